@@ -1,0 +1,87 @@
+// bin_scan: how far to coarsen the grid so that the entries fit, and where each block's entries go.
+//
+// Reads   frame          one Frame
+//         block_counts   [blocks * BIN_COUNTS], of bin_count
+// Writes  block_offsets  [blocks] entries, giants and invalid boxes before the block
+//         counts         level, entry_count, giant_count, invalid_count
+//         dispatches     of sort, rank and sweep_count
+// One workgroup. The last level puts every box in one cell, so the entries always fit: they are never more
+// than the boxes there, and the host makes room for at least that many.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> frame: Frame;
+@group(0) @binding(2) var<storage, read> block_counts: array<u32>;
+@group(0) @binding(3) var<storage, read_write> block_offsets: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> counts: Counts;
+@group(0) @binding(5) var<storage, read_write> dispatches: Dispatches;
+
+var<workgroup> level_totals: array<array<u32, 256>, LEVELS>;
+var<workgroup> chosen_level: u32;
+
+// Saturating, so that a total past 2^32 still compares as too many.
+fn add_saturating(a: u32, b: u32) -> u32 {
+    return select(a + b, 0xffffffffu, a + b < a);
+}
+
+@compute @workgroup_size(256)
+fn bin_scan(@builtin(local_invocation_index) local: u32) {
+    let block_count = div_ceil(params.box_count, BIN_BLOCK);
+    for (var level = 0u; level < LEVELS; level += 1u) {
+        var sum = 0u;
+        for (var block = local; block < block_count; block += 256u) {
+            sum = add_saturating(sum, block_counts[block * BIN_COUNTS + level]);
+        }
+        level_totals[level][local] = sum;
+    }
+    workgroupBarrier();
+    if local == 0u {
+        var level = 0u;
+        for (; level < LEVELS - 1u; level += 1u) {
+            var total = 0u;
+            for (var i = 0u; i < 256u; i += 1u) {
+                total = add_saturating(total, level_totals[level][i]);
+            }
+            if total <= params.entry_capacity {
+                break;
+            }
+        }
+        chosen_level = level;
+    }
+    workgroupBarrier();
+    let level = chosen_level;
+
+    // Each invocation takes a run of blocks.
+    let run = div_ceil(block_count, 256u);
+    let first = local * run;
+    let end = min(first + run, block_count);
+    var mine = vec4<u32>(0u);
+    for (var block = first; block < end; block += 1u) {
+        let base = block * BIN_COUNTS;
+        mine += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+    }
+    let scan = scan_workgroup(local, mine);
+    var running = scan.before;
+    for (var block = first; block < end; block += 1u) {
+        let base = block * BIN_COUNTS;
+        block_offsets[block] = running;
+        running += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+    }
+
+    if local == 0u {
+        let entry_count = scan.total.x;
+        counts.level = level;
+        counts.entry_count = entry_count;
+        counts.giant_count = scan.total.y;
+        counts.invalid_count = scan.total.z;
+        let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
+        for (var i = 0u; i < SORT_PASS_PAIRS; i += 1u) {
+            // Passes beyond the key are left out two by two, so that the result always lies in the same buffer.
+            let needed = i * 2u * RADIX_BITS < frame.key_bits;
+            for (var k = 0u; k < 3u; k += 1u) {
+                dispatches.sort_passes[i][k] = select(0u, tiles[k], needed);
+            }
+        }
+        dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));
+        dispatches.sweep_count = dispatch_size(div_ceil(entry_count, PATH_BLOCK));
+    }
+}

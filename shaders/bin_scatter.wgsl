@@ -1,0 +1,99 @@
+// bin_scatter: writes the entries of each box with their sort keys, and the lists of giants and invalid boxes.
+//
+// Reads   frame, counts (level)
+//         cells          [box_count], positions [box_count], of bin_count
+//         block_offsets  [blocks], of bin_scan
+// Writes  keys           [entry_count] [cell v bits | cell u bits | start position]
+//         entries        [entry_count] box index, with ENTRY_FIRST_U / ENTRY_FIRST_V set where the cell is the
+//                        box's first along u / v
+//         giants         [giant_count] box indices, ascending
+//         counts         first_invalid, ascending
+// Entries come in the order of boxes, those of one box by rows of cells. A block's entries are dealt out
+// evenly over the workgroup: a box in many cells does not hold up one invocation.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> frame: Frame;
+@group(0) @binding(2) var<storage, read_write> counts: Counts;
+@group(0) @binding(3) var<storage, read> cells: array<vec4<i32>>;
+@group(0) @binding(4) var<storage, read> positions: array<vec2<u32>>;
+@group(0) @binding(5) var<storage, read> block_offsets: array<vec4<u32>>;
+@group(0) @binding(6) var<storage, read_write> keys: array<u32>;
+@group(0) @binding(7) var<storage, read_write> entries: array<u32>;
+@group(0) @binding(8) var<storage, read_write> giants: array<u32>;
+
+const PER_INVOCATION: u32 = BIN_BLOCK / 256u;
+
+// The block's entries before each of its boxes.
+var<workgroup> entry_offsets: array<u32, BIN_BLOCK>;
+
+@compute @workgroup_size(256)
+fn bin_scatter(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let block = group_index(group, groups);
+    let level = counts.level;
+    let first_box = block * BIN_BLOCK + local * PER_INVOCATION;
+    var mine = vec4<u32>(0u);
+    for (var k = 0u; k < PER_INVOCATION; k += 1u) {
+        mine += counted(first_box + k, level);
+    }
+    let scan = scan_workgroup(local, mine);
+    var running = scan.before;
+    var base = vec4<u32>(0u);
+    if block * BIN_BLOCK < params.box_count {
+        base = block_offsets[block];
+    }
+    for (var k = 0u; k < PER_INVOCATION; k += 1u) {
+        let i = first_box + k;
+        let own = counted(i, level);
+        entry_offsets[local * PER_INVOCATION + k] = running.x;
+        if own.y == 1u {
+            giants[base.y + running.y] = i;
+        }
+        if own.z == 1u && base.z + running.z < INVALID_LISTED {
+            counts.first_invalid[base.z + running.z] = i;
+        }
+        running += own;
+    }
+    workgroupBarrier();
+
+    for (var item = local; item < scan.total.x; item += 256u) {
+        // The last box whose entries start at or before the item; boxes without entries start where the
+        // next one does, and so are passed over.
+        var at = 0u;
+        for (var half = BIN_BLOCK / 2u; half > 0u; half /= 2u) {
+            if entry_offsets[at + half] <= item {
+                at += half;
+            }
+        }
+        let i = block * BIN_BLOCK + at;
+        let span = coarse(cells[i], level);
+        let width = u32(span.z - span.x) + 1u;
+        let nth = item - entry_offsets[at];
+        let du = nth % width;
+        let dv = nth / width;
+        let mask = (vec2<u32>(1u) << frame.cell_bits) - 1u;
+        let wrapped = (vec2<u32>(span.xy) + vec2<u32>(du, dv)) & mask;
+        let cell = (wrapped.y << frame.cell_bits.x) | wrapped.x;
+        keys[base.x + item] = (cell << frame.position_bits) | positions[i].x;
+        entries[base.x + item] = i
+            | select(0u, ENTRY_FIRST_U, du == 0u)
+            | select(0u, ENTRY_FIRST_V, dv == 0u);
+    }
+}
+
+// (entries, giants, invalid, 0) of a box.
+fn counted(i: u32, level: u32) -> vec4<u32> {
+    if i >= params.box_count {
+        return vec4<u32>(0u);
+    }
+    let own = cells[i];
+    if is_binned(own) {
+        let count = cell_count(own, level, frame.giant_cells);
+        return vec4<u32>(count, select(0u, 1u, count == 0u), 0u, 0u);
+    }
+    let unbounded = own.y == CELLS_OF_UNBOUNDED.y;
+    return vec4<u32>(0u, select(0u, 1u, unbounded), select(1u, 0u, unbounded), 0u);
+}

@@ -1,0 +1,54 @@
+// emit_giants: writes the pairs that giants_test found, those numbers of them that lie in the window.
+//
+// Reads   params, window, boxes, counts, frame, cells, giants
+//         hit_words      the tiles after those of sweep_test; bits that had no room are found again
+//         block_offsets  [sweep_blocks + giant_blocks + 1], of emit_scan
+// Writes  pairs          [window.capacity] (a, b), a < b: giant by giant, behind the pairs of emit_sweep
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<uniform> window: Window;
+@group(0) @binding(2) var<storage, read> boxes: array<u32>;
+@group(0) @binding(3) var<storage, read> counts: Counts;
+@group(0) @binding(4) var<storage, read> frame: Frame;
+@group(0) @binding(5) var<storage, read> cells: array<vec4<i32>>;
+@group(0) @binding(6) var<storage, read> giants: array<u32>;
+@group(0) @binding(7) var<storage, read> hit_words: array<u32>;
+@group(0) @binding(8) var<storage, read> block_offsets: array<vec2<u32>>;
+@group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
+
+@compute @workgroup_size(256)
+fn emit_giants(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let block = group_index(group, groups);
+    if block >= counts.giant_blocks {
+        return;
+    }
+    let at = counts.sweep_blocks + block;
+    var next = block_offsets[at];
+    if !meets_window(next, sub64(block_offsets[at + 1u], next).x) {
+        return;
+    }
+    let first = block * counts.giant_tiles_per_block;
+    let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
+    for (var tile = first; tile < end; tile += 1u) {
+        let kept = counts.sweep_tiles + tile;
+        var word = 0u;
+        if kept < params.hit_tile_capacity {
+            word = hit_words[kept * 256u + local];
+        } else {
+            word = test_boxes(tile, local);
+        }
+        let scan = scan_workgroup(local, vec4<u32>(countOneBits(word), 0u, 0u, 0u));
+        var number = add64(next, vec2<u32>(scan.before.x, 0u));
+        while word != 0u {
+            let bit = firstTrailingBit(word);
+            write_pair(number, giant_of(tile), first_box_of(tile, local) + bit * 256u);
+            number = add64(number, vec2<u32>(1u, 0u));
+            word &= word - 1u;
+        }
+        next = add64(next, vec2<u32>(scan.total.x, 0u));
+    }
+}

@@ -1,0 +1,60 @@
+// emit_scan: the number of pairs, where each workgroup's pairs start, and how many of them the window takes.
+//
+// Reads   params, window
+//         block_hits     [sweep_blocks + giant_blocks], of sweep_test and giants_test
+// Writes  block_offsets  [the same + 1] pairs before, as (low, high); the last is the number of all pairs
+//         counts         pairs, written
+//         header         for a consumer on the GPU
+//         dispatches     of order and of the sort of pairs
+// One workgroup.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<uniform> window: Window;
+@group(0) @binding(2) var<storage, read> block_hits: array<u32>;
+@group(0) @binding(3) var<storage, read_write> block_offsets: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> counts: Counts;
+@group(0) @binding(5) var<storage, read_write> header: PairHeader;
+@group(0) @binding(6) var<storage, read_write> dispatches: Dispatches;
+
+@compute @workgroup_size(256)
+fn emit_scan(@builtin(local_invocation_index) local: u32) {
+    let block_count = counts.sweep_blocks + counts.giant_blocks;
+    let run = div_ceil(block_count, 256u);
+    let first = local * run;
+    let end = min(first + run, block_count);
+    var mine = vec2<u32>(0u);
+    for (var block = first; block < end; block += 1u) {
+        mine = add64(mine, vec2<u32>(block_hits[block], 0u));
+    }
+    let scan = scan_workgroup64(local, mine);
+    var running = scan.before.xy;
+    for (var block = first; block < end; block += 1u) {
+        block_offsets[block] = running;
+        running = add64(running, vec2<u32>(block_hits[block], 0u));
+    }
+
+    if local == 0u {
+        let total = scan.total.xy;
+        block_offsets[block_count] = total;
+        let first_pair = vec2<u32>(window.first_low, window.first_high);
+        var written = 0u;
+        var beyond = false;
+        if less64(first_pair, total) {
+            let left = sub64(total, first_pair);
+            beyond = left.y > 0u || left.x > window.capacity;
+            written = select(left.x, window.capacity, beyond);
+        }
+        counts.pair_low = total.x;
+        counts.pair_high = total.y;
+        counts.written = written;
+        header.count = total.x;
+        header.count_high = total.y;
+        header.capacity = window.capacity;
+        header.overflow = select(0u, OVERFLOW_PAIRS, beyond) | select(0u, OVERFLOW_CANDIDATES, counts.refused == 1u);
+        header.written = written;
+        header.dispatch = dispatch_size(div_ceil(written, 256u));
+        header.draw = array<u32, 4>(params.vertices_per_pair, written, 0u, 0u);
+        dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
+        dispatches.order = dispatch_size(div_ceil(written, 256u));
+    }
+}

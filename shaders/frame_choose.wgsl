@@ -1,0 +1,372 @@
+// frame_choose: the sweep axis, the grid and the sort key, from the statistics and a sample of the boxes.
+//
+// Reads   boxes    [box_count * 6] bits of f32
+//         bounds   [PCA_GROUPS], moments [PCA_GROUPS], of pca
+// Writes  frame    one Frame
+// One workgroup. Whatever it decides can change the time, never the set of pairs.
+//
+// - Axes: eigenvectors of the centroid covariance by cyclic Jacobi rotations with a fixed number of sweeps.
+// - Cell size: twice the mean edge without the largest of a sample; or by the cost model of Li, Lu, He 2003.
+// - Position scale: quantiles of the sample, so that each quantum holds about as many boxes wherever they lie,
+//   and neither outliers nor distant clusters spoil it.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(2) var<storage, read> bounds: array<BoundsPartial>;
+@group(0) @binding(3) var<storage, read> moments: array<Moments>;
+@group(0) @binding(4) var<storage, read_write> frame: Frame;
+
+const SAMPLES: u32 = 512u;
+// What is sampled: interval starts on the sweep axis, mean plane edges, centres along u and v.
+const STARTS: u32 = 0u;
+const EDGES: u32 = 1u;
+const CENTRES_U: u32 = 2u;
+const CENTRES_V: u32 = 3u;
+
+var<workgroup> samples: array<array<f32, SAMPLES>, 4>;
+var<workgroup> sample_count: atomic<u32>;
+var<workgroup> axes: array<vec3<f32>, 3>;
+var<workgroup> chosen_axis: u32;
+var<workgroup> sums: array<Moments, 32>;
+var<workgroup> total: Moments;
+
+// ---- eigenvectors ----
+
+struct Eigen {
+    values: vec3<f32>,
+    vectors: mat3x3<f32>,     // columns
+}
+
+fn jacobi(covariance: mat3x3<f32>) -> Eigen {
+    var a = covariance;
+    var v = mat3x3<f32>(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0);
+    // A 3x3 matrix converges in about six sweeps; a fixed number keeps every run the same.
+    for (var sweep = 0u; sweep < 8u; sweep += 1u) {
+        for (var pair = 0u; pair < 3u; pair += 1u) {
+            let p = select(0u, 1u, pair == 2u);
+            let q = select(2u, 1u, pair == 0u);
+            let off = a[q][p];
+            let difference = a[q][q] - a[p][p];
+            if abs(off) > 1e-30 && abs(off) > 1e-9 * abs(difference) {
+                let theta = 0.5 * difference / off;
+                let t = select(-1.0, 1.0, theta >= 0.0) / (abs(theta) + sqrt(theta * theta + 1.0));
+                let c = 1.0 / sqrt(t * t + 1.0);
+                let s = t * c;
+                for (var k = 0u; k < 3u; k += 1u) {
+                    let akp = a[p][k];
+                    let akq = a[q][k];
+                    a[p][k] = c * akp - s * akq;
+                    a[q][k] = s * akp + c * akq;
+                }
+                for (var k = 0u; k < 3u; k += 1u) {
+                    let apk = a[k][p];
+                    let aqk = a[k][q];
+                    a[k][p] = c * apk - s * aqk;
+                    a[k][q] = s * apk + c * aqk;
+                }
+                let vp = v[p];
+                let vq = v[q];
+                v[p] = c * vp - s * vq;
+                v[q] = s * vp + c * vq;
+            }
+        }
+    }
+    return Eigen(vec3<f32>(a[0][0], a[1][1], a[2][2]), v);
+}
+
+fn variance_along(d: vec3<f32>, squares: vec3<f32>, products: vec3<f32>) -> f32 {
+    return max(dot(d * d, squares) + 2.0 * dot(d * d.yzx, products), 0.0);
+}
+
+// Decides the three axes.
+fn choose_axes() {
+    let n = max(total.count, 1.0);
+    let mean = total.sum / n;
+    let squares = max(total.squares / n - mean * mean, vec3<f32>(0.0));
+    let products = total.products / n - mean * mean.yzx;
+    let mean_edge = total.edge_sum / n;
+
+    let eigen = jacobi(mat3x3<f32>(
+        squares.x, products.x, products.z,
+        products.x, squares.y, products.y,
+        products.z, products.y, squares.z,
+    ));
+    var first = 0u;
+    if eigen.values[1] > eigen.values[first] { first = 1u; }
+    if eigen.values[2] > eigen.values[first] { first = 2u; }
+    let principal = eigen.vectors[first];
+
+    var axis = params.axis;
+    if axis == AXIS_AUTO {
+        // Spread per mean projected edge. A later axis must be better by a margin, so that a degenerate
+        // spectrum falls to a coordinate axis.
+        axis = AXIS_X;
+        var best = -1.0;
+        for (var k = 0u; k < 4u; k += 1u) {
+            var d = principal;
+            var candidate = AXIS_PRINCIPAL;
+            if k < 3u {
+                d = vec3<f32>(vec3<u32>(k) == vec3<u32>(0u, 1u, 2u));
+                candidate = AXIS_X + k;
+            }
+            let score = sqrt(variance_along(d, squares, products)) / max(dot(abs(d), mean_edge), 1e-30);
+            if score > best * 1.0001 {
+                best = score;
+                axis = candidate;
+            }
+        }
+    }
+
+    // Along a coordinate axis, projection is exact, so a principal axis that nearly is one becomes one.
+    let turned = abs(principal);
+    let straight = max(turned.x, max(turned.y, turned.z)) > 0.999999;
+    if axis == AXIS_PRINCIPAL && !straight {
+        axes[0] = principal;
+        axes[1] = eigen.vectors[(first + 1u) % 3u];
+        axes[2] = eigen.vectors[(first + 2u) % 3u];
+    } else {
+        var k = axis - AXIS_X;
+        if axis == AXIS_PRINCIPAL {
+            k = select(select(2u, 1u, turned.y > 0.5), 0u, turned.x > 0.5);
+        }
+        for (var j = 0u; j < 3u; j += 1u) {
+            axes[j] = vec3<f32>(vec3<u32>((k + j) % 3u) == vec3<u32>(0u, 1u, 2u));
+        }
+    }
+    chosen_axis = axis;
+}
+
+// ---- grid and key ----
+
+// The larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3: the cell edge in units of the largest edge w,
+// where the cost of Li, Lu, He 2003 is least; 2 where the boxes lie too sparsely for a root.
+fn usscd_cell(log_density: f32) -> f32 {
+    if log_density < 0.6247 {
+        return 2.0;
+    }
+    var x = 40.0 + 8.0 * log_density;
+    for (var step = 0u; step < 24u; step += 1u) {
+        // Newton's steps on a convex function fall monotonically to the root.
+        x = max(x - (x + 6.0 - 6.0 * log(x) - 2.0 * log_density) / (1.0 - 6.0 / x), 6.0001);
+    }
+    return x;
+}
+
+fn quantile(list: u32, count: u32, part: f32) -> f32 {
+    return samples[list][u32(part * f32(count - 1u))];
+}
+
+fn choose_cell(scene: Scale, count: u32) -> f32 {
+    if params.cell_mode == CELL_FIXED {
+        return params.cell_size * scene.scale;
+    }
+    if params.cell_mode == CELL_USSCD {
+        let widest = max(total.edge_max.x, max(total.edge_max.y, total.edge_max.z));
+        let range = max(scene.high - scene.low, vec3<f32>(1e-30));
+        let ratios = log(max(vec3<f32>(widest), vec3<f32>(1e-30)) / range);
+        return widest * usscd_cell(log(max(total.count, 1.0)) + ratios.x + ratios.y + ratios.z);
+    }
+    // The largest 1/64 of the edges do not count: a single enormous box would ruin the grid.
+    let kept = count - count / 64u;
+    var sum = 0.0;
+    for (var i = 0u; i < kept; i += 1u) {
+        sum += samples[EDGES][i];
+    }
+    let mean_edge = sum / f32(max(kept, 1u));
+    // Where boxes are small and few, more than one cell for every two boxes is a waste.
+    let range_u = quantile(CENTRES_U, count, 0.98) - quantile(CENTRES_U, count, 0.02);
+    let range_v = quantile(CENTRES_V, count, 0.98) - quantile(CENTRES_V, count, 0.02);
+    let sparse = sqrt(range_u) * sqrt(range_v) * sqrt(2.0 / max(total.count, 1.0));
+    return max(2.0 * mean_edge, sparse);
+}
+
+fn choose_grid(scene: Scale, count: u32) {
+    frame.sweep = axes[0];
+    frame.plane_u = axes[1];
+    frame.plane_v = axes[2];
+    frame.scale = scene.scale;
+    frame.limit = scene.limit;
+    frame.axis = chosen_axis;
+    frame.giant_cells = clamp(params.box_count / 16u, 64u, MAX_CELLS);
+
+    var cell = 1.0;
+    if count > 0u {
+        cell = choose_cell(scene, count);
+    }
+    if !(cell > CELL_MIN) {
+        cell = CELL_MIN;
+    }
+    cell = min(cell, CELL_MAX);
+    let inverse = 1.0 / cell;
+    frame.inverse_cell = inverse;
+    frame.cell_size = cell / scene.scale;
+
+    // Sums of products differ by a few units in the last place where one place fuses them and another does
+    // not; no scaled coordinate is larger than 2, and a coordinate axis has no such error.
+    var oblique = 0.0;
+    if max(abs(axes[0].x), max(abs(axes[0].y), abs(axes[0].z))) < 1.0 {
+        oblique = OBLIQUE_ERROR;
+    }
+    frame.sweep_slop = oblique;
+    frame.plane_slop = PLANE_SLOP + min(oblique * inverse, 1e9);
+
+    var any_wraps = false;
+    var bits = vec2<u32>(0u);
+    for (var k = 0u; k < 2u; k += 1u) {
+        let interval = project(axes[k + 1u], scene.low, scene.high);
+        let cells = (interval.y - interval.x) * inverse;
+        if cells < f32(MAX_SPAN) * 2.0 - 4.0 {
+            // The whole range of cells fits the key.
+            bits[k] = 1u;
+            while f32(1u << bits[k]) < cells + 2.0 {
+                bits[k] += 1u;
+            }
+            frame.origin[k] = interval.x;
+            frame.cell_min[k] = 0;
+            frame.cell_max[k] = i32(1u << bits[k]) - 1;
+        } else {
+            // The grid has no bounds; ids repeat every 2 * MAX_SPAN cells, which two boxes that overlap are
+            // too close to notice. The origin is where most boxes are, since floats are finest there.
+            any_wraps = true;
+            bits[k] = WRAP_BITS;
+            frame.origin[k] = 0.0;
+            if count > 0u {
+                frame.origin[k] = quantile(CENTRES_U + k, count, 0.5);
+            }
+            frame.cell_min[k] = -CELL_REACH;
+            frame.cell_max[k] = CELL_REACH;
+        }
+    }
+    frame.cell_bits = bits;
+    // Enough key values that an entry rarely shares all of them, in whole pairs of passes.
+    var key_bits = 32u;
+    if !any_wraps {
+        var magnitude = 0u;
+        while (params.box_count >> magnitude) > 0u {
+            magnitude += 1u;
+        }
+        key_bits = max(magnitude + 3u, bits.x + bits.y + 8u);
+        key_bits = min(div_ceil(key_bits, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u);
+    }
+    frame.key_bits = key_bits;
+    frame.position_bits = key_bits - bits.x - bits.y;
+}
+
+// The box of sample i: spread over the input by a multiplicative hash, since boxes that follow each other in
+// the input often follow each other in space too.
+fn sample_box(i: u32) -> u32 {
+    if params.box_count <= SAMPLES {
+        return i;
+    }
+    let hash = (i + 1u) * 2654435769u;
+    return mul64(hash, params.box_count).y;
+}
+
+fn combined(a: Moments, b: Moments) -> Moments {
+    return Moments(
+        a.sum + b.sum, a.count + b.count,
+        a.squares + b.squares, 0.0,
+        a.products + b.products, 0.0,
+        a.edge_sum + b.edge_sum, 0.0,
+        max(a.edge_max, b.edge_max), 0.0,
+    );
+}
+
+fn take_sample(i: u32, scene: Scale) {
+    var start = FLOAT_MAX;
+    var edge = FLOAT_MAX;
+    var centre_u = FLOAT_MAX;
+    var centre_v = FLOAT_MAX;
+    if i < params.box_count {
+        let at = sample_box(i) * 6u;
+        let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
+        let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
+        let reach = max(abs(bitcast<vec3<f32>>(min_bits)), abs(bitcast<vec3<f32>>(max_bits)));
+        if kind_of(min_bits, max_bits) == KIND_FINITE && all(reach <= vec3<f32>(scene.limit)) {
+            let low = scaled(min_bits, scene.limit, scene.scale);
+            let high = scaled(max_bits, scene.limit, scene.scale);
+            let along_u = project(axes[1], low, high);
+            let along_v = project(axes[2], low, high);
+            start = project(axes[0], low, high).x;
+            edge = 0.5 * (along_u.y - along_u.x) + 0.5 * (along_v.y - along_v.x);
+            centre_u = 0.5 * along_u.x + 0.5 * along_u.y;
+            centre_v = 0.5 * along_v.x + 0.5 * along_v.y;
+            atomicAdd(&sample_count, 1u);
+        }
+    }
+    samples[STARTS][i] = start;
+    samples[EDGES][i] = edge;
+    samples[CENTRES_U][i] = centre_u;
+    samples[CENTRES_V][i] = centre_v;
+}
+
+// Batcher's bitonic sort of all four lists at once; what was not sampled is FLOAT_MAX and ends up last.
+fn sort_samples(local: u32) {
+    for (var run = 2u; run <= SAMPLES; run *= 2u) {
+        for (var distance = run / 2u; distance > 0u; distance /= 2u) {
+            workgroupBarrier();
+            let i = (local / distance) * distance * 2u + local % distance;
+            let j = i + distance;
+            for (var list = 0u; list < 4u; list += 1u) {
+                let a = samples[list][i];
+                let b = samples[list][j];
+                if (a > b) == ((i & run) == 0u) {
+                    samples[list][i] = b;
+                    samples[list][j] = a;
+                }
+            }
+        }
+    }
+    workgroupBarrier();
+}
+
+@compute @workgroup_size(256)
+fn frame_choose(@builtin(local_invocation_index) local: u32) {
+    let lane = local % 128u;
+    let scene = scene_scale(
+        local,
+        united(bounds[lane].ordinary, bounds[lane + 128u].ordinary),
+        united(bounds[lane].finite, bounds[lane + 128u].finite),
+    );
+
+    if local < 32u {
+        var mine = Moments();
+        for (var i = local; i < PCA_GROUPS; i += 32u) {
+            mine = combined(mine, moments[i]);
+        }
+        sums[local] = mine;
+    }
+    workgroupBarrier();
+    if local == 0u {
+        var all_sums = Moments();
+        for (var i = 0u; i < 32u; i += 1u) {
+            all_sums = combined(all_sums, sums[i]);
+        }
+        total = all_sums;
+        choose_axes();
+    }
+    workgroupBarrier();
+
+    take_sample(local, scene);
+    take_sample(local + 256u, scene);
+    sort_samples(local);
+    let count = atomicLoad(&sample_count);
+
+    if local == 0u {
+        choose_grid(scene, count);
+    }
+    storageBarrier();
+    if local < KNOT_COUNT {
+        var start = 0.0;
+        var next = 0.0;
+        if count > 0u {
+            start = samples[STARTS][local * (count - 1u) / KNOT_COUNT];
+            next = samples[STARTS][(local + 1u) * (count - 1u) / KNOT_COUNT];
+        }
+        var quanta = 0.0;
+        if next - start > CELL_MIN {
+            quanta = f32(1u << (frame.position_bits - KNOT_BITS)) / (next - start);
+        }
+        frame.knots[local] = Knot(start, quanta);
+    }
+}

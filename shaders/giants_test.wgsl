@@ -1,0 +1,42 @@
+// giants_test: the exact test of every giant against every box.
+//
+// Reads   boxes       [box_count * 6] bits of f32
+//         cells       [box_count], giants [giant_count], counts, frame
+// Writes  hit_words   one bit per test, in the tiles after those of sweep_test, as far as there is room
+//         block_hits  [giant_blocks] after those of sweep_test: pairs found by each workgroup
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(2) var<storage, read> counts: Counts;
+@group(0) @binding(3) var<storage, read> frame: Frame;
+@group(0) @binding(4) var<storage, read> cells: array<vec4<i32>>;
+@group(0) @binding(5) var<storage, read> giants: array<u32>;
+@group(0) @binding(6) var<storage, read_write> hit_words: array<u32>;
+@group(0) @binding(7) var<storage, read_write> block_hits: array<u32>;
+
+var<workgroup> hits: atomic<u32>;
+
+@compute @workgroup_size(256)
+fn giants_test(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let block = group_index(group, groups);
+    let first = block * counts.giant_tiles_per_block;
+    let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
+    for (var tile = first; tile < end; tile += 1u) {
+        let word = test_boxes(tile, local);
+        let kept = counts.sweep_tiles + tile;
+        if kept < params.hit_tile_capacity {
+            hit_words[kept * 256u + local] = word;
+        }
+        if word != 0u {
+            atomicAdd(&hits, countOneBits(word));
+        }
+    }
+    workgroupBarrier();
+    if local == 0u && block < counts.giant_blocks {
+        block_hits[counts.sweep_blocks + block] = atomicLoad(&hits);
+    }
+}

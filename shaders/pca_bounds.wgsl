@@ -1,0 +1,39 @@
+// pca_bounds: the bounds of the finite boxes, a partial result per workgroup.
+//
+// Reads   boxes    [box_count * 6] bits of f32
+// Writes  bounds   [PCA_GROUPS]
+// Two sets of boxes are kept apart: those whose coordinates are of ordinary magnitude, and all finite ones.
+// A single sentinel such as FLT_MAX would otherwise scale every other box to nothing.
+// Minimum and maximum do not depend on order, so the result is the same on every run.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(2) var<storage, read_write> bounds: array<BoundsPartial>;
+
+@compute @workgroup_size(128)
+fn pca_bounds(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    var ordinary = no_bounds();
+    var finite = no_bounds();
+    for (var i = group.x * 128u + local; i < params.box_count; i += PCA_GROUPS * 128u) {
+        let at = i * 6u;
+        let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
+        let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
+        if kind_of(min_bits, max_bits) == KIND_FINITE {
+            let low = bitcast<vec3<f32>>(min_bits);
+            let high = bitcast<vec3<f32>>(max_bits);
+            let own = Bounds(low, 1u, high, 0u);
+            finite = united(finite, own);
+            if all(max(abs(low), abs(high)) <= vec3<f32>(ORDINARY_MAX)) {
+                ordinary = united(ordinary, own);
+            }
+        }
+    }
+    let all_ordinary = reduce_bounds(local, ordinary);
+    let all_finite = reduce_bounds(local, finite);
+    if local == 0u {
+        bounds[group.x] = BoundsPartial(all_ordinary, all_finite);
+    }
+}

@@ -1,0 +1,69 @@
+// pca_moments: sums of centroids, of their products and of edge lengths, a partial result per workgroup.
+//
+// Reads   boxes    [box_count * 6] bits of f32
+//         bounds   [PCA_GROUPS], of pca_bounds
+// Writes  moments  [PCA_GROUPS]
+// Centroids are shifted by the middle of the bounds and scaled by a power of two, so that nothing overflows
+// and little cancels. The order of the sums is fixed, so an adapter gives the same result on every run.
+// The covariance they give is that of MuJoCo's mj_broadphase; by reduction as in Liu, Harada, Lee, Kim 2010.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(2) var<storage, read> bounds: array<BoundsPartial>;
+@group(0) @binding(3) var<storage, read_write> moments: array<Moments>;
+
+var<workgroup> sums: array<Moments, 128>;
+
+fn combined(a: Moments, b: Moments) -> Moments {
+    return Moments(
+        a.sum + b.sum, a.count + b.count,
+        a.squares + b.squares, 0.0,
+        a.products + b.products, 0.0,
+        a.edge_sum + b.edge_sum, 0.0,
+        max(a.edge_max, b.edge_max), 0.0,
+    );
+}
+
+@compute @workgroup_size(128)
+fn pca_moments(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let scene = scene_scale(
+        local,
+        united(bounds[local].ordinary, bounds[local + 128u].ordinary),
+        united(bounds[local].finite, bounds[local + 128u].finite),
+    );
+    let middle = 0.5 * scene.low + 0.5 * scene.high;
+    var mine = Moments();
+    for (var i = group.x * 128u + local; i < params.box_count; i += PCA_GROUPS * 128u) {
+        let at = i * 6u;
+        let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
+        let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
+        let reach = max(abs(bitcast<vec3<f32>>(min_bits)), abs(bitcast<vec3<f32>>(max_bits)));
+        if kind_of(min_bits, max_bits) == KIND_FINITE && all(reach <= vec3<f32>(scene.limit)) {
+            let low = scaled(min_bits, scene.limit, scene.scale);
+            let high = scaled(max_bits, scene.limit, scene.scale);
+            let centroid = (0.5 * low + 0.5 * high) - middle;
+            let edge = high - low;
+            mine = combined(mine, Moments(
+                centroid, 1.0,
+                centroid * centroid, 0.0,
+                centroid * centroid.yzx, 0.0,
+                edge, 0.0,
+                edge, 0.0,
+            ));
+        }
+    }
+    sums[local] = mine;
+    workgroupBarrier();
+    for (var half = 64u; half > 0u; half /= 2u) {
+        if local < half {
+            sums[local] = combined(sums[local], sums[local + half]);
+        }
+        workgroupBarrier();
+    }
+    if local == 0u {
+        moments[group.x] = sums[0];
+    }
+}

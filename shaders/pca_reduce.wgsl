@@ -1,0 +1,65 @@
+// The bounds of a whole workgroup, and the magnitude of the scene from all partial bounds: shared by
+// pca_bounds, pca_moments and frame, so that all of them scale alike.
+// For workgroups of at least 128 invocations, every one of which has to call.
+
+var<workgroup> lows: array<vec3<f32>, 128>;
+var<workgroup> highs: array<vec3<f32>, 128>;
+var<workgroup> box_counts: array<u32, 128>;
+
+fn no_bounds() -> Bounds {
+    return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);
+}
+
+fn united(a: Bounds, b: Bounds) -> Bounds {
+    return Bounds(min(a.min, b.min), a.count + b.count, max(a.max, b.max), 0u);
+}
+
+// The union over invocations 0 to 127.
+fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
+    workgroupBarrier();
+    if local < 128u {
+        lows[local] = mine.min;
+        highs[local] = mine.max;
+        box_counts[local] = mine.count;
+    }
+    workgroupBarrier();
+    for (var half = 64u; half > 0u; half /= 2u) {
+        if local < half {
+            lows[local] = min(lows[local], lows[local + half]);
+            highs[local] = max(highs[local], highs[local + half]);
+            box_counts[local] += box_counts[local + half];
+        }
+        workgroupBarrier();
+    }
+    return Bounds(lows[0], box_counts[0], highs[0], 0u);
+}
+
+struct Scale {
+    low: vec3<f32>,           // bounds in scaled units
+    high: vec3<f32>,
+    limit: f32,               // in input units: boxes beyond it do not count
+    scale: f32,               // a power of two; the largest bound becomes 1 to 2
+    count: u32,
+}
+
+// `ordinary` and `finite` are this invocation's share of the partial bounds.
+fn scene_scale(local: u32, ordinary_share: Bounds, finite_share: Bounds) -> Scale {
+    let ordinary = reduce_bounds(local, ordinary_share);
+    let finite = reduce_bounds(local, finite_share);
+    // The ordinary boxes decide unless they are the minority.
+    var used = ordinary;
+    var limit = ORDINARY_MAX;
+    if ordinary.count < finite.count - ordinary.count {
+        used = finite;
+        limit = FLOAT_MAX;
+    }
+    if used.count == 0u {
+        return Scale(vec3<f32>(0.0), vec3<f32>(0.0), limit, 1.0, 0u);
+    }
+    let largest = max(abs(used.min), abs(used.max));
+    let magnitude = max(largest.x, max(largest.y, largest.z));
+    // 2^-exponent from the bits, exact on every driver and never denormal itself.
+    let exponent = clamp(bitcast<u32>(magnitude) >> 23u, 1u, 253u);
+    let scale = bitcast<f32>((254u - exponent) << 23u);
+    return Scale(used.min * scale, used.max * scale, limit, scale, used.count);
+}

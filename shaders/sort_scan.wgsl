@@ -1,0 +1,29 @@
+// sort_scan: where the keys of each digit of each tile go.
+//
+// Reads   sort_pass    one SortPass
+//         counts       for the number of keys
+// Changes histograms   [RADIX * tiles] from counts to exclusive prefix sums
+// One workgroup; every invocation takes a run.
+
+@group(0) @binding(0) var<uniform> sort_pass: SortPass;
+@group(0) @binding(1) var<storage, read> counts: Counts;
+@group(0) @binding(2) var<storage, read_write> histograms: array<u32>;
+
+@compute @workgroup_size(256)
+fn sort_scan(@builtin(local_invocation_index) local: u32) {
+    let n = select(counts.entry_count, counts.written, sort_pass.of_pairs == 1u);
+    let length = div_ceil(n, SORT_TILE) * RADIX;
+    let run = div_ceil(length, 256u);
+    let first = local * run;
+    let end = min(first + run, length);
+    var sum = 0u;
+    for (var i = first; i < end; i += 1u) {
+        sum += histograms[i];
+    }
+    var running = scan_workgroup(local, vec4<u32>(sum, 0u, 0u, 0u)).before.x;
+    for (var i = first; i < end; i += 1u) {
+        let count = histograms[i];
+        histograms[i] = running;
+        running += count;
+    }
+}

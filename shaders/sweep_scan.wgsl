@@ -1,0 +1,69 @@
+// sweep_scan: where each block of entries stands on the whole path, and how the tests are divided.
+//
+// Reads   counts       entry_count, giant_count
+//         path_sums    [blocks], of sweep_count
+// Writes  path_bases   [blocks + 1] items before each block as (low, high); the last is the length of the path
+//         counts       candidates, tiles and blocks of sweep_test and giants_test, refused
+//         dispatches   of sweep_test and giants_test
+// One workgroup. A tile is HIT_TILE tests, one workgroup's turn. Where there are more tiles than HIT_BLOCKS,
+// each workgroup takes 2, 4, 8, ... in a row, so that the number of workgroups stays bounded, every one has the
+// same amount of work, and the count is exact however many candidates there are.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> counts: Counts;
+@group(0) @binding(2) var<storage, read> path_sums: array<u32>;
+@group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> dispatches: Dispatches;
+
+// The smallest power of two that leaves at most HIT_BLOCKS blocks.
+fn tiles_per_block(tiles: u32) -> u32 {
+    var per_block = 1u;
+    while div_ceil(tiles, per_block) > HIT_BLOCKS {
+        per_block *= 2u;
+    }
+    return per_block;
+}
+
+@compute @workgroup_size(256)
+fn sweep_scan(@builtin(local_invocation_index) local: u32) {
+    let entry_count = counts.entry_count;
+    let giant_count = counts.giant_count;
+    let block_count = div_ceil(entry_count, PATH_BLOCK);
+    let run = div_ceil(block_count, 256u);
+    let first = local * run;
+    let end = min(first + run, block_count);
+    var mine = vec2<u32>(0u);
+    for (var block = first; block < end; block += 1u) {
+        mine = add64(mine, vec2<u32>(path_sums[block], 0u));
+    }
+    let scan = scan_workgroup64(local, mine);
+    var running = scan.before.xy;
+    for (var block = first; block < end; block += 1u) {
+        path_bases[block] = running;
+        running = add64(running, vec2<u32>(path_sums[block], 0u));
+    }
+
+    if local == 0u {
+        let length = scan.total.xy;
+        path_bases[block_count] = length;
+        let giant_tests = mul64(giant_count, params.box_count);
+        let candidates = add64(sub64(length, vec2<u32>(entry_count, 0u)), giant_tests);
+        let limit = vec2<u32>(params.candidate_limit_low, params.candidate_limit_high);
+        let refused = less64(limit, candidates);
+        counts.candidate_low = candidates.x;
+        counts.candidate_high = candidates.y;
+        counts.refused = select(0u, 1u, refused);
+
+        // The host keeps the limit low enough for tiles to be counted in 32 bits.
+        let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(HIT_TILE - 1u, 0u)), HIT_TILE_BITS).x, 0u, refused);
+        let giant_tiles = select(giant_count * div_ceil(params.box_count, HIT_TILE), 0u, refused);
+        counts.sweep_tiles = sweep_tiles;
+        counts.sweep_tiles_per_block = tiles_per_block(sweep_tiles);
+        counts.sweep_blocks = div_ceil(sweep_tiles, counts.sweep_tiles_per_block);
+        counts.giant_tiles = giant_tiles;
+        counts.giant_tiles_per_block = tiles_per_block(giant_tiles);
+        counts.giant_blocks = div_ceil(giant_tiles, counts.giant_tiles_per_block);
+        dispatches.sweep_test = dispatch_size(counts.sweep_blocks);
+        dispatches.giants_test = dispatch_size(counts.giant_blocks);
+    }
+}

@@ -1,0 +1,179 @@
+//! Constants that the kernels and the host share, each written once.
+//!
+//! A changed value is picked up by the WGSL of every kernel: [`wgsl`] is appended to each of them.
+
+/// Declares constants for Rust, and [`wgsl`] that declares the same ones for WGSL.
+macro_rules! shared_constants {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty = $value:expr;)*) => {
+        $($(#[$doc])* pub const $name: $kind = $value;)*
+
+        /// The declarations of all shared constants, in WGSL.
+        pub fn wgsl() -> String {
+            let mut source = String::new();
+            $(source += &Literal::declaration(&$name, stringify!($name));)*
+            source
+        }
+    };
+}
+
+shared_constants! {
+    // ---- statistics ----
+
+    /// Workgroups of either reduction of `pca`, and partial results. `frame` and `pca_moments` read them with
+    /// 128 invocations, two each: another number needs another loop there.
+    PCA_GROUPS: u32 = 256;
+    /// The largest finite number: an empty minimum, and a sample that was not taken.
+    FLOAT_MAX: f32 = f32::MAX;
+    /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. Higher, and a
+    /// sentinel's scale leaves too few exponents below it for the other boxes.
+    ORDINARY_MAX: f32 = 1.208_925_8e24;
+
+    // ---- grid and key ----
+
+    /// Most cells that a binned box spans along u or v. Twice as many must fit `WRAP_BITS`, or two entries of
+    /// different cells could pass for one cell and a pair be reported twice.
+    MAX_SPAN: u32 = 512;
+    /// Key bits along u or v of a grid without bounds: cell ids repeat every 2^WRAP_BITS cells.
+    WRAP_BITS: u32 = 10;
+    /// Most cells of a binned box, whatever the number of boxes.
+    MAX_CELLS: u32 = 4096;
+    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and its double in i32.
+    CELL_REACH: i32 = 1 << 29;
+    /// 2⁻¹²⁰, smallest cell edge in scaled units. Smaller, and its inverse overflows.
+    CELL_MIN: f32 = 7.523_163_8e-37;
+    /// 2⁶⁰, largest cell edge in scaled units.
+    CELL_MAX: f32 = 1.152_921_5e18;
+    /// By how much of a cell a box's range of cells is widened, whatever its size.
+    PLANE_SLOP: f32 = 1.0 / 256.0;
+    /// 2⁻²¹: by how much more, relative to the cell coordinate. Below 2⁻²² it no longer covers the rounding of
+    /// two evaluations of the same expression.
+    RELATIVE_SLOP: f32 = 1.0 / 2_097_152.0;
+    /// 2⁻²⁰: more than the rounding of a dot product of a unit vector with coordinates of at most 2.
+    OBLIQUE_ERROR: f32 = 1.0 / 1_048_576.0;
+    /// Segments of the position scale, a power of two.
+    KNOT_COUNT: u32 = 32;
+    /// log2 of `KNOT_COUNT`.
+    KNOT_BITS: u32 = 5;
+    /// 2⁻⁹⁸: a shorter segment is a single quantum. Shorter, and its quanta per length overflow.
+    KNOT_MIN: f32 = 3.155_443_6e-30;
+
+    // ---- bin ----
+
+    /// Boxes per workgroup of `bin`.
+    BIN_BLOCK: u32 = 1024;
+    /// Coarsenings of the grid that `bin_count` counts entries for.
+    LEVELS: u32 = 8;
+    /// Level k merges 2^shift by 2^shift cells. The last one must put everything into one cell, or entries
+    /// might not fit.
+    LEVEL_SHIFTS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 32];
+    /// Counts per block of boxes: entries and giants at each level, invalid boxes.
+    BIN_COUNTS: u32 = 2 * LEVELS + 1;
+    /// Flag of an entry in its box's first cell along u.
+    ENTRY_FIRST_U: u32 = 1 << 31;
+    /// Flag of an entry in its box's first cell along v.
+    ENTRY_FIRST_V: u32 = 1 << 30;
+    /// The box index of an entry.
+    ENTRY_BOX: u32 = (1 << 30) - 1;
+    /// How many invalid boxes are listed by index.
+    INVALID_LISTED: u32 = 8;
+
+    // ---- sort ----
+
+    /// Bits sorted by one radix pass. Above 4, the counts per invocation no longer fit in 16 KiB.
+    RADIX_BITS: u32 = 4;
+    /// Values of a digit.
+    RADIX: u32 = 1 << RADIX_BITS;
+    /// Keys per invocation. 256 times as many must fit 16 bits.
+    SORT_RUN: u32 = 16;
+    /// Keys per workgroup.
+    SORT_TILE: u32 = 256 * SORT_RUN;
+    /// Pairs of passes that a 32-bit key can need.
+    SORT_PASS_PAIRS: u32 = 4;
+
+    // ---- sweep, giants, emit ----
+
+    /// Entries per block of the path. Their items are counted in 32 bits, so `PATH_BLOCK * MAX_ENTRIES` must
+    /// not exceed 2³².
+    PATH_BLOCK: u32 = 256;
+    /// Most entries.
+    MAX_ENTRIES: u32 = 1 << 24;
+    /// log2 of `HIT_TILE`.
+    HIT_TILE_BITS: u32 = 13;
+    /// Tests per tile: 256 invocations with a word of bits each.
+    HIT_TILE: u32 = 1 << HIT_TILE_BITS;
+    /// Most workgroups of `sweep_test`, and of `giants_test`.
+    HIT_BLOCKS: u32 = 1 << 16;
+    /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
+    MAX_GROUPS_X: u32 = 65_535;
+
+    // ---- codes ----
+
+    /// `SweepAxis::Auto`.
+    AXIS_AUTO: u32 = 0;
+    /// `SweepAxis::Principal`.
+    AXIS_PRINCIPAL: u32 = 1;
+    /// `SweepAxis::X`; y and z follow.
+    AXIS_X: u32 = 2;
+    /// `CellSize::Auto`.
+    CELL_AUTO: u32 = 0;
+    /// `CellSize::Usscd`.
+    CELL_USSCD: u32 = 1;
+    /// `CellSize::Fixed`.
+    CELL_FIXED: u32 = 2;
+    /// The pairs in all are more than the list holds.
+    OVERFLOW_PAIRS: u32 = 1;
+    /// There are more candidates than `Options::candidate_limit`; nothing was tested.
+    OVERFLOW_CANDIDATES: u32 = 2;
+}
+
+/// A value that can be written as a WGSL constant.
+trait Literal {
+    fn declaration(&self, name: &str) -> String;
+}
+
+impl Literal for u32 {
+    fn declaration(&self, name: &str) -> String {
+        format!("const {name}: u32 = {self}u;\n")
+    }
+}
+
+impl Literal for i32 {
+    fn declaration(&self, name: &str) -> String {
+        format!("const {name}: i32 = {self}i;\n")
+    }
+}
+
+impl Literal for f32 {
+    fn declaration(&self, name: &str) -> String {
+        format!("const {name}: f32 = {self:e}f;\n")
+    }
+}
+
+impl<const N: usize> Literal for [u32; N] {
+    fn declaration(&self, name: &str) -> String {
+        let values = self.map(|value| format!("{value}u")).join(", ");
+        format!("const {name}: array<u32, {N}> = array<u32, {N}>({values});\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_that_depend_on_each_other_agree() {
+        assert!(2 * (MAX_SPAN - 1) < 1 << WRAP_BITS);
+        assert_eq!(1 << KNOT_BITS, KNOT_COUNT);
+        assert!(u64::from(PATH_BLOCK) * u64::from(MAX_ENTRIES) <= 1 << 32);
+        assert!(SORT_TILE < 1 << 16);
+        assert_eq!(HIT_TILE, 256 * 32);
+        assert_eq!(2 * RADIX_BITS * SORT_PASS_PAIRS, 32);
+        assert_eq!(LEVEL_SHIFTS.len(), LEVELS as usize);
+        assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
+        assert_eq!(ORDINARY_MAX, 2f32.powi(80));
+        assert_eq!(CELL_MIN, 2f32.powi(-120));
+        assert_eq!(CELL_MAX, 2f32.powi(60));
+        assert_eq!(KNOT_MIN, 2f32.powi(-98));
+        assert!(MAX_ENTRIES <= ENTRY_BOX);
+    }
+}

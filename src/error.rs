@@ -1,0 +1,126 @@
+//! Everything that can go wrong, each with what to do about it.
+
+/// Why a call was refused or could not finish. No pair is ever dropped instead.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No GPU adapter was found.
+    #[error(
+        "no GPU adapter found ({reason}). Install a Vulkan, Metal or Direct3D 12 driver, or a software one \
+         (Debian: apt-get install mesa-vulkan-drivers); `broadsweep::cpu::find_pairs` needs no GPU"
+    )]
+    NoAdapter {
+        /// What the graphics API said.
+        reason: String,
+    },
+    /// The adapter gave no device.
+    #[error("{adapter} refused a device: {reason}. Choose another adapter or update its driver")]
+    NoDevice {
+        /// The adapter's name.
+        adapter: String,
+        /// What the driver said.
+        reason: String,
+    },
+    /// The device lacks something that the kernels need; see [`Gpu::required_limits`](crate::Gpu::required_limits).
+    #[error("the device has {limit} = {available}, and {required} is needed. Request the device with `Gpu::required_limits()`")]
+    DeviceTooSmall {
+        /// The name of the limit in `wgpu::Limits`.
+        limit: &'static str,
+        /// What is needed.
+        required: u64,
+        /// What there is.
+        available: u64,
+    },
+    /// More boxes than fit the device.
+    #[error(
+        "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} of this device is {available}. \
+         At most {max_boxes} boxes fit: split the scene, or request the device with larger limits"
+    )]
+    TooManyBoxes {
+        /// Boxes asked for.
+        box_count: u64,
+        /// The buffer that does not fit.
+        buffer: &'static str,
+        /// Its size in bytes.
+        required: u64,
+        /// The name of the limit.
+        limit: &'static str,
+        /// The limit in bytes.
+        available: u64,
+        /// The most boxes that fit.
+        max_boxes: u64,
+    },
+    /// The memory budget is too small for the scene.
+    #[error("{box_count} boxes need at least {required} bytes of GPU memory, and the budget is {budget}. Raise `Options::memory_budget`")]
+    OverBudget {
+        /// Boxes asked for.
+        box_count: u64,
+        /// The least that works.
+        required: u64,
+        /// The budget given.
+        budget: u64,
+    },
+    /// The scene has more candidates than the caller allows.
+    #[error(
+        "{candidate_count} candidates to test, and the limit is {limit}. The boxes overlap too much to list \
+         their pairs, or the cell size is far too large; otherwise raise `Options::candidate_limit`"
+    )]
+    TooManyCandidates {
+        /// Candidates found.
+        candidate_count: u64,
+        /// `Options::candidate_limit`.
+        limit: u64,
+    },
+    /// The pairs are counted, but a list of them does not fit host memory.
+    #[error("{pair_count} pairs need {required} bytes of host memory, which could not be had. Record into a GPU buffer and read it in ranges instead")]
+    ListTooLong {
+        /// The exact number of pairs.
+        pair_count: u64,
+        /// Bytes of the list.
+        required: u64,
+    },
+    /// An option has no meaning.
+    #[error("{option} is {value}; it must be {expected}")]
+    BadOption {
+        /// The option's name.
+        option: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// A buffer of the caller's cannot be used.
+    #[error("the box buffer {problem}")]
+    BadBuffer {
+        /// What is wrong, and what is needed.
+        problem: String,
+    },
+    /// A result is still being computed.
+    #[error("a submission is still in flight; take its result with `try_take` or `take` first")]
+    Busy,
+    /// There is nothing to take.
+    #[error("nothing was submitted; call `submit` first")]
+    NothingSubmitted,
+    /// The device ran out of memory.
+    #[error("the device ran out of memory while allocating {bytes} bytes for `{buffer}`. Lower `Options::memory_budget` or free GPU memory")]
+    OutOfMemory {
+        /// What was being allocated.
+        buffer: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The device is gone.
+    #[error("the GPU device was lost ({reason}). Make a new device and a new `BroadPhase`, and call again")]
+    DeviceLost {
+        /// What the driver said.
+        reason: String,
+    },
+    /// The graphics API refused something that it should not: a fault of this crate or of the driver.
+    #[error("{label}: the graphics API reported: {message}. Please report this with the adapter's name")]
+    Gpu {
+        /// The kernel or buffer at fault, or what was being done.
+        label: String,
+        /// The API's message.
+        message: String,
+    },
+}

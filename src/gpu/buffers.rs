@@ -1,0 +1,104 @@
+//! Typed buffers.
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use super::Gpu;
+use crate::Error;
+
+/// A buffer of `len` elements of type `T` on the GPU, for kernels to read and write. A clone is the same buffer.
+#[derive(Clone, Debug)]
+pub struct Buffer<T> {
+    raw: wgpu::Buffer,
+    len: u64,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> Buffer<T> {
+    /// Room for `len` elements (at least one, since an empty buffer cannot be bound), zeroed.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the device has no room for it.
+    pub fn new(gpu: &Gpu, label: &str, len: u64, usage: wgpu::BufferUsages) -> Result<Self, Error> {
+        let size = Self::bytes(len);
+        let scopes = gpu.open_scopes();
+        let raw = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage,
+            mapped_at_creation: false,
+        });
+        scopes.close_allocation(label, size)?;
+        Ok(Self {
+            raw,
+            len,
+            element: PhantomData,
+        })
+    }
+
+    /// Room for `len` elements in storage.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the device has no room for it.
+    pub fn storage(gpu: &Gpu, label: &str, len: u64) -> Result<Self, Error> {
+        use wgpu::BufferUsages as U;
+        Self::new(gpu, label, len, U::STORAGE | U::COPY_DST | U::COPY_SRC)
+    }
+
+    /// A small constant for kernels. It is written when it is made, so commands that are recorded now and run
+    /// later see the value of now.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the device has no room for it.
+    pub fn uniform(gpu: &Gpu, label: &str, values: &[T]) -> Result<Self, Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let scopes = gpu.open_scopes();
+        let raw = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: (bytes.len() as u64).next_multiple_of(16),
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: true,
+        });
+        if let Ok(mut view) = raw.get_mapped_range_mut(..bytes.len() as u64) {
+            view.copy_from_slice(bytes);
+        }
+        raw.unmap();
+        scopes.close_allocation(label, bytes.len() as u64)?;
+        Ok(Self {
+            raw,
+            len: values.len() as u64,
+            element: PhantomData,
+        })
+    }
+
+    /// Bytes that `len` elements take on the GPU.
+    pub fn bytes(len: u64) -> u64 {
+        (len.max(1) * size_of::<T>() as u64).next_multiple_of(16)
+    }
+
+    /// The buffer itself.
+    pub fn raw(&self) -> &wgpu::Buffer {
+        &self.raw
+    }
+
+    /// Elements that it holds.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The whole of it, to bind.
+    pub fn all(&self) -> wgpu::BindingResource<'_> {
+        self.raw.as_entire_binding()
+    }
+
+    /// Writes `values` at the start, before the next submission runs.
+    pub fn write(&self, gpu: &Gpu, values: &[T]) {
+        gpu.queue().write_buffer(&self.raw, 0, bytemuck::cast_slice(values));
+    }
+}

@@ -1,0 +1,242 @@
+//! A compute kernel whose buffers are bound by the names they have in WGSL.
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+use super::Gpu;
+use crate::Error;
+use crate::stages::layout::dispatch_size;
+
+/// A compiled kernel. Its label is the name of its file and of its entry point.
+#[derive(Debug)]
+pub struct Kernel {
+    label: &'static str,
+    pipeline: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+    bindings: Vec<Binding>,
+}
+
+/// A buffer variable of a kernel, as declared in WGSL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The variable's name.
+    pub name: String,
+    /// Its `@binding`, in group 0.
+    pub index: u32,
+    /// Uniform, read-only or read-write storage.
+    pub kind: wgpu::BufferBindingType,
+}
+
+/// The source of a kernel: its own file first, so that line numbers in messages are that file's, then the
+/// files it shares and the constants.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// Name of the file, without `.wgsl`, and of the entry point.
+    pub label: &'static str,
+    /// Its own file.
+    pub own: &'static str,
+    /// Files it shares with other kernels.
+    pub shared: &'static [&'static str],
+}
+
+/// The [`Source`] of `shaders/NAME.wgsl` with `common.wgsl` and the named shared files behind it.
+macro_rules! source {
+    ($name:literal $(, $shared:literal)*) => {
+        $crate::gpu::kernel::Source {
+            label: $name,
+            own: include_str!(concat!("../../shaders/", $name, ".wgsl")),
+            shared: &[
+                include_str!("../../shaders/common.wgsl"),
+                $(include_str!(concat!("../../shaders/", $shared, ".wgsl")),)*
+            ],
+        }
+    };
+}
+pub(crate) use source;
+
+impl Source {
+    /// The whole text.
+    pub fn text(&self) -> String {
+        let mut text = self.own.to_owned();
+        for shared in self.shared {
+            text += shared;
+        }
+        text + &crate::constants::wgsl()
+    }
+
+    /// Parses and validates the text.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] with naga's message.
+    pub fn module(&self) -> Result<naga::Module, Error> {
+        let text = self.text();
+        let module = naga::front::wgsl::parse_str(&text).map_err(|error| self.error(error.emit_to_string(&text)))?;
+        Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .map_err(|error| self.error(error.emit_to_string(&text)))?;
+        Ok(module)
+    }
+
+    fn error(&self, message: String) -> Error {
+        Error::Gpu {
+            label: self.label.to_owned(),
+            message,
+        }
+    }
+}
+
+/// The buffer variables of a module.
+pub fn bindings(module: &naga::Module) -> Vec<Binding> {
+    use wgpu::BufferBindingType::{Storage, Uniform};
+    module
+        .global_variables
+        .iter()
+        .filter_map(|(_, variable)| {
+            let kind = match variable.space {
+                naga::AddressSpace::Uniform => Uniform,
+                naga::AddressSpace::Storage { access } => Storage {
+                    read_only: !access.contains(naga::StorageAccess::STORE),
+                },
+                _ => return None,
+            };
+            Some(Binding {
+                name: variable.name.clone()?,
+                index: variable.binding.as_ref()?.binding,
+                kind,
+            })
+        })
+        .collect()
+}
+
+impl Kernel {
+    /// Compiles a kernel.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where naga or the driver rejects it.
+    pub fn new(gpu: &Gpu, source: &Source) -> Result<Self, Error> {
+        let bindings = bindings(&source.module()?);
+        let device = gpu.device();
+        let scopes = gpu.open_scopes();
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(source.label),
+            source: wgpu::ShaderSource::Wgsl(source.text().into()),
+        });
+        let entries: Vec<_> = bindings
+            .iter()
+            .map(|binding| wgpu::BindGroupLayoutEntry {
+                binding: binding.index,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: binding.kind,
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            })
+            .collect();
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some(source.label),
+            entries: &entries,
+        });
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(source.label),
+            bind_group_layouts: &[Some(&layout)],
+            ..Default::default()
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(source.label),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(source.label),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        scopes.close(source.label)?;
+        Ok(Self {
+            label: source.label,
+            pipeline,
+            layout,
+            bindings,
+        })
+    }
+
+    /// Runs `groups` workgroups, laid out in two dimensions where they are many.
+    pub fn dispatch(&self, pass: &mut Pass, groups: u32, buffers: &[(&str, wgpu::BindingResource)]) {
+        if groups > 0 && self.bind(pass, buffers) {
+            let [x, y, z] = dispatch_size(groups);
+            pass.pass.dispatch_workgroups(x, y, z);
+            pass.pass.pop_debug_group();
+        }
+    }
+
+    /// Runs as many workgroups as the three numbers at `offset` bytes in `dispatches` say.
+    pub fn dispatch_indirect(
+        &self,
+        pass: &mut Pass,
+        dispatches: &wgpu::Buffer,
+        offset: usize,
+        buffers: &[(&str, wgpu::BindingResource)],
+    ) {
+        if self.bind(pass, buffers) {
+            pass.pass.dispatch_workgroups_indirect(dispatches, offset as u64);
+            pass.pass.pop_debug_group();
+        }
+    }
+
+    /// Binds every variable of the kernel to the buffer of its name.
+    fn bind(&self, pass: &mut Pass, buffers: &[(&str, wgpu::BindingResource)]) -> bool {
+        let mut entries = Vec::with_capacity(self.bindings.len());
+        for binding in &self.bindings {
+            let Some((_, resource)) = buffers.iter().find(|(name, _)| *name == binding.name) else {
+                pass.error.get_or_insert(Error::Gpu {
+                    label: self.label.to_owned(),
+                    message: format!("no buffer was given for `{}`", binding.name),
+                });
+                return false;
+            };
+            entries.push(wgpu::BindGroupEntry {
+                binding: binding.index,
+                resource: resource.clone(),
+            });
+        }
+        let group = pass.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(self.label),
+            layout: &self.layout,
+            entries: &entries,
+        });
+        pass.pass.push_debug_group(self.label);
+        pass.pass.set_pipeline(&self.pipeline);
+        pass.pass.set_bind_group(0, &group, &[]);
+        true
+    }
+}
+
+/// A compute pass that kernels are dispatched into. The first mistake is kept, and [`Pass::finish`] returns it.
+#[derive(Debug)]
+pub struct Pass<'encoder> {
+    device: wgpu::Device,
+    pass: wgpu::ComputePass<'encoder>,
+    error: Option<Error>,
+}
+
+impl<'encoder> Pass<'encoder> {
+    /// Begins a pass.
+    pub fn begin(gpu: &Gpu, encoder: &'encoder mut wgpu::CommandEncoder) -> Self {
+        let pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("broadsweep"),
+            timestamp_writes: None,
+        });
+        Self {
+            device: gpu.device().clone(),
+            pass,
+            error: None,
+        }
+    }
+
+    /// Whether everything was recorded as it should; the pass ends when it is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where a kernel was not given one of its buffers.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+}

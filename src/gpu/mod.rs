@@ -1,0 +1,219 @@
+//! The device, and the little that is built on `wgpu` to use it: [`kernel`] binds buffers by name, [`buffers`]
+//! gives them types, [`readback`] brings results to the host, [`scopes`] turns its errors into ours.
+
+pub mod buffers;
+pub mod kernel;
+pub mod readback;
+pub mod scopes;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::Error;
+use scopes::Scopes;
+
+/// A device and its queue: one's own, or those of the program that calls.
+///
+/// Cheap to clone. Requirements are those of WebGPU's defaults; see [`Gpu::required_limits`].
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    /// Why the device was lost, where it told us.
+    lost: Arc<Mutex<Option<String>>>,
+}
+
+impl Gpu {
+    /// The limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and
+    /// 2 uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y.
+    /// No features are needed. Sizes of buffers bound the number of boxes; see [`BroadPhase::memory_plan`].
+    ///
+    /// [`BroadPhase::memory_plan`]: crate::BroadPhase::memory_plan
+    pub fn required_limits() -> wgpu::Limits {
+        wgpu::Limits::defaults()
+    }
+
+    /// Uses a device that the caller already has, a renderer's for instance.
+    ///
+    /// A device that is lost is reported by the call that notices; to hear of it at once, set
+    /// `wgpu::Device::set_device_lost_callback`, which is left to the caller here.
+    ///
+    /// # Errors
+    /// [`Error::DeviceTooSmall`] where the device was requested with less than [`Gpu::required_limits`] in what
+    /// the kernels use.
+    pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, Error> {
+        let has = device.limits();
+        let checks = [
+            ("max_storage_buffers_per_shader_stage", 8, has.max_storage_buffers_per_shader_stage),
+            ("max_uniform_buffers_per_shader_stage", 2, has.max_uniform_buffers_per_shader_stage),
+            ("max_bindings_per_bind_group", 10, has.max_bindings_per_bind_group),
+            ("max_compute_workgroup_storage_size", 16_384, has.max_compute_workgroup_storage_size),
+            ("max_compute_invocations_per_workgroup", 256, has.max_compute_invocations_per_workgroup),
+            ("max_compute_workgroup_size_x", 256, has.max_compute_workgroup_size_x),
+            ("max_compute_workgroups_per_dimension", 65_535, has.max_compute_workgroups_per_dimension),
+        ];
+        for (limit, required, available) in checks {
+            if available < required {
+                return Err(Error::DeviceTooSmall {
+                    limit,
+                    required: u64::from(required),
+                    available: u64::from(available),
+                });
+            }
+        }
+        Ok(Self {
+            device,
+            queue,
+            lost: Arc::default(),
+        })
+    }
+
+    /// A device on the adapter that the system prefers, with the largest buffers it offers.
+    ///
+    /// Chooses by the environment as `wgpu` does: `WGPU_BACKEND`, `WGPU_ADAPTER_NAME`.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`], [`Error::NoDevice`], [`Error::DeviceTooSmall`].
+    pub async fn request() -> Result<Self, Error> {
+        let instance = instance();
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Ok(name) = std::env::var("WGPU_ADAPTER_NAME")
+            && !name.is_empty()
+        {
+            return Self::request_named(&name).await;
+        }
+        let adapter = instance
+            .request_adapter(&wgpu::RequestAdapterOptions {
+                power_preference: wgpu::PowerPreference::HighPerformance,
+                ..Default::default()
+            })
+            .await
+            .map_err(|error| Error::NoAdapter {
+                reason: error.to_string(),
+            })?;
+        Self::on(adapter).await
+    }
+
+    /// A device on the first adapter whose name contains `name`, upper and lower case alike.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`], which lists the names there are, [`Error::NoDevice`], [`Error::DeviceTooSmall`].
+    pub async fn request_named(name: &str) -> Result<Self, Error> {
+        let adapters = instance().enumerate_adapters(backends()).await;
+        let names: Vec<String> = adapters.iter().map(|adapter| adapter.get_info().name).collect();
+        let wanted = name.to_lowercase();
+        for (adapter, found) in adapters.into_iter().zip(&names) {
+            if found.to_lowercase().contains(&wanted) {
+                return Self::on(adapter).await;
+            }
+        }
+        let there_are = if names.is_empty() {
+            "there is none at all".to_owned()
+        } else {
+            format!("there are: {}", names.join(", "))
+        };
+        Err(Error::NoAdapter {
+            reason: format!("no adapter's name contains '{name}'; {there_are}"),
+        })
+    }
+
+    /// A device on this adapter.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`], [`Error::DeviceTooSmall`].
+    pub async fn on(adapter: wgpu::Adapter) -> Result<Self, Error> {
+        let info = adapter.get_info();
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("broadsweep"),
+                required_limits: adapter.limits(),
+                ..Default::default()
+            })
+            .await
+            .map_err(|error| Error::NoDevice {
+                adapter: info.name,
+                reason: error.to_string(),
+            })?;
+        let gpu = Self::from_device(device, queue)?;
+        let lost = Arc::clone(&gpu.lost);
+        gpu.device.set_device_lost_callback(move |reason, message| {
+            let text = format!("{reason:?}: {message}");
+            lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(text);
+        });
+        Ok(gpu)
+    }
+
+    /// [`Gpu::request`], blocking.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn headless() -> Result<Self, Error> {
+        pollster::block_on(Self::request())
+    }
+
+    /// [`Gpu::request_named`], blocking.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn headless_named(name: &str) -> Result<Self, Error> {
+        pollster::block_on(Self::request_named(name))
+    }
+
+    /// What adapters there are. Blocks.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn adapters() -> Vec<wgpu::AdapterInfo> {
+        pollster::block_on(instance().enumerate_adapters(backends()))
+            .iter()
+            .map(wgpu::Adapter::get_info)
+            .collect()
+    }
+
+    /// The device.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// Its queue.
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.queue
+    }
+
+    /// The adapter's name, kind and driver.
+    pub fn adapter_info(&self) -> wgpu::AdapterInfo {
+        self.device.adapter_info()
+    }
+
+    /// [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.
+    pub(crate) fn lost(&self, noticed: &str) -> Error {
+        let told = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Error::DeviceLost {
+            reason: told.unwrap_or_else(|| noticed.to_owned()),
+        }
+    }
+
+    /// Whether the device said that it is lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// From here on, errors of this device are collected until the scopes are closed.
+    pub(crate) fn open_scopes(&self) -> Scopes {
+        Scopes::open(self)
+    }
+}
+
+/// Validation of indirect dispatch sizes is left out: the kernels that write them keep to the limits, and the
+/// check costs a dispatch of its own each time. The environment can ask for it, and for other checks.
+fn instance() -> wgpu::Instance {
+    wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends: backends(),
+        flags: wgpu::InstanceFlags::empty().with_env(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    })
+}
+
+/// OpenGL has no compute shaders that suffice everywhere, and its adapters would be found twice.
+fn backends() -> wgpu::Backends {
+    wgpu::Backends::PRIMARY.with_env()
+}

@@ -1,0 +1,113 @@
+//! Bringing results to the host without blocking.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytemuck::{Pod, Zeroable};
+
+use super::Gpu;
+use crate::Error;
+
+/// A staging buffer that is being mapped.
+#[derive(Debug)]
+pub struct Readback {
+    buffer: wgpu::Buffer,
+    bytes: u64,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    result: Option<Result<(), wgpu::BufferAsyncError>>,
+    waker: Option<Waker>,
+}
+
+impl Readback {
+    /// A staging buffer of `bytes` bytes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where there is no room for it.
+    pub fn staging(gpu: &Gpu, label: &str, bytes: u64) -> Result<wgpu::Buffer, Error> {
+        let scopes = gpu.open_scopes();
+        let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: bytes,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        scopes.close_allocation(label, bytes)?;
+        Ok(buffer)
+    }
+
+    /// Begins to map the first `bytes` bytes (not 0, a multiple of 8), after what was submitted so far.
+    pub fn begin(buffer: &wgpu::Buffer, bytes: u64) -> Self {
+        let state = Arc::new(Mutex::new(State::default()));
+        let shared = Arc::clone(&state);
+        buffer.map_async(wgpu::MapMode::Read, ..bytes, move |result| {
+            let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            state.result = Some(result);
+            if let Some(waker) = state.waker.take() {
+                waker.wake();
+            }
+        });
+        Self {
+            buffer: buffer.clone(),
+            bytes,
+            state,
+        }
+    }
+
+    /// Whether the bytes have arrived; if not, `context` is woken when they have.
+    pub fn poll(&self, gpu: &Gpu, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &state.result {
+            Some(Ok(())) => Poll::Ready(Ok(())),
+            Some(Err(error)) => Poll::Ready(Err(gpu.lost(&format!("mapping a result failed: {error}")))),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The value at `offset` bytes, once the bytes have arrived.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] where they are not there.
+    pub fn value<T: Pod>(&self, gpu: &Gpu, offset: u64) -> Result<T, Error> {
+        let mut value = [T::zeroed()];
+        self.copy_to(gpu, offset, &mut value)?;
+        Ok(value[0])
+    }
+
+    /// Appends the bytes as `count` values to `list`, which has room for them.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] where they are not there.
+    pub fn append_to<T: Pod + Zeroable>(&self, gpu: &Gpu, list: &mut Vec<T>, count: usize) -> Result<(), Error> {
+        let old = list.len();
+        list.resize(old + count, T::zeroed());
+        self.copy_to(gpu, 0, &mut list[old..])
+    }
+
+    fn copy_to<T: Pod>(&self, gpu: &Gpu, offset: u64, values: &mut [T]) -> Result<(), Error> {
+        let bytes = bytemuck::cast_slice_mut::<T, u8>(values);
+        let end = offset + bytes.len() as u64;
+        if end > self.bytes {
+            return Err(gpu.lost("a result is shorter than it should be"));
+        }
+        let view = self
+            .buffer
+            .get_mapped_range(..self.bytes)
+            .map_err(|error| gpu.lost(&format!("a result cannot be read: {error}")))?;
+        bytes.copy_from_slice(&view[offset as usize..end as usize]);
+        Ok(())
+    }
+}
+
+impl Drop for Readback {
+    /// Lets the staging buffer be copied to again.
+    fn drop(&mut self) {
+        self.buffer.unmap();
+    }
+}

@@ -1,0 +1,233 @@
+//! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
+
+use crate::constants::*;
+use crate::stages::layout::{BoundsPartial, Counts, Dispatches, Frame, Moments, PairHeader, Step};
+use crate::{Aabb, Error, Options, Pair, PairOrder};
+
+/// The buffers that a [`BroadPhase`](crate::BroadPhase) allocates for a number of boxes, in bytes.
+///
+/// ```
+/// # fn main() -> Result<(), broadsweep::Error> {
+/// use broadsweep::{MemoryPlan, Options, wgpu};
+///
+/// let plan = MemoryPlan::new(1_500_000, &Options::default(), &wgpu::Limits::defaults())?;
+/// assert!(plan.total() < 1 << 30);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryPlan {
+    /// Boxes that fit.
+    pub box_count: u32,
+    /// (box, cell) incidences that fit; the grid is coarsened until they do.
+    pub entry_capacity: u32,
+    /// Tiles of 8,192 tests whose results are kept; those of further ones are found again for the list.
+    pub hit_tile_capacity: u32,
+    /// Pairs that fit the list; a longer one is produced in pieces of this length.
+    pub pair_capacity: u32,
+    /// Every buffer with its size.
+    pub buffers: Vec<(&'static str, u64)>,
+}
+
+/// What a call would like to have room for, from what earlier calls needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    pub pairs: u64,
+    pub hit_tiles: u64,
+}
+
+/// Room that is always there, however small the budget.
+const LEAST_PAIRS: u64 = 4096;
+const LEAST_HIT_TILES: u64 = 16;
+
+impl MemoryPlan {
+    /// The plan for `box_count` boxes on a device with these limits.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`] where a buffer that has to be there exceeds a limit; [`Error::OverBudget`] where
+    /// the least that works exceeds `options.memory_budget`.
+    pub fn new(box_count: usize, options: &Options, limits: &wgpu::Limits) -> Result<Self, Error> {
+        Self::with_wishes(box_count, options, limits, Wishes::default())
+    }
+
+    pub(crate) fn with_wishes(
+        box_count: usize,
+        options: &Options,
+        limits: &wgpu::Limits,
+        wishes: Wishes,
+    ) -> Result<Self, Error> {
+        let boxes = box_count as u64;
+        let binding = largest_binding(limits);
+        let most_entries = u64::from(MAX_ENTRIES).min(binding / size_of::<Step>() as u64);
+        let most_boxes = (binding / size_of::<Aabb>() as u64).min(most_entries);
+        if boxes > most_boxes {
+            // Either the boxes themselves are too many bytes, or one entry for each of them.
+            let (buffer, each) = if boxes * 24 > binding {
+                ("boxes", size_of::<Aabb>() as u64)
+            } else {
+                ("steps", size_of::<Step>() as u64)
+            };
+            let (limit, available) = if boxes * each > binding {
+                limit_name(limits)
+            } else {
+                ("the number of entries, times their 8 bytes,", u64::from(MAX_ENTRIES) * 8)
+            };
+            return Err(Error::TooManyBoxes {
+                box_count: boxes,
+                buffer,
+                required: boxes * each,
+                limit,
+                available,
+                max_boxes: most_boxes,
+            });
+        }
+
+        let entries = (4 * boxes + 1024).min(most_entries);
+        let hit_tiles = (64 * boxes / u64::from(HIT_TILE) + LEAST_HIT_TILES)
+            .max(wishes.hit_tiles)
+            .min(binding / 1024);
+        let pairs = (4 * boxes + LEAST_PAIRS)
+            .max(wishes.pairs)
+            .min(longest_list(limits));
+        // Everything that can be smaller shrinks by the same factor until the budget is met.
+        let budget = options.memory_budget.unwrap_or(u64::MAX);
+        let mut share = 1.0;
+        loop {
+            let part = |least: u64, wish: u64| least.min(wish) + (wish.saturating_sub(least) as f64 * share) as u64;
+            let plan = Self::of(
+                boxes,
+                part(boxes, entries),
+                part(LEAST_HIT_TILES, hit_tiles),
+                part(LEAST_PAIRS, pairs),
+                options.order,
+            );
+            if plan.total() <= budget {
+                return Ok(plan);
+            }
+            if share == 0.0 {
+                return Err(Error::OverBudget {
+                    box_count: boxes,
+                    required: plan.total(),
+                    budget,
+                });
+            }
+            share = if share > 0.01 { share * 0.7 } else { 0.0 };
+        }
+    }
+
+    fn of(boxes: u64, entries: u64, hit_tiles: u64, pairs: u64, order: PairOrder) -> Self {
+        let bin_blocks = boxes.div_ceil(u64::from(BIN_BLOCK));
+        let path_blocks = entries.div_ceil(u64::from(PATH_BLOCK));
+        let hit_blocks = 2 * u64::from(HIT_BLOCKS);
+        let histograms = |n: u64| u64::from(RADIX) * n.div_ceil(u64::from(SORT_TILE));
+        let mut buffers = vec![
+            ("boxes", bytes::<Aabb>(boxes)),
+            ("bounds", bytes::<BoundsPartial>(u64::from(PCA_GROUPS))),
+            ("moments", bytes::<Moments>(u64::from(PCA_GROUPS))),
+            ("frame", bytes::<Frame>(1)),
+            ("counts", bytes::<Counts>(1)),
+            ("dispatches", bytes::<Dispatches>(1)),
+            ("cells", bytes::<[i32; 4]>(boxes)),
+            ("positions", bytes::<[u32; 2]>(boxes)),
+            ("block_counts", bytes::<u32>(bin_blocks * u64::from(BIN_COUNTS))),
+            ("bin_offsets", bytes::<[u32; 4]>(bin_blocks)),
+            ("giants", bytes::<u32>(boxes)),
+            ("keys", bytes::<u32>(entries)),
+            ("entries", bytes::<u32>(entries)),
+            ("other_keys", bytes::<u32>(entries)),
+            ("other_entries", bytes::<u32>(entries)),
+            ("histograms", bytes::<u32>(histograms(entries))),
+            ("ends", bytes::<u32>(entries)),
+            ("steps", bytes::<Step>(entries)),
+            ("path_sums", bytes::<u32>(path_blocks)),
+            ("path_bases", bytes::<[u32; 2]>(path_blocks + 1)),
+            ("hit_words", bytes::<u32>(hit_tiles * 256)),
+            ("block_hits", bytes::<u32>(hit_blocks)),
+            ("hit_offsets", bytes::<[u32; 2]>(hit_blocks + 1)),
+            ("summary", (size_of::<Counts>() + size_of::<Frame>()) as u64),
+        ];
+        buffers.extend(list_buffers(pairs, order));
+        Self {
+            box_count: boxes as u32,
+            entry_capacity: entries as u32,
+            hit_tile_capacity: hit_tiles as u32,
+            pair_capacity: pairs as u32,
+            buffers,
+        }
+    }
+
+    /// All of it, in bytes.
+    pub fn total(&self) -> u64 {
+        self.buffers.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Whether nothing of `other` exceeds this plan.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.box_count >= other.box_count
+            && self.entry_capacity >= other.entry_capacity
+            && self.hit_tile_capacity >= other.hit_tile_capacity
+            && self.pair_capacity >= other.pair_capacity
+    }
+
+    /// The same plan with room for `wish` pairs, or as many as limits and budget allow, but not fewer than now.
+    pub(crate) fn with_longer_list(&self, wish: u64, options: &Options, limits: &wgpu::Limits) -> Self {
+        let list = |pairs: u64| list_buffers(pairs, options.order).iter().map(|(_, bytes)| bytes).sum::<u64>();
+        let others = self.total() - list(u64::from(self.pair_capacity));
+        let room = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
+        let per_thousand = list(1_001_000) - list(1_000_000);
+        let affordable = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
+        let pairs = wish
+            .min(longest_list(limits))
+            .min(affordable)
+            .max(u64::from(self.pair_capacity));
+        let names: Vec<_> = list_buffers(0, options.order).iter().map(|(name, _)| *name).collect();
+        let mut buffers = self.buffers.clone();
+        buffers.retain(|(name, _)| !names.contains(name));
+        buffers.extend(list_buffers(pairs, options.order));
+        Self {
+            pair_capacity: pairs as u32,
+            buffers,
+            ..self.clone()
+        }
+    }
+}
+
+/// The buffers of a list of pairs.
+fn list_buffers(pairs: u64, order: PairOrder) -> Vec<(&'static str, u64)> {
+    let mut buffers = vec![
+        ("pairs", bytes::<Pair>(pairs)),
+        ("header", bytes::<PairHeader>(1)),
+        ("staging", bytes::<Pair>(pairs)),
+    ];
+    if order == PairOrder::Canonical {
+        let tiles = pairs.div_ceil(u64::from(SORT_TILE));
+        for name in ["pair_keys", "pair_values", "other_pair_keys", "other_pair_values"] {
+            buffers.push((name, bytes::<u32>(pairs)));
+        }
+        buffers.push(("pair_histograms", bytes::<u32>(u64::from(RADIX) * tiles)));
+    }
+    buffers
+}
+
+fn bytes<T: bytemuck::Pod>(len: u64) -> u64 {
+    crate::gpu::buffers::Buffer::<T>::bytes(len)
+}
+
+/// The most bytes that one binding of a storage buffer may have.
+fn largest_binding(limits: &wgpu::Limits) -> u64 {
+    limit_name(limits).1
+}
+
+fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
+    let binding = limits.max_storage_buffer_binding_size;
+    if binding <= limits.max_buffer_size {
+        ("max_storage_buffer_binding_size", binding)
+    } else {
+        ("max_buffer_size", limits.max_buffer_size)
+    }
+}
+
+/// The most pairs in one binding; counted in 32 bits too.
+fn longest_list(limits: &wgpu::Limits) -> u64 {
+    (largest_binding(limits) / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)
+}

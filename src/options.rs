@@ -1,0 +1,173 @@
+//! What a caller can choose, and what it is told afterwards.
+
+use crate::constants::*;
+use crate::{Error, Pair};
+
+/// How to look for pairs. No choice here changes the *set* of pairs, only the time, the memory and the order.
+///
+/// ```
+/// use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
+///
+/// let options = Options {
+///     axis: SweepAxis::X,
+///     order: PairOrder::Canonical,
+///     ..Options::default()
+/// };
+/// assert_eq!(options.cell_size, CellSize::Auto);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// The direction along which the boxes are sorted and swept.
+    pub axis: SweepAxis,
+    /// The edge of a cell of the grid across that direction.
+    pub cell_size: CellSize,
+    /// The order in which pairs come out.
+    pub order: PairOrder,
+    /// The most GPU memory to use, in bytes; `None` is as much as the device gives.
+    /// Less memory means smaller pieces, more of them, and at the end a refusal, never a lost pair.
+    pub memory_budget: Option<u64>,
+    /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
+    /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested.
+    /// It guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰.
+    pub candidate_limit: u64,
+    /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices
+    /// that a renderer wants per pair. Default: 24, the twelve edges of a box as lines.
+    pub vertices_per_pair: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            axis: SweepAxis::default(),
+            cell_size: CellSize::default(),
+            order: PairOrder::default(),
+            memory_budget: None,
+            candidate_limit: 1 << 40,
+            vertices_per_pair: 24,
+        }
+    }
+}
+
+impl Options {
+    /// Refuses what has no meaning.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.cell_size {
+            CellSize::Fixed(edge) if !(edge > 0.0 && edge.is_finite()) => Err(Error::BadOption {
+                option: "CellSize::Fixed",
+                value: edge.to_string(),
+                expected: "positive and finite",
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The direction along which the boxes are swept; the grid lies across it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SweepAxis {
+    /// Whichever of the principal axis and x, y, z has the largest spread of centroids per mean projected edge.
+    #[default]
+    Auto,
+    /// The eigenvector of the largest eigenvalue of the centroid covariance, as in MuJoCo's `mj_broadphase`.
+    Principal,
+    /// The x axis.
+    X,
+    /// The y axis.
+    Y,
+    /// The z axis.
+    Z,
+}
+
+impl SweepAxis {
+    const BY_CODE: [Self; 5] = [Self::Auto, Self::Principal, Self::X, Self::Y, Self::Z];
+
+    /// Its number in WGSL.
+    pub(crate) fn code(self) -> u32 {
+        match self {
+            Self::Auto => AXIS_AUTO,
+            Self::Principal => AXIS_PRINCIPAL,
+            Self::X => AXIS_X,
+            Self::Y => AXIS_X + 1,
+            Self::Z => AXIS_X + 2,
+        }
+    }
+
+    pub(crate) fn from_code(code: u32) -> Self {
+        Self::BY_CODE.get(code as usize).copied().unwrap_or_default()
+    }
+}
+
+/// The edge of a grid cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum CellSize {
+    /// Twice the mean edge (without the largest few), or more where the boxes lie sparsely.
+    #[default]
+    Auto,
+    /// The cost model of Li, Lu and He 2003 (USSCD), from the largest edge and the density.
+    Usscd,
+    /// This edge, in the units of the input: positive and finite. Where it would need more (box, cell)
+    /// incidences than there is memory for, cells are merged two by two until it does not.
+    Fixed(f32),
+}
+
+impl CellSize {
+    /// Its number in WGSL, and the edge that goes with it.
+    pub(crate) fn code(self) -> (u32, f32) {
+        match self {
+            Self::Auto => (CELL_AUTO, 0.0),
+            Self::Usscd => (CELL_USSCD, 0.0),
+            Self::Fixed(edge) => (CELL_FIXED, edge),
+        }
+    }
+}
+
+/// The order of a list of pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PairOrder {
+    /// As the sweep meets them: the same every time for the same boxes, options and adapter.
+    #[default]
+    Sweep,
+    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Costs a sort.
+    Canonical,
+}
+
+/// The pairs of one call, and what was found on the way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overlaps {
+    /// Every overlapping pair, each once.
+    pub pairs: Vec<Pair>,
+    /// Counts and choices.
+    pub report: Report,
+}
+
+/// Counts and choices of one call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Boxes in the input.
+    pub box_count: u32,
+    /// Boxes with a NaN or with `min > max`; they pair with nothing.
+    pub invalid_count: u32,
+    /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
+    pub first_invalid: Vec<u32>,
+    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead.
+    pub giant_count: u32,
+    /// Incidences of a box in a cell.
+    pub entry_count: u32,
+    /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes.
+    pub candidate_count: u64,
+    /// Overlapping pairs.
+    pub pair_count: u64,
+    /// The axis that was taken; never [`SweepAxis::Auto`].
+    pub axis: SweepAxis,
+    /// Its direction, of unit length.
+    pub direction: [f32; 3],
+    /// The edge of a cell, in the units of the input; infinite where the grid was a single cell.
+    pub cell_size: f32,
+    /// Bytes of GPU memory held; 0 for the CPU engine.
+    pub gpu_bytes: u64,
+}
+
+impl Report {
+    /// How many invalid boxes are listed by index.
+    pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
+}

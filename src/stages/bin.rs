@@ -1,0 +1,120 @@
+//! Cells of each box, and its entries: count, scan, scatter.
+
+use super::layout::{Counts, Dispatches, Frame, Params};
+use crate::Error;
+use crate::constants::BIN_BLOCK;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+
+/// `bin_count`.
+pub const COUNT: Source = source!("bin_count");
+/// `bin_scan`.
+pub const SCAN: Source = source!("bin_scan", "scan");
+/// `bin_scatter`.
+pub const SCATTER: Source = source!("bin_scatter", "scan");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Bin {
+    count: Kernel,
+    scan: Kernel,
+    scatter: Kernel,
+}
+
+/// What [`Bin::record_count`] and [`Bin::record_scatter`] keep per box and per block of boxes.
+#[derive(Debug)]
+pub struct Bins {
+    /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
+    pub cells: Buffer<[i32; 4]>,
+    /// `[box_count]` quantised (start, end) on the sweep axis.
+    pub positions: Buffer<[u32; 2]>,
+    /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
+    pub block_counts: Buffer<u32>,
+    /// `[blocks]` entries, giants, invalid boxes before the block.
+    pub block_offsets: Buffer<[u32; 4]>,
+}
+
+impl Bin {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self {
+            count: Kernel::new(gpu, &COUNT)?,
+            scan: Kernel::new(gpu, &SCAN)?,
+            scatter: Kernel::new(gpu, &SCATTER)?,
+        })
+    }
+
+    /// Cells, positions and counts of `box_count` boxes.
+    pub fn record_count(
+        &self,
+        pass: &mut Pass,
+        box_count: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        frame: &Buffer<Frame>,
+        bins: &Bins,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("frame", frame.all()),
+            ("cells", bins.cells.all()),
+            ("positions", bins.positions.all()),
+            ("block_counts", bins.block_counts.all()),
+        ];
+        self.count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers);
+    }
+
+    /// How coarse, and where each block's entries go.
+    pub fn record_scan(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        frame: &Buffer<Frame>,
+        bins: &Bins,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("frame", frame.all()),
+            ("block_counts", bins.block_counts.all()),
+            ("block_offsets", bins.block_offsets.all()),
+            ("counts", counts.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.scan.dispatch(pass, 1, &buffers);
+    }
+
+    /// Entries with their keys, giants, and the first invalid boxes.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_scatter(
+        &self,
+        pass: &mut Pass,
+        box_count: u32,
+        params: &Buffer<Params>,
+        frame: &Buffer<Frame>,
+        bins: &Bins,
+        counts: &Buffer<Counts>,
+        keys: &Buffer<u32>,
+        entries: &Buffer<u32>,
+        giants: &Buffer<u32>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("frame", frame.all()),
+            ("counts", counts.all()),
+            ("cells", bins.cells.all()),
+            ("positions", bins.positions.all()),
+            ("block_offsets", bins.block_offsets.all()),
+            ("keys", keys.all()),
+            ("entries", entries.all()),
+            ("giants", giants.all()),
+        ];
+        self.scatter.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers);
+    }
+}

@@ -1,0 +1,103 @@
+//! The compacted list of pairs, or any range of it.
+
+use std::mem::offset_of;
+
+use super::bin::Bins;
+use super::layout::{Counts, Dispatches, Frame, PairHeader, Params, Window};
+use super::sweep::{Hits, Path};
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::{Error, Pair};
+
+/// `emit_scan`.
+pub const SCAN: Source = source!("emit_scan", "scan");
+/// `emit_sweep`.
+pub const SWEEP: Source = source!("emit_sweep", "sweep_walk", "emit_window", "scan");
+/// `emit_giants`.
+pub const GIANTS: Source = source!("emit_giants", "giants_walk", "emit_window", "scan");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Emit {
+    scan: Kernel,
+    sweep: Kernel,
+    giants: Kernel,
+}
+
+impl Emit {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self {
+            scan: Kernel::new(gpu, &SCAN)?,
+            sweep: Kernel::new(gpu, &SWEEP)?,
+            giants: Kernel::new(gpu, &GIANTS)?,
+        })
+    }
+
+    /// How many pairs there are, and how many of them `window` takes.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_scan(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        hits: &Hits,
+        header: &Buffer<PairHeader>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("block_hits", hits.block_hits.all()),
+            ("block_offsets", hits.block_offsets.all()),
+            ("counts", counts.all()),
+            ("header", header.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.scan.dispatch(pass, 1, &buffers);
+    }
+
+    /// Writes the pairs in the window.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_pairs(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        boxes: wgpu::BindingResource,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        frame: &Buffer<Frame>,
+        bins: &Bins,
+        entries: &Buffer<u32>,
+        path: &Path,
+        giants: &Buffer<u32>,
+        hits: &Hits,
+        pairs: &Buffer<Pair>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("boxes", boxes),
+            ("counts", counts.all()),
+            ("frame", frame.all()),
+            ("cells", bins.cells.all()),
+            ("entries", entries.all()),
+            ("steps", path.steps.all()),
+            ("path_bases", path.bases.all()),
+            ("giants", giants.all()),
+            ("hit_words", hits.words.all()),
+            ("block_offsets", hits.block_offsets.all()),
+            ("pairs", pairs.all()),
+        ];
+        self.sweep
+            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
+        self.giants
+            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
+    }
+}

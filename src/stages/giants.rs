@@ -1,0 +1,60 @@
+//! Giants against all boxes.
+
+use std::mem::offset_of;
+
+use super::bin::Bins;
+use super::layout::{Counts, Dispatches, Frame, Params};
+use super::sweep::Hits;
+use crate::Error;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+
+/// `giants_test`.
+pub const TEST: Source = source!("giants_test", "giants_walk");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Giants {
+    test: Kernel,
+}
+
+impl Giants {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self {
+            test: Kernel::new(gpu, &TEST)?,
+        })
+    }
+
+    /// The exact tests of all `giants`.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        frame: &Buffer<Frame>,
+        bins: &Bins,
+        giants: &Buffer<u32>,
+        hits: &Hits,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("counts", counts.all()),
+            ("frame", frame.all()),
+            ("cells", bins.cells.all()),
+            ("giants", giants.all()),
+            ("hit_words", hits.words.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.test
+            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
+    }
+}

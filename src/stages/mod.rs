@@ -1,0 +1,42 @@
+//! The stages of the flow, one file each, in their order: [`pca`], [`frame`], [`bin`], [`sort`], [`rank`],
+//! [`sweep`], [`giants`], [`emit`], [`order`]. A stage is a struct that holds its kernels, with methods
+//! `record…` whose arguments are the buffers it reads and writes. None knows of another.
+//!
+//! Kernel `k` of stage `s` is `shaders/s_k.wgsl`, is labelled `s_k` wherever it shows, and is mirrored on plain
+//! slices by `cpu::s::k`.
+
+pub mod bin;
+pub mod emit;
+pub mod frame;
+pub mod giants;
+pub mod layout;
+pub mod order;
+pub mod pca;
+pub mod rank;
+pub mod sort;
+pub mod sweep;
+
+use crate::gpu::kernel::Source;
+
+/// The sources of all kernels, in the order in which they run.
+pub const SOURCES: &[Source] = &[
+    pca::BOUNDS,
+    pca::MOMENTS,
+    frame::CHOOSE,
+    bin::COUNT,
+    bin::SCAN,
+    bin::SCATTER,
+    sort::COUNT,
+    sort::SCAN,
+    sort::SCATTER,
+    rank::ENDS,
+    sweep::COUNT,
+    sweep::SCAN,
+    sweep::TEST,
+    giants::TEST,
+    emit::SCAN,
+    emit::SWEEP,
+    emit::GIANTS,
+    order::SPLIT,
+    order::JOIN,
+];

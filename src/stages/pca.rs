@@ -1,0 +1,52 @@
+//! Statistics of the boxes by reduction: bounds, then sums of centroids, of their products and of edges.
+
+use super::layout::{BoundsPartial, Moments, Params};
+use crate::Error;
+use crate::constants::PCA_GROUPS;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+
+/// `pca_bounds`.
+pub const BOUNDS: Source = source!("pca_bounds", "pca_reduce");
+/// `pca_moments`.
+pub const MOMENTS: Source = source!("pca_moments", "pca_reduce");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Pca {
+    bounds: Kernel,
+    moments: Kernel,
+}
+
+impl Pca {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self {
+            bounds: Kernel::new(gpu, &BOUNDS)?,
+            moments: Kernel::new(gpu, &MOMENTS)?,
+        })
+    }
+
+    /// Both reductions.
+    pub fn record(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        bounds: &Buffer<BoundsPartial>,
+        moments: &Buffer<Moments>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("bounds", bounds.all()),
+            ("moments", moments.all()),
+        ];
+        self.bounds.dispatch(pass, PCA_GROUPS, &buffers);
+        self.moments.dispatch(pass, PCA_GROUPS, &buffers);
+    }
+}

@@ -1,0 +1,55 @@
+//! Where each interval ends among the sorted starts.
+
+use std::mem::offset_of;
+
+use super::layout::{Counts, Dispatches, Frame};
+use crate::Error;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+
+/// `rank_ends`.
+pub const ENDS: Source = source!("rank_ends");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Rank {
+    ends: Kernel,
+}
+
+impl Rank {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self {
+            ends: Kernel::new(gpu, &ENDS)?,
+        })
+    }
+
+    /// `ends[rank]` from sorted `keys` and `entries`.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record(
+        &self,
+        pass: &mut Pass,
+        frame: &Buffer<Frame>,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        keys: &Buffer<u32>,
+        entries: &Buffer<u32>,
+        positions: &Buffer<[u32; 2]>,
+        ends: &Buffer<u32>,
+    ) {
+        let buffers = [
+            ("frame", frame.all()),
+            ("counts", counts.all()),
+            ("keys", keys.all()),
+            ("entries", entries.all()),
+            ("positions", positions.all()),
+            ("ends", ends.all()),
+        ];
+        self.ends
+            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);
+    }
+}

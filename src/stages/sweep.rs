@@ -1,0 +1,125 @@
+//! The sweep: the path through all candidates, and the exact test of each.
+
+use std::mem::offset_of;
+
+use super::layout::{Counts, Dispatches, Params, Step};
+use crate::Error;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+
+/// `sweep_count`.
+pub const COUNT: Source = source!("sweep_count");
+/// `sweep_scan`.
+pub const SCAN: Source = source!("sweep_scan", "scan");
+/// `sweep_test`.
+pub const TEST: Source = source!("sweep_test", "sweep_walk");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Sweep {
+    count: Kernel,
+    scan: Kernel,
+    test: Kernel,
+}
+
+/// The path of the sweep: for each entry an item for itself and one for each of its candidates.
+#[derive(Debug)]
+pub struct Path {
+    /// `[entry_count]` where each entry stands within its block, and its end.
+    pub steps: Buffer<Step>,
+    /// `[blocks]` items in the block.
+    pub sums: Buffer<u32>,
+    /// `[blocks + 1]` items before the block, low and high half; the last is the length of the path.
+    pub bases: Buffer<[u32; 2]>,
+}
+
+/// What the exact tests of `sweep` and `giants` found.
+#[derive(Debug)]
+pub struct Hits {
+    /// `[tiles * 256]` a bit per test, as far as there is room: tiles of `sweep`, then those of `giants`.
+    pub words: Buffer<u32>,
+    /// `[sweep_blocks + giant_blocks]` pairs found by each workgroup.
+    pub block_hits: Buffer<u32>,
+    /// `[sweep_blocks + giant_blocks + 1]` pairs before each workgroup, low and high half.
+    pub block_offsets: Buffer<[u32; 2]>,
+}
+
+impl Sweep {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self {
+            count: Kernel::new(gpu, &COUNT)?,
+            scan: Kernel::new(gpu, &SCAN)?,
+            test: Kernel::new(gpu, &TEST)?,
+        })
+    }
+
+    /// The path, from the `ends` of `rank`.
+    pub fn record_count(
+        &self,
+        pass: &mut Pass,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        ends: &Buffer<u32>,
+        path: &Path,
+    ) {
+        let buffers = [
+            ("counts", counts.all()),
+            ("ends", ends.all()),
+            ("steps", path.steps.all()),
+            ("path_sums", path.sums.all()),
+        ];
+        self.count
+            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
+    }
+
+    /// How many candidates there are, and how their tests and those of the giants are divided.
+    pub fn record_scan(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        path: &Path,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("counts", counts.all()),
+            ("path_sums", path.sums.all()),
+            ("path_bases", path.bases.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.scan.dispatch(pass, 1, &buffers);
+    }
+
+    /// The exact tests.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_test(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        entries: &Buffer<u32>,
+        path: &Path,
+        hits: &Hits,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("counts", counts.all()),
+            ("entries", entries.all()),
+            ("steps", path.steps.all()),
+            ("path_bases", path.bases.all()),
+            ("hit_words", hits.words.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.test
+            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
+    }
+}
