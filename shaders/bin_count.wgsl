@@ -62,9 +62,9 @@ fn bin_count(
         let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
         let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
         let kind = kind_of(min_bits, max_bits);
-        if kind == KIND_FINITE {
-            let low = scaled(min_bits, frame.limit, frame.scale);
-            let high = scaled(max_bits, frame.limit, frame.scale);
+        if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
+            let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
+            let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
             let own = cells_of(low, high);
             cells[i] = own;
             let interval = project(frame.sweep, low, high);

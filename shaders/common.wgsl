@@ -73,7 +73,7 @@ struct Frame {
     sweep: vec3<f32>,
     scale: f32,
     plane_u: vec3<f32>,
-    limit: f32,               // input coordinates are clamped to it before they are scaled
+    limit: f32,               // in input units; a box with a coordinate beyond it counts as unbounded
     plane_v: vec3<f32>,
     inverse_cell: f32,
     origin: vec2<f32>,        // of the grid, along u and v
@@ -226,9 +226,10 @@ fn kind_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
 
 // ---- projection ----
 
-// Bounds in scaled units. Monotone: clamping and multiplying by a power of two keep order.
-fn scaled(bits: vec3<u32>, limit: f32, scale: f32) -> vec3<f32> {
-    return clamp(bitcast<vec3<f32>>(bits), vec3<f32>(-limit), vec3<f32>(limit)) * scale;
+// Whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
+fn is_within(min_bits: vec3<u32>, max_bits: vec3<u32>, limit: f32) -> bool {
+    let reach = max(abs(bitcast<vec3<f32>>(min_bits)), abs(bitcast<vec3<f32>>(max_bits)));
+    return all(reach <= vec3<f32>(limit));
 }
 
 // The interval of a box on a direction. Each corner's sum is monotone in the bounds under rounding, which

@@ -281,10 +281,9 @@ fn take_sample(i: u32, scene: Scale) {
         let at = sample_box(i) * 6u;
         let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
         let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
-        let reach = max(abs(bitcast<vec3<f32>>(min_bits)), abs(bitcast<vec3<f32>>(max_bits)));
-        if kind_of(min_bits, max_bits) == KIND_FINITE && all(reach <= vec3<f32>(scene.limit)) {
-            let low = scaled(min_bits, scene.limit, scene.scale);
-            let high = scaled(max_bits, scene.limit, scene.scale);
+        if kind_of(min_bits, max_bits) == KIND_FINITE && is_within(min_bits, max_bits, scene.limit) {
+            let low = bitcast<vec3<f32>>(min_bits) * scene.scale;
+            let high = bitcast<vec3<f32>>(max_bits) * scene.scale;
             let along_u = project(axes[1], low, high);
             let along_v = project(axes[2], low, high);
             start = project(axes[0], low, high).x;
@@ -364,7 +363,7 @@ fn frame_choose(@builtin(local_invocation_index) local: u32) {
             next = samples[STARTS][(local + 1u) * (count - 1u) / KNOT_COUNT];
         }
         var quanta = 0.0;
-        if next - start > CELL_MIN {
+        if next - start > KNOT_MIN {
             quanta = f32(1u << (frame.position_bits - KNOT_BITS)) / (next - start);
         }
         frame.knots[local] = Knot(start, quanta);

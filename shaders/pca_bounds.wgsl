@@ -26,7 +26,7 @@ fn pca_bounds(
             let high = bitcast<vec3<f32>>(max_bits);
             let own = Bounds(low, 1u, high, 0u);
             finite = united(finite, own);
-            if all(max(abs(low), abs(high)) <= vec3<f32>(ORDINARY_MAX)) {
+            if is_within(min_bits, max_bits, ORDINARY_MAX) {
                 ordinary = united(ordinary, own);
             }
         }

@@ -40,10 +40,9 @@ fn pca_moments(
         let at = i * 6u;
         let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
         let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
-        let reach = max(abs(bitcast<vec3<f32>>(min_bits)), abs(bitcast<vec3<f32>>(max_bits)));
-        if kind_of(min_bits, max_bits) == KIND_FINITE && all(reach <= vec3<f32>(scene.limit)) {
-            let low = scaled(min_bits, scene.limit, scene.scale);
-            let high = scaled(max_bits, scene.limit, scene.scale);
+        if kind_of(min_bits, max_bits) == KIND_FINITE && is_within(min_bits, max_bits, scene.limit) {
+            let low = bitcast<vec3<f32>>(min_bits) * scene.scale;
+            let high = bitcast<vec3<f32>>(max_bits) * scene.scale;
             let centroid = (0.5 * low + 0.5 * high) - middle;
             let edge = high - low;
             mine = combined(mine, Moments(

@@ -28,10 +28,7 @@ impl Aabb {
     /// Boxes that overlap in double precision therefore still overlap. A bound beyond the range of `f32`
     /// becomes infinite on the outer side and the largest finite number on the inner side; NaN stays NaN.
     pub fn from_f64_outward(min: [f64; 3], max: [f64; 3]) -> Self {
-        Self {
-            min: min.map(round_down),
-            max: max.map(round_up),
-        }
+        Self { min: min.map(round_down), max: max.map(round_up) }
     }
 
     /// Whether the box can overlap anything: no NaN, and `min <= max` on every axis.
@@ -63,10 +60,7 @@ impl From<Aabb> for ([f32; 3], [f32; 3]) {
 
 impl From<(Vec3, Vec3)> for Aabb {
     fn from((min, max): (Vec3, Vec3)) -> Self {
-        Self {
-            min: min.to_array(),
-            max: max.to_array(),
-        }
+        Self { min: min.to_array(), max: max.to_array() }
     }
 }
 
@@ -79,11 +73,7 @@ impl From<Aabb> for (Vec3, Vec3) {
 /// The largest `f32` that is at most `value`.
 fn round_down(value: f64) -> f32 {
     let nearest = value as f32;
-    if f64::from(nearest) > value {
-        nearest.next_down()
-    } else {
-        nearest
-    }
+    if f64::from(nearest) > value { nearest.next_down() } else { nearest }
 }
 
 /// The smallest `f32` that is at least `value`.
@@ -106,11 +96,7 @@ pub struct Pair {
 impl Pair {
     /// The pair of two different indices, in either order.
     pub const fn new(i: u32, j: u32) -> Self {
-        if i < j {
-            Self { a: i, b: j }
-        } else {
-            Self { a: j, b: i }
-        }
+        if i < j { Self { a: i, b: j } } else { Self { a: j, b: i } }
     }
 }
 

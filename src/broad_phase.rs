@@ -110,12 +110,7 @@ enum InFlight {
     /// The counts are on their way.
     Summary { box_count: u32, summary: Readback },
     /// A piece of the list is on its way.
-    Piece {
-        report: Report,
-        pairs: Vec<Pair>,
-        piece: Readback,
-        length: u32,
-    },
+    Piece { report: Report, pairs: Vec<Pair>, piece: Readback, length: u32 },
 }
 
 impl BroadPhase {
@@ -268,15 +263,9 @@ impl BroadPhase {
                 (Poll::Ready(Ok(())), Some(InFlight::Summary { box_count, summary })) => {
                     self.take_summary(box_count, &summary)
                 }
-                (
-                    Poll::Ready(Ok(())),
-                    Some(InFlight::Piece {
-                        report,
-                        pairs,
-                        piece,
-                        length,
-                    }),
-                ) => self.take_piece(report, pairs, piece, length),
+                (Poll::Ready(Ok(())), Some(InFlight::Piece { report, pairs, piece, length })) => {
+                    self.take_piece(report, pairs, piece, length)
+                }
                 (_, None) => Err(Error::NothingSubmitted),
             };
             match step {
@@ -314,10 +303,7 @@ impl BroadPhase {
         usize::try_from(report.pair_count)
             .ok()
             .and_then(|count| pairs.try_reserve_exact(count).ok())
-            .ok_or(Error::ListTooLong {
-                pair_count: report.pair_count,
-                required,
-            })?;
+            .ok_or(Error::ListTooLong { pair_count: report.pair_count, required })?;
         if report.pair_count == 0 {
             return Ok(Step::Done(Overlaps { pairs, report }));
         }
@@ -325,7 +311,13 @@ impl BroadPhase {
     }
 
     /// A piece of the list has arrived: keep it, and ask for the next.
-    fn take_piece(&mut self, report: Report, mut pairs: Vec<Pair>, piece: Readback, length: u32) -> Result<Step, Error> {
+    fn take_piece(
+        &mut self,
+        report: Report,
+        mut pairs: Vec<Pair>,
+        piece: Readback,
+        length: u32,
+    ) -> Result<Step, Error> {
         piece.append_to(&self.gpu, &mut pairs, length as usize)?;
         drop(piece); // the staging buffer is free for the next
         if (pairs.len() as u64) < report.pair_count {
@@ -357,12 +349,7 @@ impl BroadPhase {
         self.gpu.queue().submit([encoder.finish()]);
         let piece = Readback::begin(staging, bytes);
         scopes.close("read-back")?;
-        Ok(Step::Next(InFlight::Piece {
-            report,
-            pairs,
-            piece,
-            length,
-        }))
+        Ok(Step::Next(InFlight::Piece { report, pairs, piece, length }))
     }
 
     // ---- pairs on the GPU ----
@@ -455,20 +442,8 @@ impl BroadPhase {
         boxes: wgpu::BindingResource,
         n: u32,
     ) -> Result<(), Error> {
-        let Buffers {
-            bounds,
-            moments,
-            frame,
-            counts,
-            dispatches,
-            bins,
-            giants,
-            entries,
-            ends,
-            path,
-            hits,
-            ..
-        } = self.allocated()?;
+        let Buffers { bounds, moments, frame, counts, dispatches, bins, giants, entries, ends, path, hits, .. } =
+            self.allocated()?;
         let params = &self.params(n)?;
         let s = &self.stages;
         encoder.clear_buffer(counts.raw(), 0, None);
@@ -492,19 +467,8 @@ impl BroadPhase {
 
     /// The pairs from number `first` on, as many as the list holds.
     fn record_emit(&self, pass: &mut Pass, boxes: wgpu::BindingResource, n: u32, first: u64) -> Result<(), Error> {
-        let Buffers {
-            plan,
-            frame,
-            counts,
-            dispatches,
-            bins,
-            giants,
-            entries,
-            path,
-            hits,
-            list,
-            ..
-        } = self.allocated()?;
+        let Buffers { plan, frame, counts, dispatches, bins, giants, entries, path, hits, list, .. } =
+            self.allocated()?;
         let params = &self.params(n)?;
         let window = Window {
             first_low: first as u32,
@@ -516,7 +480,19 @@ impl BroadPhase {
         let s = &self.stages;
         s.emit.record_scan(pass, params, window, counts, dispatches, hits, &list.header);
         s.emit.record_pairs(
-            pass, params, window, boxes, counts, dispatches, frame, bins, &entries.values, path, giants, hits, &list.pairs,
+            pass,
+            params,
+            window,
+            boxes,
+            counts,
+            dispatches,
+            frame,
+            bins,
+            &entries.values,
+            path,
+            giants,
+            hits,
+            &list.pairs,
         );
         if let Some(lists) = &list.sort_lists {
             s.order.record(pass, &s.sort, n, counts, dispatches, lists, &list.pairs);
@@ -531,9 +507,7 @@ impl BroadPhase {
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {
-        self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor {
-            label: Some("broadsweep"),
-        })
+        self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("broadsweep") })
     }
 
     fn params(&self, box_count: u32) -> Result<Buffer<Params>, Error> {
@@ -666,9 +640,7 @@ fn check_box_buffer(boxes: &wgpu::Buffer, box_count: u32) -> Result<(), Error> {
         });
     }
     if box_count > 0 && !boxes.usage().contains(wgpu::BufferUsages::STORAGE) {
-        return Err(Error::BadBuffer {
-            problem: "was made without BufferUsages::STORAGE".to_owned(),
-        });
+        return Err(Error::BadBuffer { problem: "was made without BufferUsages::STORAGE".to_owned() });
     }
     Ok(())
 }

@@ -22,7 +22,9 @@ pub enum Error {
         reason: String,
     },
     /// The device lacks something that the kernels need; see [`Gpu::required_limits`](crate::Gpu::required_limits).
-    #[error("the device has {limit} = {available}, and {required} is needed. Request the device with `Gpu::required_limits()`")]
+    #[error(
+        "the device has {limit} = {available}, and {required} is needed. Request the device with `Gpu::required_limits()`"
+    )]
     DeviceTooSmall {
         /// The name of the limit in `wgpu::Limits`.
         limit: &'static str,
@@ -51,7 +53,9 @@ pub enum Error {
         max_boxes: u64,
     },
     /// The memory budget is too small for the scene.
-    #[error("{box_count} boxes need at least {required} bytes of GPU memory, and the budget is {budget}. Raise `Options::memory_budget`")]
+    #[error(
+        "{box_count} boxes need at least {required} bytes of GPU memory, and the budget is {budget}. Raise `Options::memory_budget`"
+    )]
     OverBudget {
         /// Boxes asked for.
         box_count: u64,
@@ -72,7 +76,9 @@ pub enum Error {
         limit: u64,
     },
     /// The pairs are counted, but a list of them does not fit host memory.
-    #[error("{pair_count} pairs need {required} bytes of host memory, which could not be had. Record into a GPU buffer and read it in ranges instead")]
+    #[error(
+        "{pair_count} pairs need {required} bytes of host memory, which could not be had. Record into a GPU buffer and read it in ranges instead"
+    )]
     ListTooLong {
         /// The exact number of pairs.
         pair_count: u64,
@@ -102,7 +108,9 @@ pub enum Error {
     #[error("nothing was submitted; call `submit` first")]
     NothingSubmitted,
     /// The device ran out of memory.
-    #[error("the device ran out of memory while allocating {bytes} bytes for `{buffer}`. Lower `Options::memory_budget` or free GPU memory")]
+    #[error(
+        "the device ran out of memory while allocating {bytes} bytes for `{buffer}`. Lower `Options::memory_budget` or free GPU memory"
+    )]
     OutOfMemory {
         /// What was being allocated.
         buffer: String,

@@ -83,12 +83,8 @@ impl MemoryPlan {
         }
 
         let entries = (4 * boxes + 1024).min(most_entries);
-        let hit_tiles = (64 * boxes / u64::from(HIT_TILE) + LEAST_HIT_TILES)
-            .max(wishes.hit_tiles)
-            .min(binding / 1024);
-        let pairs = (4 * boxes + LEAST_PAIRS)
-            .max(wishes.pairs)
-            .min(longest_list(limits));
+        let hit_tiles = (64 * boxes / u64::from(HIT_TILE) + LEAST_HIT_TILES).max(wishes.hit_tiles).min(binding / 1024);
+        let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
         // Everything that can be smaller shrinks by the same factor until the budget is met.
         let budget = options.memory_budget.unwrap_or(u64::MAX);
         let mut share = 1.0;
@@ -105,11 +101,7 @@ impl MemoryPlan {
                 return Ok(plan);
             }
             if share == 0.0 {
-                return Err(Error::OverBudget {
-                    box_count: boxes,
-                    required: plan.total(),
-                    budget,
-                });
+                return Err(Error::OverBudget { box_count: boxes, required: plan.total(), budget });
             }
             share = if share > 0.01 { share * 0.7 } else { 0.0 };
         }
@@ -176,29 +168,19 @@ impl MemoryPlan {
         let room = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000);
         let affordable = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
-        let pairs = wish
-            .min(longest_list(limits))
-            .min(affordable)
-            .max(u64::from(self.pair_capacity));
+        let pairs = wish.min(longest_list(limits)).min(affordable).max(u64::from(self.pair_capacity));
         let names: Vec<_> = list_buffers(0, options.order).iter().map(|(name, _)| *name).collect();
         let mut buffers = self.buffers.clone();
         buffers.retain(|(name, _)| !names.contains(name));
         buffers.extend(list_buffers(pairs, options.order));
-        Self {
-            pair_capacity: pairs as u32,
-            buffers,
-            ..self.clone()
-        }
+        Self { pair_capacity: pairs as u32, buffers, ..self.clone() }
     }
 }
 
 /// The buffers of a list of pairs.
 fn list_buffers(pairs: u64, order: PairOrder) -> Vec<(&'static str, u64)> {
-    let mut buffers = vec![
-        ("pairs", bytes::<Pair>(pairs)),
-        ("header", bytes::<PairHeader>(1)),
-        ("staging", bytes::<Pair>(pairs)),
-    ];
+    let mut buffers =
+        vec![("pairs", bytes::<Pair>(pairs)), ("header", bytes::<PairHeader>(1)), ("staging", bytes::<Pair>(pairs))];
     if order == PairOrder::Canonical {
         let tiles = pairs.div_ceil(u64::from(SORT_TILE));
         for name in ["pair_keys", "pair_values", "other_pair_keys", "other_pair_values"] {

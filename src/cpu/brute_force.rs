@@ -8,10 +8,7 @@ pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
     for (a, box_a) in boxes.iter().enumerate() {
         for (b, box_b) in boxes.iter().enumerate().skip(a + 1) {
             if box_a.overlaps(box_b) {
-                pairs.push(Pair {
-                    a: a as u32,
-                    b: b as u32,
-                });
+                pairs.push(Pair { a: a as u32, b: b as u32 });
             }
         }
     }

@@ -1,2 +1,120 @@
-//! CPU.
+//! The same stages on plain slices, one file and one function for each kernel, and [`brute_force`], the oracle.
+//!
+//! A mirror has the result of its kernel, not its schedule. [`find_pairs`] chains them: an engine for machines
+//! without a GPU, with the same options, the same answer and the same report.
+
+pub mod bin;
 pub mod brute_force;
+pub mod emit;
+pub mod frame;
+pub mod giants;
+pub mod order;
+pub mod pca;
+pub mod rank;
+pub mod sort;
+pub mod sweep;
+
+use crate::constants::*;
+use crate::stages::layout::Params;
+use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
+
+/// Items of the path that are tested before their pairs are taken: 16 Mi, two megabytes of bits.
+const BATCH: u64 = 1 << 24;
+
+/// Every pair of `boxes` that overlaps, each once, on one thread of the CPU.
+///
+/// `options.memory_budget` concerns GPU memory and is not looked at.
+///
+/// # Errors
+/// [`Error::BadOption`], [`Error::TooManyBoxes`] from 2²⁴ boxes on, [`Error::TooManyCandidates`],
+/// [`Error::ListTooLong`].
+///
+/// ```
+/// use broadsweep::{Aabb, Options, Pair, cpu};
+///
+/// let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3]), Aabb::new([3.0; 3], [4.0; 3])];
+/// let overlaps = cpu::find_pairs(&boxes, &Options::default()).unwrap();
+/// assert_eq!(overlaps.pairs, [Pair { a: 0, b: 1 }]);
+/// ```
+pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> {
+    options.check()?;
+    let (cell_mode, cell_size) = options.cell_size.code();
+    let most = u64::from(MAX_ENTRIES);
+    if boxes.len() as u64 > most {
+        return Err(Error::TooManyBoxes {
+            box_count: boxes.len() as u64,
+            buffer: "entries",
+            required: boxes.len() as u64 * 4,
+            limit: "the number of entries, times their 4 bytes,",
+            available: most * 4,
+            max_boxes: most,
+        });
+    }
+    let box_count = boxes.len() as u32;
+    let params = Params {
+        box_count,
+        entry_capacity: (4 * box_count + 1024).min(MAX_ENTRIES),
+        axis: options.axis.code(),
+        cell_mode,
+        cell_size,
+        ..bytemuck::Zeroable::zeroed()
+    };
+
+    let bounds = pca::bounds(boxes);
+    let moments = pca::moments(boxes, &bounds);
+    let frame = frame::choose(&params, boxes, &bounds, &moments);
+    let mut cells = vec![[0; 4]; boxes.len()];
+    let mut positions = vec![[0; 2]; boxes.len()];
+    let totals = bin::count(boxes, &frame, &mut cells, &mut positions);
+    let level = bin::scan(&totals, params.entry_capacity);
+    let bin::Entries { mut keys, mut entries, giants, first_invalid } = bin::scatter(&cells, &positions, &frame, level);
+    sort::sort(&mut keys, &mut entries, frame.key_bits);
+    let ends = rank::ends(&frame, &keys, &entries, &positions);
+    let offsets = sweep::scan(&sweep::count(&ends));
+
+    let length = offsets[entries.len()];
+    let candidate_count = length - entries.len() as u64 + giants.len() as u64 * boxes.len() as u64;
+    if candidate_count > options.candidate_limit {
+        return Err(Error::TooManyCandidates { candidate_count, limit: options.candidate_limit });
+    }
+    let mut pairs = Vec::new();
+    for start in (0..length).step_by(BATCH as usize) {
+        let range = start..length.min(start + BATCH);
+        let words = sweep::test(boxes, &entries, &offsets, range.clone());
+        make_room(&mut pairs, emit::scan(&words))?;
+        emit::sweep(&words, &entries, &offsets, range, &mut pairs);
+    }
+    for &giant in &giants {
+        let words = giants::test(boxes, &cells, level, frame.giant_cells, giant);
+        make_room(&mut pairs, emit::scan(&words))?;
+        emit::giants(&words, giant, &mut pairs);
+    }
+    if options.order == PairOrder::Canonical {
+        order::canonical(&mut pairs, box_count);
+    }
+
+    let shift = LEVEL_SHIFTS[level as usize];
+    let report = Report {
+        box_count,
+        invalid_count: totals.invalid,
+        first_invalid,
+        giant_count: giants.len() as u32,
+        entry_count: entries.len() as u32,
+        candidate_count,
+        pair_count: pairs.len() as u64,
+        axis: SweepAxis::from_code(frame.axis),
+        direction: frame.sweep,
+        cell_size: if shift < 32 { frame.cell_size * (1u64 << shift) as f32 } else { f32::INFINITY },
+        gpu_bytes: 0,
+    };
+    Ok(Overlaps { pairs, report })
+}
+
+/// Room for `more` pairs, or an error instead of an abort.
+fn make_room(pairs: &mut Vec<Pair>, more: u64) -> Result<(), Error> {
+    let pair_count = pairs.len() as u64 + more;
+    usize::try_from(more)
+        .ok()
+        .and_then(|more| pairs.try_reserve(more).ok())
+        .ok_or(Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) })
+}

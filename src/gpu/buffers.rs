@@ -30,11 +30,7 @@ impl<T: Pod> Buffer<T> {
             mapped_at_creation: false,
         });
         scopes.close_allocation(label, size)?;
-        Ok(Self {
-            raw,
-            len,
-            element: PhantomData,
-        })
+        Ok(Self { raw, len, element: PhantomData })
     }
 
     /// Room for `len` elements in storage.
@@ -65,11 +61,7 @@ impl<T: Pod> Buffer<T> {
         }
         raw.unmap();
         scopes.close_allocation(label, bytes.len() as u64)?;
-        Ok(Self {
-            raw,
-            len: values.len() as u64,
-            element: PhantomData,
-        })
+        Ok(Self { raw, len: values.len() as u64, element: PhantomData })
     }
 
     /// Bytes that `len` elements take on the GPU.

@@ -77,10 +77,7 @@ impl Source {
     }
 
     fn error(&self, message: String) -> Error {
-        Error::Gpu {
-            label: self.label.to_owned(),
-            message,
-        }
+        Error::Gpu { label: self.label.to_owned(), message }
     }
 }
 
@@ -93,16 +90,12 @@ pub fn bindings(module: &naga::Module) -> Vec<Binding> {
         .filter_map(|(_, variable)| {
             let kind = match variable.space {
                 naga::AddressSpace::Uniform => Uniform,
-                naga::AddressSpace::Storage { access } => Storage {
-                    read_only: !access.contains(naga::StorageAccess::STORE),
-                },
+                naga::AddressSpace::Storage { access } => {
+                    Storage { read_only: !access.contains(naga::StorageAccess::STORE) }
+                }
                 _ => return None,
             };
-            Some(Binding {
-                name: variable.name.clone()?,
-                index: variable.binding.as_ref()?.binding,
-                kind,
-            })
+            Some(Binding { name: variable.name.clone()?, index: variable.binding.as_ref()?.binding, kind })
         })
         .collect()
 }
@@ -125,11 +118,7 @@ impl Kernel {
             .map(|binding| wgpu::BindGroupLayoutEntry {
                 binding: binding.index,
                 visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer {
-                    ty: binding.kind,
-                    has_dynamic_offset: false,
-                    min_binding_size: None,
-                },
+                ty: wgpu::BindingType::Buffer { ty: binding.kind, has_dynamic_offset: false, min_binding_size: None },
                 count: None,
             })
             .collect();
@@ -151,12 +140,7 @@ impl Kernel {
             cache: None,
         });
         scopes.close(source.label)?;
-        Ok(Self {
-            label: source.label,
-            pipeline,
-            layout,
-            bindings,
-        })
+        Ok(Self { label: source.label, pipeline, layout, bindings })
     }
 
     /// Runs `groups` workgroups, laid out in two dimensions where they are many.
@@ -193,10 +177,7 @@ impl Kernel {
                 });
                 return false;
             };
-            entries.push(wgpu::BindGroupEntry {
-                binding: binding.index,
-                resource: resource.clone(),
-            });
+            entries.push(wgpu::BindGroupEntry { binding: binding.index, resource: resource.clone() });
         }
         let group = pass.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(self.label),
@@ -221,15 +202,9 @@ pub struct Pass<'encoder> {
 impl<'encoder> Pass<'encoder> {
     /// Begins a pass.
     pub fn begin(gpu: &Gpu, encoder: &'encoder mut wgpu::CommandEncoder) -> Self {
-        let pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("broadsweep"),
-            timestamp_writes: None,
-        });
-        Self {
-            device: gpu.device().clone(),
-            pass,
-            error: None,
-        }
+        let pass = encoder
+            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("broadsweep"), timestamp_writes: None });
+        Self { device: gpu.device().clone(), pass, error: None }
     }
 
     /// Whether everything was recorded as it should; the pass ends when it is dropped.

@@ -60,11 +60,7 @@ impl Gpu {
                 });
             }
         }
-        Ok(Self {
-            device,
-            queue,
-            lost: Arc::default(),
-        })
+        Ok(Self { device, queue, lost: Arc::default() })
     }
 
     /// A device on the adapter that the system prefers, with the largest buffers it offers.
@@ -87,9 +83,7 @@ impl Gpu {
                 ..Default::default()
             })
             .await
-            .map_err(|error| Error::NoAdapter {
-                reason: error.to_string(),
-            })?;
+            .map_err(|error| Error::NoAdapter { reason: error.to_string() })?;
         Self::on(adapter).await
     }
 
@@ -111,9 +105,7 @@ impl Gpu {
         } else {
             format!("there are: {}", names.join(", "))
         };
-        Err(Error::NoAdapter {
-            reason: format!("no adapter's name contains '{name}'; {there_are}"),
-        })
+        Err(Error::NoAdapter { reason: format!("no adapter's name contains '{name}'; {there_are}") })
     }
 
     /// A device on this adapter.
@@ -129,10 +121,7 @@ impl Gpu {
                 ..Default::default()
             })
             .await
-            .map_err(|error| Error::NoDevice {
-                adapter: info.name,
-                reason: error.to_string(),
-            })?;
+            .map_err(|error| Error::NoDevice { adapter: info.name, reason: error.to_string() })?;
         let gpu = Self::from_device(device, queue)?;
         let lost = Arc::clone(&gpu.lost);
         gpu.device.set_device_lost_callback(move |reason, message| {
@@ -163,10 +152,7 @@ impl Gpu {
     /// What adapters there are. Blocks.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn adapters() -> Vec<wgpu::AdapterInfo> {
-        pollster::block_on(instance().enumerate_adapters(backends()))
-            .iter()
-            .map(wgpu::Adapter::get_info)
-            .collect()
+        pollster::block_on(instance().enumerate_adapters(backends())).iter().map(wgpu::Adapter::get_info).collect()
     }
 
     /// The device.
@@ -187,9 +173,7 @@ impl Gpu {
     /// [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.
     pub(crate) fn lost(&self, noticed: &str) -> Error {
         let told = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Error::DeviceLost {
-            reason: told.unwrap_or_else(|| noticed.to_owned()),
-        }
+        Error::DeviceLost { reason: told.unwrap_or_else(|| noticed.to_owned()) }
     }
 
     /// Whether the device said that it is lost.

@@ -50,11 +50,7 @@ impl Readback {
                 waker.wake();
             }
         });
-        Self {
-            buffer: buffer.clone(),
-            bytes,
-            state,
-        }
+        Self { buffer: buffer.clone(), bytes, state }
     }
 
     /// Whether the bytes have arrived; if not, `context` is woken when they have.

@@ -22,12 +22,7 @@ impl Scopes {
         let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
         let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        Self {
-            gpu: gpu.clone(),
-            memory,
-            validation,
-            internal,
-        }
+        Self { gpu: gpu.clone(), memory, validation, internal }
     }
 
     /// Ends the stretch of calls.
@@ -50,10 +45,7 @@ impl Scopes {
         let validation = now(self.validation.pop());
         let internal = now(self.internal.pop());
         if memory.is_some() {
-            return Err(Error::OutOfMemory {
-                buffer: label.to_owned(),
-                bytes,
-            });
+            return Err(Error::OutOfMemory { buffer: label.to_owned(), bytes });
         }
         let Some(error) = validation.or(internal) else {
             return Ok(());
@@ -61,10 +53,7 @@ impl Scopes {
         if self.gpu.is_lost() {
             return Err(self.gpu.lost(""));
         }
-        Err(Error::Gpu {
-            label: label.to_owned(),
-            message: error.to_string(),
-        })
+        Err(Error::Gpu { label: label.to_owned(), message: error.to_string() })
     }
 }
 

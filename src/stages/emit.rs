@@ -95,9 +95,7 @@ impl Emit {
             ("block_offsets", hits.block_offsets.all()),
             ("pairs", pairs.all()),
         ];
-        self.sweep
-            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
-        self.giants
-            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
+        self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
+        self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
     }
 }

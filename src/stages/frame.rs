@@ -21,9 +21,7 @@ impl FrameStage {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self {
-            choose: Kernel::new(gpu, &CHOOSE)?,
-        })
+        Ok(Self { choose: Kernel::new(gpu, &CHOOSE)? })
     }
 
     /// Chooses, from the statistics and a sample of the boxes.

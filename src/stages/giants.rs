@@ -25,9 +25,7 @@ impl Giants {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self {
-            test: Kernel::new(gpu, &TEST)?,
-        })
+        Ok(Self { test: Kernel::new(gpu, &TEST)? })
     }
 
     /// The exact tests of all `giants`.
@@ -54,7 +52,6 @@ impl Giants {
             ("hit_words", hits.words.all()),
             ("block_hits", hits.block_hits.all()),
         ];
-        self.test
-            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
+        self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
     }
 }

@@ -27,10 +27,7 @@ impl Order {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self {
-            split: Kernel::new(gpu, &SPLIT)?,
-            join: Kernel::new(gpu, &JOIN)?,
-        })
+        Ok(Self { split: Kernel::new(gpu, &SPLIT)?, join: Kernel::new(gpu, &JOIN)? })
     }
 
     /// Sorts the written pairs of `box_count` boxes in place: by b, then stably by a.

@@ -25,10 +25,7 @@ impl Pca {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self {
-            bounds: Kernel::new(gpu, &BOUNDS)?,
-            moments: Kernel::new(gpu, &MOMENTS)?,
-        })
+        Ok(Self { bounds: Kernel::new(gpu, &BOUNDS)?, moments: Kernel::new(gpu, &MOMENTS)? })
     }
 
     /// Both reductions.
@@ -40,12 +37,8 @@ impl Pca {
         bounds: &Buffer<BoundsPartial>,
         moments: &Buffer<Moments>,
     ) {
-        let buffers = [
-            ("params", params.all()),
-            ("boxes", boxes),
-            ("bounds", bounds.all()),
-            ("moments", moments.all()),
-        ];
+        let buffers =
+            [("params", params.all()), ("boxes", boxes), ("bounds", bounds.all()), ("moments", moments.all())];
         self.bounds.dispatch(pass, PCA_GROUPS, &buffers);
         self.moments.dispatch(pass, PCA_GROUPS, &buffers);
     }

@@ -23,9 +23,7 @@ impl Rank {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self {
-            ends: Kernel::new(gpu, &ENDS)?,
-        })
+        Ok(Self { ends: Kernel::new(gpu, &ENDS)? })
     }
 
     /// `ends[rank]` from sorted `keys` and `entries`.
@@ -49,7 +47,6 @@ impl Rank {
             ("positions", positions.all()),
             ("ends", ends.all()),
         ];
-        self.ends
-            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);
+        self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);
     }
 }

@@ -82,10 +82,7 @@ impl Sort {
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
         let passes: Vec<_> = (0..2 * PASSES)
             .map(|i| {
-                let pass = SortPass {
-                    shift: (i % PASSES) as u32 * RADIX_BITS,
-                    of_pairs: u32::from(i >= PASSES),
-                };
+                let pass = SortPass { shift: (i % PASSES) as u32 * RADIX_BITS, of_pairs: u32::from(i >= PASSES) };
                 let mut padded = [0; UNIFORM_ALIGNMENT / 4];
                 padded[..2].copy_from_slice(&[pass.shift, pass.of_pairs]);
                 padded

@@ -51,11 +51,7 @@ impl Sweep {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self {
-            count: Kernel::new(gpu, &COUNT)?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            test: Kernel::new(gpu, &TEST)?,
-        })
+        Ok(Self { count: Kernel::new(gpu, &COUNT)?, scan: Kernel::new(gpu, &SCAN)?, test: Kernel::new(gpu, &TEST)? })
     }
 
     /// The path, from the `ends` of `rank`.
@@ -73,8 +69,7 @@ impl Sweep {
             ("steps", path.steps.all()),
             ("path_sums", path.sums.all()),
         ];
-        self.count
-            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
+        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
     }
 
     /// How many candidates there are, and how their tests and those of the giants are divided.
@@ -119,7 +114,6 @@ impl Sweep {
             ("hit_words", hits.words.all()),
             ("block_hits", hits.block_hits.all()),
         ];
-        self.test
-            .dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
+        self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
     }
 }

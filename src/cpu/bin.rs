@@ -1,0 +1,148 @@
+//! Mirror of `bin`: cells and quantised intervals, the level of coarsening, entries.
+
+use glam::Vec3;
+
+use super::frame::project;
+use crate::Aabb;
+use crate::constants::*;
+use crate::stages::layout::Frame;
+
+/// Cells of a box that pairs with nothing.
+pub const CELLS_OF_INVALID: [i32; 4] = [1, 0, 0, 0];
+/// Cells of a box that is unbounded, or so far out that it counts as unbounded.
+pub const CELLS_OF_UNBOUNDED: [i32; 4] = [1, 1, 0, 0];
+
+/// What all boxes together have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Entries at each level of coarsening.
+    pub entries: [u64; LEVELS as usize],
+    /// Giants at each level.
+    pub giants: [u32; LEVELS as usize],
+    /// Invalid boxes.
+    pub invalid: u32,
+}
+
+/// Whether the box is in any cell at all.
+pub fn is_binned(cells: [i32; 4]) -> bool {
+    cells[0] <= cells[2]
+}
+
+/// Cells after coarsening.
+pub fn coarse(cells: [i32; 4], level: u32) -> [i32; 4] {
+    let shift = LEVEL_SHIFTS[level as usize];
+    cells.map(|cell| if shift < 32 { cell >> shift } else { 0 })
+}
+
+/// How many cells a binned box is in; 0 for a giant.
+pub fn cell_count(cells: [i32; 4], level: u32, giant_cells: u32) -> u32 {
+    let [u0, v0, u1, v1] = coarse(cells, level);
+    let spans = [u0.abs_diff(u1) + 1, v0.abs_diff(v1) + 1];
+    if spans.iter().any(|&span| span > MAX_SPAN) || spans[0] * spans[1] > giant_cells { 0 } else { spans[0] * spans[1] }
+}
+
+/// Whether the box is tested against all others instead of being binned.
+pub fn is_giant(cells: [i32; 4], level: u32, giant_cells: u32) -> bool {
+    if is_binned(cells) { cell_count(cells, level, giant_cells) == 0 } else { cells == CELLS_OF_UNBOUNDED }
+}
+
+/// The quantised position of a scaled coordinate on the sweep axis.
+pub fn position(frame: &Frame, x: f32) -> u32 {
+    let segment = frame.knots.iter().rposition(|knot| knot.start <= x).unwrap_or(0);
+    let segment_bits = frame.position_bits - KNOT_BITS;
+    let last = ((1u32 << segment_bits) - 1) as f32;
+    let knot = frame.knots[segment];
+    (segment as u32) << segment_bits | ((x - knot.start) * knot.quanta).clamp(0.0, last) as u32
+}
+
+/// First and last cell of a box in scaled units.
+fn cells_of(frame: &Frame, low: Vec3, high: Vec3) -> [i32; 4] {
+    let u = project(frame.plane_u.into(), low, high);
+    let v = project(frame.plane_v.into(), low, high);
+    let corner = [u.0, v.0, u.1, v.1];
+    std::array::from_fn(|k| {
+        let at = (corner[k] - frame.origin[k % 2]) * frame.inverse_cell;
+        let slop = frame.plane_slop + at.abs() * RELATIVE_SLOP;
+        let outward = if k < 2 { at - slop } else { at + slop };
+        let reach = CELL_REACH as f32;
+        let cell = outward.clamp(-reach, reach).floor() as i32;
+        cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2])
+    })
+}
+
+/// Cells and (start, end) of each box, and what all of them have together.
+pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &mut [[u32; 2]]) -> Totals {
+    let mut totals = Totals::default();
+    for (i, aabb) in boxes.iter().enumerate() {
+        positions[i] = [0, 0];
+        if !aabb.is_valid() {
+            cells[i] = CELLS_OF_INVALID;
+            totals.invalid += 1;
+            continue;
+        }
+        if super::pca::counts_within(aabb, frame.limit) {
+            let low = Vec3::from(aabb.min) * frame.scale;
+            let high = Vec3::from(aabb.max) * frame.scale;
+            cells[i] = cells_of(frame, low, high);
+            let (from, to) = project(frame.sweep.into(), low, high);
+            let last = (1 << frame.position_bits) - 1;
+            positions[i] = [
+                position(frame, from - frame.sweep_slop).saturating_sub(1),
+                (position(frame, to + frame.sweep_slop) + 1).min(last),
+            ];
+        } else {
+            cells[i] = CELLS_OF_UNBOUNDED;
+        }
+        for level in 0..LEVELS {
+            if is_giant(cells[i], level, frame.giant_cells) {
+                totals.giants[level as usize] += 1;
+            } else {
+                totals.entries[level as usize] += u64::from(cell_count(cells[i], level, frame.giant_cells));
+            }
+        }
+    }
+    totals
+}
+
+/// The first level at which the entries fit; at the last they always do.
+pub fn scan(totals: &Totals, entry_capacity: u32) -> u32 {
+    (0..LEVELS - 1).find(|&level| totals.entries[level as usize] <= u64::from(entry_capacity)).unwrap_or(LEVELS - 1)
+}
+
+/// What [`scatter`] writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// `[entry_count]` [cell v bits | cell u bits | start].
+    pub keys: Vec<u32>,
+    /// `[entry_count]` box index and flags, in the same order: by boxes, then by rows of cells.
+    pub entries: Vec<u32>,
+    /// Giants, ascending.
+    pub giants: Vec<u32>,
+    /// The first invalid boxes, ascending.
+    pub first_invalid: Vec<u32>,
+}
+
+/// The entries of each box at a level, the giants and the first invalid boxes.
+pub fn scatter(cells: &[[i32; 4]], positions: &[[u32; 2]], frame: &Frame, level: u32) -> Entries {
+    let mut out = Entries::default();
+    let mask = frame.cell_bits.map(|bits| (1u32 << bits) - 1);
+    for (i, &own) in cells.iter().enumerate() {
+        if is_giant(own, level, frame.giant_cells) {
+            out.giants.push(i as u32);
+        } else if is_binned(own) {
+            let [u0, v0, u1, v1] = coarse(own, level);
+            for v in v0..=v1 {
+                for u in u0..=u1 {
+                    let cell = (v as u32 & mask[1]) << frame.cell_bits[0] | u as u32 & mask[0];
+                    out.keys.push(cell << frame.position_bits | positions[i][0]);
+                    let first_u = if u == u0 { ENTRY_FIRST_U } else { 0 };
+                    let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
+                    out.entries.push(i as u32 | first_u | first_v);
+                }
+            }
+        } else if out.first_invalid.len() < INVALID_LISTED as usize {
+            out.first_invalid.push(i as u32);
+        }
+    }
+    out
+}
