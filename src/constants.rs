@@ -40,7 +40,7 @@ shared_constants! {
     /// Cells this far from the origin are merged into the outermost one. Exact in f32, and its double in i32.
     CELL_REACH: i32 = 1 << 29;
     /// 2⁻¹²⁰, smallest cell edge in scaled units. Smaller, and its inverse overflows.
-    CELL_MIN: f32 = 7.523_163_8e-37;
+    CELL_MIN: f32 = 7.523_164e-37;
     /// 2⁶⁰, largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
     /// By how much of a cell a box's range of cells is widened, whatever its size.
@@ -156,24 +156,30 @@ impl<const N: usize> Literal for [u32; N] {
     }
 }
 
+// Constants that depend on each other agree, or nothing compiles.
+const _: () = {
+    assert!(2 * (MAX_SPAN - 1) < 1 << WRAP_BITS);
+    assert!(1 << KNOT_BITS == KNOT_COUNT);
+    assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
+    assert!(SORT_TILE < 1 << 16);
+    assert!(HIT_TILE == 256 * 32);
+    assert!(2 * RADIX_BITS * SORT_PASS_PAIRS == 32);
+    assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
+    assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
+    assert!(MAX_ENTRIES <= ENTRY_BOX);
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn constants_that_depend_on_each_other_agree() {
-        assert!(2 * (MAX_SPAN - 1) < 1 << WRAP_BITS);
-        assert_eq!(1 << KNOT_BITS, KNOT_COUNT);
-        assert!(u64::from(PATH_BLOCK) * u64::from(MAX_ENTRIES) <= 1 << 32);
-        assert!(SORT_TILE < 1 << 16);
-        assert_eq!(HIT_TILE, 256 * 32);
-        assert_eq!(2 * RADIX_BITS * SORT_PASS_PAIRS, 32);
-        assert_eq!(LEVEL_SHIFTS.len(), LEVELS as usize);
-        assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
+    fn decimal_constants_are_the_powers_of_two_that_they_stand_for() {
         assert_eq!(ORDINARY_MAX, 2f32.powi(80));
         assert_eq!(CELL_MIN, 2f32.powi(-120));
         assert_eq!(CELL_MAX, 2f32.powi(60));
         assert_eq!(KNOT_MIN, 2f32.powi(-98));
-        assert!(MAX_ENTRIES <= ENTRY_BOX);
+        assert_eq!(RELATIVE_SLOP, 2f32.powi(-21));
+        assert_eq!(OBLIQUE_ERROR, 2f32.powi(-20));
     }
 }

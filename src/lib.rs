@@ -10,6 +10,7 @@ mod error;
 pub mod gpu;
 mod memory;
 mod options;
+pub mod scenes;
 pub mod stages;
 
 pub use aabb::{Aabb, Pair};

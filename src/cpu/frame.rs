@@ -34,9 +34,9 @@ pub fn jacobi(covariance: [[f32; 3]; 3]) -> ([f32; 3], [Vec3; 3]) {
             let t = sign / (theta.abs() + (theta * theta + 1.0).sqrt());
             let c = 1.0 / (t * t + 1.0).sqrt();
             let s = t * c;
-            for k in 0..3 {
-                (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
-            }
+            let (row_p, row_q) = (Vec3::from(a[p]), Vec3::from(a[q]));
+            a[p] = (c * row_p - s * row_q).to_array();
+            a[q] = (s * row_p + c * row_q).to_array();
             for row in &mut a {
                 (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
             }
@@ -119,7 +119,7 @@ impl Samples {
                 i
             } else {
                 let hash = (i as u32 + 1).wrapping_mul(2_654_435_769);
-                (u64::from(hash) * boxes.len() as u64 >> 32) as usize
+                ((u64::from(hash) * boxes.len() as u64) >> 32) as usize
             };
             let aabb = &boxes[at];
             if counts_within(aabb, scene.limit) {
@@ -181,7 +181,7 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
     frame.giant_cells = (params.box_count / 16).clamp(64, MAX_CELLS);
 
     let cell = if count > 0 { choose_cell(params, &scene, moments, &samples) } else { 1.0 };
-    let cell = cell.max(CELL_MIN).min(CELL_MAX);
+    let cell = cell.clamp(CELL_MIN, CELL_MAX);
     let inverse = 1.0 / cell;
     frame.inverse_cell = inverse;
     frame.cell_size = cell / scene.scale;

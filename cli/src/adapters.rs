@@ -1,0 +1,70 @@
+//! `broadsweep adapters`.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use broadsweep::wgpu::AdapterInfo;
+use broadsweep::{Error, Gpu};
+use serde_json::{Value, json};
+
+use crate::output::print;
+
+/// List the GPU adapters of this machine; fails where there is none
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print one JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `broadsweep adapters`.
+pub fn run(args: &Args) -> Result<()> {
+    let adapters = Gpu::adapters();
+    if args.json {
+        print(&format!("{}\n", Value::from_iter(adapters.iter().map(json))))?;
+    } else {
+        let mut list = String::new();
+        for adapter in &adapters {
+            let driver = format!("{} {}", adapter.driver, adapter.driver_info);
+            writeln!(list, "{}\n  type     {}", adapter.name, kind(adapter))?;
+            writeln!(list, "  backend  {}\n  driver   {}", adapter.backend, or_unknown(driver.trim()))?;
+        }
+        print(&list)?;
+    }
+    if adapters.is_empty() {
+        let reason = "neither Vulkan, Metal, Direct3D 12 nor OpenGL lists one".to_owned();
+        return Err(Error::NoAdapter { reason }.into());
+    }
+    Ok(())
+}
+
+/// An adapter as JSON.
+pub fn json(adapter: &AdapterInfo) -> Value {
+    json!({
+        "name": adapter.name,
+        "type": kind(adapter),
+        "backend": adapter.backend.to_string(),
+        "driver": adapter.driver,
+        "driver_info": adapter.driver_info,
+    })
+}
+
+/// An adapter in one line.
+pub fn line(adapter: &AdapterInfo) -> String {
+    format!("{} ({}, {})", adapter.name, kind(adapter), adapter.backend)
+}
+
+fn kind(adapter: &AdapterInfo) -> &'static str {
+    use broadsweep::wgpu::DeviceType;
+    match adapter.device_type {
+        DeviceType::DiscreteGpu => "discrete GPU",
+        DeviceType::IntegratedGpu => "integrated GPU",
+        DeviceType::VirtualGpu => "virtual GPU",
+        DeviceType::Cpu => "software",
+        DeviceType::Other => "unknown type",
+    }
+}
+
+fn or_unknown(driver: &str) -> &str {
+    if driver.is_empty() { "unknown" } else { driver }
+}

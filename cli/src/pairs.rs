@@ -1,0 +1,165 @@
+//! `broadsweep pairs`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
+
+use crate::engine::{Engine, Ready};
+use crate::output::{Output, print};
+use crate::progress::Progress;
+use crate::report::Run;
+use crate::verify::verify;
+use crate::{npy, text};
+
+/// The most boxes that --verify compares by brute force: some seconds of work.
+const BRUTE_FORCE_BOXES: usize = 50_000;
+
+/// Find every overlapping pair among the boxes of a .npy file
+#[derive(clap::Args)]
+pub struct Args {
+    /// Boxes: an (n, 6) or (n, 2, 3) array of f4 or f8, minimum corners first; `-` is stdin
+    ///
+    /// Either byte order and either of C and Fortran order will do. f8 is rounded outward.
+    #[arg(value_name = "SCENE.npy")]
+    scene: PathBuf,
+
+    /// Who finds the pairs [default: the GPU if there is one, otherwise the CPU]
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+
+    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+
+    /// The direction to sweep along
+    #[arg(long, value_enum, default_value = "auto")]
+    axis: Axis,
+
+    /// The edge of a grid cell: auto, usscd (the cost model of Li, Lu and He) or a number
+    #[arg(long, value_name = "auto|usscd|NUMBER", default_value = "auto", value_parser = parse_cell_size)]
+    #[arg(allow_negative_numbers = true)]
+    cell_size: CellSize,
+
+    /// The order of the pairs: ascending, or as the sweep meets them, which saves a sort
+    #[arg(long, value_enum, default_value = "canonical")]
+    order: Order,
+
+    /// The most GPU memory to use, such as 512M or 2G
+    #[arg(long, value_name = "SIZE", value_parser = text::parse_bytes)]
+    memory_budget: Option<u64>,
+
+    /// Compare the pairs with those of the CPU engine
+    ///
+    /// The CPU engine's own are compared with brute force; of more than 50,000 boxes, those among the first
+    /// 50,000. The report says what was compared. Where there is a difference, nothing is written.
+    #[arg(long)]
+    verify: bool,
+
+    /// Where to write the pairs: an (m, 2) array of u4. `-` is stdout
+    #[arg(long, value_name = "PAIRS.npy")]
+    out: Option<PathBuf>,
+
+    /// Print the report as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Axis {
+    /// Whichever of the others separates the boxes best
+    Auto,
+    /// The principal axis of the centroids
+    Principal,
+    X,
+    Y,
+    Z,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Order {
+    /// Ascending: the same file for every engine and option
+    Canonical,
+    /// As the sweep meets them
+    Sweep,
+}
+
+fn parse_cell_size(text: &str) -> Result<CellSize, String> {
+    match text {
+        "auto" => Ok(CellSize::Auto),
+        "usscd" => Ok(CellSize::Usscd),
+        _ => match text.parse() {
+            Ok(edge) if edge > 0.0 && edge < f32::INFINITY => Ok(CellSize::Fixed(edge)),
+            _ => Err("it must be auto, usscd or a positive, finite number".to_owned()),
+        },
+    }
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        Options {
+            axis: match self.axis {
+                Axis::Auto => SweepAxis::Auto,
+                Axis::Principal => SweepAxis::Principal,
+                Axis::X => SweepAxis::X,
+                Axis::Y => SweepAxis::Y,
+                Axis::Z => SweepAxis::Z,
+            },
+            cell_size: self.cell_size,
+            order: match self.order {
+                Order::Canonical => PairOrder::Canonical,
+                Order::Sweep => PairOrder::Sweep,
+            },
+            memory_budget: self.memory_budget,
+            ..Options::default()
+        }
+    }
+
+    /// Refuses what would be ignored.
+    fn check(&self) -> Result<()> {
+        if let Some(engine @ (Engine::Cpu | Engine::Brute)) = self.engine {
+            let name = engine.name();
+            ensure!(self.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
+            ensure!(
+                self.memory_budget.is_none(),
+                "--memory-budget is for GPU memory, which --engine {name} does not use"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Runs `broadsweep pairs`.
+pub fn run(args: &Args) -> Result<()> {
+    args.check()?;
+    let output = args.out.as_deref().map(Output::check).transpose()?;
+    if let Some(output) = &output {
+        ensure!(!output.is_file(&args.scene), "--out is the scene itself: {}", args.scene.display());
+    }
+    let boxes = {
+        let _progress = Progress::start(format!("reading {}", args.scene.display()));
+        npy::read_boxes(&args.scene)?
+    };
+    let engine = Ready::choose(args.engine, args.adapter.as_deref())?;
+    let answer = engine.find_pairs(&boxes, args.options())?;
+    let verified = args.verify.then(|| verify(&answer, &boxes, args.options(), BRUTE_FORCE_BOXES)).transpose()?;
+    if let Some(output) = &output {
+        let _progress = Progress::start(format!("writing {} pairs", text::count(answer.pairs.len() as u64)));
+        output.write(|to| npy::write_pairs(to, &answer.pairs))?;
+    }
+    let run = Run {
+        scene: args.scene.display().to_string(),
+        box_count: boxes.len(),
+        engine: engine.describe(),
+        answer: &answer,
+        verified: verified.as_ref(),
+        written: args.out.as_deref(),
+    };
+    let report = if args.json { format!("{}\n", run.json()) } else { run.lines() };
+    if output.is_some_and(|output| output.is_stdout()) {
+        io::stderr().write_all(report.as_bytes()).context("cannot write to standard error")
+    } else {
+        print(&report)
+    }
+}

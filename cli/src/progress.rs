@@ -1,0 +1,28 @@
+//! Long work shows that it is alive.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A spinner on standard error, gone when dropped; nothing where that is not a terminal.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Starts to spin beside `message`.
+    pub fn start(message: String) -> Self {
+        let bar = ProgressBar::new_spinner().with_message(message);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self { bar }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

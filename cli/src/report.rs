@@ -1,0 +1,147 @@
+//! What a run did, for a person or as JSON.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use broadsweep::{Report, SweepAxis};
+use serde_json::{Value, json};
+
+use crate::engine::Answer;
+use crate::verify::Verified;
+use crate::{adapters, text};
+
+/// All that there is to tell about one run.
+pub struct Run<'a> {
+    /// The file's name or the kind of scene.
+    pub scene: String,
+    /// The boxes in it.
+    pub box_count: usize,
+    /// The engine, in one line.
+    pub engine: String,
+    /// What it found.
+    pub answer: &'a Answer,
+    /// The comparison, if one was made.
+    pub verified: Option<&'a Verified>,
+    /// Where the pairs are, if they were written.
+    pub written: Option<&'a Path>,
+}
+
+impl Run<'_> {
+    /// Lines for a person.
+    pub fn lines(&self) -> String {
+        let Self { answer, .. } = self;
+        let pair_count = answer.pairs.len() as u64;
+        let per_box = pair_count as f64 / self.box_count.max(1) as f64;
+        let mut lines = Lines(String::new());
+        lines.add("scene", &format!("{}, {}", self.scene, text::boxes(self.box_count as u64)));
+        lines.add("engine", &self.engine);
+        lines.add("pairs", &format!("{} ({per_box:.2} per box)", text::count(pair_count)));
+        if let Some(report) = &answer.report {
+            lines.add_report(report);
+        }
+        let setup = match answer.setup_seconds {
+            0.0 => String::new(),
+            time => format!(", and {} to compile the kernels", text::seconds(time)),
+        };
+        lines.add("time", &format!("{}{setup}", text::seconds(answer.seconds)));
+        if let Some(verified) = self.verified {
+            lines.add("verified", &verified.describe());
+        }
+        if let Some(path) = self.written {
+            lines.add("written", &path.display().to_string());
+        }
+        lines.0
+    }
+
+    /// One object. What does not apply is `null`: the report of brute force, a comparison that was not made,
+    /// the cell size where the grid was a single cell.
+    pub fn json(&self) -> Value {
+        let Self { answer, .. } = self;
+        json!({
+            "scene": self.scene,
+            "boxes": self.box_count,
+            "engine": answer.engine.name(),
+            "adapter": answer.adapter.as_ref().map(adapters::json),
+            "pairs": answer.pairs.len(),
+            "report": answer.report.as_ref().map(report_json),
+            "seconds": answer.seconds,
+            "setup_seconds": answer.setup_seconds,
+            "verified": self.verified.map(|verified| json!({
+                "against": verified.against.name(),
+                "boxes": verified.boxes,
+                "complete": verified.boxes == verified.of,
+                "seconds": verified.seconds,
+            })),
+            "out": self.written.map(|path| path.display().to_string()),
+        })
+    }
+}
+
+/// Labels on the left, values on the right.
+struct Lines(String);
+
+impl Lines {
+    fn add(&mut self, label: &str, value: &str) {
+        let _ = writeln!(self.0, "{label:<11} {value}");
+    }
+
+    fn add_report(&mut self, report: &Report) {
+        let per_pair = report.candidate_count as f64 / report.pair_count.max(1) as f64;
+        let candidates = text::count(report.candidate_count);
+        self.add("candidates", &format!("{candidates} tested ({per_pair:.2} per pair)"));
+        if report.invalid_count > 0 {
+            let mut first: Vec<String> = report.first_invalid.iter().map(u32::to_string).collect();
+            if report.invalid_count as usize > first.len() {
+                first.push("...".to_owned());
+            }
+            let count = text::boxes(u64::from(report.invalid_count));
+            self.add("invalid", &format!("{count} with NaN or min > max: {}", first.join(", ")));
+        }
+        if report.giant_count > 0 {
+            let count = text::boxes(u64::from(report.giant_count));
+            self.add("giants", &format!("{count}, tested against all others"));
+        }
+        let [x, y, z] = report.direction;
+        self.add("axis", &format!("{}, direction ({x:.3}, {y:.3}, {z:.3})", axis_name(report.axis)));
+        let entries = text::count(u64::from(report.entry_count));
+        self.add(
+            "cell size",
+            &match report.cell_size {
+                size if size.is_finite() => format!("{size}, {entries} entries"),
+                _ => format!("one cell for all, {entries} entries"),
+            },
+        );
+        if report.gpu_bytes > 0 {
+            self.add("memory", &format!("{} on the GPU", text::bytes(report.gpu_bytes)));
+        }
+    }
+}
+
+fn report_json(report: &Report) -> Value {
+    json!({
+        "invalid": report.invalid_count,
+        "first_invalid": report.first_invalid,
+        "giants": report.giant_count,
+        "entries": report.entry_count,
+        "candidates": report.candidate_count,
+        "axis": axis_name(report.axis),
+        "direction": report.direction.map(shortest),
+        "cell_size": shortest(report.cell_size),
+        "gpu_bytes": report.gpu_bytes,
+    })
+}
+
+/// The fewest digits that name this `f32`: 0.1 and not 0.10000000149011612. Infinities become `null`.
+fn shortest(number: f32) -> Option<f64> {
+    number.to_string().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+fn axis_name(axis: SweepAxis) -> &'static str {
+    match axis {
+        SweepAxis::Auto => "auto",
+        SweepAxis::Principal => "principal",
+        SweepAxis::X => "x",
+        SweepAxis::Y => "y",
+        SweepAxis::Z => "z",
+    }
+}

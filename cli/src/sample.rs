@@ -1,0 +1,44 @@
+//! `broadsweep` alone: a scene, its pairs, and where to go from there.
+
+use anyhow::Result;
+use broadsweep::Options;
+use broadsweep::scenes::Kind;
+
+use crate::engine::Ready;
+use crate::output::print;
+use crate::report::Run;
+use crate::text;
+use crate::verify::verify;
+
+const BOX_COUNT: usize = 100_000;
+/// A second of work, where there is no GPU to compare with the CPU engine.
+const BRUTE_FORCE_BOXES: usize = 20_000;
+const SEED: u64 = 1;
+
+/// Runs the sample.
+pub fn run() -> Result<()> {
+    let count = text::count(BOX_COUNT as u64);
+    print(&format!(
+        "broadsweep finds every overlapping pair among axis-aligned boxes.\n\
+         Here are {count} cubes at random places, and their pairs:\n\n"
+    ))?;
+    let boxes = Kind::Uniform.generate(BOX_COUNT, SEED);
+    let engine = Ready::choose(None, None)?;
+    let answer = engine.find_pairs(&boxes, Options::default())?;
+    let verified = verify(&answer, &boxes, Options::default(), BRUTE_FORCE_BOXES)?;
+    let run = Run {
+        scene: format!("{}, seed {SEED}", Kind::Uniform),
+        box_count: boxes.len(),
+        engine: engine.describe(),
+        answer: &answer,
+        verified: Some(&verified),
+        written: None,
+    };
+    print(&format!(
+        "{}\nNext, with a scene of your own or another of these (`broadsweep scene --help` lists {}):\n\n  \
+         broadsweep scene clusters --n 1000000 --out scene.npy\n  \
+         broadsweep pairs scene.npy --out pairs.npy\n",
+        run.lines(),
+        Kind::ALL.len()
+    ))
+}

@@ -1,0 +1,85 @@
+//! Numbers as people read them, and as they type them.
+
+/// `1234567` as `1,234,567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `"1 box"`, `"2,000 boxes"`.
+pub fn boxes(number: u64) -> String {
+    format!("{} {}", count(number), if number == 1 { "box" } else { "boxes" })
+}
+
+/// Bytes with three digits or so: `17.3 MiB`.
+pub fn bytes(number: u64) -> String {
+    let mut size = number as f64;
+    for unit in ["bytes", "KiB", "MiB", "GiB"] {
+        if size < 1024.0 {
+            let decimals = usize::from(unit != "bytes");
+            return format!("{size:.decimals$} {unit}");
+        }
+        size /= 1024.0;
+    }
+    format!("{size:.1} TiB")
+}
+
+/// A time in milliseconds or seconds.
+pub fn seconds(time: f64) -> String {
+    if time < 1.0 { format!("{:.1} ms", time * 1e3) } else { format!("{time:.2} s") }
+}
+
+/// `512`, `64K`, `512M`, `2GiB`, `3GB`: powers of 1024, or of 1000 where it ends in a bare `B`, as GNU tools
+/// read sizes.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "it must be a whole number of bytes, or of K, M, G or T, such as 512M".to_owned();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(split);
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let unit = unit.to_ascii_uppercase();
+    if unit.is_empty() || unit == "B" {
+        return Ok(number);
+    }
+    let exponent = 1 + "KMGT".find(unit.get(..1).ok_or_else(wrong)?).ok_or_else(wrong)? as u32;
+    let base: u64 = match &unit[1..] {
+        "" | "IB" => 1024,
+        "B" => 1000,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(base.pow(exponent)).ok_or_else(|| "that many bytes do not fit 64 bits".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([1, 2000].map(boxes), ["1 box", "2,000 boxes"]);
+    }
+
+    #[test]
+    fn sizes_print_with_a_fitting_unit() {
+        assert_eq!([12, 1536, 3 << 30].map(bytes), ["12 bytes", "1.5 KiB", "3.0 GiB"]);
+        assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
+    }
+
+    #[test]
+    fn sizes_parse_with_every_unit_and_nothing_else_does() {
+        for (text, size) in [("0", 0), ("12b", 12), ("64K", 65_536), ("512m", 512 << 20), ("2GiB", 2 << 30)] {
+            assert_eq!(parse_bytes(text), Ok(size), "{text}");
+        }
+        assert_eq!(parse_bytes("3GB"), Ok(3_000_000_000));
+        for text in ["", "M", "-1", "1.5G", "1X", "1KX", "1é", "99999999999999999999", "17000000T"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+}

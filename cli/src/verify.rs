@@ -1,0 +1,159 @@
+//! Whether an answer equals that of another engine.
+
+use anyhow::{Result, bail};
+use broadsweep::cpu::{self, brute_force};
+use broadsweep::{Aabb, Options, Pair, PairOrder};
+
+use crate::engine::{Answer, Engine, timed};
+use crate::progress::Progress;
+use crate::text;
+
+/// A comparison that was made and found no difference.
+pub struct Verified {
+    /// Whose answer is the same.
+    pub against: Engine,
+    /// The pairs among this many boxes, counted from the first, were compared.
+    pub boxes: usize,
+    /// The boxes in the scene.
+    pub of: usize,
+    /// What it took.
+    pub seconds: f64,
+}
+
+impl Verified {
+    /// What was compared, and with what.
+    pub fn describe(&self) -> String {
+        let other = self.against.title();
+        let time = text::seconds(self.seconds);
+        if self.boxes == self.of {
+            return format!("all pairs equal those of {other} ({time})");
+        }
+        let boxes = text::boxes(self.boxes as u64);
+        format!("in part: the pairs among the first {boxes} equal those of {other} ({time})")
+    }
+}
+
+/// Compares an answer with the CPU engine's, or the CPU engine's own with brute force, whose work grows with
+/// the square of the boxes: of more than `brute_force_boxes` it looks at that many. The error names the first
+/// pair that differs.
+pub fn verify(answer: &Answer, boxes: &[Aabb], options: Options, brute_force_boxes: usize) -> Result<Verified> {
+    let _progress = Progress::start("verifying".to_owned());
+    let (against, checked) = match answer.engine {
+        Engine::Gpu | Engine::Brute => (Engine::Cpu, boxes.len()),
+        Engine::Cpu => (Engine::Brute, boxes.len().min(brute_force_boxes)),
+    };
+    let (expected, seconds) = timed(|| -> Result<Vec<Pair>> {
+        if against == Engine::Brute {
+            return Ok(brute_force::find_pairs(&boxes[..checked]));
+        }
+        let options = Options { order: PairOrder::Canonical, ..options };
+        Ok(cpu::find_pairs(boxes, &options)?.pairs)
+    });
+    let mut found: Vec<Pair> =
+        answer.pairs.iter().copied().filter(|pair| (pair.b as usize) < checked || checked == boxes.len()).collect();
+    if !found.is_sorted() {
+        found.sort_unstable();
+    }
+    if let Some(difference) = first_difference(&found, &expected?) {
+        let (pair, other) = (difference.pair(), against.title());
+        let what = match difference {
+            Difference::Extra(_) => format!("lists the pair {pair}, which {other} does not have"),
+            Difference::Missing(_) => format!("misses the pair {pair}, which {other} has"),
+            Difference::Repeated(_) => format!("lists the pair {pair} more than once"),
+        };
+        bail!("verification failed: {} {what}. Nothing was written", answer.engine.title());
+    }
+    Ok(Verified { against, boxes: checked, of: boxes.len(), seconds })
+}
+
+#[derive(Debug, PartialEq)]
+enum Difference {
+    Extra(Pair),
+    Missing(Pair),
+    Repeated(Pair),
+}
+
+impl Difference {
+    fn pair(&self) -> String {
+        let (Self::Extra(pair) | Self::Missing(pair) | Self::Repeated(pair)) = self;
+        format!("({}, {})", pair.a, pair.b)
+    }
+}
+
+/// The first difference of two ascending lists, of which `expected` has no pair twice.
+fn first_difference(found: &[Pair], expected: &[Pair]) -> Option<Difference> {
+    let i = (0..found.len().max(expected.len())).find(|&i| found.get(i) != expected.get(i))?;
+    Some(match (found.get(i), expected.get(i)) {
+        (Some(&pair), _) if i > 0 && pair == found[i - 1] => Difference::Repeated(pair),
+        (Some(&pair), Some(&other)) if pair < other => Difference::Extra(pair),
+        (_, Some(&other)) => Difference::Missing(other),
+        (Some(&pair), None) => Difference::Extra(pair),
+        (None, None) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(pairs: &[(u32, u32)]) -> Vec<Pair> {
+        pairs.iter().map(|&(a, b)| Pair { a, b }).collect()
+    }
+
+    #[test]
+    fn the_first_difference_is_the_smallest_pair_that_differs() {
+        let expected = list(&[(0, 1), (0, 2), (3, 4)]);
+        let difference = |found: &[(u32, u32)]| first_difference(&list(found), &expected);
+        let pair = |a, b| Pair { a, b };
+        assert_eq!(difference(&[(0, 1), (0, 2), (3, 4)]), None);
+        assert_eq!(difference(&[]), Some(Difference::Missing(pair(0, 1))));
+        assert_eq!(difference(&[(0, 1), (3, 4)]), Some(Difference::Missing(pair(0, 2))));
+        assert_eq!(difference(&[(0, 1), (0, 2)]), Some(Difference::Missing(pair(3, 4))));
+        assert_eq!(difference(&[(0, 1), (0, 2), (1, 2), (3, 4)]), Some(Difference::Extra(pair(1, 2))));
+        assert_eq!(difference(&[(0, 1), (0, 2), (3, 4), (9, 9)]), Some(Difference::Extra(pair(9, 9))));
+        assert_eq!(difference(&[(0, 1), (0, 1), (0, 2), (3, 4)]), Some(Difference::Repeated(pair(0, 1))));
+    }
+
+    #[test]
+    fn a_wrong_answer_is_refused_with_the_pair_and_the_engine() {
+        let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 3];
+        let mut answer = Answer {
+            engine: Engine::Cpu,
+            adapter: None,
+            pairs: list(&[(1, 2), (0, 1), (0, 2)]),
+            report: None,
+            setup_seconds: 0.0,
+            seconds: 0.0,
+        };
+        let verified = verify(&answer, &boxes, Options::default(), 10).unwrap();
+        assert_eq!((verified.against, verified.boxes, verified.of), (Engine::Brute, 3, 3));
+        answer.pairs.remove(0);
+        let message = verify(&answer, &boxes, Options::default(), 10).err().unwrap().to_string();
+        assert!(message.contains("misses the pair (1, 2), which brute force has"), "{message}");
+    }
+
+    #[test]
+    fn brute_force_looks_at_the_first_boxes_of_many() {
+        let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 3];
+        let mut answer = Answer {
+            engine: Engine::Cpu,
+            adapter: None,
+            pairs: list(&[(0, 1)]),
+            report: None,
+            setup_seconds: 0.0,
+            seconds: 0.0,
+        };
+        let verified = verify(&answer, &boxes, Options::default(), 2).unwrap();
+        assert_eq!((verified.boxes, verified.of), (2, 3));
+        answer.pairs.clear();
+        assert!(verify(&answer, &boxes, Options::default(), 2).is_err());
+    }
+
+    #[test]
+    fn a_comparison_in_part_says_so() {
+        let mut verified = Verified { against: Engine::Brute, boxes: 10, of: 20, seconds: 0.0 };
+        assert!(verified.describe().starts_with("in part: the pairs among the first 10 boxes"));
+        verified.of = 10;
+        assert!(verified.describe().starts_with("all pairs equal those of brute force"));
+    }
+}
