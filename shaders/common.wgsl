@@ -161,6 +161,11 @@ fn div_ceil(a: u32, b: u32) -> u32 {
     return a / b + select(0u, 1u, a % b != 0u);
 }
 
+// Workgroups of the reductions of pca, which is how many partial results there are.
+fn pca_groups(box_count: u32) -> u32 {
+    return clamp(div_ceil(box_count, PCA_BLOCK), 1u, PCA_GROUPS);
+}
+
 // ---- 64-bit counts as (low, high) ----
 
 fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {

@@ -1,7 +1,7 @@
 // frame_choose: the sweep axis, the grid and the sort key, from the statistics and a sample of the boxes.
 //
 // Reads   boxes    [box_count * 6] bits of f32
-//         bounds   [PCA_GROUPS], moments [PCA_GROUPS], of pca
+//         bounds   [pca_groups], moments [pca_groups], of pca
 // Writes  frame    one Frame
 // One workgroup. Whatever it decides can change the time, never the set of pairs.
 //
@@ -321,16 +321,11 @@ fn sort_samples(local: u32) {
 
 @compute @workgroup_size(256)
 fn frame_choose(@builtin(local_invocation_index) local: u32) {
-    let lane = local % 128u;
-    let scene = scene_scale(
-        local,
-        united(bounds[lane].ordinary, bounds[lane + 128u].ordinary),
-        united(bounds[lane].finite, bounds[lane + 128u].finite),
-    );
+    let scene = scene_scale(local);
 
     if local < 32u {
         var mine = Moments();
-        for (var i = local; i < PCA_GROUPS; i += 32u) {
+        for (var i = local; i < pca_groups(params.box_count); i += 32u) {
             mine = combined(mine, moments[i]);
         }
         sums[local] = mine;

@@ -1,7 +1,7 @@
 // pca_bounds: the bounds of the finite boxes, a partial result per workgroup.
 //
 // Reads   boxes    [box_count * 6] bits of f32
-// Writes  bounds   [PCA_GROUPS]
+// Writes  bounds   [pca_groups]
 // Two sets of boxes are kept apart: those whose coordinates are of ordinary magnitude, and all finite ones.
 // A single sentinel such as FLT_MAX would otherwise scale every other box to nothing.
 // Minimum and maximum do not depend on order, so the result is the same on every run.
@@ -15,9 +15,10 @@ fn pca_bounds(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    let stride = pca_groups(params.box_count) * 128u;
     var ordinary = no_bounds();
     var finite = no_bounds();
-    for (var i = group.x * 128u + local; i < params.box_count; i += PCA_GROUPS * 128u) {
+    for (var i = group.x * 128u + local; i < params.box_count; i += stride) {
         let at = i * 6u;
         let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
         let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);

@@ -1,8 +1,8 @@
 // pca_moments: sums of centroids, of their products and of edge lengths, a partial result per workgroup.
 //
 // Reads   boxes    [box_count * 6] bits of f32
-//         bounds   [PCA_GROUPS], of pca_bounds
-// Writes  moments  [PCA_GROUPS]
+//         bounds   [pca_groups], of pca_bounds
+// Writes  moments  [pca_groups]
 // Centroids are shifted by the middle of the bounds and scaled by a power of two, so that nothing overflows
 // and little cancels. The order of the sums is fixed, so an adapter gives the same result on every run.
 // The covariance they give is that of MuJoCo's mj_broadphase; by reduction as in Liu, Harada, Lee, Kim 2010.
@@ -29,14 +29,11 @@ fn pca_moments(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let scene = scene_scale(
-        local,
-        united(bounds[local].ordinary, bounds[local + 128u].ordinary),
-        united(bounds[local].finite, bounds[local + 128u].finite),
-    );
+    let scene = scene_scale(local);
     let middle = 0.5 * scene.low + 0.5 * scene.high;
+    let stride = pca_groups(params.box_count) * 128u;
     var mine = Moments();
-    for (var i = group.x * 128u + local; i < params.box_count; i += PCA_GROUPS * 128u) {
+    for (var i = group.x * 128u + local; i < params.box_count; i += stride) {
         let at = i * 6u;
         let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
         let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);

@@ -1,6 +1,7 @@
 // The bounds of a whole workgroup, and the magnitude of the scene from all partial bounds: shared by
 // pca_bounds, pca_moments and frame, so that all of them scale alike.
-// For workgroups of at least 128 invocations, every one of which has to call.
+// For workgroups of at least 128 invocations, every one of which has to call. Kernels that want the magnitude
+// bind params and bounds.
 
 var<workgroup> lows: array<vec3<f32>, 128>;
 var<workgroup> highs: array<vec3<f32>, 128>;
@@ -42,8 +43,14 @@ struct Scale {
     count: u32,
 }
 
-// `ordinary` and `finite` are this invocation's share of the partial bounds.
-fn scene_scale(local: u32, ordinary_share: Bounds, finite_share: Bounds) -> Scale {
+// From the partial bounds of pca_bounds.
+fn scene_scale(local: u32) -> Scale {
+    var ordinary_share = no_bounds();
+    var finite_share = no_bounds();
+    for (var i = local; i < pca_groups(params.box_count); i += 128u) {
+        ordinary_share = united(ordinary_share, bounds[i].ordinary);
+        finite_share = united(finite_share, bounds[i].finite);
+    }
     let ordinary = reduce_bounds(local, ordinary_share);
     let finite = reduce_bounds(local, finite_share);
     // The ordinary boxes decide unless they are the minority.

@@ -145,6 +145,24 @@ impl BroadPhase {
         &self.options
     }
 
+    /// Other options from the next call on. The kernels stay; the memory is given back where it was laid out
+    /// for another order or budget.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`], [`Error::Busy`]; the options stay as they were.
+    pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
+        options.check()?;
+        if self.in_flight.is_some() {
+            return Err(Error::Busy);
+        }
+        if (options.order, options.memory_budget) != (self.options.order, self.options.memory_budget) {
+            self.buffers = None;
+            self.wishes = Wishes::default();
+        }
+        self.options = options;
+        Ok(())
+    }
+
     /// The device it runs on.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
@@ -205,7 +223,7 @@ impl BroadPhase {
         encoder.copy_buffer_to_buffer(buffers.counts.raw(), 0, summary, 0, counts_size);
         encoder.copy_buffer_to_buffer(buffers.frame.raw(), 0, summary, counts_size, frame_size);
         self.gpu.queue().submit([encoder.finish()]);
-        let summary = Readback::begin(summary, counts_size + frame_size);
+        let summary = Readback::begin(&self.gpu, summary, counts_size + frame_size);
         scopes.close("submission")?;
         self.in_flight = Some(InFlight::Summary { box_count, summary });
         Ok(())
@@ -250,8 +268,8 @@ impl BroadPhase {
             let _ = self.gpu.device().poll(wgpu::PollType::Poll);
             let arrived = match &self.in_flight {
                 None => return Poll::Ready(Err(Error::NothingSubmitted)),
-                Some(InFlight::Summary { summary, .. }) => summary.poll(&self.gpu, context),
-                Some(InFlight::Piece { piece, .. }) => piece.poll(&self.gpu, context),
+                Some(InFlight::Summary { summary, .. }) => summary.poll(context),
+                Some(InFlight::Piece { piece, .. }) => piece.poll(context),
             };
             let step = match (arrived, self.in_flight.take()) {
                 (Poll::Pending, in_flight) if !self.gpu.is_lost() => {
@@ -278,8 +296,8 @@ impl BroadPhase {
 
     /// The counts have arrived: ask for the pairs.
     fn take_summary(&mut self, box_count: u32, summary: &Readback) -> Result<Step, Error> {
-        let counts: Counts = summary.value(&self.gpu, 0)?;
-        let frame: Frame = summary.value(&self.gpu, size_of::<Counts>() as u64)?;
+        let counts: Counts = summary.value(0)?;
+        let frame: Frame = summary.value(size_of::<Counts>() as u64)?;
         let mut report = report(box_count, &counts, &frame);
         if counts.refused != 0 {
             return Err(Error::TooManyCandidates {
@@ -287,14 +305,14 @@ impl BroadPhase {
                 limit: self.options.candidate_limit,
             });
         }
-        // The next call has room for somewhat more than this one needed.
-        self.wishes = Wishes {
-            pairs: self.wishes.pairs.max(report.pair_count + report.pair_count / 8),
-            hit_tiles: self.wishes.hit_tiles.max(u64::from(counts.sweep_tiles) + u64::from(counts.giant_tiles)),
-        };
+        let tiles = u64::from(counts.sweep_tiles) + u64::from(counts.giant_tiles);
+        self.wishes.hit_tiles = self.wishes.hit_tiles.max(tiles);
         let emitted = u64::from(counts.written) == report.pair_count;
         if !emitted {
-            self.lengthen_list(report.pair_count)?;
+            // Somewhat more than this call needs, for the next.
+            let wish = report.pair_count.saturating_add(report.pair_count / 8);
+            self.wishes.pairs = self.wishes.pairs.max(wish);
+            self.lengthen_list(wish)?;
         }
         report.gpu_bytes = self.allocated()?.plan.total();
 
@@ -318,7 +336,7 @@ impl BroadPhase {
         piece: Readback,
         length: u32,
     ) -> Result<Step, Error> {
-        piece.append_to(&self.gpu, &mut pairs, length as usize)?;
+        piece.append_to(&mut pairs, length as usize)?;
         drop(piece); // the staging buffer is free for the next
         if (pairs.len() as u64) < report.pair_count {
             return self.ask_for_piece(report, pairs, false);
@@ -347,7 +365,7 @@ impl BroadPhase {
         let staging = &buffers.list.staging;
         encoder.copy_buffer_to_buffer(buffers.list.pairs.raw(), 0, staging, 0, bytes);
         self.gpu.queue().submit([encoder.finish()]);
-        let piece = Readback::begin(staging, bytes);
+        let piece = Readback::begin(&self.gpu, staging, bytes);
         scopes.close("read-back")?;
         Ok(Step::Next(InFlight::Piece { report, pairs, piece, length }))
     }
@@ -449,7 +467,7 @@ impl BroadPhase {
         encoder.clear_buffer(counts.raw(), 0, None);
         let pass = &mut Pass::begin(&self.gpu, encoder);
 
-        s.pca.record(pass, params, boxes.clone(), bounds, moments);
+        s.pca.record(pass, n, params, boxes.clone(), bounds, moments);
         s.frame.record(pass, params, boxes.clone(), bounds, moments, frame);
         s.bin.record_count(pass, n, params, boxes.clone(), frame, bins);
         s.bin.record_scan(pass, params, frame, bins, counts, dispatches);
@@ -531,20 +549,17 @@ impl BroadPhase {
         Buffer::uniform(&self.gpu, "params", &[params])
     }
 
-    /// Makes room for `box_count` boxes.
+    /// Makes room for `box_count` boxes and what was wished for.
     fn ensure_buffers(&mut self, box_count: usize) -> Result<(), Error> {
         let mut plan = self.memory_plan(box_count)?;
         if let Some(buffers) = &self.buffers {
             if buffers.plan.covers(&plan) {
-                return Ok(());
+                return self.lengthen_list(u64::from(plan.pair_capacity));
             }
-            // A scene that grows a little every frame must not allocate every frame.
-            let ample = (buffers.plan.box_count as usize).saturating_mul(5) / 4;
-            if ample > box_count && box_count > buffers.plan.box_count as usize {
-                plan = self.memory_plan(ample).unwrap_or(plan);
-            } else {
-                plan = self.memory_plan(box_count.max(buffers.plan.box_count as usize)).unwrap_or(plan);
-            }
+            // Never less than now; and a scene that grows a little every frame must not allocate every frame.
+            let now = buffers.plan.box_count as usize;
+            let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
+            plan = self.memory_plan(ample).unwrap_or(plan);
         }
         // The old ones go first: both at once might not fit.
         self.buffers = None;

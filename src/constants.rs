@@ -19,9 +19,10 @@ macro_rules! shared_constants {
 shared_constants! {
     // ---- statistics ----
 
-    /// Workgroups of either reduction of `pca`, and partial results. `frame` and `pca_moments` read them with
-    /// 128 invocations, two each: another number needs another loop there.
+    /// Most workgroups of either reduction of `pca`, and partial results.
     PCA_GROUPS: u32 = 256;
+    /// Boxes that a workgroup of `pca` should have at least, while there are fewer than `PCA_GROUPS` of them.
+    PCA_BLOCK: u32 = 512;
     /// The largest finite number: an empty minimum, and a sample that was not taken.
     FLOAT_MAX: f32 = f32::MAX;
     /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. Higher, and a

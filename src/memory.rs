@@ -62,12 +62,13 @@ impl MemoryPlan {
         let most_boxes = (binding / size_of::<Aabb>() as u64).min(most_entries);
         if boxes > most_boxes {
             // Either the boxes themselves are too many bytes, or one entry for each of them.
-            let (buffer, each) = if boxes * 24 > binding {
+            let (buffer, each) = if boxes.saturating_mul(24) > binding {
                 ("boxes", size_of::<Aabb>() as u64)
             } else {
                 ("steps", size_of::<Step>() as u64)
             };
-            let (limit, available) = if boxes * each > binding {
+            let required = boxes.saturating_mul(each);
+            let (limit, available) = if required > binding {
                 limit_name(limits)
             } else {
                 ("the number of entries, times their 8 bytes,", u64::from(MAX_ENTRIES) * 8)
@@ -75,7 +76,7 @@ impl MemoryPlan {
             return Err(Error::TooManyBoxes {
                 box_count: boxes,
                 buffer,
-                required: boxes * each,
+                required,
                 limit,
                 available,
                 max_boxes: most_boxes,
@@ -153,12 +154,11 @@ impl MemoryPlan {
         self.buffers.iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Whether nothing of `other` exceeds this plan.
+    /// Whether nothing of `other` exceeds this plan, its list aside.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         self.box_count >= other.box_count
             && self.entry_capacity >= other.entry_capacity
             && self.hit_tile_capacity >= other.hit_tile_capacity
-            && self.pair_capacity >= other.pair_capacity
     }
 
     /// The same plan with room for `wish` pairs, or as many as limits and budget allow, but not fewer than now.

@@ -11,6 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::Error;
 use scopes::Scopes;
 
+/// Bytes that any device has to bind; WebGPU's default is 128 MiB.
+const LEAST_BINDING: u64 = 4 << 20;
+
 /// A device and its queue: one's own, or those of the program that calls.
 ///
 /// Cheap to clone. Requirements are those of WebGPU's defaults; see [`Gpu::required_limits`].
@@ -43,21 +46,20 @@ impl Gpu {
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, Error> {
         let has = device.limits();
         let checks = [
-            ("max_storage_buffers_per_shader_stage", 8, has.max_storage_buffers_per_shader_stage),
-            ("max_uniform_buffers_per_shader_stage", 2, has.max_uniform_buffers_per_shader_stage),
-            ("max_bindings_per_bind_group", 10, has.max_bindings_per_bind_group),
-            ("max_compute_workgroup_storage_size", 16_384, has.max_compute_workgroup_storage_size),
-            ("max_compute_invocations_per_workgroup", 256, has.max_compute_invocations_per_workgroup),
-            ("max_compute_workgroup_size_x", 256, has.max_compute_workgroup_size_x),
-            ("max_compute_workgroups_per_dimension", 65_535, has.max_compute_workgroups_per_dimension),
+            ("max_storage_buffers_per_shader_stage", 8, u64::from(has.max_storage_buffers_per_shader_stage)),
+            ("max_uniform_buffers_per_shader_stage", 2, u64::from(has.max_uniform_buffers_per_shader_stage)),
+            ("max_bindings_per_bind_group", 10, u64::from(has.max_bindings_per_bind_group)),
+            ("max_compute_workgroup_storage_size", 16_384, u64::from(has.max_compute_workgroup_storage_size)),
+            ("max_compute_invocations_per_workgroup", 256, u64::from(has.max_compute_invocations_per_workgroup)),
+            ("max_compute_workgroup_size_x", 256, u64::from(has.max_compute_workgroup_size_x)),
+            ("max_compute_workgroups_per_dimension", 65_535, u64::from(has.max_compute_workgroups_per_dimension)),
+            // Buffers whose size does not depend on the boxes.
+            ("max_storage_buffer_binding_size", LEAST_BINDING, has.max_storage_buffer_binding_size),
+            ("max_buffer_size", LEAST_BINDING, has.max_buffer_size),
         ];
         for (limit, required, available) in checks {
             if available < required {
-                return Err(Error::DeviceTooSmall {
-                    limit,
-                    required: u64::from(required),
-                    available: u64::from(available),
-                });
+                return Err(Error::DeviceTooSmall { limit, required, available });
             }
         }
         Ok(Self { device, queue, lost: Arc::default() })
@@ -179,6 +181,26 @@ impl Gpu {
     /// Whether the device said that it is lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Whether the device is lost, found out by trying: a device of the caller's does not tell us, and one of
+    /// our own tells when it is polled. For use after something failed.
+    pub(crate) fn is_lost_on_trial(&self) -> bool {
+        let _ = self.device.poll(wgpu::PollType::Poll);
+        if self.is_lost() {
+            return true;
+        }
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let trial = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("trial"),
+            size: 16,
+            usage: wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        });
+        let mapped = trial.get_mapped_range_mut(..).is_ok();
+        trial.destroy();
+        drop(scope.pop());
+        !mapped
     }
 
     /// From here on, errors of this device are collected until the scopes are closed.

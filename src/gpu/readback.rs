@@ -11,6 +11,7 @@ use crate::Error;
 /// A staging buffer that is being mapped.
 #[derive(Debug)]
 pub struct Readback {
+    gpu: Gpu,
     buffer: wgpu::Buffer,
     bytes: u64,
     state: Arc<Mutex<State>>,
@@ -40,7 +41,7 @@ impl Readback {
     }
 
     /// Begins to map the first `bytes` bytes (not 0, a multiple of 8), after what was submitted so far.
-    pub fn begin(buffer: &wgpu::Buffer, bytes: u64) -> Self {
+    pub fn begin(gpu: &Gpu, buffer: &wgpu::Buffer, bytes: u64) -> Self {
         let state = Arc::new(Mutex::new(State::default()));
         let shared = Arc::clone(&state);
         buffer.map_async(wgpu::MapMode::Read, ..bytes, move |result| {
@@ -50,15 +51,15 @@ impl Readback {
                 waker.wake();
             }
         });
-        Self { buffer: buffer.clone(), bytes, state }
+        Self { gpu: gpu.clone(), buffer: buffer.clone(), bytes, state }
     }
 
     /// Whether the bytes have arrived; if not, `context` is woken when they have.
-    pub fn poll(&self, gpu: &Gpu, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    pub fn poll(&self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &state.result {
             Some(Ok(())) => Poll::Ready(Ok(())),
-            Some(Err(error)) => Poll::Ready(Err(gpu.lost(&format!("mapping a result failed: {error}")))),
+            Some(Err(error)) => Poll::Ready(Err(self.gpu.lost(&format!("mapping a result failed: {error}")))),
             None => {
                 state.waker = Some(context.waker().clone());
                 Poll::Pending
@@ -70,9 +71,9 @@ impl Readback {
     ///
     /// # Errors
     /// [`Error::DeviceLost`] where they are not there.
-    pub fn value<T: Pod>(&self, gpu: &Gpu, offset: u64) -> Result<T, Error> {
+    pub fn value<T: Pod>(&self, offset: u64) -> Result<T, Error> {
         let mut value = [T::zeroed()];
-        self.copy_to(gpu, offset, &mut value)?;
+        self.copy_to(offset, &mut value)?;
         Ok(value[0])
     }
 
@@ -80,30 +81,33 @@ impl Readback {
     ///
     /// # Errors
     /// [`Error::DeviceLost`] where they are not there.
-    pub fn append_to<T: Pod + Zeroable>(&self, gpu: &Gpu, list: &mut Vec<T>, count: usize) -> Result<(), Error> {
+    pub fn append_to<T: Pod + Zeroable>(&self, list: &mut Vec<T>, count: usize) -> Result<(), Error> {
         let old = list.len();
         list.resize(old + count, T::zeroed());
-        self.copy_to(gpu, 0, &mut list[old..])
+        self.copy_to(0, &mut list[old..])
     }
 
-    fn copy_to<T: Pod>(&self, gpu: &Gpu, offset: u64, values: &mut [T]) -> Result<(), Error> {
+    fn copy_to<T: Pod>(&self, offset: u64, values: &mut [T]) -> Result<(), Error> {
         let bytes = bytemuck::cast_slice_mut::<T, u8>(values);
         let end = offset + bytes.len() as u64;
         if end > self.bytes {
-            return Err(gpu.lost("a result is shorter than it should be"));
+            return Err(self.gpu.lost("a result is shorter than it should be"));
         }
         let view = self
             .buffer
             .get_mapped_range(..self.bytes)
-            .map_err(|error| gpu.lost(&format!("a result cannot be read: {error}")))?;
+            .map_err(|error| self.gpu.lost(&format!("a result cannot be read: {error}")))?;
         bytes.copy_from_slice(&view[offset as usize..end as usize]);
         Ok(())
     }
 }
 
 impl Drop for Readback {
-    /// Lets the staging buffer be copied to again.
+    /// Lets the staging buffer be copied to again. One of a device that is gone cannot be unmapped, which is no
+    /// matter, and must not end the program.
     fn drop(&mut self) {
+        let scope = self.gpu.device().push_error_scope(wgpu::ErrorFilter::Validation);
         self.buffer.unmap();
+        drop(scope.pop());
     }
 }

@@ -50,8 +50,8 @@ impl Scopes {
         let Some(error) = validation.or(internal) else {
             return Ok(());
         };
-        if self.gpu.is_lost() {
-            return Err(self.gpu.lost(""));
+        if self.gpu.is_lost_on_trial() {
+            return Err(self.gpu.lost(&error.to_string()));
         }
         Err(Error::Gpu { label: label.to_owned(), message: error.to_string() })
     }

@@ -2,7 +2,7 @@
 
 use super::layout::{BoundsPartial, Moments, Params};
 use crate::Error;
-use crate::constants::PCA_GROUPS;
+use crate::constants::{PCA_BLOCK, PCA_GROUPS};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -11,6 +11,11 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 pub const BOUNDS: Source = source!("pca_bounds", "pca_reduce");
 /// `pca_moments`.
 pub const MOMENTS: Source = source!("pca_moments", "pca_reduce");
+
+/// Workgroups, and partial results, for `box_count` boxes.
+pub fn groups(box_count: u32) -> u32 {
+    box_count.div_ceil(PCA_BLOCK).clamp(1, PCA_GROUPS)
+}
 
 /// The stage.
 #[derive(Debug)]
@@ -28,10 +33,11 @@ impl Pca {
         Ok(Self { bounds: Kernel::new(gpu, &BOUNDS)?, moments: Kernel::new(gpu, &MOMENTS)? })
     }
 
-    /// Both reductions.
+    /// Both reductions, over `box_count` boxes.
     pub fn record(
         &self,
         pass: &mut Pass,
+        box_count: u32,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
         bounds: &Buffer<BoundsPartial>,
@@ -39,7 +45,7 @@ impl Pca {
     ) {
         let buffers =
             [("params", params.all()), ("boxes", boxes), ("bounds", bounds.all()), ("moments", moments.all())];
-        self.bounds.dispatch(pass, PCA_GROUPS, &buffers);
-        self.moments.dispatch(pass, PCA_GROUPS, &buffers);
+        self.bounds.dispatch(pass, groups(box_count), &buffers);
+        self.moments.dispatch(pass, groups(box_count), &buffers);
     }
 }

@@ -1,0 +1,175 @@
+//! Limits, budgets and full buffers: a typed error before any work, or the exact answer.
+
+mod common;
+
+use broadsweep::cpu::brute_force;
+use broadsweep::scenes::Kind;
+use broadsweep::{Aabb, CellSize, Error, Gpu, MemoryPlan, Options, PairOrder, wgpu};
+use common::*;
+
+#[test]
+fn the_report_holds_what_the_plan_predicted() {
+    for n in [0, 1, 1000, 30_000] {
+        let boxes = Kind::Uniform.generate(n, 1);
+        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, Options::default()).unwrap();
+        let plan = broad_phase.memory_plan(n).unwrap();
+        let report = broad_phase.find_pairs(&boxes).unwrap().report;
+        assert!(report.gpu_bytes >= plan.total());
+        // Four pairs a box are planned for; the list may have had to grow by the rest.
+        assert!(report.gpu_bytes <= plan.total() + 16 * report.pair_count, "{plan:?} {report:?}");
+    }
+}
+
+#[test]
+fn the_least_budget_gives_the_exact_answer_in_pieces() {
+    for (kind, n) in [(Kind::Uniform, 8000), (Kind::Clusters, 6000), (Kind::Infinite, 5000), (Kind::Identical, 700)] {
+        let boxes = kind.generate(n, 2);
+        let expected = brute_force::find_pairs(&boxes);
+        for order in [PairOrder::Canonical, PairOrder::Sweep] {
+            let least = least_budget(&boxes, order);
+            let options = Options { order, memory_budget: Some(least), ..CANONICAL };
+            let mut overlaps = on_gpu(&boxes, options);
+            overlaps.pairs.sort_unstable();
+            assert_pairs(&overlaps.pairs, &expected, kind.name());
+            assert!(overlaps.report.gpu_bytes <= least);
+            // A second call must not take more either.
+            assert!(on_gpu(&boxes, options).report.gpu_bytes <= least);
+        }
+    }
+}
+
+#[test]
+fn a_budget_that_is_too_small_is_refused_before_any_work() {
+    let boxes = Kind::Uniform.generate(5000, 1);
+    let least = least_budget(&boxes, PairOrder::Sweep);
+    let options = Options { order: PairOrder::Sweep, memory_budget: Some(least - 1), ..CANONICAL };
+    let error = broad_phase(options).find_pairs(&boxes).unwrap_err();
+    assert_eq!(error, Error::OverBudget { box_count: 5000, required: least, budget: least - 1 });
+    let text = error.to_string();
+    assert!(text.contains(&least.to_string()) && text.contains(&(least - 1).to_string()), "{text}");
+}
+
+#[test]
+fn results_that_have_no_room_are_found_again() {
+    // A cell as large as the scene: every two boxes are a candidate, far more than there are bits for.
+    let boxes = Kind::Uniform.generate(6000, 6);
+    let expected = brute_force::find_pairs(&boxes);
+    let budget = least_budget(&boxes, PairOrder::Canonical);
+    let options = Options { cell_size: CellSize::Fixed(100.0), memory_budget: Some(budget), ..CANONICAL };
+    let overlaps = on_gpu(&boxes, options);
+    let kept = broad_phase(options).memory_plan(6000).unwrap().hit_tile_capacity;
+    assert!(overlaps.report.candidate_count > 4 * 8192 * u64::from(kept), "{:?}", overlaps.report);
+    assert_pairs(&overlaps.pairs, &expected, "found again");
+}
+
+#[test]
+fn more_candidates_than_the_limit_are_refused_with_both_numbers() {
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 2000];
+    let count = 2000 * 1999 / 2;
+    let refused = Options { candidate_limit: count - 1, ..CANONICAL };
+    let error = broad_phase(refused).find_pairs(&boxes).unwrap_err();
+    assert_eq!(error, Error::TooManyCandidates { candidate_count: count, limit: count - 1 });
+    // The next call is not affected, and exactly the limit is allowed.
+    let allowed = Options { candidate_limit: count, ..CANONICAL };
+    assert_eq!(on_gpu(&boxes, allowed).report.pair_count, count);
+    assert_eq!(
+        broadsweep::cpu::find_pairs(&boxes, &refused).unwrap_err(),
+        Error::TooManyCandidates { candidate_count: count, limit: count - 1 }
+    );
+}
+
+#[test]
+fn a_million_and_a_half_boxes_fit_webgpus_default_limits() {
+    let limits = wgpu::Limits::defaults();
+    let plan = MemoryPlan::new(1_500_000, &CANONICAL, &limits).unwrap();
+    assert!(plan.buffers.iter().all(|(_, bytes)| *bytes <= limits.max_storage_buffer_binding_size));
+    // Two and a quarter entries per box are what uniform boxes have.
+    assert!(plan.entry_capacity >= 4_000_000);
+    assert!(plan.total() < 2 << 30);
+}
+
+#[test]
+fn more_boxes_than_a_binding_holds_are_refused_with_the_limit() {
+    let limits = wgpu::Limits::defaults();
+    let most = limits.max_storage_buffer_binding_size / 24;
+    let error = MemoryPlan::new(most as usize + 1, &CANONICAL, &limits).unwrap_err();
+    let Error::TooManyBoxes { box_count, limit, available, max_boxes, required, .. } = error.clone() else {
+        panic!("{error:?}");
+    };
+    assert_eq!((box_count, max_boxes), (most + 1, most));
+    assert_eq!((limit, available), ("max_storage_buffer_binding_size", 128 << 20));
+    assert!(required > available && error.to_string().contains("max_storage_buffer_binding_size"));
+    assert!(MemoryPlan::new(most as usize, &CANONICAL, &limits).is_ok());
+    // A huge device still ends at 2^24 entries.
+    let huge = wgpu::Limits { max_storage_buffer_binding_size: 1 << 34, max_buffer_size: 1 << 34, ..limits };
+    assert!(MemoryPlan::new(1 << 24, &CANONICAL, &huge).is_ok());
+    assert!(matches!(MemoryPlan::new((1 << 24) + 1, &CANONICAL, &huge), Err(Error::TooManyBoxes { .. })));
+    assert!(matches!(MemoryPlan::new(usize::MAX, &CANONICAL, &huge), Err(Error::TooManyBoxes { .. })));
+}
+
+#[test]
+fn a_device_with_webgpus_default_limits_suffices() {
+    let gpu = device_with(Gpu::required_limits());
+    let boxes = Kind::Infinite.generate(3000, 1);
+    let mut broad_phase = broadsweep::BroadPhase::new(&gpu, CANONICAL).unwrap();
+    let overlaps = broad_phase.find_pairs(&boxes).unwrap();
+    assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "default limits");
+    let too_many = (128 << 20) / 24 + 1;
+    assert!(matches!(broad_phase.memory_plan(too_many), Err(Error::TooManyBoxes { .. })));
+}
+
+#[test]
+fn small_bindings_mean_more_pieces() {
+    // A list of 524,288 pairs is all that one binding holds.
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
+    let gpu = device_with(limits);
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
+    let expected = brute_force::find_pairs(&boxes);
+    assert!(expected.len() > 2 * 524_288);
+    for order in [PairOrder::Canonical, PairOrder::Sweep] {
+        let mut broad_phase = broadsweep::BroadPhase::new(&gpu, Options { order, ..CANONICAL }).unwrap();
+        let mut overlaps = broad_phase.find_pairs(&boxes).unwrap();
+        overlaps.pairs.sort_unstable();
+        assert_pairs(&overlaps.pairs, &expected, "small bindings");
+    }
+    // 174,762 boxes of 24 bytes fit.
+    let mut broad_phase = broadsweep::BroadPhase::new(&gpu, CANONICAL).unwrap();
+    let error = broad_phase.find_pairs(&Kind::Uniform.generate(174_763, 1)).unwrap_err();
+    assert!(matches!(error, Error::TooManyBoxes { max_boxes: 174_762, .. }), "{error}");
+    assert_eq!(broad_phase.find_pairs(&Kind::Uniform.generate(174_762, 1)).unwrap().report.box_count, 174_762);
+}
+
+#[test]
+fn a_device_that_lacks_what_the_kernels_need_is_refused() {
+    let limits = wgpu::Limits { max_storage_buffers_per_shader_stage: 4, ..Gpu::required_limits() };
+    let (device, queue) = raw_device(limits);
+    let error = Gpu::from_device(device, queue).unwrap_err();
+    assert_eq!(
+        error,
+        Error::DeviceTooSmall { limit: "max_storage_buffers_per_shader_stage", required: 8, available: 4 }
+    );
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 20, ..Gpu::required_limits() };
+    let (device, queue) = raw_device(limits);
+    let error = Gpu::from_device(device, queue).unwrap_err();
+    assert!(matches!(error, Error::DeviceTooSmall { limit: "max_storage_buffer_binding_size", .. }), "{error}");
+}
+
+#[test]
+fn scenes_that_grow_and_shrink_reuse_one_broad_phase() {
+    let mut broad_phase = broadsweep::BroadPhase::new(&GPU, CANONICAL).unwrap();
+    for n in [10, 5000, 0, 300, 5100, 1, 6000, 20] {
+        let boxes = Kind::Pile.generate(n, n as u64);
+        let overlaps = broad_phase.find_pairs(&boxes).unwrap();
+        assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), &n.to_string());
+    }
+}
+
+#[test]
+fn options_without_a_meaning_are_refused() {
+    for edge in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let options = Options { cell_size: CellSize::Fixed(edge), ..CANONICAL };
+        let error = broad_phase(CANONICAL).set_options(options).unwrap_err();
+        assert!(matches!(error, Error::BadOption { option: "CellSize::Fixed", .. }), "{error}");
+        assert!(broadsweep::cpu::find_pairs(&[], &options).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! What the tests of the whole flow share: one device and one `BroadPhase`, and the comparison with brute force.
+#![allow(dead_code)] // each test binary uses a part of it
+
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use broadsweep::cpu::{self, brute_force};
+use broadsweep::{Aabb, BroadPhase, CellSize, Error, Gpu, Options, Overlaps, Pair, PairOrder, SweepAxis, wgpu};
+
+/// The adapter that the environment chooses. Without one the tests fail; they never skip.
+pub static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tests need a Vulkan adapter"));
+
+/// One for all tests: kernels take seconds to compile on some adapters.
+static BROAD_PHASE: LazyLock<Mutex<BroadPhase>> =
+    LazyLock::new(|| Mutex::new(BroadPhase::new(&GPU, Options::default()).expect("the kernels compile")));
+
+/// The shared `BroadPhase` with these options.
+pub fn broad_phase(options: Options) -> MutexGuard<'static, BroadPhase> {
+    let mut guard = BROAD_PHASE.lock().unwrap_or_else(PoisonError::into_inner);
+    while guard.try_take().is_ok() {} // what a failed test left in flight
+    guard.set_options(options).expect("options are valid");
+    guard
+}
+
+/// Pairs and report of the GPU.
+pub fn on_gpu(boxes: &[Aabb], options: Options) -> Overlaps {
+    broad_phase(options).find_pairs(boxes).unwrap_or_else(|error| panic!("{options:?}: {error}"))
+}
+
+pub const CANONICAL: Options = Options {
+    axis: SweepAxis::Auto,
+    cell_size: CellSize::Auto,
+    order: PairOrder::Canonical,
+    memory_budget: None,
+    candidate_limit: 1 << 40,
+    vertices_per_pair: 24,
+};
+
+pub const AXES: [SweepAxis; 5] = [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z];
+
+/// Checks GPU and CPU engine against brute force, for every axis and several cell sizes.
+pub fn assert_exact(boxes: &[Aabb]) {
+    let expected = brute_force::find_pairs(boxes);
+    for axis in AXES {
+        assert_finds(boxes, &expected, Options { axis, ..CANONICAL });
+    }
+    for cell_size in [CellSize::Usscd, CellSize::Fixed(1e-3), CellSize::Fixed(1.0), CellSize::Fixed(1e20)] {
+        assert_finds(boxes, &expected, Options { cell_size, ..CANONICAL });
+        assert_finds(boxes, &expected, Options { cell_size, axis: SweepAxis::Principal, ..CANONICAL });
+    }
+}
+
+/// Checks GPU and CPU engine against the pairs that are right.
+pub fn assert_finds(boxes: &[Aabb], expected: &[Pair], options: Options) {
+    let gpu = on_gpu(boxes, options);
+    assert_pairs(&gpu.pairs, expected, &format!("GPU, {options:?}, {:?}", gpu.report));
+    assert_eq!(gpu.report.pair_count, expected.len() as u64);
+    assert_eq!(gpu.report.box_count as usize, boxes.len());
+    let cpu = cpu::find_pairs(boxes, &options).unwrap();
+    assert_pairs(&cpu.pairs, expected, &format!("CPU, {options:?}, {:?}", cpu.report));
+    assert_eq!(gpu.report.invalid_count, cpu.report.invalid_count);
+    assert_eq!(gpu.report.first_invalid, cpu.report.first_invalid);
+}
+
+/// Names the first difference rather than printing two long lists.
+pub fn assert_pairs(found: &[Pair], expected: &[Pair], what: &str) {
+    if found != expected {
+        let at = found.iter().zip(expected).take_while(|(a, b)| a == b).count();
+        panic!(
+            "{what}: {} pairs instead of {}; number {at} is {:?} instead of {:?}",
+            found.len(),
+            expected.len(),
+            found.get(at),
+            expected.get(at)
+        );
+    }
+}
+
+/// A device of the caller's own with exactly these limits.
+pub fn device_with(limits: wgpu::Limits) -> Gpu {
+    let (device, queue) = raw_device(limits);
+    Gpu::from_device(device, queue).expect("the limits suffice")
+}
+
+pub fn raw_device(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
+    let mut instance = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+    instance.backends = wgpu::Backends::PRIMARY;
+    let adapter = pollster::block_on(wgpu::Instance::new(instance).request_adapter(&Default::default()))
+        .expect("the tests need a Vulkan adapter");
+    let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };
+    pollster::block_on(adapter.request_device(&descriptor)).expect("a device")
+}
+
+/// The smallest memory budget that is not refused.
+pub fn least_budget(boxes: &[Aabb], order: PairOrder) -> u64 {
+    let options = Options { order, memory_budget: Some(0), ..CANONICAL };
+    match broad_phase(options).memory_plan(boxes.len()) {
+        Err(Error::OverBudget { required, .. }) => required,
+        other => panic!("no memory at all should not be enough: {other:?}"),
+    }
+}
+
+/// Small numbers in any order: SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.bits() % n as u64) as usize
+    }
+
+    pub fn unit(&mut self) -> f32 {
+        (self.bits() >> 40) as f32 / (1u64 << 24) as f32
+    }
+}

@@ -1,0 +1,62 @@
+//! The same bytes every time.
+
+mod common;
+
+use broadsweep::scenes::Kind;
+use broadsweep::{BroadPhase, CellSize, Options, PairOrder, Report, SweepAxis, cpu};
+use common::*;
+
+#[test]
+fn repeated_runs_give_the_same_bytes_in_sweep_order() {
+    for kind in [Kind::Uniform, Kind::Clusters, Kind::Diagonal, Kind::Infinite, Kind::Invalid, Kind::Touching] {
+        for axis in [SweepAxis::Auto, SweepAxis::Principal] {
+            let options = Options { axis, ..Options::default() };
+            let boxes = kind.generate(4000, 1);
+            let mut broad_phase = broad_phase(options);
+            let first = broad_phase.find_pairs(&boxes).unwrap();
+            for _ in 0..3 {
+                // Another scene in between leaves other things in the buffers.
+                broad_phase.find_pairs(&Kind::Spread.generate(3000, 9)).unwrap();
+                let again = broad_phase.find_pairs(&boxes).unwrap();
+                assert_pairs(&again.pairs, &first.pairs, kind.name());
+                // Memory may have grown for the other scene.
+                assert_eq!(Report { gpu_bytes: 0, ..again.report }, Report { gpu_bytes: 0, ..first.report.clone() });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_new_broad_phase_gives_the_same_bytes_as_a_used_one() {
+    let boxes = Kind::Pile.generate(3000, 5);
+    let used = on_gpu(&boxes, Options::default());
+    let fresh = BroadPhase::new(&GPU, Options::default()).unwrap().find_pairs(&boxes).unwrap();
+    assert_pairs(&fresh.pairs, &used.pairs, "fresh");
+}
+
+#[test]
+fn canonical_order_is_the_same_bytes_for_every_axis_cell_size_and_engine() {
+    for kind in [Kind::Uniform, Kind::Spread, Kind::Pile, Kind::Infinite, Kind::Huge, Kind::Denormal] {
+        let boxes = kind.generate(3000, 2);
+        let expected = on_gpu(&boxes, CANONICAL).pairs;
+        assert!(expected.is_sorted() && expected.windows(2).all(|two| two[0] != two[1]));
+        for axis in AXES {
+            for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(0.07)] {
+                let options = Options { axis, cell_size, ..CANONICAL };
+                assert_pairs(&on_gpu(&boxes, options).pairs, &expected, kind.name());
+                assert_pairs(&cpu::find_pairs(&boxes, &options).unwrap().pairs, &expected, kind.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn canonical_order_does_not_depend_on_the_length_of_the_pieces() {
+    let boxes = Kind::Touching.generate(6000, 3);
+    let whole = on_gpu(&boxes, CANONICAL);
+    assert!(whole.report.pair_count > 20_000);
+    let least = least_budget(&boxes, PairOrder::Canonical);
+    let pieces = on_gpu(&boxes, Options { memory_budget: Some(least), ..CANONICAL });
+    assert!(pieces.report.gpu_bytes <= least);
+    assert_pairs(&pieces.pairs, &whole.pairs, "in pieces");
+}

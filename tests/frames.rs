@@ -1,0 +1,249 @@
+//! The ways of a frame loop: results that are taken later, and pairs that stay on the GPU.
+
+mod common;
+
+use std::mem::offset_of;
+
+use broadsweep::cpu::brute_force;
+use broadsweep::scenes::Kind;
+use broadsweep::{Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Pair, PairHeader, PairOrder, wgpu};
+use common::*;
+use wgpu::BufferUsages as U;
+
+#[test]
+fn a_submitted_result_is_there_after_polling() {
+    let boxes = Kind::Uniform.generate(4000, 1);
+    let mut broad_phase = broad_phase(CANONICAL);
+    broad_phase.submit(&boxes).unwrap();
+    let mut polls = 0u64;
+    let overlaps = loop {
+        if let Some(overlaps) = broad_phase.try_take().unwrap() {
+            break overlaps;
+        }
+        polls += 1;
+    };
+    assert!(polls > 0, "the first look came after the result: did submit block?");
+    assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "polled");
+}
+
+#[test]
+fn a_submitted_result_can_be_awaited() {
+    let boxes = Kind::Clusters.generate(3000, 1);
+    let mut broad_phase = broad_phase(CANONICAL);
+    broad_phase.submit(&boxes).unwrap();
+    let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+    assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "awaited");
+}
+
+#[test]
+fn a_dropped_future_loses_nothing() {
+    let boxes = Kind::Uniform.generate(2000, 1);
+    let mut broad_phase = broad_phase(CANONICAL);
+    broad_phase.submit(&boxes).unwrap();
+    {
+        let mut future = std::pin::pin!(broad_phase.take());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let _ = std::future::Future::poll(future.as_mut(), &mut context);
+    }
+    match pollster::block_on(broad_phase.take()) {
+        Ok(overlaps) => assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "dropped"),
+        // The one poll may have had it.
+        Err(error) => assert_eq!(error, Error::NothingSubmitted),
+    }
+}
+
+#[test]
+fn one_submission_at_a_time() {
+    let boxes = Kind::Uniform.generate(500, 1);
+    let mut broad_phase = broad_phase(CANONICAL);
+    assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
+    broad_phase.submit(&boxes).unwrap();
+    assert_eq!(broad_phase.submit(&boxes).unwrap_err(), Error::Busy);
+    assert_eq!(broad_phase.find_pairs(&boxes).unwrap_err(), Error::Busy);
+    assert_eq!(broad_phase.reserve(10, 10).unwrap_err(), Error::Busy);
+    assert_eq!(broad_phase.set_options(Options::default()).unwrap_err(), Error::Busy);
+    assert!(pollster::block_on(broad_phase.take()).is_ok());
+    assert!(broad_phase.find_pairs(&boxes).is_ok());
+}
+
+#[test]
+fn a_result_that_was_never_taken_does_not_outlive_its_broad_phase() {
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    broad_phase.submit(&Kind::Uniform.generate(500, 1)).unwrap();
+    drop(broad_phase);
+}
+
+// ---- on the GPU ----
+
+fn upload(boxes: &[Aabb], usage: U) -> wgpu::Buffer {
+    let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some("boxes of the caller"),
+        size: (boxes.len() as u64 * 24).max(24),
+        usage: usage | U::COPY_DST,
+        mapped_at_creation: false,
+    });
+    GPU.queue().write_buffer(&buffer, 0, bytes_of(boxes));
+    buffer
+}
+
+fn bytes_of<T: bytemuck::Pod>(values: &[T]) -> &[u8] {
+    bytemuck::cast_slice(values)
+}
+
+fn encoder() -> wgpu::CommandEncoder {
+    GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+}
+
+/// Runs what was recorded, and reads header and list.
+fn run(mut encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
+    let copy = |encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer| {
+        let to = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some("copy"),
+            size: from.size(),
+            usage: U::MAP_READ | U::COPY_DST,
+            mapped_at_creation: false,
+        });
+        encoder.copy_buffer_to_buffer(from, 0, &to, 0, from.size());
+        to
+    };
+    let header = copy(&mut encoder, left.header);
+    let pairs = copy(&mut encoder, left.pairs);
+    GPU.queue().submit([encoder.finish()]);
+    for buffer in [&header, &pairs] {
+        buffer.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
+    }
+    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let header: PairHeader = bytemuck::pod_read_unaligned(&header.get_mapped_range(..48).unwrap());
+    let list: Vec<Pair> = bytemuck::pod_collect_to_vec(&pairs.get_mapped_range(..).unwrap());
+    (header, list[..header.written as usize].to_vec())
+}
+
+#[test]
+fn pairs_stay_on_the_gpu_with_their_header() {
+    let boxes = Kind::Infinite.generate(3000, 4);
+    let expected = brute_force::find_pairs(&boxes);
+    let buffer = upload(&boxes, U::STORAGE);
+    let mut broad_phase = broad_phase(Options { vertices_per_pair: 36, ..CANONICAL });
+    let mut encoder = encoder();
+    let left = broad_phase.record(&mut encoder, &buffer, 3000).unwrap();
+    let (header, pairs) = run(encoder, left);
+    let count = expected.len() as u32;
+    assert_pairs(&pairs, &expected, "left on the GPU");
+    assert_eq!((header.count, header.count_high, header.written, header.overflow), (count, 0, count, 0));
+    assert_eq!(header.capacity, left.capacity);
+    assert_eq!(header.dispatch, [count.div_ceil(256), 1, 1]);
+    assert_eq!(header.draw, [36, count, 0, 0]);
+    assert_eq!(GpuPairs::DISPATCH_OFFSET, offset_of!(PairHeader, dispatch) as u64);
+    assert_eq!(GpuPairs::DRAW_OFFSET, offset_of!(PairHeader, draw) as u64);
+}
+
+#[test]
+fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    let expected = brute_force::find_pairs(&boxes);
+    let count = expected.len() as u32;
+    let buffer = upload(&boxes, U::STORAGE);
+    for order in [PairOrder::Canonical, PairOrder::Sweep] {
+        let mut broad_phase = BroadPhase::new(&GPU, Options { order, ..CANONICAL }).unwrap();
+        let mut first_encoder = encoder();
+        let left = broad_phase.record(&mut first_encoder, &buffer, 300).unwrap();
+        let capacity = left.capacity;
+        assert!(capacity < count, "the test needs a short list");
+        let (header, mut pairs) = run(first_encoder, left);
+        assert_eq!((header.count, header.written, header.overflow), (count, capacity, 1));
+        assert_eq!(header.draw[1], capacity);
+        // The rest in pieces of the same length.
+        while (pairs.len() as u32) < count {
+            let mut encoder = encoder();
+            let left = broad_phase.record_again(&mut encoder, &buffer, 300, pairs.len() as u64, 0).unwrap();
+            let (header, piece) = run(encoder, left);
+            assert_eq!(header.overflow, u32::from(pairs.len() + piece.len() < count as usize));
+            assert_eq!(header.count, count);
+            pairs.extend(piece);
+        }
+        pairs.sort_unstable();
+        assert_pairs(&pairs, &expected, "in pieces");
+        // The whole into a longer list.
+        let mut again = encoder();
+        let left = broad_phase.record_again(&mut again, &buffer, 300, 0, count).unwrap();
+        assert!(left.capacity >= count);
+        let (header, mut pairs) = run(again, left);
+        assert_eq!((header.count, header.written, header.overflow), (count, count, 0));
+        pairs.sort_unstable();
+        assert_pairs(&pairs, &expected, "longer");
+    }
+}
+
+#[test]
+fn a_candidate_limit_shows_in_the_header() {
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    let buffer = upload(&boxes, U::STORAGE);
+    let mut broad_phase = broad_phase(Options { candidate_limit: 100, ..CANONICAL });
+    let mut encoder = encoder();
+    let left = broad_phase.record(&mut encoder, &buffer, 300).unwrap();
+    let (header, pairs) = run(encoder, left);
+    assert_eq!((header.overflow, header.written, pairs.len()), (2, 0, 0));
+}
+
+#[test]
+fn several_recordings_in_one_encoder_follow_each_other() {
+    let first = Kind::Uniform.generate(2000, 1);
+    let second = Kind::Pile.generate(700, 2);
+    let (buffer_a, buffer_b) = (upload(&first, U::STORAGE), upload(&second, U::STORAGE));
+    let mut broad_phase = broad_phase(CANONICAL);
+    broad_phase.reserve(2000, 20_000).unwrap();
+    let mut encoder = encoder();
+    broad_phase.record(&mut encoder, &buffer_a, 2000).unwrap();
+    let left = broad_phase.record(&mut encoder, &buffer_b, 700).unwrap();
+    let (_, pairs) = run(encoder, left);
+    assert_pairs(&pairs, &brute_force::find_pairs(&second), "second of two");
+}
+
+#[test]
+fn no_boxes_and_empty_buffers_can_be_recorded() {
+    let buffer = upload(&[], U::STORAGE);
+    let mut broad_phase = broad_phase(CANONICAL);
+    let mut encoder = encoder();
+    let left = broad_phase.record(&mut encoder, &buffer, 0).unwrap();
+    let (header, pairs) = run(encoder, left);
+    assert_eq!((header.count, header.written, header.overflow, pairs.len()), (0, 0, 0, 0));
+}
+
+#[test]
+fn a_box_buffer_that_cannot_be_used_is_refused() {
+    let boxes = Kind::Uniform.generate(10, 1);
+    let mut broad_phase = broad_phase(CANONICAL);
+    let mut encoder = encoder();
+    let small = upload(&boxes, U::STORAGE);
+    assert!(matches!(broad_phase.record(&mut encoder, &small, 11), Err(Error::BadBuffer { .. })));
+    let no_storage = upload(&boxes, U::VERTEX);
+    assert!(matches!(broad_phase.record(&mut encoder, &no_storage, 10), Err(Error::BadBuffer { .. })));
+}
+
+// ---- a device that goes away ----
+
+#[test]
+fn a_lost_device_is_a_typed_error_and_never_a_hang() {
+    let boxes = Kind::Uniform.generate(1000, 1);
+    let own = || Gpu::headless().unwrap();
+    let of_the_caller = || device_with(Gpu::required_limits());
+    for make in [&own as &dyn Fn() -> Gpu, &of_the_caller] {
+        // Before the call.
+        let gpu = make();
+        let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+        broad_phase.find_pairs(&boxes).unwrap();
+        gpu.device().destroy();
+        let error = broad_phase.find_pairs(&boxes).unwrap_err();
+        assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
+        let error = BroadPhase::new(&gpu, CANONICAL).err();
+        assert!(matches!(error, Some(Error::DeviceLost { .. })), "{error:?}");
+
+        // While a result is on its way.
+        let gpu = make();
+        let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+        broad_phase.submit(&boxes).unwrap();
+        gpu.device().destroy();
+        let result = pollster::block_on(broad_phase.take());
+        assert!(matches!(result, Ok(_) | Err(Error::DeviceLost { .. })), "{result:?}");
+    }
+}
