@@ -30,9 +30,11 @@ fn position(x: f32) -> u32 {
         }
     }
     let segment_bits = frame.position_bits - KNOT_BITS;
-    let last = f32((1u << segment_bits) - 1u);
+    let last = (1u << segment_bits) - 1u;
     let knot = frame.knots[segment];
-    return (segment << segment_bits) | u32(clamp((x - knot.start) * knot.quanta, 0.0, last));
+    // Of more than 24 bits, the last quantum rounds up to the first of the next segment: clamped as an integer.
+    let quantum = u32(clamp((x - knot.start) * knot.quanta, 0.0, f32(last)));
+    return (segment << segment_bits) | min(quantum, last);
 }
 
 fn cells_of(low: vec3<f32>, high: vec3<f32>) -> vec4<i32> {
@@ -74,7 +76,7 @@ fn bin_count(
             positions[i] = vec2<u32>(max(start, 1u) - 1u, min(end, last - 1u) + 1u);
 
             for (var level = 0u; level < LEVELS; level += 1u) {
-                let count = cell_count(own, level, frame.giant_cells);
+                let count = cell_count(own, level, frame.max_span, frame.giant_cells);
                 if count == 0u {
                     atomicAdd(&giants[level], 1u);
                 } else if level < 4u {

@@ -15,40 +15,58 @@
 @group(0) @binding(4) var<storage, read_write> counts: Counts;
 @group(0) @binding(5) var<storage, read_write> dispatches: Dispatches;
 
-var<workgroup> level_totals: array<array<u32, 256>, LEVELS>;
-var<workgroup> chosen_level: u32;
+// Per level: entries, giants.
+var<workgroup> level_sums: array<array<vec2<u32>, 256>, LEVELS>;
+var<workgroup> level_totals: array<vec2<u32>, LEVELS>;
 
 // Saturating, so that a total past 2^32 still compares as too many.
-fn add_saturating(a: u32, b: u32) -> u32 {
-    return select(a + b, 0xffffffffu, a + b < a);
+fn add_saturating(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return select(a + b, vec2<u32>(0xffffffffu), a + b < a);
+}
+
+// The first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer entries
+// and giants, but more candidates, which are not known yet.
+fn choose_level() -> u32 {
+    var least = FLOAT_MAX;
+    for (var level = 0u; level < LEVELS; level += 1u) {
+        if level_totals[level].x <= params.entry_capacity {
+            least = min(least, cost(level));
+        }
+    }
+    for (var level = 0u; level < LEVELS - 1u; level += 1u) {
+        if level_totals[level].x <= params.entry_capacity && cost(level) <= 4.0 * least {
+            return level;
+        }
+    }
+    return LEVELS - 1u;
+}
+
+fn cost(level: u32) -> f32 {
+    let per_giant = f32(params.box_count) / f32(TESTS_PER_ENTRY);
+    return f32(level_totals[level].x) + f32(level_totals[level].y) * per_giant;
 }
 
 @compute @workgroup_size(256)
 fn bin_scan(@builtin(local_invocation_index) local: u32) {
     let block_count = div_ceil(params.box_count, BIN_BLOCK);
     for (var level = 0u; level < LEVELS; level += 1u) {
-        var sum = 0u;
+        var sum = vec2<u32>(0u);
         for (var block = local; block < block_count; block += 256u) {
-            sum = add_saturating(sum, block_counts[block * BIN_COUNTS + level]);
+            let at = block * BIN_COUNTS + level;
+            sum = add_saturating(sum, vec2<u32>(block_counts[at], block_counts[at + LEVELS]));
         }
-        level_totals[level][local] = sum;
+        level_sums[level][local] = sum;
     }
     workgroupBarrier();
-    if local == 0u {
-        var level = 0u;
-        for (; level < LEVELS - 1u; level += 1u) {
-            var total = 0u;
-            for (var i = 0u; i < 256u; i += 1u) {
-                total = add_saturating(total, level_totals[level][i]);
-            }
-            if total <= params.entry_capacity {
-                break;
-            }
+    if local < LEVELS {
+        var total = vec2<u32>(0u);
+        for (var i = 0u; i < 256u; i += 1u) {
+            total = add_saturating(total, level_sums[local][i]);
         }
-        chosen_level = level;
+        level_totals[local] = total;
     }
     workgroupBarrier();
-    let level = chosen_level;
+    let level = choose_level();
 
     // Each invocation takes a run of blocks.
     let run = div_ceil(block_count, 256u);

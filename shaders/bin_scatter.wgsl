@@ -91,7 +91,7 @@ fn counted(i: u32, level: u32) -> vec4<u32> {
     }
     let own = cells[i];
     if is_binned(own) {
-        let count = cell_count(own, level, frame.giant_cells);
+        let count = cell_count(own, level, frame.max_span, frame.giant_cells);
         return vec4<u32>(count, select(0u, 1u, count == 0u), 0u, 0u);
     }
     let unbounded = own.y == CELLS_OF_UNBOUNDED.y;

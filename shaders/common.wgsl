@@ -81,13 +81,16 @@ struct Frame {
     sweep_slop: f32,          // in length, widens a box's interval
     cell_min: vec2<i32>,      // cells outside are merged into the outermost ones
     cell_max: vec2<i32>,
-    cell_bits: vec2<u32>,     // of the key, for u and v
+    cell_bits: vec2<u32>,     // of the key, for u and v: cell ids repeat every 2^cell_bits cells
+    max_span: vec2<u32>,      // a box over more cells along u or v is a giant
     position_bits: u32,       // of the key, lowest
     key_bits: u32,
     giant_cells: u32,         // a box in more cells is a giant
     axis: u32,                // AXIS_*, never AXIS_AUTO
     cell_size: f32,           // in input units
-    unused: f32,
+    unused_a: f32,
+    unused_b: f32,
+    unused_c: f32,
     knots: array<Knot, KNOT_COUNT>,
 }
 
@@ -262,17 +265,17 @@ fn is_binned(cells: vec4<i32>) -> bool {
 }
 
 // How many cells a binned box is in; 0 for a giant.
-fn cell_count(cells: vec4<i32>, level: u32, giant_cells: u32) -> u32 {
+fn cell_count(cells: vec4<i32>, level: u32, max_span: vec2<u32>, giant_cells: u32) -> u32 {
     let c = coarse(cells, level);
     let spans = vec2<u32>(c.zw - c.xy) + 1u;
-    let too_wide = any(spans > vec2<u32>(MAX_SPAN));
-    let count = min(spans.x, MAX_SPAN) * min(spans.y, MAX_SPAN);
-    return select(count, 0u, too_wide || count > giant_cells);
+    let kept = min(spans, max_span);
+    let count = kept.x * kept.y;
+    return select(count, 0u, any(spans > max_span) || count > giant_cells);
 }
 
-fn is_giant(cells: vec4<i32>, level: u32, giant_cells: u32) -> bool {
+fn is_giant(cells: vec4<i32>, level: u32, max_span: vec2<u32>, giant_cells: u32) -> bool {
     if !is_binned(cells) {
         return cells.y == CELLS_OF_UNBOUNDED.y;
     }
-    return cell_count(cells, level, giant_cells) == 0u;
+    return cell_count(cells, level, max_span, giant_cells) == 0u;
 }

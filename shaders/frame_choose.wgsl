@@ -27,6 +27,8 @@ var<workgroup> samples: array<array<f32, SAMPLES>, 4>;
 var<workgroup> sample_count: atomic<u32>;
 var<workgroup> axes: array<vec3<f32>, 3>;
 var<workgroup> chosen_axis: u32;
+// Whether the boxes lie along a line that is oblique to the axes.
+var<workgroup> is_oblique: bool;
 var<workgroup> sums: array<Moments, 32>;
 var<workgroup> total: Moments;
 
@@ -76,6 +78,11 @@ fn jacobi(covariance: mat3x3<f32>) -> Eigen {
 
 fn variance_along(d: vec3<f32>, squares: vec3<f32>, products: vec3<f32>) -> f32 {
     return max(dot(d * d, squares) + 2.0 * dot(d * d.yzx, products), 0.0);
+}
+
+fn covariance_of(d: vec3<f32>, e: vec3<f32>, squares: vec3<f32>, products: vec3<f32>) -> f32 {
+    let mixed = d * e.yzx + d.yzx * e;
+    return dot(d * e, squares) + dot(mixed, products);
 }
 
 // Decides the three axes.
@@ -134,6 +141,14 @@ fn choose_axes() {
         }
     }
     chosen_axis = axis;
+
+    let along = variance_along(axes[0], squares, products);
+    is_oblique = false;
+    for (var k = 1u; k < 3u; k += 1u) {
+        let across = variance_along(axes[k], squares, products);
+        let both = covariance_of(axes[0], axes[k], squares, products);
+        is_oblique = is_oblique || abs(both) > 0.5 * sqrt(along) * sqrt(across);
+    }
 }
 
 // ---- grid and key ----
@@ -210,46 +225,70 @@ fn choose_grid(scene: Scale, count: u32) {
     frame.sweep_slop = oblique;
     frame.plane_slop = PLANE_SLOP + min(oblique * inverse, 1e9);
 
-    var any_wraps = false;
+    // Key bits of the cells: enough for the range where most boxes are, but not so many that too few are left
+    // for the position: a scene that fills space has about n^(2/3) columns of a few edges.
+    var fits = vec2<u32>(0u);
     var bits = vec2<u32>(0u);
+    var occupied = 1.0;
     for (var k = 0u; k < 2u; k += 1u) {
         let interval = project(axes[k + 1u], scene.low, scene.high);
-        let cells = (interval.y - interval.x) * inverse;
-        if cells < f32(MAX_SPAN) * 2.0 - 4.0 {
+        var most = 0.0;
+        if count > 0u {
+            most = (quantile(CENTRES_U + k, count, 0.98) - quantile(CENTRES_U + k, count, 0.02)) * inverse;
+        }
+        fits[k] = bits_for((interval.y - interval.x) * inverse + 2.0);
+        bits[k] = min(min(fits[k], bits_for(most + 2.0)), MAX_CELL_BITS);
+        occupied *= min(most + 1.0, 1e6);
+    }
+    let magnitude = bits_for(f32(params.box_count) + 1.0);
+    while bits.x + bits.y > max(2u * magnitude / 3u, 2u) {
+        if bits.x > bits.y {
+            bits.x -= 1u;
+        } else {
+            bits.y -= 1u;
+        }
+    }
+    for (var k = 0u; k < 2u; k += 1u) {
+        let interval = project(axes[k + 1u], scene.low, scene.high);
+        bits[k] = min(fits[k], max(bits[k], MIN_WRAP_BITS));
+        if bits[k] == fits[k] {
             // The whole range of cells fits the key.
-            bits[k] = 1u;
-            while f32(1u << bits[k]) < cells + 2.0 {
-                bits[k] += 1u;
-            }
             frame.origin[k] = interval.x;
             frame.cell_min[k] = 0;
             frame.cell_max[k] = i32(1u << bits[k]) - 1;
+            frame.max_span[k] = 1u << bits[k];
         } else {
-            // The grid has no bounds; ids repeat every 2 * MAX_SPAN cells, which two boxes that overlap are
-            // too close to notice. The origin is where most boxes are, since floats are finest there.
-            any_wraps = true;
-            bits[k] = WRAP_BITS;
+            // The grid has no bounds; ids repeat. Boxes that overlap and span at most half the ids are too close
+            // to notice: entries of theirs with one id are in one cell. The origin is where most boxes are,
+            // since floats are finest there.
             frame.origin[k] = 0.0;
             if count > 0u {
                 frame.origin[k] = quantile(CENTRES_U + k, count, 0.5);
             }
             frame.cell_min[k] = -CELL_REACH;
             frame.cell_max[k] = CELL_REACH;
+            frame.max_span[k] = 1u << (bits[k] - 1u);
         }
     }
     frame.cell_bits = bits;
-    // Enough key values that an entry rarely shares all of them, in whole pairs of passes.
-    var key_bits = 32u;
-    if !any_wraps {
-        var magnitude = 0u;
-        while (params.box_count >> magnitude) > 0u {
-            magnitude += 1u;
-        }
-        key_bits = max(magnitude + 3u, bits.x + bits.y + 8u);
-        key_bits = min(div_ceil(key_bits, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u);
+
+    // Enough position bits that an entry rarely shares its quantum with another of its cell; all there are where
+    // the position tells the cell, so that a cell has but a small part of the positions.
+    let cells = min(occupied, f32(1u << (bits.x + bits.y)));
+    let crowd = 8.0 * f32(params.box_count) / cells;
+    let wanted = bits.x + bits.y + max(bits_for(crowd), MIN_POSITION_BITS);
+    let key_bits = select(div_ceil(wanted, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u, is_oblique);
+    frame.key_bits = min(key_bits, 32u);
+    frame.position_bits = frame.key_bits - bits.x - bits.y;
+}
+
+// The smallest b from 1 to 30 with 2^b >= x.
+fn bits_for(x: f32) -> u32 {
+    var bits = 1u;
+    while bits < 30u && f32(1u << bits) < x {
+        bits += 1u;
     }
-    frame.key_bits = key_bits;
-    frame.position_bits = key_bits - bits.x - bits.y;
+    return bits;
 }
 
 // The box of sample i: spread over the input by a multiplicative hash, since boxes that follow each other in

@@ -31,11 +31,15 @@ shared_constants! {
 
     // ---- grid and key ----
 
-    /// Most cells that a binned box spans along u or v. Twice as many must fit `WRAP_BITS`, or two entries of
-    /// different cells could pass for one cell and a pair be reported twice.
-    MAX_SPAN: u32 = 512;
-    /// Key bits along u or v of a grid without bounds: cell ids repeat every 2^WRAP_BITS cells.
-    WRAP_BITS: u32 = 10;
+    /// Most key bits of a cell along u or v. The cells of a box are counted in 32 bits, so twice this must be less.
+    MAX_CELL_BITS: u32 = 12;
+    /// Fewest key bits along u or v where cell ids repeat. A box over more than half of 2^MIN_WRAP_BITS cells may
+    /// then be a giant, so with fewer bits there would be many.
+    MIN_WRAP_BITS: u32 = 5;
+    /// Fewest key bits of a position; must exceed `KNOT_BITS`.
+    MIN_POSITION_BITS: u32 = 8;
+    /// How many tests of a giant cost as much as one entry costs in all stages.
+    TESTS_PER_ENTRY: u32 = 64;
     /// Most cells of a binned box, whatever the number of boxes.
     MAX_CELLS: u32 = 4096;
     /// Cells this far from the origin are merged into the outermost one. Exact in f32, and its double in i32.
@@ -159,7 +163,8 @@ impl<const N: usize> Literal for [u32; N] {
 
 // Constants that depend on each other agree, or nothing compiles.
 const _: () = {
-    assert!(2 * (MAX_SPAN - 1) < 1 << WRAP_BITS);
+    assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
+    assert!(MIN_POSITION_BITS > KNOT_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);

@@ -35,24 +35,26 @@ pub fn coarse(cells: [i32; 4], level: u32) -> [i32; 4] {
 }
 
 /// How many cells a binned box is in; 0 for a giant.
-pub fn cell_count(cells: [i32; 4], level: u32, giant_cells: u32) -> u32 {
+pub fn cell_count(cells: [i32; 4], level: u32, frame: &Frame) -> u32 {
     let [u0, v0, u1, v1] = coarse(cells, level);
     let spans = [u0.abs_diff(u1) + 1, v0.abs_diff(v1) + 1];
-    if spans.iter().any(|&span| span > MAX_SPAN) || spans[0] * spans[1] > giant_cells { 0 } else { spans[0] * spans[1] }
+    let is_wide = (0..2).any(|k| spans[k] > frame.max_span[k]);
+    if is_wide || spans[0] * spans[1] > frame.giant_cells { 0 } else { spans[0] * spans[1] }
 }
 
 /// Whether the box is tested against all others instead of being binned.
-pub fn is_giant(cells: [i32; 4], level: u32, giant_cells: u32) -> bool {
-    if is_binned(cells) { cell_count(cells, level, giant_cells) == 0 } else { cells == CELLS_OF_UNBOUNDED }
+pub fn is_giant(cells: [i32; 4], level: u32, frame: &Frame) -> bool {
+    if is_binned(cells) { cell_count(cells, level, frame) == 0 } else { cells == CELLS_OF_UNBOUNDED }
 }
 
 /// The quantised position of a scaled coordinate on the sweep axis.
 pub fn position(frame: &Frame, x: f32) -> u32 {
     let segment = frame.knots.iter().rposition(|knot| knot.start <= x).unwrap_or(0);
     let segment_bits = frame.position_bits - KNOT_BITS;
-    let last = ((1u32 << segment_bits) - 1) as f32;
+    let last = (1u32 << segment_bits) - 1;
     let knot = frame.knots[segment];
-    (segment as u32) << segment_bits | ((x - knot.start) * knot.quanta).clamp(0.0, last) as u32
+    let quantum = ((x - knot.start) * knot.quanta).clamp(0.0, last as f32) as u32;
+    (segment as u32) << segment_bits | quantum.min(last)
 }
 
 /// First and last cell of a box in scaled units.
@@ -94,19 +96,24 @@ pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &
             cells[i] = CELLS_OF_UNBOUNDED;
         }
         for level in 0..LEVELS {
-            if is_giant(cells[i], level, frame.giant_cells) {
+            if is_giant(cells[i], level, frame) {
                 totals.giants[level as usize] += 1;
             } else {
-                totals.entries[level as usize] += u64::from(cell_count(cells[i], level, frame.giant_cells));
+                totals.entries[level as usize] += u64::from(cell_count(cells[i], level, frame));
             }
         }
     }
     totals
 }
 
-/// The first level at which the entries fit; at the last they always do.
-pub fn scan(totals: &Totals, entry_capacity: u32) -> u32 {
-    (0..LEVELS - 1).find(|&level| totals.entries[level as usize] <= u64::from(entry_capacity)).unwrap_or(LEVELS - 1)
+/// The first level whose entries fit and whose cost is not much above the least; see `bin_scan.wgsl`.
+pub fn scan(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
+    let fits = |level: usize| totals.entries[level] <= u64::from(entry_capacity);
+    let per_giant = box_count as f32 / TESTS_PER_ENTRY as f32;
+    let cost = |level: usize| totals.entries[level] as f32 + totals.giants[level] as f32 * per_giant;
+    let last = LEVELS as usize - 1;
+    let least = (0..=last).filter(|&level| fits(level)).map(cost).fold(FLOAT_MAX, f32::min);
+    (0..last).find(|&level| fits(level) && cost(level) <= 4.0 * least).unwrap_or(last) as u32
 }
 
 /// What [`scatter`] writes.
@@ -127,7 +134,7 @@ pub fn scatter(cells: &[[i32; 4]], positions: &[[u32; 2]], frame: &Frame, level:
     let mut out = Entries::default();
     let mask = frame.cell_bits.map(|bits| (1u32 << bits) - 1);
     for (i, &own) in cells.iter().enumerate() {
-        if is_giant(own, level, frame.giant_cells) {
+        if is_giant(own, level, frame) {
             out.giants.push(i as u32);
         } else if is_binned(own) {
             let [u0, v0, u1, v1] = coarse(own, level);

@@ -46,8 +46,14 @@ pub fn jacobi(covariance: [[f32; 3]; 3]) -> ([f32; 3], [Vec3; 3]) {
     ([a[0][0], a[1][1], a[2][2]], v)
 }
 
-/// The sweep axis that was taken, and the three directions.
-fn choose_axes(asked: u32, total: &Moments) -> (u32, [Vec3; 3]) {
+/// The smallest b from 1 to 30 with 2^b >= x.
+fn bits_for(x: f32) -> u32 {
+    (1..30).find(|&bits| (1u32 << bits) as f32 >= x).unwrap_or(30)
+}
+
+/// The sweep axis that was taken, the three directions, and whether the boxes lie along a line that is oblique to
+/// them.
+fn choose_axes(asked: u32, total: &Moments) -> (u32, [Vec3; 3], bool) {
     let n = total.count.max(1.0);
     let mean = Vec3::from(total.sum) / n;
     let squares = (Vec3::from(total.squares) / n - mean * mean).max(Vec3::ZERO);
@@ -81,9 +87,7 @@ fn choose_axes(asked: u32, total: &Moments) -> (u32, [Vec3; 3]) {
         }
     }
     let turned = principal.abs();
-    if axis == AXIS_PRINCIPAL && turned.max_element() <= 0.999_999 {
-        return (axis, [principal, vectors[(first + 1) % 3], vectors[(first + 2) % 3]]);
-    }
+    let is_turned = axis == AXIS_PRINCIPAL && turned.max_element() <= 0.999_999;
     let k = if axis != AXIS_PRINCIPAL {
         (axis - AXIS_X) as usize
     } else if turned.x > 0.5 {
@@ -93,7 +97,19 @@ fn choose_axes(asked: u32, total: &Moments) -> (u32, [Vec3; 3]) {
     } else {
         2
     };
-    (axis, std::array::from_fn(|j| Vec3::AXES[(k + j) % 3]))
+    let axes = if is_turned {
+        [principal, vectors[(first + 1) % 3], vectors[(first + 2) % 3]]
+    } else {
+        std::array::from_fn(|j| Vec3::AXES[(k + j) % 3])
+    };
+    let covariance = |d: Vec3, e: Vec3| {
+        let mixed = d * Vec3::new(e.y, e.z, e.x) + Vec3::new(d.y, d.z, d.x) * e;
+        (d * e).dot(squares) + mixed.dot(products)
+    };
+    let is_oblique = [axes[1], axes[2]]
+        .iter()
+        .any(|&across| covariance(axes[0], across).abs() > 0.5 * variance(axes[0]).sqrt() * variance(across).sqrt());
+    (axis, axes, is_oblique)
 }
 
 /// USSCD's cell edge in units of the largest edge; see `frame_choose.wgsl`.
@@ -167,7 +183,7 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
 /// Chooses the frame for `boxes` with these statistics.
 pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: &Moments) -> Frame {
     let scene = scene_scale(bounds);
-    let (axis, axes) = choose_axes(params.axis, moments);
+    let (axis, axes, is_oblique) = choose_axes(params.axis, moments);
     let samples = Samples::take(boxes, &scene, &axes);
     let count = samples.count();
 
@@ -189,30 +205,39 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
     frame.sweep_slop = oblique;
     frame.plane_slop = PLANE_SLOP + (oblique * inverse).min(1e9);
 
-    let mut any_wraps = false;
+    let mut fits = [0; 2];
+    let mut bits = [0; 2];
+    let mut occupied = 1.0;
+    let intervals = [1, 2].map(|k| project(axes[k], scene.low.into(), scene.high.into()));
     for k in 0..2 {
-        let (low, high) = project(axes[k + 1], scene.low.into(), scene.high.into());
-        let cells = (high - low) * inverse;
-        if cells < MAX_SPAN as f32 * 2.0 - 4.0 {
-            let mut bits = 1;
-            while ((1u32 << bits) as f32) < cells + 2.0 {
-                bits += 1;
-            }
-            frame.cell_bits[k] = bits;
-            frame.origin[k] = low;
-            frame.cell_max[k] = (1 << bits) - 1;
+        let most =
+            if count > 0 { (samples.quantile(2 + k, 0.98) - samples.quantile(2 + k, 0.02)) * inverse } else { 0.0 };
+        fits[k] = bits_for((intervals[k].1 - intervals[k].0) * inverse + 2.0);
+        bits[k] = fits[k].min(bits_for(most + 2.0)).min(MAX_CELL_BITS);
+        occupied *= (most + 1.0).min(1e6);
+    }
+    let magnitude = bits_for(params.box_count as f32 + 1.0);
+    while bits[0] + bits[1] > (2 * magnitude / 3).max(2) {
+        bits[usize::from(bits[0] <= bits[1])] -= 1;
+    }
+    for k in 0..2 {
+        bits[k] = fits[k].min(bits[k].max(MIN_WRAP_BITS));
+        if bits[k] == fits[k] {
+            frame.origin[k] = intervals[k].0;
+            frame.cell_max[k] = (1 << bits[k]) - 1;
+            frame.max_span[k] = 1 << bits[k];
         } else {
-            any_wraps = true;
-            frame.cell_bits[k] = WRAP_BITS;
             frame.origin[k] = if count > 0 { samples.quantile(2 + k, 0.5) } else { 0.0 };
             frame.cell_min[k] = -CELL_REACH;
             frame.cell_max[k] = CELL_REACH;
+            frame.max_span[k] = 1 << (bits[k] - 1);
         }
     }
-    let cell_bits: u32 = frame.cell_bits.iter().sum();
-    let magnitude = u32::BITS - params.box_count.leading_zeros();
-    frame.key_bits =
-        if any_wraps { 32 } else { (magnitude + 3).max(cell_bits + 8).next_multiple_of(2 * RADIX_BITS).min(32) };
+    frame.cell_bits = bits;
+    let cell_bits = bits[0] + bits[1];
+    let crowd = 8.0 * params.box_count as f32 / f32::min(occupied, (1u32 << cell_bits) as f32);
+    let wanted = cell_bits + bits_for(crowd).max(MIN_POSITION_BITS);
+    frame.key_bits = if is_oblique { 32 } else { wanted.next_multiple_of(2 * RADIX_BITS).min(32) };
     frame.position_bits = frame.key_bits - cell_bits;
 
     for (k, knot) in frame.knots.iter_mut().enumerate() {

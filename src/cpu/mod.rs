@@ -66,7 +66,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     let mut cells = vec![[0; 4]; boxes.len()];
     let mut positions = vec![[0; 2]; boxes.len()];
     let totals = bin::count(boxes, &frame, &mut cells, &mut positions);
-    let level = bin::scan(&totals, params.entry_capacity);
+    let level = bin::scan(&totals, box_count, params.entry_capacity);
     let bin::Entries { mut keys, mut entries, giants, first_invalid } = bin::scatter(&cells, &positions, &frame, level);
     sort::sort(&mut keys, &mut entries, frame.key_bits);
     let ends = rank::ends(&frame, &keys, &entries, &positions);
@@ -85,7 +85,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
         emit::sweep(&words, &entries, &offsets, range, &mut pairs);
     }
     for &giant in &giants {
-        let words = giants::test(boxes, &cells, level, frame.giant_cells, giant);
+        let words = giants::test(boxes, &cells, &frame, level, giant);
         make_room(&mut pairs, emit::scan(&words))?;
         emit::giants(&words, giant, &mut pairs);
     }

@@ -107,12 +107,15 @@ pub struct Frame {
     pub cell_min: [i32; 2],
     pub cell_max: [i32; 2],
     pub cell_bits: [u32; 2],
+    pub max_span: [u32; 2],
     pub position_bits: u32,
     pub key_bits: u32,
     pub giant_cells: u32,
     pub axis: u32,
     pub cell_size: f32,
-    pub unused: f32,
+    pub unused_a: f32,
+    pub unused_b: f32,
+    pub unused_c: f32,
     pub knots: [Knot; KNOT_COUNT as usize],
 }
 

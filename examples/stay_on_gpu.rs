@@ -1,0 +1,97 @@
+//! A renderer's use: its own device, boxes that are in a GPU buffer already, and pairs that stay there. A compute
+//! shader of the renderer marks every box that touches another, as many workgroups as the header says.
+//! `cargo run --example stay_on_gpu`
+
+use broadsweep::scenes::Kind;
+use broadsweep::{BroadPhase, Error, Gpu, GpuPairs, Options, wgpu};
+use wgpu::util::DeviceExt;
+
+const MARK: &str = "
+@group(0) @binding(0) var<storage, read> header: array<u32, 12>;
+@group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read_write> touched: array<atomic<u32>>;
+
+@compute @workgroup_size(256)
+fn mark(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let i = id.x + id.y * groups.x * 256u;
+    if i < header[4] {
+        atomicStore(&touched[pairs[i].x], 1u);
+        atomicStore(&touched[pairs[i].y], 1u);
+    }
+}";
+
+fn main() -> Result<(), Error> {
+    // Stands for the device that a renderer has anyway: `Gpu::from_device(device, queue)`.
+    let gpu = Gpu::headless()?;
+    let (device, queue) = (gpu.device(), gpu.queue());
+    let scene = Kind::Spread.generate(5_000, 1);
+    let n = scene.len() as u32;
+    let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+    let boxes = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+        label: Some("boxes"),
+        contents: bytemuck::cast_slice(&scene),
+        usage: storage,
+    });
+    let touched = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+        label: Some("touched"),
+        contents: bytemuck::cast_slice(&vec![0u32; scene.len()]),
+        usage: storage,
+    });
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("mark"),
+        source: wgpu::ShaderSource::Wgsl(MARK.into()),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("mark"),
+        layout: None,
+        module: &module,
+        entry_point: Some("mark"),
+        compilation_options: Default::default(),
+        cache: None,
+    });
+
+    let mut broad_phase = BroadPhase::new(&gpu, Options::default())?;
+    let mut encoder = device.create_command_encoder(&Default::default());
+    // One encoder, one submission: the pairs, then the pass that uses them.
+    let left = broad_phase.record(&mut encoder, &boxes, n)?;
+    let entry = |binding, buffer: &'_ wgpu::Buffer| (binding, buffer.clone());
+    let bound = [entry(0, left.header), entry(1, left.pairs), entry(2, &touched)];
+    let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("mark"),
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &bound
+            .iter()
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding: *binding, resource: buffer.as_entire_binding() })
+            .collect::<Vec<_>>(),
+    });
+    // A header that is bound as storage cannot be read for the dispatch in the same pass.
+    let arguments = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("arguments"),
+        size: 12,
+        usage: wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    encoder.copy_buffer_to_buffer(left.header, GpuPairs::DISPATCH_OFFSET, &arguments, 0, 12);
+    let mut pass = encoder.begin_compute_pass(&Default::default());
+    pass.set_pipeline(&pipeline);
+    pass.set_bind_group(0, &bind_group, &[]);
+    pass.dispatch_workgroups_indirect(&arguments, 0);
+    drop(pass);
+
+    // A renderer would draw now. Here the marks are read back to be counted.
+    let back = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("marks"),
+        size: touched.size(),
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    encoder.copy_buffer_to_buffer(&touched, 0, &back, 0, touched.size());
+    queue.submit([encoder.finish()]);
+    back.map_async(wgpu::MapMode::Read, .., |_| {});
+    let failed = |message: String| Error::Gpu { label: "stay_on_gpu".into(), message };
+    device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| failed(error.to_string()))?;
+    let view = back.get_mapped_range(..).map_err(|error| failed(error.to_string()))?;
+    let marks: Vec<u32> = bytemuck::pod_collect_to_vec(&view);
+    println!("{} of {n} boxes touch another", marks.iter().filter(|&&mark| mark == 1).count());
+    Ok(())
+}
