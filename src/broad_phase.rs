@@ -114,7 +114,7 @@ enum InFlight {
 }
 
 impl BroadPhase {
-    /// Compiles the kernels; no memory is taken for boxes yet.
+    /// Compiles the kernels, unless another `BroadPhase` of this [`Gpu`] has; no memory is taken for boxes yet.
     ///
     /// # Errors
     /// [`Error::BadOption`]; [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`].

@@ -6,8 +6,8 @@ use super::Gpu;
 use crate::Error;
 use crate::stages::layout::dispatch_size;
 
-/// A compiled kernel. Its label is the name of its file and of its entry point.
-#[derive(Debug)]
+/// A compiled kernel. Its label is the name of its file and of its entry point. A clone is the same kernel.
+#[derive(Clone, Debug)]
 pub struct Kernel {
     label: &'static str,
     pipeline: wgpu::ComputePipeline,
@@ -101,11 +101,21 @@ pub fn bindings(module: &naga::Module) -> Vec<Binding> {
 }
 
 impl Kernel {
-    /// Compiles a kernel.
+    /// Compiles a kernel, or gives the one that was compiled for this device before: drivers take from a tenth
+    /// of a second to half a second for each.
     ///
     /// # Errors
     /// [`Error::Gpu`] where naga or the driver rejects it.
     pub fn new(gpu: &Gpu, source: &Source) -> Result<Self, Error> {
+        if let Some(kernel) = gpu.kernels().get(source.label) {
+            return Ok(kernel.clone());
+        }
+        let kernel = Self::compile(gpu, source)?;
+        gpu.kernels().insert(source.label, kernel.clone());
+        Ok(kernel)
+    }
+
+    fn compile(gpu: &Gpu, source: &Source) -> Result<Self, Error> {
         let bindings = bindings(&source.module()?);
         let device = gpu.device();
         let scopes = gpu.open_scopes();

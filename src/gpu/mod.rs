@@ -6,9 +6,11 @@ pub mod kernel;
 pub mod readback;
 pub mod scopes;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
+use kernel::Kernel;
 use scopes::Scopes;
 
 /// Bytes that any device has to bind; WebGPU's default is 128 MiB.
@@ -16,13 +18,15 @@ const LEAST_BINDING: u64 = 4 << 20;
 
 /// A device and its queue: one's own, or those of the program that calls.
 ///
-/// Cheap to clone. Requirements are those of WebGPU's defaults; see [`Gpu::required_limits`].
+/// Cheap to clone; kernels are compiled once for all clones. Requirements are those of WebGPU's defaults; see [`Gpu::required_limits`].
 #[derive(Clone, Debug)]
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
     /// Why the device was lost, where it told us.
     lost: Arc<Mutex<Option<String>>>,
+    /// Kernels that were compiled for it, by label.
+    kernels: Arc<Mutex<HashMap<&'static str, Kernel>>>,
 }
 
 impl Gpu {
@@ -62,7 +66,7 @@ impl Gpu {
                 return Err(Error::DeviceTooSmall { limit, required, available });
             }
         }
-        Ok(Self { device, queue, lost: Arc::default() })
+        Ok(Self { device, queue, lost: Arc::default(), kernels: Arc::default() })
     }
 
     /// A device on the adapter that the system prefers, with the largest buffers it offers.
@@ -201,6 +205,10 @@ impl Gpu {
         trial.destroy();
         drop(scope.pop());
         !mapped
+    }
+
+    pub(crate) fn kernels(&self) -> MutexGuard<'_, HashMap<&'static str, Kernel>> {
+        self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From here on, errors of this device are collected until the scopes are closed.
