@@ -53,8 +53,7 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
 /// The interval of a box on a direction in double precision, where nothing is lost.
 fn project(direction: [f32; 3], scale: f32, aabb: &Aabb) -> [f64; 2] {
     let mut interval = [0.0; 2];
-    for k in 0..3 {
-        let d = f64::from(direction[k]);
+    for (k, d) in direction.into_iter().map(f64::from).enumerate() {
         let (low, high) = (f64::from(aabb.min[k] * scale), f64::from(aabb.max[k] * scale));
         interval[0] += d * if d > 0.0 { low } else { high };
         interval[1] += d * if d > 0.0 { high } else { low };

@@ -22,7 +22,7 @@ impl Random {
 
     /// From 0 up to, not including, `count`.
     pub fn below(&mut self, count: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(count) >> 32) as u32
+        (((self.next() >> 32) * u64::from(count)) >> 32) as u32
     }
 
     /// From `low` up to `high`.
