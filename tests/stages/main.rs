@@ -50,9 +50,11 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Property-based tests: a case costs a submission, so there are fewer than usual.
+/// Property-based tests: a case costs a submission, so there are fewer than usual. `PROPTEST_CASES`, of which 256
+/// are usual, makes them proportionally more.
 fn cases(count: u32) -> Config {
-    Config { cases: count, failure_persistence: None, ..Config::default() }
+    let usual = Config::default();
+    Config { cases: (count * usual.cases / 256).max(1), failure_persistence: None, ..usual }
 }
 
 /// Records into a pass of its own, and submits.
