@@ -111,14 +111,14 @@ fn the_path_is_that_of_the_mirror() {
 
 #[test]
 fn more_blocks_than_a_dispatch_has_columns_are_counted() {
-    // 65,536 workgroups, the last with a single entry. Room is left for the guard within WebGPU's 128 MiB.
+    // 65,536 workgroups, the last with a single entry.
     let n = MAX_GROUPS_X * PATH_BLOCK + 1;
     let ends: Vec<u32> = (0..n).map(|rank| (rank + 1 + rank % 7).min(n)).collect();
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let groups = n.div_ceil(PATH_BLOCK);
     assert_eq!(dispatch_size(groups), [65_535, 2, 1]);
     let sizes = dispatches(|sizes| sizes.sweep_count = dispatch_size(groups));
-    // The steps alone have no guard: they are as large as a binding may be.
+    // The steps alone have no guard: with one they would exceed the 128 MiB of a binding.
     let steps = Buffer::storage(gpu(), "steps", u64::from(n)).unwrap();
     let path = Path { steps, sums: poisoned(groups as usize), bases: poisoned(0) };
     let ends_input = upload(&ends);
