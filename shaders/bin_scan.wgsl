@@ -15,8 +15,10 @@
 @group(0) @binding(4) var<storage, read_write> counts: Counts;
 @group(0) @binding(5) var<storage, read_write> dispatches: Dispatches;
 
-// Per level: entries, giants.
-var<workgroup> level_sums: array<array<vec2<u32>, 256>, LEVELS>;
+const LANES: u32 = 256u / LEVELS;
+
+// (entries, giants), lane by lane within a level.
+var<workgroup> level_sums: array<vec2<u32>, 256>;
 var<workgroup> level_totals: array<vec2<u32>, LEVELS>;
 
 // Saturating, so that a total past 2^32 still compares as too many.
@@ -49,19 +51,18 @@ fn cost(level: u32) -> f32 {
 @compute @workgroup_size(256)
 fn bin_scan(@builtin(local_invocation_index) local: u32) {
     let block_count = div_ceil(params.box_count, BIN_BLOCK);
-    for (var level = 0u; level < LEVELS; level += 1u) {
-        var sum = vec2<u32>(0u);
-        for (var block = local; block < block_count; block += 256u) {
-            let at = block * BIN_COUNTS + level;
-            sum = add_saturating(sum, vec2<u32>(block_counts[at], block_counts[at + LEVELS]));
-        }
-        level_sums[level][local] = sum;
+    // LANES invocations to a level.
+    var sum = vec2<u32>(0u);
+    for (var block = local % LANES; block < block_count; block += LANES) {
+        let at = block * BIN_COUNTS + local / LANES;
+        sum = add_saturating(sum, vec2<u32>(block_counts[at], block_counts[at + LEVELS]));
     }
+    level_sums[local] = sum;
     workgroupBarrier();
     if local < LEVELS {
         var total = vec2<u32>(0u);
-        for (var i = 0u; i < 256u; i += 1u) {
-            total = add_saturating(total, level_sums[local][i]);
+        for (var lane = 0u; lane < LANES; lane += 1u) {
+            total = add_saturating(total, level_sums[local * LANES + lane]);
         }
         level_totals[local] = total;
     }

@@ -211,19 +211,19 @@ fn choose_grid(scene: Scale, count: u32) {
     if !(cell > CELL_MIN) {
         cell = CELL_MIN;
     }
-    cell = min(cell, CELL_MAX);
-    let inverse = 1.0 / cell;
-    frame.inverse_cell = inverse;
-    frame.cell_size = cell / scene.scale;
-
     // Sums of products differ by a few units in the last place where one place fuses them and another does
-    // not; no scaled coordinate is larger than 2, and a coordinate axis has no such error.
+    // not; no scaled coordinate reaches 4, and a coordinate axis has no such error. Cells smaller than the error
+    // would only make every box span more of them.
     var oblique = 0.0;
     if max(abs(axes[0].x), max(abs(axes[0].y), abs(axes[0].z))) < 1.0 {
         oblique = OBLIQUE_ERROR;
     }
+    cell = min(max(cell, oblique), CELL_MAX);
+    let inverse = 1.0 / cell;
+    frame.inverse_cell = inverse;
+    frame.cell_size = cell / scene.scale;
     frame.sweep_slop = oblique;
-    frame.plane_slop = PLANE_SLOP + min(oblique * inverse, 1e9);
+    frame.plane_slop = PLANE_SLOP + oblique * inverse;
 
     // Key bits of the cells: enough for the range where most boxes are, but not so many that too few are left
     // for the position: a scene that fills space has about n^(2/3) columns of a few edges.

@@ -39,7 +39,7 @@ struct Scale {
     low: vec3<f32>,           // bounds in scaled units
     high: vec3<f32>,
     limit: f32,               // in input units: boxes beyond it do not count
-    scale: f32,               // a power of two; the largest bound becomes 1 to 2
+    scale: f32,               // a power of two; the largest bound becomes 1 to 2, or to 4 above 2^127
     count: u32,
 }
 

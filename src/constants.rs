@@ -53,8 +53,9 @@ shared_constants! {
     /// 2⁻²¹: by how much more, relative to the cell coordinate. Below 2⁻²² it no longer covers the rounding of
     /// two evaluations of the same expression.
     RELATIVE_SLOP: f32 = 1.0 / 2_097_152.0;
-    /// 2⁻²⁰: more than the rounding of a dot product of a unit vector with coordinates of at most 2.
-    OBLIQUE_ERROR: f32 = 1.0 / 1_048_576.0;
+    /// 2⁻¹⁹: more than half of what two roundings of the dot product of a unit vector with coordinates below 4 can
+    /// differ by, since both intervals of a pair are widened by it. Also the smallest cell edge of an oblique frame.
+    OBLIQUE_ERROR: f32 = 1.0 / 524_288.0;
     /// Segments of the position scale, a power of two.
     KNOT_COUNT: u32 = 32;
     /// log2 of `KNOT_COUNT`.
@@ -186,6 +187,6 @@ mod tests {
         assert_eq!(CELL_MAX, 2f32.powi(60));
         assert_eq!(KNOT_MIN, 2f32.powi(-98));
         assert_eq!(RELATIVE_SLOP, 2f32.powi(-21));
-        assert_eq!(OBLIQUE_ERROR, 2f32.powi(-20));
+        assert_eq!(OBLIQUE_ERROR, 2f32.powi(-19));
     }
 }

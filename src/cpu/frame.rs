@@ -197,13 +197,13 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
     frame.giant_cells = (params.box_count / 16).clamp(64, MAX_CELLS);
 
     let cell = if count > 0 { choose_cell(params, &scene, moments, &samples) } else { 1.0 };
-    let cell = cell.clamp(CELL_MIN, CELL_MAX);
+    let oblique = if axes[0].abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 };
+    let cell = cell.max(oblique).clamp(CELL_MIN, CELL_MAX);
     let inverse = 1.0 / cell;
     frame.inverse_cell = inverse;
     frame.cell_size = cell / scene.scale;
-    let oblique = if axes[0].abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 };
     frame.sweep_slop = oblique;
-    frame.plane_slop = PLANE_SLOP + (oblique * inverse).min(1e9);
+    frame.plane_slop = PLANE_SLOP + oblique * inverse;
 
     let mut fits = [0; 2];
     let mut bits = [0; 2];

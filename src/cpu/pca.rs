@@ -44,7 +44,7 @@ pub struct Scale {
     pub high: [f32; 3],
     /// In input units: boxes beyond it do not count.
     pub limit: f32,
-    /// A power of two; the largest bound becomes 1 to 2.
+    /// A power of two; the largest bound becomes 1 to 2, or to 4 above 2¹²⁷.
     pub scale: f32,
     /// Boxes that count.
     pub count: u32,

@@ -1,0 +1,137 @@
+//! `bin_scatter`, with cells of every kind.
+
+use broadsweep::constants::*;
+use broadsweep::cpu;
+use broadsweep::stages::bin::Bins;
+use broadsweep::stages::layout::{Counts, Frame, Params};
+use proptest::prelude::*;
+
+use crate::bin_count::BIN;
+use crate::inputs::Random;
+use crate::*;
+
+/// The most cells of a box along u or v in these tests.
+pub const SPAN: u32 = 512;
+
+/// Cells of boxes, a `rarity`th of them giants, unbounded or invalid, the others at most `widest` cells wide.
+pub fn random_cells(n: u32, widest: u32, rarity: u32, seed: u64) -> Vec<[i32; 4]> {
+    let mut random = Random::new(seed);
+    (0..n)
+        .map(|_| {
+            let corner = [0; 2].map(|_| random.below(5000) as i32 - 2500);
+            let span = |random: &mut Random, widest: u32| [0; 2].map(|_| random.below(widest) as i32);
+            let [du, dv] = match random.below(4 * rarity) {
+                0 => return cpu::bin::CELLS_OF_INVALID,
+                1 => return cpu::bin::CELLS_OF_UNBOUNDED,
+                2 => span(&mut random, 1 << 16),
+                3 => [random.below(2 * SPAN) as i32, 0],
+                _ => span(&mut random, widest),
+            };
+            [corner[0], corner[1], corner[0] + du, corner[1] + dv]
+        })
+        .collect()
+}
+
+fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> cpu::bin::Entries {
+    let n = cells.len() as u32;
+    let mut random = Random::new(u64::from(n) + 1);
+    let positions: Vec<_> = cells.iter().map(|_| [random.below(1 << frame.position_bits), 0]).collect();
+    let expected = cpu::bin::scatter(cells, &positions, frame, level);
+    let mut before = [0; 4];
+    let mut block_offsets = Vec::new();
+    for block in cells.chunks(BIN_BLOCK as usize) {
+        block_offsets.push(before);
+        for &cells in block {
+            if cpu::bin::is_giant(cells, level, frame) {
+                before[1] += 1;
+            } else if cpu::bin::is_binned(cells) {
+                before[0] += cpu::bin::cell_count(cells, level, frame);
+            } else {
+                before[2] += 1;
+            }
+        }
+    }
+
+    let params = uniform(Params { box_count: n, ..Params::zeroed() });
+    let frame = upload(&[*frame]);
+    let bins = Bins {
+        cells: upload(cells),
+        positions: upload(&positions),
+        block_counts: poisoned(0),
+        block_offsets: upload(&block_offsets),
+    };
+    let counts = guarded(&[Counts { level, ..poison() }]);
+    let keys = poisoned(expected.keys.len());
+    let entries = poisoned(expected.entries.len());
+    let giants = poisoned(expected.giants.len());
+    run(|pass| BIN.record_scatter(pass, n, &params, &frame, &bins, &counts, &keys, &entries, &giants));
+    assert_eq!(written(&keys), expected.keys);
+    assert_eq!(written(&entries), expected.entries);
+    assert_eq!(written(&giants), expected.giants);
+    let mut counted = Counts { level, ..poison() };
+    counted.first_invalid[..expected.first_invalid.len()].copy_from_slice(&expected.first_invalid);
+    assert_eq!(written(&counts), [counted]);
+    expected
+}
+
+fn frame(cell_bits: [u32; 2], position_bits: u32, giant_cells: u32) -> Frame {
+    let key_bits = cell_bits[0] + cell_bits[1] + position_bits;
+    Frame { cell_bits, max_span: [SPAN; 2], position_bits, key_bits, giant_cells, ..Frame::zeroed() }
+}
+
+#[test]
+fn entries_and_giants_are_those_of_the_mirror_at_every_level() {
+    for n in SIZES.into_iter().chain([1023, 1024, 1025, 5000]) {
+        let cells = random_cells(n, 6, 20, u64::from(n));
+        for level in 0..LEVELS {
+            check(&cells, &frame([10, 10], 12, 64), level);
+        }
+    }
+}
+
+#[test]
+fn key_widths_that_differ_between_u_and_v_are_kept_apart() {
+    let cells = random_cells(1234, 6, 20, 5);
+    for (bits, position_bits) in [([1, 1], 6), ([1, 10], 21), ([10, 1], 13), ([3, 8], 5), ([10, 10], 12)] {
+        check(&cells, &frame(bits, position_bits, 64), 0);
+    }
+}
+
+#[test]
+fn a_block_without_entries_and_one_of_boxes_in_thousands_of_cells_are_written_alike() {
+    let empty = [cpu::bin::CELLS_OF_INVALID; BIN_BLOCK as usize];
+    let wide = [[-3, -3, 60, 60]; 150]; // 64 by 64 cells
+    let row = [[5, 7, 516, 7], [9, -1000, 9, -489]]; // 512, the widest; 513 would be a giant
+    let cells = [&empty[..], &wide, &empty, &row, &wide, &empty].concat();
+    let expected = check(&cells, &frame([10, 10], 12, MAX_CELLS), 0);
+    assert_eq!(expected.entries.len(), 300 * 4096 + 2 * 512);
+    assert!(expected.giants.is_empty());
+    assert_eq!(expected.first_invalid, [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn boxes_of_which_all_are_giants_or_all_invalid_have_no_entries() {
+    for cells in [cpu::bin::CELLS_OF_INVALID, cpu::bin::CELLS_OF_UNBOUNDED, [0, 0, 512, 0], [-9, 0, 0, 1 << 29]] {
+        for n in [1, 3, 8, 9, 1234] {
+            let expected = check(&vec![cells; n], &frame([10, 10], 12, MAX_CELLS), 0);
+            assert!(expected.entries.is_empty());
+            assert_eq!(expected.giants.len() + n * usize::from(cells == cpu::bin::CELLS_OF_INVALID), n);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(32))]
+
+    #[test]
+    fn entries_of_any_cells_are_those_of_the_mirror(
+        n in 0..4000u32,
+        widest in 1..16u32,
+        rarity in 1..50u32,
+        seed: u64,
+        level in 0..LEVELS,
+        giant_cells in 64..=256u32,
+    ) {
+        check(&random_cells(n, widest, rarity, seed), &frame([7, 9], 16, giant_cells), level);
+    }
+}

@@ -1,0 +1,263 @@
+//! `frame`: what is chosen agrees with the mirror where the choice is clear, and is sound where it is not.
+
+use std::sync::LazyLock;
+
+use broadsweep::constants::*;
+use broadsweep::scenes::Kind;
+use broadsweep::stages::frame::FrameStage;
+use broadsweep::stages::layout::{BoundsPartial, Frame, Moments, Params};
+use broadsweep::stages::pca::groups;
+use broadsweep::{Aabb, cpu};
+use proptest::prelude::*;
+
+use crate::inputs::{Random, any_box, mixed, ordinary};
+use crate::*;
+
+static FRAME: LazyLock<FrameStage> = LazyLock::new(|| FrameStage::new(gpu()).unwrap());
+
+/// Mode and edge of cells.
+type Cell = (u32, f32);
+const AUTO: Cell = (CELL_AUTO, 0.0);
+const USSCD: Cell = (CELL_USSCD, 0.0);
+const AXIS_Y: u32 = AXIS_X + 1;
+const AXIS_Z: u32 = AXIS_X + 2;
+
+const fn fixed(edge: f32) -> Cell {
+    (CELL_FIXED, edge)
+}
+
+/// Statistics in as many parts as there are workgroups of `pca`: all of them have to be read.
+fn statistics(boxes: &[Aabb]) -> (Vec<BoundsPartial>, Vec<Moments>) {
+    let all = cpu::pca::bounds(boxes);
+    let parts = groups(boxes.len() as u32) as usize;
+    (0..parts)
+        .map(|group| {
+            let share: Vec<_> = boxes.iter().skip(group).step_by(parts).copied().collect();
+            // The share's own bounds decide its scale, so that of all goes with it.
+            (cpu::pca::bounds(&share), cpu::pca::moments(&share, &all))
+        })
+        .unzip()
+}
+
+/// The kernel's frame and the mirror's, once the first is found sound.
+fn frames(boxes: &[Aabb], axis: u32, cell: Cell) -> (Frame, Frame) {
+    let (cell_mode, cell_size) = cell;
+    let host = Params { box_count: boxes.len() as u32, axis, cell_mode, cell_size, ..Params::zeroed() };
+    let (bounds, moments) = statistics(boxes);
+    let frame = poisoned(1);
+    let (params, input) = (uniform(host), upload(boxes));
+    let (bounds, moments) = (upload(&bounds), upload(&moments));
+    run(|pass| FRAME.record(pass, &params, input.all(), &bounds, &moments, &frame));
+    let mut frame: Frame = written(&frame)[0];
+    let unused = [frame.unused_a, frame.unused_b, frame.unused_c];
+    assert!(is_poison(&unused), "nobody writes the unused fields");
+    [frame.unused_a, frame.unused_b, frame.unused_c] = [0.0; 3];
+    let context = format!("axis {axis}, cells {cell:?}, {} boxes: {frame:?}", boxes.len());
+    check_sound(&frame, &host, &context);
+    let all = cpu::pca::bounds(boxes);
+    let mirror = cpu::frame::choose(&host, boxes, &all, &cpu::pca::moments(boxes, &all));
+    check_sound(&mirror, &host, "the mirror");
+    assert_eq!((frame.scale, frame.limit), (mirror.scale, mirror.limit), "{context}");
+    assert_eq!(frame.giant_cells, mirror.giant_cells, "{context}");
+    (frame, mirror)
+}
+
+/// What the later stages count on.
+fn check_sound(frame: &Frame, params: &Params, context: &str) {
+    let axes = [frame.sweep, frame.plane_u, frame.plane_v];
+    for (i, a) in axes.iter().enumerate() {
+        for (j, b) in axes.iter().enumerate() {
+            let dot: f32 = (0..3).map(|k| a[k] * b[k]).sum();
+            assert!((dot - f32::from(u8::from(i == j))).abs() < 1e-4, "not orthonormal: {context}");
+        }
+    }
+    let lengths = [frame.inverse_cell, frame.scale, frame.limit];
+    assert!(lengths.iter().all(|x| x.is_finite() && *x > 0.0), "{context}");
+    // This one is only reported. In input units it can be too large or too small for a float.
+    assert!(frame.cell_size >= 0.0, "{context}");
+    let floats = [frame.origin[0], frame.origin[1], frame.plane_slop, frame.sweep_slop];
+    assert!(floats.iter().all(|x| x.is_finite()), "{context}");
+    assert!(frame.plane_slop >= PLANE_SLOP && frame.sweep_slop >= 0.0, "{context}");
+
+    assert!(frame.key_bits.is_multiple_of(8) && frame.key_bits <= 32, "{context}");
+    assert_eq!(frame.cell_bits[0] + frame.cell_bits[1] + frame.position_bits, frame.key_bits, "{context}");
+    assert!(
+        frame.position_bits >= MIN_POSITION_BITS && frame.cell_bits.iter().all(|&bits| bits <= MAX_CELL_BITS),
+        "{context}"
+    );
+    assert!((64..=MAX_CELLS).contains(&frame.giant_cells), "{context}");
+    assert!(frame.axis != AXIS_AUTO && (params.axis == AXIS_AUTO || frame.axis == params.axis), "{context}");
+    for k in 0..2 {
+        assert!(frame.cell_min[k] < frame.cell_max[k], "{context}");
+        // Either the ids of all cells fit the key, or the grid has no bounds and the widest box is too narrow
+        // for two of its cells to have one id.
+        let whole = frame.cell_min[k] == 0 && frame.cell_max[k] == (1 << frame.cell_bits[k]) - 1;
+        let wraps = frame.cell_max[k] == CELL_REACH && frame.cell_min[k] == -CELL_REACH;
+        let narrow = frame.cell_bits[k] >= MIN_WRAP_BITS && 2 * frame.max_span[k] <= 1 << frame.cell_bits[k];
+        assert!(whole || wraps && narrow, "{context}");
+        assert!(frame.max_span[k] > 0 && u64::from(frame.max_span[k]) <= 1 << MAX_CELL_BITS, "{context}");
+    }
+    for pair in frame.knots.windows(2) {
+        assert!(pair[0].start <= pair[1].start, "knots do not ascend: {context}");
+    }
+    for knot in &frame.knots {
+        assert!(knot.start.is_finite() && knot.quanta.is_finite() && knot.quanta >= 0.0, "{context}");
+    }
+}
+
+fn close(found: f32, wanted: f32, relative: f32, what: &str) {
+    assert!((found - wanted).abs() <= relative * wanted.abs().max(1e-6), "{what}: {found} instead of {wanted}");
+}
+
+/// Floats within 10⁻³, integers equal. For scenes in which nothing is close to a border.
+fn check_alike(frame: &Frame, mirror: &Frame) {
+    assert_eq!(frame.axis, mirror.axis);
+    for (a, b) in [(frame.sweep, mirror.sweep), (frame.plane_u, mirror.plane_u), (frame.plane_v, mirror.plane_v)] {
+        let dot: f32 = (0..3).map(|k| a[k] * b[k]).sum();
+        close(dot.abs(), 1.0, 1e-3, "axes agree");
+    }
+    close(frame.cell_size, mirror.cell_size, 1e-3, "cell_size");
+    close(frame.inverse_cell, mirror.inverse_cell, 1e-3, "inverse_cell");
+    close(frame.plane_slop, mirror.plane_slop, 1e-3, "plane_slop");
+    assert_eq!(frame.sweep_slop, mirror.sweep_slop);
+    assert_eq!((frame.cell_bits, frame.key_bits), (mirror.cell_bits, mirror.key_bits));
+    assert_eq!((frame.cell_min, frame.cell_max), (mirror.cell_min, mirror.cell_max));
+}
+
+/// A rod along `direction`, with the boxes in no order, and three extents that differ: all axes are clear.
+fn rod(direction: [f32; 3], n: u32) -> Vec<Aabb> {
+    let mut random = Random::new(7);
+    (0..n)
+        .map(|_| {
+            let t = random.between(-10.0, 10.0);
+            let min = [0, 1, 2].map(|k| t * direction[k] + random.between(-0.1, 0.1) * (2 << k) as f32);
+            Aabb::new(min, min.map(|x| x + 0.1))
+        })
+        .collect()
+}
+
+#[test]
+fn the_principal_axis_of_a_rod_is_its_direction() {
+    for direction in [[1.0, 2.0, 3.0], [-3.0, 1.0, 0.5], [0.0, 1.0, -1.0], [1.0, 1.0, 1.0]] {
+        for n in [255, 256, 257, 1234] {
+            let (frame, mirror) = frames(&rod(direction, n), AXIS_PRINCIPAL, AUTO);
+            check_alike(&frame, &mirror);
+            let length = direction.iter().map(|d| d * d).sum::<f32>().sqrt();
+            let along: f32 = (0..3).map(|k| frame.sweep[k] * direction[k] / length).sum();
+            assert!(along.abs() > 0.999, "{:?} for {direction:?}", frame.sweep);
+            assert_eq!(frame.sweep_slop, OBLIQUE_ERROR);
+        }
+    }
+}
+
+#[test]
+fn forced_axes_are_exact_and_the_plane_is_the_other_two() {
+    let boxes = rod([1.0, 2.0, 3.0], 1234);
+    for (k, axis) in [AXIS_X, AXIS_Y, AXIS_Z].into_iter().enumerate() {
+        let (frame, mirror) = frames(&boxes, axis, AUTO);
+        check_alike(&frame, &mirror);
+        let unit = |k: usize| std::array::from_fn(|j| f32::from(u8::from(j == k % 3)));
+        assert_eq!([frame.sweep, frame.plane_u, frame.plane_v], [unit(k), unit(k + 1), unit(k + 2)]);
+        assert_eq!((frame.sweep_slop, frame.plane_slop), (0.0, PLANE_SLOP));
+        // Along a coordinate axis even the knots are the same numbers.
+        assert_eq!(frame.knots, mirror.knots);
+        assert_eq!(frame.origin, mirror.origin);
+    }
+}
+
+#[test]
+fn auto_takes_the_longest_extent_and_a_principal_axis_that_is_straight_becomes_exact() {
+    for (k, direction) in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into_iter().enumerate() {
+        let mut boxes = rod(direction, 1234);
+        let (frame, mirror) = frames(&boxes, AXIS_AUTO, AUTO);
+        check_alike(&frame, &mirror);
+        assert_eq!((frame.axis, frame.sweep), (AXIS_X + k as u32, direction));
+        // Without any extent across.
+        for aabb in &mut boxes {
+            for j in (0..3).filter(|&j| j != k) {
+                (aabb.min[j], aabb.max[j]) = (0.0, 1.0);
+            }
+        }
+        let (frame, mirror) = frames(&boxes, AXIS_PRINCIPAL, AUTO);
+        check_alike(&frame, &mirror);
+        assert_eq!((frame.axis, frame.sweep, frame.sweep_slop), (AXIS_PRINCIPAL, direction, 0.0));
+    }
+}
+
+#[test]
+fn cells_are_as_large_as_the_mirror_says() {
+    for cell in [AUTO, USSCD, fixed(0.7), fixed(50.0)] {
+        for n in [1, 255, 256, 257, 512, 513, 1234, 20_000] {
+            let (frame, mirror) = frames(&ordinary(n, 3), AXIS_Y, cell);
+            check_alike(&frame, &mirror);
+            if cell.0 == CELL_FIXED {
+                close(frame.cell_size, cell.1, 1e-6, "fixed");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dense_scene_has_the_cells_of_usscd_at_the_larger_root() {
+    // The sparse ones above take the other branch, an edge of two largest edges.
+    let boxes: Vec<_> =
+        rod([1.0, 1.0, 0.1], 4000).into_iter().map(|aabb| Aabb::new(aabb.min, aabb.min.map(|x| x + 3.0))).collect();
+    let (frame, mirror) = frames(&boxes, AXIS_X, USSCD);
+    check_alike(&frame, &mirror);
+    assert!(frame.cell_size > 6.0 * 3.0, "{}", frame.cell_size);
+}
+
+#[test]
+fn small_cells_make_a_grid_without_bounds() {
+    let (frame, mirror) = frames(&ordinary(1234, 3), AXIS_X, fixed(1e-3));
+    check_alike(&frame, &mirror);
+    assert_eq!((frame.cell_bits, frame.cell_min), ([MIN_WRAP_BITS; 2], [-CELL_REACH; 2]));
+    assert_eq!(frame.max_span, [1 << (MIN_WRAP_BITS - 1); 2]);
+}
+
+#[test]
+fn boxes_that_do_not_count_do_not_move_the_frame() {
+    let boxes = mixed(1234, 9);
+    let (frame, mirror) = frames(&boxes, AXIS_Z, AUTO);
+    check_alike(&frame, &mirror);
+}
+
+#[test]
+fn whatever_the_boxes_the_frame_is_sound() {
+    let axes = [AXIS_AUTO, AXIS_PRINCIPAL, AXIS_X, AXIS_Y, AXIS_Z];
+    let cells = [AUTO, USSCD, fixed(1e-38), fixed(1.0), fixed(f32::MAX)];
+    for kind in Kind::ALL {
+        for n in [0, 1, 2, 255, 600] {
+            let boxes = kind.generate(n, 1);
+            for (k, axis) in axes.into_iter().enumerate() {
+                frames(&boxes, axis, cells[(k + n) % cells.len()]);
+            }
+        }
+    }
+    let full = [f32::MAX, f32::MIN_POSITIVE, 0.0, 1e30, 1e-30];
+    for x in full {
+        for y in full {
+            let boxes = [Aabb::new([-x, -y, 0.0], [x, y, x]), Aabb::new([-y, x.min(y), 0.0], [0.0, x, y])];
+            for cell in cells {
+                frames(&boxes, AXIS_PRINCIPAL, cell);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    #[test]
+    fn whatever_any_boxes_are_the_frame_is_sound(
+        boxes in prop::collection::vec(any_box(), 0..600),
+        axis in prop::sample::select(vec![AXIS_AUTO, AXIS_PRINCIPAL, AXIS_Z]),
+        cell in prop_oneof![
+            Just(AUTO),
+            Just(USSCD),
+            (-38.0f32..38.0).prop_map(|e| fixed(10f32.powf(e))),
+        ],
+    ) {
+        frames(&boxes, axis, cell);
+    }
+}

@@ -1,0 +1,173 @@
+//! `giants_test`.
+
+use std::sync::LazyLock;
+
+use broadsweep::constants::*;
+use broadsweep::stages::bin::Bins;
+use broadsweep::stages::giants::Giants;
+use broadsweep::stages::layout::{Counts, Frame, Params, dispatch_size};
+use broadsweep::stages::sweep::Hits;
+use broadsweep::{Aabb, cpu};
+use proptest::prelude::*;
+
+use crate::bin_scatter::{SPAN, random_cells};
+use crate::inputs::{Random, lattice};
+use crate::sweep::{TILE_WORDS, hits_of_blocks};
+use crate::*;
+
+static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu()).unwrap());
+
+/// Boxes with cells, at a level of coarsening.
+pub struct Scene {
+    pub boxes: Vec<Aabb>,
+    pub cells: Vec<[i32; 4]>,
+    pub level: u32,
+    pub giants: Vec<u32>,
+}
+
+/// A box in more than 64 cells is a giant.
+pub fn frame() -> Frame {
+    Frame { giant_cells: 64, max_span: [SPAN; 2], ..Frame::zeroed() }
+}
+
+impl Scene {
+    /// Boxes of which a few (one in `rarity`, about) are giants, unbounded or invalid.
+    pub fn random(n: u32, rarity: u32, level: u32, seed: u64) -> Self {
+        let cells = random_cells(n, 5, rarity, seed);
+        let mut boxes = lattice(n, seed);
+        let mut random = Random::new(seed);
+        for (aabb, cells) in boxes.iter_mut().zip(&cells) {
+            let k = random.below(3) as usize;
+            match *cells {
+                cpu::bin::CELLS_OF_INVALID => aabb.max[k] = f32::NAN,
+                cpu::bin::CELLS_OF_UNBOUNDED => aabb.max[k] = f32::INFINITY,
+                _ => {}
+            }
+        }
+        let giants = cpu::bin::scatter(&cells, &vec![[0; 2]; n as usize], &frame(), level).giants;
+        Self { boxes, cells, level, giants }
+    }
+
+    pub fn tiles(&self) -> u32 {
+        self.giants.len() as u32 * (self.boxes.len() as u32).div_ceil(HIT_TILE)
+    }
+
+    /// The hits of the mirror in tiles, where bit k of invocation i is box 256 k + i.
+    pub fn words(&self) -> Vec<u32> {
+        let mut words = Vec::new();
+        for &giant in &self.giants {
+            let by_box = cpu::giants::test(&self.boxes, &self.cells, &frame(), self.level, giant);
+            let is_hit = |i: usize| by_box.get(i / 32).is_some_and(|word| word >> (i % 32) & 1 == 1);
+            for tile in 0..self.boxes.len().div_ceil(HIT_TILE as usize) {
+                for local in 0..TILE_WORDS {
+                    let first = tile * HIT_TILE as usize + local;
+                    words.push((0..32).map(|bit| u32::from(is_hit(first + 256 * bit)) << bit).sum());
+                }
+            }
+        }
+        words
+    }
+
+    pub fn bins(&self) -> Bins {
+        Bins {
+            cells: upload(&self.cells),
+            positions: poisoned(0),
+            block_counts: poisoned(0),
+            block_offsets: poisoned(0),
+        }
+    }
+}
+
+/// The tiles of giants come behind `sweep_tiles` tiles and `sweep_blocks` blocks, which stay untouched.
+fn check(scene: &Scene, tiles_per_block: u32, sweep: u32, hit_tile_capacity: u32) {
+    let tiles = scene.tiles();
+    let blocks = tiles.div_ceil(tiles_per_block);
+    let params = uniform(Params { box_count: scene.boxes.len() as u32, hit_tile_capacity, ..Params::zeroed() });
+    let counts = upload(&[Counts {
+        level: scene.level,
+        giant_count: scene.giants.len() as u32,
+        sweep_tiles: 2 * sweep,
+        sweep_tiles_per_block: 2,
+        sweep_blocks: sweep,
+        giant_tiles: tiles,
+        giant_tiles_per_block: tiles_per_block,
+        giant_blocks: blocks,
+        ..Counts::zeroed()
+    }]);
+    let frame = upload(&[frame()]);
+    let (boxes, bins, giants) = (upload(&scene.boxes), scene.bins(), upload(&scene.giants));
+
+    let words = scene.words();
+    let mut block_hits = vec![u32::MAX; sweep as usize];
+    block_hits.extend(hits_of_blocks(&words, tiles_per_block));
+    let mut kept = vec![u32::MAX; 2 * sweep as usize * TILE_WORDS];
+    kept.extend(words);
+    kept.truncate(hit_tile_capacity as usize * TILE_WORDS);
+    for size in [dispatch_size(blocks), in_columns(blocks)] {
+        let sizes = dispatches(|sizes| sizes.giants_test = size);
+        let hits =
+            Hits { words: poisoned(kept.len()), block_hits: poisoned(block_hits.len()), block_offsets: poisoned(0) };
+        run(|pass| GIANTS.record(pass, &params, boxes.all(), &counts, &sizes, &frame, &bins, &giants, &hits));
+        assert_eq!(written(&hits.block_hits), block_hits);
+        assert!(written(&hits.words) == kept, "hit bits of {} giants differ", scene.giants.len());
+    }
+}
+
+#[test]
+fn hits_of_giants_are_those_of_the_mirror() {
+    for n in SIZES.into_iter().chain([8191, 8192, 8193, 20_000]) {
+        let scene = Scene::random(n, n / 30 + 1, 0, u64::from(n));
+        for tiles_per_block in [1, 3] {
+            check(&scene, tiles_per_block, 0, scene.tiles());
+        }
+    }
+}
+
+#[test]
+fn coarser_cells_have_fewer_giants() {
+    let mut giants = Vec::new();
+    for level in 0..LEVELS {
+        let scene = Scene::random(1234, 3, level, 6);
+        check(&scene, 1, 0, scene.tiles());
+        giants.push(scene.giants.len());
+    }
+    // At the coarsest level only those without bounds are left.
+    assert!(giants[0] > 2 * giants[7] && giants[7] > 0, "{giants:?}");
+}
+
+#[test]
+fn hits_of_giants_lie_behind_those_of_the_sweep() {
+    let scene = Scene::random(9000, 200, 0, 1);
+    assert!(scene.tiles() > 8);
+    for capacity in [0, 5, 6, 7, 11, 6 + scene.tiles(), 9 + scene.tiles()] {
+        let capacity = capacity.min(6 + scene.tiles());
+        check(&scene, 2, 3, capacity);
+    }
+}
+
+#[test]
+fn boxes_that_are_all_giants_meet_each_other_once() {
+    let n = 300u32;
+    let boxes = vec![Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]); n as usize];
+    let cells = vec![cpu::bin::CELLS_OF_UNBOUNDED; n as usize];
+    let scene = Scene { boxes, cells, level: 3, giants: (0..n).collect() };
+    assert_eq!(cpu::emit::scan(&scene.words()), u64::from(n * (n - 1) / 2));
+    check(&scene, 1, 0, scene.tiles());
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn hits_of_any_giants_are_those_of_the_mirror(
+        n in 0..3000u32,
+        rarity in 1..100u32,
+        level in 0..LEVELS,
+        tiles_per_block in 1..4u32,
+        seed: u64,
+    ) {
+        // Not more giants than are soon tested.
+        let scene = Scene::random(n, rarity.max(n / 100), level, seed);
+        check(&scene, tiles_per_block, 1, 2 + scene.tiles());
+    }
+}

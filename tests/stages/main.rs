@@ -1,0 +1,152 @@
+//! Every stage's kernels on the GPU against their mirrors on the CPU, on the same inputs.
+//!
+//! What a kernel writes is poisoned first: every byte is 0xff, so "wrote 0" differs from "wrote nothing", and
+//! behind the end lie [`GUARD`] elements that have to stay so. Integers compare exactly, floats with the
+//! tolerance that each test states. Without an adapter the tests fail.
+
+mod bin_count;
+mod bin_scan;
+mod bin_scatter;
+mod emit;
+mod exact;
+mod frame;
+mod giants;
+mod inputs;
+mod order;
+mod pca;
+mod rank;
+mod sort;
+mod sweep;
+
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use broadsweep::Gpu;
+use broadsweep::gpu::buffers::Buffer;
+use broadsweep::gpu::kernel::Pass;
+use broadsweep::gpu::readback::Readback;
+use broadsweep::stages::layout::Dispatches;
+use broadsweep::wgpu::{BufferUsages, CommandEncoderDescriptor, PollType};
+use bytemuck::{Pod, Zeroable};
+use proptest::test_runner::Config;
+
+/// Elements behind the end of an output; more than a workgroup has invocations.
+const GUARD: u64 = 300;
+
+/// Numbers of elements that every stage is run with: none, around a workgroup, and no multiple of anything.
+const SIZES: [u32; 6] = [0, 1, 255, 256, 257, 1234];
+
+/// The device of this test binary.
+fn gpu() -> &'static Gpu {
+    static DEVICE: LazyLock<Result<Gpu, String>> = LazyLock::new(|| Gpu::headless().map_err(|error| error.to_string()));
+    DEVICE.as_ref().unwrap_or_else(|error| {
+        panic!("the stages are tested on a GPU, or on a Vulkan in software such as lavapipe; here: {error}")
+    })
+}
+
+/// One test at a time submits and waits. Polling from several threads would let one of them see its buffer
+/// before the other has run its callback.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Property-based tests: a case costs a submission, so there are fewer than usual. `PROPTEST_CASES`, of which 256
+/// are usual, makes them proportionally more.
+fn cases(count: u32) -> Config {
+    let usual = Config::default();
+    Config { cases: (count * usual.cases / 256).max(1), failure_persistence: None, ..usual }
+}
+
+/// Records into a pass of its own, and submits.
+fn run(record: impl FnOnce(&mut Pass)) {
+    let _turn = turn();
+    let mut encoder = gpu().device().create_command_encoder(&CommandEncoderDescriptor::default());
+    let mut pass = Pass::begin(gpu(), &mut encoder);
+    record(&mut pass);
+    pass.finish().unwrap();
+    drop(pass);
+    gpu().queue().submit([encoder.finish()]);
+}
+
+/// An input.
+fn upload<T: Pod>(values: &[T]) -> Buffer<T> {
+    let buffer = Buffer::storage(gpu(), "input", values.len() as u64).unwrap();
+    buffer.write(gpu(), values);
+    buffer
+}
+
+/// An input that is a constant.
+fn uniform<T: Pod>(value: T) -> Buffer<T> {
+    Buffer::uniform(gpu(), "uniform", &[value]).unwrap()
+}
+
+/// An output of `len` elements, poisoned, with a guard behind it.
+fn poisoned<T: Pod>(len: usize) -> Buffer<T> {
+    let len = len as u64 + GUARD;
+    let usage = BufferUsages::STORAGE | BufferUsages::INDIRECT | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+    let buffer = Buffer::<T>::new(gpu(), "output", len, usage).unwrap();
+    let poison = vec![0xff; Buffer::<T>::bytes(len) as usize];
+    gpu().queue().write_buffer(buffer.raw(), 0, &poison);
+    buffer
+}
+
+/// An output that is an input too, with a guard behind it.
+fn guarded<T: Pod>(values: &[T]) -> Buffer<T> {
+    let buffer = poisoned(values.len());
+    buffer.write(gpu(), values);
+    buffer
+}
+
+/// What a kernel wrote, after a look at the guard.
+fn written<T: Pod>(buffer: &Buffer<T>) -> Vec<T> {
+    let mut values = download(buffer);
+    let guard = values.split_off((buffer.len() - GUARD) as usize);
+    let bytes = bytemuck::cast_slice::<T, u8>(&guard);
+    if let Some(at) = bytes.iter().position(|&byte| byte != 0xff) {
+        panic!("something was written {at} bytes behind the end of {} elements", values.len());
+    }
+    values
+}
+
+/// Whether nothing was written there.
+fn is_poison<T: Pod>(value: &T) -> bool {
+    bytemuck::bytes_of(value).iter().all(|&byte| byte == 0xff)
+}
+
+/// A value of which nothing was written.
+fn poison<T: Pod>() -> T {
+    let mut value = T::zeroed();
+    bytemuck::bytes_of_mut(&mut value).fill(0xff);
+    value
+}
+
+fn download<T: Pod>(buffer: &Buffer<T>) -> Vec<T> {
+    let _turn = turn();
+    let bytes = Buffer::<T>::bytes(buffer.len());
+    let staging = Readback::staging(gpu(), "staging", bytes).unwrap();
+    let mut encoder = gpu().device().create_command_encoder(&CommandEncoderDescriptor::default());
+    encoder.copy_buffer_to_buffer(buffer.raw(), 0, &staging, 0, bytes);
+    gpu().queue().submit([encoder.finish()]);
+    let readback = Readback::begin(gpu(), &staging, bytes);
+    gpu().device().poll(PollType::wait_indefinitely()).unwrap();
+    let mut values = Vec::new();
+    readback.append_to(&mut values, buffer.len() as usize).unwrap();
+    values
+}
+
+/// Sizes of indirect dispatches.
+fn dispatches(set: impl FnOnce(&mut Dispatches)) -> Buffer<Dispatches> {
+    let mut sizes = Dispatches::zeroed();
+    set(&mut sizes);
+    guarded(&[sizes])
+}
+
+/// The same workgroups in three columns, the last rows past the end: as beyond 65,535 of them, with fewer.
+fn in_columns(groups: u32) -> [u32; 3] {
+    if groups == 0 { [0, 1, 1] } else { [3, groups.div_ceil(3) + 1, 1] }
+}
+
+/// A 64-bit count as its halves.
+fn halves(count: u64) -> [u32; 2] {
+    [count as u32, (count >> 32) as u32]
+}

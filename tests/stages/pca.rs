@@ -1,0 +1,131 @@
+//! `pca`: bounds, which are exact, and moments, which are not.
+
+use std::sync::LazyLock;
+
+use broadsweep::Aabb;
+use broadsweep::constants::FLOAT_MAX;
+use broadsweep::cpu;
+use broadsweep::scenes::Kind;
+use broadsweep::stages::layout::{BoundsPartial, Moments, Params};
+use broadsweep::stages::pca::{Pca, groups};
+use proptest::prelude::*;
+
+use crate::inputs::{any_box, mixed, ordinary};
+use crate::*;
+
+static PCA: LazyLock<Pca> = LazyLock::new(|| Pca::new(gpu()).unwrap());
+
+/// The kernels' results, combined.
+fn statistics(boxes: &[Aabb]) -> (BoundsPartial, Moments) {
+    let params = uniform(Params { box_count: boxes.len() as u32, ..Params::zeroed() });
+    let input = upload(boxes);
+    let n = boxes.len() as u32;
+    let bounds = poisoned(groups(n) as usize);
+    let moments = poisoned(groups(n) as usize);
+    run(|pass| PCA.record(pass, n, &params, input.all(), &bounds, &moments));
+    let nothing = BoundsPartial { ordinary: cpu::pca::NO_BOUNDS, finite: cpu::pca::NO_BOUNDS };
+    let bounds = written(&bounds).into_iter().fold(nothing, |a, b: BoundsPartial| BoundsPartial {
+        ordinary: cpu::pca::united(a.ordinary, b.ordinary),
+        finite: cpu::pca::united(a.finite, b.finite),
+    });
+    (bounds, sum(&written(&moments)))
+}
+
+/// Partial moments together, added in double precision.
+fn sum(partial: &[Moments]) -> Moments {
+    let add = |field: fn(&Moments) -> [f32; 3]| {
+        [0, 1, 2].map(|k| partial.iter().map(|moments| f64::from(field(moments)[k])).sum::<f64>() as f32)
+    };
+    Moments {
+        sum: add(|moments| moments.sum),
+        count: partial.iter().map(|moments| moments.count).sum(),
+        squares: add(|moments| moments.squares),
+        products: add(|moments| moments.products),
+        edge_sum: add(|moments| moments.edge_sum),
+        edge_max: [0, 1, 2].map(|k| partial.iter().fold(0.0, |most: f32, moments| most.max(moments.edge_max[k]))),
+        ..Moments::zeroed()
+    }
+}
+
+/// Bounds and counts are equal. A sum may be off by 10⁻⁵ of what it could be at most (Cauchy and Schwarz), since
+/// an invocation adds up few terms one after another and the rest is a tree; and each centroid by 2⁻²¹, since a
+/// driver may sum the bounds and the middle in another order, and scaled coordinates reach 4.
+fn check(boxes: &[Aabb]) {
+    let (bounds, moments) = statistics(boxes);
+    let expected_bounds = cpu::pca::bounds(boxes);
+    assert_eq!(bounds, expected_bounds);
+    let expected = cpu::pca::moments(boxes, &expected_bounds);
+    assert_eq!(moments.count, expected.count);
+    assert_eq!(moments.edge_max, expected.edge_max);
+    let close = |name: &str, found: f32, wanted: f32, tolerance: f32| {
+        assert!((found - wanted).abs() <= tolerance + 1e-30, "{name}: {found} instead of {wanted}, {tolerance}");
+    };
+    let n = expected.count;
+    let error = 2f32.powi(-21);
+    for k in 0..3 {
+        // The largest sum of centroids with these squares, and the error of each times the other.
+        let spread = |k: usize| expected.squares[k % 3].sqrt();
+        let crossed = |j: usize, k: usize| error * n.sqrt() * (spread(j) + spread(k)) + n * error * error;
+        close("sum", moments.sum[k], expected.sum[k], 1e-5 * n.sqrt() * spread(k) + n * error);
+        let squares = expected.squares[k];
+        close("squares", moments.squares[k], squares, 1e-5 * squares + crossed(k, k));
+        let product = spread(k) * spread(k + 1);
+        close("products", moments.products[k], expected.products[k], 1e-5 * product + crossed(k, k + 1));
+        close("edge_sum", moments.edge_sum[k], expected.edge_sum[k], 1e-5 * expected.edge_sum[k]);
+    }
+}
+
+#[test]
+fn statistics_of_ordinary_boxes_are_those_of_the_mirror() {
+    // Above 256 groups of 128, every invocation takes several boxes.
+    for n in SIZES.into_iter().chain([256 * 128, 256 * 128 + 1, 70_000]) {
+        check(&ordinary(n, u64::from(n)));
+    }
+}
+
+#[test]
+fn boxes_that_are_invalid_unbounded_or_far_out_do_not_spoil_the_statistics() {
+    for n in SIZES.into_iter().chain([40_000]) {
+        check(&mixed(n, u64::from(n)));
+    }
+}
+
+#[test]
+fn nothing_has_no_bounds_and_no_moments() {
+    let invalid = [
+        Aabb::new([f32::NAN; 3], [1.0; 3]),
+        Aabb::new([0.0; 3], [1.0, -1.0, 1.0]),
+        Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]),
+    ];
+    for boxes in [vec![], invalid.repeat(100)] {
+        let (bounds, moments) = statistics(&boxes);
+        assert_eq!(bounds, BoundsPartial { ordinary: cpu::pca::NO_BOUNDS, finite: cpu::pca::NO_BOUNDS });
+        assert_eq!(moments, Moments::zeroed());
+    }
+}
+
+#[test]
+fn the_largest_floats_count_where_most_boxes_have_them() {
+    let mut boxes = vec![Aabb::new([-FLOAT_MAX; 3], [FLOAT_MAX; 3]); 3];
+    boxes.extend(ordinary(2, 1));
+    check(&boxes);
+    boxes.extend(ordinary(2, 2));
+    check(&boxes);
+}
+
+#[test]
+fn statistics_of_every_scene_are_those_of_the_mirror() {
+    // A driver may take a denormal for zero, so the scene that is made of them has other bounds.
+    for kind in Kind::ALL.into_iter().filter(|&kind| kind != Kind::Denormal) {
+        check(&kind.generate(1234, 5));
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(32))]
+
+    #[test]
+    fn statistics_of_any_boxes_are_those_of_the_mirror(boxes in prop::collection::vec(any_box(), 0..600)) {
+        check(&boxes);
+    }
+}
