@@ -50,6 +50,10 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = text::parse_bytes)]
     memory_budget: Option<u64>,
 
+    /// The most candidates to test; a scene with more is refused [default: 2^40]
+    #[arg(long, value_name = "N")]
+    candidate_limit: Option<u64>,
+
     /// Compare the pairs with those of the CPU engine
     ///
     /// The CPU engine's own are compared with brute force; of more than 50,000 boxes, those among the first
@@ -112,12 +116,17 @@ impl Args {
                 Order::Sweep => PairOrder::Sweep,
             },
             memory_budget: self.memory_budget,
+            candidate_limit: self.candidate_limit.unwrap_or(Options::default().candidate_limit),
             ..Options::default()
         }
     }
 
     /// Refuses what would be ignored.
     fn check(&self) -> Result<()> {
+        ensure!(
+            self.candidate_limit.is_none() || self.engine != Some(Engine::Brute),
+            "--candidate-limit is for engines that have candidates, which --engine brute does not"
+        );
         if let Some(engine @ (Engine::Cpu | Engine::Brute)) = self.engine {
             let name = engine.name();
             ensure!(self.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
