@@ -223,8 +223,8 @@ impl BroadPhase {
         encoder.copy_buffer_to_buffer(buffers.counts.raw(), 0, summary, 0, counts_size);
         encoder.copy_buffer_to_buffer(buffers.frame.raw(), 0, summary, counts_size, frame_size);
         self.gpu.queue().submit([encoder.finish()]);
-        let summary = Readback::begin(&self.gpu, summary, counts_size + frame_size);
-        scopes.close("submission")?;
+        let mut summary = Readback::begin(&self.gpu, summary, counts_size + frame_size);
+        scopes.close_with("submission", &mut summary)?;
         self.in_flight = Some(InFlight::Summary { box_count, summary });
         Ok(())
     }
@@ -277,7 +277,11 @@ impl BroadPhase {
                     return Poll::Pending;
                 }
                 (Poll::Pending, _) => Err(self.gpu.lost("")),
-                (Poll::Ready(Err(error)), _) => Err(error),
+                (Poll::Ready(Err(error)), _) => {
+                    // In a browser they may be what is wrong: invalid from want of memory.
+                    self.buffers = None;
+                    Err(error)
+                }
                 (Poll::Ready(Ok(())), Some(InFlight::Summary { box_count, summary })) => {
                     self.take_summary(box_count, &summary)
                 }
@@ -365,8 +369,8 @@ impl BroadPhase {
         let staging = &buffers.list.staging;
         encoder.copy_buffer_to_buffer(buffers.list.pairs.raw(), 0, staging, 0, bytes);
         self.gpu.queue().submit([encoder.finish()]);
-        let piece = Readback::begin(&self.gpu, staging, bytes);
-        scopes.close("read-back")?;
+        let mut piece = Readback::begin(&self.gpu, staging, bytes);
+        scopes.close_with("read-back", &mut piece)?;
         Ok(Step::Next(InFlight::Piece { report, pairs, piece, length }))
     }
 

@@ -151,7 +151,8 @@ impl Literal for i32 {
 
 impl Literal for f32 {
     fn declaration(&self, name: &str) -> String {
-        format!("const {name}: f32 = {self:e}f;\n")
+        // The shortest decimal that rounds to `f32::MAX` is above it, which browsers reject: more digits.
+        format!("const {name}: f32 = {:e}f;\n", f64::from(*self))
     }
 }
 

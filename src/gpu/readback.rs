@@ -21,6 +21,19 @@ pub struct Readback {
 struct State {
     result: Option<Result<(), wgpu::BufferAsyncError>>,
     waker: Option<Waker>,
+    /// Whether what is being mapped was computed without errors.
+    #[cfg(target_arch = "wasm32")]
+    errors: Option<Errors>,
+}
+
+#[cfg(target_arch = "wasm32")]
+struct Errors(std::pin::Pin<Box<dyn Future<Output = Result<(), Error>>>>);
+
+#[cfg(target_arch = "wasm32")]
+impl std::fmt::Debug for Errors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Errors")
+    }
 }
 
 impl Readback {
@@ -54,9 +67,26 @@ impl Readback {
         Self { gpu: gpu.clone(), buffer: buffer.clone(), bytes, state }
     }
 
+    /// `errors` are those of the submission that computes the bytes: nothing is believed before they are known.
+    #[cfg(target_arch = "wasm32")]
+    pub(super) fn expect_errors(&mut self, errors: impl Future<Output = Result<(), Error>> + 'static) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.errors = Some(Errors(Box::pin(errors)));
+    }
+
     /// Whether the bytes have arrived; if not, `context` is woken when they have.
     pub fn poll(&self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(target_arch = "wasm32")]
+        if let Some(Errors(errors)) = &mut state.errors {
+            let Poll::Ready(result) = errors.as_mut().poll(context) else {
+                return Poll::Pending;
+            };
+            state.errors = None;
+            if result.is_err() {
+                return Poll::Ready(result);
+            }
+        }
         match &state.result {
             Some(Ok(())) => Poll::Ready(Ok(())),
             Some(Err(error)) => Poll::Ready(Err(self.gpu.lost(&format!("mapping a result failed: {error}")))),

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use super::Gpu;
+use super::readback::Readback;
 use crate::Error;
 
 /// Scopes that collect the errors of one stretch of calls.
@@ -27,8 +28,8 @@ impl Scopes {
 
     /// Ends the stretch of calls.
     ///
-    /// In a browser errors come later than this and are not seen here; what was made wrongly then fails where
-    /// it is used.
+    /// In a browser errors come later than this and are not seen here. What was made wrongly makes the submission
+    /// invalid that uses it, which [`close_with`](Self::close_with) sees.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], or [`Error::Gpu`] with `label` and what the API said.
@@ -44,17 +45,50 @@ impl Scopes {
         let memory = now(self.memory.pop());
         let validation = now(self.validation.pop());
         let internal = now(self.internal.pop());
-        if memory.is_some() {
-            return Err(Error::OutOfMemory { buffer: label.to_owned(), bytes });
-        }
-        let Some(error) = validation.or(internal) else {
-            return Ok(());
-        };
-        if self.gpu.is_lost_on_trial() {
-            return Err(self.gpu.lost(&error.to_string()));
-        }
-        Err(Error::Gpu { label: label.to_owned(), message: error.to_string() })
+        verdict(&self.gpu, label, bytes, memory, validation.or(internal))
     }
+
+    /// The same for the submission that `readback` brings the results of: the errors that come later are
+    /// returned by [`Readback::poll`] in their place.
+    ///
+    /// # Errors
+    /// As [`close`](Self::close).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn close_with(self, label: &'static str, _: &mut Readback) -> Result<(), Error> {
+        self.close(label)
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    #[expect(missing_docs)]
+    pub fn close_with(self, label: &'static str, readback: &mut Readback) -> Result<(), Error> {
+        let (memory, validation, internal) = (self.memory.pop(), self.validation.pop(), self.internal.pop());
+        let gpu = self.gpu;
+        readback.expect_errors(async move {
+            let (memory, validation, internal) = (memory.await, validation.await, internal.await);
+            verdict(&gpu, label, 0, memory, validation.or(internal))
+        });
+        Ok(())
+    }
+}
+
+/// The errors of the scopes as one of ours.
+fn verdict(
+    gpu: &Gpu,
+    label: &str,
+    bytes: u64,
+    memory: Option<wgpu::Error>,
+    other: Option<wgpu::Error>,
+) -> Result<(), Error> {
+    if memory.is_some() {
+        return Err(Error::OutOfMemory { buffer: label.to_owned(), bytes });
+    }
+    let Some(error) = other else {
+        return Ok(());
+    };
+    if gpu.is_lost_on_trial() {
+        return Err(gpu.lost(&error.to_string()));
+    }
+    Err(Error::Gpu { label: label.to_owned(), message: error.to_string() })
 }
 
 /// What a scope collected. Outside browsers it is there at once.

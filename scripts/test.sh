@@ -1,0 +1,246 @@
+#!/usr/bin/env bash
+# Checks the sources and runs the whole test suite, on two implementations of Vulkan. For Linux; needs Rust.
+#
+#   scripts/test.sh
+#
+# Results of kernels that are right on one driver by luck are what the second driver is for: lavapipe runs
+# subgroups of 8, SwiftShader of 4, and both order workgroups as no GPU does. Each test run has the Vulkan
+# validation layer on, and fails if the layer reports anything.
+#
+# What is missing is fetched on Debian and its like: lavapipe, the Vulkan loader and the validation layer with
+# apt-get install (as root, or through sudo), SwiftShader by unpacking a package under target/ (needs neither).
+# No GPU test is ever skipped: without an adapter this script fails.
+#
+#   BROADSWEEP_ONE_ADAPTER=1   go on where SwiftShader cannot be had (offline, another system); not in CI
+#
+# The last line is the number of tests over all adapters: `N passed, N failed`.
+
+set -euo pipefail
+export LC_ALL=C
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Where rustup puts it; a shell that is no login shell may not know.
+command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
+# This script chooses the adapters.
+unset WGPU_BACKEND WGPU_ADAPTER_NAME
+
+target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+broadsweep=$target/debug/broadsweep
+work=$target/test-script
+mkdir -p "$work"
+
+step() {
+    printf '\n== %s [%d:%02d]\n' "$*" $((SECONDS / 60)) $((SECONDS % 60))
+}
+
+fail() {
+    printf '\nFAILED: %s\n' "$*" >&2
+    exit 1
+}
+
+# ---- Debian packages ----
+
+install_packages() {
+    step "installing $*"
+    local root=()
+    if [ "$(id -u)" != 0 ]; then
+        # Where nobody can type a password, sudo must not ask for one.
+        root=(sudo)
+        [ -t 0 ] || root+=(-n)
+    fi
+    command -v apt-get >/dev/null || fail "$* missing, and there is no apt-get: install what your system calls them"
+    if [ "${#root[@]}" -gt 0 ] && ! { command -v sudo >/dev/null && "${root[@]}" true; }; then
+        fail "$* missing, and installing takes root: apt-get install $*"
+    fi
+    # The lists of a fresh machine are empty or old.
+    "${root[@]}" apt-get update
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+# Chromium brings SwiftShader along. Lists and package stay under target/, so that this needs no root and
+# changes nothing on the machine.
+fetch_swiftshader() {
+    step "fetching SwiftShader"
+    local apt=$work/apt
+    rm -rf "$apt" "$swiftshader"
+    mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/unpacked"
+    local options=(-o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt" -o APT::Sandbox::User=root)
+    apt-get "${options[@]}" update &&
+        (cd "$apt" && apt-get "${options[@]}" download chromium-common) &&
+        dpkg-deb -x "$apt"/chromium-common_*.deb "$apt/unpacked" &&
+        mkdir -p "$swiftshader" &&
+        mv "$apt/unpacked/usr/lib/chromium/"{libvk_swiftshader.so,vk_swiftshader_icd.json} "$swiftshader" &&
+        rm -rf "$apt"
+}
+
+# ---- adapters ----
+
+# From here on Vulkan has this driver only. Old loaders know only the second name.
+use_driver() {
+    export VK_DRIVER_FILES=$1 VK_ICD_FILENAMES=$1
+}
+
+# Lists the adapters; fails where there is none.
+adapters() {
+    "$broadsweep" adapters --json 2>/dev/null
+}
+
+has_gpu() {
+    adapters | grep -o '"type":"[^"]*"' | grep -v software >/dev/null
+}
+
+swiftshader=$work/swiftshader
+has_swiftshader() (
+    use_driver "$swiftshader/vk_swiftshader_icd.json"
+    adapters
+)
+
+# ---- the validation layer ----
+
+# wgpu hands the layer's messages to a logger that tests do not have, and goes on. So the layer writes them
+# itself. It opens its file anew for each instance of each process and truncates it: hence a pipe.
+layer_pipe=$work/layer.pipe
+layer_log=$work/layer.log
+layer=(
+    VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
+    "VK_LAYER_SETTINGS_PATH=$work/vk_layer_settings.txt"
+    # With it wgpu names WGSL as the language of a shader, which Debian 12's layer takes for an error.
+    WGPU_DEBUG=0
+)
+
+# Informations are asked for because one of them says that the layer is on. The layer's cache would keep shaders
+# that were valid in an earlier run from being validated in this one.
+cat >"$work/vk_layer_settings.txt" <<END
+khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
+khronos_validation.report_flags = error,warn,perf,info
+khronos_validation.log_filename = $layer_pipe
+khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION
+khronos_validation.disables = VK_VALIDATION_FEATURE_DISABLE_SHADER_VALIDATION_CACHE_EXT
+END
+rm -f "$layer_pipe"
+mkfifo "$layer_pipe"
+# Held open for both, so that neither end ever waits for the other.
+exec 9<>"$layer_pipe"
+
+# Runs a command with the layer on; what the layer said is then in $layer_log.
+with_layer() {
+    # Without its own copy of 9 the reader ends with this script, however that ends.
+    sed '/^end of run$/q' <"$layer_pipe" 9>&- >"$layer_log" &
+    local reader=$! status=0
+    env "${layer[@]}" "$@" || status=$?
+    printf '\nend of run\n' >&9
+    wait "$reader"
+    return "$status"
+}
+
+# In the words of Debian 12's layer, or in those of layers since 2025.
+layer_was_on() {
+    grep -qE 'Khronos Validation Layer Active|CURRENT-VALIDATION-ENABLED' "$layer_log"
+}
+
+# What the layer reported, without these, which say nothing of our calls:
+# - new layers say that they know other names for the settings above, which old ones need;
+# - a mistake of new layers that wgpu ignores too (https://github.com/gfx-rs/wgpu/issues/7696).
+layer_messages() {
+    grep -E 'Validation (Performance )?(Error|Warning)' "$layer_log" |
+        grep -vE 'VALIDATION-SETTINGS|VUID-StandaloneSpirv-None-10684'
+}
+
+# ---- tests ----
+
+total_passed=0
+total_failed=0
+summary=
+
+run_tests() {
+    local name=$1 out=$work/tests.txt status=0
+    step "tests on $name"
+    with_layer cargo --color never test --workspace --locked --no-fail-fast 2>&1 | tee "$out" || status=$?
+
+    local passed failed ignored
+    read -r passed failed ignored < <(awk '
+        /^test result:/ { passed += $4; failed += $6; ignored += $8 }
+        END { print passed + 0, failed + 0, ignored + 0 }' "$out")
+    # Whatever else is wrong counts as a failed test, so that the last line never looks as if all were well.
+    if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+        echo "FAILED: cargo test ended with status $status on $name, and no test says why (a crash?)" >&2
+        failed=1
+    fi
+    if ! layer_was_on; then
+        echo "FAILED: the validation layer was not on, so nothing is known of its messages on $name" >&2
+        failed=$((failed + 1))
+    elif layer_messages >&2; then
+        echo "FAILED: the validation layer reported the above on $name" >&2
+        failed=$((failed + 1))
+    fi
+    total_passed=$((total_passed + passed))
+    total_failed=$((total_failed + failed))
+    summary+="$name: $passed passed, $failed failed, $ignored ignored"$'\n'
+}
+
+# ---- what is run ----
+
+step "format"
+cargo fmt --all --check
+step "lints"
+cargo clippy --workspace --all-targets --locked -- -D warnings
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+step "browser build"
+status=0
+scripts/check-wasm.sh || status=$?
+case $status in
+0) ;;
+3) echo "NOT RUN: the check for wasm32 (optional)" >&2 ;;
+*) fail "the library does not compile for the browser" ;;
+esac
+
+step "building the tests"
+cargo test --workspace --locked --no-run
+
+step "adapters"
+packages=()
+adapters || packages+=(libvulkan1 mesa-vulkan-drivers)
+with_layer "$broadsweep" adapters >/dev/null 2>&1 || true
+layer_was_on || packages+=(vulkan-validationlayers)
+if [ "${#packages[@]}" -gt 0 ]; then
+    install_packages "${packages[@]}"
+    adapters || fail "there is no Vulkan adapter, although lavapipe is installed"
+    with_layer "$broadsweep" adapters >/dev/null
+    layer_was_on || fail "the Vulkan validation layer does not load, although it is installed"
+fi
+
+two_adapters=true
+if ! has_swiftshader; then
+    fetch_swiftshader || true
+    if ! has_swiftshader; then
+        two_adapters=false
+        echo "NOT RUN: the tests on a second adapter, as SwiftShader cannot be had here" >&2
+        if [ "${BROADSWEEP_ONE_ADAPTER:-}" != 1 ] || [ "${CI:-}" = true ]; then
+            fail "no second adapter (to test on one only, and not in CI: BROADSWEEP_ONE_ADAPTER=1)"
+        fi
+    fi
+fi
+
+if has_gpu; then
+    run_tests "this machine's GPU"
+fi
+for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
+    if [ -e "$driver" ]; then
+        use_driver "$driver"
+        run_tests lavapipe
+        break
+    fi
+done
+if $two_adapters; then
+    use_driver "$swiftshader/vk_swiftshader_icd.json"
+    run_tests SwiftShader
+fi
+
+step "summary"
+printf '%s' "$summary"
+if ! $two_adapters; then
+    echo "NOT RUN: the tests on SwiftShader"
+fi
+echo "$total_passed passed, $total_failed failed"
+[ "$total_failed" = 0 ]
