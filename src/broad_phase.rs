@@ -1,5 +1,6 @@
 //! The whole flow: [`BroadPhase`].
 
+use std::num::NonZeroU64;
 use std::task::{Context, Poll, Waker};
 
 use crate::constants::*;
@@ -8,7 +9,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
 use crate::gpu::readback::Readback;
 use crate::memory::{MemoryPlan, Wishes};
-use crate::stages::bin::{Bin, Bins};
+use crate::stages::bin::Bin;
 use crate::stages::emit::Emit;
 use crate::stages::frame::FrameStage;
 use crate::stages::giants::Giants;
@@ -16,8 +17,9 @@ use crate::stages::layout::*;
 use crate::stages::order::Order;
 use crate::stages::pca::Pca;
 use crate::stages::rank::Rank;
-use crate::stages::sort::{Lists, Sort};
-use crate::stages::sweep::{Hits, Path, Sweep};
+use crate::stages::sort::Sort;
+use crate::stages::sweep::Sweep;
+use crate::workspace::{Buffers, PairList};
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 
 /// Finds all overlapping pairs of boxes on a GPU. Keep one across frames: its kernels are compiled once, and its
@@ -37,6 +39,8 @@ pub struct BroadPhase {
     buffers: Option<Buffers>,
     wishes: Wishes,
     in_flight: Option<InFlight>,
+    /// Boxes of the recording whose results lie in the buffers.
+    recorded: Option<u32>,
 }
 
 /// The kernels of all stages.
@@ -51,38 +55,6 @@ struct Stages {
     giants: Giants,
     emit: Emit,
     order: Order,
-}
-
-/// What lies on the GPU between the stages; shapes as in [`MemoryPlan`].
-#[derive(Debug)]
-struct Buffers {
-    plan: MemoryPlan,
-    boxes: Buffer<Aabb>,
-    bounds: Buffer<BoundsPartial>,
-    moments: Buffer<Moments>,
-    frame: Buffer<Frame>,
-    counts: Buffer<Counts>,
-    dispatches: Buffer<Dispatches>,
-    bins: Bins,
-    giants: Buffer<u32>,
-    /// Keys, and as values the entries.
-    entries: Lists,
-    ends: Buffer<u32>,
-    path: Path,
-    hits: Hits,
-    /// Staging for `Counts`, then `Frame`.
-    summary: wgpu::Buffer,
-    list: PairList,
-}
-
-/// A list of pairs on the GPU and what goes with it.
-#[derive(Debug)]
-struct PairList {
-    pairs: Buffer<Pair>,
-    header: Buffer<PairHeader>,
-    staging: wgpu::Buffer,
-    /// For canonical order.
-    sort_lists: Option<Lists>,
 }
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`].
@@ -137,6 +109,7 @@ impl BroadPhase {
             buffers: None,
             wishes: Wishes::default(),
             in_flight: None,
+            recorded: None,
         })
     }
 
@@ -156,7 +129,7 @@ impl BroadPhase {
             return Err(Error::Busy);
         }
         if (options.order, options.memory_budget) != (self.options.order, self.options.memory_budget) {
-            self.buffers = None;
+            self.release();
             self.wishes = Wishes::default();
         }
         self.options = options;
@@ -211,6 +184,7 @@ impl BroadPhase {
             return Err(Error::Busy);
         }
         self.ensure_buffers(boxes.len())?;
+        self.recorded = None;
         let scopes = self.gpu.open_scopes();
         let box_count = boxes.len() as u32;
         let buffers = self.allocated()?;
@@ -279,7 +253,7 @@ impl BroadPhase {
                 (Poll::Pending, _) => Err(self.gpu.lost("")),
                 (Poll::Ready(Err(error)), _) => {
                     // In a browser they may be what is wrong: invalid from want of memory.
-                    self.buffers = None;
+                    self.release();
                     Err(error)
                 }
                 (Poll::Ready(Ok(())), Some(InFlight::Summary { box_count, summary })) => {
@@ -315,8 +289,11 @@ impl BroadPhase {
         if !emitted {
             // Somewhat more than this call needs, for the next.
             let wish = report.pair_count.saturating_add(report.pair_count / 8);
-            self.wishes.pairs = self.wishes.pairs.max(wish);
-            self.lengthen_list(wish)?;
+            match self.lengthen_list(wish) {
+                Ok(()) => self.wishes.pairs = self.wishes.pairs.max(wish),
+                Err(Error::OutOfMemory { .. }) => {} // more pieces, then
+                Err(error) => return Err(error),
+            }
         }
         report.gpu_bytes = self.allocated()?.plan.total();
 
@@ -409,9 +386,11 @@ impl BroadPhase {
     ) -> Result<GpuPairs<'_>, Error> {
         check_box_buffer(boxes, box_count)?;
         self.reserve(box_count as usize, 0)?;
-        let buffers = self.allocated()?;
-        let binding = if box_count == 0 { buffers.boxes.all() } else { boxes.as_entire_binding() };
-        self.record_flow(encoder, binding, box_count)?;
+        self.recorded = None;
+        let scopes = self.gpu.open_scopes();
+        self.record_flow(encoder, self.bind_boxes(boxes, box_count)?, box_count)?;
+        scopes.close("recording")?;
+        self.recorded = Some(box_count);
         self.gpu_pairs()
     }
 
@@ -420,7 +399,8 @@ impl BroadPhase {
     /// `boxes` and `box_count` are those of the recording. In canonical order each part is sorted in itself.
     ///
     /// # Errors
-    /// As [`record`](Self::record).
+    /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no
+    /// longer there: after [`submit`](Self::submit), or [`reserve`](Self::reserve) for more boxes.
     pub fn record_again(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -433,17 +413,27 @@ impl BroadPhase {
         if self.in_flight.is_some() {
             return Err(Error::Busy);
         }
-        if self.buffers.as_ref().is_none_or(|buffers| buffers.plan.box_count < box_count) {
-            return Err(Error::NothingSubmitted);
+        if self.recorded != Some(box_count) {
+            return Err(Error::NothingRecorded);
         }
         self.lengthen_list(u64::from(pair_capacity))?;
-        let buffers = self.allocated()?;
-        let binding = if box_count == 0 { buffers.boxes.all() } else { boxes.as_entire_binding() };
+        let scopes = self.gpu.open_scopes();
         let mut pass = Pass::begin(&self.gpu, encoder);
-        self.record_emit(&mut pass, binding, box_count, first)?;
+        self.record_emit(&mut pass, self.bind_boxes(boxes, box_count)?, box_count, first)?;
         pass.finish()?;
         drop(pass);
+        scopes.close("recording")?;
         self.gpu_pairs()
+    }
+
+    /// The first `box_count` boxes of a buffer of the caller's.
+    fn bind_boxes<'a>(&'a self, boxes: &'a wgpu::Buffer, box_count: u32) -> Result<wgpu::BindingResource<'a>, Error> {
+        let bytes = u64::from(box_count) * size_of::<Aabb>() as u64;
+        match NonZeroU64::new(bytes) {
+            // Nothing to bind, and a binding needs something.
+            None => Ok(self.allocated()?.boxes.all()),
+            size => Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer: boxes, offset: 0, size })),
+        }
     }
 
     fn gpu_pairs(&self) -> Result<GpuPairs<'_>, Error> {
@@ -557,8 +547,8 @@ impl BroadPhase {
     fn ensure_buffers(&mut self, box_count: usize) -> Result<(), Error> {
         let mut plan = self.memory_plan(box_count)?;
         if let Some(buffers) = &self.buffers {
-            if buffers.plan.covers(&plan) {
-                return self.lengthen_list(u64::from(plan.pair_capacity));
+            if buffers.plan.covers(&plan, &self.options) {
+                return self.lengthen_list(self.wishes.pairs);
             }
             // Never less than now; and a scene that grows a little every frame must not allocate every frame.
             let now = buffers.plan.box_count as usize;
@@ -566,9 +556,21 @@ impl BroadPhase {
             plan = self.memory_plan(ample).unwrap_or(plan);
         }
         // The old ones go first: both at once might not fit.
-        self.buffers = None;
-        self.buffers = Some(Buffers::new(&self.gpu, plan, self.options.order)?);
+        self.release();
+        let made = Buffers::new(&self.gpu, plan, self.options.order);
+        if matches!(made, Err(Error::OutOfMemory { .. })) && self.wishes != Wishes::default() {
+            // What earlier calls needed is a wish, not a need.
+            self.wishes = Wishes::default();
+            return self.ensure_buffers(box_count);
+        }
+        self.buffers = Some(made?);
         Ok(())
+    }
+
+    /// Gives the memory back, and with it what was recorded.
+    fn release(&mut self) {
+        self.buffers = None;
+        self.recorded = None;
     }
 
     /// Makes room for `wish` pairs, or as many as there may be; everything else stays as it is.
@@ -590,65 +592,6 @@ impl BroadPhase {
 enum Step {
     Next(InFlight),
     Done(Overlaps),
-}
-
-impl Buffers {
-    fn new(gpu: &Gpu, plan: MemoryPlan, order: PairOrder) -> Result<Self, Error> {
-        use wgpu::BufferUsages as U;
-        let boxes = u64::from(plan.box_count);
-        let bin_blocks = boxes.div_ceil(u64::from(BIN_BLOCK));
-        let entries = u64::from(plan.entry_capacity);
-        let path_blocks = entries.div_ceil(u64::from(PATH_BLOCK));
-        let hit_blocks = 2 * u64::from(HIT_BLOCKS);
-        let summary = (size_of::<Counts>() + size_of::<Frame>()) as u64;
-        Ok(Self {
-            boxes: Buffer::storage(gpu, "boxes", boxes)?,
-            bounds: Buffer::storage(gpu, "bounds", u64::from(PCA_GROUPS))?,
-            moments: Buffer::storage(gpu, "moments", u64::from(PCA_GROUPS))?,
-            frame: Buffer::storage(gpu, "frame", 1)?,
-            counts: Buffer::storage(gpu, "counts", 1)?,
-            dispatches: Buffer::new(gpu, "dispatches", 1, U::STORAGE | U::INDIRECT | U::COPY_DST | U::COPY_SRC)?,
-            bins: Bins {
-                cells: Buffer::storage(gpu, "cells", boxes)?,
-                positions: Buffer::storage(gpu, "positions", boxes)?,
-                block_counts: Buffer::storage(gpu, "block_counts", bin_blocks * u64::from(BIN_COUNTS))?,
-                block_offsets: Buffer::storage(gpu, "bin_offsets", bin_blocks)?,
-            },
-            giants: Buffer::storage(gpu, "giants", boxes)?,
-            entries: Lists::new(gpu, ["keys", "entries", "other_keys", "other_entries", "histograms"], entries)?,
-            ends: Buffer::storage(gpu, "ends", entries)?,
-            path: Path {
-                steps: Buffer::storage(gpu, "steps", entries)?,
-                sums: Buffer::storage(gpu, "path_sums", path_blocks)?,
-                bases: Buffer::storage(gpu, "path_bases", path_blocks + 1)?,
-            },
-            hits: Hits {
-                words: Buffer::storage(gpu, "hit_words", u64::from(plan.hit_tile_capacity) * 256)?,
-                block_hits: Buffer::storage(gpu, "block_hits", hit_blocks)?,
-                block_offsets: Buffer::storage(gpu, "hit_offsets", hit_blocks + 1)?,
-            },
-            summary: Readback::staging(gpu, "summary", summary)?,
-            list: PairList::new(gpu, plan.pair_capacity, order)?,
-            plan,
-        })
-    }
-}
-
-impl PairList {
-    fn new(gpu: &Gpu, capacity: u32, order: PairOrder) -> Result<Self, Error> {
-        use wgpu::BufferUsages as U;
-        let capacity = u64::from(capacity);
-        let names = ["pair_keys", "pair_values", "other_pair_keys", "other_pair_values", "pair_histograms"];
-        Ok(Self {
-            pairs: Buffer::new(gpu, "pairs", capacity, U::STORAGE | U::VERTEX | U::COPY_SRC | U::COPY_DST)?,
-            header: Buffer::new(gpu, "header", 1, U::STORAGE | U::INDIRECT | U::COPY_SRC | U::COPY_DST)?,
-            staging: Readback::staging(gpu, "staging", Buffer::<Pair>::bytes(capacity))?,
-            sort_lists: match order {
-                PairOrder::Sweep => None,
-                PairOrder::Canonical => Some(Lists::new(gpu, names, capacity)?),
-            },
-        })
-    }
 }
 
 fn check_box_buffer(boxes: &wgpu::Buffer, box_count: u32) -> Result<(), Error> {

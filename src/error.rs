@@ -107,6 +107,11 @@ pub enum Error {
     /// There is nothing to take.
     #[error("nothing was submitted; call `submit` first")]
     NothingSubmitted,
+    /// There is no recording to emit from.
+    #[error(
+        "nothing was recorded with so many boxes since the buffers were last laid out or used; call `record` first"
+    )]
+    NothingRecorded,
     /// The device ran out of memory.
     #[error(
         "the device ran out of memory while allocating {bytes} bytes for `{buffer}`. Lower `Options::memory_budget` or free GPU memory"

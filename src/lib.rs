@@ -52,6 +52,7 @@ mod memory;
 mod options;
 pub mod scenes;
 pub mod stages;
+mod workspace;
 
 pub use aabb::{Aabb, Pair};
 pub use broad_phase::{BroadPhase, GpuPairs};

@@ -154,11 +154,12 @@ impl MemoryPlan {
         self.buffers.iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Whether nothing of `other` exceeds this plan, its list aside.
-    pub(crate) fn covers(&self, other: &Self) -> bool {
-        self.box_count >= other.box_count
-            && self.entry_capacity >= other.entry_capacity
-            && self.hit_tile_capacity >= other.hit_tile_capacity
+    /// Whether buffers of this plan do for `other`, made for the same options, its list aside.
+    ///
+    /// More boxes may mean fewer entries and tiles where a budget binds; those of more boxes are still enough.
+    pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
+        let has_tiles = options.memory_budget.is_some() || self.hit_tile_capacity >= other.hit_tile_capacity;
+        self.box_count >= other.box_count && has_tiles
     }
 
     /// The same plan with room for `wish` pairs, or as many as limits and budget allow, but not fewer than now.

@@ -220,6 +220,77 @@ fn a_box_buffer_that_cannot_be_used_is_refused() {
     assert!(matches!(broad_phase.record(&mut encoder, &no_storage, 10), Err(Error::BadBuffer { .. })));
 }
 
+#[test]
+fn boxes_at_the_start_of_any_buffer_can_be_recorded() {
+    let boxes = Kind::Uniform.generate(10, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    // Larger than one binding may be, and of a size that is no multiple of four.
+    for size in [200 << 20, 242] {
+        let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some("arena"),
+            size,
+            usage: U::STORAGE | U::COPY_DST,
+            mapped_at_creation: false,
+        });
+        GPU.queue().write_buffer(&buffer, 0, bytes_of(&boxes));
+        let mut broad_phase = broad_phase(CANONICAL);
+        let mut encoder = encoder();
+        let left = broad_phase.record(&mut encoder, &buffer, 10).unwrap();
+        let (_, pairs) = run(encoder, left);
+        assert_pairs(&pairs, &expected, "arena");
+    }
+}
+
+#[test]
+fn a_buffer_of_another_device_is_a_typed_error() {
+    let other = device_with(Gpu::required_limits());
+    let foreign = other.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some("foreign"),
+        size: 240,
+        usage: U::STORAGE,
+        mapped_at_creation: false,
+    });
+    let error = broad_phase(CANONICAL).record(&mut encoder(), &foreign, 10).unwrap_err();
+    assert!(matches!(error, Error::Gpu { .. }), "{error}");
+}
+
+#[test]
+fn nothing_is_emitted_again_from_buffers_that_hold_something_else() {
+    let boxes = Kind::Uniform.generate(300, 1);
+    let buffer = upload(&boxes, U::STORAGE);
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let again = |broad_phase: &mut BroadPhase, n| broad_phase.record_again(&mut encoder(), &buffer, n, 0, 0).err();
+    assert_eq!(again(&mut broad_phase, 300), Some(Error::NothingRecorded));
+    let record = |broad_phase: &mut BroadPhase| {
+        let mut encoder = encoder();
+        broad_phase.record(&mut encoder, &buffer, 300).unwrap();
+        GPU.queue().submit([encoder.finish()]);
+    };
+    record(&mut broad_phase);
+    assert_eq!(again(&mut broad_phase, 300), None);
+    assert_eq!(again(&mut broad_phase, 299), Some(Error::NothingRecorded));
+    // A longer list leaves what was found; room for more boxes, or another search, does not.
+    broad_phase.reserve(300, 100_000).unwrap();
+    assert_eq!(again(&mut broad_phase, 300), None);
+    broad_phase.reserve(5000, 0).unwrap();
+    assert_eq!(again(&mut broad_phase, 300), Some(Error::NothingRecorded));
+    record(&mut broad_phase);
+    broad_phase.find_pairs(&boxes).unwrap();
+    assert_eq!(again(&mut broad_phase, 300), Some(Error::NothingRecorded));
+}
+
+#[test]
+fn a_smaller_scene_keeps_the_buffers_of_a_larger_one_under_a_budget() {
+    let options = Options { memory_budget: Some(30 << 20), ..Options::default() };
+    let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+    let buffer = upload(&Kind::Uniform.generate(126_000, 1), U::STORAGE);
+    let mut header_of = |n| broad_phase.record(&mut encoder(), &buffer, n).unwrap().header.clone();
+    let first = header_of(126_000);
+    for n in [125_500, 100_000, 5, 126_000] {
+        assert!(header_of(n) == first, "{n} boxes were given other buffers");
+    }
+}
+
 // ---- a device that goes away ----
 
 #[test]
@@ -236,6 +307,21 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
         let error = broad_phase.find_pairs(&boxes).unwrap_err();
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
         let error = BroadPhase::new(&gpu, CANONICAL).and_then(|mut new| new.find_pairs(&boxes)).unwrap_err();
+        assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
+
+        // Before a recording.
+        let gpu = make();
+        let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+        let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some("boxes"),
+            size: 240,
+            usage: U::STORAGE,
+            mapped_at_creation: false,
+        });
+        broad_phase.reserve(10, 10).unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        gpu.device().destroy();
+        let error = broad_phase.record(&mut encoder, &buffer, 10).unwrap_err();
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
 
         // While a result is on its way.
