@@ -205,7 +205,9 @@ impl BroadPhase {
 
     /// The result of the last [`submit`](Self::submit) if it is there, `None` if not yet. Does not block.
     ///
-    /// A long result needs several calls: what has arrived is taken in, and the next piece is asked for.
+    /// A long result needs several calls: what has arrived is taken in, and the next piece is asked for. In canonical
+    /// order the pieces of a list longer than one binding (16.7 million pairs with WebGPU's default) are sorted
+    /// together here, on the CPU.
     ///
     /// # Errors
     /// [`Error::NothingSubmitted`]; as [`find_pairs`](Self::find_pairs) later than any work.
@@ -280,7 +282,7 @@ impl BroadPhase {
         if counts.refused != 0 {
             return Err(Error::TooManyCandidates {
                 candidate_count: report.candidate_count,
-                limit: self.options.candidate_limit,
+                limit: self.options.effective_candidate_limit(),
             });
         }
         let tiles = u64::from(counts.sweep_tiles) + u64::from(counts.giant_tiles);
@@ -323,8 +325,8 @@ impl BroadPhase {
             return self.ask_for_piece(report, pairs, false);
         }
         if self.options.order == PairOrder::Canonical && pairs.len() > length as usize {
-            // Each piece is sorted. A stable sort finds such runs and merges them.
-            pairs.sort();
+            // Each piece is sorted in itself. In place: room for a copy may not be had.
+            pairs.sort_unstable();
         }
         Ok(Step::Done(Overlaps { pairs, report }))
     }
@@ -524,11 +526,14 @@ impl BroadPhase {
 
     fn params(&self, box_count: u32) -> Result<Buffer<Params>, Error> {
         let plan = &self.allocated()?.plan;
-        let limit = self.options.candidate_limit.min(1 << 44);
+        let limit = self.options.effective_candidate_limit();
+        // What a plan for these boxes has, not what larger scenes before have left: the same boxes give the same
+        // bytes whatever came before.
+        let own = MemoryPlan::new(box_count as usize, &self.options, &self.gpu.device().limits())?;
         let (cell_mode, cell_size) = self.options.cell_size.code();
         let params = Params {
             box_count,
-            entry_capacity: plan.entry_capacity,
+            entry_capacity: own.entry_capacity.min(plan.entry_capacity),
             hit_tile_capacity: plan.hit_tile_capacity,
             axis: self.options.axis.code(),
             cell_mode,
@@ -553,7 +558,7 @@ impl BroadPhase {
             // Never less than now; and a scene that grows a little every frame must not allocate every frame.
             let now = buffers.plan.box_count as usize;
             let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
-            plan = self.memory_plan(ample).unwrap_or(plan);
+            plan = self.memory_plan(ample).ok().filter(|ample| ample.covers(&plan, &self.options)).unwrap_or(plan);
         }
         // The old ones go first: both at once might not fit.
         self.release();
@@ -581,8 +586,18 @@ impl BroadPhase {
         };
         let plan = buffers.plan.with_longer_list(wish, &self.options, &limits);
         if plan.pair_capacity > buffers.plan.pair_capacity {
-            buffers.list = PairList::new(&self.gpu, plan.pair_capacity, self.options.order)?;
-            buffers.plan = plan;
+            // The old list goes first, or both together might exceed the budget.
+            buffers.list = PairList::new(&self.gpu, 1, self.options.order)?;
+            match PairList::new(&self.gpu, plan.pair_capacity, self.options.order) {
+                Ok(list) => {
+                    buffers.list = list;
+                    buffers.plan = plan;
+                }
+                Err(error) => {
+                    buffers.list = PairList::new(&self.gpu, buffers.plan.pair_capacity, self.options.order)?;
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }

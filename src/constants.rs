@@ -108,7 +108,7 @@ shared_constants! {
     /// Tests per tile: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 1 << HIT_TILE_BITS;
     /// Most workgroups of `sweep_test`, and of `giants_test`.
-    HIT_BLOCKS: u32 = 1 << 16;
+    HIT_BLOCKS: u32 = 65_535;
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
 

@@ -35,8 +35,8 @@ pub enum Error {
     },
     /// More boxes than fit the device.
     #[error(
-        "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} of this device is {available}. \
-         At most {max_boxes} boxes fit: split the scene, or request the device with larger limits"
+        "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
+         At most {max_boxes} boxes fit: split the scene, or request the device with more where it is a device's limit"
     )]
     TooManyBoxes {
         /// Boxes asked for.

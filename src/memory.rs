@@ -36,6 +36,8 @@ pub(crate) struct Wishes {
     pub hit_tiles: u64,
 }
 
+/// Bytes of all buffers that have an element per entry.
+const ENTRY_BYTES: u64 = 28;
 /// Room that is always there, however small the budget.
 const LEAST_PAIRS: u64 = 4096;
 const LEAST_HIT_TILES: u64 = 16;
@@ -83,29 +85,31 @@ impl MemoryPlan {
             });
         }
 
-        let entries = (4 * boxes + 1024).min(most_entries);
+        // Four entries per box, or what half of the budget holds. This does not depend on what earlier calls
+        // needed, since the level of coarsening, and with it the order of the pairs, depends on it.
+        let budget = options.memory_budget.unwrap_or(u64::MAX);
+        let entries = (4 * boxes + 1024).min(most_entries).min((budget / 2 / ENTRY_BYTES).max(boxes));
         let hit_tiles = (64 * boxes / u64::from(HIT_TILE) + LEAST_HIT_TILES).max(wishes.hit_tiles).min(binding / 1024);
         let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
-        // Everything that can be smaller shrinks by the same factor until the budget is met.
-        let budget = options.memory_budget.unwrap_or(u64::MAX);
+        // The rest shrinks by one factor until the budget is met, and at last the entries to one per box.
         let mut share = 1.0;
         loop {
             let part = |least: u64, wish: u64| least.min(wish) + (wish.saturating_sub(least) as f64 * share) as u64;
-            let plan = Self::of(
-                boxes,
-                part(boxes, entries),
-                part(LEAST_HIT_TILES, hit_tiles),
-                part(LEAST_PAIRS, pairs),
-                options.order,
-            );
+            let (tiles, list) = (part(LEAST_HIT_TILES, hit_tiles), part(LEAST_PAIRS, pairs));
+            let plan = Self::of(boxes, entries, tiles, list, options.order);
             if plan.total() <= budget {
                 return Ok(plan);
             }
             if share == 0.0 {
-                return Err(Error::OverBudget { box_count: boxes, required: plan.total(), budget });
+                break;
             }
             share = if share > 0.01 { share * 0.7 } else { 0.0 };
         }
+        let least = Self::of(boxes, boxes, LEAST_HIT_TILES, LEAST_PAIRS, options.order);
+        if least.total() <= budget {
+            return Ok(least);
+        }
+        Err(Error::OverBudget { box_count: boxes, required: least.total(), budget })
     }
 
     fn of(boxes: u64, entries: u64, hit_tiles: u64, pairs: u64, order: PairOrder) -> Self {
@@ -154,12 +158,11 @@ impl MemoryPlan {
         self.buffers.iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Whether buffers of this plan do for `other`, made for the same options, its list aside.
-    ///
-    /// More boxes may mean fewer entries and tiles where a budget binds; those of more boxes are still enough.
+    /// Whether buffers of this plan do for `other`, made for the same options, its list aside. More boxes may mean
+    /// fewer tiles where a budget binds, and those are still enough.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let has_tiles = options.memory_budget.is_some() || self.hit_tile_capacity >= other.hit_tile_capacity;
-        self.box_count >= other.box_count && has_tiles
+        self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 
     /// The same plan with room for `wish` pairs, or as many as limits and budget allow, but not fewer than now.

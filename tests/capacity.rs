@@ -89,6 +89,17 @@ fn a_million_and_a_half_boxes_fit_webgpus_default_limits() {
 }
 
 #[test]
+fn a_million_and_a_half_boxes_run_within_webgpus_default_limits() {
+    let gpu = device_with(Gpu::required_limits());
+    let boxes = Kind::Uniform.generate(1_500_000, 1);
+    let mut found = broadsweep::BroadPhase::new(&gpu, Options::default()).unwrap().find_pairs(&boxes).unwrap().pairs;
+    let mut expected = broadsweep::cpu::find_pairs(&boxes, &Options::default()).unwrap().pairs;
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_pairs(&found, &expected, "a million and a half");
+}
+
+#[test]
 fn more_boxes_than_a_binding_holds_are_refused_with_the_limit() {
     let limits = wgpu::Limits::defaults();
     let most = limits.max_storage_buffer_binding_size / 24;

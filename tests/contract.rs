@@ -268,3 +268,14 @@ fn bindings_are_in_group_0_without_gaps_and_every_variable_is_used() {
         }
     }
 }
+
+/// Browsers reject a constant that is larger than any number of its type, and the shortest decimal for the largest is.
+#[test]
+fn constants_are_within_their_types() {
+    for line in broadsweep::constants::wgsl().lines() {
+        if let Some((name, value)) = line.split_once(": f32 = ") {
+            let value: f64 = value.trim_end_matches("f;").parse().unwrap();
+            assert!(value.abs() <= f64::from(f32::MAX), "{name} is {value}");
+        }
+    }
+}

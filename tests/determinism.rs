@@ -60,3 +60,24 @@ fn canonical_order_does_not_depend_on_the_length_of_the_pieces() {
     assert!(pieces.report.gpu_bytes <= least);
     assert_pairs(&pieces.pairs, &whole.pairs, "in pieces");
 }
+
+/// Enough giants that the capacity for entries decides how far cells are merged: it must be that of this scene, not
+/// what a larger one before has left.
+#[test]
+fn the_order_does_not_depend_on_larger_scenes_before() {
+    let mut boxes = Kind::Uniform.generate(3000, 1);
+    for aabb in boxes.iter_mut().step_by(30) {
+        (aabb.min[0], aabb.max[0]) = (f32::NEG_INFINITY, f32::INFINITY);
+    }
+    for memory_budget in [None, Some(16 << 20)] {
+        for edge in [0.025, 0.03, 0.035, 0.04, 0.05] {
+            let options = Options { cell_size: CellSize::Fixed(edge), memory_budget, ..Options::default() };
+            let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+            let first = broad_phase.find_pairs(&boxes).unwrap();
+            broad_phase.find_pairs(&Kind::Uniform.generate(30_000, 1)).unwrap();
+            let again = broad_phase.find_pairs(&boxes).unwrap();
+            assert_pairs(&again.pairs, &first.pairs, &format!("{edge}"));
+            assert_eq!(again.report.entry_count, first.report.entry_count);
+        }
+    }
+}

@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<()> {
         print(&list)?;
     }
     if adapters.is_empty() {
-        let reason = "neither Vulkan, Metal, Direct3D 12 nor OpenGL lists one".to_owned();
+        let reason = "neither Vulkan, Metal nor Direct3D 12 lists one".to_owned();
         return Err(Error::NoAdapter { reason }.into());
     }
     Ok(())

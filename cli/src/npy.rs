@@ -227,8 +227,12 @@ impl Header {
                 bail!("its shape is ({}{more}); boxes are (n, 6) or (n, 2, 3)", lengths.join(", "))
             }
         };
+        // Before any of them is read: no engine takes more.
+        let most = broadsweep::constants::MAX_ENTRIES;
         let box_count = u32::try_from(rows)
-            .map_err(|_| anyhow!("it claims {rows} boxes, and an index has 32 bits: at most {}", u32::MAX))?;
+            .ok()
+            .filter(|&rows| rows <= most)
+            .ok_or_else(|| anyhow!("it claims {rows} boxes, and one call takes at most {most}"))?;
         Ok(Self {
             dtype: dtype.ok_or_else(missing("descr"))?,
             is_fortran: is_fortran.ok_or_else(missing("fortran_order"))?,

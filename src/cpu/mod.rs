@@ -26,7 +26,7 @@ const BATCH: u64 = 1 << 24;
 /// `options.memory_budget` concerns GPU memory and is not looked at.
 ///
 /// # Errors
-/// [`Error::BadOption`], [`Error::TooManyBoxes`] from 2²⁴ boxes on, [`Error::TooManyCandidates`],
+/// [`Error::BadOption`], [`Error::TooManyBoxes`] beyond 2²⁴ boxes, [`Error::TooManyCandidates`],
 /// [`Error::ListTooLong`].
 ///
 /// ```
@@ -74,8 +74,8 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
 
     let length = offsets[entries.len()];
     let candidate_count = length - entries.len() as u64 + giants.len() as u64 * boxes.len() as u64;
-    if candidate_count > options.candidate_limit {
-        return Err(Error::TooManyCandidates { candidate_count, limit: options.candidate_limit });
+    if candidate_count > options.effective_candidate_limit() {
+        return Err(Error::TooManyCandidates { candidate_count, limit: options.effective_candidate_limit() });
     }
     let mut pairs = Vec::new();
     for start in (0..length).step_by(BATCH as usize) {
@@ -90,7 +90,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
         emit::giants(&words, giant, &mut pairs);
     }
     if options.order == PairOrder::Canonical {
-        order::canonical(&mut pairs, box_count);
+        order::canonical(&mut pairs);
     }
 
     let shift = LEVEL_SHIFTS[level as usize];
