@@ -301,16 +301,6 @@ fn sample_box(i: u32) -> u32 {
     return mul64(hash, params.box_count).y;
 }
 
-fn combined(a: Moments, b: Moments) -> Moments {
-    return Moments(
-        a.sum + b.sum, a.count + b.count,
-        a.squares + b.squares, 0.0,
-        a.products + b.products, 0.0,
-        a.edge_sum + b.edge_sum, 0.0,
-        max(a.edge_max, b.edge_max), 0.0,
-    );
-}
-
 fn take_sample(i: u32, scene: Scale) {
     var start = FLOAT_MAX;
     var edge = FLOAT_MAX;

@@ -14,16 +14,6 @@
 
 var<workgroup> sums: array<Moments, 128>;
 
-fn combined(a: Moments, b: Moments) -> Moments {
-    return Moments(
-        a.sum + b.sum, a.count + b.count,
-        a.squares + b.squares, 0.0,
-        a.products + b.products, 0.0,
-        a.edge_sum + b.edge_sum, 0.0,
-        max(a.edge_max, b.edge_max), 0.0,
-    );
-}
-
 @compute @workgroup_size(128)
 fn pca_moments(
     @builtin(workgroup_id) group: vec3<u32>,

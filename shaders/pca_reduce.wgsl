@@ -1,5 +1,5 @@
-// The bounds of a whole workgroup, and the magnitude of the scene from all partial bounds: shared by
-// pca_bounds, pca_moments and frame, so that all of them scale alike.
+// The bounds of a whole workgroup, the sum of moments, and the magnitude of the scene from all partial bounds:
+// shared by pca_bounds, pca_moments and frame_choose, so that all of them scale alike.
 // For workgroups of at least 128 invocations, every one of which has to call. Kernels that want the magnitude
 // bind params and bounds.
 
@@ -33,6 +33,17 @@ fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
         workgroupBarrier();
     }
     return Bounds(lows[0], box_counts[0], highs[0], 0u);
+}
+
+// Moments of both.
+fn combined(a: Moments, b: Moments) -> Moments {
+    return Moments(
+        a.sum + b.sum, a.count + b.count,
+        a.squares + b.squares, 0.0,
+        a.products + b.products, 0.0,
+        a.edge_sum + b.edge_sum, 0.0,
+        max(a.edge_max, b.edge_max), 0.0,
+    );
 }
 
 struct Scale {
