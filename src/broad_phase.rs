@@ -339,8 +339,9 @@ impl BroadPhase {
         let first = pairs.len() as u64;
         let length = (report.pair_count - first).min(u64::from(buffers.plan.pair_capacity)) as u32;
         if !emitted {
+            let params = &self.params(report.box_count)?;
             let mut pass = Pass::begin(&self.gpu, &mut encoder);
-            self.record_emit(&mut pass, buffers.boxes.all(), report.box_count, first)?;
+            self.record_emit(&mut pass, params, buffers.boxes.all(), report.box_count, first)?;
             pass.finish()?;
             drop(pass);
         }
@@ -420,8 +421,9 @@ impl BroadPhase {
         }
         self.lengthen_list(u64::from(pair_capacity))?;
         let scopes = self.gpu.open_scopes();
+        let params = &self.params(box_count)?;
         let mut pass = Pass::begin(&self.gpu, encoder);
-        self.record_emit(&mut pass, self.bind_boxes(boxes, box_count)?, box_count, first)?;
+        self.record_emit(&mut pass, params, self.bind_boxes(boxes, box_count)?, box_count, first)?;
         pass.finish()?;
         drop(pass);
         scopes.close("recording")?;
@@ -475,15 +477,21 @@ impl BroadPhase {
         s.sweep.record_scan(pass, params, counts, dispatches, path);
         s.sweep.record_test(pass, params, boxes.clone(), counts, dispatches, entries, path, hits);
         s.giants.record(pass, params, boxes.clone(), counts, dispatches, frame, bins, giants, hits);
-        self.record_emit(pass, boxes, n, 0)?;
+        self.record_emit(pass, params, boxes, n, 0)?;
         pass.finish()
     }
 
     /// The pairs from number `first` on, as many as the list holds.
-    fn record_emit(&self, pass: &mut Pass, boxes: wgpu::BindingResource, n: u32, first: u64) -> Result<(), Error> {
+    fn record_emit(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        n: u32,
+        first: u64,
+    ) -> Result<(), Error> {
         let Buffers { plan, frame, counts, dispatches, bins, giants, entries, path, hits, list, .. } =
             self.allocated()?;
-        let params = &self.params(n)?;
         let window = Window {
             first_low: first as u32,
             first_high: (first >> 32) as u32,
@@ -625,7 +633,6 @@ fn check_box_buffer(boxes: &wgpu::Buffer, box_count: u32) -> Result<(), Error> {
 /// What the kernels counted and chose, for the caller.
 fn report(box_count: u32, counts: &Counts, frame: &Frame) -> Report {
     let listed = counts.invalid_count.min(INVALID_LISTED) as usize;
-    let shift = LEVEL_SHIFTS[counts.level.min(LEVELS - 1) as usize];
     Report {
         box_count,
         invalid_count: counts.invalid_count,
@@ -636,7 +643,7 @@ fn report(box_count: u32, counts: &Counts, frame: &Frame) -> Report {
         pair_count: wide(counts.pair_low, counts.pair_high),
         axis: SweepAxis::from_code(frame.axis),
         direction: frame.sweep,
-        cell_size: if shift < 32 { frame.cell_size * (1u64 << shift) as f32 } else { f32::INFINITY },
+        cell_size: frame.cell_size_at(counts.level),
         gpu_bytes: 0,
     }
 }

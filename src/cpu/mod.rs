@@ -93,7 +93,6 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
         order::canonical(&mut pairs);
     }
 
-    let shift = LEVEL_SHIFTS[level as usize];
     let report = Report {
         box_count,
         invalid_count: totals.invalid,
@@ -104,7 +103,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
         pair_count: pairs.len() as u64,
         axis: SweepAxis::from_code(frame.axis),
         direction: frame.sweep,
-        cell_size: if shift < 32 { frame.cell_size * (1u64 << shift) as f32 } else { f32::INFINITY },
+        cell_size: frame.cell_size_at(level),
         gpu_bytes: 0,
     };
     Ok(Overlaps { pairs, report })

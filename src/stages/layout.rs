@@ -119,6 +119,16 @@ pub struct Frame {
     pub knots: [Knot; KNOT_COUNT as usize],
 }
 
+impl Frame {
+    /// The edge of a cell at a level of coarsening, in input units; infinite where there is a single cell.
+    pub fn cell_size_at(&self, level: u32) -> f32 {
+        match LEVEL_SHIFTS[level.min(LEVELS - 1) as usize] {
+            shift @ 0..32 => self.cell_size * (1u64 << shift) as f32,
+            _ => f32::INFINITY,
+        }
+    }
+}
+
 /// What the stages count.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
