@@ -60,9 +60,8 @@ fn bin_count(
     var low_levels = vec4<u32>(0u);
     var high_levels = vec4<u32>(0u);
     for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
-        let at = i * 6u;
-        let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
-        let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
+        let min_bits = min_bits_of(i);
+        let max_bits = max_bits_of(i);
         let kind = kind_of(min_bits, max_bits);
         if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
             let low = bitcast<vec3<f32>>(min_bits) * frame.scale;

@@ -307,9 +307,9 @@ fn take_sample(i: u32, scene: Scale) {
     var centre_u = FLOAT_MAX;
     var centre_v = FLOAT_MAX;
     if i < params.box_count {
-        let at = sample_box(i) * 6u;
-        let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
-        let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
+        let sampled = sample_box(i);
+        let min_bits = min_bits_of(sampled);
+        let max_bits = max_bits_of(sampled);
         if kind_of(min_bits, max_bits) == KIND_FINITE && is_within(min_bits, max_bits, scene.limit) {
             let low = bitcast<vec3<f32>>(min_bits) * scene.scale;
             let high = bitcast<vec3<f32>>(max_bits) * scene.scale;

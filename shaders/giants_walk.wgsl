@@ -2,14 +2,6 @@
 // box 256 * k further on, so that neighbours read neighbours. Shared by giants_test and emit_giants, which bind
 // params, boxes, counts, cells, giants and frame.
 
-fn ordered_box(i: u32) -> OrderedBox {
-    let at = i * 6u;
-    return OrderedBox(
-        ordered(vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u])),
-        ordered(vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u])),
-    );
-}
-
 fn giant_of(tile: u32) -> u32 {
     return giants[tile / div_ceil(params.box_count, HIT_TILE)];
 }

@@ -24,9 +24,8 @@ fn pca_moments(
     let stride = pca_groups(params.box_count) * 128u;
     var mine = Moments();
     for (var i = group.x * 128u + local; i < params.box_count; i += stride) {
-        let at = i * 6u;
-        let min_bits = vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u]);
-        let max_bits = vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u]);
+        let min_bits = min_bits_of(i);
+        let max_bits = max_bits_of(i);
         if kind_of(min_bits, max_bits) == KIND_FINITE && is_within(min_bits, max_bits, scene.limit) {
             let low = bitcast<vec3<f32>>(min_bits) * scene.scale;
             let high = bitcast<vec3<f32>>(max_bits) * scene.scale;

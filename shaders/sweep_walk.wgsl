@@ -58,14 +58,6 @@ fn items_from(at: vec2<u32>) -> u32 {
     return select(min(left.x, 32u), 32u, left.y > 0u);
 }
 
-fn ordered_box(i: u32) -> OrderedBox {
-    let at = i * 6u;
-    return OrderedBox(
-        ordered(vec3<u32>(boxes[at], boxes[at + 1u], boxes[at + 2u])),
-        ordered(vec3<u32>(boxes[at + 3u], boxes[at + 4u], boxes[at + 5u])),
-    );
-}
-
 // Two entries whose boxes overlap share one cell in each cell that both boxes touch. The pair belongs to the
 // one whose coordinates are the larger of the two boxes' first cells: there, along u and along v, one of the
 // two entries is in its box's first cell.

@@ -8,7 +8,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `bin_count`.
-pub const COUNT: Source = source!("bin_count");
+pub const COUNT: Source = source!("bin_count", "boxes");
 /// `bin_scan`.
 pub const SCAN: Source = source!("bin_scan", "scan");
 /// `bin_scatter`.

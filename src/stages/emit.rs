@@ -13,9 +13,9 @@ use crate::{Error, Pair};
 /// `emit_scan`.
 pub const SCAN: Source = source!("emit_scan", "scan");
 /// `emit_sweep`.
-pub const SWEEP: Source = source!("emit_sweep", "sweep_walk", "emit_window", "scan");
+pub const SWEEP: Source = source!("emit_sweep", "sweep_walk", "boxes", "emit_window", "scan");
 /// `emit_giants`.
-pub const GIANTS: Source = source!("emit_giants", "giants_walk", "emit_window", "scan");
+pub const GIANTS: Source = source!("emit_giants", "giants_walk", "boxes", "emit_window", "scan");
 
 /// The stage.
 #[derive(Debug)]

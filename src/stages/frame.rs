@@ -7,7 +7,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `frame_choose`.
-pub const CHOOSE: Source = source!("frame_choose", "pca_reduce");
+pub const CHOOSE: Source = source!("frame_choose", "pca_reduce", "boxes");
 
 /// The stage.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `giants_test`.
-pub const TEST: Source = source!("giants_test", "giants_walk");
+pub const TEST: Source = source!("giants_test", "giants_walk", "boxes");
 
 /// The stage.
 #[derive(Debug)]

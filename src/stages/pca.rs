@@ -8,9 +8,9 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `pca_bounds`.
-pub const BOUNDS: Source = source!("pca_bounds", "pca_reduce");
+pub const BOUNDS: Source = source!("pca_bounds", "pca_reduce", "boxes");
 /// `pca_moments`.
-pub const MOMENTS: Source = source!("pca_moments", "pca_reduce");
+pub const MOMENTS: Source = source!("pca_moments", "pca_reduce", "boxes");
 
 /// Workgroups, and partial results, for `box_count` boxes.
 pub fn groups(box_count: u32) -> u32 {

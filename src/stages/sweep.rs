@@ -13,7 +13,7 @@ pub const COUNT: Source = source!("sweep_count");
 /// `sweep_scan`.
 pub const SCAN: Source = source!("sweep_scan", "scan");
 /// `sweep_test`.
-pub const TEST: Source = source!("sweep_test", "sweep_walk");
+pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes");
 
 /// The stage.
 #[derive(Debug)]
