@@ -1,112 +1,215 @@
-//! Time of a whole call (upload, search, pairs in host memory) per scene, number of boxes and engine.
+//! Time of a whole call (upload, search, pairs in host memory) per scene, number of boxes and engine, and of each
+//! stage on the GPU.
 //!
-//! `cargo bench --bench broad_phase [-- [--runs R] [--csv FILE] [KIND:N ...]]`. Runs are interleaved, so that a
-//! machine whose speed drifts treats all rows alike; the first of each row is not counted. Every row's pairs are
-//! hashed, and those of all engines compared.
+//! ```text
+//! cargo bench --bench broad_phase [--features peers] -- [OPTION ...] [KIND:N | FILE.npy ...]
+//!   --runs R                  measured runs of each row, after one that is not counted [5]
+//!   --engines gpu,cpu,parry   who finds the pairs [gpu,cpu, and parry with the feature `peers`]
+//!   --axis AXIS               auto, principal, x, y or z [auto]
+//!   --cell SIZE               auto, usscd or a number [auto]
+//!   --csv FILE                the rows as CSV, with a column for each stage
+//!   --kernels                 also the time of each kernel
+//! ```
+//!
+//! Runs are interleaved, so that a machine whose speed drifts treats all rows alike. Every row's pairs are hashed, and
+//! those of all engines compared. Stages are timed by timestamps on the GPU, where the adapter has them, in runs of
+//! their own. `floor` is the time that the bytes which a stage has to read and write at least once would take at the
+//! speed of a copy on the same device.
 
 use std::collections::hash_map::DefaultHasher;
 use std::error::Error;
+use std::fmt::Write as _;
 use std::hash::Hasher;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use broadsweep::gpu::timing::KernelTime;
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, BroadPhase, Gpu, Options, Overlaps, Pair, cpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SweepAxis, cpu, wgpu};
+
+/// The stages of the flow, which the names of their kernels begin with.
+const STAGES: [&str; 9] = ["pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
 
 struct Row {
-    scene: Kind,
-    engine: &'static str,
-    boxes: Vec<Aabb>,
-    seconds: Vec<f64>,
+    scene: String,
+    engine: String,
+    boxes: usize,
+    /// Of the whole call; one list per kernel.
+    calls: Vec<Duration>,
+    kernels: Vec<Vec<KernelTime>>,
     last: Option<Overlaps>,
+    hash: u64,
+}
+
+struct Arguments {
+    runs: usize,
+    engines: Vec<String>,
+    options: Options,
+    csv: Option<String>,
+    kernels: bool,
+    scenes: Vec<String>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut runs = 5;
-    let mut csv = None;
-    let mut scenes = Vec::new();
-    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--runs" => runs = args.next().ok_or("--runs needs a number")?.parse()?,
-            "--csv" => csv = Some(args.next().ok_or("--csv needs a file")?),
-            scene => {
-                let (kind, n) = scene.split_once(':').ok_or("a scene is KIND:N")?;
-                scenes.push((kind.parse::<Kind>()?, n.parse::<usize>()?));
-            }
-        }
-    }
-    if scenes.is_empty() {
-        let million = 1_000_000;
-        scenes = vec![
-            (Kind::Uniform, 10_000),
-            (Kind::Uniform, 100_000),
-            (Kind::Uniform, million),
-            (Kind::Giant, million),
-            (Kind::Spread, million),
-            (Kind::Pile, million),
-            (Kind::Diagonal, million),
-        ];
-    }
-
+    let arguments = parse(std::env::args().skip(1).filter(|arg| arg != "--bench"))?;
     let gpu = Gpu::headless()?;
     let info = gpu.adapter_info();
     println!("{} ({:?}, {} {})", info.name, info.backend, info.driver, info.driver_info);
-    let mut broad_phase = BroadPhase::new(&gpu, Options::default())?;
-    let mut rows: Vec<Row> = Vec::new();
-    for (scene, n) in scenes {
-        for engine in ["gpu", "cpu"] {
-            rows.push(Row { scene, engine, boxes: scene.generate(n, 1), seconds: Vec::new(), last: None });
-        }
-    }
-    for run in 0..=runs {
-        for row in &mut rows {
-            // A call with other boxes before has left the buffers large enough from the second round on.
-            let start = Instant::now();
-            let overlaps = match row.engine {
-                "gpu" => broad_phase.find_pairs(&row.boxes)?,
-                _ => cpu::find_pairs(&row.boxes, &Options::default())?,
-            };
-            let seconds = start.elapsed().as_secs_f64();
-            if run > 0 {
-                row.seconds.push(seconds);
-            }
-            row.last = Some(overlaps);
-        }
-    }
+    let copy = copy_speed(&gpu)?;
+    println!("copy: {:.1} GB/s read and written", copy / 1e9);
 
-    let mut table =
-        String::from("adapter,scene,boxes,engine,median_ms,min_ms,max_ms,entries,candidates,pairs,gpu_bytes,hash\n");
-    for row in &mut rows {
-        row.seconds.sort_by(f64::total_cmp);
-        let Some(Overlaps { pairs, report }) = &mut row.last else { continue };
-        let ms = |k: usize| row.seconds[k] * 1e3;
-        let line = format!(
-            "{},{},{},{},{:.2},{:.2},{:.2},{},{},{},{},{:016x}\n",
-            info.name.replace(',', ";"),
-            row.scene.name(),
-            row.boxes.len(),
-            row.engine,
-            ms(row.seconds.len() / 2),
-            ms(0),
-            ms(row.seconds.len() - 1),
-            report.entry_count,
-            report.candidate_count,
-            report.pair_count,
-            report.gpu_bytes,
-            hash(pairs)
-        );
-        table += &line;
+    let mut broad_phase = BroadPhase::new(&gpu, arguments.options)?;
+    let mut rows: Vec<Row> = Vec::new();
+    for scene in &arguments.scenes {
+        let boxes = load(scene)?;
+        let first = rows.len();
+        for engine in &arguments.engines {
+            rows.push(Row {
+                scene: scene.split(':').next().unwrap_or(scene).rsplit('/').next().unwrap_or(scene).to_owned(),
+                engine: engine.clone(),
+                boxes: boxes.len(),
+                calls: Vec::new(),
+                kernels: Vec::new(),
+                last: None,
+                hash: 0,
+            });
+        }
+        // Rows of one scene are interleaved; all scenes at once might not fit the memory.
+        for run in 0..=arguments.runs {
+            for row in &mut rows[first..] {
+                let start = Instant::now();
+                let overlaps = match row.engine.as_str() {
+                    "gpu" => broad_phase.find_pairs(&boxes)?,
+                    "cpu" => cpu::find_pairs(&boxes, &arguments.options)?,
+                    peer => with_peer(peer, &boxes)?,
+                };
+                let time = start.elapsed();
+                if run > 0 {
+                    row.calls.push(time);
+                }
+                row.last = Some(overlaps);
+                if row.engine == "gpu"
+                    && let Some(kernels) = broad_phase.time_kernels(&boxes)?
+                    && run > 0
+                {
+                    row.kernels.push(kernels);
+                }
+            }
+        }
+        for row in &mut rows[first..] {
+            row.calls.sort();
+            if let Some(overlaps) = &mut row.last {
+                row.hash = hash(&mut overlaps.pairs);
+                overlaps.pairs = Vec::new();
+            }
+        }
+        if rows[first..].iter().any(|row| row.hash != rows[first].hash) {
+            return Err(format!("{scene}: the engines disagree").into());
+        }
+        for row in &rows[first..] {
+            print!("{}", lines(row, copy, arguments.kernels));
+        }
     }
-    print!("{table}");
-    let hashes = |engine| rows.iter().filter(move |row| row.engine == engine).filter_map(|row| row.last.as_ref());
-    if !hashes("gpu").zip(hashes("cpu")).all(|(gpu, cpu)| gpu.pairs == cpu.pairs) {
-        return Err("the engines disagree".into());
-    }
-    if let Some(file) = csv {
-        std::fs::write(file, table)?;
+    if let Some(file) = arguments.csv {
+        std::fs::write(file, table(&info.name, &rows))?;
     }
     Ok(())
 }
+
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Error>> {
+    let peers = if cfg!(feature = "peers") { "gpu,cpu,parry" } else { "gpu,cpu" };
+    let list = |text: &str| text.split(',').map(str::to_owned).collect();
+    let mut arguments = Arguments {
+        runs: 5,
+        engines: list(peers),
+        options: Options::default(),
+        csv: None,
+        kernels: false,
+        scenes: Vec::new(),
+    };
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--runs" => arguments.runs = value()?.parse::<usize>()?.max(1),
+            "--engines" => arguments.engines = list(&value()?),
+            "--csv" => arguments.csv = Some(value()?),
+            "--kernels" => arguments.kernels = true,
+            "--axis" => {
+                arguments.options.axis = match value()?.as_str() {
+                    "auto" => SweepAxis::Auto,
+                    "principal" => SweepAxis::Principal,
+                    "x" => SweepAxis::X,
+                    "y" => SweepAxis::Y,
+                    "z" => SweepAxis::Z,
+                    other => return Err(format!("there is no axis '{other}'").into()),
+                }
+            }
+            "--cell" => {
+                arguments.options.cell_size = match value()?.as_str() {
+                    "auto" => CellSize::Auto,
+                    "usscd" => CellSize::Usscd,
+                    edge => CellSize::Fixed(edge.parse()?),
+                }
+            }
+            option if option.starts_with("--") => return Err(format!("there is no option '{option}'").into()),
+            _ => arguments.scenes.push(arg),
+        }
+    }
+    if arguments.scenes.is_empty() {
+        let everyday = ["giant", "spread", "pile", "diagonal"].map(|kind| format!("{kind}:1000000"));
+        arguments.scenes =
+            [10_000, 100_000, 1_000_000].map(|n| format!("uniform:{n}")).into_iter().chain(everyday).collect();
+    }
+    Ok(arguments)
+}
+
+/// The boxes of `KIND:N`, with seed 1.
+fn load(scene: &str) -> Result<Vec<Aabb>, Box<dyn Error>> {
+    if scene.ends_with(".npy") {
+        let bytes = std::fs::read(scene)?;
+        let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]])) + 10;
+        return Ok(bytemuck::cast_slice::<u8, f32>(&bytes[header..].to_vec())
+            .chunks_exact(6)
+            .map(|b| Aabb::new([b[0], b[1], b[2]], [b[3], b[4], b[5]]))
+            .collect());
+    }
+    let (kind, n) = scene.split_once(':').ok_or("a scene is KIND:N or FILE.npy")?;
+    Ok(kind.parse::<Kind>()?.generate(n.parse()?, 1))
+}
+
+/// Every pair as another library finds it, into a list as ours.
+#[cfg(feature = "peers")]
+fn with_peer(name: &str, boxes: &[Aabb]) -> Result<Overlaps, Box<dyn Error>> {
+    use parry3d::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
+    if name != "parry" {
+        return Err(format!("there is no engine '{name}'").into());
+    }
+    let leaves = boxes.iter().map(|aabb| parry3d::bounding_volume::Aabb::new(aabb.min.into(), aabb.max.into()));
+    let tree = Bvh::from_iter(BvhBuildStrategy::Binned, leaves.enumerate());
+    let mut pairs = Vec::new();
+    let mut push = |a: u32, b: u32| pairs.push(Pair { a: a.min(b), b: a.max(b) });
+    tree.traverse_bvtt_single_tree::<false>(&mut BvhWorkspace::default(), &mut push);
+    Ok(Overlaps { report: Report { box_count: boxes.len() as u32, pair_count: pairs.len() as u64, ..EMPTY }, pairs })
+}
+
+#[cfg(not(feature = "peers"))]
+fn with_peer(name: &str, _: &[Aabb]) -> Result<Overlaps, Box<dyn Error>> {
+    Err(format!("engine '{name}': other libraries are behind `--features peers`").into())
+}
+
+#[cfg(feature = "peers")]
+const EMPTY: Report = Report {
+    box_count: 0,
+    invalid_count: 0,
+    first_invalid: Vec::new(),
+    giant_count: 0,
+    entry_count: 0,
+    candidate_count: 0,
+    pair_count: 0,
+    axis: SweepAxis::Auto,
+    direction: [0.0; 3],
+    cell_size: 0.0,
+    gpu_bytes: 0,
+};
 
 /// Of the pairs in canonical order, into which they are brought.
 fn hash(pairs: &mut [Pair]) -> u64 {
@@ -114,4 +217,148 @@ fn hash(pairs: &mut [Pair]) -> u64 {
     let mut hasher = DefaultHasher::new();
     pairs.iter().for_each(|pair| hasher.write_u64(u64::from(pair.a) << 32 | u64::from(pair.b)));
     hasher.finish()
+}
+
+/// Bytes per second that a copy of 64 MiB reads and writes together; the best of several.
+fn copy_speed(gpu: &Gpu) -> Result<f64, Box<dyn Error>> {
+    const BYTES: u64 = 64 << 20;
+    let [from, to] = [0, 1].map(|_| {
+        gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some("copy"),
+            size: BYTES,
+            usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    });
+    let mut best = f64::INFINITY;
+    for _ in 0..6 {
+        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        for _ in 0..8 {
+            encoder.copy_buffer_to_buffer(&from, 0, &to, 0, BYTES);
+        }
+        let start = Instant::now();
+        gpu.queue().submit([encoder.finish()]);
+        gpu.device().poll(wgpu::PollType::wait_indefinitely())?;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok(8.0 * 2.0 * BYTES as f64 / best)
+}
+
+fn median(sorted: &[Duration]) -> Duration {
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// The median time of the kernels whose names begin with `stage`, all together.
+fn stage_time(row: &Row, stage: &str) -> Duration {
+    let mut times: Vec<Duration> = row
+        .kernels
+        .iter()
+        .map(|run| run.iter().filter(|time| time.kernel.starts_with(stage)).map(|time| time.time).sum())
+        .collect();
+    times.sort();
+    median(&times)
+}
+
+/// The bytes that a stage has to read and write, each at least once.
+fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
+    let boxes = f64::from(report.box_count);
+    let entries = f64::from(report.entry_count);
+    let pairs = report.pair_count as f64;
+    let items = report.candidate_count as f64 + entries;
+    // Passes beyond the key are recorded, and empty.
+    let passes = kernels.iter().filter(|time| time.kernel == "sort_scatter").map(|time| time.dispatches).sum::<u32>();
+    match stage {
+        "pca_" => 2.0 * 24.0 * boxes,
+        "bin_" => (24.0 + 24.0) * boxes + 24.0 * boxes + 8.0 * entries,
+        // Of keys for the counts; of keys and values to and fro.
+        "sort_" => f64::from(passes.min(6)) * 20.0 * entries,
+        "rank_" => 12.0 * entries + 8.0 * boxes,
+        "sweep_" => 12.0 * entries + 24.0 * boxes + items / 8.0,
+        "giants_" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,
+        "emit_" => items / 8.0 + 4.0 * entries + 8.0 * pairs,
+        _ => 0.0,
+    }
+}
+
+/// What a row looks like on a terminal.
+fn lines(row: &Row, copy: f64, kernels: bool) -> String {
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let mut text = format!(
+        "{:>14} {:>9}  {:>6} {:>9.2} ms ({:.2} to {:.2})",
+        row.scene,
+        row.boxes,
+        row.engine,
+        ms(median(&row.calls)),
+        ms(row.calls[0]),
+        ms(row.calls[row.calls.len() - 1]),
+    );
+    let Some(Overlaps { report, .. }) = &row.last else { return text + "\n" };
+    let _ = write!(text, ", {} pairs", report.pair_count);
+    if report.candidate_count > 0 {
+        let _ = write!(
+            text,
+            ", {:.2} entries per box, {:.2} candidates per (box + pair)",
+            f64::from(report.entry_count) / row.boxes.max(1) as f64,
+            report.candidate_count as f64 / (row.boxes as f64 + report.pair_count as f64)
+        );
+    }
+    text += "\n";
+    if row.kernels.is_empty() {
+        return text;
+    }
+    for stage in STAGES {
+        let stage = format!("{stage}_");
+        let time = stage_time(row, &stage);
+        let floor = floor_bytes(&stage, report, &row.kernels[0]) / copy;
+        let ratio = if floor > 0.0 { format!("{:8.1} x floor", time.as_secs_f64() / floor) } else { String::new() };
+        if !time.is_zero() {
+            let _ = writeln!(text, "{:>32} {:>9.3} ms {ratio}", stage.trim_end_matches('_'), ms(time));
+        }
+    }
+    if kernels {
+        for time in &row.kernels[0] {
+            let dispatches = time.dispatches;
+            let _ = writeln!(text, "{:>46} {:>9.3} ms ({dispatches}x)", time.kernel, ms(stage_time(row, time.kernel)));
+        }
+    }
+    text
+}
+
+fn table(adapter: &str, rows: &[Row]) -> String {
+    let mut text = String::from(
+        "adapter,scene,boxes,engine,median_ms,min_ms,max_ms,entries,candidates,giants,pairs,gpu_bytes,hash",
+    );
+    STAGES.iter().for_each(|stage| text.extend([",", stage, "_ms"]));
+    text += "\n";
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    for row in rows {
+        let Some(Overlaps { report, .. }) = &row.last else { continue };
+        let _ = write!(
+            text,
+            "{},{},{},{},{:.3},{:.3},{:.3},{},{},{},{},{},{:016x}",
+            adapter.replace(',', ";"),
+            row.scene,
+            row.boxes,
+            row.engine,
+            ms(median(&row.calls)),
+            ms(row.calls[0]),
+            ms(row.calls[row.calls.len() - 1]),
+            report.entry_count,
+            report.candidate_count,
+            report.giant_count,
+            report.pair_count,
+            report.gpu_bytes,
+            row.hash
+        );
+        for stage in STAGES {
+            match row.kernels.is_empty() {
+                true => text += ",",
+                false => {
+                    let _ = write!(text, ",{:.3}", ms(stage_time(row, &format!("{stage}_"))));
+                }
+            }
+        }
+        text += "\n";
+    }
+    text
 }

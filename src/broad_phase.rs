@@ -8,6 +8,9 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
 use crate::gpu::readback::Readback;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::timing::KernelTime;
+use crate::gpu::timing::Timer;
 use crate::memory::{MemoryPlan, Wishes};
 use crate::stages::bin::Bin;
 use crate::stages::emit::Emit;
@@ -190,7 +193,7 @@ impl BroadPhase {
         let buffers = self.allocated()?;
         buffers.boxes.write(&self.gpu, boxes);
         let mut encoder = self.encoder();
-        self.record_flow(&mut encoder, buffers.boxes.all(), box_count)?;
+        self.record_flow(&mut encoder, buffers.boxes.all(), box_count, None)?;
         let summary = &buffers.summary;
         let counts_size = size_of::<Counts>() as u64;
         let frame_size = size_of::<Frame>() as u64;
@@ -391,7 +394,7 @@ impl BroadPhase {
         self.reserve(box_count as usize, 0)?;
         self.recorded = None;
         let scopes = self.gpu.open_scopes();
-        self.record_flow(encoder, self.bind_boxes(boxes, box_count)?, box_count)?;
+        self.record_flow(encoder, self.bind_boxes(boxes, box_count)?, box_count, None)?;
         scopes.close("recording")?;
         self.recorded = Some(box_count);
         self.gpu_pairs()
@@ -449,6 +452,37 @@ impl BroadPhase {
         })
     }
 
+    // ---- time ----
+
+    /// Finds the pairs of `boxes`, keeps them on the GPU, and tells what each kernel took there. **Blocks.**
+    /// `None` where the device has no timestamps between dispatches ([`timing::FEATURES`](crate::gpu::timing::FEATURES), which
+    /// [`Gpu::request`] asks for where the adapter has them).
+    ///
+    /// The first call includes what a driver compiles late: measure a second one.
+    ///
+    /// # Errors
+    /// As [`find_pairs`](Self::find_pairs) before any work; [`Error::DeviceLost`], [`Error::Gpu`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn time_kernels(&mut self, boxes: &[Aabb]) -> Result<Option<Vec<KernelTime>>, Error> {
+        if self.in_flight.is_some() {
+            return Err(Error::Busy);
+        }
+        let Some(timer) = Timer::new(&self.gpu)? else {
+            return Ok(None);
+        };
+        self.ensure_buffers(boxes.len())?;
+        self.recorded = None;
+        let scopes = self.gpu.open_scopes();
+        let buffers = self.allocated()?;
+        buffers.boxes.write(&self.gpu, boxes);
+        let mut encoder = self.encoder();
+        self.record_flow(&mut encoder, buffers.boxes.all(), boxes.len() as u32, Some(&timer))?;
+        timer.resolve(&mut encoder);
+        self.gpu.queue().submit([encoder.finish()]);
+        scopes.close("timed submission")?;
+        timer.read().map(Some)
+    }
+
     // ---- the flow ----
 
     /// All stages in their order, and the first pairs of the list.
@@ -457,13 +491,14 @@ impl BroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         boxes: wgpu::BindingResource,
         n: u32,
+        timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let Buffers { bounds, moments, frame, counts, dispatches, bins, giants, entries, ends, path, hits, .. } =
             self.allocated()?;
         let params = &self.params(n)?;
         let s = &self.stages;
         encoder.clear_buffer(counts.raw(), 0, None);
-        let pass = &mut Pass::begin(&self.gpu, encoder);
+        let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         s.pca.record(pass, n, params, boxes.clone(), bounds, moments);
         s.frame.record(pass, params, boxes.clone(), bounds, moments, frame);

@@ -3,6 +3,7 @@
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::Gpu;
+use super::timing::Timer;
 use crate::Error;
 use crate::stages::layout::dispatch_size;
 
@@ -158,7 +159,7 @@ impl Kernel {
         if groups > 0 && self.bind(pass, buffers) {
             let [x, y, z] = dispatch_size(groups);
             pass.pass.dispatch_workgroups(x, y, z);
-            pass.pass.pop_debug_group();
+            pass.end(self.label);
         }
     }
 
@@ -172,7 +173,7 @@ impl Kernel {
     ) {
         if self.bind(pass, buffers) {
             pass.pass.dispatch_workgroups_indirect(dispatches, offset as u64);
-            pass.pass.pop_debug_group();
+            pass.end(self.label);
         }
     }
 
@@ -206,15 +207,32 @@ impl Kernel {
 pub struct Pass<'encoder> {
     device: wgpu::Device,
     pass: wgpu::ComputePass<'encoder>,
+    timer: Option<&'encoder Timer>,
     error: Option<Error>,
 }
 
 impl<'encoder> Pass<'encoder> {
     /// Begins a pass.
     pub fn begin(gpu: &Gpu, encoder: &'encoder mut wgpu::CommandEncoder) -> Self {
-        let pass = encoder
+        Self::begin_timed(gpu, encoder, None)
+    }
+
+    /// Begins a pass whose dispatches are timed.
+    pub fn begin_timed(gpu: &Gpu, encoder: &'encoder mut wgpu::CommandEncoder, timer: Option<&'encoder Timer>) -> Self {
+        let mut pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("broadsweep"), timestamp_writes: None });
-        Self { device: gpu.device().clone(), pass, error: None }
+        if let Some(timer) = timer {
+            timer.mark(&mut pass, "start");
+        }
+        Self { device: gpu.device().clone(), pass, timer, error: None }
+    }
+
+    /// After the dispatch of `label`.
+    fn end(&mut self, label: &'static str) {
+        self.pass.pop_debug_group();
+        if let Some(timer) = self.timer {
+            timer.mark(&mut self.pass, label);
+        }
     }
 
     /// Whether everything was recorded as it should; the pass ends when it is dropped.

@@ -1,10 +1,12 @@
 //! The device, and the little that is built on `wgpu` to use it: [`kernel`] binds buffers by name, [`buffers`]
-//! gives them types, [`readback`] brings results to the host, [`scopes`] turns its errors into ours.
+//! gives them types, [`readback`] brings results to the host, [`scopes`] turns its errors into ours, [`timing`] tells
+//! where the time goes.
 
 pub mod buffers;
 pub mod kernel;
 pub mod readback;
 pub mod scopes;
+pub mod timing;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -123,6 +125,7 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("broadsweep"),
+                required_features: adapter.features() & timing::FEATURES,
                 required_limits: adapter.limits(),
                 ..Default::default()
             })

@@ -1,0 +1,109 @@
+//! GPU time of each dispatch, on adapters that have timestamps.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use super::Gpu;
+use super::readback::Readback;
+use crate::Error;
+
+/// What [`Timer`] needs: timestamps between the dispatches of one pass.
+pub const FEATURES: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY
+    .union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS)
+    .union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_PASSES);
+
+/// Timestamps of one pass; more dispatches than this are not timed.
+const MOST: u32 = 512;
+
+/// The time that the dispatches of one kernel took on the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelTime {
+    /// The kernel's name, as in `shaders/` and in a profiler.
+    pub kernel: &'static str,
+    /// Its dispatches, empty ones included.
+    pub dispatches: u32,
+    /// Their time together, from the end of the dispatch before to the end of its own.
+    pub time: Duration,
+}
+
+/// A timestamp after each dispatch of a pass. Dispatches of one pass wait for each other wherever one reads what
+/// another wrote, as ours do, so that the difference of two is the time of the later dispatch.
+#[derive(Debug)]
+pub struct Timer {
+    gpu: Gpu,
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    staging: wgpu::Buffer,
+    labels: RefCell<Vec<&'static str>>,
+}
+
+impl Timer {
+    /// `None` where the device was requested without [`FEATURES`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu) -> Result<Option<Self>, Error> {
+        if !gpu.device().features().contains(FEATURES) {
+            return Ok(None);
+        }
+        let bytes = 8 * u64::from(MOST);
+        let scopes = gpu.open_scopes();
+        let queries = gpu.device().create_query_set(&wgpu::QuerySetDescriptor {
+            label: Some("timestamps"),
+            ty: wgpu::QueryType::Timestamp,
+            count: MOST,
+        });
+        let resolved = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some("timestamps"),
+            size: bytes,
+            usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        });
+        scopes.close_allocation("timestamps", bytes)?;
+        let staging = Readback::staging(gpu, "timestamps", bytes)?;
+        Ok(Some(Self { gpu: gpu.clone(), queries, resolved, staging, labels: RefCell::default() }))
+    }
+
+    /// A timestamp after what was recorded last, the dispatch of `label`.
+    pub(super) fn mark(&self, pass: &mut wgpu::ComputePass, label: &'static str) {
+        let mut labels = self.labels.borrow_mut();
+        if labels.len() < MOST as usize {
+            pass.write_timestamp(&self.queries, labels.len() as u32);
+            labels.push(label);
+        }
+    }
+
+    /// Records the copying of the timestamps, after the pass.
+    pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        let count = self.labels.borrow().len() as u32;
+        encoder.resolve_query_set(&self.queries, 0..count, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, 8 * u64::from(count));
+    }
+
+    /// The time of each kernel, in the order of their first dispatches, once what was recorded is submitted. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn read(&self) -> Result<Vec<KernelTime>, Error> {
+        let labels = self.labels.borrow();
+        let mut stamps: Vec<u64> = Vec::new();
+        let readback = Readback::begin(&self.gpu, &self.staging, 8 * labels.len() as u64);
+        let waited = self.gpu.device().poll(wgpu::PollType::wait_indefinitely());
+        waited.map_err(|error| self.gpu.lost(&error.to_string()))?;
+        readback.append_to(&mut stamps, labels.len())?;
+        let period = f64::from(self.gpu.queue().get_timestamp_period());
+        let mut times: Vec<KernelTime> = Vec::new();
+        for (&kernel, stamps) in labels[1..].iter().zip(stamps.windows(2)) {
+            let time = Duration::from_nanos((stamps[1].saturating_sub(stamps[0]) as f64 * period) as u64);
+            match times.iter_mut().find(|row| row.kernel == kernel) {
+                Some(row) => {
+                    row.dispatches += 1;
+                    row.time += time;
+                }
+                None => times.push(KernelTime { kernel, dispatches: 1, time }),
+            }
+        }
+        Ok(times)
+    }
+}
