@@ -1,9 +1,10 @@
 // bin_count: the cells and the quantised interval of each box, and how many entries each block of boxes has.
 //
-// Reads   boxes         [box_count * 6] bits of f32
+// Reads   boxes         [box_count * 3] bits of f32, two at a time
 //         frame         one Frame
 // Writes  cells         [box_count] first and last cell, before any coarsening
-//         positions     [box_count] (start, end) on the sweep axis
+//         positions     [box_count] (start, end) on the sweep axis, and where in its first and last cells the box
+//                       begins and ends, as an extent: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
@@ -11,10 +12,10 @@
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> frame: Frame;
 @group(0) @binding(3) var<storage, read_write> cells: array<vec4<i32>>;
-@group(0) @binding(4) var<storage, read_write> positions: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> positions: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> block_counts: array<u32>;
 
 var<workgroup> entries: array<array<vec4<u32>, 2>, 256>;
@@ -37,7 +38,13 @@ fn position(x: f32) -> u32 {
     return (segment << segment_bits) | min(quantum, last);
 }
 
-fn cells_of(low: vec3<f32>, high: vec3<f32>) -> vec4<i32> {
+struct Place {
+    cells: vec4<i32>,         // first u, first v, last u, last v
+    fractions: vec4<u32>,     // of those cells
+}
+
+// Monotone too: cell and fraction together ascend with the coordinate.
+fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
     let along_u = project(frame.plane_u, low, high);
     let along_v = project(frame.plane_v, low, high);
     let corner = vec4<f32>(along_u.x, along_v.x, along_u.y, along_v.y);
@@ -46,8 +53,13 @@ fn cells_of(low: vec3<f32>, high: vec3<f32>) -> vec4<i32> {
     let slop = frame.plane_slop + abs(at) * RELATIVE_SLOP;
     let outward = vec4<f32>(at.xy - slop.xy, at.zw + slop.zw);
     let reach = vec4<f32>(f32(CELL_REACH));
-    let cell = vec4<i32>(floor(clamp(outward, -reach, reach)));
-    return clamp(cell, vec4<i32>(frame.cell_min, frame.cell_min), vec4<i32>(frame.cell_max, frame.cell_max));
+    let inside = clamp(outward, -reach, reach);
+    let whole = floor(inside);
+    let cell = vec4<i32>(whole);
+    let kept = clamp(cell, vec4<i32>(frame.cell_min, frame.cell_min), vec4<i32>(frame.cell_max, frame.cell_max));
+    let within = vec4<u32>(clamp((inside - whole) * f32(FRACTION_LAST + 1u), vec4<f32>(0.0), vec4<f32>(f32(FRACTION_LAST))));
+    let fraction = select(select(within, vec4<u32>(0u), cell < kept), vec4<u32>(FRACTION_LAST), cell > kept);
+    return Place(kept, fraction);
 }
 
 @compute @workgroup_size(256)
@@ -66,13 +78,14 @@ fn bin_count(
         if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
             let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
             let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
-            let own = cells_of(low, high);
+            let place = place_of(low, high);
+            let own = place.cells;
             cells[i] = own;
             let interval = project(frame.sweep, low, high);
             let start = position(interval.x - frame.sweep_slop);
             let end = position(interval.y + frame.sweep_slop);
             let last = (1u << frame.position_bits) - 1u;
-            positions[i] = vec2<u32>(max(start, 1u) - 1u, min(end, last - 1u) + 1u);
+            positions[i] = vec4<u32>(max(start, 1u) - 1u, min(end, last - 1u) + 1u, extent_of(place.fractions), 0u);
 
             for (var level = 0u; level < LEVELS; level += 1u) {
                 let count = cell_count(own, level, frame.max_span, frame.giant_cells);
@@ -85,7 +98,7 @@ fn bin_count(
                 }
             }
         } else {
-            positions[i] = vec2<u32>(0u);
+            positions[i] = vec4<u32>(0u);
             if kind == KIND_INVALID {
                 cells[i] = CELLS_OF_INVALID;
                 atomicAdd(&invalid, 1u);

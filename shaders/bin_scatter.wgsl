@@ -1,13 +1,14 @@
 // bin_scatter: writes the entries of each box with their sort keys, and the lists of giants and invalid boxes.
 //
 // Reads   frame, counts (level)
-//         cells          [box_count], positions [box_count], of bin_count
+//         cells          [box_count], of bin_count
 //         block_offsets  [blocks], of bin_scan
 // Writes  keys           [entry_count] [cell v bits | cell u bits | start position]
 //         entries        [entry_count] box index, with ENTRY_FIRST_U / ENTRY_FIRST_V set where the cell is the
-//                        box's first along u / v
+//                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
 //         counts         first_invalid, ascending
+// Changes positions      [box_count], of bin_count: where cells are merged, the extents become those in merged cells
 // Entries come in the order of boxes, those of one box by rows of cells. A block's entries are dealt out
 // evenly over the workgroup: a box in many cells does not hold up one invocation.
 
@@ -15,7 +16,7 @@
 @group(0) @binding(1) var<storage, read> frame: Frame;
 @group(0) @binding(2) var<storage, read_write> counts: Counts;
 @group(0) @binding(3) var<storage, read> cells: array<vec4<i32>>;
-@group(0) @binding(4) var<storage, read> positions: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> positions: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> block_offsets: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> entries: array<u32>;
@@ -49,11 +50,14 @@ fn bin_scatter(
         let i = first_box + k;
         let own = counted(i, level);
         entry_offsets[local * PER_INVOCATION + k] = running.x;
+        if level > 0u && own.x > 0u {
+            positions[i].z = merged_extent(cells[i], positions[i].z, level);
+        }
         if own.y == 1u {
             giants[base.y + running.y] = i;
         }
         if own.z == 1u && base.z + running.z < INVALID_LISTED {
-            counts.first_invalid[base.z + running.z] = i;
+            counts.first_invalid[(base.z + running.z) / 4u][(base.z + running.z) % 4u] = i;
         }
         running += own;
     }
@@ -80,8 +84,21 @@ fn bin_scatter(
         keys[base.x + item] = (cell << frame.position_bits) | positions[i].x;
         entries[base.x + item] = i
             | select(0u, ENTRY_FIRST_U, du == 0u)
-            | select(0u, ENTRY_FIRST_V, dv == 0u);
+            | select(0u, ENTRY_FIRST_V, dv == 0u)
+            | select(0u, ENTRY_LAST_U, du + 1u == width)
+            | select(0u, ENTRY_LAST_V, span.y + i32(dv) == span.w);
     }
+}
+
+// The extent in cells that are merged.
+fn merged_extent(own: vec4<i32>, extent: u32, level: u32) -> u32 {
+    let shift = LEVEL_SHIFTS[level];
+    if shift >= 32u {
+        return extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
+    }
+    let fractions = (vec4<u32>(extent) >> vec4<u32>(0u, 16u, 8u, 24u)) & vec4<u32>(FRACTION_LAST);
+    let within = vec4<u32>(own) & vec4<u32>((1u << shift) - 1u);
+    return extent_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
 }
 
 // (entries, giants, invalid, 0) of a box.

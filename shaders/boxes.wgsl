@@ -1,13 +1,17 @@
-// The input boxes, 24 bytes each, as bits: shared by every kernel that binds boxes.
+// The input boxes as bits, 24 bytes each: (min x, min y), (min z, max x), (max y, max z). Shared by every kernel that
+// binds boxes. Loads of two words, since software adapters pay for each load rather than for each byte.
 
 fn min_bits_of(i: u32) -> vec3<u32> {
-    return vec3<u32>(boxes[i * 6u], boxes[i * 6u + 1u], boxes[i * 6u + 2u]);
+    return vec3<u32>(boxes[i * 3u], boxes[i * 3u + 1u].x);
 }
 
 fn max_bits_of(i: u32) -> vec3<u32> {
-    return vec3<u32>(boxes[i * 6u + 3u], boxes[i * 6u + 4u], boxes[i * 6u + 5u]);
+    return vec3<u32>(boxes[i * 3u + 1u].y, boxes[i * 3u + 2u]);
 }
 
 fn ordered_box(i: u32) -> OrderedBox {
-    return OrderedBox(ordered(min_bits_of(i)), ordered(max_bits_of(i)));
+    let first = boxes[i * 3u];
+    let middle = boxes[i * 3u + 1u];
+    let last = boxes[i * 3u + 2u];
+    return OrderedBox(ordered(vec3<u32>(first, middle.x)), ordered(vec3<u32>(middle.y, last)));
 }

@@ -8,16 +8,16 @@
 struct Params {
     box_count: u32,
     entry_capacity: u32,      // entries that fit the buffers, at least box_count
-    hit_tile_capacity: u32,   // tiles whose hit bits are kept; the bits of later tiles are found again by emit
+    giant_tile_capacity: u32, // tiles of giants whose hit bits are kept; those of later tiles are found again by emit
     axis: u32,                // AXIS_*
     cell_mode: u32,           // CELL_*
     cell_size: f32,           // for CELL_FIXED, in input units
     candidate_limit_low: u32,
     candidate_limit_high: u32,
     vertices_per_pair: u32,
-    unused_a: u32,
-    unused_b: u32,
-    unused_c: u32,
+    tile_capacity: u32,       // tiles of the sweep whose survivors can be kept
+    survivor_capacity: u32,   // survivors of all those tiles; what has no room is found again by emit
+    unused: u32,
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -100,7 +100,7 @@ struct Counts {
     entry_count: u32,
     giant_count: u32,
     invalid_count: u32,
-    first_invalid: array<u32, INVALID_LISTED>,
+    first_invalid: array<vec4<u32>, 2>, // a uniform has no arrays of less
     candidate_low: u32,
     candidate_high: u32,
     refused: u32,             // 1 if there are more candidates than the limit
@@ -119,7 +119,6 @@ struct Counts {
 struct Dispatches {
     sort_passes: array<array<u32, 3>, SORT_PASS_PAIRS>,
     rank: array<u32, 3>,
-    sweep_count: array<u32, 3>,
     sweep_test: array<u32, 3>,
     giants_test: array<u32, 3>,
     sort_pairs: array<u32, 3>,
@@ -139,8 +138,13 @@ struct PairHeader {
 
 // An entry's place on the path that the sweep walks (see sweep_walk.wgsl).
 struct Step {
-    offset: u32,              // items of the path before this entry, within its block of entries
+    offset: u32,              // quads of the path before this entry, within its block of entries
     end: u32,                 // rank of the first entry that starts after this one ends
+}
+
+// Quads of the path that an entry with candidates (rank, end) contributes: those that hold any, but at least one.
+fn quads_of(rank: u32, end: u32) -> u32 {
+    return max((end - 1u) / 4u, (rank + 1u) / 4u) - (rank + 1u) / 4u + 1u;
 }
 
 // ---- sizes of dispatches ----
@@ -258,6 +262,11 @@ const CELLS_OF_UNBOUNDED: vec4<i32> = vec4<i32>(1, 1, 0, 0);
 fn coarse(cells: vec4<i32>, level: u32) -> vec4<i32> {
     let shift = LEVEL_SHIFTS[level];
     return select(cells >> vec4<u32>(min(shift, 31u)), vec4<i32>(0), shift >= 32u);
+}
+
+// Fractions (first u, first v, last u, last v) as the bytes (first u, last u, first v, last v) of an extent.
+fn extent_of(fractions: vec4<u32>) -> u32 {
+    return fractions.x | (fractions.z << 8u) | (fractions.y << 16u) | (fractions.w << 24u);
 }
 
 fn is_binned(cells: vec4<i32>) -> bool {

@@ -1,13 +1,13 @@
 // emit_giants: writes the pairs that giants_test found, those numbers of them that lie in the window.
 //
 // Reads   params, window, boxes, counts, frame, cells, giants
-//         hit_words      the tiles after those of sweep_test; bits that had no room are found again
+//         hit_words      [tiles * 256]; bits that had no room are found again
 //         block_offsets  [sweep_blocks + giant_blocks + 1], of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b: giant by giant, behind the pairs of emit_sweep
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
-@group(0) @binding(2) var<storage, read> boxes: array<u32>;
+@group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> counts: Counts;
 @group(0) @binding(4) var<storage, read> frame: Frame;
 @group(0) @binding(5) var<storage, read> cells: array<vec4<i32>>;
@@ -34,10 +34,9 @@ fn emit_giants(
     let first = block * counts.giant_tiles_per_block;
     let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
     for (var tile = first; tile < end; tile += 1u) {
-        let kept = counts.sweep_tiles + tile;
         var word = 0u;
-        if kept < params.hit_tile_capacity {
-            word = hit_words[kept * 256u + local];
+        if tile < params.giant_tile_capacity {
+            word = hit_words[tile * 256u + local];
         } else {
             word = test_boxes(tile, local);
         }
@@ -45,7 +44,9 @@ fn emit_giants(
         var number = add64(next, vec2<u32>(scan.before.x, 0u));
         while word != 0u {
             let bit = firstTrailingBit(word);
-            write_pair(number, giant_of(tile), first_box_of(tile, local) + bit * 256u);
+            let giant = giant_of(tile);
+            let other = first_box_of(tile, local) + bit * 256u;
+            write_pair(number, vec2<u32>(min(giant, other), max(giant, other)));
             number = add64(number, vec2<u32>(1u, 0u));
             word &= word - 1u;
         }

@@ -16,8 +16,8 @@ fn meets_window(start: vec2<u32>, count: u32) -> bool {
     return less64(start, end) && less64(first, add64(start, vec2<u32>(count, 0u)));
 }
 
-fn write_pair(number: vec2<u32>, a: u32, b: u32) {
+fn write_pair(number: vec2<u32>, pair: vec2<u32>) {
     if in_window(number) {
-        pairs[number.x - window.first_low] = vec2<u32>(min(a, b), max(a, b));
+        pairs[number.x - window.first_low] = pair;
     }
 }

@@ -1,6 +1,6 @@
 // frame_choose: the sweep axis, the grid and the sort key, from the statistics and a sample of the boxes.
 //
-// Reads   boxes    [box_count * 6] bits of f32
+// Reads   boxes    [box_count * 3] bits of f32, two at a time
 //         bounds   [pca_groups], moments [pca_groups], of pca
 // Writes  frame    one Frame
 // One workgroup. Whatever it decides can change the time, never the set of pairs.
@@ -11,7 +11,7 @@
 //   and neither outliers nor distant clusters spoil it.
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> bounds: array<BoundsPartial>;
 @group(0) @binding(3) var<storage, read> moments: array<Moments>;
 @group(0) @binding(4) var<storage, read_write> frame: Frame;

@@ -1,12 +1,12 @@
 // giants_test: the exact test of every giant against every box.
 //
-// Reads   boxes       [box_count * 6] bits of f32
+// Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         cells       [box_count], giants [giant_count], counts, frame
-// Writes  hit_words   one bit per test, in the tiles after those of sweep_test, as far as there is room
+// Writes  hit_words   [tiles * 256] one bit per test, as far as there is room
 //         block_hits  [giant_blocks] after those of sweep_test: pairs found by each workgroup
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> counts: Counts;
 @group(0) @binding(3) var<storage, read> frame: Frame;
 @group(0) @binding(4) var<storage, read> cells: array<vec4<i32>>;
@@ -27,9 +27,8 @@ fn giants_test(
     let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
     for (var tile = first; tile < end; tile += 1u) {
         let word = test_boxes(tile, local);
-        let kept = counts.sweep_tiles + tile;
-        if kept < params.hit_tile_capacity {
-            hit_words[kept * 256u + local] = word;
+        if tile < params.giant_tile_capacity {
+            hit_words[tile * 256u + local] = word;
         }
         if word != 0u {
             atomicAdd(&hits, countOneBits(word));

@@ -1,13 +1,13 @@
 // pca_bounds: the bounds of the finite boxes, a partial result per workgroup.
 //
-// Reads   boxes    [box_count * 6] bits of f32
+// Reads   boxes    [box_count * 3] bits of f32, two at a time
 // Writes  bounds   [pca_groups]
 // Two sets of boxes are kept apart: those whose coordinates are of ordinary magnitude, and all finite ones.
 // A single sentinel such as FLT_MAX would otherwise scale every other box to nothing.
 // Minimum and maximum do not depend on order, so the result is the same on every run.
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> bounds: array<BoundsPartial>;
 
 @compute @workgroup_size(128)

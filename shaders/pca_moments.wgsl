@@ -1,6 +1,6 @@
 // pca_moments: sums of centroids, of their products and of edge lengths, a partial result per workgroup.
 //
-// Reads   boxes    [box_count * 6] bits of f32
+// Reads   boxes    [box_count * 3] bits of f32, two at a time
 //         bounds   [pca_groups], of pca_bounds
 // Writes  moments  [pca_groups]
 // Centroids are shifted by the middle of the bounds and scaled by a power of two, so that nothing overflows
@@ -8,7 +8,7 @@
 // The covariance they give is that of MuJoCo's mj_broadphase; by reduction as in Liu, Harada, Lee, Kim 2010.
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> boxes: array<u32>;
+@group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> bounds: array<BoundsPartial>;
 @group(0) @binding(3) var<storage, read_write> moments: array<Moments>;
 

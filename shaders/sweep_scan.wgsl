@@ -1,19 +1,21 @@
 // sweep_scan: where each block of entries stands on the whole path, and how the tests are divided.
 //
 // Reads   counts       entry_count, giant_count
-//         path_sums    [blocks], of sweep_count
-// Writes  path_bases   [blocks + 1] items before each block as (low, high); the last is the length of the path
+//         path_sums    [blocks] (quads, candidates), of rank_ends
+// Writes  path_bases   [blocks + 1] quads before each block as (low, high); the last is the length of the path
 //         counts       candidates, tiles and blocks of sweep_test and giants_test, refused
 //         dispatches   of sweep_test and giants_test
-// One workgroup. A tile is HIT_TILE tests, one workgroup's turn. Where there are more tiles than HIT_BLOCKS,
+//         block_hits   the last element: no survivors are kept yet
+// One workgroup. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more tiles than HIT_BLOCKS,
 // each workgroup takes 2, 4, 8, ... in a row, so that the number of workgroups stays bounded, every one has the
 // same amount of work, and the count is exact however many candidates there are.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> counts: Counts;
-@group(0) @binding(2) var<storage, read> path_sums: array<u32>;
+@group(0) @binding(2) var<storage, read> path_sums: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> dispatches: Dispatches;
+@group(0) @binding(5) var<storage, read_write> block_hits: array<u32>;
 
 // The smallest power of two that leaves at most HIT_BLOCKS blocks.
 fn tiles_per_block(tiles: u32) -> u32 {
@@ -33,21 +35,26 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
     let first = local * run;
     let end = min(first + run, block_count);
     var mine = vec2<u32>(0u);
+    var mine_to_test = vec2<u32>(0u);
     for (var block = first; block < end; block += 1u) {
-        mine = add64(mine, vec2<u32>(path_sums[block], 0u));
+        let sums = path_sums[block];
+        mine = add64(mine, vec2<u32>(sums.x, 0u));
+        mine_to_test = add64(mine_to_test, vec2<u32>(sums.y, 0u));
     }
+    let all_to_test = scan_workgroup64(local, mine_to_test).total.xy;
     let scan = scan_workgroup64(local, mine);
     var running = scan.before.xy;
     for (var block = first; block < end; block += 1u) {
         path_bases[block] = running;
-        running = add64(running, vec2<u32>(path_sums[block], 0u));
+        running = add64(running, vec2<u32>(path_sums[block].x, 0u));
     }
 
     if local == 0u {
         let length = scan.total.xy;
         path_bases[block_count] = length;
+        block_hits[2u * HIT_BLOCKS] = 0u;
         let giant_tests = mul64(giant_count, params.box_count);
-        let candidates = add64(sub64(length, vec2<u32>(entry_count, 0u)), giant_tests);
+        let candidates = add64(all_to_test, giant_tests);
         let limit = vec2<u32>(params.candidate_limit_low, params.candidate_limit_high);
         let refused = less64(limit, candidates);
         counts.candidate_low = candidates.x;
@@ -55,7 +62,7 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         counts.refused = select(0u, 1u, refused);
 
         // The host keeps the limit low enough for tiles to be counted in 32 bits.
-        let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(HIT_TILE - 1u, 0u)), HIT_TILE_BITS).x, 0u, refused);
+        let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
         let giant_tiles = select(giant_count * div_ceil(params.box_count, HIT_TILE), 0u, refused);
         counts.sweep_tiles = sweep_tiles;
         counts.sweep_tiles_per_block = tiles_per_block(sweep_tiles);

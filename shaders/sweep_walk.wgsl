@@ -1,17 +1,19 @@
-// The path that the sweep walks: for each entry, in sorted order, one item for itself and one for each of its
-// candidates. Pieces of equal length are equal work, wherever they are cut. Shared by sweep_test and
-// emit_sweep, which bind boxes, counts, entries, steps and path_bases.
+// The path that the sweep walks: for each entry, in sorted order, the quads that hold its candidates. Pieces of equal
+// length are equal work, wherever they are cut. Shared by sweep_test and emit_sweep, which bind boxes, counts,
+// entries, steps, extents and path_bases.
 
-struct Walk {
-    rank: u32,                // the entry
-    item: u32,                // 0: the entry itself; k: the entry k ranks after it
-    items: u32,               // of this entry
+// What one invocation found in the RUN_QUADS quads from `at`.
+struct Survey {
+    word: u32,                // bit 4k + j: candidate j of quad k survives
+    first_rank: u32,          // the entry of the first quad
+    first_quad: u32,
+    turns: u32,               // bit k: quad k is the first of the next entry
 }
 
-// The walk at item number `at` of the path, which lies before its end.
-fn walk_at(at: vec2<u32>) -> Walk {
+// The entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
+fn walk_at(at: vec2<u32>) -> vec2<u32> {
     let n = counts.entry_count;
-    // The last block that starts at or before the item. Every block has items.
+    // The last block that starts at or before the quad. Every block has quads.
     var low = 0u;
     var high = div_ceil(n, PATH_BLOCK);
     while low + 1u < high {
@@ -33,61 +35,85 @@ fn walk_at(at: vec2<u32>) -> Walk {
             rank = middle;
         }
     }
-    return Walk(rank, within - steps[rank].offset, steps[rank].end - rank);
+    return vec2<u32>(rank, within - steps[rank].offset);
 }
 
-fn walk_on(walk: ptr<function, Walk>) {
-    (*walk).item += 1u;
-    if (*walk).item == (*walk).items {
-        (*walk).rank += 1u;
-        (*walk).item = 0u;
-        (*walk).items = 0u;
-        if (*walk).rank < counts.entry_count {
-            (*walk).items = steps[(*walk).rank].end - (*walk).rank;
-        }
-    }
-}
-
-// How many of 32 items from `at` lie on the path.
-fn items_from(at: vec2<u32>) -> u32 {
+// How many of the RUN_QUADS quads from `at` lie on the path.
+fn quads_from(at: vec2<u32>) -> u32 {
     let length = path_bases[div_ceil(counts.entry_count, PATH_BLOCK)];
     if !less64(at, length) {
         return 0u;
     }
     let left = sub64(length, at);
-    return select(min(left.x, 32u), 32u, left.y > 0u);
+    return select(min(left.x, RUN_QUADS), RUN_QUADS, left.y > 0u);
 }
 
-// Two entries whose boxes overlap share one cell in each cell that both boxes touch. The pair belongs to the
-// one whose coordinates are the larger of the two boxes' first cells: there, along u and along v, one of the
-// two entries is in its box's first cell.
-fn owns_pair(entry_a: u32, entry_b: u32) -> bool {
-    return ((entry_a | entry_b) & (ENTRY_FIRST_U | ENTRY_FIRST_V)) == (ENTRY_FIRST_U | ENTRY_FIRST_V);
+fn extent_at(rank: u32) -> u32 {
+    return extents[rank / 4u][rank % 4u];
 }
 
-// One bit per item of the 32 from `at`: set where the item is a candidate and its pair overlaps here.
-fn test_items(at: vec2<u32>) -> u32 {
-    let count = items_from(at);
+// Which of four boxes may overlap `own` across the sweep axis, and would be reported in this cell.
+//
+// The first bytes of an extent are where the box begins in the cell, the second ones where it ends, along u and v;
+// both are monotone in the coordinates, so boxes that overlap pass. Two bytes are compared in one subtraction, whose
+// borrow is caught by the eighth bit.
+// Two boxes that overlap share one cell in each cell that both touch. The pair belongs to the one whose coordinates
+// are the larger of the two boxes' first cells: there, along u and along v, one of the two entries is in its box's
+// first cell. Those flags are the eighth bits of the first bytes.
+fn survivors(own: u32, others: vec4<u32>) -> vec4<bool> {
+    let first = vec4<u32>(FRACTION_LAST | (FRACTION_LAST << 16u));
+    let flags = vec4<u32>(EXTENT_FIRST);
+    let mine = vec4<u32>(own);
+    let begins_before = (((others >> vec4<u32>(8u)) & first) | flags) - (mine & first);
+    let ends_after = (((mine >> vec4<u32>(8u)) & first) | flags) - (others & first);
+    return (begins_before & ends_after & (mine | others) & flags) == flags;
+}
+
+// The candidates in the quads from `at` that survive a look at their extents.
+fn survey(at: vec2<u32>) -> Survey {
+    let count = quads_from(at);
     if count == 0u {
-        return 0u;
+        return Survey(0u, 0u, 0u, 0u);
     }
-    var walk = walk_at(at);
-    var own = entries[walk.rank];
-    var own_box = ordered_box(own & ENTRY_BOX);
-    var hits = 0u;
-    for (var bit = 0u; bit < count; bit += 1u) {
-        if walk.item == 0u {
-            own = entries[walk.rank];
-            own_box = ordered_box(own & ENTRY_BOX);
-        } else {
-            let other = entries[walk.rank + walk.item];
-            if owns_pair(own, other) {
-                if overlap(own_box, ordered_box(other & ENTRY_BOX)) {
-                    hits |= 1u << bit;
-                }
-            }
+    let start = walk_at(at);
+    var rank = start.x;
+    var quad = (rank + 1u) / 4u + start.y;
+    var end = steps[rank].end;
+    var own = extent_at(rank);
+    var found = Survey(0u, rank, quad, 0u);
+    for (var k = 0u; k < count; k += 1u) {
+        let place = vec4<u32>(quad * 4u) + vec4<u32>(0u, 1u, 2u, 3u);
+        let is_candidate = (place > vec4<u32>(rank)) & (place < vec4<u32>(end));
+        let bits = select(vec4<u32>(0u), vec4<u32>(1u, 2u, 4u, 8u), survivors(own, extents[quad]) & is_candidate);
+        found.word |= (bits.x | bits.y | bits.z | bits.w) << (4u * k);
+        quad += 1u;
+        if quad * 4u >= end && k + 1u < count {
+            rank += 1u;
+            found.turns |= 2u << k;
+            quad = (rank + 1u) / 4u;
+            end = steps[rank].end;
+            own = extent_at(rank);
         }
-        walk_on(&walk);
     }
-    return hits;
+    return found;
+}
+
+// The ranks of the two entries of a survivor, of which only the bit is known.
+fn ranks_of(found: Survey, bit: u32) -> vec2<u32> {
+    let k = bit / 4u;
+    let turns = found.turns & ((2u << k) - 1u);
+    let rank = found.first_rank + countOneBits(turns);
+    var quad = found.first_quad + k;
+    if turns != 0u {
+        quad = (rank + 1u) / 4u + k - firstLeadingBit(turns);
+    }
+    return vec2<u32>(rank, quad * 4u + bit % 4u);
+}
+
+// The two boxes of a survivor, the smaller number first; NO_PAIR where they do not overlap.
+fn pair_at(ranks: vec2<u32>) -> vec2<u32> {
+    let a = entries[ranks.x] & ENTRY_BOX;
+    let b = entries[ranks.y] & ENTRY_BOX;
+    let is_pair = overlap(ordered_box(a), ordered_box(b));
+    return select(vec2<u32>(NO_PAIR), vec2<u32>(min(a, b), max(a, b)), is_pair);
 }

@@ -288,8 +288,7 @@ impl BroadPhase {
                 limit: self.options.effective_candidate_limit(),
             });
         }
-        let tiles = u64::from(counts.sweep_tiles) + u64::from(counts.giant_tiles);
-        self.wishes.hit_tiles = self.wishes.hit_tiles.max(tiles);
+        self.wishes.giant_tiles = self.wishes.giant_tiles.max(u64::from(counts.giant_tiles));
         let emitted = u64::from(counts.written) == report.pair_count;
         if !emitted {
             // Somewhat more than this call needs, for the next.
@@ -493,7 +492,7 @@ impl BroadPhase {
         n: u32,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
-        let Buffers { bounds, moments, frame, counts, dispatches, bins, giants, entries, ends, path, hits, .. } =
+        let Buffers { bounds, moments, frame, counts, dispatches, bins, giants, entries, path, hits, .. } =
             self.allocated()?;
         let params = &self.params(n)?;
         let s = &self.stages;
@@ -507,9 +506,8 @@ impl BroadPhase {
         s.bin.record_scatter(pass, n, params, frame, bins, counts, &entries.keys, &entries.values, giants);
         s.sort.record_entries(pass, counts, dispatches, entries);
         let (keys, entries) = (&entries.keys, &entries.values);
-        s.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.positions, ends);
-        s.sweep.record_count(pass, counts, dispatches, ends, path);
-        s.sweep.record_scan(pass, params, counts, dispatches, path);
+        s.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.positions, path);
+        s.sweep.record_scan(pass, params, counts, dispatches, path, hits);
         s.sweep.record_test(pass, params, boxes.clone(), counts, dispatches, entries, path, hits);
         s.giants.record(pass, params, boxes.clone(), counts, dispatches, frame, bins, giants, hits);
         self.record_emit(pass, params, boxes, n, 0)?;
@@ -577,16 +575,16 @@ impl BroadPhase {
         let params = Params {
             box_count,
             entry_capacity: own.entry_capacity.min(plan.entry_capacity),
-            hit_tile_capacity: plan.hit_tile_capacity,
+            giant_tile_capacity: plan.giant_tile_capacity,
             axis: self.options.axis.code(),
             cell_mode,
             cell_size,
             candidate_limit_low: limit as u32,
             candidate_limit_high: (limit >> 32) as u32,
             vertices_per_pair: self.options.vertices_per_pair,
-            unused_a: 0,
-            unused_b: 0,
-            unused_c: 0,
+            tile_capacity: plan.tile_capacity,
+            survivor_capacity: plan.survivor_capacity,
+            unused: 0,
         };
         Buffer::uniform(&self.gpu, "params", &[params])
     }

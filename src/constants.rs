@@ -78,8 +78,20 @@ shared_constants! {
     ENTRY_FIRST_U: u32 = 1 << 31;
     /// Flag of an entry in its box's first cell along v.
     ENTRY_FIRST_V: u32 = 1 << 30;
+    /// Flag of an entry in its box's last cell along u.
+    ENTRY_LAST_U: u32 = 1 << 29;
+    /// Flag of an entry in its box's last cell along v.
+    ENTRY_LAST_V: u32 = 1 << 28;
     /// The box index of an entry.
-    ENTRY_BOX: u32 = (1 << 30) - 1;
+    ENTRY_BOX: u32 = (1 << 28) - 1;
+    /// Where in its cell a box begins and ends is kept in so many bits; an extent has four of them, and the eighth
+    /// bit of each byte is free.
+    FRACTION_BITS: u32 = 7;
+    /// The last fraction of a cell.
+    FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
+    /// The eighth bits of the first and third byte of an extent: set where the entry is in its box's first cell
+    /// along u, along v.
+    EXTENT_FIRST: u32 = 0x0080_0080;
     /// How many invalid boxes are listed by index.
     INVALID_LISTED: u32 = 8;
 
@@ -98,17 +110,25 @@ shared_constants! {
 
     // ---- sweep, giants, emit ----
 
-    /// Entries per block of the path. Their items are counted in 32 bits, so `PATH_BLOCK * MAX_ENTRIES` must
+    /// Entries per block of the path. Their candidates are counted in 32 bits, so `PATH_BLOCK * MAX_ENTRIES` must
     /// not exceed 2³².
     PATH_BLOCK: u32 = 256;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 24;
-    /// log2 of `HIT_TILE`.
-    HIT_TILE_BITS: u32 = 13;
-    /// Tests per tile: 256 invocations with a word of bits each.
-    HIT_TILE: u32 = 1 << HIT_TILE_BITS;
+    /// Quads of the path that an invocation of `sweep_test` looks at: their results are the bits of a word.
+    RUN_QUADS: u32 = 8;
+    /// log2 of `TILE_QUADS`.
+    TILE_QUADS_BITS: u32 = 11;
+    /// Quads per tile of the sweep: 256 invocations with `RUN_QUADS` each.
+    TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
+    /// Tests per tile of a giant: 256 invocations with a word of bits each.
+    HIT_TILE: u32 = 256 * 32;
     /// Most workgroups of `sweep_test`, and of `giants_test`.
     HIT_BLOCKS: u32 = 65_535;
+    /// Where the survivors of a tile are that had no room.
+    NOT_KEPT: u32 = u32::MAX;
+    /// The first number of a survivor whose boxes do not overlap after all.
+    NO_PAIR: u32 = u32::MAX;
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
 
@@ -170,7 +190,9 @@ const _: () = {
     assert!(1 << KNOT_BITS == KNOT_COUNT);
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
-    assert!(HIT_TILE == 256 * 32);
+    assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
+    assert!(FRACTION_BITS == 7 && EXTENT_FIRST == 1 << 7 | 1 << 23);
+    assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(2 * RADIX_BITS * SORT_PASS_PAIRS == 32);
     assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);

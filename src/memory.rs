@@ -21,8 +21,13 @@ pub struct MemoryPlan {
     pub box_count: u32,
     /// (box, cell) incidences that fit; the grid is coarsened until they do.
     pub entry_capacity: u32,
-    /// Tiles of 8,192 tests whose results are kept; those of further ones are found again for the list.
-    pub hit_tile_capacity: u32,
+    /// Tiles of the sweep, of up to 8,192 candidates, whose survivors are kept; those of further ones are found again
+    /// for the list.
+    pub tile_capacity: u32,
+    /// Candidates of those tiles that survive a first look, and are kept for the list.
+    pub survivor_capacity: u32,
+    /// Tiles of 8,192 tests of giants whose results are kept.
+    pub giant_tile_capacity: u32,
     /// Pairs that fit the list; a longer one is produced in pieces of this length.
     pub pair_capacity: u32,
     /// Every buffer with its size.
@@ -33,14 +38,14 @@ pub struct MemoryPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wishes {
     pub pairs: u64,
-    pub hit_tiles: u64,
+    pub giant_tiles: u64,
 }
 
 /// Bytes of all buffers that have an element per entry.
 const ENTRY_BYTES: u64 = 28;
 /// Room that is always there, however small the budget.
 const LEAST_PAIRS: u64 = 4096;
-const LEAST_HIT_TILES: u64 = 16;
+const LEAST_TILES: u64 = 16;
 
 impl MemoryPlan {
     /// The plan for `box_count` boxes on a device with these limits.
@@ -89,14 +94,17 @@ impl MemoryPlan {
         // needed, since the level of coarsening, and with it the order of the pairs, depends on it.
         let budget = options.memory_budget.unwrap_or(u64::MAX);
         let entries = (4 * boxes + 1024).min(most_entries).min((budget / 2 / ENTRY_BYTES).max(boxes));
-        let hit_tiles = (64 * boxes / u64::from(HIT_TILE) + LEAST_HIT_TILES).max(wishes.hit_tiles).min(binding / 1024);
+        let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES).max(wishes.giant_tiles).min(binding / 1024);
         let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
+        // As many survivors as pairs, and a tile for every eight of them.
+        let survivors = (pairs + pairs / 8).min(binding / 9);
         // The rest shrinks by one factor until the budget is met, and at last the entries to one per box.
         let mut share = 1.0;
         loop {
             let part = |least: u64, wish: u64| least.min(wish) + (wish.saturating_sub(least) as f64 * share) as u64;
-            let (tiles, list) = (part(LEAST_HIT_TILES, hit_tiles), part(LEAST_PAIRS, pairs));
-            let plan = Self::of(boxes, entries, tiles, list, options.order);
+            let tiles = part(LEAST_TILES, giant_tiles);
+            let (kept, list) = (part(LEAST_PAIRS, survivors), part(LEAST_PAIRS, pairs));
+            let plan = Self::of(boxes, entries, kept, tiles, list, options.order);
             if plan.total() <= budget {
                 return Ok(plan);
             }
@@ -105,17 +113,18 @@ impl MemoryPlan {
             }
             share = if share > 0.01 { share * 0.7 } else { 0.0 };
         }
-        let least = Self::of(boxes, boxes, LEAST_HIT_TILES, LEAST_PAIRS, options.order);
+        let least = Self::of(boxes, boxes, LEAST_PAIRS, LEAST_TILES, LEAST_PAIRS, options.order);
         if least.total() <= budget {
             return Ok(least);
         }
         Err(Error::OverBudget { box_count: boxes, required: least.total(), budget })
     }
 
-    fn of(boxes: u64, entries: u64, hit_tiles: u64, pairs: u64, order: PairOrder) -> Self {
+    fn of(boxes: u64, entries: u64, survivors: u64, giant_tiles: u64, pairs: u64, order: PairOrder) -> Self {
         let bin_blocks = boxes.div_ceil(u64::from(BIN_BLOCK));
         let path_blocks = entries.div_ceil(u64::from(PATH_BLOCK));
         let hit_blocks = 2 * u64::from(HIT_BLOCKS);
+        let tiles = survivors / 8;
         let histograms = |n: u64| u64::from(RADIX) * n.div_ceil(u64::from(SORT_TILE));
         let mut buffers = vec![
             ("boxes", bytes::<Aabb>(boxes)),
@@ -125,7 +134,7 @@ impl MemoryPlan {
             ("counts", bytes::<Counts>(1)),
             ("dispatches", bytes::<Dispatches>(1)),
             ("cells", bytes::<[i32; 4]>(boxes)),
-            ("positions", bytes::<[u32; 2]>(boxes)),
+            ("positions", bytes::<[u32; 4]>(boxes)),
             ("block_counts", bytes::<u32>(bin_blocks * u64::from(BIN_COUNTS))),
             ("bin_offsets", bytes::<[u32; 4]>(bin_blocks)),
             ("giants", bytes::<u32>(boxes)),
@@ -134,12 +143,13 @@ impl MemoryPlan {
             ("other_keys", bytes::<u32>(entries)),
             ("other_entries", bytes::<u32>(entries)),
             ("histograms", bytes::<u32>(histograms(entries))),
-            ("ends", bytes::<u32>(entries)),
             ("steps", bytes::<Step>(entries)),
-            ("path_sums", bytes::<u32>(path_blocks)),
+            ("extents", bytes::<u32>(whole_quads(entries))),
+            ("path_sums", bytes::<[u32; 2]>(path_blocks)),
             ("path_bases", bytes::<[u32; 2]>(path_blocks + 1)),
-            ("hit_words", bytes::<u32>(hit_tiles * 256)),
-            ("block_hits", bytes::<u32>(hit_blocks)),
+            ("found", bytes::<[u32; 2]>(tiles + survivors)),
+            ("hit_words", bytes::<u32>(giant_tiles * 256)),
+            ("block_hits", bytes::<u32>(hit_blocks + 1)),
             ("hit_offsets", bytes::<[u32; 2]>(hit_blocks + 1)),
             ("summary", (size_of::<Counts>() + size_of::<Frame>()) as u64),
         ];
@@ -147,7 +157,9 @@ impl MemoryPlan {
         Self {
             box_count: boxes as u32,
             entry_capacity: entries as u32,
-            hit_tile_capacity: hit_tiles as u32,
+            tile_capacity: tiles as u32,
+            survivor_capacity: survivors as u32,
+            giant_tile_capacity: giant_tiles as u32,
             pair_capacity: pairs as u32,
             buffers,
         }
@@ -161,7 +173,9 @@ impl MemoryPlan {
     /// Whether buffers of this plan do for `other`, made for the same options, its list aside. More boxes may mean
     /// fewer tiles where a budget binds, and those are still enough.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
-        let has_tiles = options.memory_budget.is_some() || self.hit_tile_capacity >= other.hit_tile_capacity;
+        let has_tiles = options.memory_budget.is_some()
+            || (self.giant_tile_capacity >= other.giant_tile_capacity
+                && self.survivor_capacity >= other.survivor_capacity);
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 
@@ -197,6 +211,11 @@ fn list_buffers(pairs: u64, order: PairOrder) -> Vec<(&'static str, u64)> {
 
 fn bytes<T: bytemuck::Pod>(len: u64) -> u64 {
     crate::gpu::buffers::Buffer::<T>::bytes(len)
+}
+
+/// Room for `entries` extents that are read four at a time, also behind the last one.
+pub(crate) fn whole_quads(entries: u64) -> u64 {
+    (entries + 1).next_multiple_of(4)
 }
 
 /// The most bytes that one binding of a storage buffer may have.

@@ -28,7 +28,7 @@ pub struct Options {
     pub memory_budget: Option<u64>,
     /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
     /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested.
-    /// It guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴⁴ means 2⁴⁴.
+    /// It guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴².
     pub candidate_limit: u64,
     /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices
     /// that a renderer wants per pair. Default: 24, the twelve edges of a box as lines.
@@ -51,7 +51,7 @@ impl Default for Options {
 impl Options {
     /// Of more candidates the tiles could not be counted in 32 bits.
     pub(crate) fn effective_candidate_limit(&self) -> u64 {
-        self.candidate_limit.min(1 << 44)
+        self.candidate_limit.min(1 << 42)
     }
 
     /// Refuses what has no meaning.

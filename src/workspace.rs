@@ -4,7 +4,7 @@ use crate::constants::*;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::readback::Readback;
-use crate::memory::MemoryPlan;
+use crate::memory::{MemoryPlan, whole_quads};
 use crate::stages::bin::Bins;
 use crate::stages::layout::*;
 use crate::stages::sort::Lists;
@@ -25,7 +25,6 @@ pub(crate) struct Buffers {
     pub giants: Buffer<u32>,
     /// Keys, and as values the entries.
     pub entries: Lists,
-    pub ends: Buffer<u32>,
     pub path: Path,
     pub hits: Hits,
     /// Staging for `Counts`, then `Frame`.
@@ -57,7 +56,7 @@ impl Buffers {
             bounds: Buffer::storage(gpu, "bounds", u64::from(PCA_GROUPS))?,
             moments: Buffer::storage(gpu, "moments", u64::from(PCA_GROUPS))?,
             frame: Buffer::storage(gpu, "frame", 1)?,
-            counts: Buffer::storage(gpu, "counts", 1)?,
+            counts: Buffer::new(gpu, "counts", 1, U::STORAGE | U::UNIFORM | U::COPY_DST | U::COPY_SRC)?,
             dispatches: Buffer::new(gpu, "dispatches", 1, U::STORAGE | U::INDIRECT | U::COPY_DST | U::COPY_SRC)?,
             bins: Bins {
                 cells: Buffer::storage(gpu, "cells", boxes)?,
@@ -67,15 +66,16 @@ impl Buffers {
             },
             giants: Buffer::storage(gpu, "giants", boxes)?,
             entries: Lists::new(gpu, ["keys", "entries", "other_keys", "other_entries", "histograms"], entries)?,
-            ends: Buffer::storage(gpu, "ends", entries)?,
             path: Path {
                 steps: Buffer::storage(gpu, "steps", entries)?,
+                extents: Buffer::storage(gpu, "extents", whole_quads(entries))?,
                 sums: Buffer::storage(gpu, "path_sums", path_blocks)?,
                 bases: Buffer::storage(gpu, "path_bases", path_blocks + 1)?,
             },
             hits: Hits {
-                words: Buffer::storage(gpu, "hit_words", u64::from(plan.hit_tile_capacity) * 256)?,
-                block_hits: Buffer::storage(gpu, "block_hits", hit_blocks)?,
+                found: Buffer::storage(gpu, "found", u64::from(plan.tile_capacity) + u64::from(plan.survivor_capacity))?,
+                words: Buffer::storage(gpu, "hit_words", u64::from(plan.giant_tile_capacity) * 256)?,
+                block_hits: Buffer::storage(gpu, "block_hits", hit_blocks + 1)?,
                 block_offsets: Buffer::storage(gpu, "hit_offsets", hit_blocks + 1)?,
             },
             summary: Readback::staging(gpu, "summary", summary)?,

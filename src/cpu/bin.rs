@@ -1,5 +1,7 @@
 //! Mirror of `bin`: cells and quantised intervals, the level of coarsening, entries.
 
+use std::cmp::Ordering;
+
 use glam::Vec3;
 
 use super::frame::project;
@@ -57,26 +59,52 @@ pub fn position(frame: &Frame, x: f32) -> u32 {
     (segment as u32) << segment_bits | quantum.min(last)
 }
 
-/// First and last cell of a box in scaled units.
-fn cells_of(frame: &Frame, low: Vec3, high: Vec3) -> [i32; 4] {
+/// Fractions (first u, first v, last u, last v) as the bytes (first u, last u, first v, last v) of an extent.
+pub fn extent_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
+    u0 | u1 << 8 | v0 << 16 | v1 << 24
+}
+
+/// First and last cell of a box in scaled units, and where in those it begins and ends.
+fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
     let u = project(frame.plane_u.into(), low, high);
     let v = project(frame.plane_v.into(), low, high);
     let corner = [u.0, v.0, u.1, v.1];
-    std::array::from_fn(|k| {
+    let places: [(i32, u32); 4] = std::array::from_fn(|k| {
         let at = (corner[k] - frame.origin[k % 2]) * frame.inverse_cell;
         let slop = frame.plane_slop + at.abs() * RELATIVE_SLOP;
         let outward = if k < 2 { at - slop } else { at + slop };
         let reach = CELL_REACH as f32;
-        let cell = outward.clamp(-reach, reach).floor() as i32;
-        cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2])
-    })
+        let inside = outward.clamp(-reach, reach);
+        let cell = inside.floor() as i32;
+        let kept = cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]);
+        let within = (inside - inside.floor()) * (FRACTION_LAST + 1) as f32;
+        let fraction = match cell.cmp(&kept) {
+            Ordering::Less => 0,
+            Ordering::Equal => within.clamp(0.0, FRACTION_LAST as f32) as u32,
+            Ordering::Greater => FRACTION_LAST,
+        };
+        (kept, fraction)
+    });
+    (places.map(|place| place.0), extent_of(places.map(|place| place.1)))
 }
 
-/// Cells and (start, end) of each box, and what all of them have together.
-pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &mut [[u32; 2]]) -> Totals {
+/// The extent in cells that are merged.
+fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
+    let shift = LEVEL_SHIFTS[level as usize];
+    if shift >= 32 {
+        return extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+    }
+    extent_of(std::array::from_fn(|k| {
+        let fraction = extent >> [0, 16, 8, 24][k] & FRACTION_LAST;
+        ((own[k] as u32 & ((1 << shift) - 1)) << FRACTION_BITS | fraction) >> shift
+    }))
+}
+
+/// Cells and (start, end, extent, 0) of each box, and what all of them have together.
+pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &mut [[u32; 4]]) -> Totals {
     let mut totals = Totals::default();
     for (i, aabb) in boxes.iter().enumerate() {
-        positions[i] = [0, 0];
+        positions[i] = [0; 4];
         if !aabb.is_valid() {
             cells[i] = CELLS_OF_INVALID;
             totals.invalid += 1;
@@ -85,12 +113,15 @@ pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &
         if super::pca::counts_within(aabb, frame.limit) {
             let low = Vec3::from(aabb.min) * frame.scale;
             let high = Vec3::from(aabb.max) * frame.scale;
-            cells[i] = cells_of(frame, low, high);
+            let (own, extent) = place_of(frame, low, high);
+            cells[i] = own;
             let (from, to) = project(frame.sweep.into(), low, high);
             let last = (1 << frame.position_bits) - 1;
             positions[i] = [
                 position(frame, from - frame.sweep_slop).saturating_sub(1),
                 (position(frame, to + frame.sweep_slop) + 1).min(last),
+                extent,
+                0,
             ];
         } else {
             cells[i] = CELLS_OF_UNBOUNDED;
@@ -129,8 +160,8 @@ pub struct Entries {
     pub first_invalid: Vec<u32>,
 }
 
-/// The entries of each box at a level, the giants and the first invalid boxes.
-pub fn scatter(cells: &[[i32; 4]], positions: &[[u32; 2]], frame: &Frame, level: u32) -> Entries {
+/// The entries of each box at a level, the giants and the first invalid boxes. Extents become those at this level.
+pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, level: u32) -> Entries {
     let mut out = Entries::default();
     let mask = frame.cell_bits.map(|bits| (1u32 << bits) - 1);
     for (i, &own) in cells.iter().enumerate() {
@@ -138,13 +169,18 @@ pub fn scatter(cells: &[[i32; 4]], positions: &[[u32; 2]], frame: &Frame, level:
             out.giants.push(i as u32);
         } else if is_binned(own) {
             let [u0, v0, u1, v1] = coarse(own, level);
+            if level > 0 {
+                positions[i][2] = merged_extent(own, positions[i][2], level);
+            }
             for v in v0..=v1 {
                 for u in u0..=u1 {
                     let cell = (v as u32 & mask[1]) << frame.cell_bits[0] | u as u32 & mask[0];
                     out.keys.push(cell << frame.position_bits | positions[i][0]);
                     let first_u = if u == u0 { ENTRY_FIRST_U } else { 0 };
                     let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
-                    out.entries.push(i as u32 | first_u | first_v);
+                    let last_u = if u == u1 { ENTRY_LAST_U } else { 0 };
+                    let last_v = if v == v1 { ENTRY_LAST_V } else { 0 };
+                    out.entries.push(i as u32 | first_u | first_v | last_u | last_v);
                 }
             }
         } else if out.first_invalid.len() < INVALID_LISTED as usize {

@@ -18,8 +18,8 @@ use crate::constants::*;
 use crate::stages::layout::Params;
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 
-/// Items of the path that are tested before their pairs are taken: 16 Mi, two megabytes of bits.
-const BATCH: u64 = 1 << 24;
+/// Candidates that are tested before there is a look whether there is room for as many pairs again.
+const BATCH: u64 = 1 << 20;
 
 /// Every pair of `boxes` that overlaps, each once, on one thread of the CPU.
 ///
@@ -64,25 +64,30 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     let moments = pca::moments(boxes, &bounds);
     let frame = frame::choose(&params, boxes, &bounds, &moments);
     let mut cells = vec![[0; 4]; boxes.len()];
-    let mut positions = vec![[0; 2]; boxes.len()];
+    let mut positions = vec![[0; 4]; boxes.len()];
     let totals = bin::count(boxes, &frame, &mut cells, &mut positions);
     let level = bin::scan(&totals, box_count, params.entry_capacity);
-    let bin::Entries { mut keys, mut entries, giants, first_invalid } = bin::scatter(&cells, &positions, &frame, level);
+    let bin::Entries { mut keys, mut entries, giants, first_invalid } = bin::scatter(&cells, &mut positions, &frame, level);
     sort::sort(&mut keys, &mut entries, frame.key_bits);
     let ends = rank::ends(&frame, &keys, &entries, &positions);
-    let offsets = sweep::scan(&sweep::count(&ends));
+    let extents = rank::extents(&entries, &positions);
 
-    let length = offsets[entries.len()];
-    let candidate_count = length - entries.len() as u64 + giants.len() as u64 * boxes.len() as u64;
+    let candidates = |rank: usize| u64::from(ends[rank]) - rank as u64 - 1;
+    let swept: u64 = (0..entries.len()).map(candidates).sum();
+    let candidate_count = swept + giants.len() as u64 * boxes.len() as u64;
     if candidate_count > options.effective_candidate_limit() {
         return Err(Error::TooManyCandidates { candidate_count, limit: options.effective_candidate_limit() });
     }
     let mut pairs = Vec::new();
-    for start in (0..length).step_by(BATCH as usize) {
-        let range = start..length.min(start + BATCH);
-        let words = sweep::test(boxes, &entries, &offsets, range.clone());
-        make_room(&mut pairs, emit::scan(&words))?;
-        emit::sweep(&words, &entries, &offsets, range, &mut pairs);
+    let mut rank = 0;
+    while rank < entries.len() {
+        let (first, mut most) = (rank, 0);
+        while rank < entries.len() && most < BATCH {
+            most += candidates(rank);
+            rank += 1;
+        }
+        make_room(&mut pairs, most)?;
+        sweep::test(boxes, &entries, &extents, &ends, first..rank, &mut pairs);
     }
     for &giant in &giants {
         let words = giants::test(boxes, &cells, &frame, level, giant);

@@ -1,15 +1,39 @@
-//! Mirror of `rank`: where each interval ends among the sorted starts.
+//! Mirror of `rank`: where each interval ends among the sorted starts, and what the sweep needs of each entry.
 
-use crate::constants::ENTRY_BOX;
+use crate::constants::*;
 use crate::stages::layout::Frame;
 
 /// For each rank the first rank above it whose cell is another or whose start is after the end.
-pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 2]]) -> Vec<u32> {
+pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     (0..keys.len())
         .map(|rank| {
             let end_key = keys[rank] & !mask | positions[(entries[rank] & ENTRY_BOX) as usize][1];
-            (rank + keys[rank..].partition_point(|&key| key <= end_key)) as u32
+            // The end is as near as the entry has candidates: the search doubles its step.
+            let mut reach = 1;
+            while rank + reach < keys.len() && keys[rank + reach] <= end_key {
+                reach *= 2;
+            }
+            let until = keys.len().min(rank + reach);
+            (rank + keys[rank..until].partition_point(|&key| key <= end_key)) as u32
         })
         .collect()
+}
+
+/// For each rank where in its cell the box begins and ends, and whether the cell is its first.
+pub fn extents(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
+    let extent = |&entry: &u32| {
+        let [u0, u1, v0, v1] = positions[(entry & ENTRY_BOX) as usize][2].to_le_bytes().map(u32::from);
+        let is = |flag| entry & flag != 0;
+        // The box goes on beyond a cell that is not its first, its last.
+        let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
+        let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
+        super::bin::extent_of([
+            from(ENTRY_FIRST_U, u0),
+            from(ENTRY_FIRST_V, v0),
+            to(ENTRY_LAST_U, u1),
+            to(ENTRY_LAST_V, v1),
+        ])
+    };
+    entries.iter().map(extent).collect()
 }

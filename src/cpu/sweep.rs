@@ -2,55 +2,48 @@
 
 use std::ops::Range;
 
-use crate::Aabb;
 use crate::constants::*;
+use crate::{Aabb, Pair};
 
-/// Items of the path that each entry contributes: itself and its candidates.
+/// Quads of the path that each entry contributes: those of four consecutive ranks that hold a candidate, but at
+/// least one.
 pub fn count(ends: &[u32]) -> Vec<u32> {
-    ends.iter().enumerate().map(|(rank, end)| end - rank as u32).collect()
+    let quads = |(rank, &end): (usize, &u32)| ((end - 1) / 4).max((rank as u32 + 1) / 4) - (rank as u32 + 1) / 4 + 1;
+    ends.iter().enumerate().map(quads).collect()
 }
 
-/// Items before each entry, and behind them the length of the path.
-pub fn scan(items: &[u32]) -> Vec<u64> {
-    let mut offsets = Vec::with_capacity(items.len() + 1);
+/// Quads before each entry, and behind them the length of the path.
+pub fn scan(quads: &[u32]) -> Vec<u64> {
+    let mut offsets = Vec::with_capacity(quads.len() + 1);
     let mut running = 0;
-    for &items in items {
+    for &quads in quads {
         offsets.push(running);
-        running += u64::from(items);
+        running += u64::from(quads);
     }
     offsets.push(running);
     offsets
 }
 
-/// The items `range` of the path: for each the ranks of the two entries, equal for an entry's own item.
-pub fn walk(offsets: &[u64], range: Range<u64>) -> impl Iterator<Item = (usize, usize)> + '_ {
-    // The last entry that starts at or before the item; every entry has an item of its own.
-    let mut rank = offsets.partition_point(|&offset| offset <= range.start).saturating_sub(1);
-    range.map(move |at| {
-        if at == offsets[rank + 1] {
-            rank += 1;
-        }
-        (rank, rank + (at - offsets[rank]) as usize)
-    })
+/// Whether the boxes of two entries of one cell may overlap across the sweep axis, and would be reported there; see
+/// `sweep_walk.wgsl`.
+pub fn survives(a: u32, b: u32) -> bool {
+    const FIRST: u32 = FRACTION_LAST | FRACTION_LAST << 16;
+    let begins_before = (b >> 8 & FIRST | EXTENT_FIRST) - (a & FIRST);
+    let ends_after = (a >> 8 & FIRST | EXTENT_FIRST) - (b & FIRST);
+    begins_before & ends_after & (a | b) & EXTENT_FIRST == EXTENT_FIRST
 }
 
-/// A bit per item of `range`, which starts at a multiple of 32: set where the item is a candidate and its pair
-/// overlaps and belongs to this cell.
-pub fn test(boxes: &[Aabb], entries: &[u32], offsets: &[u64], range: Range<u64>) -> Vec<u32> {
-    let mut words = vec![0; (range.end - range.start).div_ceil(32) as usize];
-    for (bit, (a, b)) in walk(offsets, range).enumerate() {
-        if a != b && owns_pair(entries[a], entries[b]) && overlap(boxes, entries[a], entries[b]) {
-            words[bit / 32] |= 1 << (bit % 32);
+/// Appends the pairs among the candidates of the entries `ranks`, in the order of the path.
+pub fn test(boxes: &[Aabb], entries: &[u32], extents: &[u32], ends: &[u32], ranks: Range<usize>, pairs: &mut Vec<Pair>) {
+    for rank in ranks {
+        let own = extents[rank];
+        let a = entries[rank] & ENTRY_BOX;
+        let others = rank + 1..ends[rank] as usize;
+        for (&extent, &entry) in extents[others.clone()].iter().zip(&entries[others]) {
+            let b = entry & ENTRY_BOX;
+            if survives(own, extent) && boxes[a as usize].overlaps(&boxes[b as usize]) {
+                pairs.push(Pair::new(a, b));
+            }
         }
     }
-    words
-}
-
-/// Whether the pair of two entries of one cell is reported there; see `sweep_walk.wgsl`.
-fn owns_pair(entry_a: u32, entry_b: u32) -> bool {
-    (entry_a | entry_b) & (ENTRY_FIRST_U | ENTRY_FIRST_V) == ENTRY_FIRST_U | ENTRY_FIRST_V
-}
-
-fn overlap(boxes: &[Aabb], entry_a: u32, entry_b: u32) -> bool {
-    boxes[(entry_a & ENTRY_BOX) as usize].overlaps(&boxes[(entry_b & ENTRY_BOX) as usize])
 }

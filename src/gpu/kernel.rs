@@ -120,10 +120,13 @@ impl Kernel {
         let bindings = bindings(&source.module()?);
         let device = gpu.device();
         let scopes = gpu.open_scopes();
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        let descriptor = wgpu::ShaderModuleDescriptor {
             label: Some(source.label),
             source: wgpu::ShaderSource::Wgsl(source.text().into()),
-        });
+        };
+        let mode = std::env::var("BSM").unwrap_or_default();
+        #[allow(unsafe_code)]
+        let module = if mode.contains('t') { unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks { bounds_checks: !mode.contains('b'), force_loop_bounding: !mode.contains('l'), ..wgpu::ShaderRuntimeChecks::checked() }) } } else { device.create_shader_module(descriptor) };
         let entries: Vec<_> = bindings
             .iter()
             .map(|binding| wgpu::BindGroupLayoutEntry {
@@ -147,7 +150,7 @@ impl Kernel {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(source.label),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            compilation_options: wgpu::PipelineCompilationOptions { zero_initialize_workgroup_memory: !std::env::var("BSM").unwrap_or_default().contains('z'), ..Default::default() },
             cache: None,
         });
         scopes.close(source.label)?;

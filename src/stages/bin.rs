@@ -27,8 +27,8 @@ pub struct Bin {
 pub struct Bins {
     /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
     pub cells: Buffer<[i32; 4]>,
-    /// `[box_count]` quantised (start, end) on the sweep axis.
-    pub positions: Buffer<[u32; 2]>,
+    /// `[box_count]` quantised (start, end) on the sweep axis, extent in the first and last cells, 0.
+    pub positions: Buffer<[u32; 4]>,
     /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
     pub block_counts: Buffer<u32>,
     /// `[blocks]` entries, giants, invalid boxes before the block.

@@ -12,16 +12,16 @@ use crate::constants::*;
 pub struct Params {
     pub box_count: u32,
     pub entry_capacity: u32,
-    pub hit_tile_capacity: u32,
+    pub giant_tile_capacity: u32,
     pub axis: u32,
     pub cell_mode: u32,
     pub cell_size: f32,
     pub candidate_limit_low: u32,
     pub candidate_limit_high: u32,
     pub vertices_per_pair: u32,
-    pub unused_a: u32,
-    pub unused_b: u32,
-    pub unused_c: u32,
+    pub tile_capacity: u32,
+    pub survivor_capacity: u32,
+    pub unused: u32,
 }
 
 /// The range of pairs that `emit` writes.
@@ -160,7 +160,6 @@ pub struct Counts {
 pub struct Dispatches {
     pub sort_passes: [[u32; 3]; SORT_PASS_PAIRS as usize],
     pub rank: [u32; 3],
-    pub sweep_count: [u32; 3],
     pub sweep_test: [u32; 3],
     pub giants_test: [u32; 3],
     pub sort_pairs: [u32; 3],

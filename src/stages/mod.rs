@@ -30,7 +30,6 @@ pub const SOURCES: &[Source] = &[
     sort::SCAN,
     sort::SCATTER,
     rank::ENDS,
-    sweep::COUNT,
     sweep::SCAN,
     sweep::TEST,
     giants::TEST,

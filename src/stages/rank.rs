@@ -3,13 +3,14 @@
 use std::mem::offset_of;
 
 use super::layout::{Counts, Dispatches, Frame};
+use super::sweep::Path;
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `rank_ends`.
-pub const ENDS: Source = source!("rank_ends");
+pub const ENDS: Source = source!("rank_ends", "scan");
 
 /// The stage.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ impl Rank {
         Ok(Self { ends: Kernel::new(gpu, &ENDS)? })
     }
 
-    /// `ends[rank]` from sorted `keys` and `entries`.
+    /// The path from sorted `keys` and `entries`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,
@@ -36,8 +37,8 @@ impl Rank {
         dispatches: &Buffer<Dispatches>,
         keys: &Buffer<u32>,
         entries: &Buffer<u32>,
-        positions: &Buffer<[u32; 2]>,
-        ends: &Buffer<u32>,
+        positions: &Buffer<[u32; 4]>,
+        path: &Path,
     ) {
         let buffers = [
             ("frame", frame.all()),
@@ -45,7 +46,9 @@ impl Rank {
             ("keys", keys.all()),
             ("entries", entries.all()),
             ("positions", positions.all()),
-            ("ends", ends.all()),
+            ("steps", path.steps.all()),
+            ("extents", path.extents.all()),
+            ("path_sums", path.sums.all()),
         ];
         self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);
     }

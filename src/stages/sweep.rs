@@ -8,38 +8,41 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
-/// `sweep_count`.
-pub const COUNT: Source = source!("sweep_count");
 /// `sweep_scan`.
 pub const SCAN: Source = source!("sweep_scan", "scan");
 /// `sweep_test`.
-pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes");
+pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes", "scan");
 
 /// The stage.
 #[derive(Debug)]
 pub struct Sweep {
-    count: Kernel,
     scan: Kernel,
     test: Kernel,
 }
 
-/// The path of the sweep: for each entry an item for itself and one for each of its candidates.
+/// The path of the sweep: for each entry the quads that hold its candidates.
 #[derive(Debug)]
 pub struct Path {
     /// `[entry_count]` where each entry stands within its block, and its end.
     pub steps: Buffer<Step>,
-    /// `[blocks]` items in the block.
-    pub sums: Buffer<u32>,
-    /// `[blocks + 1]` items before the block, low and high half; the last is the length of the path.
+    /// `[entry_count]`, four at a time: where in its cell the box begins and ends.
+    pub extents: Buffer<u32>,
+    /// `[blocks]` quads and candidates in the block.
+    pub sums: Buffer<[u32; 2]>,
+    /// `[blocks + 1]` quads before the block, low and high half; the last is the length of the path.
     pub bases: Buffer<[u32; 2]>,
 }
 
 /// What the exact tests of `sweep` and `giants` found.
 #[derive(Debug)]
 pub struct Hits {
-    /// `[tiles * 256]` a bit per test, as far as there is room: tiles of `sweep`, then those of `giants`.
+    /// `[tiles]` where the survivors of each tile of `sweep` lie and how many they are, then the survivors: pairs and
+    /// gaps, as far as there is room.
+    pub found: Buffer<[u32; 2]>,
+    /// `[tiles * 256]` a bit per test of `giants`, as far as there is room.
     pub words: Buffer<u32>,
-    /// `[sweep_blocks + giant_blocks]` pairs found by each workgroup.
+    /// `[sweep_blocks + giant_blocks]` pairs found by each workgroup; the last element, behind room for as many of
+    /// those as there may be, counts the survivors in `found`.
     pub block_hits: Buffer<u32>,
     /// `[sweep_blocks + giant_blocks + 1]` pairs before each workgroup, low and high half.
     pub block_offsets: Buffer<[u32; 2]>,
@@ -51,25 +54,7 @@ impl Sweep {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { count: Kernel::new(gpu, &COUNT)?, scan: Kernel::new(gpu, &SCAN)?, test: Kernel::new(gpu, &TEST)? })
-    }
-
-    /// The path, from the `ends` of `rank`.
-    pub fn record_count(
-        &self,
-        pass: &mut Pass,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-        ends: &Buffer<u32>,
-        path: &Path,
-    ) {
-        let buffers = [
-            ("counts", counts.all()),
-            ("ends", ends.all()),
-            ("steps", path.steps.all()),
-            ("path_sums", path.sums.all()),
-        ];
-        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
+        Ok(Self { scan: Kernel::new(gpu, &SCAN)?, test: Kernel::new(gpu, &TEST)? })
     }
 
     /// How many candidates there are, and how their tests and those of the giants are divided.
@@ -80,6 +65,7 @@ impl Sweep {
         counts: &Buffer<Counts>,
         dispatches: &Buffer<Dispatches>,
         path: &Path,
+        hits: &Hits,
     ) {
         let buffers = [
             ("params", params.all()),
@@ -87,6 +73,7 @@ impl Sweep {
             ("path_sums", path.sums.all()),
             ("path_bases", path.bases.all()),
             ("dispatches", dispatches.all()),
+            ("block_hits", hits.block_hits.all()),
         ];
         self.scan.dispatch(pass, 1, &buffers);
     }
@@ -110,8 +97,9 @@ impl Sweep {
             ("counts", counts.all()),
             ("entries", entries.all()),
             ("steps", path.steps.all()),
+            ("extents", path.extents.all()),
             ("path_bases", path.bases.all()),
-            ("hit_words", hits.words.all()),
+            ("found", hits.found.all()),
             ("block_hits", hits.block_hits.all()),
         ];
         self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
