@@ -78,8 +78,9 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
         let base = block * BIN_COUNTS;
         mine += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
     }
-    let scan = scan_workgroup(local, mine);
-    var running = scan.before;
+    let scan = scan_workgroup2(local, mine.xy);
+    let invalid = scan_workgroup(local, mine.z);
+    var running = vec4<u32>(scan.before, invalid.before, 0u);
     for (var block = first; block < end; block += 1u) {
         let base = block * BIN_COUNTS;
         block_offsets[block] = running;
@@ -91,7 +92,7 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
         counts.level = level;
         counts.entry_count = entry_count;
         counts.giant_count = scan.total.y;
-        counts.invalid_count = scan.total.z;
+        counts.invalid_count = invalid.total;
         let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
         for (var i = 0u; i < SORT_PASS_PAIRS; i += 1u) {
             // Passes beyond the key are left out two by two, so that the result always lies in the same buffer.

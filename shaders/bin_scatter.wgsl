@@ -40,8 +40,9 @@ fn bin_scatter(
     for (var k = 0u; k < PER_INVOCATION; k += 1u) {
         mine += counted(first_box + k, level);
     }
-    let scan = scan_workgroup(local, mine);
-    var running = scan.before;
+    // A block has so few boxes that giants and invalid ones share a count.
+    let scan = scan_workgroup2(local, vec2<u32>(mine.x, mine.y | (mine.z << 16u)));
+    var running = vec4<u32>(scan.before.x, scan.before.y & 0xffffu, scan.before.y >> 16u, 0u);
     var base = vec4<u32>(0u);
     if block * BIN_BLOCK < params.box_count {
         base = block_offsets[block];

@@ -15,9 +15,9 @@ struct Params {
     candidate_limit_low: u32,
     candidate_limit_high: u32,
     vertices_per_pair: u32,
-    tile_capacity: u32,       // tiles of the sweep whose survivors can be kept
-    survivor_capacity: u32,   // survivors of all those tiles; what has no room is found again by emit
-    unused: u32,
+    tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
+    unused_a: u32,
+    unused_b: u32,
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -105,6 +105,7 @@ struct Counts {
     candidate_high: u32,
     refused: u32,             // 1 if there are more candidates than the limit
     sweep_tiles: u32,
+    sweep_tiles_per_group: u32,
     sweep_tiles_per_block: u32,
     sweep_blocks: u32,
     giant_tiles: u32,
@@ -113,6 +114,9 @@ struct Counts {
     pair_low: u32,
     pair_high: u32,
     written: u32,             // pairs in the window
+    unused_a: u32,
+    unused_b: u32,
+    unused_c: u32,
 }
 
 // Indirect dispatch sizes.
@@ -121,6 +125,9 @@ struct Dispatches {
     rank: array<u32, 3>,
     sweep_test: array<u32, 3>,
     giants_test: array<u32, 3>,
+    emit_place: array<u32, 3>,
+    emit_sweep: array<u32, 3>,
+    emit_again: array<u32, 3>,
     sort_pairs: array<u32, 3>,
     order: array<u32, 3>,
 }
@@ -140,6 +147,26 @@ struct PairHeader {
 struct Step {
     offset: u32,              // quads of the path before this entry, within its block of entries
     end: u32,                 // rank of the first entry that starts after this one ends
+}
+
+// What one invocation found in RUN_QUADS quads of the path.
+struct Run {
+    hits: u32,                // bit 4k + j: candidate j of quad k
+    first_rank: u32,          // the entry of the first quad
+    first_quad: u32,
+    turns: u32,               // bit k: quad k is the first of the next entry
+}
+
+// The ranks of the two entries of a hit, of which only the bit is known.
+fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
+    let k = bit / 4u;
+    let turns = run.turns & ((2u << k) - 1u);
+    let rank = run.first_rank + countOneBits(turns);
+    var quad = run.first_quad + k;
+    if turns != 0u {
+        quad = (rank + 1u) / 4u + k - firstLeadingBit(turns);
+    }
+    return vec2<u32>(rank, quad * 4u + bit % 4u);
 }
 
 // Quads of the path that an entry with candidates (rank, end) contributes: those that hold any, but at least one.

@@ -40,8 +40,8 @@ fn emit_giants(
         } else {
             word = test_boxes(tile, local);
         }
-        let scan = scan_workgroup(local, vec4<u32>(countOneBits(word), 0u, 0u, 0u));
-        var number = add64(next, vec2<u32>(scan.before.x, 0u));
+        let scan = scan_workgroup(local, countOneBits(word));
+        var number = add64(next, vec2<u32>(scan.before, 0u));
         while word != 0u {
             let bit = firstTrailingBit(word);
             let giant = giant_of(tile);
@@ -50,6 +50,6 @@ fn emit_giants(
             number = add64(number, vec2<u32>(1u, 0u));
             word &= word - 1u;
         }
-        next = add64(next, vec2<u32>(scan.total.x, 0u));
+        next = add64(next, vec2<u32>(scan.total, 0u));
     }
 }

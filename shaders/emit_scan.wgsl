@@ -1,11 +1,11 @@
-// emit_scan: the number of pairs, where each workgroup's pairs start, and how many of them the window takes.
+// emit_scan: the number of pairs, where each block's pairs start, and how many of them the window takes.
 //
 // Reads   params, window
-//         block_hits     [sweep_blocks + giant_blocks], of sweep_test and giants_test
+//         block_hits     [sweep_blocks + giant_blocks], of emit_place and giants_test
 // Writes  block_offsets  [the same + 1] pairs before, as (low, high); the last is the number of all pairs
 //         counts         pairs, written
 //         header         for a consumer on the GPU
-//         dispatches     of order and of the sort of pairs
+//         dispatches     of emit_again, order and the sort of pairs
 // One workgroup.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -27,14 +27,14 @@ fn emit_scan(@builtin(local_invocation_index) local: u32) {
         mine = add64(mine, vec2<u32>(block_hits[block], 0u));
     }
     let scan = scan_workgroup64(local, mine);
-    var running = scan.before.xy;
+    var running = scan.before;
     for (var block = first; block < end; block += 1u) {
         block_offsets[block] = running;
         running = add64(running, vec2<u32>(block_hits[block], 0u));
     }
 
     if local == 0u {
-        let total = scan.total.xy;
+        let total = scan.total;
         block_offsets[block_count] = total;
         let first_pair = vec2<u32>(window.first_low, window.first_high);
         var written = 0u;
@@ -54,6 +54,8 @@ fn emit_scan(@builtin(local_invocation_index) local: u32) {
         header.written = written;
         header.dispatch = dispatch_size(div_ceil(written, 256u));
         header.draw = array<u32, 4>(params.vertices_per_pair, written, 0u, 0u);
+        let is_kept = counts.sweep_tiles <= params.tile_capacity;
+        dispatches.emit_again = dispatch_size(select(counts.sweep_blocks, 0u, is_kept));
         dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
         dispatches.order = dispatch_size(div_ceil(written, 256u));
     }

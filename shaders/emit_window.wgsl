@@ -1,4 +1,4 @@
-// Which pairs lie in the window, and where: shared by emit_sweep and emit_giants, which bind window and pairs.
+// Which pairs lie in the window, and where: shared by the kernels that write pairs, which bind window and pairs.
 
 fn in_window(number: vec2<u32>) -> bool {
     let first = vec2<u32>(window.first_low, window.first_high);
@@ -14,6 +14,19 @@ fn meets_window(start: vec2<u32>, count: u32) -> bool {
     let first = vec2<u32>(window.first_low, window.first_high);
     let end = add64(first, vec2<u32>(window.capacity, 0u));
     return less64(start, end) && less64(first, add64(start, vec2<u32>(count, 0u)));
+}
+
+// Which of `count` pairs from number `start` lie in the window: the first one, and how many.
+fn part_in_window(start: vec2<u32>, count: u32) -> vec2<u32> {
+    let first = vec2<u32>(window.first_low, window.first_high);
+    let window_end = add64(first, vec2<u32>(window.capacity, 0u));
+    let end = add64(start, vec2<u32>(count, 0u));
+    if !less64(start, window_end) || !less64(first, end) {
+        return vec2<u32>(0u);
+    }
+    let skipped = select(0u, sub64(first, start).x, less64(start, first));
+    let beyond = select(0u, sub64(end, window_end).x, less64(window_end, end));
+    return vec2<u32>(skipped, count - skipped - beyond);
 }
 
 fn write_pair(number: vec2<u32>, pair: vec2<u32>) {

@@ -70,11 +70,11 @@ fn rank_ends(
         let flags = select(0u, 0x80u, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x800000u, (entry & ENTRY_FIRST_V) != 0u);
         extents[rank] = (box_position.z & (first | 0x7f007f00u)) | last | flags;
     }
-    let scan = scan_workgroup(local, vec4<u32>(quads, candidates, 0u, 0u));
+    let scan = scan_workgroup2(local, vec2<u32>(quads, candidates));
     if rank < n {
         steps[rank] = Step(scan.before.x, end);
     }
     if local == 0u && rank < n {
-        path_sums[block] = scan.total.xy;
+        path_sums[block] = scan.total;
     }
 }

@@ -1,67 +1,65 @@
-// Exclusive prefix sums over one workgroup of 256 invocations, of up to four counts at once, or of one 64-bit
-// count. Every invocation of the workgroup has to call.
-// Sums of sixteen runs of sixteen, then each invocation adds up the runs and the values before it: 30 additions
-// and three barriers, where a scan by doubling needs 8 additions and sixteen barriers. Software adapters pay
-// dearly for barriers.
+// Exclusive prefix sums over one workgroup of 256 invocations, of two counts at once, of one, or of a 64-bit one.
+// Every invocation of the workgroup has to call.
+//
+// Sixteen invocations add up runs of sixteen values, then the runs; every invocation loads twice. Software adapters
+// pay for each load of each invocation, where hardware hides them, and a loop that an invocation does not enter costs
+// neither anything.
 
-struct Scanned {
-    before: vec4<u32>,        // the sum over lower invocations
-    total: vec4<u32>,
+struct Scanned2 {
+    before: vec2<u32>,        // the sums over lower invocations
+    total: vec2<u32>,
 }
 
-var<workgroup> scan_values: array<vec4<u32>, 256>;
-var<workgroup> scan_runs: array<vec4<u32>, 16>;
+struct Scanned {
+    before: u32,
+    total: u32,
+}
 
-fn scan_workgroup(local: u32, value: vec4<u32>) -> Scanned {
+struct Scanned64 {
+    before: vec2<u32>,        // low and high half
+    total: vec2<u32>,
+}
+
+var<workgroup> scan_values: array<vec2<u32>, 256>;
+var<workgroup> scan_runs: array<vec2<u32>, 16>;
+var<workgroup> scan_bases: array<vec2<u32>, 17>;
+
+fn scan_workgroup2(local: u32, value: vec2<u32>) -> Scanned2 {
     workgroupBarrier();
     scan_values[local] = value;
     workgroupBarrier();
+    let runs_end = select(0u, local * 16u + 16u, local < 16u);
+    var running = vec2<u32>(0u);
+    for (var k = local * 16u; k < runs_end; k += 1u) {
+        let own = scan_values[k];
+        scan_values[k] = running;
+        running += own;
+    }
     if local < 16u {
-        var sum = vec4<u32>(0u);
-        for (var k = 0u; k < 16u; k += 1u) {
-            sum += scan_values[local * 16u + k];
-        }
-        scan_runs[local] = sum;
+        scan_runs[local] = running;
     }
     workgroupBarrier();
-    let run = local / 16u;
-    var before = vec4<u32>(0u);
-    var total = vec4<u32>(0u);
-    for (var k = 0u; k < 16u; k += 1u) {
-        if k == run {
-            before = total;
-        }
-        total += scan_runs[k];
+    running = vec2<u32>(0u);
+    for (var k = 0u; k < select(0u, local, local < 17u); k += 1u) {
+        running += scan_runs[k];
     }
-    for (var k = run * 16u; k < local; k += 1u) {
-        before += scan_values[k];
+    if local < 17u {
+        scan_bases[local] = running;
     }
-    return Scanned(before, total);
+    workgroupBarrier();
+    return Scanned2(scan_bases[local / 16u] + scan_values[local], scan_bases[16]);
 }
 
-fn scan_workgroup64(local: u32, value: vec2<u32>) -> Scanned {
-    workgroupBarrier();
-    scan_values[local] = vec4<u32>(value, 0u, 0u);
-    workgroupBarrier();
-    if local < 16u {
-        var sum = vec2<u32>(0u);
-        for (var k = 0u; k < 16u; k += 1u) {
-            sum = add64(sum, scan_values[local * 16u + k].xy);
-        }
-        scan_runs[local] = vec4<u32>(sum, 0u, 0u);
-    }
-    workgroupBarrier();
-    let run = local / 16u;
-    var before = vec2<u32>(0u);
-    var total = vec2<u32>(0u);
-    for (var k = 0u; k < 16u; k += 1u) {
-        if k == run {
-            before = total;
-        }
-        total = add64(total, scan_runs[k].xy);
-    }
-    for (var k = run * 16u; k < local; k += 1u) {
-        before = add64(before, scan_values[k].xy);
-    }
-    return Scanned(vec4<u32>(before, 0u, 0u), vec4<u32>(total, 0u, 0u));
+fn scan_workgroup(local: u32, value: u32) -> Scanned {
+    let scan = scan_workgroup2(local, vec2<u32>(value, 0u));
+    return Scanned(scan.before.x, scan.total.x);
+}
+
+// By quarters of the low half, whose sums have room for their carries.
+fn scan_workgroup64(local: u32, value: vec2<u32>) -> Scanned64 {
+    let low = scan_workgroup2(local, vec2<u32>(value.x & 0xffffu, value.x >> 16u));
+    let high = scan_workgroup(local, value.y);
+    let before = add64(vec2<u32>(low.before.x, high.before), vec2<u32>(low.before.y << 16u, low.before.y >> 16u));
+    let total = add64(vec2<u32>(low.total.x, high.total), vec2<u32>(low.total.y << 16u, low.total.y >> 16u));
+    return Scanned64(before, total);
 }

@@ -20,7 +20,7 @@ fn sort_scan(@builtin(local_invocation_index) local: u32) {
     for (var i = first; i < end; i += 1u) {
         sum += histograms[i];
     }
-    var running = scan_workgroup(local, vec4<u32>(sum, 0u, 0u, 0u)).before.x;
+    var running = scan_workgroup(local, sum).before;
     for (var i = first; i < end; i += 1u) {
         let count = histograms[i];
         histograms[i] = running;

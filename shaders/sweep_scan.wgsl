@@ -4,8 +4,7 @@
 //         path_sums    [blocks] (quads, candidates), of rank_ends
 // Writes  path_bases   [blocks + 1] quads before each block as (low, high); the last is the length of the path
 //         counts       candidates, tiles and blocks of sweep_test and giants_test, refused
-//         dispatches   of sweep_test and giants_test
-//         block_hits   the last element: no survivors are kept yet
+//         dispatches   of sweep_test, emit_place, emit_sweep and giants_test
 // One workgroup. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more tiles than HIT_BLOCKS,
 // each workgroup takes 2, 4, 8, ... in a row, so that the number of workgroups stays bounded, every one has the
 // same amount of work, and the count is exact however many candidates there are.
@@ -15,7 +14,6 @@
 @group(0) @binding(2) var<storage, read> path_sums: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> dispatches: Dispatches;
-@group(0) @binding(5) var<storage, read_write> block_hits: array<u32>;
 
 // The smallest power of two that leaves at most HIT_BLOCKS blocks.
 fn tiles_per_block(tiles: u32) -> u32 {
@@ -41,18 +39,17 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         mine = add64(mine, vec2<u32>(sums.x, 0u));
         mine_to_test = add64(mine_to_test, vec2<u32>(sums.y, 0u));
     }
-    let all_to_test = scan_workgroup64(local, mine_to_test).total.xy;
+    let all_to_test = scan_workgroup64(local, mine_to_test).total;
     let scan = scan_workgroup64(local, mine);
-    var running = scan.before.xy;
+    var running = scan.before;
     for (var block = first; block < end; block += 1u) {
         path_bases[block] = running;
         running = add64(running, vec2<u32>(path_sums[block].x, 0u));
     }
 
     if local == 0u {
-        let length = scan.total.xy;
+        let length = scan.total;
         path_bases[block_count] = length;
-        block_hits[2u * HIT_BLOCKS] = 0u;
         let giant_tests = mul64(giant_count, params.box_count);
         let candidates = add64(all_to_test, giant_tests);
         let limit = vec2<u32>(params.candidate_limit_low, params.candidate_limit_high);
@@ -65,12 +62,16 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
         let giant_tiles = select(giant_count * div_ceil(params.box_count, HIT_TILE), 0u, refused);
         counts.sweep_tiles = sweep_tiles;
-        counts.sweep_tiles_per_block = tiles_per_block(sweep_tiles);
-        counts.sweep_blocks = div_ceil(sweep_tiles, counts.sweep_tiles_per_block);
+        let per_group = tiles_per_block(sweep_tiles);
+        counts.sweep_tiles_per_group = per_group;
+        counts.sweep_tiles_per_block = per_group * PLACE_RUNS;
+        counts.sweep_blocks = div_ceil(sweep_tiles, per_group * PLACE_RUNS);
         counts.giant_tiles = giant_tiles;
         counts.giant_tiles_per_block = tiles_per_block(giant_tiles);
         counts.giant_blocks = div_ceil(giant_tiles, counts.giant_tiles_per_block);
-        dispatches.sweep_test = dispatch_size(counts.sweep_blocks);
+        dispatches.sweep_test = dispatch_size(div_ceil(sweep_tiles, per_group));
+        dispatches.emit_place = dispatch_size(counts.sweep_blocks);
+        dispatches.emit_sweep = dispatch_size(min(sweep_tiles, params.tile_capacity));
         dispatches.giants_test = dispatch_size(counts.giant_blocks);
     }
 }

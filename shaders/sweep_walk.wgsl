@@ -2,14 +2,6 @@
 // length are equal work, wherever they are cut. Shared by sweep_test and emit_sweep, which bind boxes, counts,
 // entries, steps, extents and path_bases.
 
-// What one invocation found in the RUN_QUADS quads from `at`.
-struct Survey {
-    word: u32,                // bit 4k + j: candidate j of quad k survives
-    first_rank: u32,          // the entry of the first quad
-    first_quad: u32,
-    turns: u32,               // bit k: quad k is the first of the next entry
-}
-
 // The entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
 fn walk_at(at: vec2<u32>) -> vec2<u32> {
     let n = counts.entry_count;
@@ -70,50 +62,43 @@ fn survivors(own: u32, others: vec4<u32>) -> vec4<bool> {
 }
 
 // The candidates in the quads from `at` that survive a look at their extents.
-fn survey(at: vec2<u32>) -> Survey {
+fn survey(at: vec2<u32>) -> Run {
     let count = quads_from(at);
     if count == 0u {
-        return Survey(0u, 0u, 0u, 0u);
+        return Run(0u, 0u, 0u, 0u);
     }
     let start = walk_at(at);
     var rank = start.x;
     var quad = (rank + 1u) / 4u + start.y;
     var end = steps[rank].end;
     var own = extent_at(rank);
-    var found = Survey(0u, rank, quad, 0u);
+    var run = Run(0u, rank, quad, 0u);
     for (var k = 0u; k < count; k += 1u) {
         let place = vec4<u32>(quad * 4u) + vec4<u32>(0u, 1u, 2u, 3u);
         let is_candidate = (place > vec4<u32>(rank)) & (place < vec4<u32>(end));
         let bits = select(vec4<u32>(0u), vec4<u32>(1u, 2u, 4u, 8u), survivors(own, extents[quad]) & is_candidate);
-        found.word |= (bits.x | bits.y | bits.z | bits.w) << (4u * k);
+        run.hits |= (bits.x | bits.y | bits.z | bits.w) << (4u * k);
         quad += 1u;
         if quad * 4u >= end && k + 1u < count {
             rank += 1u;
-            found.turns |= 2u << k;
+            run.turns |= 2u << k;
             quad = (rank + 1u) / 4u;
             end = steps[rank].end;
             own = extent_at(rank);
         }
     }
-    return found;
+    return run;
 }
 
-// The ranks of the two entries of a survivor, of which only the bit is known.
-fn ranks_of(found: Survey, bit: u32) -> vec2<u32> {
-    let k = bit / 4u;
-    let turns = found.turns & ((2u << k) - 1u);
-    let rank = found.first_rank + countOneBits(turns);
-    var quad = found.first_quad + k;
-    if turns != 0u {
-        quad = (rank + 1u) / 4u + k - firstLeadingBit(turns);
+// The survivors whose boxes overlap.
+fn exact_hits(run: Run) -> u32 {
+    var hits = 0u;
+    for (var word = run.hits; word != 0u; word &= word - 1u) {
+        let bit = firstTrailingBit(word);
+        let ranks = ranks_of(run, bit);
+        let a = ordered_box(entries[ranks.x] & ENTRY_BOX);
+        let b = ordered_box(entries[ranks.y] & ENTRY_BOX);
+        hits |= select(0u, 1u << bit, overlap(a, b));
     }
-    return vec2<u32>(rank, quad * 4u + bit % 4u);
-}
-
-// The two boxes of a survivor, the smaller number first; NO_PAIR where they do not overlap.
-fn pair_at(ranks: vec2<u32>) -> vec2<u32> {
-    let a = entries[ranks.x] & ENTRY_BOX;
-    let b = entries[ranks.y] & ENTRY_BOX;
-    let is_pair = overlap(ordered_box(a), ordered_box(b));
-    return select(vec2<u32>(NO_PAIR), vec2<u32>(min(a, b), max(a, b)), is_pair);
+    return hits;
 }

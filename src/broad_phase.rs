@@ -288,6 +288,7 @@ impl BroadPhase {
                 limit: self.options.effective_candidate_limit(),
             });
         }
+        self.wishes.tiles = self.wishes.tiles.max(u64::from(counts.sweep_tiles));
         self.wishes.giant_tiles = self.wishes.giant_tiles.max(u64::from(counts.giant_tiles));
         let emitted = u64::from(counts.written) == report.pair_count;
         if !emitted {
@@ -497,6 +498,7 @@ impl BroadPhase {
         let params = &self.params(n)?;
         let s = &self.stages;
         encoder.clear_buffer(counts.raw(), 0, None);
+        encoder.clear_buffer(hits.block_hits.raw(), 0, None);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         s.pca.record(pass, n, params, boxes.clone(), bounds, moments);
@@ -507,8 +509,9 @@ impl BroadPhase {
         s.sort.record_entries(pass, counts, dispatches, entries);
         let (keys, entries) = (&entries.keys, &entries.values);
         s.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.positions, path);
-        s.sweep.record_scan(pass, params, counts, dispatches, path, hits);
+        s.sweep.record_scan(pass, params, counts, dispatches, path);
         s.sweep.record_test(pass, params, boxes.clone(), counts, dispatches, entries, path, hits);
+        s.emit.record_place(pass, params, counts, dispatches, hits);
         s.giants.record(pass, params, boxes.clone(), counts, dispatches, frame, bins, giants, hits);
         self.record_emit(pass, params, boxes, n, 0)?;
         pass.finish()
@@ -583,8 +586,8 @@ impl BroadPhase {
             candidate_limit_high: (limit >> 32) as u32,
             vertices_per_pair: self.options.vertices_per_pair,
             tile_capacity: plan.tile_capacity,
-            survivor_capacity: plan.survivor_capacity,
-            unused: 0,
+            unused_a: 0,
+            unused_b: 0,
         };
         Buffer::uniform(&self.gpu, "params", &[params])
     }

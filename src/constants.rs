@@ -115,20 +115,18 @@ shared_constants! {
     PATH_BLOCK: u32 = 256;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 24;
-    /// Quads of the path that an invocation of `sweep_test` looks at: their results are the bits of a word.
+    /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
     RUN_QUADS: u32 = 8;
     /// log2 of `TILE_QUADS`.
     TILE_QUADS_BITS: u32 = 11;
-    /// Quads per tile of the sweep: 256 invocations with `RUN_QUADS` each.
+    /// Quads per tile of the sweep: 256 runs.
     TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
+    /// Runs that an invocation of `emit_place` looks at, and tiles that its workgroup takes at a time.
+    PLACE_RUNS: u32 = 8;
     /// Tests per tile of a giant: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 256 * 32;
     /// Most workgroups of `sweep_test`, and of `giants_test`.
     HIT_BLOCKS: u32 = 65_535;
-    /// Where the survivors of a tile are that had no room.
-    NOT_KEPT: u32 = u32::MAX;
-    /// The first number of a survivor whose boxes do not overlap after all.
-    NO_PAIR: u32 = u32::MAX;
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
 

@@ -1,7 +1,7 @@
 //! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
 
 use crate::constants::*;
-use crate::stages::layout::{BoundsPartial, Counts, Dispatches, Frame, Moments, PairHeader, Step};
+use crate::stages::layout::{BoundsPartial, Counts, Dispatches, Frame, Moments, PairHeader, Run, Step};
 use crate::{Aabb, Error, Options, Pair, PairOrder};
 
 /// The buffers that a [`BroadPhase`](crate::BroadPhase) allocates for a number of boxes, in bytes.
@@ -21,11 +21,9 @@ pub struct MemoryPlan {
     pub box_count: u32,
     /// (box, cell) incidences that fit; the grid is coarsened until they do.
     pub entry_capacity: u32,
-    /// Tiles of the sweep, of up to 8,192 candidates, whose survivors are kept; those of further ones are found again
-    /// for the list.
+    /// Tiles of the sweep, of up to 8,192 candidates, whose results are kept; those of further ones are found again for
+    /// the list.
     pub tile_capacity: u32,
-    /// Candidates of those tiles that survive a first look, and are kept for the list.
-    pub survivor_capacity: u32,
     /// Tiles of 8,192 tests of giants whose results are kept.
     pub giant_tile_capacity: u32,
     /// Pairs that fit the list; a longer one is produced in pieces of this length.
@@ -38,6 +36,7 @@ pub struct MemoryPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wishes {
     pub pairs: u64,
+    pub tiles: u64,
     pub giant_tiles: u64,
 }
 
@@ -96,15 +95,15 @@ impl MemoryPlan {
         let entries = (4 * boxes + 1024).min(most_entries).min((budget / 2 / ENTRY_BYTES).max(boxes));
         let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES).max(wishes.giant_tiles).min(binding / 1024);
         let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
-        // As many survivors as pairs, and a tile for every eight of them.
-        let survivors = (pairs + pairs / 8).min(binding / 9);
+        // Ten quads per box.
+        let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES).max(wishes.tiles);
+        let tiles = tiles.min(binding / (256 * size_of::<Run>() as u64)).min(u64::from(u32::MAX / 256));
         // The rest shrinks by one factor until the budget is met, and at last the entries to one per box.
         let mut share = 1.0;
         loop {
             let part = |least: u64, wish: u64| least.min(wish) + (wish.saturating_sub(least) as f64 * share) as u64;
-            let tiles = part(LEAST_TILES, giant_tiles);
-            let (kept, list) = (part(LEAST_PAIRS, survivors), part(LEAST_PAIRS, pairs));
-            let plan = Self::of(boxes, entries, kept, tiles, list, options.order);
+            let kept = [part(LEAST_TILES, tiles), part(LEAST_TILES, giant_tiles)];
+            let plan = Self::of(boxes, entries, kept, part(LEAST_PAIRS, pairs), options.order);
             if plan.total() <= budget {
                 return Ok(plan);
             }
@@ -113,18 +112,17 @@ impl MemoryPlan {
             }
             share = if share > 0.01 { share * 0.7 } else { 0.0 };
         }
-        let least = Self::of(boxes, boxes, LEAST_PAIRS, LEAST_TILES, LEAST_PAIRS, options.order);
+        let least = Self::of(boxes, boxes, [LEAST_TILES; 2], LEAST_PAIRS, options.order);
         if least.total() <= budget {
             return Ok(least);
         }
         Err(Error::OverBudget { box_count: boxes, required: least.total(), budget })
     }
 
-    fn of(boxes: u64, entries: u64, survivors: u64, giant_tiles: u64, pairs: u64, order: PairOrder) -> Self {
+    fn of(boxes: u64, entries: u64, [tiles, giant_tiles]: [u64; 2], pairs: u64, order: PairOrder) -> Self {
         let bin_blocks = boxes.div_ceil(u64::from(BIN_BLOCK));
         let path_blocks = entries.div_ceil(u64::from(PATH_BLOCK));
         let hit_blocks = 2 * u64::from(HIT_BLOCKS);
-        let tiles = survivors / 8;
         let histograms = |n: u64| u64::from(RADIX) * n.div_ceil(u64::from(SORT_TILE));
         let mut buffers = vec![
             ("boxes", bytes::<Aabb>(boxes)),
@@ -147,9 +145,10 @@ impl MemoryPlan {
             ("extents", bytes::<u32>(whole_quads(entries))),
             ("path_sums", bytes::<[u32; 2]>(path_blocks)),
             ("path_bases", bytes::<[u32; 2]>(path_blocks + 1)),
-            ("found", bytes::<[u32; 2]>(tiles + survivors)),
+            ("runs", bytes::<Run>(tiles * 256)),
+            ("run_offsets", bytes::<u32>(tiles * 256)),
             ("hit_words", bytes::<u32>(giant_tiles * 256)),
-            ("block_hits", bytes::<u32>(hit_blocks + 1)),
+            ("block_hits", bytes::<u32>(hit_blocks)),
             ("hit_offsets", bytes::<[u32; 2]>(hit_blocks + 1)),
             ("summary", (size_of::<Counts>() + size_of::<Frame>()) as u64),
         ];
@@ -158,7 +157,6 @@ impl MemoryPlan {
             box_count: boxes as u32,
             entry_capacity: entries as u32,
             tile_capacity: tiles as u32,
-            survivor_capacity: survivors as u32,
             giant_tile_capacity: giant_tiles as u32,
             pair_capacity: pairs as u32,
             buffers,
@@ -175,7 +173,7 @@ impl MemoryPlan {
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let has_tiles = options.memory_budget.is_some()
             || (self.giant_tile_capacity >= other.giant_tile_capacity
-                && self.survivor_capacity >= other.survivor_capacity);
+                && self.tile_capacity >= other.tile_capacity);
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 

@@ -73,9 +73,10 @@ impl Buffers {
                 bases: Buffer::storage(gpu, "path_bases", path_blocks + 1)?,
             },
             hits: Hits {
-                found: Buffer::storage(gpu, "found", u64::from(plan.tile_capacity) + u64::from(plan.survivor_capacity))?,
+                runs: Buffer::storage(gpu, "runs", u64::from(plan.tile_capacity) * 256)?,
+                run_offsets: Buffer::storage(gpu, "run_offsets", u64::from(plan.tile_capacity) * 256)?,
                 words: Buffer::storage(gpu, "hit_words", u64::from(plan.giant_tile_capacity) * 256)?,
-                block_hits: Buffer::storage(gpu, "block_hits", hit_blocks + 1)?,
+                block_hits: Buffer::storage(gpu, "block_hits", hit_blocks)?,
                 block_offsets: Buffer::storage(gpu, "hit_offsets", hit_blocks + 1)?,
             },
             summary: Readback::staging(gpu, "summary", summary)?,

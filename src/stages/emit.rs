@@ -10,18 +10,24 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::{Error, Pair};
 
+/// `emit_place`.
+pub const PLACE: Source = source!("emit_place", "scan");
 /// `emit_scan`.
 pub const SCAN: Source = source!("emit_scan", "scan");
 /// `emit_sweep`.
-pub const SWEEP: Source = source!("emit_sweep", "sweep_walk", "boxes", "emit_window", "scan");
+pub const SWEEP: Source = source!("emit_sweep", "emit_pair", "emit_window");
+/// `emit_again`.
+pub const AGAIN: Source = source!("emit_again", "sweep_walk", "boxes", "emit_pair", "emit_window", "scan");
 /// `emit_giants`.
 pub const GIANTS: Source = source!("emit_giants", "giants_walk", "boxes", "emit_window", "scan");
 
 /// The stage.
 #[derive(Debug)]
 pub struct Emit {
+    place: Kernel,
     scan: Kernel,
     sweep: Kernel,
+    again: Kernel,
     giants: Kernel,
 }
 
@@ -32,10 +38,31 @@ impl Emit {
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
         Ok(Self {
+            place: Kernel::new(gpu, &PLACE)?,
             scan: Kernel::new(gpu, &SCAN)?,
             sweep: Kernel::new(gpu, &SWEEP)?,
+            again: Kernel::new(gpu, &AGAIN)?,
             giants: Kernel::new(gpu, &GIANTS)?,
         })
+    }
+
+    /// Where the pairs of each run go within its block, and how many pairs each block has.
+    pub fn record_place(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        hits: &Hits,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("counts", counts.all()),
+            ("runs", hits.runs.all()),
+            ("run_offsets", hits.run_offsets.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
     }
 
     /// How many pairs there are, and how many of them `window` takes.
@@ -91,13 +118,15 @@ impl Emit {
             ("steps", path.steps.all()),
             ("extents", path.extents.all()),
             ("path_bases", path.bases.all()),
-            ("found", hits.found.all()),
+            ("runs", hits.runs.all()),
+            ("run_offsets", hits.run_offsets.all()),
             ("giants", giants.all()),
             ("hit_words", hits.words.all()),
             ("block_offsets", hits.block_offsets.all()),
             ("pairs", pairs.all()),
         ];
-        self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
+        self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
+        self.again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
         self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
     }
 }

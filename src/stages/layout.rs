@@ -20,8 +20,8 @@ pub struct Params {
     pub candidate_limit_high: u32,
     pub vertices_per_pair: u32,
     pub tile_capacity: u32,
-    pub survivor_capacity: u32,
-    pub unused: u32,
+    pub unused_a: u32,
+    pub unused_b: u32,
 }
 
 /// The range of pairs that `emit` writes.
@@ -143,6 +143,7 @@ pub struct Counts {
     pub candidate_high: u32,
     pub refused: u32,
     pub sweep_tiles: u32,
+    pub sweep_tiles_per_group: u32,
     pub sweep_tiles_per_block: u32,
     pub sweep_blocks: u32,
     pub giant_tiles: u32,
@@ -151,6 +152,20 @@ pub struct Counts {
     pub pair_low: u32,
     pub pair_high: u32,
     pub written: u32,
+    pub unused_a: u32,
+    pub unused_b: u32,
+    pub unused_c: u32,
+}
+
+/// What one invocation of `sweep_test` found.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct Run {
+    pub hits: u32,
+    pub first_rank: u32,
+    pub first_quad: u32,
+    pub turns: u32,
 }
 
 /// Indirect dispatch sizes.
@@ -162,6 +177,9 @@ pub struct Dispatches {
     pub rank: [u32; 3],
     pub sweep_test: [u32; 3],
     pub giants_test: [u32; 3],
+    pub emit_place: [u32; 3],
+    pub emit_sweep: [u32; 3],
+    pub emit_again: [u32; 3],
     pub sort_pairs: [u32; 3],
     pub order: [u32; 3],
 }

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use super::layout::{Counts, Dispatches, Params, Step};
+use super::layout::{Counts, Dispatches, Params, Run, Step};
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -11,7 +11,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 /// `sweep_scan`.
 pub const SCAN: Source = source!("sweep_scan", "scan");
 /// `sweep_test`.
-pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes", "scan");
+pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes");
 
 /// The stage.
 #[derive(Debug)]
@@ -36,13 +36,13 @@ pub struct Path {
 /// What the exact tests of `sweep` and `giants` found.
 #[derive(Debug)]
 pub struct Hits {
-    /// `[tiles]` where the survivors of each tile of `sweep` lie and how many they are, then the survivors: pairs and
-    /// gaps, as far as there is room.
-    pub found: Buffer<[u32; 2]>,
+    /// `[tiles * 256]` what each run of `sweep` found, as far as there is room.
+    pub runs: Buffer<Run>,
+    /// `[tiles * 256]` pairs before the run within its block of tiles.
+    pub run_offsets: Buffer<u32>,
     /// `[tiles * 256]` a bit per test of `giants`, as far as there is room.
     pub words: Buffer<u32>,
-    /// `[sweep_blocks + giant_blocks]` pairs found by each workgroup; the last element, behind room for as many of
-    /// those as there may be, counts the survivors in `found`.
+    /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles. Zero before `sweep_test`.
     pub block_hits: Buffer<u32>,
     /// `[sweep_blocks + giant_blocks + 1]` pairs before each workgroup, low and high half.
     pub block_offsets: Buffer<[u32; 2]>,
@@ -65,7 +65,6 @@ impl Sweep {
         counts: &Buffer<Counts>,
         dispatches: &Buffer<Dispatches>,
         path: &Path,
-        hits: &Hits,
     ) {
         let buffers = [
             ("params", params.all()),
@@ -73,7 +72,6 @@ impl Sweep {
             ("path_sums", path.sums.all()),
             ("path_bases", path.bases.all()),
             ("dispatches", dispatches.all()),
-            ("block_hits", hits.block_hits.all()),
         ];
         self.scan.dispatch(pass, 1, &buffers);
     }
@@ -99,7 +97,7 @@ impl Sweep {
             ("steps", path.steps.all()),
             ("extents", path.extents.all()),
             ("path_bases", path.bases.all()),
-            ("found", hits.found.all()),
+            ("runs", hits.runs.all()),
             ("block_hits", hits.block_hits.all()),
         ];
         self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
