@@ -4,7 +4,7 @@
 //         block_counts   [blocks * BIN_COUNTS], of bin_count
 // Writes  block_offsets  [blocks] entries, giants and invalid boxes before the block
 //         counts         level, entry_count, giant_count, invalid_count
-//         dispatches     of sort and rank
+//         dispatches     of sort, rank and sweep_count
 // One workgroup. The last level puts every box in one cell, so the entries always fit: they are never more
 // than the boxes there, and the host makes room for at least that many.
 
@@ -101,6 +101,7 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
                 dispatches.sort_passes[i][k] = select(0u, tiles[k], needed);
             }
         }
-        dispatches.rank = dispatch_size(div_ceil(entry_count, PATH_BLOCK));
+        dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));
+        dispatches.sweep_count = dispatch_size(div_ceil(entry_count, 256u * COUNT_RUN));
     }
 }

@@ -123,6 +123,7 @@ struct Counts {
 struct Dispatches {
     sort_passes: array<array<u32, 3>, SORT_PASS_PAIRS>,
     rank: array<u32, 3>,
+    sweep_count: array<u32, 3>,
     sweep_test: array<u32, 3>,
     giants_test: array<u32, 3>,
     emit_place: array<u32, 3>,
@@ -145,7 +146,7 @@ struct PairHeader {
 
 // An entry's place on the path that the sweep walks (see sweep_walk.wgsl).
 struct Step {
-    offset: u32,              // quads of the path before this entry, within its block of entries
+    offset: u32,              // quads of the path before this entry, within its block of entries; of rank_ends, its own
     end: u32,                 // rank of the first entry that starts after this one ends
 }
 

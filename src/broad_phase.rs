@@ -509,6 +509,7 @@ impl BroadPhase {
         s.sort.record_entries(pass, counts, dispatches, entries);
         let (keys, entries) = (&entries.keys, &entries.values);
         s.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.positions, path);
+        s.sweep.record_count(pass, counts, dispatches, path);
         s.sweep.record_scan(pass, params, counts, dispatches, path);
         s.sweep.record_test(pass, params, boxes.clone(), counts, dispatches, entries, path, hits);
         s.emit.record_place(pass, params, counts, dispatches, hits);

@@ -113,6 +113,8 @@ shared_constants! {
     /// Entries per block of the path. Their candidates are counted in 32 bits, so `PATH_BLOCK * MAX_ENTRIES` must
     /// not exceed 2³².
     PATH_BLOCK: u32 = 256;
+    /// Entries per invocation of `sweep_count`, and blocks per workgroup.
+    COUNT_RUN: u32 = 8;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 24;
     /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
@@ -186,6 +188,7 @@ const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
+    assert!(PATH_BLOCK % COUNT_RUN == 0);
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);

@@ -39,7 +39,7 @@
 //! exact. −0 equals 0, denormals are told apart, boxes without extent are boxes. What does not fit is refused
 //! before any work with an [`Error`] that names what was asked and what there is.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod aabb;

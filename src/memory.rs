@@ -172,8 +172,7 @@ impl MemoryPlan {
     /// fewer tiles where a budget binds, and those are still enough.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let has_tiles = options.memory_budget.is_some()
-            || (self.giant_tile_capacity >= other.giant_tile_capacity
-                && self.tile_capacity >= other.tile_capacity);
+            || (self.giant_tile_capacity >= other.giant_tile_capacity && self.tile_capacity >= other.tile_capacity);
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 

@@ -67,7 +67,8 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     let mut positions = vec![[0; 4]; boxes.len()];
     let totals = bin::count(boxes, &frame, &mut cells, &mut positions);
     let level = bin::scan(&totals, box_count, params.entry_capacity);
-    let bin::Entries { mut keys, mut entries, giants, first_invalid } = bin::scatter(&cells, &mut positions, &frame, level);
+    let bin::Entries { mut keys, mut entries, giants, first_invalid } =
+        bin::scatter(&cells, &mut positions, &frame, level);
     sort::sort(&mut keys, &mut entries, frame.key_bits);
     let ends = rank::ends(&frame, &keys, &entries, &positions);
     let extents = rank::extents(&entries, &positions);

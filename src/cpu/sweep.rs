@@ -34,7 +34,14 @@ pub fn survives(a: u32, b: u32) -> bool {
 }
 
 /// Appends the pairs among the candidates of the entries `ranks`, in the order of the path.
-pub fn test(boxes: &[Aabb], entries: &[u32], extents: &[u32], ends: &[u32], ranks: Range<usize>, pairs: &mut Vec<Pair>) {
+pub fn test(
+    boxes: &[Aabb],
+    entries: &[u32],
+    extents: &[u32],
+    ends: &[u32],
+    ranks: Range<usize>,
+    pairs: &mut Vec<Pair>,
+) {
     for rank in ranks {
         let own = extents[rank];
         let a = entries[rank] & ENTRY_BOX;

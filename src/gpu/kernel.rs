@@ -57,16 +57,6 @@ pub(crate) use source;
 impl Source {
     /// The whole text.
     pub fn text(&self) -> String {
-        if let Ok(dir) = std::env::var("BS_SHADERS") {
-            let read = |name: &str| std::fs::read_to_string(format!("{dir}/{name}.wgsl")).unwrap();
-            let mut text = read(self.label);
-            for file in std::fs::read_dir("/tmp/orig").unwrap() {
-                let path = file.unwrap().path();
-                let content = std::fs::read_to_string(&path).unwrap();
-                if self.shared.iter().any(|s| **s == content) { text += &read(path.file_stem().unwrap().to_str().unwrap()); }
-            }
-            return text + &crate::constants::wgsl();
-        }
         let mut text = self.own.to_owned();
         for shared in self.shared {
             text += shared;
@@ -130,13 +120,10 @@ impl Kernel {
         let bindings = bindings(&source.module()?);
         let device = gpu.device();
         let scopes = gpu.open_scopes();
-        let descriptor = wgpu::ShaderModuleDescriptor {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(source.label),
             source: wgpu::ShaderSource::Wgsl(source.text().into()),
-        };
-        let mode = std::env::var("BSM").unwrap_or_default();
-        #[allow(unsafe_code)]
-        let module = if mode.contains('t') { unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks { bounds_checks: !mode.contains('b'), force_loop_bounding: !mode.contains('l'), ..wgpu::ShaderRuntimeChecks::checked() }) } } else { device.create_shader_module(descriptor) };
+        });
         let entries: Vec<_> = bindings
             .iter()
             .map(|binding| wgpu::BindGroupLayoutEntry {
@@ -160,7 +147,7 @@ impl Kernel {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(source.label),
-            compilation_options: wgpu::PipelineCompilationOptions { zero_initialize_workgroup_memory: !std::env::var("BSM").unwrap_or_default().contains('z'), ..Default::default() },
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
         scopes.close(source.label)?;

@@ -175,6 +175,7 @@ pub struct Run {
 pub struct Dispatches {
     pub sort_passes: [[u32; 3]; SORT_PASS_PAIRS as usize],
     pub rank: [u32; 3],
+    pub sweep_count: [u32; 3],
     pub sweep_test: [u32; 3],
     pub giants_test: [u32; 3],
     pub emit_place: [u32; 3],

@@ -30,6 +30,7 @@ pub const SOURCES: &[Source] = &[
     sort::SCAN,
     sort::SCATTER,
     rank::ENDS,
+    sweep::COUNT,
     sweep::SCAN,
     sweep::TEST,
     giants::TEST,

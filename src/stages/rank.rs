@@ -10,7 +10,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `rank_ends`.
-pub const ENDS: Source = source!("rank_ends", "scan");
+pub const ENDS: Source = source!("rank_ends");
 
 /// The stage.
 #[derive(Debug)]
@@ -48,7 +48,6 @@ impl Rank {
             ("positions", positions.all()),
             ("steps", path.steps.all()),
             ("extents", path.extents.all()),
-            ("path_sums", path.sums.all()),
         ];
         self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);
     }

@@ -8,6 +8,8 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
+/// `sweep_count`.
+pub const COUNT: Source = source!("sweep_count", "scan");
 /// `sweep_scan`.
 pub const SCAN: Source = source!("sweep_scan", "scan");
 /// `sweep_test`.
@@ -16,6 +18,7 @@ pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes");
 /// The stage.
 #[derive(Debug)]
 pub struct Sweep {
+    count: Kernel,
     scan: Kernel,
     test: Kernel,
 }
@@ -54,7 +57,13 @@ impl Sweep {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { scan: Kernel::new(gpu, &SCAN)?, test: Kernel::new(gpu, &TEST)? })
+        Ok(Self { count: Kernel::new(gpu, &COUNT)?, scan: Kernel::new(gpu, &SCAN)?, test: Kernel::new(gpu, &TEST)? })
+    }
+
+    /// Where on the path each entry stands.
+    pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
+        let buffers = [("counts", counts.all()), ("steps", path.steps.all()), ("path_sums", path.sums.all())];
+        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
     }
 
     /// How many candidates there are, and how their tests and those of the giants are divided.

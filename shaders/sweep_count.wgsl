@@ -1,0 +1,53 @@
+// sweep_count: how long the path of the sweep is, and where on it each entry stands.
+//
+// Reads   counts
+// Changes steps       [entry_count] from the quads of the entry to the quads before it within its block
+// Writes  path_sums   [blocks] (quads, candidates) of each block of PATH_BLOCK entries
+// The candidates of an entry are the ranks between its own and its end. A quad is four extents in a row, of which
+// one load brings all; an entry without candidates has one quad all the same, which bounds how many entries a piece
+// of the path can span.
+// A workgroup takes COUNT_RUN blocks, an invocation COUNT_RUN entries. Sums over several blocks may wrap; differences of
+// them that are sums of one block do not.
+
+@group(0) @binding(0) var<storage, read> counts: Counts;
+@group(0) @binding(1) var<storage, read_write> steps: array<Step>;
+@group(0) @binding(2) var<storage, read_write> path_sums: array<vec2<u32>>;
+
+const BLOCK_INVOCATIONS: u32 = PATH_BLOCK / COUNT_RUN;
+
+var<workgroup> block_starts: array<vec2<u32>, COUNT_RUN + 1u>;
+
+@compute @workgroup_size(256)
+fn sweep_count(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let n = counts.entry_count;
+    let index = group_index(group, groups);
+    let first = (index * 256u + local) * COUNT_RUN;
+    let end = min(first + COUNT_RUN, n);
+    var sum = vec2<u32>(0u);
+    for (var rank = first; rank < end; rank += 1u) {
+        let step = steps[rank];
+        sum += vec2<u32>(step.offset, step.end - rank - 1u);
+    }
+    let scan = scan_workgroup2(local, sum);
+    let block = local / BLOCK_INVOCATIONS;
+    if local % BLOCK_INVOCATIONS == 0u {
+        block_starts[block] = scan.before;
+    }
+    if local == 0u {
+        block_starts[COUNT_RUN] = scan.total;
+    }
+    workgroupBarrier();
+    var running = scan.before.x - block_starts[block].x;
+    for (var rank = first; rank < end; rank += 1u) {
+        let quads = steps[rank].offset;
+        steps[rank].offset = running;
+        running += quads;
+    }
+    if local < COUNT_RUN && (index * COUNT_RUN + local) * PATH_BLOCK < n {
+        path_sums[index * COUNT_RUN + local] = block_starts[local + 1u] - block_starts[local];
+    }
+}
