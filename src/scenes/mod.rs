@@ -12,7 +12,10 @@
 //! # Ok::<(), broadsweep::scenes::UnknownKind>(())
 //! ```
 //!
-//! The generators use integers, `+`, `-`, `*`, `/` and `sqrt` only: those round alike everywhere, where the
+//! Some kinds move: [`Kind::generate_frame`] makes any frame of them. A [`Source`] is a kind and a number, or a
+//! `.npy` file, by the name that is typed; [`npy`] reads and writes such files.
+//!
+//! The generators use integers, `+`, `-`, `*`, `/`, `floor` and `sqrt` only: those round alike everywhere, where the
 //! `sin`, `exp` or `cbrt` of two C libraries differ in the last bit. So a kind, a count and a seed name a
 //! scene for good.
 
@@ -20,8 +23,10 @@ mod city;
 mod everyday;
 mod hard;
 mod moving;
+pub mod npy;
 mod random;
 mod settled;
+mod source;
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,6 +38,7 @@ pub use hard::{
 };
 pub use moving::{brownian, free_fall, gravity, sediment};
 pub use settled::settled;
+pub use source::{Source, SourceError};
 
 use crate::Aabb;
 
