@@ -5,13 +5,13 @@ use crate::Aabb;
 
 /// Bricks poured into a box with a square floor, z upward from 0: each falls until it rests on the floor or on the
 /// bricks below, at the lowest of a few places around where it came down. No brick goes into another, the heap is
-/// highest in the middle, and its lower layers are full.
+/// highest in the middle, and bricks fill about 0.7 of its volume.
 ///
 /// Bricks are 1 to 3 units wide and 1 or 2 high, and stand on a lattice of one unit. Each box is then grown on
 /// every side by 0.01 to 0.03 units, as physics engines grow theirs to find contacts before they are overlaps.
 ///
-/// Source: random sequential deposition on a field of heights, with a search for the lowest place nearby, after
-/// Family 1986, "Scaling of rough surfaces: effects of surface diffusion".
+/// Source: random deposition on a field of heights with relaxation to the lowest place nearby, after Family 1986,
+/// "Scaling of rough surfaces: effects of surface diffusion".
 pub fn settled(n: usize, seed: u64) -> Vec<Aabb> {
     /// How many places nearby a brick tries.
     const TRIES: usize = 12;
