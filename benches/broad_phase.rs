@@ -23,7 +23,7 @@ use std::hash::Hasher;
 use std::time::{Duration, Instant};
 
 use broadsweep::gpu::timing::KernelTime;
-use broadsweep::scenes::Kind;
+use broadsweep::scenes::Source;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SweepAxis, cpu, wgpu};
 
 /// The stages of the flow, which the names of their kernels begin with.
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut broad_phase = BroadPhase::new(&gpu, arguments.options)?;
     let mut rows: Vec<Row> = Vec::new();
     for scene in &arguments.scenes {
-        let boxes = load(scene)?;
+        let boxes = scene.parse::<Source>()?.boxes(1)?;
         let first = rows.len();
         for engine in &arguments.engines {
             rows.push(Row {
@@ -160,20 +160,6 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
             [10_000, 100_000, 1_000_000].map(|n| format!("uniform:{n}")).into_iter().chain(everyday).collect();
     }
     Ok(arguments)
-}
-
-/// The boxes of `KIND:N`, with seed 1.
-fn load(scene: &str) -> Result<Vec<Aabb>, Box<dyn Error>> {
-    if scene.ends_with(".npy") {
-        let bytes = std::fs::read(scene)?;
-        let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]])) + 10;
-        return Ok(bytemuck::cast_slice::<u8, f32>(&bytes[header..].to_vec())
-            .chunks_exact(6)
-            .map(|b| Aabb::new([b[0], b[1], b[2]], [b[3], b[4], b[5]]))
-            .collect());
-    }
-    let (kind, n) = scene.split_once(':').ok_or("a scene is KIND:N or FILE.npy")?;
-    Ok(kind.parse::<Kind>()?.generate(n.parse()?, 1))
 }
 
 /// Every pair as another library finds it, into a list as ours.

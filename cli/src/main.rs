@@ -5,7 +5,6 @@
 
 mod adapters;
 mod engine;
-mod npy;
 mod output;
 mod pairs;
 mod progress;

@@ -1,27 +1,29 @@
 //! `broadsweep pairs`.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
+use broadsweep::scenes::{Source, npy};
+use broadsweep::{Aabb, CellSize, Options, PairOrder, SweepAxis};
 
 use crate::engine::{Engine, Ready};
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::report::Run;
+use crate::text;
 use crate::verify::verify;
-use crate::{npy, text};
 
 /// The most boxes that --verify compares by brute force: some seconds of work.
 const BRUTE_FORCE_BOXES: usize = 50_000;
 
-/// Find every overlapping pair among the boxes of a .npy file
+/// Find every overlapping pair among the boxes of a .npy file, or of a scene
 #[derive(clap::Args)]
 pub struct Args {
     /// Boxes: an (n, 6) or (n, 2, 3) array of f4 or f8, minimum corners first; `-` is stdin
     ///
-    /// Either byte order and either of C and Fortran order will do. f8 is rounded outward.
+    /// Either byte order and either of C and Fortran order will do. f8 is rounded outward. KIND:N, such as
+    /// clusters:1000000, is a scene that `broadsweep scene` would make with its seed 1.
     #[arg(value_name = "SCENE.npy")]
     scene: PathBuf,
 
@@ -139,6 +141,20 @@ impl Args {
     }
 }
 
+/// Boxes from a file, from standard input (`-`), or of a scene (`KIND:N`).
+fn read(scene: &Path) -> Result<Vec<Aabb>> {
+    if scene == "-" {
+        return npy::read_boxes_from(io::stdin().lock(), None)
+            .map_err(|error| npy::FileError { path: scene.to_owned(), error }.into());
+    }
+    let source = match scene.to_str() {
+        // A file that is there is that file, whatever its name.
+        Some(text) if !scene.exists() => text.parse()?,
+        _ => Source::File(scene.to_owned()),
+    };
+    Ok(source.boxes(1)?)
+}
+
 /// Runs `broadsweep pairs`.
 pub fn run(args: &Args) -> Result<()> {
     args.check()?;
@@ -148,7 +164,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let boxes = {
         let _progress = Progress::start(format!("reading {}", args.scene.display()));
-        npy::read_boxes(&args.scene)?
+        read(&args.scene)?
     };
     let engine = Ready::choose(args.engine, args.adapter.as_deref())?;
     let answer = engine.find_pairs(&boxes, args.options())?;

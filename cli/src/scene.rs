@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, ensure};
 use broadsweep::Aabb;
-use broadsweep::scenes::{self, Kind};
+use broadsweep::scenes::{self, Kind, npy};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::output::{Output, print};
 use crate::progress::Progress;
-use crate::{npy, say, text};
+use crate::{say, text};
 
 /// Make a scene to try and to measure with
 #[derive(clap::Args)]

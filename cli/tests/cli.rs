@@ -150,6 +150,19 @@ fn a_scene_is_written_and_its_pairs_come_out() {
 }
 
 #[test]
+fn a_kind_and_a_number_stand_for_a_scene() {
+    let place = Place::new();
+    let report = place.run("pairs clusters:500 --engine cpu --out pairs.npy");
+    assert_eq!(pairs_in(&place.read("pairs.npy")), brute_force::find_pairs(&scenes::clusters(500, 1)));
+    assert!(report.contains("clusters:500, 500 boxes"), "{report}");
+    assert!(place.fail("pairs cloud:500 --engine cpu").contains("there is no scene called \"cloud\""));
+    assert!(place.fail("pairs clusters:many --engine cpu").contains("\"many\" is no number of boxes"));
+    // A file that is there is that file.
+    place.run("scene uniform --n 77 --out uniform:5");
+    assert!(place.run("pairs uniform:5 --engine cpu").contains("77 boxes"));
+}
+
+#[test]
 fn brute_force_and_the_cpu_engine_write_the_same_file_for_every_kind() {
     let place = Place::new();
     for kind in Kind::ALL {

@@ -57,6 +57,62 @@ pub fn clusters(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
+/// Boxes in 1,000 Gaussian clusters with centres uniform in the unit cube. Widths and populations differ up to
+/// tenfold each, independently, so that the densest cluster is thousands of times as dense as the sparsest, and
+/// clusters lie within one another.
+///
+/// The mean edge is what gives about six pairs per box over all clusters.
+pub fn many_clusters(n: usize, seed: u64) -> Vec<Aabb> {
+    const COUNT: usize = 1000;
+    const NARROWEST: f64 = 0.004;
+    let mut random = Random::new(seed, "many-clusters");
+    let clusters: Vec<([f64; 3], f64)> =
+        (0..COUNT).map(|_| (random.unit3(), NARROWEST * power(10.0, random.unit()))).collect();
+    let populations: Vec<f64> = (0..COUNT).map(|_| power(10.0, random.unit())).collect();
+    let total: f64 = populations.iter().sum();
+    // `[COUNT]` ascending: the share of the boxes in each cluster and those before it.
+    let mut shares = populations.clone();
+    let mut sum = 0.0;
+    for share in &mut shares {
+        sum += *share / total;
+        *share = sum;
+    }
+
+    let pairs_per_box = |edge: f64| {
+        // Of two boxes of one cluster, the chance to overlap on an axis is erf(edge / (2 width)); this is within
+        // a tenth of that. Boxes of different clusters lie nearly like boxes anywhere in the unit cube.
+        const SQRT_PI: f64 = 1.772_453_850_905_516;
+        let (mut chance, mut same) = (0.0, 0.0);
+        for ((_, width), population) in clusters.iter().zip(&populations) {
+            let both = (population / total) * (population / total);
+            let x = edge / (SQRT_PI * width);
+            let axis = x / (1.0 + x * x).sqrt();
+            same += both;
+            chance += both * axis * axis * axis;
+        }
+        let apart = edge * (2.0 - edge);
+        0.5 * n.saturating_sub(1) as f64 * (chance + (1.0 - same) * apart * apart * apart)
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let edge = 0.5 * (low + high);
+        if pairs_per_box(edge) < 6.0 {
+            low = edge;
+        } else {
+            high = edge;
+        }
+    }
+    (0..n)
+        .map(|_| {
+            let choice = random.unit();
+            // Rounding may leave the last share below 1.
+            let (center, width) = clusters[shares.partition_point(|&share| share <= choice).min(COUNT - 1)];
+            let min = center.map(|x| x + width * random.gauss());
+            from_corner(min, [0; 3].map(|_| high * random.between(0.5, 1.5)))
+        })
+        .collect()
+}
+
 /// Two equal clusters a million apart along x, each a hundred wide. A grid over the whole world that is fine
 /// enough for either has 10¹² cells and more.
 pub fn two_clusters(n: usize, seed: u64) -> Vec<Aabb> {
@@ -88,8 +144,48 @@ pub fn diagonal(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
+/// Three unit vectors, square to each other, none of them along an axis nor in a coordinate plane; the last is the
+/// normal of [`slab`] and [`plane`].
+const OBLIQUE: [[f64; 3]; 3] =
+    [[2.0 / 3.0, 1.0 / 3.0, -2.0 / 3.0], [2.0 / 3.0, -2.0 / 3.0, 1.0 / 3.0], [1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]];
+
+/// The point with these coordinates along [`OBLIQUE`].
+fn oblique([a, b, c]: [f64; 3]) -> [f64; 3] {
+    [0, 1, 2].map(|k| a * OBLIQUE[0][k] + b * OBLIQUE[1][k] + c * OBLIQUE[2][k])
+}
+
+/// A plate of 1 by 1 by 0.1 with the normal (1, 2, 2) / 3, oblique to all three axes, filled with equal cubes: its
+/// box is mostly empty, and its principal axes are none of the coordinate axes.
+pub fn slab(n: usize, seed: u64) -> Vec<Aabb> {
+    const THICKNESS: f64 = 0.1;
+    let mut random = Random::new(seed, "slab");
+    let edge = usual_edge(n) * cube_root(THICKNESS);
+    (0..n)
+        .map(|_| {
+            let [a, b, c] = random.unit3();
+            from_corner(oblique([a, b, THICKNESS * c]), [edge; 3])
+        })
+        .collect()
+}
+
+/// Equal cubes whose minimum corners lie in a square of edge 1 with the normal (1, 2, 2) / 3, oblique to all three
+/// axes: cells in space are empty but for one layer, and every axis-aligned projection is full.
+pub fn plane(n: usize, seed: u64) -> Vec<Aabb> {
+    let mut random = Random::new(seed, "plane");
+    // Two cubes overlap where the second corner lies in a cube of twice the edge around the first, which this
+    // plane cuts in 5.25 edges squared: an edge of sqrt(8 / 5.25 n) gives four pairs per box.
+    let edge = (8.0 / (5.25 * n.max(1) as f64)).sqrt();
+    (0..n)
+        .map(|_| {
+            let [a, b, _] = random.unit3();
+            from_corner(oblique([a, b, 0.0]), [edge; 3])
+        })
+        .collect()
+}
+
 /// A heap of bricks as gravity would leave it, z upward from 0: wide and dense at the floor, narrow and sparse
-/// on top, the bricks flatter than wide. It is drawn, not simulated.
+/// on top, the bricks flatter than wide. It is drawn, not simulated, and bricks go through each other; those of
+/// [`settled`](super::settled()) do not.
 pub fn pile(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "pile");
     let edge = 0.5 * usual_edge(n);

@@ -59,6 +59,25 @@ pub fn giant(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
+/// [`uniform`] and, among it, a thousand large cubes (of fewer than 8,000 boxes, every eighth one): one around all
+/// others, and the rest anywhere within the unit cube, with edges of 0.1 to 1.
+///
+/// How many are larger than an edge falls as its cube, so that the large ones of each octave fill the same volume,
+/// 0.7 % of the unit cube each on average. About a dozen pairs per box where there are a thousand.
+pub fn thousand_giants(n: usize, seed: u64) -> Vec<Aabb> {
+    let mut boxes = uniform(n, seed, None);
+    let mut random = Random::new(seed, "thousand-giants");
+    let count = (n / 8).min(1000);
+    for i in 0..count {
+        let edge = 0.1 / cube_root(1.0 - 0.999 * random.unit());
+        let min = random.unit3().map(|u| u * (1.0 - edge));
+        // Evenly through the list, from the middle of its first part on.
+        boxes[(2 * i + 1) * n / (2 * count)] =
+            if i == 0 { Aabb::new([-1.0; 3], [3.0; 3]) } else { from_corner(min, [edge; 3]) };
+    }
+    boxes
+}
+
 /// [`uniform`] and, among it, the whole world, the half-space below z = 0.5 and an endless column
 /// (of fewer than three boxes, as many of those as there are).
 pub fn infinite(n: usize, seed: u64) -> Vec<Aabb> {

@@ -18,6 +18,15 @@ impl Random {
         random
     }
 
+    /// A generator of its own for each `index`, such as that of a box. [`Random::next`] of the parent is not used up,
+    /// so what one box draws does not move what the next one gets.
+    pub fn of(&self, index: usize) -> Self {
+        let mut random = Self { state: self.state ^ (index as u64).wrapping_mul(0xd1b5_4a32_d192_ed03) };
+        // Neighbouring states give neighbouring counters; mixed ones have nothing in common.
+        random.state = random.next();
+        random
+    }
+
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -44,6 +53,16 @@ impl Random {
     /// Uniform in `0..count`; `count` is small against 2²⁴, so that the bias does not matter here.
     pub fn below(&mut self, count: u32) -> u32 {
         (((self.next() >> 32) * u64::from(count)) >> 32) as u32
+    }
+
+    /// Uniform in the ball of radius 1, by rejection.
+    pub fn in_ball(&mut self) -> [f64; 3] {
+        loop {
+            let point = self.unit3().map(|u| 2.0 * u - 1.0);
+            if point.iter().map(|x| x * x).sum::<f64>() <= 1.0 {
+                return point;
+            }
+        }
     }
 
     /// Nearly Gaussian, mean 0 and deviation 1: the sum of twelve uniform numbers less six (Irwin-Hall).
