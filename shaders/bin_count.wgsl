@@ -13,28 +13,44 @@
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(2) var<storage, read> frame: Frame;
+@group(0) @binding(2) var<uniform> frame: Frame;
 @group(0) @binding(3) var<storage, read_write> cells: array<vec4<i32>>;
 @group(0) @binding(4) var<storage, read_write> positions: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> block_counts: array<u32>;
 
-var<workgroup> entries: array<array<vec4<u32>, 2>, 256>;
+const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_SHIFTS[2], LEVEL_SHIFTS[3]);
+// The last level has one cell for all, and no shift.
+const HIGH_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[4], LEVEL_SHIFTS[5], LEVEL_SHIFTS[6], 31u);
+
+// Entries at the levels, per invocation, then per run of sixteen.
+var<workgroup> low_sums: array<vec4<u32>, 256>;
+var<workgroup> high_sums: array<vec4<u32>, 256>;
 var<workgroup> giants: array<atomic<u32>, LEVELS>;
 var<workgroup> invalid: atomic<u32>;
 
+// How many of eight knots start at or before x.
+fn knots_before(x: f32, first: u32) -> u32 {
+    let a = frame.knots[first].xz;
+    let b = frame.knots[first + 1u].xz;
+    let c = frame.knots[first + 2u].xz;
+    let d = frame.knots[first + 3u].xz;
+    let at = vec4<f32>(x);
+    let counts = select(vec4<u32>(0u), vec4<u32>(1u), vec4<f32>(a, b) <= at)
+        + select(vec4<u32>(0u), vec4<u32>(1u), vec4<f32>(c, d) <= at);
+    return counts.x + counts.y + counts.z + counts.w;
+}
+
 // Monotone: comparisons choose the segment, and inside it a product is clamped to the segment's quanta.
+// Counting all knots is quicker than a search among them: it loads from constant places.
 fn position(x: f32) -> u32 {
-    var segment = 0u;
-    for (var half = KNOT_COUNT / 2u; half > 0u; half /= 2u) {
-        if frame.knots[segment + half].start <= x {
-            segment += half;
-        }
-    }
+    let before = knots_before(x, 0u) + knots_before(x, 4u) + knots_before(x, 8u) + knots_before(x, 12u);
+    let segment = max(before, 1u) - 1u;
     let segment_bits = frame.position_bits - KNOT_BITS;
     let last = (1u << segment_bits) - 1u;
-    let knot = frame.knots[segment];
+    let knots = frame.knots[segment / 2u];
+    let knot = select(knots.xy, knots.zw, segment % 2u == 1u);
     // Of more than 24 bits, the last quantum rounds up to the first of the next segment: clamped as an integer.
-    let quantum = u32(clamp((x - knot.start) * knot.quanta, 0.0, f32(last)));
+    let quantum = u32(clamp((x - knot.x) * knot.y, 0.0, f32(last)));
     return (segment << segment_bits) | min(quantum, last);
 }
 
@@ -69,61 +85,81 @@ fn bin_count(
     @builtin(local_invocation_index) local: u32,
 ) {
     let block = group_index(group, groups);
-    var low_levels = vec4<u32>(0u);
-    var high_levels = vec4<u32>(0u);
+    if local < LEVELS {
+        atomicStore(&giants[local], 0u);
+    }
+    if local == 0u {
+        atomicStore(&invalid, 0u);
+    }
+    var low_entries = vec4<u32>(0u);
+    var high_entries = vec4<u32>(0u);
+    var low_giants = vec4<u32>(0u);
+    var high_giants = vec4<u32>(0u);
+    var invalid_count = 0u;
     for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
         let min_bits = min_bits_of(i);
         let max_bits = max_bits_of(i);
         let kind = kind_of(min_bits, max_bits);
+        var own = select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID);
+        var own_position = vec4<u32>(0u);
         if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
             let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
             let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
             let place = place_of(low, high);
-            let own = place.cells;
-            cells[i] = own;
+            own = place.cells;
             let interval = project(frame.sweep, low, high);
             let start = position(interval.x - frame.sweep_slop);
             let end = position(interval.y + frame.sweep_slop);
             let last = (1u << frame.position_bits) - 1u;
-            positions[i] = vec4<u32>(max(start, 1u) - 1u, min(end, last - 1u) + 1u, extent_of(place.fractions), 0u);
-
-            for (var level = 0u; level < LEVELS; level += 1u) {
-                let count = cell_count(own, level, frame.max_span, frame.giant_cells);
-                if count == 0u {
-                    atomicAdd(&giants[level], 1u);
-                } else if level < 4u {
-                    low_levels[level] += count;
-                } else {
-                    high_levels[level - 4u] += count;
-                }
-            }
-        } else {
-            positions[i] = vec4<u32>(0u);
-            if kind == KIND_INVALID {
-                cells[i] = CELLS_OF_INVALID;
-                atomicAdd(&invalid, 1u);
-            } else {
-                cells[i] = CELLS_OF_UNBOUNDED;
-                for (var level = 0u; level < LEVELS; level += 1u) {
-                    atomicAdd(&giants[level], 1u);
-                }
-            }
+            own_position = vec4<u32>(max(start, 1u) - 1u, min(end, last - 1u) + 1u, extent_of(place.fractions), 0u);
         }
+        cells[i] = own;
+        positions[i] = own_position;
+
+        let is_invalid = kind == KIND_INVALID;
+        invalid_count += select(0u, 1u, is_invalid);
+        var low_counts = vec4<u32>(0u);
+        var high_counts = vec4<u32>(0u);
+        if is_binned(own) {
+            low_counts = cell_counts(own, LOW_SHIFTS, frame.max_span, frame.giant_cells);
+            high_counts = vec4<u32>(cell_counts(own, HIGH_SHIFTS, frame.max_span, frame.giant_cells).xyz, 1u);
+        }
+        low_entries += low_counts;
+        high_entries += high_counts;
+        let may_be_giant = vec4<u32>(select(1u, 0u, is_invalid));
+        low_giants += select(vec4<u32>(0u), may_be_giant, low_counts == vec4<u32>(0u));
+        high_giants += select(vec4<u32>(0u), may_be_giant, high_counts == vec4<u32>(0u));
     }
 
-    entries[local][0] = low_levels;
-    entries[local][1] = high_levels;
+    low_sums[local] = low_entries;
+    high_sums[local] = high_entries;
     workgroupBarrier();
-    for (var half = 128u; half > 0u; half /= 2u) {
-        if local < half {
-            entries[local][0] += entries[local + half][0];
-            entries[local][1] += entries[local + half][1];
+    if any(low_giants + high_giants > vec4<u32>(0u)) || invalid_count > 0u {
+        for (var k = 0u; k < 4u; k += 1u) {
+            atomicAdd(&giants[k], low_giants[k]);
+            atomicAdd(&giants[k + 4u], high_giants[k]);
         }
-        workgroupBarrier();
+        atomicAdd(&invalid, invalid_count);
     }
+    // Sixteen runs of sixteen, then the runs.
+    let run_end = select(0u, 256u, local < 16u);
+    for (var k = local + 16u; k < run_end; k += 16u) {
+        low_entries += low_sums[k];
+        high_entries += high_sums[k];
+    }
+    workgroupBarrier();
+    if local < 16u {
+        low_sums[local] = low_entries;
+        high_sums[local] = high_entries;
+    }
+    workgroupBarrier();
     if local < LEVELS && block * BIN_BLOCK < params.box_count {
+        var sum = 0u;
+        for (var k = 0u; k < 16u; k += 1u) {
+            sum += select(high_sums[k], low_sums[k], local < 4u)[local % 4u];
+        }
         let base = block * BIN_COUNTS;
-        block_counts[base + local] = entries[0][local / 4u][local % 4u];
+        block_counts[base + local] = sum;
         block_counts[base + LEVELS + local] = atomicLoad(&giants[local]);
         if local == 0u {
             block_counts[base + 2u * LEVELS] = atomicLoad(&invalid);

@@ -9,8 +9,9 @@
 //         giants         [giant_count] box indices, ascending
 //         counts         first_invalid, ascending
 // Changes positions      [box_count], of bin_count: where cells are merged, the extents become those in merged cells
-// Entries come in the order of boxes, those of one box by rows of cells. A block's entries are dealt out
-// evenly over the workgroup: a box in many cells does not hold up one invocation.
+// Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
+// unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
+// such a box does not hold up one invocation.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> frame: Frame;
@@ -23,9 +24,12 @@
 @group(0) @binding(8) var<storage, read_write> giants: array<u32>;
 
 const PER_INVOCATION: u32 = BIN_BLOCK / 256u;
+// A box in more cells has its entries dealt out.
+const FEW_CELLS: u32 = 16u;
 
 // The block's entries before each of its boxes.
 var<workgroup> entry_offsets: array<u32, BIN_BLOCK>;
+var<workgroup> has_many: atomic<u32>;
 
 @compute @workgroup_size(256)
 fn bin_scatter(
@@ -36,13 +40,22 @@ fn bin_scatter(
     let block = group_index(group, groups);
     let level = counts.level;
     let first_box = block * BIN_BLOCK + local * PER_INVOCATION;
-    var mine = vec4<u32>(0u);
-    for (var k = 0u; k < PER_INVOCATION; k += 1u) {
-        mine += counted(first_box + k, level);
+    if local == 0u {
+        atomicStore(&has_many, 0u);
     }
     // A block has so few boxes that giants and invalid ones share a count.
-    let scan = scan_workgroup2(local, vec2<u32>(mine.x, mine.y | (mine.z << 16u)));
-    var running = vec4<u32>(scan.before.x, scan.before.y & 0xffffu, scan.before.y >> 16u, 0u);
+    var mine = vec2<u32>(0u);
+    var most = 0u;
+    for (var k = 0u; k < PER_INVOCATION; k += 1u) {
+        let own = counted(first_box + k, level);
+        mine += own;
+        most = max(most, own.x);
+    }
+    let scan = scan_workgroup2(local, mine);
+    if most > FEW_CELLS {
+        atomicStore(&has_many, 1u);
+    }
+    var running = scan.before;
     var base = vec4<u32>(0u);
     if block * BIN_BLOCK < params.box_count {
         base = block_offsets[block];
@@ -51,19 +64,29 @@ fn bin_scatter(
         let i = first_box + k;
         let own = counted(i, level);
         entry_offsets[local * PER_INVOCATION + k] = running.x;
+        if own.y > 0u {
+            let invalid = base.z + (running.y >> 16u);
+            if own.y == 1u {
+                giants[base.y + (running.y & 0xffffu)] = i;
+            } else if invalid < INVALID_LISTED {
+                counts.first_invalid[invalid / 4u][invalid % 4u] = i;
+            }
+        }
         if level > 0u && own.x > 0u {
             positions[i].z = merged_extent(cells[i], positions[i].z, level);
-        }
-        if own.y == 1u {
-            giants[base.y + running.y] = i;
-        }
-        if own.z == 1u && base.z + running.z < INVALID_LISTED {
-            counts.first_invalid[(base.z + running.z) / 4u][(base.z + running.z) % 4u] = i;
         }
         running += own;
     }
     workgroupBarrier();
-
+    if atomicLoad(&has_many) == 0u {
+        for (var k = 0u; k < PER_INVOCATION; k += 1u) {
+            let count = counted(first_box + k, level).x;
+            if count > 0u {
+                write_entries(first_box + k, level, base.x + entry_offsets[local * PER_INVOCATION + k], vec2<u32>(0u), count);
+            }
+        }
+        return;
+    }
     for (var item = local; item < scan.total.x; item += 256u) {
         // The last box whose entries start at or before the item; boxes without entries start where the
         // next one does, and so are passed over.
@@ -73,21 +96,36 @@ fn bin_scatter(
                 at += half;
             }
         }
-        let i = block * BIN_BLOCK + at;
-        let span = coarse(cells[i], level);
-        let width = u32(span.z - span.x) + 1u;
         let nth = item - entry_offsets[at];
-        let du = nth % width;
-        let dv = nth / width;
-        let mask = (vec2<u32>(1u) << frame.cell_bits) - 1u;
+        let span = coarse(cells[block * BIN_BLOCK + at], level);
+        let width = u32(span.z - span.x) + 1u;
+        write_entries(block * BIN_BLOCK + at, level, base.x + item, vec2<u32>(nth % width, nth / width), 1u);
+    }
+}
+
+// `count` entries of box i, of which the first is in cell (du, dv) of its cells and goes to `place`.
+fn write_entries(i: u32, level: u32, place: u32, first: vec2<u32>, count: u32) {
+    let span = coarse(cells[i], level);
+    let width = u32(span.z - span.x) + 1u;
+    let height = u32(span.w - span.y) + 1u;
+    let start = positions[i].x;
+    let mask = (vec2<u32>(1u) << frame.cell_bits) - 1u;
+    var du = first.x;
+    var dv = first.y;
+    for (var nth = 0u; nth < count; nth += 1u) {
         let wrapped = (vec2<u32>(span.xy) + vec2<u32>(du, dv)) & mask;
         let cell = (wrapped.y << frame.cell_bits.x) | wrapped.x;
-        keys[base.x + item] = (cell << frame.position_bits) | positions[i].x;
-        entries[base.x + item] = i
+        keys[place + nth] = (cell << frame.position_bits) | start;
+        entries[place + nth] = i
             | select(0u, ENTRY_FIRST_U, du == 0u)
             | select(0u, ENTRY_FIRST_V, dv == 0u)
             | select(0u, ENTRY_LAST_U, du + 1u == width)
-            | select(0u, ENTRY_LAST_V, span.y + i32(dv) == span.w);
+            | select(0u, ENTRY_LAST_V, dv + 1u == height);
+        du += 1u;
+        if du == width {
+            du = 0u;
+            dv += 1u;
+        }
     }
 }
 
@@ -102,16 +140,15 @@ fn merged_extent(own: vec4<i32>, extent: u32, level: u32) -> u32 {
     return extent_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
 }
 
-// (entries, giants, invalid, 0) of a box.
-fn counted(i: u32, level: u32) -> vec4<u32> {
+// Entries of a box; 1 for a giant, 65,536 for an invalid box.
+fn counted(i: u32, level: u32) -> vec2<u32> {
     if i >= params.box_count {
-        return vec4<u32>(0u);
+        return vec2<u32>(0u);
     }
     let own = cells[i];
     if is_binned(own) {
         let count = cell_count(own, level, frame.max_span, frame.giant_cells);
-        return vec4<u32>(count, select(0u, 1u, count == 0u), 0u, 0u);
+        return vec2<u32>(count, select(0u, 1u, count == 0u));
     }
-    let unbounded = own.y == CELLS_OF_UNBOUNDED.y;
-    return vec4<u32>(0u, select(0u, 1u, unbounded), select(1u, 0u, unbounded), 0u);
+    return vec2<u32>(0u, select(0x10000u, 1u, own.y == CELLS_OF_UNBOUNDED.y));
 }

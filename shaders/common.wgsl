@@ -62,12 +62,6 @@ struct Moments {
     unused_d: f32,
 }
 
-// Knot k of the position scale: where segment k starts, and quanta per unit length in it.
-struct Knot {
-    start: f32,
-    quanta: f32,
-}
-
 // Directions and grid. Lengths are in scaled units: input times `scale`, a power of two.
 struct Frame {
     sweep: vec3<f32>,
@@ -91,7 +85,8 @@ struct Frame {
     unused_a: f32,
     unused_b: f32,
     unused_c: f32,
-    knots: array<Knot, KNOT_COUNT>,
+    // Knots of the position scale, two by two: where a segment starts, and quanta per unit length in it.
+    knots: array<vec4<f32>, KNOT_COUNT / 2u>,
 }
 
 // What the stages count. The host reads it once, at the end.
@@ -299,6 +294,17 @@ fn extent_of(fractions: vec4<u32>) -> u32 {
 
 fn is_binned(cells: vec4<i32>) -> bool {
     return cells.x <= cells.z;
+}
+
+// How many cells a binned box is in at four levels of coarsening, of less than 32 bits each; 0 for a giant.
+fn cell_counts(cells: vec4<i32>, shifts: vec4<u32>, max_span: vec2<u32>, giant_cells: u32) -> vec4<u32> {
+    let spans_u = vec4<u32>((vec4<i32>(cells.z) >> shifts) - (vec4<i32>(cells.x) >> shifts)) + 1u;
+    let spans_v = vec4<u32>((vec4<i32>(cells.w) >> shifts) - (vec4<i32>(cells.y) >> shifts)) + 1u;
+    let most_u = vec4<u32>(max_span.x);
+    let most_v = vec4<u32>(max_span.y);
+    let counts = min(spans_u, most_u) * min(spans_v, most_v);
+    let is_giant = (spans_u > most_u) | (spans_v > most_v) | (counts > vec4<u32>(giant_cells));
+    return select(counts, vec4<u32>(0u), is_giant);
 }
 
 // How many cells a binned box is in; 0 for a giant.

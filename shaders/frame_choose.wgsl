@@ -379,17 +379,22 @@ fn frame_choose(@builtin(local_invocation_index) local: u32) {
         choose_grid(scene, count);
     }
     storageBarrier();
-    if local < KNOT_COUNT {
-        var start = 0.0;
-        var next = 0.0;
-        if count > 0u {
-            start = samples[STARTS][local * (count - 1u) / KNOT_COUNT];
-            next = samples[STARTS][(local + 1u) * (count - 1u) / KNOT_COUNT];
-        }
-        var quanta = 0.0;
-        if next - start > KNOT_MIN {
-            quanta = f32(1u << (frame.position_bits - KNOT_BITS)) / (next - start);
-        }
-        frame.knots[local] = Knot(start, quanta);
+    if local < KNOT_COUNT / 2u {
+        frame.knots[local] = vec4<f32>(knot(2u * local, count), knot(2u * local + 1u, count));
     }
+}
+
+// Where a segment of the position scale starts, and quanta per unit length in it.
+fn knot(segment: u32, count: u32) -> vec2<f32> {
+    var start = 0.0;
+    var next = 0.0;
+    if count > 0u {
+        start = samples[STARTS][segment * (count - 1u) / KNOT_COUNT];
+        next = samples[STARTS][(segment + 1u) * (count - 1u) / KNOT_COUNT];
+    }
+    var quanta = 0.0;
+    if next - start > KNOT_MIN {
+        quanta = f32(1u << (frame.position_bits - KNOT_BITS)) / (next - start);
+    }
+    return vec2<f32>(start, quanta);
 }

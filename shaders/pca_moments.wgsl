@@ -42,13 +42,20 @@ fn pca_moments(
     }
     sums[local] = mine;
     workgroupBarrier();
-    for (var half = 64u; half > 0u; half /= 2u) {
-        if local < half {
-            sums[local] = combined(sums[local], sums[local + half]);
-        }
-        workgroupBarrier();
+    // Eight times sixteen, then the eight.
+    let run_end = select(0u, 128u, local < 8u);
+    for (var k = local + 8u; k < run_end; k += 8u) {
+        mine = combined(mine, sums[k]);
     }
+    workgroupBarrier();
+    if local < 8u {
+        sums[local] = mine;
+    }
+    workgroupBarrier();
     if local == 0u {
-        moments[group.x] = sums[0];
+        for (var k = 1u; k < 8u; k += 1u) {
+            mine = combined(mine, sums[k]);
+        }
+        moments[group.x] = mine;
     }
 }

@@ -24,15 +24,24 @@ fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
         box_counts[local] = mine.count;
     }
     workgroupBarrier();
-    for (var half = 64u; half > 0u; half /= 2u) {
-        if local < half {
-            lows[local] = min(lows[local], lows[local + half]);
-            highs[local] = max(highs[local], highs[local + half]);
-            box_counts[local] += box_counts[local + half];
-        }
-        workgroupBarrier();
+    // Eight times sixteen, then the eight. A loop that is not entered costs nothing, a barrier does everywhere.
+    let run_end = select(0u, 128u, local < 8u);
+    var own = mine;
+    for (var k = local + 8u; k < run_end; k += 8u) {
+        own = united(own, Bounds(lows[k], box_counts[k], highs[k], 0u));
     }
-    return Bounds(lows[0], box_counts[0], highs[0], 0u);
+    workgroupBarrier();
+    if local < 8u {
+        lows[local] = own.min;
+        highs[local] = own.max;
+        box_counts[local] = own.count;
+    }
+    workgroupBarrier();
+    var all_bounds = Bounds(lows[0], box_counts[0], highs[0], 0u);
+    for (var k = 1u; k < 8u; k += 1u) {
+        all_bounds = united(all_bounds, Bounds(lows[k], box_counts[k], highs[k], 0u));
+    }
+    return all_bounds;
 }
 
 // Moments of both.

@@ -22,7 +22,7 @@ shared_constants! {
     /// Most workgroups of either reduction of `pca`, and partial results.
     PCA_GROUPS: u32 = 256;
     /// Boxes that a workgroup of `pca` should have at least, while there are fewer than `PCA_GROUPS` of them.
-    PCA_BLOCK: u32 = 512;
+    PCA_BLOCK: u32 = 2048;
     /// The largest finite number: an empty minimum, and a sample that was not taken.
     FLOAT_MAX: f32 = f32::MAX;
     /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. Higher, and a

@@ -55,7 +55,7 @@ impl Buffers {
             boxes: Buffer::storage(gpu, "boxes", boxes)?,
             bounds: Buffer::storage(gpu, "bounds", u64::from(PCA_GROUPS))?,
             moments: Buffer::storage(gpu, "moments", u64::from(PCA_GROUPS))?,
-            frame: Buffer::storage(gpu, "frame", 1)?,
+            frame: Buffer::new(gpu, "frame", 1, U::STORAGE | U::UNIFORM | U::COPY_DST | U::COPY_SRC)?,
             counts: Buffer::new(gpu, "counts", 1, U::STORAGE | U::UNIFORM | U::COPY_DST | U::COPY_SRC)?,
             dispatches: Buffer::new(gpu, "dispatches", 1, U::STORAGE | U::INDIRECT | U::COPY_DST | U::COPY_SRC)?,
             bins: Bins {
