@@ -9,6 +9,8 @@
 //!   --cell SIZE               auto, usscd or a number [auto]
 //!   --csv FILE                the rows as CSV, with a column for each stage
 //!   --kernels                 also the time of each kernel
+//!   --search-cells            instead: how far CellSize::Auto is from the best fixed size
+//!   --compare-axes            instead: candidates per (box + pair) along each axis
 //! ```
 //!
 //! Runs are interleaved, so that a machine whose speed drifts treats all rows alike. Every row's pairs are hashed, and
@@ -46,7 +48,15 @@ struct Arguments {
     options: Options,
     csv: Option<String>,
     kernels: bool,
+    mode: Mode,
     scenes: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Measure,
+    SearchCells,
+    CompareAxes,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -58,6 +68,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("copy: {:.1} GB/s read and written", copy / 1e9);
 
     let mut broad_phase = BroadPhase::new(&gpu, arguments.options)?;
+    match arguments.mode {
+        Mode::SearchCells => return search_cells(&mut broad_phase, &arguments),
+        Mode::CompareAxes => return compare_axes(&mut broad_phase, &arguments),
+        Mode::Measure => {}
+    }
     let mut rows: Vec<Row> = Vec::new();
     for scene in &arguments.scenes {
         let boxes = scene.parse::<Source>()?.boxes(1)?;
@@ -124,6 +139,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
         options: Options::default(),
         csv: None,
         kernels: false,
+        mode: Mode::Measure,
         scenes: Vec::new(),
     };
     while let Some(arg) = args.next() {
@@ -133,6 +149,8 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
             "--engines" => arguments.engines = list(&value()?),
             "--csv" => arguments.csv = Some(value()?),
             "--kernels" => arguments.kernels = true,
+            "--search-cells" => arguments.mode = Mode::SearchCells,
+            "--compare-axes" => arguments.mode = Mode::CompareAxes,
             "--axis" => {
                 arguments.options.axis = match value()?.as_str() {
                     "auto" => SweepAxis::Auto,
@@ -160,6 +178,68 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
             [10_000, 100_000, 1_000_000].map(|n| format!("uniform:{n}")).into_iter().chain(everyday).collect();
     }
     Ok(arguments)
+}
+
+/// For each scene the time with `CellSize::Auto` against fixed sizes from a quarter of its cell to eight times.
+fn search_cells(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    println!("scene,boxes,auto_cell,auto_ms,best_cell,best_ms,auto_to_best,best_to_auto_cell");
+    for scene in &arguments.scenes {
+        let boxes = scene.parse::<Source>()?.boxes(1)?;
+        broad_phase.set_options(arguments.options)?;
+        let cell = broad_phase.find_pairs(&boxes)?.report.cell_size;
+        let mut sizes = vec![CellSize::Auto];
+        if cell.is_finite() {
+            sizes.extend((-4..=6).map(|k| CellSize::Fixed(cell * 2f32.powf(k as f32 / 2.0))));
+        }
+        let mut times = vec![Vec::new(); sizes.len()];
+        for run in 0..=arguments.runs {
+            for (&cell_size, times) in sizes.iter().zip(&mut times) {
+                broad_phase.set_options(Options { cell_size, ..arguments.options })?;
+                let start = Instant::now();
+                broad_phase.find_pairs(&boxes)?;
+                if run > 0 {
+                    times.push(start.elapsed());
+                }
+            }
+        }
+        times.iter_mut().for_each(|times| times.sort());
+        let medians: Vec<f64> = times.iter().map(|times| median(times).as_secs_f64() * 1e3).collect();
+        let best = (1..sizes.len()).min_by(|&a, &b| medians[a].total_cmp(&medians[b])).unwrap_or(0);
+        let CellSize::Fixed(best_cell) = sizes[best] else { continue };
+        let ratios = [medians[0] / medians[best], f64::from(best_cell / cell)];
+        println!(
+            "{scene},{},{cell:e},{:.2},{best_cell:e},{:.2},{:.3},{:.2}",
+            boxes.len(),
+            medians[0],
+            medians[best],
+            ratios[0],
+            ratios[1]
+        );
+    }
+    Ok(())
+}
+
+/// For each scene the candidates per (box + pair) along each axis.
+fn compare_axes(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    println!("scene,boxes,pairs,auto,auto_is,principal,x,y,z");
+    for scene in &arguments.scenes {
+        let boxes = scene.parse::<Source>()?.boxes(1)?;
+        let mut line = String::new();
+        for axis in [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z] {
+            broad_phase.set_options(Options { axis, ..arguments.options })?;
+            let report = broad_phase.find_pairs(&boxes)?.report;
+            let all = report.box_count as f64 + report.pair_count as f64;
+            if axis == SweepAxis::Auto {
+                line = format!("{scene},{},{}", boxes.len(), report.pair_count);
+            }
+            let _ = write!(line, ",{:.3}", report.candidate_count as f64 / all);
+            if axis == SweepAxis::Auto {
+                let _ = write!(line, ",{:?}", report.axis);
+            }
+        }
+        println!("{line}");
+    }
+    Ok(())
 }
 
 /// Every pair as another library finds it, into a list as ours.

@@ -231,13 +231,14 @@ fn shift_right64(a: vec2<u32>, bits: u32) -> vec2<u32> {
 // The six bounds of a box as integers that compare as the numbers do, -0 equal to 0. Floating point is not
 // used for the exact test: WGSL lets a driver flush denormals, ignore the sign of zero and assume no NaN.
 struct OrderedBox {
-    min: vec3<u32>,
-    max: vec3<u32>,
+    min: vec3<i32>,
+    max: vec3<i32>,
 }
 
-fn ordered(bits: vec3<u32>) -> vec3<u32> {
-    let positive = select(bits, vec3<u32>(0u), bits == vec3<u32>(0x80000000u));
-    return select(positive | vec3<u32>(0x80000000u), ~positive, positive >= vec3<u32>(0x80000000u));
+// A positive float's bits ascend with it. A negative one's, as a signed integer, descend from -2^31, which is -0.
+fn ordered(bits: vec3<u32>) -> vec3<i32> {
+    let signed = bitcast<vec3<i32>>(bits);
+    return select(signed, bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), signed < vec3<i32>(0));
 }
 
 fn overlap(a: OrderedBox, b: OrderedBox) -> bool {
