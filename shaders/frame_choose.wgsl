@@ -6,7 +6,8 @@
 // One workgroup. Whatever it decides can change the time, never the set of pairs.
 //
 // - Axes: eigenvectors of the centroid covariance by cyclic Jacobi rotations with a fixed number of sweeps.
-// - Cell size: twice the mean edge without the largest of a sample; or by the cost model of Li, Lu, He 2003.
+// - Cell size: by how many entries the boxes of a sample have then, without the largest of them; or by the cost model
+//   of Li, Lu, He 2003.
 // - Position scale: quantiles of the sample, so that each quantum holds about as many boxes wherever they lie,
 //   and neither outliers nor distant clusters spoil it.
 
@@ -188,11 +189,21 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
         sum += samples[EDGES][i];
     }
     let mean_edge = sum / f32(max(kept, 1u));
+    // The cell in which boxes of these edges have ENTRIES_PER_BOX entries each: the root of
+    // 1 + 2 mean / cell + mean of squares / cell^2 = ENTRIES_PER_BOX, in units of the mean edge.
+    var squares = 0.0;
+    for (var i = 0u; i < kept; i += 1u) {
+        let ratio = samples[EDGES][i] / max(mean_edge, CELL_MIN);
+        squares += ratio * ratio;
+    }
+    let spread = squares / f32(max(kept, 1u));
+    let more = ENTRIES_PER_BOX - 1.0;
+    let edges = (1.0 + sqrt(1.0 + more * spread)) / more;
     // Where boxes are small and few, more than one cell for every two boxes is a waste.
     let range_u = quantile(CENTRES_U, count, 0.98) - quantile(CENTRES_U, count, 0.02);
     let range_v = quantile(CENTRES_V, count, 0.98) - quantile(CENTRES_V, count, 0.02);
     let sparse = sqrt(range_u) * sqrt(range_v) * sqrt(2.0 / max(total.count, 1.0));
-    return max(2.0 * mean_edge, sparse);
+    return max(edges * mean_edge, sparse);
 }
 
 fn choose_grid(scene: Scale, count: u32) {
@@ -225,8 +236,8 @@ fn choose_grid(scene: Scale, count: u32) {
     frame.sweep_slop = oblique;
     frame.plane_slop = PLANE_SLOP + oblique * inverse;
 
-    // Key bits of the cells: enough for the range where most boxes are, but not so many that too few are left
-    // for the position: a scene that fills space has about n^(2/3) columns of a few edges.
+    // Key bits of the cells: enough for the range where most boxes are, but not so many that too few are left for the
+    // position. A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
     var fits = vec2<u32>(0u);
     var bits = vec2<u32>(0u);
     var occupied = 1.0;
@@ -241,7 +252,7 @@ fn choose_grid(scene: Scale, count: u32) {
         occupied *= min(most + 1.0, 1e6);
     }
     let magnitude = bits_for(f32(params.box_count) + 1.0);
-    while bits.x + bits.y > max(2u * magnitude / 3u, 2u) {
+    while bits.x + bits.y > max(5u * magnitude / 6u, 2u) {
         if bits.x > bits.y {
             bits.x -= 1u;
         } else {
@@ -272,10 +283,10 @@ fn choose_grid(scene: Scale, count: u32) {
     }
     frame.cell_bits = bits;
 
-    // Enough position bits that an entry rarely shares its quantum with another of its cell; all there are where
-    // the position tells the cell, so that a cell has but a small part of the positions.
+    // Enough position bits that an entry rarely shares its quantum with another of its cell, also where boxes lie many
+    // times as densely as on average; all there are where the position tells the cell, so that a cell has but a small part of the positions.
     let cells = min(occupied, f32(1u << (bits.x + bits.y)));
-    let crowd = 8.0 * f32(params.box_count) / cells;
+    let crowd = 64.0 * f32(params.box_count) / cells;
     let wanted = bits.x + bits.y + max(bits_for(crowd), MIN_POSITION_BITS);
     let key_bits = select(div_ceil(wanted, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u, is_oblique);
     frame.key_bits = min(key_bits, 32u);

@@ -6,7 +6,7 @@
 // The candidates of an entry are the ranks between its own and its end. A quad is four extents in a row, of which
 // one load brings all; an entry without candidates has one quad all the same, which bounds how many entries a piece
 // of the path can span.
-// A workgroup takes COUNT_RUN blocks, an invocation COUNT_RUN entries. Sums over several blocks may wrap; differences of
+// An invocation takes COUNT_RUN entries, a workgroup several blocks. Sums over several blocks may wrap; differences of
 // them that are sums of one block do not.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;
@@ -14,8 +14,9 @@
 @group(0) @binding(2) var<storage, read_write> path_sums: array<vec2<u32>>;
 
 const BLOCK_INVOCATIONS: u32 = PATH_BLOCK / COUNT_RUN;
+const BLOCKS: u32 = 256u / BLOCK_INVOCATIONS;
 
-var<workgroup> block_starts: array<vec2<u32>, COUNT_RUN + 1u>;
+var<workgroup> block_starts: array<vec2<u32>, BLOCKS + 1u>;
 
 @compute @workgroup_size(256)
 fn sweep_count(
@@ -38,7 +39,7 @@ fn sweep_count(
         block_starts[block] = scan.before;
     }
     if local == 0u {
-        block_starts[COUNT_RUN] = scan.total;
+        block_starts[BLOCKS] = scan.total;
     }
     workgroupBarrier();
     var running = scan.before.x - block_starts[block].x;
@@ -47,7 +48,7 @@ fn sweep_count(
         steps[rank].offset = running;
         running += quads;
     }
-    if local < COUNT_RUN && (index * COUNT_RUN + local) * PATH_BLOCK < n {
-        path_sums[index * COUNT_RUN + local] = block_starts[local + 1u] - block_starts[local];
+    if local < BLOCKS && (index * BLOCKS + local) * PATH_BLOCK < n {
+        path_sums[index * BLOCKS + local] = block_starts[local + 1u] - block_starts[local];
     }
 }

@@ -46,6 +46,9 @@ shared_constants! {
     CELL_REACH: i32 = 1 << 29;
     /// 2⁻¹²⁰, smallest cell edge in scaled units. Smaller, and its inverse overflows.
     CELL_MIN: f32 = 7.523_164e-37;
+    /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty candidates;
+    /// fewer entries mean larger cells and more candidates, which grow as the square.
+    ENTRIES_PER_BOX: f32 = 1.95;
     /// 2⁶⁰, largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
     /// By how much of a cell a box's range of cells is widened, whatever its size.
@@ -112,11 +115,11 @@ shared_constants! {
 
     /// Entries per block of the path. Their candidates are counted in 32 bits, so `PATH_BLOCK * MAX_ENTRIES` must
     /// not exceed 2³².
-    PATH_BLOCK: u32 = 256;
-    /// Entries per invocation of `sweep_count`, and blocks per workgroup.
+    PATH_BLOCK: u32 = 128;
+    /// Entries per invocation of `sweep_count`.
     COUNT_RUN: u32 = 8;
     /// Most entries.
-    MAX_ENTRIES: u32 = 1 << 24;
+    MAX_ENTRIES: u32 = 1 << 25;
     /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
     RUN_QUADS: u32 = 8;
     /// log2 of `TILE_QUADS`.

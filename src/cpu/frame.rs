@@ -175,9 +175,12 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
     }
     let kept = samples.count() - samples.count() / 64;
     let mean_edge = samples.0[1][..kept].iter().sum::<f32>() / kept.max(1) as f32;
+    let squares: f32 = samples.0[1][..kept].iter().map(|edge| (edge / mean_edge.max(CELL_MIN)).powi(2)).sum();
+    let more = ENTRIES_PER_BOX - 1.0;
+    let edges = (1.0 + (1.0 + more * squares / kept.max(1) as f32).sqrt()) / more;
     let range = |list| samples.quantile(list, 0.98) - samples.quantile(list, 0.02);
     let sparse = range(2).sqrt() * range(3).sqrt() * (2.0 / total.count.max(1.0)).sqrt();
-    (2.0 * mean_edge).max(sparse)
+    (edges * mean_edge).max(sparse)
 }
 
 /// Chooses the frame for `boxes` with these statistics.
@@ -217,7 +220,7 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
         occupied *= (most + 1.0).min(1e6);
     }
     let magnitude = bits_for(params.box_count as f32 + 1.0);
-    while bits[0] + bits[1] > (2 * magnitude / 3).max(2) {
+    while bits[0] + bits[1] > (5 * magnitude / 6).max(2) {
         bits[usize::from(bits[0] <= bits[1])] -= 1;
     }
     for k in 0..2 {
@@ -235,7 +238,7 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
     }
     frame.cell_bits = bits;
     let cell_bits = bits[0] + bits[1];
-    let crowd = 8.0 * params.box_count as f32 / f32::min(occupied, (1u32 << cell_bits) as f32);
+    let crowd = 64.0 * params.box_count as f32 / f32::min(occupied, (1u32 << cell_bits) as f32);
     let wanted = cell_bits + bits_for(crowd).max(MIN_POSITION_BITS);
     frame.key_bits = if is_oblique { 32 } else { wanted.next_multiple_of(2 * RADIX_BITS).min(32) };
     frame.position_bits = frame.key_bits - cell_bits;
