@@ -11,7 +11,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::{Error, Pair};
 
 /// `emit_scan`.
-pub const SCAN: Source = source!("emit_scan", "scan");
+pub const SCAN: Source = source!("emit_scan", "emit_header", "scan");
 /// `emit_sweep`.
 pub const SWEEP: Source = source!("emit_sweep", "sweep_walk", "boxes", "emit_window", "scan");
 /// `emit_giants`.
