@@ -159,6 +159,7 @@ impl Kernel {
             let [x, y, z] = dispatch_size(groups);
             pass.pass.dispatch_workgroups(x, y, z);
             pass.pass.pop_debug_group();
+            pass.gpu.count_dispatch();
         }
     }
 
@@ -173,6 +174,7 @@ impl Kernel {
         if self.bind(pass, buffers) {
             pass.pass.dispatch_workgroups_indirect(dispatches, offset as u64);
             pass.pass.pop_debug_group();
+            pass.gpu.count_dispatch();
         }
     }
 
@@ -189,7 +191,7 @@ impl Kernel {
             };
             entries.push(wgpu::BindGroupEntry { binding: binding.index, resource: resource.clone() });
         }
-        let group = pass.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        let group = pass.gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(self.label),
             layout: &self.layout,
             entries: &entries,
@@ -204,7 +206,7 @@ impl Kernel {
 /// A compute pass that kernels are dispatched into. The first mistake is kept, and [`Pass::finish`] returns it.
 #[derive(Debug)]
 pub struct Pass<'encoder> {
-    device: wgpu::Device,
+    gpu: Gpu,
     pass: wgpu::ComputePass<'encoder>,
     error: Option<Error>,
 }
@@ -214,7 +216,7 @@ impl<'encoder> Pass<'encoder> {
     pub fn begin(gpu: &Gpu, encoder: &'encoder mut wgpu::CommandEncoder) -> Self {
         let pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("broadsweep"), timestamp_writes: None });
-        Self { device: gpu.device().clone(), pass, error: None }
+        Self { gpu: gpu.clone(), pass, error: None }
     }
 
     /// Whether everything was recorded as it should; the pass ends when it is dropped.
