@@ -29,7 +29,7 @@ use broadsweep::scenes::Source;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SweepAxis, cpu, wgpu};
 
 /// The stages of the flow, which the names of their kernels begin with.
-const STAGES: [&str; 9] = ["pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
+const STAGES: [&str; 10] = ["small", "pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
 
 struct Row {
     scene: String,

@@ -36,24 +36,7 @@ fn emit_scan(@builtin(local_invocation_index) local: u32) {
     if local == 0u {
         let total = scan.total;
         block_offsets[block_count] = total;
-        let first_pair = vec2<u32>(window.first_low, window.first_high);
-        var written = 0u;
-        var beyond = false;
-        if less64(first_pair, total) {
-            let left = sub64(total, first_pair);
-            beyond = left.y > 0u || left.x > window.capacity;
-            written = select(left.x, window.capacity, beyond);
-        }
-        counts.pair_low = total.x;
-        counts.pair_high = total.y;
-        counts.written = written;
-        header.count = total.x;
-        header.count_high = total.y;
-        header.capacity = window.capacity;
-        header.overflow = select(0u, OVERFLOW_PAIRS, beyond) | select(0u, OVERFLOW_CANDIDATES, counts.refused == 1u);
-        header.written = written;
-        header.dispatch = dispatch_size(div_ceil(written, 256u));
-        header.draw = array<u32, 4>(params.vertices_per_pair, written, 0u, 0u);
+        let written = write_header(total);
         let is_kept = counts.sweep_tiles <= params.tile_capacity;
         dispatches.emit_again = dispatch_size(select(counts.sweep_blocks, 0u, is_kept));
         dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));

@@ -20,6 +20,7 @@ use crate::stages::layout::*;
 use crate::stages::order::Order;
 use crate::stages::pca::Pca;
 use crate::stages::rank::Rank;
+use crate::stages::small::Small;
 use crate::stages::sort::Sort;
 use crate::stages::sweep::Sweep;
 use crate::workspace::{Buffers, PairList};
@@ -58,6 +59,7 @@ struct Stages {
     giants: Giants,
     emit: Emit,
     order: Order,
+    small: Small,
 }
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`].
@@ -108,6 +110,7 @@ impl BroadPhase {
                 giants: Giants::new(gpu)?,
                 emit: Emit::new(gpu)?,
                 order: Order::new(gpu)?,
+                small: Small::new(gpu)?,
             },
             buffers: None,
             wishes: Wishes::default(),
@@ -135,7 +138,10 @@ impl BroadPhase {
             self.release();
             self.wishes = Wishes::default();
         }
+        let before = self.recorded.is_some_and(|n| self.tests_all_pairs(n));
         self.options = options;
+        // What one flow has left is nothing that the other could list.
+        self.recorded = self.recorded.filter(|&n| self.tests_all_pairs(n) == before);
         Ok(())
     }
 
@@ -281,7 +287,7 @@ impl BroadPhase {
     fn take_summary(&mut self, box_count: u32, summary: &Readback) -> Result<Step, Error> {
         let counts: Counts = summary.value(0)?;
         let frame: Frame = summary.value(size_of::<Counts>() as u64)?;
-        let mut report = report(box_count, &counts, &frame);
+        let mut report = report(box_count, &counts, (!self.tests_all_pairs(box_count)).then_some(&frame));
         if counts.refused != 0 {
             return Err(Error::TooManyCandidates {
                 candidate_count: report.candidate_count,
@@ -485,7 +491,7 @@ impl BroadPhase {
 
     // ---- the flow ----
 
-    /// All stages in their order, and the first pairs of the list.
+    /// All stages in their order, or the one for few boxes, and the first pairs of the list.
     fn record_flow(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -497,6 +503,12 @@ impl BroadPhase {
             self.allocated()?;
         let params = &self.params(n)?;
         let s = &self.stages;
+        if self.tests_all_pairs(n) {
+            let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
+            s.small.record_test(pass, n, params, boxes.clone(), hits);
+            self.record_emit(pass, params, boxes, n, 0)?;
+            return pass.finish();
+        }
         encoder.clear_buffer(counts.raw(), 0, None);
         encoder.clear_buffer(hits.block_hits.raw(), 0, None);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
@@ -537,6 +549,10 @@ impl BroadPhase {
         };
         let window = &Buffer::uniform(&self.gpu, "window", &[window])?;
         let s = &self.stages;
+        if self.tests_all_pairs(n) {
+            s.small.record_emit(pass, n, params, window, boxes, hits, counts, &list.pairs, &list.header);
+            return Ok(());
+        }
         s.emit.record_scan(pass, params, window, counts, dispatches, hits, &list.header);
         s.emit.record_pairs(
             pass,
@@ -557,6 +573,11 @@ impl BroadPhase {
             s.order.record(pass, &s.sort, n, counts, dispatches, lists, &list.pairs);
         }
         Ok(())
+    }
+
+    /// Whether this many boxes are few. What earlier calls needed has no say: the order of the pairs depends on it.
+    fn tests_all_pairs(&self, n: u32) -> bool {
+        MemoryPlan::new(n as usize, &self.options, &self.gpu.device().limits()).is_ok_and(|plan| plan.all_pairs)
     }
 
     // ---- memory ----
@@ -667,8 +688,8 @@ fn check_box_buffer(boxes: &wgpu::Buffer, box_count: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the kernels counted and chose, for the caller.
-fn report(box_count: u32, counts: &Counts, frame: &Frame) -> Report {
+/// What the kernels counted and chose, for the caller; without a frame, where all pairs were tested.
+fn report(box_count: u32, counts: &Counts, frame: Option<&Frame>) -> Report {
     let listed = counts.invalid_count.min(INVALID_LISTED) as usize;
     Report {
         box_count,
@@ -678,9 +699,9 @@ fn report(box_count: u32, counts: &Counts, frame: &Frame) -> Report {
         entry_count: counts.entry_count,
         candidate_count: wide(counts.candidate_low, counts.candidate_high),
         pair_count: wide(counts.pair_low, counts.pair_high),
-        axis: SweepAxis::from_code(frame.axis),
-        direction: frame.sweep,
-        cell_size: frame.cell_size_at(counts.level),
+        axis: frame.map_or(SweepAxis::Auto, |frame| SweepAxis::from_code(frame.axis)),
+        direction: frame.map_or([0.0; 3], |frame| frame.sweep),
+        cell_size: frame.map_or(f32::INFINITY, |frame| frame.cell_size_at(counts.level)),
         gpu_bytes: 0,
     }
 }

@@ -135,6 +135,20 @@ shared_constants! {
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
 
+    // ---- small ----
+
+    /// Rows per workgroup of `small_emit`, and invocations of `small_test` with the same columns: each has 256 of
+    /// them divided by this many rows, of which its code has eight.
+    SMALL_ROWS: u32 = 32;
+    /// Words that a row has in a tile of `small_test`, 256 by 256 tests.
+    SMALL_LINES: u32 = 8;
+    /// `Options::all_pairs_up_to`, by default. Higher, and software adapters are slower than with the sweep; lower, and
+    /// a GPU waits for 36 dispatches that it does not need.
+    SMALL_BOXES: u32 = 3072;
+    /// The most that `Options::all_pairs_up_to` can mean. The counts of `small_test`, for 128 × 129 / 2 tiles then,
+    /// must fit `block_hits`, and its pairs 32 bits.
+    SMALL_MOST: u32 = 1 << 15;
+
     // ---- codes ----
 
     /// `SweepAxis::Auto`.
@@ -153,6 +167,12 @@ shared_constants! {
     OVERFLOW_PAIRS: u32 = 1;
     /// There are more candidates than `Options::candidate_limit`; nothing was tested.
     OVERFLOW_CANDIDATES: u32 = 2;
+}
+
+/// Tiles of 256 by 256 tests that `small` has for so many boxes, at most `SMALL_MOST`.
+pub(crate) const fn small_tiles(box_count: u32) -> u32 {
+    let blocks = box_count.div_ceil(256);
+    blocks * (blocks + 1) / 2
 }
 
 /// A value that can be written as a WGSL constant.
@@ -201,6 +221,9 @@ const _: () = {
     assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
     assert!(MAX_ENTRIES <= ENTRY_BOX);
+    assert!(8 * SMALL_ROWS == 256 && SMALL_LINES * 32 == 256 && SMALL_LINES * SMALL_ROWS == 256);
+    assert!(SMALL_BOXES <= SMALL_MOST && small_tiles(SMALL_MOST) * 256 / SMALL_ROWS <= 2 * HIT_BLOCKS);
+    assert!(SMALL_MOST as u64 * (SMALL_MOST as u64 - 1) / 2 <= u32::MAX as u64);
 };
 
 #[cfg(test)]

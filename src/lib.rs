@@ -29,6 +29,7 @@
 //! | [`giants`](stages::giants) | boxes that are unbounded or in too many cells, against all boxes |
 //! | [`emit`](stages::emit) | the compacted pairs, any range of them, as often as asked |
 //! | [`order`](stages::order) | the pairs sorted by `(a, b)`, where asked for |
+//! | [`small`](stages::small) | in place of all these, where boxes are few: every box against every other |
 //!
 //! [`BroadPhase`] is the flow on one screen. Each stage is a file in [`stages`] with its kernels in `shaders/` and
 //! its mirror on plain slices in [`cpu`]; [`cpu::find_pairs`] chains the mirrors for machines without a GPU, and

@@ -28,6 +28,9 @@ pub struct MemoryPlan {
     pub giant_tile_capacity: u32,
     /// Pairs that fit the list; a longer one is produced in pieces of this length.
     pub pair_capacity: u32,
+    /// Whether every box is tested against every other ([`Options::all_pairs_up_to`]); not all that is in the plan is
+    /// needed then.
+    pub all_pairs: bool,
     /// Every buffer with its size.
     pub buffers: Vec<(&'static str, u64)>,
 }
@@ -93,17 +96,28 @@ impl MemoryPlan {
         // needed, since the level of coarsening, and with it the order of the pairs, depends on it.
         let budget = options.memory_budget.unwrap_or(u64::MAX);
         let entries = (4 * boxes + 1024).min(most_entries).min((budget / 2 / ENTRY_BYTES).max(boxes));
-        let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES).max(wishes.giant_tiles).min(binding / 1024);
+        let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES).max(wishes.giant_tiles);
+        // A larger scene never wishes for fewer tiles than one that tests all pairs, or the buffers would be laid out anew
+        // whenever a scene grows and shrinks past that size.
+        let giant_tiles =
+            giant_tiles.max(all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs())))).min(binding / 1024);
         let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
         // Ten quads per box.
         let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES).max(wishes.tiles);
         let tiles = tiles.min(binding / (256 * size_of::<Run>() as u64)).min(u64::from(u32::MAX / 256));
+        // This does not depend on earlier calls either: the order of the pairs depends on it.
+        let needed = all_pairs_tiles(boxes).max(LEAST_TILES);
+        let all_pairs = options.tests_all_pairs(boxes as u32)
+            && needed <= giant_tiles
+            && Self::of(boxes, boxes, [LEAST_TILES, needed], LEAST_PAIRS, options.order).total() <= budget;
+        let least = [LEAST_TILES, if all_pairs { needed } else { LEAST_TILES }];
         // The rest shrinks by one factor until the budget is met, and at last the entries to one per box.
         let mut share = 1.0;
         loop {
             let part = |least: u64, wish: u64| least.min(wish) + (wish.saturating_sub(least) as f64 * share) as u64;
-            let kept = [part(LEAST_TILES, tiles), part(LEAST_TILES, giant_tiles)];
-            let plan = Self::of(boxes, entries, kept, part(LEAST_PAIRS, pairs), options.order);
+            let kept = [part(least[0], tiles), part(least[1], giant_tiles)];
+            let list = part(LEAST_PAIRS, pairs);
+            let plan = Self { all_pairs, ..Self::of(boxes, entries, kept, list, options.order) };
             if plan.total() <= budget {
                 return Ok(plan);
             }
@@ -112,7 +126,7 @@ impl MemoryPlan {
             }
             share = if share > 0.01 { share * 0.7 } else { 0.0 };
         }
-        let least = Self::of(boxes, boxes, [LEAST_TILES; 2], LEAST_PAIRS, options.order);
+        let least = Self { all_pairs, ..Self::of(boxes, boxes, least, LEAST_PAIRS, options.order) };
         if least.total() <= budget {
             return Ok(least);
         }
@@ -159,6 +173,7 @@ impl MemoryPlan {
             tile_capacity: tiles as u32,
             giant_tile_capacity: giant_tiles as u32,
             pair_capacity: pairs as u32,
+            all_pairs: false,
             buffers,
         }
     }
@@ -171,8 +186,12 @@ impl MemoryPlan {
     /// Whether buffers of this plan do for `other`, made for the same options, its list aside. More boxes may mean
     /// fewer tiles where a budget binds, and those are still enough.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
-        let has_tiles = options.memory_budget.is_some()
-            || (self.giant_tile_capacity >= other.giant_tile_capacity && self.tile_capacity >= other.tile_capacity);
+        let needed = if other.all_pairs { all_pairs_tiles(u64::from(other.box_count)) } else { 0 };
+        let has_tiles = if options.memory_budget.is_some() {
+            u64::from(self.giant_tile_capacity) >= needed
+        } else {
+            self.giant_tile_capacity >= other.giant_tile_capacity && self.tile_capacity >= other.tile_capacity
+        };
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 
@@ -190,6 +209,11 @@ impl MemoryPlan {
         buffers.extend(list_buffers(pairs, options.order));
         Self { pair_capacity: pairs as u32, buffers, ..self.clone() }
     }
+}
+
+/// Tiles of bits for a test of every two boxes; the most there may be where that is not done with so many.
+fn all_pairs_tiles(boxes: u64) -> u64 {
+    u64::from(small_tiles(boxes.min(u64::from(SMALL_MOST)) as u32) * SMALL_LINES)
 }
 
 /// The buffers of a list of pairs.

@@ -21,6 +21,13 @@ pub struct Options {
     pub axis: SweepAxis,
     /// The edge of a cell of the grid across that direction.
     pub cell_size: CellSize,
+    /// Up to this many boxes every box is tested against every other: two dispatches, neither axis nor grid, and pairs
+    /// that come out in canonical order. It costs `n (n - 1) / 2` tests whatever the boxes are, and a bit of GPU memory
+    /// for each. Where `candidate_limit` or `memory_budget` has no room for them, the boxes are swept all the same.
+    ///
+    /// Default: 3,072, about where both take as long on a software adapter; see ARCHITECTURE.md. 0 always sweeps; more
+    /// than 32,768 means 32,768.
+    pub all_pairs_up_to: u32,
     /// The order in which pairs come out.
     pub order: PairOrder,
     /// The most GPU memory to use, in bytes; `None` is as much as the device gives.
@@ -40,6 +47,7 @@ impl Default for Options {
         Self {
             axis: SweepAxis::default(),
             cell_size: CellSize::default(),
+            all_pairs_up_to: SMALL_BOXES,
             order: PairOrder::default(),
             memory_budget: None,
             candidate_limit: 1 << 40,
@@ -52,6 +60,17 @@ impl Options {
     /// Of more candidates the tiles could not be counted in 32 bits.
     pub(crate) fn effective_candidate_limit(&self) -> u64 {
         self.candidate_limit.min(1 << 42)
+    }
+
+    /// Whether so many boxes are tested each against each, where there is the memory.
+    pub(crate) fn tests_all_pairs(&self, box_count: u32) -> bool {
+        let tests = u64::from(box_count) * u64::from(box_count.saturating_sub(1)) / 2;
+        self.all_pairs_up_to > 0 && box_count <= self.most_in_all_pairs() && tests <= self.effective_candidate_limit()
+    }
+
+    /// The most boxes that may be tested each against each.
+    pub(crate) fn most_in_all_pairs(&self) -> u32 {
+        self.all_pairs_up_to.min(SMALL_MOST)
     }
 
     /// Refuses what has no meaning.
@@ -129,10 +148,12 @@ impl CellSize {
 /// The order of a list of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PairOrder {
-    /// As the sweep meets them: the same every time for the same boxes, options and adapter.
+    /// As the sweep meets them: the same every time for the same boxes, options and adapter. Ascending `(a, b)`
+    /// where every box was tested against every other.
     #[default]
     Sweep,
-    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Costs a sort.
+    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Costs a sort,
+    /// except where every box was tested against every other.
     Canonical,
 }
 
@@ -154,19 +175,23 @@ pub struct Report {
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
-    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead.
+    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead; 0 where every
+    /// box was ([`tested_all_pairs`](Self::tested_all_pairs)).
     pub giant_count: u32,
-    /// Incidences of a box in a cell.
+    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other.
     pub entry_count: u32,
-    /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes.
+    /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes; or all the
+    /// `n (n - 1) / 2` there are.
     pub candidate_count: u64,
     /// Overlapping pairs.
     pub pair_count: u64,
-    /// The axis that was taken; never [`SweepAxis::Auto`].
+    /// The axis that was taken; [`SweepAxis::Auto`] only where none was, since every box was tested against every
+    /// other.
     pub axis: SweepAxis,
-    /// Its direction, of unit length.
+    /// Its direction, of unit length; zeros where no axis was taken.
     pub direction: [f32; 3],
-    /// The edge of a cell, in the units of the input; infinite where the grid was a single cell.
+    /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
+    /// none.
     pub cell_size: f32,
     /// Bytes of GPU memory held; 0 for the CPU engine.
     pub gpu_bytes: u64,
@@ -175,4 +200,10 @@ pub struct Report {
 impl Report {
     /// How many invalid boxes are listed by index.
     pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
+
+    /// Whether every box was tested against every other, without axis and grid
+    /// ([`Options::all_pairs_up_to`]).
+    pub fn tested_all_pairs(&self) -> bool {
+        self.axis == SweepAxis::Auto
+    }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use broadsweep::cpu::brute_force;
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, CellSize, Options, PairOrder, SweepAxis};
+use broadsweep::{Aabb, CellSize, Options, SweepAxis};
 use common::*;
 
 #[test]
@@ -22,7 +22,9 @@ fn no_box_one_box_and_two_boxes_work() {
 fn sizes_around_the_workgroup_are_exact() {
     for n in [3, 63, 64, 65, 255, 256, 257, 511, 513, 1023, 1024, 1025, 1234] {
         let boxes = Kind::Uniform.generate(n, n as u64);
-        assert_finds(&boxes, &brute_force::find_pairs(&boxes), CANONICAL);
+        for options in [CANONICAL, ALL_PAIRS] {
+            assert_finds(&boxes, &brute_force::find_pairs(&boxes), options);
+        }
     }
 }
 
@@ -45,6 +47,7 @@ fn larger_scenes_are_exact() {
         for axis in [SweepAxis::Auto, SweepAxis::Principal] {
             assert_finds(&boxes, &expected, Options { axis, ..CANONICAL });
         }
+        assert_finds(&boxes, &expected, ALL_PAIRS);
     }
 }
 
@@ -79,6 +82,7 @@ fn boxes_that_touch_at_random_magnitudes_are_pairs() {
         for axis in [SweepAxis::Auto, SweepAxis::Principal] {
             assert_finds(&boxes, &expected, Options { axis, ..CANONICAL });
         }
+        assert_finds(&boxes, &expected, ALL_PAIRS);
     }
 }
 
@@ -134,7 +138,9 @@ fn an_invalid_box_is_reported_and_never_pairs() {
     let report = on_gpu(&boxes, CANONICAL).report;
     assert_eq!(report.invalid_count, 10);
     assert_eq!(report.first_invalid, [5, 17, 255, 256, 1023, 1024, 1500, 1700]);
-    assert_finds(&boxes, &expected, CANONICAL);
+    for options in [CANONICAL, ALL_PAIRS] {
+        assert_finds(&boxes, &expected, options);
+    }
 }
 
 #[test]
@@ -261,8 +267,8 @@ fn a_tiny_cell_is_coarsened_until_the_entries_fit() {
 fn sweep_order_has_the_same_pairs_as_canonical_order() {
     for kind in [Kind::Uniform, Kind::Infinite, Kind::Clusters] {
         let boxes = kind.generate(5000, 8);
-        let mut sweep = on_gpu(&boxes, Options { order: PairOrder::Sweep, ..CANONICAL }).pairs;
-        let mut cpu = broadsweep::cpu::find_pairs(&boxes, &Options::default()).unwrap().pairs;
+        let mut sweep = on_gpu(&boxes, SWEEP).pairs;
+        let mut cpu = broadsweep::cpu::find_pairs(&boxes, &SWEEP).unwrap().pairs;
         sweep.sort_unstable();
         cpu.sort_unstable();
         assert_pairs(&sweep, &on_gpu(&boxes, CANONICAL).pairs, kind.name());

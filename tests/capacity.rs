@@ -9,11 +9,12 @@ use common::*;
 
 #[test]
 fn the_report_holds_what_the_plan_predicted() {
-    for n in [0, 1, 1000, 30_000] {
+    for (n, options) in [0, 1, 1000, 30_000].into_iter().flat_map(|n| [(n, SWEEP), (n, ALL_PAIRS)]) {
         let boxes = Kind::Uniform.generate(n, 1);
-        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, Options::default()).unwrap();
+        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
         let plan = broad_phase.memory_plan(n).unwrap();
         let report = broad_phase.find_pairs(&boxes).unwrap().report;
+        assert_eq!(report.tested_all_pairs(), plan.all_pairs);
         assert!(report.gpu_bytes >= plan.total());
         // Four pairs a box are planned for; the list may have had to grow by the rest.
         assert!(report.gpu_bytes <= plan.total() + 16 * report.pair_count, "{plan:?} {report:?}");
@@ -167,12 +168,73 @@ fn a_device_that_lacks_what_the_kernels_need_is_refused() {
 
 #[test]
 fn scenes_that_grow_and_shrink_reuse_one_broad_phase() {
-    let mut broad_phase = broadsweep::BroadPhase::new(&GPU, CANONICAL).unwrap();
-    for n in [10, 5000, 0, 300, 5100, 1, 6000, 20] {
-        let boxes = Kind::Pile.generate(n, n as u64);
-        let overlaps = broad_phase.find_pairs(&boxes).unwrap();
-        assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), &n.to_string());
+    for all_pairs_up_to in [0, 300, 5000, u32::MAX] {
+        let options = Options { all_pairs_up_to, ..CANONICAL };
+        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
+        for n in [10, 5000, 0, 300, 5100, 1, 6000, 20] {
+            let boxes = Kind::Pile.generate(n, n as u64);
+            let overlaps = broad_phase.find_pairs(&boxes).unwrap();
+            assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), &n.to_string());
+            let is_few = all_pairs_up_to > 0 && n <= all_pairs_up_to as usize;
+            assert_eq!(overlaps.report.tested_all_pairs(), is_few, "{n} of {all_pairs_up_to}");
+        }
     }
+}
+
+#[test]
+fn no_limit_on_candidates_refuses_what_the_sweep_would_do() {
+    let boxes = Kind::Uniform.generate(1000, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    let tests = 1000 * 999 / 2;
+    for (candidate_limit, is_all_pairs) in [(tests, true), (tests - 1, false), (50_000, false)] {
+        let options = Options { candidate_limit, ..ALL_PAIRS };
+        let overlaps = on_gpu(&boxes, options);
+        assert_pairs(&overlaps.pairs, &expected, "limited");
+        assert!(overlaps.report.candidate_count <= candidate_limit);
+        assert_eq!(overlaps.report.tested_all_pairs(), is_all_pairs);
+        let cpu = broadsweep::cpu::find_pairs(&boxes, &options).unwrap();
+        assert_pairs(&cpu.pairs, &expected, "limited");
+        assert_eq!(cpu.report.tested_all_pairs(), is_all_pairs);
+    }
+}
+
+#[test]
+fn no_budget_refuses_what_the_sweep_would_do() {
+    let boxes = Kind::Uniform.generate(3000, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    let least = least_budget(&boxes, PairOrder::Canonical);
+    // Twelve blocks of boxes have 78 tiles of 8 KiB, and 16 KiB are there in any case.
+    let enough = least + 78 * 8192 - 16 * 1024;
+    for (budget, is_all_pairs) in [(least, false), (enough - 1, false), (enough, true)] {
+        let overlaps = on_gpu(&boxes, Options { memory_budget: Some(budget), ..ALL_PAIRS });
+        assert_pairs(&overlaps.pairs, &expected, "in a budget");
+        assert!(overlaps.report.gpu_bytes <= budget);
+        assert_eq!(overlaps.report.tested_all_pairs(), is_all_pairs, "{budget} bytes");
+    }
+}
+
+#[test]
+fn all_pairs_are_tested_up_to_the_limit_and_never_beyond_the_largest() {
+    let limits = wgpu::Limits::defaults();
+    let plan = |n, all_pairs_up_to| MemoryPlan::new(n, &Options { all_pairs_up_to, ..CANONICAL }, &limits).unwrap();
+    for (n, up_to, is_all_pairs) in [
+        (0, 0, false),
+        (1, 0, false),
+        (0, 1, true),
+        (1, 1, true),
+        (2, 1, false),
+        (1000, 1000, true),
+        (1001, 1000, false),
+        (32_768, u32::MAX, true),
+        (32_769, u32::MAX, false),
+    ] {
+        assert_eq!(plan(n, up_to).all_pairs, is_all_pairs, "{n} boxes of {up_to}");
+    }
+    // A scene that grows past the limit and shrinks again must not be given other buffers each time.
+    let sizes = [1, 300, 3000, 3001, 3300, 5000, 100_000];
+    let tiles = sizes.map(|n| plan(n, 3000).hit_tile_capacity);
+    assert!(tiles.is_sorted(), "{tiles:?}");
+    assert!(plan(100_000, 3000).total() < plan(100_000, 0).total() + (1 << 20));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use common::*;
 fn repeated_runs_give_the_same_bytes_in_sweep_order() {
     for kind in [Kind::Uniform, Kind::Clusters, Kind::Diagonal, Kind::Infinite, Kind::Invalid, Kind::Touching] {
         for axis in [SweepAxis::Auto, SweepAxis::Principal] {
-            let options = Options { axis, ..Options::default() };
+            let options = Options { axis, ..SWEEP };
             let boxes = kind.generate(4000, 1);
             let mut broad_phase = broad_phase(options);
             let first = broad_phase.find_pairs(&boxes).unwrap();
@@ -29,9 +29,11 @@ fn repeated_runs_give_the_same_bytes_in_sweep_order() {
 #[test]
 fn a_new_broad_phase_gives_the_same_bytes_as_a_used_one() {
     let boxes = Kind::Pile.generate(3000, 5);
-    let used = on_gpu(&boxes, Options::default());
-    let fresh = BroadPhase::new(&GPU, Options::default()).unwrap().find_pairs(&boxes).unwrap();
-    assert_pairs(&fresh.pairs, &used.pairs, "fresh");
+    for options in [SWEEP, ALL_PAIRS] {
+        let used = on_gpu(&boxes, options);
+        let fresh = BroadPhase::new(&GPU, options).unwrap().find_pairs(&boxes).unwrap();
+        assert_pairs(&fresh.pairs, &used.pairs, "fresh");
+    }
 }
 
 #[test]
@@ -71,7 +73,7 @@ fn the_order_does_not_depend_on_larger_scenes_before() {
     }
     for memory_budget in [None, Some(16 << 20)] {
         for edge in [0.025, 0.03, 0.035, 0.04, 0.05] {
-            let options = Options { cell_size: CellSize::Fixed(edge), memory_budget, ..Options::default() };
+            let options = Options { cell_size: CellSize::Fixed(edge), memory_budget, ..SWEEP };
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             let first = broad_phase.find_pairs(&boxes).unwrap();
             broad_phase.find_pairs(&Kind::Uniform.generate(30_000, 1)).unwrap();
@@ -80,4 +82,26 @@ fn the_order_does_not_depend_on_larger_scenes_before() {
             assert_eq!(again.report.entry_count, first.report.entry_count);
         }
     }
+}
+
+/// Under a budget a larger scene has fewer bits for tests than a small one needs, and leaves buffers behind.
+#[test]
+fn whether_all_pairs_are_tested_does_not_depend_on_scenes_before() {
+    let boxes = Kind::Pile.generate(3000, 1);
+    let large = Kind::Uniform.generate(12_000, 1);
+    let least = least_budget(&large, PairOrder::Sweep);
+    let mut outcomes = Vec::new();
+    for memory_budget in [None, Some(least), Some(least + (400 << 10)), Some(least * 3 / 2)] {
+        let options = Options { memory_budget, all_pairs_up_to: 3000, ..SWEEP };
+        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+        let first = broad_phase.find_pairs(&boxes).unwrap();
+        for _ in 0..2 {
+            broad_phase.find_pairs(&large).unwrap();
+            let again = broad_phase.find_pairs(&boxes).unwrap();
+            assert_eq!(again.report.tested_all_pairs(), first.report.tested_all_pairs());
+            assert_pairs(&again.pairs, &first.pairs, &format!("{memory_budget:?}"));
+        }
+        outcomes.push(first.report.tested_all_pairs());
+    }
+    assert!(outcomes[0] && outcomes[3], "{outcomes:?}");
 }

@@ -123,16 +123,18 @@ fn pairs_stay_on_the_gpu_with_their_header() {
     let boxes = Kind::Infinite.generate(3000, 4);
     let expected = brute_force::find_pairs(&boxes);
     let buffer = upload(&boxes, U::STORAGE);
-    let mut broad_phase = broad_phase(Options { vertices_per_pair: 36, ..CANONICAL });
-    let mut encoder = encoder();
-    let left = broad_phase.record(&mut encoder, &buffer, 3000).unwrap();
-    let (header, pairs) = run(encoder, left);
-    let count = expected.len() as u32;
-    assert_pairs(&pairs, &expected, "left on the GPU");
-    assert_eq!((header.count, header.count_high, header.written, header.overflow), (count, 0, count, 0));
-    assert_eq!(header.capacity, left.capacity);
-    assert_eq!(header.dispatch, [count.div_ceil(256), 1, 1]);
-    assert_eq!(header.draw, [36, count, 0, 0]);
+    for options in [CANONICAL, ALL_PAIRS] {
+        let mut broad_phase = broad_phase(Options { vertices_per_pair: 36, ..options });
+        let mut encoder = encoder();
+        let left = broad_phase.record(&mut encoder, &buffer, 3000).unwrap();
+        let (header, pairs) = run(encoder, left);
+        let count = expected.len() as u32;
+        assert_pairs(&pairs, &expected, "left on the GPU");
+        assert_eq!((header.count, header.count_high, header.written, header.overflow), (count, 0, count, 0));
+        assert_eq!(header.capacity, left.capacity);
+        assert_eq!(header.dispatch, [count.div_ceil(256), 1, 1]);
+        assert_eq!(header.draw, [36, count, 0, 0]);
+    }
     assert_eq!(GpuPairs::DISPATCH_OFFSET, offset_of!(PairHeader, dispatch) as u64);
     assert_eq!(GpuPairs::DRAW_OFFSET, offset_of!(PairHeader, draw) as u64);
 }
@@ -143,8 +145,8 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
     let expected = brute_force::find_pairs(&boxes);
     let count = expected.len() as u32;
     let buffer = upload(&boxes, U::STORAGE);
-    for order in [PairOrder::Canonical, PairOrder::Sweep] {
-        let mut broad_phase = BroadPhase::new(&GPU, Options { order, ..CANONICAL }).unwrap();
+    for options in [CANONICAL, SWEEP, ALL_PAIRS, Options { order: PairOrder::Sweep, ..ALL_PAIRS }] {
+        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let mut first_encoder = encoder();
         let left = broad_phase.record(&mut first_encoder, &buffer, 300).unwrap();
         let capacity = left.capacity;
@@ -190,23 +192,68 @@ fn several_recordings_in_one_encoder_follow_each_other() {
     let first = Kind::Uniform.generate(2000, 1);
     let second = Kind::Pile.generate(700, 2);
     let (buffer_a, buffer_b) = (upload(&first, U::STORAGE), upload(&second, U::STORAGE));
-    let mut broad_phase = broad_phase(CANONICAL);
-    broad_phase.reserve(2000, 20_000).unwrap();
-    let mut encoder = encoder();
-    broad_phase.record(&mut encoder, &buffer_a, 2000).unwrap();
-    let left = broad_phase.record(&mut encoder, &buffer_b, 700).unwrap();
-    let (_, pairs) = run(encoder, left);
-    assert_pairs(&pairs, &brute_force::find_pairs(&second), "second of two");
+    // The whole flow twice, each in one way, every two boxes twice.
+    for all_pairs_up_to in [0, 700, 2000] {
+        let mut broad_phase = broad_phase(Options { all_pairs_up_to, ..CANONICAL });
+        broad_phase.reserve(2000, 20_000).unwrap();
+        for (buffer, n, other, m, boxes) in
+            [(&buffer_a, 2000, &buffer_b, 700, &second), (&buffer_b, 700, &buffer_a, 2000, &first)]
+        {
+            let mut encoder = encoder();
+            broad_phase.record(&mut encoder, buffer, n).unwrap();
+            let left = broad_phase.record(&mut encoder, other, m).unwrap();
+            let (_, pairs) = run(encoder, left);
+            assert_pairs(&pairs, &brute_force::find_pairs(boxes), "second of two");
+        }
+    }
 }
 
 #[test]
 fn no_boxes_and_empty_buffers_can_be_recorded() {
     let buffer = upload(&[], U::STORAGE);
-    let mut broad_phase = broad_phase(CANONICAL);
-    let mut encoder = encoder();
-    let left = broad_phase.record(&mut encoder, &buffer, 0).unwrap();
-    let (header, pairs) = run(encoder, left);
-    assert_eq!((header.count, header.written, header.overflow, pairs.len()), (0, 0, 0, 0));
+    for options in [CANONICAL, ALL_PAIRS] {
+        let mut broad_phase = broad_phase(options);
+        let mut encoder = encoder();
+        let left = broad_phase.record(&mut encoder, &buffer, 0).unwrap();
+        let (header, pairs) = run(encoder, left);
+        assert_eq!((header.count, header.written, header.overflow, pairs.len()), (0, 0, 0, 0));
+    }
+}
+
+/// What a call costs on a GPU where boxes are few: each dispatch waits for the one before.
+#[test]
+fn a_hundred_boxes_take_at_most_three_dispatches() {
+    let gpu = device_with(Gpu::required_limits());
+    let boxes = Kind::Uniform.generate(100, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..Options::default() }).unwrap();
+        let before = gpu.dispatch_count();
+        assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "few");
+        let taken = gpu.dispatch_count() - before;
+        assert!((1..=3).contains(&taken), "{taken} dispatches");
+        broad_phase.set_options(Options { order, all_pairs_up_to: 0, ..Options::default() }).unwrap();
+        let before = gpu.dispatch_count();
+        broad_phase.find_pairs(&boxes).unwrap();
+        assert!(gpu.dispatch_count() - before > 10, "the count counts nothing");
+    }
+}
+
+#[test]
+fn what_one_flow_has_left_is_not_emitted_by_the_other() {
+    let boxes = Kind::Uniform.generate(300, 1);
+    let buffer = upload(&boxes, U::STORAGE);
+    for (options, others) in [(CANONICAL, ALL_PAIRS), (ALL_PAIRS, CANONICAL)] {
+        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+        let mut first = encoder();
+        broad_phase.record(&mut first, &buffer, 300).unwrap();
+        GPU.queue().submit([first.finish()]);
+        broad_phase.set_options(Options { vertices_per_pair: 2, ..options }).unwrap();
+        assert!(broad_phase.record_again(&mut encoder(), &buffer, 300, 0, 0).is_ok());
+        broad_phase.set_options(others).unwrap();
+        let error = broad_phase.record_again(&mut encoder(), &buffer, 300, 0, 0).unwrap_err();
+        assert_eq!(error, Error::NothingRecorded);
+    }
 }
 
 #[test]

@@ -44,6 +44,12 @@ pub struct Args {
     #[arg(allow_negative_numbers = true)]
     cell_size: CellSize,
 
+    /// Up to so many boxes, test every box against every other instead of sweeping [default: 3072]
+    ///
+    /// At most 32768. 0 always sweeps, and so does naming an axis or a cell size without this.
+    #[arg(long, value_name = "N")]
+    all_pairs_up_to: Option<u32>,
+
     /// The order of the pairs: ascending, or as the sweep meets them, which saves a sort
     #[arg(long, value_enum, default_value = "canonical")]
     order: Order,
@@ -104,7 +110,10 @@ fn parse_cell_size(text: &str) -> Result<CellSize, String> {
 
 impl Args {
     fn options(&self) -> Options {
+        let chose_sweep = !matches!((self.axis, self.cell_size), (Axis::Auto, CellSize::Auto));
+        let all_pairs_up_to = if chose_sweep { 0 } else { Options::default().all_pairs_up_to };
         Options {
+            all_pairs_up_to: self.all_pairs_up_to.unwrap_or(all_pairs_up_to),
             axis: match self.axis {
                 Axis::Auto => SweepAxis::Auto,
                 Axis::Principal => SweepAxis::Principal,
@@ -128,6 +137,10 @@ impl Args {
         ensure!(
             self.candidate_limit.is_none() || self.engine != Some(Engine::Brute),
             "--candidate-limit is for engines that have candidates, which --engine brute does not"
+        );
+        ensure!(
+            self.all_pairs_up_to.is_none() || self.engine != Some(Engine::Brute),
+            "--all-pairs-up-to is for engines that can do otherwise, which --engine brute does not"
         );
         if let Some(engine @ (Engine::Cpu | Engine::Brute)) = self.engine {
             let name = engine.name();

@@ -54,7 +54,7 @@ impl Run<'_> {
     }
 
     /// One object. What does not apply is `null`: the report of brute force, a comparison that was not made,
-    /// the cell size where the grid was a single cell.
+    /// the cell size where the grid was a single cell, and the axis too where every box was tested against every other.
     pub fn json(&self) -> Value {
         let Self { answer, .. } = self;
         json!({
@@ -101,16 +101,20 @@ impl Lines {
             let count = text::boxes(u64::from(report.giant_count));
             self.add("giants", &format!("{count}, tested against all others"));
         }
-        let [x, y, z] = report.direction;
-        self.add("axis", &format!("{}, direction ({x:.3}, {y:.3}, {z:.3})", axis_name(report.axis)));
-        let entries = text::count(u64::from(report.entry_count));
-        self.add(
-            "cell size",
-            &match report.cell_size {
-                size if size.is_finite() => format!("{size}, {entries} entries"),
-                _ => format!("one cell for all, {entries} entries"),
-            },
-        );
+        if report.tested_all_pairs() {
+            self.add("method", "every box against every other");
+        } else {
+            let [x, y, z] = report.direction;
+            self.add("axis", &format!("{}, direction ({x:.3}, {y:.3}, {z:.3})", axis_name(report.axis)));
+            let entries = text::count(u64::from(report.entry_count));
+            self.add(
+                "cell size",
+                &match report.cell_size {
+                    size if size.is_finite() => format!("{size}, {entries} entries"),
+                    _ => format!("one cell for all, {entries} entries"),
+                },
+            );
+        }
         if report.gpu_bytes > 0 {
             self.add("memory", &format!("{} on the GPU", text::bytes(report.gpu_bytes)));
         }
@@ -118,14 +122,15 @@ impl Lines {
 }
 
 fn report_json(report: &Report) -> Value {
+    let swept = !report.tested_all_pairs();
     json!({
         "invalid": report.invalid_count,
         "first_invalid": report.first_invalid,
         "giants": report.giant_count,
         "entries": report.entry_count,
         "candidates": report.candidate_count,
-        "axis": axis_name(report.axis),
-        "direction": report.direction.map(shortest),
+        "axis": swept.then(|| axis_name(report.axis)),
+        "direction": swept.then(|| report.direction.map(shortest)),
         "cell_size": shortest(report.cell_size),
         "gpu_bytes": report.gpu_bytes,
     })

@@ -168,8 +168,10 @@ fn brute_force_and_the_cpu_engine_write_the_same_file_for_every_kind() {
     for kind in Kind::ALL {
         place.run(&format!("scene {kind} --n 300 --out scene.npy"));
         place.run("pairs scene.npy --engine brute --out brute.npy");
-        place.run("pairs scene.npy --engine cpu --out cpu.npy");
-        assert_eq!(place.read("brute.npy"), place.read("cpu.npy"), "{kind}");
+        for options in ["--all-pairs-up-to 0", ""] {
+            place.run(&format!("pairs scene.npy --engine cpu --out cpu.npy {options}"));
+            assert_eq!(place.read("brute.npy"), place.read("cpu.npy"), "{kind} {options}");
+        }
         let boxes = kind.generate(300, 1);
         assert_eq!(pairs_in(&place.read("cpu.npy")), brute_force::find_pairs(&boxes), "{kind}");
     }
@@ -537,6 +539,33 @@ fn no_choice_of_options_changes_the_pairs() {
 }
 
 #[test]
+fn the_report_names_what_was_done_with_few_boxes() {
+    let place = Place::new();
+    place.run("scene uniform --n 500 --out scene.npy");
+    let report = place.run("pairs scene.npy --engine cpu");
+    assert!(report.contains("method      every box against every other"), "{report}");
+    assert!(!report.contains("cell size") && report.contains("124,750 tested"), "{report}");
+    let json = |options: &str| -> Value {
+        serde_json::from_str(&place.run(&format!("pairs scene.npy --engine cpu --json {options}"))).unwrap()
+    };
+    let all = &json("--axis x --all-pairs-up-to 500")["report"];
+    assert!(all["axis"].is_null() && all["direction"].is_null() && all["cell_size"].is_null(), "{all}");
+    assert_eq!((&all["candidates"], &all["entries"]), (&124_750.into(), &0.into()));
+    // Whoever names an axis or a cell size wants to see them used.
+    for options in ["--all-pairs-up-to 0", "--all-pairs-up-to 499", "--axis y", "--cell-size 0.1"] {
+        let swept = &json(options)["report"];
+        assert!(
+            swept["axis"].is_string() && swept["direction"].is_array() && swept["cell_size"].is_number(),
+            "{swept}"
+        );
+    }
+    let report = place.run("pairs scene.npy --engine cpu --all-pairs-up-to 0");
+    assert!(report.contains("axis ") && report.contains("cell size") && !report.contains("method"), "{report}");
+    let line = place.fail("pairs scene.npy --engine brute --all-pairs-up-to 9");
+    assert!(line.contains("--all-pairs-up-to is for engines"), "{line}");
+}
+
+#[test]
 fn values_without_a_meaning_are_refused() {
     let place = Place::new();
     place.run("scene uniform --n 10 --out scene.npy");
@@ -550,6 +579,7 @@ fn values_without_a_meaning_are_refused() {
         "pairs scene.npy --cell-size nan",
         "pairs scene.npy --cell-size 1e-60",
         "pairs scene.npy --memory-budget much",
+        "pairs scene.npy --all-pairs-up-to -1",
         "pairs",
         "pairs scene.npy scene.npy",
         "scene cloud --n 10 --out x.npy",

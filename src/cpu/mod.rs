@@ -11,6 +11,7 @@ pub mod giants;
 pub mod order;
 pub mod pca;
 pub mod rank;
+pub mod small;
 pub mod sort;
 pub mod sweep;
 
@@ -23,7 +24,8 @@ const BATCH: u64 = 1 << 20;
 
 /// Every pair of `boxes` that overlaps, each once, on one thread of the CPU.
 ///
-/// `options.memory_budget` concerns GPU memory and is not looked at.
+/// `options.memory_budget` concerns GPU memory and is not looked at. Up to `options.all_pairs_up_to` boxes it tests
+/// every two of them, as the GPU does.
 ///
 /// # Errors
 /// [`Error::BadOption`], [`Error::TooManyBoxes`] beyond 2²⁴ boxes, [`Error::TooManyCandidates`],
@@ -51,6 +53,9 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
         });
     }
     let box_count = boxes.len() as u32;
+    if options.tests_all_pairs(box_count) {
+        return all_pairs(boxes);
+    }
     let params = Params {
         box_count,
         entry_capacity: (4 * box_count + 1024).min(MAX_ENTRIES),
@@ -110,6 +115,33 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
         axis: SweepAxis::from_code(frame.axis),
         direction: frame.sweep,
         cell_size: frame.cell_size_at(level),
+        gpu_bytes: 0,
+    };
+    Ok(Overlaps { pairs, report })
+}
+
+/// What [`find_pairs`] does with few boxes.
+fn all_pairs(boxes: &[Aabb]) -> Result<Overlaps, Error> {
+    let box_count = boxes.len() as u32;
+    let columns = small::Columns::new(boxes);
+    let mut pairs = Vec::new();
+    for a in 0..box_count {
+        let words = small::test(&columns, a);
+        make_room(&mut pairs, emit::scan(&words))?;
+        small::emit(&words, a, &mut pairs);
+    }
+    let (invalid_count, first_invalid) = small::invalid(boxes);
+    let report = Report {
+        box_count,
+        invalid_count,
+        first_invalid,
+        giant_count: 0,
+        entry_count: 0,
+        candidate_count: u64::from(box_count) * u64::from(box_count.saturating_sub(1)) / 2,
+        pair_count: pairs.len() as u64,
+        axis: SweepAxis::Auto,
+        direction: [0.0; 3],
+        cell_size: f32::INFINITY,
         gpu_bytes: 0,
     };
     Ok(Overlaps { pairs, report })

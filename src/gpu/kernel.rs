@@ -190,7 +190,7 @@ impl Kernel {
             };
             entries.push(wgpu::BindGroupEntry { binding: binding.index, resource: resource.clone() });
         }
-        let group = pass.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        let group = pass.gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(self.label),
             layout: &self.layout,
             entries: &entries,
@@ -205,7 +205,7 @@ impl Kernel {
 /// A compute pass that kernels are dispatched into. The first mistake is kept, and [`Pass::finish`] returns it.
 #[derive(Debug)]
 pub struct Pass<'encoder> {
-    device: wgpu::Device,
+    gpu: Gpu,
     pass: wgpu::ComputePass<'encoder>,
     timer: Option<&'encoder Timer>,
     error: Option<Error>,
@@ -224,12 +224,13 @@ impl<'encoder> Pass<'encoder> {
         if let Some(timer) = timer {
             timer.mark(&mut pass, "start");
         }
-        Self { device: gpu.device().clone(), pass, timer, error: None }
+        Self { gpu: gpu.clone(), pass, timer, error: None }
     }
 
     /// After the dispatch of `label`.
     fn end(&mut self, label: &'static str) {
         self.pass.pop_debug_group();
+        self.gpu.count_dispatch();
         if let Some(timer) = self.timer {
             timer.mark(&mut self.pass, label);
         }

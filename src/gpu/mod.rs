@@ -9,6 +9,7 @@ pub mod scopes;
 pub mod timing;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
@@ -29,6 +30,8 @@ pub struct Gpu {
     lost: Arc<Mutex<Option<String>>>,
     /// Kernels that were compiled for it, by label.
     kernels: Arc<Mutex<HashMap<&'static str, Kernel>>>,
+    /// Dispatches that were recorded for it.
+    dispatches: Arc<AtomicU64>,
 }
 
 impl Gpu {
@@ -68,7 +71,7 @@ impl Gpu {
                 return Err(Error::DeviceTooSmall { limit, required, available });
             }
         }
-        Ok(Self { device, queue, lost: Arc::default(), kernels: Arc::default() })
+        Ok(Self { device, queue, lost: Arc::default(), kernels: Arc::default(), dispatches: Arc::default() })
     }
 
     /// A device on the adapter that the system prefers, with the largest buffers it offers.
@@ -177,6 +180,16 @@ impl Gpu {
     /// The adapter's name, kind and driver.
     pub fn adapter_info(&self) -> wgpu::AdapterInfo {
         self.device.adapter_info()
+    }
+
+    /// How many dispatches were recorded for it so far, by this and all its clones: what a call adds to it is what
+    /// its overhead on a GPU grows with.
+    pub fn dispatch_count(&self) -> u64 {
+        self.dispatches.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_dispatch(&self) {
+        self.dispatches.fetch_add(1, Ordering::Relaxed);
     }
 
     /// [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.

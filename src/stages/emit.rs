@@ -13,7 +13,7 @@ use crate::{Error, Pair};
 /// `emit_place`.
 pub const PLACE: Source = source!("emit_place", "scan");
 /// `emit_scan`.
-pub const SCAN: Source = source!("emit_scan", "scan");
+pub const SCAN: Source = source!("emit_scan", "emit_header", "scan");
 /// `emit_sweep`.
 pub const SWEEP: Source = source!("emit_sweep", "emit_pair", "emit_window");
 /// `emit_again`.

@@ -1,5 +1,5 @@
 //! The stages of the flow, one file each, in their order: [`pca`], [`frame`], [`bin`], [`sort`], [`rank`],
-//! [`sweep`], [`giants`], [`emit`], [`order`]. A stage is a struct that holds its kernels, with methods
+//! [`sweep`], [`giants`], [`emit`], [`order`]; and [`small`] in place of them all, where boxes are few. A stage is a struct that holds its kernels, with methods
 //! `record…` whose arguments are the buffers it reads and writes. None knows of another.
 //!
 //! Kernel `k` of stage `s` is `shaders/s_k.wgsl`, is labelled `s_k` wherever it shows, and is mirrored on plain
@@ -13,6 +13,7 @@ pub mod layout;
 pub mod order;
 pub mod pca;
 pub mod rank;
+pub mod small;
 pub mod sort;
 pub mod sweep;
 
@@ -41,4 +42,6 @@ pub const SOURCES: &[Source] = &[
     emit::GIANTS,
     order::SPLIT,
     order::JOIN,
+    small::TEST,
+    small::EMIT,
 ];

@@ -4,7 +4,7 @@
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use broadsweep::cpu::{self, brute_force};
-use broadsweep::{Aabb, BroadPhase, CellSize, Error, Gpu, Options, Overlaps, Pair, PairOrder, SweepAxis, wgpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, wgpu};
 
 /// The adapter that the environment chooses. Without one the tests fail; they never skip.
 pub static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tests need a Vulkan adapter"));
@@ -26,7 +26,9 @@ pub fn on_gpu(boxes: &[Aabb], options: Options) -> Overlaps {
     broad_phase(options).find_pairs(boxes).unwrap_or_else(|error| panic!("{options:?}: {error}"))
 }
 
+/// The whole flow, also where boxes are few, in canonical order.
 pub const CANONICAL: Options = Options {
+    all_pairs_up_to: 0,
     axis: SweepAxis::Auto,
     cell_size: CellSize::Auto,
     order: PairOrder::Canonical,
@@ -37,9 +39,19 @@ pub const CANONICAL: Options = Options {
 
 pub const AXES: [SweepAxis; 5] = [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z];
 
-/// Checks GPU and CPU engine against brute force, for every axis and several cell sizes.
+/// Every box against every other, where there are few.
+pub const ALL_PAIRS: Options = Options { all_pairs_up_to: u32::MAX, ..CANONICAL };
+
+/// The whole flow in the order of the sweep.
+pub const SWEEP: Options = Options { order: PairOrder::Sweep, ..CANONICAL };
+
+/// Checks GPU and CPU engine against brute force: every box against every other, and the whole flow for every axis and
+/// several cell sizes.
 pub fn assert_exact(boxes: &[Aabb]) {
     let expected = brute_force::find_pairs(boxes);
+    for order in [PairOrder::Canonical, PairOrder::Sweep] {
+        assert_finds(boxes, &expected, Options { order, ..ALL_PAIRS });
+    }
     for axis in AXES {
         assert_finds(boxes, &expected, Options { axis, ..CANONICAL });
     }
@@ -55,10 +67,16 @@ pub fn assert_finds(boxes: &[Aabb], expected: &[Pair], options: Options) {
     assert_pairs(&gpu.pairs, expected, &format!("GPU, {options:?}, {:?}", gpu.report));
     assert_eq!(gpu.report.pair_count, expected.len() as u64);
     assert_eq!(gpu.report.box_count as usize, boxes.len());
+    assert_eq!(gpu.report.tested_all_pairs(), options.all_pairs_up_to > 0, "{options:?}");
     let cpu = cpu::find_pairs(boxes, &options).unwrap();
     assert_pairs(&cpu.pairs, expected, &format!("CPU, {options:?}, {:?}", cpu.report));
     assert_eq!(gpu.report.invalid_count, cpu.report.invalid_count);
     assert_eq!(gpu.report.first_invalid, cpu.report.first_invalid);
+    if gpu.report.tested_all_pairs() {
+        let n = boxes.len() as u64;
+        assert_eq!(gpu.report.candidate_count, n * n.saturating_sub(1) / 2);
+        assert_eq!(Report { gpu_bytes: 0, ..gpu.report }, cpu.report);
+    }
 }
 
 /// Names the first difference rather than printing two long lists.

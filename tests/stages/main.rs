@@ -15,6 +15,7 @@ mod inputs;
 mod order;
 mod pca;
 mod rank;
+mod small;
 mod sort;
 mod sweep;
 

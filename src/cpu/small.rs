@@ -1,0 +1,58 @@
+//! Mirror of `small`: every box against every other.
+
+use crate::constants::INVALID_LISTED;
+use crate::{Aabb, Pair};
+
+/// Boxes by bound, 32 together, so that one box is tested against many at once. An invalid one is NaN throughout, which
+/// compares with nothing, and so is what fills the last 32.
+#[derive(Debug)]
+pub struct Columns(Vec<[[f32; 32]; 6]>);
+
+impl Columns {
+    /// Of these boxes.
+    pub fn new(boxes: &[Aabb]) -> Self {
+        let mut columns = vec![[[f32::NAN; 32]; 6]; boxes.len().div_ceil(32)];
+        for (i, b) in boxes.iter().enumerate().filter(|(_, b)| b.is_valid()) {
+            for k in 0..3 {
+                columns[i / 32][k][i % 32] = b.min[k];
+                columns[i / 32][3 + k][i % 32] = b.max[k];
+            }
+        }
+        Self(columns)
+    }
+}
+
+/// A bit per box: set where the box overlaps box `a`, and has a larger index.
+pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
+    let (at, bit) = (a as usize / 32, a as usize % 32);
+    let mut words = vec![0; columns.0.len()];
+    let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| bounds[bit]);
+    for (word, [low_x, low_y, low_z, high_x, high_y, high_z]) in words.iter_mut().zip(&columns.0).skip(at) {
+        for k in 0..32 {
+            // Without branches, several at a time.
+            let starts = (low_x[k] <= max_x) & (low_y[k] <= max_y) & (low_z[k] <= max_z);
+            let ends = (min_x <= high_x[k]) & (min_y <= high_y[k]) & (min_z <= high_z[k]);
+            *word |= if starts & ends { 1 << k } else { 0 };
+        }
+    }
+    // Not itself, nor those before it in its word.
+    words[at] &= (u32::MAX - 1) << bit;
+    words
+}
+
+/// Appends the pairs that `test` found for box `a`, ascending.
+pub fn emit(words: &[u32], a: u32, pairs: &mut Vec<Pair>) {
+    for (k, &word) in words.iter().enumerate().skip(a as usize / 32) {
+        let mut left = word;
+        while left != 0 {
+            pairs.push(Pair { a, b: 32 * k as u32 + left.trailing_zeros() });
+            left &= left - 1;
+        }
+    }
+}
+
+/// How many boxes are invalid, and the first of them.
+pub fn invalid(boxes: &[Aabb]) -> (u32, Vec<u32>) {
+    let invalid = || (0..).zip(boxes).filter(|(_, b)| !b.is_valid()).map(|(i, _)| i);
+    (invalid().count() as u32, invalid().take(INVALID_LISTED as usize).collect())
+}

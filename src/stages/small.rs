@@ -1,0 +1,76 @@
+//! Every box against every other, where there are few: two dispatches in place of all other stages.
+
+use super::layout::{Counts, PairHeader, Params, Window};
+use super::sweep::Hits;
+use crate::constants::*;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::{Error, Pair};
+
+/// `small_test`.
+pub const TEST: Source = source!("small_test", "small_tiles", "boxes");
+/// `small_emit`.
+pub const EMIT: Source = source!("small_emit", "small_tiles", "boxes", "emit_window", "emit_header", "scan");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Small {
+    test: Kernel,
+    emit: Kernel,
+}
+
+impl Small {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self { test: Kernel::new(gpu, &TEST)?, emit: Kernel::new(gpu, &EMIT)? })
+    }
+
+    /// The exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
+    pub fn record_test(
+        &self,
+        pass: &mut Pass,
+        n: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        hits: &Hits,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("hit_words", hits.words.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.test.dispatch(pass, small_tiles(n), &buffers);
+    }
+
+    /// Writes the pairs in the window, and all counts.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_emit(
+        &self,
+        pass: &mut Pass,
+        n: u32,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        boxes: wgpu::BindingResource,
+        hits: &Hits,
+        counts: &Buffer<Counts>,
+        pairs: &Buffer<Pair>,
+        header: &Buffer<PairHeader>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("boxes", boxes),
+            ("hit_words", hits.words.all()),
+            ("block_hits", hits.block_hits.all()),
+            ("pairs", pairs.all()),
+            ("counts", counts.all()),
+            ("header", header.all()),
+        ];
+        self.emit.dispatch(pass, 1 + n.div_ceil(SMALL_ROWS), &buffers);
+    }
+}
