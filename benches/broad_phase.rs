@@ -7,6 +7,7 @@
 //!   --engines gpu,cpu,parry   who finds the pairs [gpu,cpu, and parry with the feature `peers`]
 //!   --axis AXIS               auto, principal, x, y or z [auto]
 //!   --cell SIZE               auto, usscd or a number [auto]
+//!   --all-pairs-up-to N       test each box against each up to so many boxes
 //!   --csv FILE                the rows as CSV, with a column for each stage
 //!   --kernels                 also the time of each kernel
 //!   --search-cells            instead: how far CellSize::Auto is from the best fixed size
@@ -168,6 +169,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
                     edge => CellSize::Fixed(edge.parse()?),
                 }
             }
+            "--all-pairs-up-to" => arguments.options.all_pairs_up_to = value()?.parse()?,
             option if option.starts_with("--") => return Err(format!("there is no option '{option}'").into()),
             _ => arguments.scenes.push(arg),
         }
