@@ -25,7 +25,7 @@ pub struct Options {
     /// that come out in canonical order. It costs `n (n - 1) / 2` tests whatever the boxes are, and a bit of GPU memory
     /// for each. Where `candidate_limit` or `memory_budget` has no room for them, the boxes are swept all the same.
     ///
-    /// Default: 3,072, about where both take as long on a software adapter; see ARCHITECTURE.md. 0 always sweeps; more
+    /// Default: 2,560, about where both take as long on a software adapter; see ARCHITECTURE.md. 0 always sweeps; more
     /// than 32,768 means 32,768.
     pub all_pairs_up_to: u32,
     /// The order in which pairs come out.

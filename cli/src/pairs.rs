@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(allow_negative_numbers = true)]
     cell_size: CellSize,
 
-    /// Up to so many boxes, test every box against every other instead of sweeping [default: 3072]
+    /// Up to so many boxes, test every box against every other instead of sweeping [default: 2560]
     ///
     /// At most 32768. 0 always sweeps, and so does naming an axis or a cell size without this.
     #[arg(long, value_name = "N")]
