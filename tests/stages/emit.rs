@@ -354,7 +354,7 @@ fn the_list_is_that_of_the_mirror() {
 
 #[test]
 fn windows_of_any_size_together_are_the_list() {
-    let found = Found::random(1234, 200, 100, 1, 3);
+    let found = Found::random(1234, 400, 100, 1, 3);
     assert!(found.sweep.tiles() > 2 * PLACE_RUNS && found.giants.tiles() > 3 && found.pairs.len() > 2000);
     for capacities in [&[1000][..], &[1, 500], &[333, 7, 2000], &[found.pairs.len() as u32]] {
         found.check(capacities, found.room(), false);
@@ -382,21 +382,22 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
 #[test]
 fn hits_that_had_no_room_are_found_again() {
     for tiles_per_group in [1, 2] {
-        let found = Found::random(1234, 200, 100, tiles_per_group, 4);
+        let found = Found::random(1234, 400, 100, tiles_per_group, 4);
         let [tiles, giant_tiles] = found.room();
         assert!(tiles > 2 * PLACE_RUNS && giant_tiles > 3);
+        let all = found.pairs.len() as u32 + 1;
         for capacity in [0, 1, 5, 7, 8, 9, 16, 17, tiles - 1, tiles, tiles + 1] {
-            found.check(&[1 << 20], [capacity, giant_tiles], false);
+            found.check(&[all], [capacity, giant_tiles], false);
             // Cut inside what was kept, at its end, and inside what was not.
             let kept = &found.runs[..tiles.min(capacity) as usize * TILE_WORDS];
             let kept_pairs = kept.iter().map(|run| run.hits.count_ones()).sum::<u32>();
-            found.check(&[(kept_pairs / 2).max(1), 1 << 20], [capacity, giant_tiles], true);
-            found.check(&[kept_pairs.max(1), 3, 1 << 20], [capacity, giant_tiles], false);
-            found.check(&[kept_pairs + 100, 1 << 20], [capacity, giant_tiles], true);
+            found.check(&[(kept_pairs / 2).max(1), all], [capacity, giant_tiles], true);
+            found.check(&[kept_pairs.max(1), 3, all], [capacity, giant_tiles], false);
+            found.check(&[kept_pairs + 100, all], [capacity, giant_tiles], true);
         }
         for capacity in [0, 1, giant_tiles - 1, giant_tiles + 1] {
-            found.check(&[1 << 20], [tiles, capacity], false);
-            found.check(&[1700], [0, capacity], true);
+            found.check(&[all], [tiles, capacity], false);
+            found.check(&[all / 5], [0, capacity], true);
         }
     }
 }
