@@ -1,13 +1,14 @@
 // sweep_scan: where each block of entries stands on the whole path, and how the tests are divided.
 //
 // Reads   counts       entry_count, giant_count
-//         path_sums    [blocks] (quads, candidates), of rank_ends
+//         path_sums    [blocks] (quads, candidates), of sweep_count
 // Writes  path_bases   [blocks + 1] quads before each block as (low, high); the last is the length of the path
 //         counts       candidates, tiles and blocks of sweep_test and giants_test, refused
 //         dispatches   of sweep_test, emit_place, emit_sweep and giants_test
-// One workgroup. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more tiles than HIT_BLOCKS,
-// each workgroup takes 2, 4, 8, ... in a row, so that the number of workgroups stays bounded, every one has the
-// same amount of work, and the count is exact however many candidates there are.
+// One workgroup. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more
+// tiles than HIT_BLOCKS, each workgroup takes 2, 4, 8, ... in a row, so that the number of workgroups stays bounded,
+// every one has the same amount of work, and the count is exact however many candidates there are. The tiles of
+// PLACE_RUNS workgroups of sweep_test are one block, whose pairs are counted together.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> counts: Counts;

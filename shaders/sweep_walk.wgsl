@@ -1,5 +1,5 @@
 // The path that the sweep walks: for each entry, in sorted order, the quads that hold its candidates. Pieces of equal
-// length are equal work, wherever they are cut. Shared by sweep_test and emit_sweep, which bind boxes, counts,
+// length are equal work, wherever they are cut. Shared by sweep_test and emit_again, which bind boxes, counts,
 // entries, steps, extents and path_bases.
 
 // The entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.

@@ -211,7 +211,7 @@ const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
-    assert!(PATH_BLOCK % COUNT_RUN == 0);
+    assert!(PATH_BLOCK % COUNT_RUN == 0 && (256 * COUNT_RUN) % PATH_BLOCK == 0);
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);

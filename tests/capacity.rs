@@ -52,13 +52,13 @@ fn a_budget_that_is_too_small_is_refused_before_any_work() {
 
 #[test]
 fn results_that_have_no_room_are_found_again() {
-    // A cell as large as the scene: every two boxes are a candidate, far more than there are bits for.
+    // A cell as large as the scene: every two boxes are a candidate, far more than there is room for.
     let boxes = Kind::Uniform.generate(6000, 6);
     let expected = brute_force::find_pairs(&boxes);
     let budget = least_budget(&boxes, PairOrder::Canonical);
     let options = Options { cell_size: CellSize::Fixed(100.0), memory_budget: Some(budget), ..CANONICAL };
     let overlaps = on_gpu(&boxes, options);
-    let kept = broad_phase(options).memory_plan(6000).unwrap().hit_tile_capacity;
+    let kept = broad_phase(options).memory_plan(6000).unwrap().tile_capacity;
     assert!(overlaps.report.candidate_count > 4 * 8192 * u64::from(kept), "{:?}", overlaps.report);
     assert_pairs(&overlaps.pairs, &expected, "found again");
 }
@@ -232,7 +232,7 @@ fn all_pairs_are_tested_up_to_the_limit_and_never_beyond_the_largest() {
     }
     // A scene that grows past the limit and shrinks again must not be given other buffers each time.
     let sizes = [1, 300, 3000, 3001, 3300, 5000, 100_000];
-    let tiles = sizes.map(|n| plan(n, 3000).hit_tile_capacity);
+    let tiles = sizes.map(|n| plan(n, 3000).giant_tile_capacity);
     assert!(tiles.is_sorted(), "{tiles:?}");
     assert!(plan(100_000, 3000).total() < plan(100_000, 0).total() + (1 << 20));
 }

@@ -90,15 +90,14 @@ macro_rules! twins {
 fn twins() -> impl IntoIterator<Item = Twin> {
     twins! {
         Params {
-            box_count, entry_capacity, hit_tile_capacity, axis, cell_mode, cell_size, candidate_limit_low,
-            candidate_limit_high, vertices_per_pair, unused_a, unused_b, unused_c,
+            box_count, entry_capacity, giant_tile_capacity, axis, cell_mode, cell_size, candidate_limit_low,
+            candidate_limit_high, vertices_per_pair, tile_capacity, unused_a, unused_b,
         }
         Window { first_low, first_high, capacity, unused }
         SortPass { shift, of_pairs }
         Bounds { min, count, max, unused }
         BoundsPartial { ordinary, finite }
         Moments { sum, count, squares, unused_a, products, unused_b, edge_sum, unused_c, edge_max, unused_d }
-        Knot { start, quanta }
         Frame {
             sweep, scale, plane_u, limit, plane_v, inverse_cell, origin, plane_slop, sweep_slop, cell_min, cell_max,
             cell_bits, max_span, position_bits, key_bits, giant_cells, axis, cell_size, unused_a, unused_b, unused_c,
@@ -106,10 +105,14 @@ fn twins() -> impl IntoIterator<Item = Twin> {
         }
         Counts {
             level, entry_count, giant_count, invalid_count, first_invalid, candidate_low, candidate_high, refused,
-            sweep_tiles, sweep_tiles_per_block, sweep_blocks, giant_tiles, giant_tiles_per_block, giant_blocks,
-            pair_low, pair_high, written,
+            sweep_tiles, sweep_tiles_per_group, sweep_tiles_per_block, sweep_blocks, giant_tiles,
+            giant_tiles_per_block, giant_blocks, pair_low, pair_high, written, unused_a, unused_b, unused_c,
         }
-        Dispatches { sort_passes, rank, sweep_count, sweep_test, giants_test, sort_pairs, order }
+        Run { hits, first_rank, first_quad, turns }
+        Dispatches {
+            sort_passes, rank, sweep_count, sweep_test, giants_test, emit_place, emit_sweep, emit_again, sort_pairs,
+            order,
+        }
         PairHeader { count, count_high, capacity, overflow, written, dispatch, draw }
         Step { offset, end }
     }
@@ -172,7 +175,7 @@ macro_rules! mirrors {
 }
 
 #[test]
-fn every_kernel_has_a_mirror_of_the_same_name() {
+fn every_kernel_has_a_mirror_of_the_same_name_unless_it_only_places_what_another_found() {
     let mirrors = mirrors![
         pca::bounds,
         pca::moments,
@@ -189,7 +192,6 @@ fn every_kernel_has_a_mirror_of_the_same_name() {
         sweep::test,
         giants::test,
         emit::scan,
-        emit::sweep,
         emit::giants,
         order::split,
         order::join,
@@ -197,8 +199,12 @@ fn every_kernel_has_a_mirror_of_the_same_name() {
         small::emit,
     ];
     let mirrored: Vec<_> = mirrors.iter().map(|(label, _)| *label).collect();
+    // The pairs that these write are those of `cpu::sweep::test`, in its order.
+    let placed = ["emit_place", "emit_sweep", "emit_again"];
     let kernels: Vec<_> = SOURCES.iter().map(|source| source.label).collect();
-    assert_eq!(mirrored, kernels);
+    assert!(placed.iter().all(|label| kernels.contains(label)));
+    let others: Vec<_> = kernels.into_iter().filter(|label| !placed.contains(label)).collect();
+    assert_eq!(mirrored, others);
 }
 
 // ---- limits ----
@@ -215,7 +221,7 @@ fn every_kernel_stays_within_the_default_limits_of_webgpu() {
         assert!(storage <= limits.max_storage_buffers_per_shader_stage as usize, "{label}: {storage} storage buffers");
         assert!(uniform <= limits.max_uniform_buffers_per_shader_stage as usize, "{label}: {uniform} uniform buffers");
         // What `Gpu::from_device` asks of a device that the caller brings.
-        assert!(storage <= 8 && uniform <= 2 && bindings.len() <= 10, "{label}: {} bindings", bindings.len());
+        assert!(storage <= 8 && uniform <= 3 && bindings.len() <= 10, "{label}: {storage} + {uniform} bindings");
 
         let entry = &module.entry_points[0];
         let [x, y, z] = entry.workgroup_size;

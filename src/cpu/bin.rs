@@ -51,11 +51,11 @@ pub fn is_giant(cells: [i32; 4], level: u32, frame: &Frame) -> bool {
 
 /// The quantised position of a scaled coordinate on the sweep axis.
 pub fn position(frame: &Frame, x: f32) -> u32 {
-    let segment = frame.knots.iter().rposition(|knot| knot.start <= x).unwrap_or(0);
+    let segment = frame.knots.iter().rposition(|knot| knot[0] <= x).unwrap_or(0);
     let segment_bits = frame.position_bits - KNOT_BITS;
     let last = (1u32 << segment_bits) - 1;
-    let knot = frame.knots[segment];
-    let quantum = ((x - knot.start) * knot.quanta).clamp(0.0, last as f32) as u32;
+    let [start, quanta] = frame.knots[segment];
+    let quantum = ((x - start) * quanta).clamp(0.0, last as f32) as u32;
     (segment as u32) << segment_bits | quantum.min(last)
 }
 

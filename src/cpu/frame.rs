@@ -5,7 +5,7 @@ use glam::Vec3;
 use super::pca::{Scale, counts_within, scene_scale};
 use crate::Aabb;
 use crate::constants::*;
-use crate::stages::layout::{BoundsPartial, Frame, Knot, Moments, Params};
+use crate::stages::layout::{BoundsPartial, Frame, Moments, Params};
 
 const SAMPLES: usize = 512;
 
@@ -248,10 +248,8 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
             if count > 0 { samples.0[0][k * (count - 1) / KNOT_COUNT as usize] } else { 0.0 }
         };
         let length = at(k + 1) - at(k);
-        *knot = Knot {
-            start: at(k),
-            quanta: if length > KNOT_MIN { (1u32 << (frame.position_bits - KNOT_BITS)) as f32 / length } else { 0.0 },
-        };
+        let quanta = if length > KNOT_MIN { (1u32 << (frame.position_bits - KNOT_BITS)) as f32 / length } else { 0.0 };
+        *knot = [at(k), quanta];
     }
     frame
 }

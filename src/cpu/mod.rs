@@ -1,6 +1,7 @@
 //! The same stages on plain slices, one file and one function for each kernel, and [`brute_force`], the oracle.
 //!
-//! A mirror has the result of its kernel, not its schedule. [`find_pairs`] chains them: an engine for machines
+//! A mirror has the result of its kernel, not its schedule: [`sweep::test`] gives the pairs themselves, so the kernels
+//! that only write what `sweep_test` found have none. [`find_pairs`] chains them: an engine for machines
 //! without a GPU, with the same options, the same answer and the same report.
 
 pub mod bin;

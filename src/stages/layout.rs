@@ -81,15 +81,6 @@ pub struct Moments {
     pub unused_d: f32,
 }
 
-/// A knot of the position scale.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Knot {
-    pub start: f32,
-    pub quanta: f32,
-}
-
 /// Directions, grid and sort key.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -116,7 +107,8 @@ pub struct Frame {
     pub unused_a: f32,
     pub unused_b: f32,
     pub unused_c: f32,
-    pub knots: [Knot; KNOT_COUNT as usize],
+    /// Where each segment of the position scale starts, and quanta per unit length in it.
+    pub knots: [[f32; 2]; KNOT_COUNT as usize],
 }
 
 impl Frame {

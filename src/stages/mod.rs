@@ -3,7 +3,8 @@
 //! `record…` whose arguments are the buffers it reads and writes. None knows of another.
 //!
 //! Kernel `k` of stage `s` is `shaders/s_k.wgsl`, is labelled `s_k` wherever it shows, and is mirrored on plain
-//! slices by `cpu::s::k`.
+//! slices by `cpu::s::k`; but the pairs that `emit_place`, `emit_sweep` and `emit_again` write between them are those of
+//! `cpu::sweep::test`.
 
 pub mod bin;
 pub mod emit;

@@ -28,7 +28,7 @@ pub struct Sweep {
 pub struct Path {
     /// `[entry_count]` where each entry stands within its block, and its end.
     pub steps: Buffer<Step>,
-    /// `[entry_count]`, four at a time: where in its cell the box begins and ends.
+    /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
     pub extents: Buffer<u32>,
     /// `[blocks]` quads and candidates in the block.
     pub sums: Buffer<[u32; 2]>,
@@ -47,7 +47,7 @@ pub struct Hits {
     pub words: Buffer<u32>,
     /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles. Zero before `sweep_test`.
     pub block_hits: Buffer<u32>,
-    /// `[sweep_blocks + giant_blocks + 1]` pairs before each workgroup, low and high half.
+    /// `[sweep_blocks + giant_blocks + 1]` pairs before each block, low and high half.
     pub block_offsets: Buffer<[u32; 2]>,
 }
 

@@ -9,7 +9,7 @@ use broadsweep::stages::layout::{Frame, Params};
 use broadsweep::{Aabb, cpu};
 use proptest::prelude::*;
 
-use crate::inputs::{any_box, lattice, mixed, ordinary};
+use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
 pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu()).unwrap());
@@ -24,7 +24,7 @@ pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
 
 struct Counted {
     cells: Vec<[i32; 4]>,
-    positions: Vec<[u32; 2]>,
+    positions: Vec<[u32; 4]>,
     block_counts: Vec<u32>,
 }
 
@@ -38,7 +38,7 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
     };
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
-    let (input, frame) = (upload(boxes), upload(&[*frame]));
+    let (input, frame) = (upload(boxes), uniform(*frame));
     run(|pass| BIN.record_count(pass, n, &params, input.all(), &frame, &bins));
     assert!(written(&bins.block_offsets).iter().all(is_poison));
     let counted = Counted {
@@ -61,21 +61,30 @@ fn project(direction: [f32; 3], scale: f32, aabb: &Aabb) -> [f64; 2] {
     interval
 }
 
-/// First and last cell contain those of the exact interval, and are at most by the slop and as much rounding
-/// wider.
-fn check_cells(frame: &Frame, aabb: &Aabb, cells: [i32; 4]) {
+/// Cells and fractions as one number each that ascends with the coordinate: first u, first v, last u, last v.
+fn places(cells: [i32; 4], extent: u32) -> [i64; 4] {
+    let [u0, u1, v0, v1] = extent.to_le_bytes().map(i64::from);
+    let fractions = [u0, v0, u1, v1];
+    std::array::from_fn(|k| i64::from(cells[k]) * 128 + fractions[k])
+}
+
+/// First and last cell with their fractions contain the exact interval, and are at most by the slop and as much
+/// rounding wider.
+fn check_places(frame: &Frame, aabb: &Aabb, found: [i64; 4]) {
     for k in 0..2 {
         let direction = [frame.plane_u, frame.plane_v][k];
         let [low, high] = project(direction, frame.scale, aabb)
             .map(|x| (x - f64::from(frame.origin[k])) * f64::from(frame.inverse_cell));
-        let cell = |at: f64| {
+        // The first step of the first cell and the last of the last one stand for all that is beyond.
+        let [least, most] = [i64::from(frame.cell_min[k]) * 128, i64::from(frame.cell_max[k]) * 128 + 127];
+        let place = |at: f64| {
             let reach = f64::from(CELL_REACH);
-            (at.clamp(-reach, reach).floor() as i32).clamp(frame.cell_min[k], frame.cell_max[k])
+            ((at.clamp(-reach, reach) * 128.0).floor() as i64).clamp(least, most)
         };
         let wider = |at: f64| 2.0 * f64::from(frame.plane_slop) + at.abs() * 2.0 * f64::from(RELATIVE_SLOP);
-        let (first, last) = (cells[k], cells[k + 2]);
-        assert!((cell(low - wider(low))..=cell(low)).contains(&first), "first cell {first} of {low}: {aabb:?}");
-        assert!((cell(high)..=cell(high + wider(high))).contains(&last), "last cell {last} of {high}: {aabb:?}");
+        let (first, last) = (found[k], found[k + 2]);
+        assert!((place(low - wider(low))..=place(low)).contains(&first), "first place {first} of {low}: {aabb:?}");
+        assert!((place(high)..=place(high + wider(high))).contains(&last), "last place {last} of {high}: {aabb:?}");
     }
 }
 
@@ -92,23 +101,28 @@ fn check_positions(frame: &Frame, aabb: &Aabb, [start, end]: [u32; 2]) {
 fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
     let counted = count(boxes, frame);
     let mut cells = vec![[0; 4]; boxes.len()];
-    let mut positions = vec![[0; 2]; boxes.len()];
+    let mut positions = vec![[0; 4]; boxes.len()];
     cpu::bin::count(boxes, frame, &mut cells, &mut positions);
     let straight = frame.sweep_slop == 0.0;
     for (i, aabb) in boxes.iter().enumerate() {
         let (found, mirror) = (counted.cells[i], cells[i]);
         if cpu::bin::is_binned(mirror) {
-            check_cells(frame, aabb, found);
-            check_positions(frame, aabb, counted.positions[i]);
+            let [start, end, extent, unused] = counted.positions[i];
+            check_places(frame, aabb, places(found, extent));
+            check_positions(frame, aabb, [start, end]);
+            assert_eq!((extent & !0x7f7f_7f7f, unused), (0, 0));
             if straight {
                 // Where an interval is widened or scaled, a driver may fuse or distribute a multiplication.
                 assert!((0..4).all(|k| found[k].abs_diff(mirror[k]) <= 1), "{found:?} for {mirror:?}: {aabb:?}");
-                let [start, end] = counted.positions[i];
+                let (own, others) = (places(found, extent), places(mirror, positions[i][2]));
+                // An ulp of a cell coordinate beyond 2^16 is a step of a fraction or more.
+                let near = |k: usize| own[k].abs_diff(others[k]) <= 1 + u64::from(mirror[k].unsigned_abs() >> 14);
+                assert!((0..4).all(near), "{own:?} for {others:?}: {aabb:?}");
                 let apart = start.abs_diff(positions[i][0]).max(end.abs_diff(positions[i][1]));
                 assert!(apart <= 1, "{:?} for {:?}: {aabb:?}", counted.positions[i], positions[i]);
             }
         } else {
-            assert_eq!((found, counted.positions[i]), (mirror, [0, 0]), "{aabb:?}");
+            assert_eq!((found, counted.positions[i]), (mirror, [0; 4]), "{aabb:?}");
         }
     }
     // The counts are those of the kernel's own cells.
@@ -128,16 +142,59 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
     counted
 }
 
-/// Boxes that overlap share a cell, and neither starts after the other's end.
-fn check_coverage(boxes: &[Aabb], counted: &Counted) {
-    for pair in cpu::brute_force::find_pairs(boxes) {
+/// Boxes that overlap share a cell, neither starts after the other's end, and in the cell to which the pair belongs
+/// their extents let them pass: at every level of coarsening.
+fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
+    let mut pairs = cpu::brute_force::find_pairs(boxes);
+    pairs.retain(|pair| [pair.a, pair.b].iter().all(|&i| cpu::bin::is_binned(counted.cells[i as usize])));
+    for pair in &pairs {
         let (a, b) = (pair.a as usize, pair.b as usize);
         let (cells_a, cells_b) = (counted.cells[a], counted.cells[b]);
-        if cpu::bin::is_binned(cells_a) && cpu::bin::is_binned(cells_b) {
-            let meet = (0..2).all(|k| cells_a[k] <= cells_b[k + 2] && cells_b[k] <= cells_a[k + 2]);
-            assert!(meet, "{:?} in {cells_a:?} and {:?} in {cells_b:?}", boxes[a], boxes[b]);
-            let ([start_a, end_a], [start_b, end_b]) = (counted.positions[a], counted.positions[b]);
-            assert!(start_a <= end_b && start_b <= end_a, "{:?} and {:?} miss each other", boxes[a], boxes[b]);
+        let meet = (0..2).all(|k| cells_a[k] <= cells_b[k + 2] && cells_b[k] <= cells_a[k + 2]);
+        assert!(meet, "{:?} in {cells_a:?} and {:?} in {cells_b:?}", boxes[a], boxes[b]);
+        let ([start_a, end_a, ..], [start_b, end_b, ..]) = (counted.positions[a], counted.positions[b]);
+        assert!(start_a <= end_b && start_b <= end_a, "{:?} and {:?} miss each other", boxes[a], boxes[b]);
+    }
+    for level in 0..LEVELS {
+        let mut positions = counted.positions.clone();
+        cpu::bin::scatter(&counted.cells, &mut positions, frame, level);
+        let is_entered = |&i: &u32| !cpu::bin::is_giant(counted.cells[i as usize], level, frame);
+        for pair in pairs.iter().filter(|pair| is_entered(&pair.a) && is_entered(&pair.b)) {
+            let extents = [[pair.a, pair.b], [pair.b, pair.a]].map(|[i, other]| {
+                let [own, others] = [i, other].map(|i| cpu::bin::coarse(counted.cells[i as usize], level));
+                let owner = [0, 1].map(|k| own[k].max(others[k]));
+                let is = |held: bool, flag: u32| if held { flag } else { 0 };
+                let entry = is(own[0] == owner[0], ENTRY_FIRST_U)
+                    | is(own[1] == owner[1], ENTRY_FIRST_V)
+                    | is(own[2] == owner[0], ENTRY_LAST_U)
+                    | is(own[3] == owner[1], ENTRY_LAST_V);
+                cpu::rank::extents(&[entry], &[positions[i as usize]])[0]
+            });
+            let [a, b] = [pair.a, pair.b].map(|i| boxes[i as usize]);
+            assert!(cpu::sweep::survives(extents[0], extents[1]), "{a:?} and {b:?} at level {level}: {extents:x?}");
+            assert!(cpu::sweep::survives(extents[1], extents[0]), "{b:?} and {a:?} at level {level}: {extents:x?}");
+        }
+    }
+}
+
+/// The later a coordinate, the later its place: no first place is after the last place of a box whose end is not
+/// before that start, in any frame along the axes.
+fn check_order(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
+    let binned: Vec<_> = (0..boxes.len()).filter(|&i| cpu::bin::is_binned(counted.cells[i])).collect();
+    for (k, direction) in [frame.plane_u, frame.plane_v].into_iter().enumerate() {
+        let axis = direction.iter().position(|&x| x == 1.0).expect("an axis");
+        let place = |i: usize| places(counted.cells[i], counted.positions[i][2]);
+        let mut ends: Vec<_> = binned.iter().map(|&i| (boxes[i].max[axis], place(i)[k + 2])).collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // The least last place from here on.
+        for at in (1..ends.len()).rev() {
+            ends[at - 1].1 = ends[at - 1].1.min(ends[at].1);
+        }
+        for &i in &binned {
+            let start = boxes[i].min[axis];
+            if let Some(end) = ends.get(ends.partition_point(|end| end.0 < start)) {
+                assert!(place(i)[k] <= end.1, "{:?} begins at {} and others end at {end:?}", boxes[i], place(i)[k]);
+            }
         }
     }
 }
@@ -162,7 +219,10 @@ fn boxes_that_overlap_share_a_cell_and_a_position_in_every_scene() {
                 let frame = frame_of(&boxes, axis, cell);
                 // What a driver makes of denormals is its own affair, as long as no pair is lost.
                 let counted = if kind == Kind::Denormal { count(&boxes, &frame) } else { check(&boxes, &frame) };
-                check_coverage(&boxes, &counted);
+                check_coverage(&boxes, &frame, &counted);
+                if frame.sweep_slop == 0.0 {
+                    check_order(&boxes, &frame, &counted);
+                }
             }
         }
     }
@@ -180,7 +240,58 @@ fn boxes_that_touch_share_a_cell_and_a_position_in_oblique_frames() {
         for cell in [None, Some(1.0), Some(0.01)] {
             let frame = frame_of(&boxes, AXIS_PRINCIPAL, cell);
             assert!(frame.sweep_slop > 0.0, "the frame should be oblique");
-            check_coverage(&boxes, &check(&boxes, &frame));
+            check_coverage(&boxes, &frame, &check(&boxes, &frame));
+        }
+    }
+}
+
+#[test]
+fn places_ascend_with_the_coordinate_far_out_below_zero_and_in_cells_that_stand_for_all_beyond() {
+    let mut random = Random::new(1);
+    // Steps of an ulp and of a power of two around places of every magnitude, on both sides of zero.
+    let mut coordinates = vec![0.0, -0.0, 1e-30, -1e-30];
+    for exponent in -30..30 {
+        for sign in [1.0f32, -1.0] {
+            let at = sign * 2f32.powi(exponent) * random.between(1.0, 2.0);
+            coordinates.extend([at, at.next_up(), at.next_down(), sign * 2f32.powi(exponent)]);
+        }
+    }
+    // The frame is that of boxes around zero; others lie beyond its first and last cells.
+    let inner = ordinary(200, 2);
+    for (axis, boxes_of_frame) in [(AXIS_X, &inner[..]), (AXIS_X + 1, &inner[..20]), (AXIS_X + 2, &inner[..])] {
+        for cell in [None, Some(1e-6), Some(0.013), Some(1.0), Some(1e5)] {
+            let frame = frame_of(boxes_of_frame, axis, cell);
+            let boxes: Vec<_> = coordinates
+                .iter()
+                .map(|&low| {
+                    let high = low + [0.0, low.abs() * 1e-6, 0.01, 3.0][random.below(4) as usize];
+                    Aabb::new([low; 3], [high; 3])
+                })
+                .collect();
+            let counted = check(&boxes, &frame);
+            check_order(&boxes, &frame, &counted);
+            check_coverage(&boxes, &frame, &counted);
+        }
+    }
+}
+
+#[test]
+fn boxes_that_touch_at_differences_of_denormals_pass_each_others_extents() {
+    // Coordinates that differ by the smallest of all numbers, in scenes so small that this is not nothing to them.
+    let unit = f32::MIN_POSITIVE;
+    let mut random = Random::new(5);
+    for edge in [1u32 << 10, 1 << 20, 1 << 23] {
+        let boxes: Vec<_> = (0..400)
+            .map(|_| {
+                let low = [0; 3].map(|_| random.between(-100.0, 100.0) * unit);
+                let high = low.map(|x| x + f32::from_bits(random.below(edge)));
+                Aabb::new(low, high)
+            })
+            .collect();
+        for (axis, cell) in [(AXIS_AUTO, None), (AXIS_X, Some(unit)), (AXIS_PRINCIPAL, Some(3.0 * unit))] {
+            let frame = frame_of(&boxes, axis, cell);
+            // What a driver makes of denormals is its own affair, as long as no pair is lost.
+            check_coverage(&boxes, &frame, &count(&boxes, &frame));
         }
     }
 }
@@ -195,6 +306,10 @@ proptest! {
         cell in prop::option::of((-6.0f32..6.0).prop_map(|e| 10f32.powf(e))),
     ) {
         let frame = frame_of(&boxes, axis, cell);
-        check_coverage(&boxes, &check(&boxes, &frame));
+        let counted = check(&boxes, &frame);
+        check_coverage(&boxes, &frame, &counted);
+        if frame.sweep_slop == 0.0 {
+            check_order(&boxes, &frame, &counted);
+        }
     }
 }

@@ -58,7 +58,7 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
     let expected = Dispatches {
         sort_passes: std::array::from_fn(|pair| if pair as u32 * 8 < key_bits { tiles } else { [0; 3] }),
         rank: dispatch_size(entry_count.div_ceil(256)),
-        sweep_count: dispatch_size(entry_count.div_ceil(PATH_BLOCK)),
+        sweep_count: dispatch_size(entry_count.div_ceil(256 * COUNT_RUN)),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected]);

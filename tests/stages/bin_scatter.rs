@@ -35,8 +35,12 @@ pub fn random_cells(n: u32, widest: u32, rarity: u32, seed: u64) -> Vec<[i32; 4]
 fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> cpu::bin::Entries {
     let n = cells.len() as u32;
     let mut random = Random::new(u64::from(n) + 1);
-    let positions: Vec<_> = cells.iter().map(|_| [random.below(1 << frame.position_bits), 0]).collect();
-    let expected = cpu::bin::scatter(cells, &positions, frame, level);
+    let positions: Vec<_> = cells
+        .iter()
+        .map(|_| [random.below(1 << frame.position_bits), random.below(1 << 20), random.next() as u32 & 0x7f7f_7f7f, 0])
+        .collect();
+    let mut merged = positions.clone();
+    let expected = cpu::bin::scatter(cells, &mut merged, frame, level);
     let mut before = [0; 4];
     let mut block_offsets = Vec::new();
     for block in cells.chunks(BIN_BLOCK as usize) {
@@ -56,7 +60,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> cpu::bin::Entries {
     let frame = upload(&[*frame]);
     let bins = Bins {
         cells: upload(cells),
-        positions: upload(&positions),
+        positions: guarded(&positions),
         block_counts: poisoned(0),
         block_offsets: upload(&block_offsets),
     };
@@ -65,6 +69,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> cpu::bin::Entries {
     let entries = poisoned(expected.entries.len());
     let giants = poisoned(expected.giants.len());
     run(|pass| BIN.record_scatter(pass, n, &params, &frame, &bins, &counts, &keys, &entries, &giants));
+    assert_eq!(written(&bins.positions), merged);
     assert_eq!(written(&keys), expected.keys);
     assert_eq!(written(&entries), expected.entries);
     assert_eq!(written(&giants), expected.giants);
@@ -116,6 +121,56 @@ fn boxes_of_which_all_are_giants_or_all_invalid_have_no_entries() {
             let expected = check(&vec![cells; n], &frame([10, 10], 12, MAX_CELLS), 0);
             assert!(expected.entries.is_empty());
             assert_eq!(expected.giants.len() + n * usize::from(cells == cpu::bin::CELLS_OF_INVALID), n);
+        }
+    }
+}
+
+/// Where in its cell, of a side of 2^shift cells, a coordinate lies: in steps of a fraction of a merged cell.
+fn merged_plainly(cell: i32, fraction: u32, shift: u32) -> (i64, u32) {
+    let steps = i64::from(cell) * 128 + i64::from(fraction);
+    let side = 128 << shift;
+    (steps.div_euclid(side), (steps.rem_euclid(side) * 128 / side) as u32)
+}
+
+#[test]
+fn extents_in_merged_cells_are_the_same_places_in_larger_steps() {
+    let mut random = Random::new(3);
+    let mut cells = random_cells(5000, 6, 1 << 20, 3);
+    // As far out as cells go, and next to where merged cells begin.
+    let edges = [-CELL_REACH, -257, -256, -255, -65, -64, -1, 0, 1, 63, 64, 255, 256, CELL_REACH - 1];
+    cells.extend(edges.iter().flat_map(|&u| edges.map(|v| [u, v, u + 1, v + 1])));
+    let positions: Vec<_> = cells.iter().map(|_| [0, 0, random.next() as u32 & 0x7f7f_7f7f, 0]).collect();
+    for level in 0..LEVELS {
+        let host = frame([10, 10], 12, 64);
+        let bins = Bins {
+            cells: upload(&cells),
+            positions: guarded(&positions),
+            block_counts: poisoned(0),
+            block_offsets: upload(&vec![[0; 4]; cells.len().div_ceil(BIN_BLOCK as usize)]),
+        };
+        let (n, most) = (cells.len() as u32, 64 * cells.len());
+        let params = uniform(Params { box_count: n, ..Params::zeroed() });
+        let counts = guarded(&[Counts { level, ..poison() }]);
+        let (keys, entries, giants) = (poisoned(most), poisoned(most), poisoned(most));
+        let input = upload(&[host]);
+        run(|pass| BIN.record_scatter(pass, n, &params, &input, &bins, &counts, &keys, &entries, &giants));
+        let shift = LEVEL_SHIFTS[level as usize];
+        for ((own, before), after) in cells.iter().zip(&positions).zip(written(&bins.positions)) {
+            if !cpu::bin::is_binned(*own) || cpu::bin::is_giant(*own, level, &host) {
+                assert_eq!(after, *before);
+                continue;
+            }
+            let [before, found] = [before[2], after[2]].map(|extent| extent.to_le_bytes().map(u32::from));
+            let coarse = cpu::bin::coarse(*own, level);
+            // Bytes are first u, last u, first v, last v; cells first u, first v, last u, last v.
+            for (byte, corner) in [(0, 0), (1, 2), (2, 1), (3, 3)] {
+                let expected = if shift < 32 {
+                    merged_plainly(own[corner], before[byte], shift)
+                } else {
+                    (0, if corner < 2 { 0 } else { 127 })
+                };
+                assert_eq!((i64::from(coarse[corner]), found[byte]), expected, "{own:?} at level {level}");
+            }
         }
     }
 }

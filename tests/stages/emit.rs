@@ -1,16 +1,16 @@
-//! `emit`: the number of pairs, and any window of their list.
+//! `emit`: where the pairs of each run go, the number of pairs, and any window of their list.
 
 use std::sync::LazyLock;
 
 use broadsweep::constants::*;
 use broadsweep::stages::emit::Emit;
-use broadsweep::stages::layout::{Counts, Dispatches, PairHeader, Params, Window, dispatch_size};
+use broadsweep::stages::layout::{Counts, Dispatches, PairHeader, Params, Run, Window, dispatch_size};
 use broadsweep::stages::sweep::Hits;
-use broadsweep::{Pair, cpu};
+use broadsweep::{Aabb, Pair, cpu};
 use proptest::prelude::*;
 
 use crate::inputs::Random;
-use crate::sweep::{TILE_WORDS, hits_of_blocks};
+use crate::sweep::{TILE_WORDS, hits_of_blocks, hits_of_runs, no_hits};
 use crate::*;
 
 static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu()).unwrap());
@@ -29,17 +29,103 @@ fn offsets_of(block_hits: &[u32]) -> Vec<u64> {
     offsets
 }
 
+/// Pairs before each run within its block.
+fn run_offsets_of(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
+    let mut offsets = Vec::with_capacity(runs.len());
+    for block in runs.chunks(tiles_per_block as usize * TILE_WORDS) {
+        let mut before = 0;
+        for run in block {
+            offsets.push(before);
+            before += run.hits.count_ones();
+        }
+    }
+    offsets
+}
+
+// ---- emit_place ----
+
+/// Random runs of `tiles` tiles, as far as `tile_capacity`, and random hits in those beyond.
+fn check_place(tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) {
+    let mut random = Random::new(seed);
+    let tiles_per_block = tiles_per_group * PLACE_RUNS;
+    let sweep_blocks = tiles.div_ceil(tiles_per_block);
+    let kept = tiles.min(tile_capacity);
+    let runs: Vec<Run> = (0..kept as usize * TILE_WORDS)
+        .map(|_| {
+            // None, all, or any.
+            let hits = [0, u32::MAX, random.next() as u32][random.below(3) as usize];
+            Run { hits, first_rank: random.next() as u32, first_quad: random.next() as u32, turns: u32::MAX }
+        })
+        .collect();
+    let mut expected = hits_of_runs(&runs, tiles_per_block);
+    expected.resize(sweep_blocks as usize, 0);
+    let found_again: Vec<u32> = (0..sweep_blocks)
+        .map(|block| if (block + 1) * tiles_per_block <= kept { 0 } else { random.below(1 << 20) })
+        .collect();
+    for (hits, again) in expected.iter_mut().zip(&found_again) {
+        *hits += again;
+    }
+    let params = uniform(Params { tile_capacity, ..Params::zeroed() });
+    let counts = Counts {
+        sweep_tiles: tiles,
+        sweep_tiles_per_group: tiles_per_group,
+        sweep_tiles_per_block: tiles_per_block,
+        sweep_blocks,
+        ..poison()
+    };
+    let counts = counted(counts);
+    for size in [dispatch_size(sweep_blocks), in_columns(sweep_blocks)] {
+        let sizes = dispatches(|sizes| sizes.emit_place = size);
+        let hits = Hits {
+            runs: guarded(&runs),
+            run_offsets: poisoned(runs.len()),
+            block_hits: guarded(&found_again),
+            ..no_hits()
+        };
+        run(|pass| EMIT.record_place(pass, &params, &counts, &sizes, &hits));
+        assert_eq!(written(&hits.block_hits), expected);
+        assert!(written(&hits.run_offsets) == run_offsets_of(&runs, tiles_per_block));
+        assert!(written(&hits.runs) == runs);
+    }
+}
+
+#[test]
+fn the_pairs_of_each_run_follow_those_of_the_runs_before_it_in_its_block() {
+    for tiles in [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 255, 256, 257, 1234] {
+        for tiles_per_group in [1, 2, 4] {
+            check_place(tiles, tiles_per_group, tiles, u64::from(tiles));
+        }
+    }
+    check_place(300, 64, 300, 7);
+}
+
+#[test]
+fn runs_that_were_kept_end_anywhere_in_a_block() {
+    for capacity in (0..18).chain([31, 32, 33, 39, 40, 41]) {
+        for tiles_per_group in [1, 2] {
+            check_place(40, tiles_per_group, capacity, u64::from(capacity));
+        }
+    }
+}
+
 // ---- emit_scan ----
 
 fn check_scan(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32, refused: u32) {
+    // All tiles were kept, or all but one.
+    let tiles = 8 * sweep_blocks;
+    check_scan_with(tiles.saturating_sub((first % 2) as u32), block_hits, sweep_blocks, first, capacity, refused);
+}
+
+fn check_scan_with(tile_capacity: u32, block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32, refused: u32) {
+    let sweep_tiles = 8 * sweep_blocks;
     let giant_blocks = block_hits.len() as u32 - sweep_blocks;
-    let given = Counts { sweep_blocks, giant_blocks, refused, ..poison() };
-    let params = uniform(Params { vertices_per_pair: 24, ..Params::zeroed() });
+    let given = Counts { sweep_tiles, sweep_blocks, giant_blocks, refused, ..poison() };
+    let params = uniform(Params { vertices_per_pair: 24, tile_capacity, ..Params::zeroed() });
     let window = uniform(window(first, capacity));
     let counts = guarded(&[given]);
     let (sizes, header) = (poisoned(1), poisoned(1));
-    let hits =
-        Hits { words: poisoned(0), block_hits: upload(block_hits), block_offsets: poisoned(block_hits.len() + 1) };
+    let block_offsets = poisoned(block_hits.len() + 1);
+    let hits = Hits { block_hits: upload(block_hits), block_offsets, ..no_hits() };
     run(|pass| EMIT.record_scan(pass, &params, &window, &counts, &sizes, &hits, &header));
 
     let offsets = offsets_of(block_hits);
@@ -60,7 +146,9 @@ fn check_scan(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32, 
         draw: [24, number, 0, 0],
     };
     assert_eq!(written::<PairHeader>(&header), [expected]);
+    let is_kept = sweep_tiles <= tile_capacity;
     let expected = Dispatches {
+        emit_again: dispatch_size(if is_kept { 0 } else { sweep_blocks }),
         sort_pairs: dispatch_size(number.div_ceil(SORT_TILE)),
         order: dispatch_size(number.div_ceil(256)),
         ..poison()
@@ -104,20 +192,29 @@ fn refused_candidates_are_flagged_in_the_header() {
     check_scan(&[20], 1, 0, 10, 1);
 }
 
-// ---- emit_sweep and emit_giants ----
+#[test]
+fn pairs_are_found_again_only_where_a_tile_had_no_room() {
+    for capacity in [0, 1, 23, 24, 25, u32::MAX] {
+        check_scan_with(capacity, &[5, 6, 7], 3, 0, 10, 0);
+        check_scan_with(capacity, &[5, 6, 7], 0, 0, 10, 0);
+    }
+}
+
+// ---- emit_sweep, emit_again and emit_giants ----
 
 /// What the earlier stages leave, and the list that follows from it.
 struct Found {
     sweep: crate::sweep::Scene,
     giants: crate::giants::Scene,
-    tiles_per_block: u32,
+    tiles_per_group: u32,
+    runs: Vec<Run>,
     words: Vec<u32>,
     pairs: Vec<Pair>,
 }
 
 impl Found {
     /// `n` entries of the sweep, and giants among `n` boxes.
-    fn random(n: u32, reach: u32, rarity: u32, tiles_per_block: u32, seed: u64) -> Self {
+    fn random(n: u32, reach: u32, rarity: u32, tiles_per_group: u32, seed: u64) -> Self {
         let mut sweep = crate::sweep::Scene::random(n, reach, seed);
         let giants = crate::giants::Scene::random(n, rarity, 0, seed);
         // Both look at the same boxes. Those of the sweep are the valid ones.
@@ -128,13 +225,16 @@ impl Found {
         }
         sweep.boxes.clone_from(&giants.boxes);
         if valid.is_empty() {
-            sweep = crate::sweep::Scene::new(giants.boxes.clone(), vec![], vec![]);
+            sweep = crate::sweep::Scene::new(giants.boxes.clone(), vec![], vec![], vec![]);
         }
+        Self::new(sweep, giants, tiles_per_group)
+    }
 
-        let sweep_words = sweep.words();
-        let mut pairs = Vec::new();
-        cpu::emit::sweep(&sweep_words, &sweep.entries, &sweep.offsets, 0..sweep.length(), &mut pairs);
-        assert_eq!(cpu::emit::scan(&sweep_words), pairs.len() as u64);
+    /// Of boxes that are those of the giants too.
+    fn new(sweep: crate::sweep::Scene, giants: crate::giants::Scene, tiles_per_group: u32) -> Self {
+        let mut pairs = sweep.pairs();
+        let runs = sweep.runs();
+        assert_eq!(runs.iter().map(|run| run.hits.count_ones() as usize).sum::<usize>(), pairs.len());
         for &giant in &giants.giants {
             let mut own = Vec::new();
             let hits = cpu::giants::test(&giants.boxes, &giants.cells, &crate::giants::frame(), 0, giant);
@@ -146,42 +246,56 @@ impl Found {
             });
             pairs.extend(own);
         }
-        let words = [sweep_words, giants.words()].concat();
-        assert_eq!(cpu::emit::scan(&words), pairs.len() as u64);
-        Self { sweep, giants, tiles_per_block, words, pairs }
+        let words = giants.words();
+        Self { sweep, giants, tiles_per_group, runs, words, pairs }
+    }
+
+    /// Room for the hits of all tiles, of the sweep and of giants.
+    fn room(&self) -> [u32; 2] {
+        [self.sweep.tiles(), self.giants.tiles()]
     }
 
     /// The pairs of each window, whose capacities repeat, with room for the hits of some tiles only.
-    fn check(&self, capacities: &[u32], hit_tile_capacity: u32, columns: bool) {
+    fn check(&self, capacities: &[u32], [tile_capacity, giant_tile_capacity]: [u32; 2], columns: bool) {
         let n = self.giants.boxes.len() as u32;
-        let (sweep_tiles, giant_tiles) = (self.sweep.tiles(), self.giants.tiles());
-        let (sweep_words, giant_words) = self.words.split_at(sweep_tiles as usize * TILE_WORDS);
-        let sweep_hits = hits_of_blocks(sweep_words, self.tiles_per_block);
-        let giant_hits = hits_of_blocks(giant_words, self.tiles_per_block);
-        let counts = upload(&[Counts {
+        let [sweep_tiles, giant_tiles] = self.room();
+        let tiles_per_block = self.tiles_per_group * PLACE_RUNS;
+        let sweep_hits = hits_of_runs(&self.runs, tiles_per_block);
+        let giant_hits = hits_of_blocks(&self.words, self.tiles_per_group);
+        let (sweep_blocks, giant_blocks) = (sweep_hits.len() as u32, giant_hits.len() as u32);
+        let counts = counted(Counts {
             entry_count: self.sweep.entries.len() as u32,
             giant_count: self.giants.giants.len() as u32,
             sweep_tiles,
-            sweep_tiles_per_block: self.tiles_per_block,
-            sweep_blocks: sweep_hits.len() as u32,
+            sweep_tiles_per_group: self.tiles_per_group,
+            sweep_tiles_per_block: tiles_per_block,
+            sweep_blocks,
             giant_tiles,
-            giant_tiles_per_block: self.tiles_per_block,
-            giant_blocks: giant_hits.len() as u32,
+            giant_tiles_per_block: self.tiles_per_group,
+            giant_blocks,
             ..Counts::zeroed()
-        }]);
-        let params = uniform(Params { box_count: n, hit_tile_capacity, ..Params::zeroed() });
+        });
+        let params = uniform(Params { box_count: n, tile_capacity, giant_tile_capacity, ..Params::zeroed() });
         let size = |groups| if columns { in_columns(groups) } else { dispatch_size(groups) };
         let sizes = dispatches(|sizes| {
-            sizes.sweep_test = size(sweep_hits.len() as u32);
-            sizes.giants_test = size(giant_hits.len() as u32);
+            sizes.emit_sweep = size(sweep_tiles.min(tile_capacity));
+            sizes.emit_again = size(if sweep_tiles <= tile_capacity { 0 } else { sweep_blocks });
+            sizes.giants_test = size(giant_blocks);
         });
         let frame = upload(&[crate::giants::frame()]);
-        // A word that had no room is poison, in case it is read all the same.
-        let mut words = self.words.clone();
-        words.truncate(hit_tile_capacity as usize * TILE_WORDS);
-        let block_hits = [sweep_hits, giant_hits].concat();
-        let offsets: Vec<_> = offsets_of(&block_hits).into_iter().map(halves).collect();
-        let hits = Hits { words: guarded(&words), block_hits: poisoned(0), block_offsets: upload(&offsets) };
+        // What had no room is poison, in case it is read all the same.
+        let kept = |all: usize, capacity: u32| all.min(capacity as usize * TILE_WORDS);
+        let runs = &self.runs[..kept(self.runs.len(), tile_capacity)];
+        let words = &self.words[..kept(self.words.len(), giant_tile_capacity)];
+        let run_offsets = run_offsets_of(runs, tiles_per_block);
+        let offsets: Vec<_> = offsets_of(&[sweep_hits, giant_hits].concat()).into_iter().map(halves).collect();
+        let hits = Hits {
+            runs: guarded(runs),
+            run_offsets: guarded(&run_offsets),
+            words: guarded(words),
+            block_hits: poisoned(0),
+            block_offsets: upload(&offsets),
+        };
         let (boxes, bins, path) = (upload(&self.giants.boxes), self.giants.bins(), self.sweep.path());
         let (entries, giants) = (upload(&self.sweep.entries), upload(&self.giants.giants));
 
@@ -218,7 +332,10 @@ impl Found {
             }
         }
         assert_eq!(all.len(), self.pairs.len());
-        assert!(all == self.pairs, "the windows together are not the list");
+        if let Some(at) = (0..all.len()).find(|&at| all[at] != self.pairs[at]) {
+            panic!("pair {at} of {} is {:?} instead of {:?}", all.len(), all[at], self.pairs[at]);
+        }
+        assert!(written(&hits.runs) == runs && written(&hits.run_offsets) == run_offsets);
         assert!(written(&hits.words) == words);
     }
 }
@@ -226,11 +343,10 @@ impl Found {
 #[test]
 fn the_list_is_that_of_the_mirror() {
     for n in SIZES {
-        for tiles_per_block in [1, 3] {
-            let found = Found::random(n, 70, n / 10 + 1, tiles_per_block, u64::from(n) + 5);
-            let tiles = found.sweep.tiles() + found.giants.tiles();
+        for tiles_per_group in [1, 3] {
+            let found = Found::random(n, 70, n / 10 + 1, tiles_per_group, u64::from(n) + 5);
             for columns in [false, true] {
-                found.check(&[found.pairs.len() as u32 + 10], tiles, columns);
+                found.check(&[found.pairs.len() as u32 + 10], found.room(), columns);
             }
         }
     }
@@ -238,31 +354,60 @@ fn the_list_is_that_of_the_mirror() {
 
 #[test]
 fn windows_of_any_size_together_are_the_list() {
-    let found = Found::random(1234, 50, 100, 2, 3);
-    let tiles = found.sweep.tiles() + found.giants.tiles();
-    assert!(found.sweep.tiles() > 3 && found.giants.tiles() > 3 && found.pairs.len() > 2000);
+    let found = Found::random(1234, 400, 100, 1, 3);
+    assert!(found.sweep.tiles() > 2 * PLACE_RUNS && found.giants.tiles() > 3 && found.pairs.len() > 2000);
     for capacities in [&[1000][..], &[1, 500], &[333, 7, 2000], &[found.pairs.len() as u32]] {
-        found.check(capacities, tiles, false);
+        found.check(capacities, found.room(), false);
     }
 }
 
 #[test]
-fn hit_bits_that_had_no_room_are_found_again() {
-    let found = Found::random(1234, 50, 100, 3, 4);
-    let (sweep, giants) = (found.sweep.tiles(), found.giants.tiles());
-    for capacity in [0, 1, sweep - 1, sweep, sweep + 1, sweep + giants - 1] {
-        found.check(&[1 << 20], capacity, false);
-        found.check(&[1700], capacity, true);
+fn a_window_is_cut_at_every_pair_of_a_run() {
+    // 41 entries at one place: eight quads full of pairs.
+    let n = 41;
+    let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); n as usize];
+    let extents = vec![u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]); n as usize];
+    let sweep = crate::sweep::Scene::new(boxes.clone(), (0..n).collect(), extents, vec![n; n as usize]);
+    let cells = vec![[0; 4]; n as usize];
+    let giants = crate::giants::Scene { boxes, cells, level: 0, giants: vec![] };
+    let found = Found::new(sweep, giants, 1);
+    assert_eq!(found.pairs.len(), 41 * 40 / 2);
+    for room in [0, 1] {
+        for capacity in (1..40).step_by(3) {
+            found.check(&[capacity, 29, 1, 500], [room, 0], false);
+        }
+    }
+}
+
+#[test]
+fn hits_that_had_no_room_are_found_again() {
+    for tiles_per_group in [1, 2] {
+        let found = Found::random(1234, 400, 100, tiles_per_group, 4);
+        let [tiles, giant_tiles] = found.room();
+        assert!(tiles > 2 * PLACE_RUNS && giant_tiles > 3);
+        let all = found.pairs.len() as u32 + 1;
+        for capacity in [0, 1, 5, 7, 8, 9, 16, 17, tiles - 1, tiles, tiles + 1] {
+            found.check(&[all], [capacity, giant_tiles], false);
+            // Cut inside what was kept, at its end, and inside what was not.
+            let kept = &found.runs[..tiles.min(capacity) as usize * TILE_WORDS];
+            let kept_pairs = kept.iter().map(|run| run.hits.count_ones()).sum::<u32>();
+            found.check(&[(kept_pairs / 2).max(1), all], [capacity, giant_tiles], true);
+            found.check(&[kept_pairs.max(1), 3, all], [capacity, giant_tiles], false);
+            found.check(&[kept_pairs + 100, all], [capacity, giant_tiles], true);
+        }
+        for capacity in [0, 1, giant_tiles - 1, giant_tiles + 1] {
+            found.check(&[all], [tiles, capacity], false);
+            found.check(&[all / 5], [0, capacity], true);
+        }
     }
 }
 
 #[test]
 fn giants_that_look_at_several_tiles_of_boxes_list_them_all() {
     let found = Found::random(20_000, 3, 2000, 2, 5);
-    let tiles = found.sweep.tiles() + found.giants.tiles();
     assert!(found.giants.giants.len() > 3);
-    found.check(&[found.pairs.len() as u32], tiles, false);
-    found.check(&[found.pairs.len() as u32 / 3 + 1], 0, false);
+    found.check(&[found.pairs.len() as u32], found.room(), false);
+    found.check(&[found.pairs.len() as u32 / 3 + 1], [0, 0], false);
 }
 
 proptest! {
@@ -282,17 +427,22 @@ proptest! {
     }
 
     #[test]
+    fn any_runs_are_placed(tiles in 0..200u32, tiles_per_group in 1..20u32, capacity in 0..250u32, seed: u64) {
+        check_place(tiles, tiles_per_group, capacity, seed);
+    }
+
+    #[test]
     fn any_windows_together_are_the_list(
         n in 0..1500u32,
-        reach in 0..40u32,
-        tiles_per_block in 1..4u32,
+        reach in 0..160u32,
+        tiles_per_group in 1..4u32,
         parts in prop::collection::vec(0.05..1.0f64, 1..4),
-        room in 0.0..=1.0f64,
+        room in 0.0..=1.1f64,
         seed: u64,
     ) {
-        let found = Found::random(n, reach, n / 20 + 1, tiles_per_block, seed);
-        let tiles = found.sweep.tiles() + found.giants.tiles();
+        let found = Found::random(n, reach, n / 20 + 1, tiles_per_group, seed);
+        let room = found.room().map(|tiles| (f64::from(tiles) * room) as u32);
         let capacities: Vec<_> = parts.iter().map(|part| (found.pairs.len() as f64 * part) as u32 + 1).collect();
-        found.check(&capacities, (f64::from(tiles) * room) as u32, false);
+        found.check(&capacities, room, false);
     }
 }

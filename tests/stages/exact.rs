@@ -1,11 +1,12 @@
-//! The exact test and the 64-bit arithmetic of `common.wgsl`, in kernels made for the purpose.
+//! The exact test, the arithmetic of 64 bits and of the path of `common.wgsl`, in kernels made for the purpose.
 
 use std::sync::LazyLock;
 
 use broadsweep::Aabb;
+use broadsweep::constants::MAX_ENTRIES;
 use broadsweep::gpu::buffers::Buffer;
 use broadsweep::gpu::kernel::{Kernel, Source};
-use broadsweep::stages::layout::{dispatch_size, wide};
+use broadsweep::stages::layout::{Run, dispatch_size, wide};
 use proptest::prelude::*;
 
 use crate::inputs::{Random, SPECIAL};
@@ -157,6 +158,70 @@ fn check_arithmetic(operands: &[[u64; 2]]) {
         assert_eq!(result[8], u32::from(a < b), "{a} < {b}");
         assert_eq!(result[9], a_low.div_ceil(b_low.max(1)), "{a_low} / {b_low}, rounded up");
         assert_eq!(result[10..13], dispatch_size(a_low), "{a_low} workgroups");
+    }
+}
+
+static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
+    let own = "
+        @group(0) @binding(0) var<storage, read> runs: array<Run>;
+        @group(0) @binding(1) var<storage, read_write> ranks: array<vec2<u32>>;
+        @group(0) @binding(2) var<storage, read_write> quads: array<u32>;
+
+        @compute @workgroup_size(64)
+        fn path_arithmetic(
+            @builtin(workgroup_id) group: vec3<u32>,
+            @builtin(num_workgroups) groups: vec3<u32>,
+            @builtin(local_invocation_index) local: u32,
+        ) {
+            let i = group_index(group, groups) * 64u + local;
+            if i < arrayLength(&runs) {
+                for (var bit = 0u; bit < 32u; bit += 1u) {
+                    ranks[i * 32u + bit] = ranks_of(runs[i], bit);
+                }
+                // An entry of this rank with so many candidates as the low bits of `turns` say.
+                quads[i] = quads_of(runs[i].first_rank, runs[i].first_rank + 1u + (runs[i].turns & 0xfffu));
+            }
+        }";
+    Kernel::new(gpu(), &Source { label: "path_arithmetic", own, shared: SHARED }).unwrap()
+});
+
+#[test]
+fn a_bit_of_a_run_tells_the_ranks_of_both_entries_and_an_entry_has_the_quads_of_its_candidates() {
+    let mut random = Random::new(9);
+    // All turns, in entries at every place of a quad and far up; what is above the eighth quad means nothing.
+    let runs: Vec<_> = (0..128 * 64)
+        .map(|i| {
+            let first_rank = i / 128 + if i % 2 == 0 { 0 } else { MAX_ENTRIES - 100 };
+            let first_quad = (first_rank + 1) / 4 + random.below(3) * random.below(1 << 20);
+            Run { hits: random.next() as u32, first_rank, first_quad, turns: i % 128 << 1 | random.below(4) << 8 }
+        })
+        .collect();
+    let input = upload(&runs);
+    let ranks: Buffer<[u32; 2]> = poisoned(runs.len() * 32);
+    let quads: Buffer<u32> = poisoned(runs.len());
+    run(|pass| {
+        let buffers = [("runs", input.all()), ("ranks", ranks.all()), ("quads", quads.all())];
+        PATHS.dispatch(pass, runs.len().div_ceil(64) as u32, &buffers);
+    });
+    for (run, found) in runs.iter().zip(written(&ranks).chunks(32)) {
+        let (mut rank, mut quad) = (run.first_rank, run.first_quad);
+        for k in 0..8 {
+            if k > 0 && run.turns >> k & 1 == 1 {
+                rank += 1;
+                quad = (rank + 1) / 4;
+            } else if k > 0 {
+                quad += 1;
+            }
+            for j in 0..4 {
+                assert_eq!(found[4 * k + j], [rank, 4 * quad + j as u32], "candidate {j} of quad {k} of {run:x?}");
+            }
+        }
+    }
+    for (run, found) in runs.iter().zip(written(&quads)) {
+        let candidates = run.first_rank + 1..run.first_rank + 1 + (run.turns & 0xfff);
+        let mut expected: Vec<u32> = candidates.map(|rank| rank / 4).collect();
+        expected.dedup();
+        assert_eq!(found as usize, expected.len().max(1), "{run:x?}");
     }
 }
 

@@ -98,10 +98,10 @@ fn check_sound(frame: &Frame, params: &Params, context: &str) {
         assert!(frame.max_span[k] > 0 && u64::from(frame.max_span[k]) <= 1 << MAX_CELL_BITS, "{context}");
     }
     for pair in frame.knots.windows(2) {
-        assert!(pair[0].start <= pair[1].start, "knots do not ascend: {context}");
+        assert!(pair[0][0] <= pair[1][0], "knots do not ascend: {context}");
     }
-    for knot in &frame.knots {
-        assert!(knot.start.is_finite() && knot.quanta.is_finite() && knot.quanta >= 0.0, "{context}");
+    for [start, quanta] in &frame.knots {
+        assert!(start.is_finite() && quanta.is_finite() && *quanta >= 0.0, "{context}");
     }
 }
 

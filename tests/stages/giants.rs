@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::bin_scatter::{SPAN, random_cells};
 use crate::inputs::{Random, lattice};
-use crate::sweep::{TILE_WORDS, hits_of_blocks};
+use crate::sweep::{TILE_WORDS, hits_of_blocks, no_hits};
 use crate::*;
 
 static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu()).unwrap());
@@ -44,7 +44,7 @@ impl Scene {
                 _ => {}
             }
         }
-        let giants = cpu::bin::scatter(&cells, &vec![[0; 2]; n as usize], &frame(), level).giants;
+        let giants = cpu::bin::scatter(&cells, &mut vec![[0; 4]; n as usize], &frame(), level).giants;
         Self { boxes, cells, level, giants }
     }
 
@@ -78,17 +78,18 @@ impl Scene {
     }
 }
 
-/// The tiles of giants come behind `sweep_tiles` tiles and `sweep_blocks` blocks, which stay untouched.
-fn check(scene: &Scene, tiles_per_block: u32, sweep: u32, hit_tile_capacity: u32) {
+/// The hits of each block come behind those of `sweep_blocks` blocks of the sweep, which stay untouched.
+fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
     let tiles = scene.tiles();
     let blocks = tiles.div_ceil(tiles_per_block);
-    let params = uniform(Params { box_count: scene.boxes.len() as u32, hit_tile_capacity, ..Params::zeroed() });
+    let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
     let counts = upload(&[Counts {
         level: scene.level,
         giant_count: scene.giants.len() as u32,
-        sweep_tiles: 2 * sweep,
-        sweep_tiles_per_block: 2,
-        sweep_blocks: sweep,
+        sweep_tiles: 2 * PLACE_RUNS * sweep_blocks,
+        sweep_tiles_per_group: 2,
+        sweep_tiles_per_block: 2 * PLACE_RUNS,
+        sweep_blocks,
         giant_tiles: tiles,
         giant_tiles_per_block: tiles_per_block,
         giant_blocks: blocks,
@@ -98,18 +99,15 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep: u32, hit_tile_capacity: u32
     let (boxes, bins, giants) = (upload(&scene.boxes), scene.bins(), upload(&scene.giants));
 
     let words = scene.words();
-    let mut block_hits = vec![u32::MAX; sweep as usize];
+    let mut block_hits = vec![u32::MAX; sweep_blocks as usize];
     block_hits.extend(hits_of_blocks(&words, tiles_per_block));
-    let mut kept = vec![u32::MAX; 2 * sweep as usize * TILE_WORDS];
-    kept.extend(words);
-    kept.truncate(hit_tile_capacity as usize * TILE_WORDS);
+    let kept = &words[..(giant_tile_capacity.min(tiles) as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.giants_test = size);
-        let hits =
-            Hits { words: poisoned(kept.len()), block_hits: poisoned(block_hits.len()), block_offsets: poisoned(0) };
+        let hits = Hits { words: poisoned(kept.len()), block_hits: poisoned(block_hits.len()), ..no_hits() };
         run(|pass| GIANTS.record(pass, &params, boxes.all(), &counts, &sizes, &frame, &bins, &giants, &hits));
         assert_eq!(written(&hits.block_hits), block_hits);
-        assert!(written(&hits.words) == kept, "hit bits of {} giants differ", scene.giants.len());
+        assert!(written(&hits.words) == *kept, "hit bits of {} giants differ", scene.giants.len());
     }
 }
 
@@ -139,8 +137,15 @@ fn coarser_cells_have_fewer_giants() {
 fn hits_of_giants_lie_behind_those_of_the_sweep() {
     let scene = Scene::random(9000, 200, 0, 1);
     assert!(scene.tiles() > 8);
-    for capacity in [0, 5, 6, 7, 11, 6 + scene.tiles(), 9 + scene.tiles()] {
-        let capacity = capacity.min(6 + scene.tiles());
+    for sweep_blocks in [1, 3, 300] {
+        check(&scene, 2, sweep_blocks, scene.tiles());
+    }
+}
+
+#[test]
+fn hits_of_tiles_of_giants_without_room_are_counted_all_the_same() {
+    let scene = Scene::random(9000, 200, 0, 1);
+    for capacity in [0, 1, 5, 6, scene.tiles() - 1, scene.tiles(), scene.tiles() + 9] {
         check(&scene, 2, 3, capacity);
     }
 }
@@ -168,6 +173,6 @@ proptest! {
     ) {
         // Not more giants than are soon tested.
         let scene = Scene::random(n, rarity.max(n / 100), level, seed);
-        check(&scene, tiles_per_block, 1, 2 + scene.tiles());
+        check(&scene, tiles_per_block, 1, scene.tiles());
     }
 }

@@ -25,7 +25,7 @@ use broadsweep::Gpu;
 use broadsweep::gpu::buffers::Buffer;
 use broadsweep::gpu::kernel::Pass;
 use broadsweep::gpu::readback::Readback;
-use broadsweep::stages::layout::Dispatches;
+use broadsweep::stages::layout::{Counts, Dispatches};
 use broadsweep::wgpu::{BufferUsages, CommandEncoderDescriptor, PollType};
 use bytemuck::{Pod, Zeroable};
 use proptest::test_runner::Config;
@@ -79,6 +79,14 @@ fn upload<T: Pod>(values: &[T]) -> Buffer<T> {
 /// An input that is a constant.
 fn uniform<T: Pod>(value: T) -> Buffer<T> {
     Buffer::uniform(gpu(), "uniform", &[value]).unwrap()
+}
+
+/// Counts as an input, which some kernels bind as a constant.
+fn counted(counts: Counts) -> Buffer<Counts> {
+    let usage = BufferUsages::STORAGE | BufferUsages::UNIFORM | BufferUsages::COPY_DST;
+    let buffer = Buffer::new(gpu(), "counts", 1, usage).unwrap();
+    buffer.write(gpu(), &[counts]);
+    buffer
 }
 
 /// An output of `len` elements, poisoned, with a guard behind it.

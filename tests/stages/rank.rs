@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use broadsweep::constants::*;
 use broadsweep::cpu;
-use broadsweep::stages::layout::{Counts, Frame, dispatch_size};
+use broadsweep::stages::layout::{Counts, Frame, Step, dispatch_size};
 use broadsweep::stages::rank::Rank;
+use broadsweep::stages::sweep::Path;
 use proptest::prelude::*;
 
 use crate::inputs::Random;
@@ -13,21 +14,36 @@ use crate::*;
 
 static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()).unwrap());
 
-/// The number of ranks of each entry up to its end.
-fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 2]], position_bits: u32) -> Vec<u32> {
+/// A host's frame with so many bits of position.
+fn frame(position_bits: u32) -> Frame {
+    Frame { position_bits, key_bits: 32, ..Frame::zeroed() }
+}
+
+/// Positions with any extents.
+fn with_extents(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
+    let mut random = Random::new(intervals.len() as u64);
+    intervals.iter().map(|&[start, end]| [start, end, random.next() as u32 & 0x7f7f_7f7f, 0]).collect()
+}
+
+/// The ranks where the entries end, after a look at all that the kernel writes.
+fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u32) -> Vec<u32> {
     let n = keys.len() as u32;
-    let host = Frame { position_bits, key_bits: 32, ..Frame::zeroed() };
-    let expected = cpu::rank::ends(&host, keys, entries, positions);
-    let frame = upload(&[host]);
+    let ends = cpu::rank::ends(&frame(position_bits), keys, entries, positions);
+    let quads = cpu::sweep::count(&ends);
+    let steps: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
+    let extents = cpu::rank::extents(entries, positions);
+    let frame = upload(&[frame(position_bits)]);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let (keys, entries, positions) = (upload(keys), upload(entries), upload(positions));
     for size in [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))] {
         let sizes = dispatches(|sizes| sizes.rank = size);
-        let ends = poisoned(n as usize);
-        run(|pass| RANK.record(pass, &frame, &counts, &sizes, &keys, &entries, &positions, &ends));
-        assert_eq!(written(&ends), expected);
+        let path =
+            Path { steps: poisoned(n as usize), extents: poisoned(n as usize), sums: poisoned(0), bases: poisoned(0) };
+        run(|pass| RANK.record(pass, &frame, &counts, &sizes, &keys, &entries, &positions, &path));
+        assert_eq!(written(&path.steps), steps);
+        assert_eq!(written(&path.extents), extents);
     }
-    expected
+    ends
 }
 
 /// Sorted keys in about `cells` cells, and boxes whose intervals are up to `longest` quanta long.
@@ -35,22 +51,21 @@ fn check_random(n: u32, cells: u32, longest: u32, position_bits: u32, seed: u64)
     let mut random = Random::new(seed);
     let last = u32::MAX >> (32 - position_bits);
     let mut keyed: Vec<(u32, u32)> = Vec::new();
-    let mut positions = Vec::new();
+    let mut intervals = Vec::new();
     for i in 0..n {
         let start = random.below(last) + random.below(2);
         let length = random.below(longest);
-        positions.push([start, start.saturating_add(length).min(last)]);
+        intervals.push([start, start.saturating_add(length).min(last)]);
         let cell = random.below(cells) & (u32::MAX >> position_bits);
-        let flags = [0, ENTRY_FIRST_U, ENTRY_FIRST_V, ENTRY_FIRST_U | ENTRY_FIRST_V][random.below(4) as usize];
-        keyed.push((cell << position_bits | start, i | flags));
+        keyed.push((cell << position_bits | start, i | random.below(16) << 28));
     }
     keyed.sort_by_key(|entry| entry.0);
     let (keys, entries): (Vec<u32>, Vec<u32>) = keyed.into_iter().unzip();
-    check(&keys, &entries, &positions, position_bits);
+    check(&keys, &entries, &with_extents(&intervals), position_bits);
 }
 
 #[test]
-fn ends_are_those_of_the_mirror() {
+fn ends_and_extents_are_those_of_the_mirror() {
     for n in SIZES {
         for (cells, longest, position_bits) in [(1, 10, 16), (50, 1000, 12), (1000, 5, 5), (7, 1 << 20, 24)] {
             check_random(n, cells, longest, position_bits, u64::from(n));
@@ -62,14 +77,14 @@ fn ends_are_those_of_the_mirror() {
 #[test]
 fn a_start_equal_to_the_end_is_not_after_it_and_the_next_one_is() {
     // Starts 5, 7, 7, 8 of a cell; the first interval ends at 7.
-    let positions = [[5, 7], [7, 7], [7, 8], [8, 20]];
+    let positions = with_extents(&[[5, 7], [7, 7], [7, 8], [8, 20]]);
     let ends = check(&[5, 7, 7, 8], &[0, 1, 2, 3], &positions, 8);
     assert_eq!(ends, [3, 3, 4, 4]);
 }
 
 #[test]
 fn an_interval_ends_with_its_cell() {
-    let positions = [[5, 200], [6, 255], [7, 255]];
+    let positions = with_extents(&[[5, 200], [6, 255], [7, 255]]);
     let ends = check(&[0x105, 0x106, 0x107, 0x200, 0x201], &[0, 1, 2, 0, 0], &positions, 8);
     assert_eq!(ends, [3, 3, 3, 5, 5]);
 }
@@ -77,7 +92,7 @@ fn an_interval_ends_with_its_cell() {
 #[test]
 fn the_largest_keys_of_all_do_not_overflow() {
     for n in [1, 2, 255, 256, 257, 1234] {
-        let ends = check(&vec![u32::MAX; n], &vec![0; n], &[[u32::MAX >> 8; 2]], 24);
+        let ends = check(&vec![u32::MAX; n], &vec![0; n], &with_extents(&[[u32::MAX >> 8; 2]]), 24);
         assert!(ends.iter().all(|&end| end == n as u32));
     }
 }
@@ -86,13 +101,64 @@ fn the_largest_keys_of_all_do_not_overflow() {
 fn one_entry_that_reaches_all_others_finds_the_last() {
     for n in [2, 3, 4, 5, 31, 32, 33, 1023, 1024, 1025, 60_000] {
         let keys: Vec<u32> = (0..n).collect();
-        let mut positions: Vec<_> = keys.iter().map(|&start| [start; 2]).collect();
+        let mut positions = with_extents(&keys.iter().map(|&start| [start; 2]).collect::<Vec<_>>());
         for end in [0, 1, n / 2, n - 2, n - 1, n] {
             positions[0][1] = end;
             let ends = check(&keys, &keys, &positions, 16);
             assert_eq!(ends[0], (end + 1).min(n));
         }
     }
+}
+
+#[test]
+fn a_box_goes_on_beyond_cells_that_are_not_its_first_or_last() {
+    // Bytes: first u, last u, first v, last v.
+    let positions = [[3, 3, u32::from_le_bytes([10, 20, 30, 40]), 0]];
+    let flags = [ENTRY_FIRST_U, ENTRY_LAST_U, ENTRY_FIRST_V, ENTRY_LAST_V];
+    let entries: Vec<u32> = (0..16)
+        .map(|set| flags.iter().enumerate().map(|(k, flag)| if set >> k & 1 == 1 { *flag } else { 0 }).sum())
+        .collect();
+    check(&[3; 16], &entries, &positions, 8);
+    let extents = cpu::rank::extents(&entries, &positions);
+    for (set, extent) in extents.into_iter().enumerate() {
+        let is = |k: usize| set >> k & 1 == 1;
+        let expected = [
+            if is(0) { 0x80 | 10 } else { 0 },
+            if is(1) { 20 } else { 127 },
+            if is(2) { 0x80 | 30 } else { 0 },
+            if is(3) { 40 } else { 127 },
+        ];
+        assert_eq!(extent.to_le_bytes(), expected);
+    }
+}
+
+#[test]
+fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
+    // 65,536 workgroups, the last with a single entry; 256 cells of 65,536 starts, the same boxes in each.
+    let n = MAX_GROUPS_X * 256 + 1;
+    assert_eq!(dispatch_size(n.div_ceil(256)), [65_535, 2, 1]);
+    let keys: Vec<u32> = (0..n).collect();
+    let positions = with_extents(&(0..1 << 16).map(|i| [i, (i + i % 7).min(0xffff)]).collect::<Vec<_>>());
+    let entries: Vec<u32> = keys.iter().map(|rank| rank % (1 << 16) | (rank % 16) << 28).collect();
+    let sizes = dispatches(|sizes| sizes.rank = dispatch_size(n.div_ceil(256)));
+    let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
+    // The steps alone have no guard: with one they would exceed it too.
+    let path = Path {
+        steps: Buffer::storage(gpu(), "steps", u64::from(n)).unwrap(),
+        extents: poisoned(n as usize),
+        sums: poisoned(0),
+        bases: poisoned(0),
+    };
+    let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&positions));
+    let frame_in = upload(&[frame(16)]);
+    run(|pass| RANK.record(pass, &frame_in, &counts, &sizes, &keys_in, &entries_in, &positions_in, &path));
+    let ends = cpu::rank::ends(&frame(16), &keys, &entries, &positions);
+    let quads = cpu::sweep::count(&ends);
+    for (rank, step) in download(&path.steps).into_iter().enumerate() {
+        let expected = Step { offset: quads[rank], end: ends[rank] };
+        assert!(step == expected, "{step:?} at rank {rank} instead of {expected:?}");
+    }
+    assert!(written(&path.extents) == cpu::rank::extents(&entries, &positions));
 }
 
 proptest! {

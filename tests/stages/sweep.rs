@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use broadsweep::constants::*;
-use broadsweep::stages::layout::{Counts, Dispatches, Params, Step, dispatch_size};
+use broadsweep::stages::layout::{Counts, Dispatches, Params, Run, Step, dispatch_size};
 use broadsweep::stages::sweep::{Hits, Path, Sweep};
-use broadsweep::{Aabb, cpu};
+use broadsweep::{Aabb, Pair, cpu};
 use proptest::prelude::*;
 
 use crate::inputs::{Random, lattice};
@@ -13,32 +13,49 @@ use crate::*;
 
 static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu()).unwrap());
 
-/// Words of a tile.
+/// Invocations that look at a tile: runs, or words.
 pub const TILE_WORDS: usize = 256;
 
-/// Entries in their sorted order, with the ends of their intervals, and boxes.
+/// Entries in their sorted order, with their extents and the ends of their intervals, and boxes.
 pub struct Scene {
     pub boxes: Vec<Aabb>,
     pub entries: Vec<u32>,
+    pub extents: Vec<u32>,
     pub ends: Vec<u32>,
-    /// Items of the path before each entry, and of all.
+    /// Quads of the path before each entry, and of all.
     pub offsets: Vec<u64>,
 }
 
+/// Any extent.
+fn random_extent(random: &mut Random) -> u32 {
+    random.next() as u32 & (0x7f7f_7f7f | EXTENT_FIRST)
+}
+
 impl Scene {
-    /// `n` entries of random boxes in random cells, with up to `reach` candidates each.
+    /// `n` entries of random boxes with random extents, and up to `reach` candidates each.
     pub fn random(n: u32, reach: u32, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let boxes = lattice(n / 2 + 2, seed);
-        let flags = [0, ENTRY_FIRST_U, ENTRY_FIRST_V, ENTRY_FIRST_U | ENTRY_FIRST_V];
-        let entries = (0..n).map(|_| random.below(n / 2 + 2) | flags[random.below(4) as usize]).collect();
+        let entries = (0..n).map(|_| random.below(n / 2 + 2) | random.below(16) << 28).collect();
+        let extents = (0..n)
+            .map(|_| {
+                // Half of them in the whole of the cell and first in it, so that many a candidate survives.
+                let all = u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]);
+                if random.below(2) == 0 { all } else { random_extent(&mut random) }
+            })
+            .collect();
         let ends = (0..n).map(|rank| (rank + 1 + random.below(reach + 1)).min(n)).collect();
-        Self::new(boxes, entries, ends)
+        Self::new(boxes, entries, extents, ends)
     }
 
-    pub fn new(boxes: Vec<Aabb>, entries: Vec<u32>, ends: Vec<u32>) -> Self {
+    pub fn new(boxes: Vec<Aabb>, entries: Vec<u32>, extents: Vec<u32>, ends: Vec<u32>) -> Self {
         let offsets = cpu::sweep::scan(&cpu::sweep::count(&ends));
-        Self { boxes, entries, ends, offsets }
+        Self { boxes, entries, extents, ends, offsets }
+    }
+
+    /// The same with the candidates up to other ends.
+    pub fn with_ends(self, ends: Vec<u32>) -> Self {
+        Self::new(self.boxes, self.entries, self.extents, ends)
     }
 
     pub fn length(&self) -> u64 {
@@ -46,7 +63,13 @@ impl Scene {
     }
 
     pub fn tiles(&self) -> u32 {
-        self.length().div_ceil(u64::from(HIT_TILE)) as u32
+        self.length().div_ceil(u64::from(TILE_QUADS)) as u32
+    }
+
+    /// What `rank_ends` leaves.
+    pub fn quads(&self) -> Vec<Step> {
+        let quads = cpu::sweep::count(&self.ends);
+        quads.into_iter().zip(&self.ends).map(|(offset, &end)| Step { offset, end }).collect()
     }
 
     pub fn steps(&self) -> Vec<Step> {
@@ -55,8 +78,12 @@ impl Scene {
         self.ends.iter().enumerate().map(|(rank, &end)| Step { offset: offset(rank), end }).collect()
     }
 
-    pub fn sums(&self) -> Vec<u32> {
-        self.bases().windows(2).map(|bases| bases[1][0].wrapping_sub(bases[0][0])).collect()
+    /// Quads and candidates of each block.
+    pub fn sums(&self) -> Vec<[u32; 2]> {
+        let candidates: Vec<u32> = (1..).zip(&self.ends).map(|(next, end)| end - next).collect();
+        let of_block = |(quads, candidates): (&[u32], &[u32])| [quads.iter().sum(), candidates.iter().sum()];
+        let block = PATH_BLOCK as usize;
+        cpu::sweep::count(&self.ends).chunks(block).zip(candidates.chunks(block)).map(of_block).collect()
     }
 
     pub fn bases(&self) -> Vec<[u32; 2]> {
@@ -66,22 +93,161 @@ impl Scene {
         bases
     }
 
-    /// The path as an input.
+    /// The path as an input. Behind the last extent, in the quad that is loaded all the same, there is anything.
     pub fn path(&self) -> Path {
-        Path { steps: upload(&self.steps()), sums: poisoned(0), bases: upload(&self.bases()) }
+        let mut extents = self.extents.clone();
+        extents.resize((extents.len() + 1).next_multiple_of(4), u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]));
+        Path {
+            steps: upload(&self.steps()),
+            extents: upload(&extents),
+            sums: poisoned(0),
+            bases: upload(&self.bases()),
+        }
     }
 
-    /// The hits of the mirror, in whole tiles.
-    pub fn words(&self) -> Vec<u32> {
-        let mut words = cpu::sweep::test(&self.boxes, &self.entries, &self.offsets, 0..self.length());
-        words.resize(self.tiles() as usize * TILE_WORDS, 0);
-        words
+    /// What each run finds, in whole tiles: quad after quad of the path, candidate after candidate of a quad.
+    pub fn runs(&self) -> Vec<Run> {
+        let mut runs = vec![Run::zeroed(); self.tiles() as usize * TILE_WORDS];
+        let mut at = 0;
+        for (rank, quads) in cpu::sweep::count(&self.ends).into_iter().enumerate() {
+            for nth in 0..quads {
+                let (run, k) = (&mut runs[at / RUN_QUADS as usize], at as u32 % RUN_QUADS);
+                let quad = (rank as u32 + 1) / 4 + nth;
+                if k == 0 {
+                    (run.first_rank, run.first_quad) = (rank as u32, quad);
+                } else if nth == 0 {
+                    run.turns |= 1 << k;
+                }
+                for j in 0..4 {
+                    let other = quad * 4 + j;
+                    let is_candidate = other > rank as u32 && other < self.ends[rank];
+                    if is_candidate && self.is_pair(rank, other as usize) {
+                        run.hits |= 1 << (4 * k + j);
+                    }
+                }
+                at += 1;
+            }
+        }
+        assert_eq!(at as u64, self.length());
+        runs
+    }
+
+    fn is_pair(&self, rank: usize, other: usize) -> bool {
+        let box_of = |rank: usize| &self.boxes[(self.entries[rank] & ENTRY_BOX) as usize];
+        cpu::sweep::survives(self.extents[rank], self.extents[other]) && box_of(rank).overlaps(box_of(other))
+    }
+
+    /// The pairs of the mirror.
+    pub fn pairs(&self) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        let ranks = 0..self.entries.len();
+        cpu::sweep::test(&self.boxes, &self.entries, &self.extents, &self.ends, ranks, &mut pairs);
+        pairs
     }
 }
 
-/// Hits of each block of tiles.
+/// Hits of each block of tiles of giants.
 pub fn hits_of_blocks(words: &[u32], tiles_per_block: u32) -> Vec<u32> {
     words.chunks(tiles_per_block as usize * TILE_WORDS).map(|words| cpu::emit::scan(words) as u32).collect()
+}
+
+/// Hits of each block of tiles of the sweep.
+pub fn hits_of_runs(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
+    hits_of_blocks(&runs.iter().map(|run| run.hits).collect::<Vec<_>>(), tiles_per_block)
+}
+
+/// For kernels that read and write none of them.
+pub fn no_hits() -> Hits {
+    Hits {
+        runs: poisoned(0),
+        run_offsets: poisoned(0),
+        words: poisoned(0),
+        block_hits: poisoned(0),
+        block_offsets: poisoned(0),
+    }
+}
+
+// ---- the look at extents ----
+
+/// Along one axis: the boxes may meet, and the cell is the first of one of them.
+fn survives_along(a: [u8; 2], b: [u8; 2]) -> bool {
+    let [from_a, to_a, from_b, to_b] = [a[0] & 0x7f, a[1], b[0] & 0x7f, b[1]];
+    from_a <= to_b && from_b <= to_a && (a[0] | b[0]) & 0x80 != 0
+}
+
+/// Without tricks.
+fn survives_plainly(a: u32, b: u32) -> bool {
+    let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a.to_le_bytes(), b.to_le_bytes());
+    survives_along([a0, a1], [b0, b1]) && survives_along([a2, a3], [b2, b3])
+}
+
+/// Two extents that differ in what one comparison sees: all values of `from` against all values of `to`, the other
+/// bytes random; both boxes in both roles, along u and along v.
+fn couples(seed: u64) -> Vec<[u32; 2]> {
+    let mut random = Random::new(seed);
+    let mut couples = Vec::new();
+    for from in 0..128 {
+        for to in 0..128 {
+            for axis in 0..2 {
+                // The other axis is no obstacle, half of the time.
+                let [mut a, mut b] = [0; 2].map(|_| random_extent(&mut random).to_le_bytes());
+                if random.below(2) == 0 {
+                    (a[2 - 2 * axis], a[3 - 2 * axis]) = (0x80, 0x7f);
+                    (b[2 - 2 * axis], b[3 - 2 * axis]) = (0, 0x7f);
+                }
+                a[2 * axis] = a[2 * axis] & 0x80 | from;
+                b[2 * axis + 1] = to;
+                if random.below(2) == 0 {
+                    a[2 * axis + 1] = 0x7f;
+                    b[2 * axis] &= 0x80;
+                }
+                let couple = [a, b].map(u32::from_le_bytes);
+                couples.push(if random.below(2) == 0 { couple } else { [couple[1], couple[0]] });
+            }
+        }
+    }
+    couples
+}
+
+#[test]
+fn the_mirror_lets_extents_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
+    let mut passed = 0;
+    for seed in 0..40 {
+        for [a, b] in couples(seed) {
+            assert_eq!(cpu::sweep::survives(a, b), survives_plainly(a, b), "{a:08x} and {b:08x}");
+            passed += u32::from(survives_plainly(a, b));
+        }
+    }
+    assert!(passed > 100_000);
+}
+
+#[test]
+fn the_kernel_lets_extents_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
+    for seed in 0..4 {
+        let couples = couples(seed);
+        let n = 2 * couples.len() as u32;
+        // All at one place: what survives is a hit. Each couple is one entry and its only candidate.
+        let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); 2];
+        let entries = (0..n).map(|rank| rank % 2).collect();
+        let ends = (0..n).map(|rank| rank / 2 * 2 + 2).collect();
+        let scene = Scene::new(boxes, entries, couples.as_flattened().to_vec(), ends);
+        let passed = couples.iter().filter(|[a, b]| survives_plainly(*a, *b)).count();
+        assert_eq!(scene.pairs().len(), passed);
+        check_test(&scene, 1, scene.tiles());
+    }
+}
+
+#[test]
+fn a_pair_is_reported_only_by_entries_that_together_are_first_along_both() {
+    let all = u32::from_le_bytes([0, 0x7f, 0, 0x7f]);
+    let flags = [0, 0x80, 0x80_0000, 0x80_0080].map(|flags| all | flags);
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3])];
+    let extents: Vec<u32> = flags.iter().flat_map(|a| flags.iter().flat_map(move |b| [*a, *b])).collect();
+    let entries = (0..32).map(|rank| rank % 2).collect();
+    let ends = (0..32).map(|rank| rank / 2 * 2 + 2).collect();
+    let scene = Scene::new(boxes, entries, extents, ends);
+    assert_eq!(scene.pairs().len(), 9);
+    check_test(&scene, 1, 1);
 }
 
 // ---- sweep_count ----
@@ -89,12 +255,13 @@ pub fn hits_of_blocks(words: &[u32], tiles_per_block: u32) -> Vec<u32> {
 fn check_count(scene: &Scene) {
     let n = scene.entries.len() as u32;
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let ends = upload(&scene.ends);
-    let groups = n.div_ceil(PATH_BLOCK);
+    let groups = n.div_ceil(256 * COUNT_RUN);
     for size in [dispatch_size(groups), in_columns(groups)] {
         let sizes = dispatches(|sizes| sizes.sweep_count = size);
-        let path = Path { steps: poisoned(n as usize), sums: poisoned(groups as usize), bases: poisoned(0) };
-        run(|pass| SWEEP.record_count(pass, &counts, &sizes, &ends, &path));
+        let blocks = n.div_ceil(PATH_BLOCK) as usize;
+        let path =
+            Path { steps: guarded(&scene.quads()), extents: poisoned(0), sums: poisoned(blocks), bases: poisoned(0) };
+        run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
         assert_eq!(written(&path.steps), scene.steps());
         assert_eq!(written(&path.sums), scene.sums());
     }
@@ -102,7 +269,7 @@ fn check_count(scene: &Scene) {
 
 #[test]
 fn the_path_is_that_of_the_mirror() {
-    for n in SIZES.into_iter().chain([63, 64, 65, 511, 512, 513, 20_000]) {
+    for n in SIZES.into_iter().chain([7, 8, 9, 63, 64, 65, 511, 512, 513, 2047, 2048, 2049, 20_000]) {
         for reach in [0, 1, 40, n] {
             check_count(&Scene::random(n, reach, u64::from(n)));
         }
@@ -110,29 +277,31 @@ fn the_path_is_that_of_the_mirror() {
 }
 
 #[test]
-fn more_blocks_than_a_dispatch_has_columns_are_counted() {
-    // 65,536 workgroups, the last with a single entry.
-    let n = MAX_GROUPS_X * PATH_BLOCK + 1;
-    let ends: Vec<u32> = (0..n).map(|rank| (rank + 1 + rank % 7).min(n)).collect();
+fn the_path_of_the_most_entries_is_counted() {
+    // As many as one binding holds.
+    let binding = gpu().device().limits().max_storage_buffer_binding_size;
+    let n = MAX_ENTRIES.min(u32::try_from(binding / 8).unwrap_or(MAX_ENTRIES));
+    // A block of few entries that all reach the end: its candidates alone are nearly as many as 32 bits can count.
+    let end = |rank: u32| if rank / PATH_BLOCK == 1 { n } else { (rank + 1 + rank % 7).min(n) };
+    let ends: Vec<u32> = (0..n).map(end).collect();
+    let quads = cpu::sweep::count(&ends);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let groups = n.div_ceil(PATH_BLOCK);
-    assert_eq!(dispatch_size(groups), [65_535, 2, 1]);
+    let groups = n.div_ceil(256 * COUNT_RUN);
     let sizes = dispatches(|sizes| sizes.sweep_count = dispatch_size(groups));
     // The steps alone have no guard: with one they would exceed the 128 MiB of a binding.
-    let steps = Buffer::storage(gpu(), "steps", u64::from(n)).unwrap();
-    let path = Path { steps, sums: poisoned(groups as usize), bases: poisoned(0) };
-    let ends_input = upload(&ends);
-    run(|pass| SWEEP.record_count(pass, &counts, &sizes, &ends_input, &path));
+    let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
+    let blocks = n.div_ceil(PATH_BLOCK) as usize;
+    let path = Path { steps: upload(&given), extents: poisoned(0), sums: poisoned(blocks), bases: poisoned(0) };
+    run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
     let sums = written(&path.sums);
-    let mut offset = 0;
+    let mut sum = [0, 0];
     for (rank, step) in download(&path.steps).into_iter().enumerate() {
-        if rank % PATH_BLOCK as usize == 0 {
-            offset = 0;
-        }
-        assert!(step == Step { offset, end: ends[rank] }, "{step:?} at rank {rank} instead of {offset}");
-        offset += ends[rank] - rank as u32;
-        if rank % PATH_BLOCK as usize == PATH_BLOCK as usize - 1 || rank == n as usize - 1 {
-            assert_eq!(sums[rank / PATH_BLOCK as usize], offset);
+        let expected = Step { offset: sum[0], end: ends[rank] };
+        assert!(step == expected, "{step:?} at rank {rank} instead of {expected:?}");
+        sum = [sum[0] + quads[rank], sum[1] + ends[rank] - rank as u32 - 1];
+        if rank % PATH_BLOCK as usize == PATH_BLOCK as usize - 1 {
+            assert_eq!(sums[rank / PATH_BLOCK as usize], sum);
+            sum = [0, 0];
         }
     }
 }
@@ -143,49 +312,55 @@ struct Division {
     box_count: u32,
     entry_count: u32,
     giant_count: u32,
+    tile_capacity: u32,
     candidate_limit: u64,
 }
 
-/// The smallest power of two that leaves at most HIT_BLOCKS blocks.
-fn tiles_per_block(tiles: u32) -> u32 {
-    (0..32).map(|k| 1 << k).find(|&per_block| tiles.div_ceil(per_block) <= HIT_BLOCKS).unwrap()
+/// The smallest power of two that leaves at most HIT_BLOCKS workgroups.
+fn tiles_each(tiles: u32) -> u32 {
+    (0..32).map(|k| 1 << k).find(|&each| tiles.div_ceil(each) <= HIT_BLOCKS).unwrap()
 }
 
-fn check_scan(division: &Division, sums: &[u32]) -> Counts {
-    let &Division { box_count, entry_count, giant_count, candidate_limit } = division;
+fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
+    let &Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit } = division;
     assert_eq!(sums.len(), entry_count.div_ceil(PATH_BLOCK) as usize);
     let [candidate_limit_low, candidate_limit_high] = halves(candidate_limit);
-    let params = uniform(Params { box_count, candidate_limit_low, candidate_limit_high, ..Params::zeroed() });
+    let params =
+        uniform(Params { box_count, candidate_limit_low, candidate_limit_high, tile_capacity, ..Params::zeroed() });
     let given = Counts { entry_count, giant_count, ..poison() };
     let counts = guarded(&[given]);
-    let path = Path { steps: poisoned(0), sums: upload(sums), bases: poisoned(sums.len() + 1) };
+    let path = Path { steps: poisoned(0), extents: poisoned(0), sums: upload(sums), bases: poisoned(sums.len() + 1) };
     let dispatches = poisoned(1);
     run(|pass| SWEEP.record_scan(pass, &params, &counts, &dispatches, &path));
 
-    let offsets = cpu::sweep::scan(sums);
+    let offsets = cpu::sweep::scan(&sums.iter().map(|sums| sums[0]).collect::<Vec<_>>());
     assert_eq!(written(&path.bases), offsets.iter().map(|&offset| halves(offset)).collect::<Vec<_>>());
     let length = offsets[sums.len()];
-    let candidates = length - u64::from(entry_count) + u64::from(giant_count) * u64::from(box_count);
+    let swept: u64 = sums.iter().map(|sums| u64::from(sums[1])).sum();
+    let candidates = swept + u64::from(giant_count) * u64::from(box_count);
     let refused = candidates > candidate_limit;
-    let tile = u64::from(HIT_TILE);
     let kept = |tiles: u64| if refused { 0 } else { u32::try_from(tiles).unwrap() };
-    let sweep_tiles = kept(length.div_ceil(tile));
-    let giant_tiles = kept(u64::from(giant_count) * u64::from(box_count).div_ceil(tile));
+    let sweep_tiles = kept(length.div_ceil(u64::from(TILE_QUADS)));
+    let giant_tiles = kept(u64::from(giant_count) * u64::from(box_count.div_ceil(HIT_TILE)));
+    let per_group = tiles_each(sweep_tiles);
     let expected = Counts {
         candidate_low: candidates as u32,
         candidate_high: (candidates >> 32) as u32,
         refused: u32::from(refused),
         sweep_tiles,
-        sweep_tiles_per_block: tiles_per_block(sweep_tiles),
-        sweep_blocks: sweep_tiles.div_ceil(tiles_per_block(sweep_tiles)),
+        sweep_tiles_per_group: per_group,
+        sweep_tiles_per_block: per_group * PLACE_RUNS,
+        sweep_blocks: sweep_tiles.div_ceil(per_group * PLACE_RUNS),
         giant_tiles,
-        giant_tiles_per_block: tiles_per_block(giant_tiles),
-        giant_blocks: giant_tiles.div_ceil(tiles_per_block(giant_tiles)),
+        giant_tiles_per_block: tiles_each(giant_tiles),
+        giant_blocks: giant_tiles.div_ceil(tiles_each(giant_tiles)),
         ..given
     };
     assert_eq!(written(&counts), [expected]);
     let expected_sizes = Dispatches {
-        sweep_test: dispatch_size(expected.sweep_blocks),
+        sweep_test: dispatch_size(sweep_tiles.div_ceil(per_group)),
+        emit_place: dispatch_size(expected.sweep_blocks),
+        emit_sweep: dispatch_size(sweep_tiles.min(tile_capacity)),
         giants_test: dispatch_size(expected.giant_blocks),
         ..poison()
     };
@@ -193,14 +368,16 @@ fn check_scan(division: &Division, sums: &[u32]) -> Counts {
     expected
 }
 
-/// Sums of blocks, at least one item for each of `entry_count` entries.
-fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<u32> {
+/// Sums of blocks: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
+fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<[u32; 2]> {
     let mut random = Random::new(seed);
     let blocks = entry_count.div_ceil(PATH_BLOCK);
     (0..blocks)
         .map(|block| {
             let entries = (entry_count - block * PATH_BLOCK).min(PATH_BLOCK);
-            (u64::from(entries) + random.next() % most).min(u64::from(u32::MAX)) as u32
+            let quads = (u64::from(entries) + random.next() % most).min(u64::from(u32::MAX));
+            let candidates = (random.next() % (4 * quads)).min(u64::from(u32::MAX));
+            [quads as u32, candidates as u32]
         })
         .collect()
 }
@@ -209,27 +386,59 @@ fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<u32> {
 fn the_path_is_divided_as_by_the_mirror() {
     for n in SIZES.into_iter().chain([256 * 255, 256 * 256, 256 * 256 + 1, 1 << 20]) {
         for giant_count in [0, 1, 77] {
-            let division = Division { box_count: n.max(77), entry_count: n, giant_count, candidate_limit: 1 << 44 };
-            check_scan(&division, &random_sums(n, 10_000, u64::from(n)));
+            for tile_capacity in [0, 3, 1 << 20] {
+                let (box_count, candidate_limit) = (n.max(77), 1 << 44);
+                let division = Division { box_count, entry_count: n, giant_count, tile_capacity, candidate_limit };
+                check_scan(&division, &random_sums(n, 10_000, u64::from(n)));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_group_takes_twice_the_tiles_from_one_more_than_a_dispatch_has() {
+    let division = Division {
+        box_count: 1,
+        entry_count: 2 * PATH_BLOCK,
+        giant_count: 0,
+        tile_capacity: 1 << 20,
+        candidate_limit: 1 << 44,
+    };
+    for (tiles, per_group) in [(1, 1), (8, 1), (65_535, 1), (65_536, 2), (131_070, 2), (131_071, 4), (1 << 20, 32)] {
+        for length in [tiles * TILE_QUADS, (tiles - 1) * TILE_QUADS + 1] {
+            let half = length / 2;
+            let counts = check_scan(&division, &[[half, u32::MAX], [length - half, 0]]);
+            assert_eq!((counts.sweep_tiles, counts.sweep_tiles_per_group), (tiles, per_group));
         }
     }
 }
 
 #[test]
 fn a_path_of_more_than_32_bits_is_counted_exactly() {
-    let entry_count = MAX_ENTRIES;
-    let division = Division { box_count: 1 << 24, entry_count, giant_count: 3, candidate_limit: 1 << 48 };
-    let counts = check_scan(&division, &random_sums(entry_count, 1 << 28, 1));
-    assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > 1);
-    // The longest of all, 2⁴⁸: more than the host allows, and refused without overflow.
-    let longest = vec![u32::MAX; (entry_count / PATH_BLOCK) as usize];
+    let division = Division {
+        box_count: 1 << 24,
+        entry_count: MAX_ENTRIES,
+        giant_count: 3,
+        tile_capacity: u32::MAX / 256,
+        candidate_limit: 1 << 48,
+    };
+    let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 25, 1));
+    assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_group > 1);
+    // The longest of all: more than the host allows, and refused without overflow.
+    let longest = vec![[1 << 30, u32::MAX]; (MAX_ENTRIES / PATH_BLOCK) as usize];
     let division = Division { candidate_limit: 1 << 44, ..division };
     assert_eq!(check_scan(&division, &longest).refused, 1);
 }
 
 #[test]
 fn tests_of_giants_past_32_bits_are_counted_exactly() {
-    let division = Division { box_count: 1 << 22, entry_count: 0, giant_count: 1 << 22, candidate_limit: 1 << 44 };
+    let division = Division {
+        box_count: 1 << 22,
+        entry_count: 0,
+        giant_count: 1 << 22,
+        tile_capacity: 16,
+        candidate_limit: 1 << 44,
+    };
     let counts = check_scan(&division, &[]);
     // One workgroup too many for 2^15 tiles each.
     assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 16));
@@ -240,40 +449,46 @@ fn tests_of_giants_past_32_bits_are_counted_exactly() {
 #[test]
 fn candidates_are_refused_from_one_above_the_limit() {
     for (sum, giant_count) in [(1000, 0), (u32::MAX, 0), (1000, 5), (u32::MAX, 200)] {
-        let candidates = 4 * (u64::from(sum) - 256) + 300 * giant_count;
-        for (limit, refused) in [(candidates, 0), (candidates - 1, 1), (0, 1), (1 << 44, 0)] {
+        let candidates = 4 * u64::from(sum) + 300 * u64::from(giant_count);
+        for (candidate_limit, refused) in [(candidates, 0), (candidates - 1, 1), (0, 1), (1 << 44, 0)] {
             let division =
-                Division { box_count: 300, entry_count: 1024, giant_count: giant_count as u32, candidate_limit: limit };
-            assert_eq!(check_scan(&division, &[sum; 4]).refused, refused);
+                Division { box_count: 300, entry_count: 1024, giant_count, tile_capacity: 16, candidate_limit };
+            assert_eq!(check_scan(&division, &[[sum / 4 + 200, sum]; 4]).refused, refused);
         }
     }
 }
 
 // ---- sweep_test ----
 
-fn check_test(scene: &Scene, tiles_per_block: u32, hit_tile_capacity: u32) {
+fn check_test(scene: &Scene, tiles_per_group: u32, tile_capacity: u32) {
     let n = scene.entries.len() as u32;
     let tiles = scene.tiles();
+    let groups = tiles.div_ceil(tiles_per_group);
+    let tiles_per_block = tiles_per_group * PLACE_RUNS;
     let blocks = tiles.div_ceil(tiles_per_block);
-    let params = uniform(Params { box_count: scene.boxes.len() as u32, hit_tile_capacity, ..Params::zeroed() });
-    let counts = upload(&[Counts {
+    let params = uniform(Params { box_count: scene.boxes.len() as u32, tile_capacity, ..Params::zeroed() });
+    let counts = Counts {
         entry_count: n,
         sweep_tiles: tiles,
+        sweep_tiles_per_group: tiles_per_group,
         sweep_tiles_per_block: tiles_per_block,
         sweep_blocks: blocks,
         ..Counts::zeroed()
-    }]);
+    };
+    let counts = counted(counts);
     let (boxes, entries, path) = (upload(&scene.boxes), upload(&scene.entries), scene.path());
-    let mut kept = scene.words();
-    let block_hits = hits_of_blocks(&kept, tiles_per_block);
-    kept.truncate(hit_tile_capacity as usize * TILE_WORDS);
-    for size in [dispatch_size(blocks), in_columns(blocks)] {
+    let runs = scene.runs();
+    let (kept, others) = runs.split_at(runs.len().min(tile_capacity as usize * TILE_WORDS));
+    let without = [vec![Run::zeroed(); kept.len()], others.to_vec()].concat();
+    for size in [dispatch_size(groups), in_columns(groups)] {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
-        let hits =
-            Hits { words: poisoned(kept.len()), block_hits: poisoned(blocks as usize), block_offsets: poisoned(0) };
+        let block_hits = guarded(&vec![0; blocks as usize]);
+        let hits = Hits { runs: poisoned(kept.len()), block_hits, ..no_hits() };
         run(|pass| SWEEP.record_test(pass, &params, boxes.all(), &counts, &sizes, &entries, &path, &hits));
-        assert_eq!(written(&hits.block_hits), block_hits);
-        assert!(written(&hits.words) == kept, "hit bits of {n} entries differ");
+        assert_eq!(written(&hits.block_hits), hits_of_runs(&without, tiles_per_block));
+        for (i, (found, expected)) in written(&hits.runs).iter().zip(kept).enumerate() {
+            assert!(found == expected, "run {i} of {n} entries: {found:x?} instead of {expected:x?}");
+        }
     }
 }
 
@@ -282,8 +497,10 @@ fn hits_are_those_of_the_mirror() {
     for n in SIZES {
         for reach in [0, 3, 100] {
             let scene = Scene::random(n, reach, u64::from(n));
-            for tiles_per_block in [1, 2, 3] {
-                check_test(&scene, tiles_per_block, scene.tiles());
+            let hits = hits_of_runs(&scene.runs(), u32::MAX >> 10);
+            assert_eq!(hits.iter().sum::<u32>() as usize, scene.pairs().len());
+            for tiles_per_group in [1, 2, 3] {
+                check_test(&scene, tiles_per_group, scene.tiles());
             }
         }
     }
@@ -291,37 +508,66 @@ fn hits_are_those_of_the_mirror() {
 
 #[test]
 fn hits_of_tiles_without_room_are_counted_all_the_same() {
-    let scene = Scene::random(3000, 60, 8);
-    assert!(scene.tiles() > 8);
-    for capacity in [0, 1, 5, scene.tiles() - 1, scene.tiles() + 9] {
-        check_test(&scene, 2, capacity);
+    let scene = Scene::random(6000, 60, 8);
+    assert!(scene.tiles() > 20);
+    for tiles_per_group in [1, 2] {
+        for capacity in [0, 1, 5, 8, 16, 17, scene.tiles() - 1, scene.tiles(), scene.tiles() + 9] {
+            check_test(&scene, tiles_per_group, capacity);
+        }
     }
 }
 
 #[test]
 fn entries_that_all_meet_and_entries_that_never_do_are_walked_alike() {
     let n = 1500;
-    let random = Scene::random(n, 0, 4);
-    let all = Scene::new(random.boxes, random.entries, vec![n; n as usize]);
-    assert_eq!(all.length(), 1500 * 1501 / 2);
+    let all = Scene::random(n, 0, 4).with_ends(vec![n; n as usize]);
+    assert!(all.length() > 1500 * 1500 / 8);
     check_test(&all, 1, all.tiles());
     check_test(&all, 16, all.tiles());
     // One with all the others, among loners: the path has pieces of a single entry and pieces of many.
     let mut ends: Vec<u32> = (1..=n).collect();
     ends[300] = n;
-    check_test(&Scene::new(all.boxes, all.entries, ends), 1, 1);
+    check_test(&all.with_ends(ends), 1, 1);
 }
 
 #[test]
-fn a_pair_is_reported_only_by_entries_that_together_are_first_along_both() {
-    let flags = [0, ENTRY_FIRST_U, ENTRY_FIRST_V, ENTRY_FIRST_U | ENTRY_FIRST_V];
-    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3])];
-    let entries: Vec<u32> = flags.iter().flat_map(|a| flags.iter().flat_map(move |b| [*a, 1 | b])).collect();
-    let ends = (0..32u32).map(|rank| rank / 2 * 2 + 2).collect();
-    let scene = Scene::new(boxes, entries, ends);
-    let owned = cpu::emit::scan(&scene.words());
-    assert_eq!(owned, 9);
-    check_test(&scene, 1, 1);
+fn runs_begin_in_the_middle_of_an_entry_with_thousands_of_quads() {
+    // Entries of one quad, then one of a quarter of 9000, and so on: at every distance from a run's beginning.
+    let n = 9000;
+    for first in 0..9 {
+        let mut ends: Vec<u32> = (1..=n).collect();
+        for rank in [first, first + 1, first + 40, 255, 256, 257, n - 2 - first] {
+            ends[rank as usize] = n - first;
+        }
+        let scene = Scene::random(n, 0, 4).with_ends(ends);
+        assert!(cpu::sweep::count(&scene.ends)[256] > 2000);
+        check_test(&scene, 1, scene.tiles());
+    }
+}
+
+#[test]
+fn candidates_begin_and_end_anywhere_in_a_quad() {
+    // Everything that can be a hit is one: only the edges of the candidates are left to differ.
+    let n = 4 * 200;
+    let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); n as usize];
+    let extents = vec![u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]); n as usize];
+    for longest in [1, 2, 3, 4, 5, 9, 40] {
+        // Every length at every place modulo four.
+        let ends = (0..n).map(|rank| (rank + 1 + rank / 4 % longest).min(n)).collect();
+        let scene = Scene::new(boxes.clone(), (0..n).collect(), extents.clone(), ends);
+        assert_eq!(scene.pairs().len(), scene.sums().iter().map(|sums| sums[1] as usize).sum());
+        check_test(&scene, 1, scene.tiles());
+    }
+}
+
+#[test]
+fn the_path_ends_anywhere_in_a_run() {
+    for n in 1..40 {
+        for reach in [0, n] {
+            let scene = Scene::random(n, reach, u64::from(n));
+            check_test(&scene, 1, scene.tiles());
+        }
+    }
 }
 
 proptest! {
@@ -332,25 +578,26 @@ proptest! {
         n in 0..2500u32,
         reach in 0..60u32,
         seed: u64,
-        tiles_per_block in 1..5u32,
-        capacity in 0..12u32,
+        tiles_per_group in 1..5u32,
+        capacity in 0..30u32,
     ) {
         let scene = Scene::random(n, reach, seed);
         check_count(&scene);
-        check_test(&scene, tiles_per_block, capacity.min(scene.tiles()));
+        check_test(&scene, tiles_per_group, capacity);
     }
 
     #[test]
     fn any_path_is_divided_as_by_the_mirror(
         entry_count in 0..2_000_000u32,
-        most in prop_oneof![1..1000u64, 1..1u64 << 32],
+        most in prop_oneof![1..1000u64, 1..1u64 << 30],
         box_count in 1..10_000_000u32,
         giant_count in 0..1000u32,
+        tile_capacity in 0..1_000_000u32,
         limit_bits in 0..45u32,
         seed: u64,
     ) {
         let candidate_limit = 1 << limit_bits;
-        let division = Division { box_count, entry_count, giant_count, candidate_limit };
+        let division = Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit };
         check_scan(&division, &random_sums(entry_count, most, seed));
     }
 }
