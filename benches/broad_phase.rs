@@ -7,6 +7,7 @@
 //!   --engines gpu,cpu,parry   who finds the pairs [gpu,cpu, and parry with the feature `peers`]
 //!   --axis AXIS               auto, principal, x, y or z [auto]
 //!   --cell SIZE               auto, usscd or a number [auto]
+//!   --sort VARIANT            auto, portable, wide or subgroup [auto]
 //!   --csv FILE                the rows as CSV, with a column for each stage
 //!   --kernels                 also the time of each kernel
 //! ```
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use broadsweep::gpu::timing::KernelTime;
 use broadsweep::scenes::Source;
-use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SweepAxis, cpu, wgpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SortVariant, SweepAxis, cpu, wgpu};
 
 /// The stages of the flow, which the names of their kernels begin with.
 const STAGES: [&str; 9] = ["pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
@@ -44,6 +45,7 @@ struct Arguments {
     runs: usize,
     engines: Vec<String>,
     options: Options,
+    sort: Option<SortVariant>,
     csv: Option<String>,
     kernels: bool,
     scenes: Vec<String>,
@@ -51,9 +53,10 @@ struct Arguments {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = parse(std::env::args().skip(1).filter(|arg| arg != "--bench"))?;
-    let gpu = Gpu::headless()?;
+    let gpu = Gpu::headless()?.with_sort(arguments.sort)?;
     let info = gpu.adapter_info();
     println!("{} ({:?}, {} {})", info.name, info.backend, info.driver, info.driver_info);
+    println!("sort: {:?}", gpu.sort_variant()?);
     let copy = copy_speed(&gpu)?;
     println!("copy: {:.1} GB/s read and written", copy / 1e9);
 
@@ -122,6 +125,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
         runs: 5,
         engines: list(peers),
         options: Options::default(),
+        sort: None,
         csv: None,
         kernels: false,
         scenes: Vec::new(),
@@ -133,6 +137,15 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
             "--engines" => arguments.engines = list(&value()?),
             "--csv" => arguments.csv = Some(value()?),
             "--kernels" => arguments.kernels = true,
+            "--sort" => {
+                arguments.sort = match value()?.as_str() {
+                    "auto" => None,
+                    "portable" => Some(SortVariant::Portable),
+                    "wide" => Some(SortVariant::Wide),
+                    "subgroup" => Some(SortVariant::Subgroup),
+                    other => return Err(format!("there is no sort '{other}'").into()),
+                }
+            }
             "--axis" => {
                 arguments.options.axis = match value()?.as_str() {
                     "auto" => SweepAxis::Auto,

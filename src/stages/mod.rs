@@ -29,6 +29,8 @@ pub const SOURCES: &[Source] = &[
     sort::COUNT,
     sort::SCAN,
     sort::SCATTER,
+    sort::WIDE,
+    sort::BALLOT,
     rank::ENDS,
     sweep::COUNT,
     sweep::SCAN,
