@@ -94,7 +94,7 @@ fn twins() -> impl IntoIterator<Item = Twin> {
             candidate_limit_high, vertices_per_pair, unused_a, unused_b, unused_c,
         }
         Window { first_low, first_high, capacity, unused }
-        SortPass { shift, of_pairs }
+        SortPass { shift, of_pairs, digit_bits, unused }
         Bounds { min, count, max, unused }
         BoundsPartial { ordinary, finite }
         Moments { sum, count, squares, unused_a, products, unused_b, edge_sum, unused_c, edge_max, unused_d }
@@ -183,6 +183,8 @@ fn every_kernel_has_a_mirror_of_the_same_name() {
         sort::count,
         sort::scan,
         sort::scatter,
+        sort::wide,
+        sort::ballot,
         rank::ends,
         sweep::count,
         sweep::scan,
