@@ -23,6 +23,7 @@ use std::fmt::Write as _;
 use std::hash::Hasher;
 use std::time::{Duration, Instant};
 
+use broadsweep::constants::{RADIX_BITS, WIDE_BITS};
 use broadsweep::gpu::timing::KernelTime;
 use broadsweep::scenes::Source;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SortVariant, SweepAxis, cpu, wgpu};
@@ -264,13 +265,14 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let entries = f64::from(report.entry_count);
     let pairs = report.pair_count as f64;
     let items = report.candidate_count as f64 + entries;
-    // Passes beyond the key are recorded, and empty.
-    let passes = kernels.iter().filter(|time| time.kernel == "sort_scatter").map(|time| time.dispatches).sum::<u32>();
+    // Passes beyond the key are recorded, and empty: a key of 24 bits is taken for granted.
+    let is_portable = kernels.iter().any(|time| time.kernel == "sort_scatter");
+    let passes = if is_portable { 24 / RADIX_BITS } else { 24 / WIDE_BITS };
     match stage {
         "pca_" => 2.0 * 24.0 * boxes,
         "bin_" => (24.0 + 24.0) * boxes + 24.0 * boxes + 8.0 * entries,
         // Of keys for the counts; of keys and values to and fro.
-        "sort_" => f64::from(passes.min(6)) * 20.0 * entries,
+        "sort_" => f64::from(passes) * 20.0 * entries,
         "rank_" => 12.0 * entries + 8.0 * boxes,
         "sweep_" => 12.0 * entries + 24.0 * boxes + items / 8.0,
         "giants_" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,

@@ -4,16 +4,7 @@
 //         counts       for the number of keys
 //         keys_in      [n], four at a time
 // Writes  histograms   [digits * tiles], digit by digit, within a digit tile by tile
-// First of the three steps of one stable radix pass: reduce, then scan, then scatter (Merrill and Grimshaw
-// 2011). Additions to the histogram commute, so their order does not matter.
-
-@group(0) @binding(0) var<uniform> sort_pass: SortPass;
-@group(0) @binding(1) var<storage, read> counts: Counts;
-@group(0) @binding(2) var<storage, read> keys_in: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read_write> histograms: array<u32>;
-
-// The last one is for what lies behind the end.
-var<workgroup> histogram: array<atomic<u32>, WIDE_RADIX + 1u>;
+// First of the three steps of one stable radix pass: reduce, then scan, then scatter (Merrill and Grimshaw 2011).
 
 @compute @workgroup_size(256)
 fn sort_count(
@@ -21,23 +12,5 @@ fn sort_count(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let tile = group_index(group, groups);
-    let n = sort_length();
-    let tile_count = div_ceil(n, SORT_TILE);
-    let shift = sort_shift();
-    let radix = 1u << sort_pass.digit_bits;
-    let end = min((tile + 1u) * (SORT_TILE / 4u), div_ceil(n, 4u));
-    for (var i = tile * (SORT_TILE / 4u) + local; i < end; i += 256u) {
-        let digits = (keys_in[i] >> vec4<u32>(shift)) & vec4<u32>(radix - 1u);
-        let behind = vec4<u32>(4u * i) + vec4<u32>(0u, 1u, 2u, 3u) >= vec4<u32>(n);
-        let bins = select(digits, vec4<u32>(WIDE_RADIX), behind);
-        atomicAdd(&histogram[bins.x], 1u);
-        atomicAdd(&histogram[bins.y], 1u);
-        atomicAdd(&histogram[bins.z], 1u);
-        atomicAdd(&histogram[bins.w], 1u);
-    }
-    workgroupBarrier();
-    if local < radix && tile < tile_count {
-        histograms[local * tile_count + tile] = atomicLoad(&histogram[local]);
-    }
+    count_tile(group_index(group, groups), local, 256u);
 }

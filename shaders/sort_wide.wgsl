@@ -5,9 +5,9 @@
 //         histograms   [WIDE_RADIX * tiles], of sort_scan
 //         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]
-// sort_scatter for processors whose workgroups do not hide latency, such as software adapters: few invocations, so
-// that a count of every digit for each of them fits, and half the passes. Each takes a long run of consecutive keys
-// of the tile; its counts are packed two to a word, four words together, and scanned over the invocations.
+// sort_scatter for processors whose workgroups do not hide latency, such as software adapters: so few invocations
+// that each of them can keep the place of every digit, and half the passes. Each takes a long run of consecutive keys
+// of the tile.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;

@@ -109,7 +109,8 @@ shared_constants! {
     SORT_RUN: u32 = 16;
     /// Keys per workgroup.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// Invocations of `sort_wide`. Above 16, their counts no longer fit in 16 KiB.
+    /// Invocations of `sort_wide` and `sort_tally`: as many as a software adapter runs at once. Above 16, the places
+    /// that `sort_wide` keeps no longer fit in 16 KiB.
     WIDE_LANES: u32 = 8;
     /// Steps of `WIDE_BITS` that a 32-bit key can need.
     SORT_STEPS: u32 = 4;

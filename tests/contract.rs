@@ -183,6 +183,7 @@ fn every_kernel_has_a_mirror_of_the_same_name() {
         sort::count,
         sort::scan,
         sort::scatter,
+        sort::tally,
         sort::wide,
         sort::ballot,
         rank::ends,

@@ -37,9 +37,7 @@ pub fn scatter(
     }
 }
 
-pub use scatter as wide;
-
-pub use scatter as ballot;
+pub use {count as tally, scatter as ballot, scatter as wide};
 
 /// All passes that `bits` need.
 pub fn sort(keys: &mut Vec<u32>, values: &mut Vec<u32>, bits: u32) {

@@ -29,6 +29,7 @@ pub const SOURCES: &[Source] = &[
     sort::COUNT,
     sort::SCAN,
     sort::SCATTER,
+    sort::TALLY,
     sort::WIDE,
     sort::BALLOT,
     rank::ENDS,

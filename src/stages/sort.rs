@@ -14,7 +14,9 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::{Error, cpu};
 
 /// `sort_count`.
-pub const COUNT: Source = source!("sort_count", "sort");
+pub const COUNT: Source = source!("sort_count", "count_tile", "sort");
+/// `sort_tally`.
+pub const TALLY: Source = source!("sort_tally", "count_tile", "sort");
 /// `sort_scan`.
 pub const SCAN: Source = source!("sort_scan", "sort", "scan");
 /// `sort_scatter`.
@@ -35,8 +37,8 @@ const UNIFORM_ALIGNMENT: usize = 256;
 pub enum SortVariant {
     /// Four bits a pass, 256 invocations with counts of their own: `sort_scatter`. Runs on any device.
     Portable,
-    /// Eight bits a pass, 32 invocations with counts of their own: `sort_wide`. Runs on any device; for processors
-    /// that do not need many invocations to be busy, software adapters above all.
+    /// Eight bits a pass, eight invocations with counts of their own: `sort_tally` and `sort_wide`. Runs on any device;
+    /// for processors that do not need many invocations to be busy, software adapters above all.
     Wide,
     /// Eight bits a pass, counts per subgroup and ballots inside: `sort_ballot`. Needs [`SUBGROUP_FEATURES`] and
     /// subgroups of 8 to 64.
@@ -49,6 +51,10 @@ impl SortVariant {
 
     fn digit_bits(self) -> u32 {
         if self == Self::Portable { RADIX_BITS } else { WIDE_BITS }
+    }
+
+    fn count(self) -> &'static Source {
+        if self == Self::Wide { &TALLY } else { &COUNT }
     }
 
     fn scatter(self) -> &'static Source {
@@ -159,7 +165,7 @@ impl Sort {
             .collect();
         Ok(Self {
             variant,
-            count: Kernel::new(gpu, &COUNT)?,
+            count: Kernel::new(gpu, variant.count())?,
             scan: Kernel::new(gpu, &SCAN)?,
             scatter: Kernel::new(gpu, scatter)?,
             passes: Buffer::uniform(gpu, "sort_passes", &passes)?,
