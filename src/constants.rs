@@ -195,7 +195,7 @@ const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
-    assert!(PATH_BLOCK % COUNT_RUN == 0);
+    assert!(PATH_BLOCK.is_multiple_of(COUNT_RUN));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
@@ -203,7 +203,7 @@ const _: () = {
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
     assert!(WIDE_LANES * WIDE_RADIX * 4 <= 16_384);
-    assert!(SORT_RUN % 4 == 0);
+    assert!(SORT_RUN.is_multiple_of(4));
     assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
     assert!(MAX_ENTRIES <= ENTRY_BOX);

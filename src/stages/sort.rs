@@ -4,14 +4,12 @@
 use std::mem::offset_of;
 use std::num::NonZeroU64;
 
-use bytemuck::Zeroable;
-
-use super::layout::{Counts, Dispatches, SortPass, dispatch_size};
+use super::layout::{Counts, Dispatches, SortPass};
+use crate::Error;
 use crate::constants::{RADIX_BITS, SORT_STEPS, SORT_TILE, WIDE_BITS, WIDE_RADIX};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::{Error, cpu};
 
 /// `sort_count`.
 pub const COUNT: Source = source!("sort_count", "count_tile", "sort");
@@ -288,7 +286,11 @@ pub fn has_subgroups(gpu: &Gpu) -> bool {
 /// Sorts a few thousand keys with `ballot` and compares. Blocks.
 #[cfg(not(target_arch = "wasm32"))]
 fn sorts(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
+    use super::layout::dispatch_size;
+    use crate::cpu;
     use crate::gpu::readback::Readback;
+    use bytemuck::Zeroable;
+
     // Two tiles, the second one not full; a third of the keys have few digits, a third are in descending order.
     let n = SORT_TILE + 1234;
     let mut keys: Vec<u32> = (0..n)
