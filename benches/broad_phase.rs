@@ -8,6 +8,7 @@
 //!   --axis AXIS               auto, principal, x, y or z [auto]
 //!   --cell SIZE               auto, usscd or a number [auto]
 //!   --all-pairs-up-to N       test each box against each up to so many boxes
+//!   --sort VARIANT            auto, portable, wide or subgroup [auto]
 //!   --csv FILE                the rows as CSV, with a column for each stage
 //!   --kernels                 also the time of each kernel
 //!   --search-cells            instead: how far CellSize::Auto is from the best fixed size
@@ -25,9 +26,10 @@ use std::fmt::Write as _;
 use std::hash::Hasher;
 use std::time::{Duration, Instant};
 
+use broadsweep::constants::{RADIX_BITS, WIDE_BITS};
 use broadsweep::gpu::timing::KernelTime;
 use broadsweep::scenes::Source;
-use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SweepAxis, cpu, wgpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SortVariant, SweepAxis, cpu, wgpu};
 
 /// The stages of the flow, which the names of their kernels begin with.
 const STAGES: [&str; 10] = ["small", "pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
@@ -47,6 +49,7 @@ struct Arguments {
     runs: usize,
     engines: Vec<String>,
     options: Options,
+    sort: Option<SortVariant>,
     csv: Option<String>,
     kernels: bool,
     mode: Mode,
@@ -62,9 +65,10 @@ enum Mode {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = parse(std::env::args().skip(1).filter(|arg| arg != "--bench"))?;
-    let gpu = Gpu::headless()?;
+    let gpu = Gpu::headless()?.with_sort(arguments.sort)?;
     let info = gpu.adapter_info();
     println!("{} ({:?}, {} {})", info.name, info.backend, info.driver, info.driver_info);
+    println!("sort: {:?}", gpu.sort_variant()?);
     let copy = copy_speed(&gpu)?;
     println!("copy: {:.1} GB/s read and written", copy / 1e9);
 
@@ -138,6 +142,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
         runs: 5,
         engines: list(peers),
         options: Options::default(),
+        sort: None,
         csv: None,
         kernels: false,
         mode: Mode::Measure,
@@ -152,6 +157,15 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
             "--kernels" => arguments.kernels = true,
             "--search-cells" => arguments.mode = Mode::SearchCells,
             "--compare-axes" => arguments.mode = Mode::CompareAxes,
+            "--sort" => {
+                arguments.sort = match value()?.as_str() {
+                    "auto" => None,
+                    "portable" => Some(SortVariant::Portable),
+                    "wide" => Some(SortVariant::Wide),
+                    "subgroup" => Some(SortVariant::Subgroup),
+                    other => return Err(format!("there is no sort '{other}'").into()),
+                }
+            }
             "--axis" => {
                 arguments.options.axis = match value()?.as_str() {
                     "auto" => SweepAxis::Auto,
@@ -333,13 +347,14 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let entries = f64::from(report.entry_count);
     let pairs = report.pair_count as f64;
     let items = report.candidate_count as f64 + entries;
-    // Passes beyond the key are recorded, and empty.
-    let passes = kernels.iter().filter(|time| time.kernel == "sort_scatter").map(|time| time.dispatches).sum::<u32>();
+    // Passes beyond the key are recorded, and empty: a key of 24 bits is taken for granted.
+    let is_portable = kernels.iter().any(|time| time.kernel == "sort_scatter");
+    let passes = if is_portable { 24 / RADIX_BITS } else { 24 / WIDE_BITS };
     match stage {
         "pca_" => 2.0 * 24.0 * boxes,
         "bin_" => (24.0 + 24.0) * boxes + 24.0 * boxes + 8.0 * entries,
         // Of keys for the counts; of keys and values to and fro.
-        "sort_" => f64::from(passes.min(6)) * 20.0 * entries,
+        "sort_" => f64::from(passes) * 20.0 * entries,
         "rank_" => 12.0 * entries + 8.0 * boxes,
         "sweep_" => 12.0 * entries + 24.0 * boxes + items / 8.0,
         "giants_" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,

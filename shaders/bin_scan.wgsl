@@ -3,8 +3,8 @@
 // Reads   frame          one Frame
 //         block_counts   [blocks * BIN_COUNTS], of bin_count
 // Writes  block_offsets  [blocks] entries, giants and invalid boxes before the block
-//         counts         level, entry_count, giant_count, invalid_count
-//         dispatches     of sort, rank and sweep_count
+//         counts         level, entry_count, giant_count, invalid_count, key_bits
+//         dispatches     of bin_scatter, sort, rank and sweep_count
 // One workgroup. The last level puts every box in one cell, so the entries always fit: they are never more
 // than the boxes there, and the host makes room for at least that many.
 
@@ -93,12 +93,18 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
         counts.entry_count = entry_count;
         counts.giant_count = scan.total.y;
         counts.invalid_count = invalid.total;
+        let steps = div_ceil(frame.key_bits, WIDE_BITS);
+        counts.key_bits = steps * WIDE_BITS;
+        let blocks = dispatch_size(block_count);
         let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
-        for (var i = 0u; i < SORT_PASS_PAIRS; i += 1u) {
-            // Passes beyond the key are left out two by two, so that the result always lies in the same buffer.
-            let needed = i * 2u * RADIX_BITS < frame.key_bits;
-            for (var k = 0u; k < 3u; k += 1u) {
-                dispatches.sort_passes[i][k] = select(0u, tiles[k], needed);
+        for (var k = 0u; k < 3u; k += 1u) {
+            // Entries are written to where the sort has to start for its result always to lie in the same buffer.
+            for (var i = 0u; i < 2u; i += 1u) {
+                dispatches.bin_scatter[i][k] = select(0u, blocks[k], i == steps % 2u);
+            }
+            // Steps beyond the key are left out at the beginning.
+            for (var i = 0u; i < SORT_STEPS; i += 1u) {
+                dispatches.sort_passes[i][k] = select(0u, tiles[k], i + steps >= SORT_STEPS);
             }
         }
         dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));

@@ -32,6 +32,8 @@ struct Window {
 struct SortPass {
     shift: u32,               // the digit's lowest bit
     of_pairs: u32,            // 0: as many elements as entries; 1: as many as pairs were written
+    digit_bits: u32,
+    unused: u32,
 }
 
 // Bounds of the boxes that count for the statistics.
@@ -109,14 +111,15 @@ struct Counts {
     pair_low: u32,
     pair_high: u32,
     written: u32,             // pairs in the window
+    key_bits: u32,            // that the entries are sorted by, a multiple of WIDE_BITS
     unused_a: u32,
     unused_b: u32,
-    unused_c: u32,
 }
 
 // Indirect dispatch sizes.
 struct Dispatches {
-    sort_passes: array<array<u32, 3>, SORT_PASS_PAIRS>,
+    bin_scatter: array<array<u32, 3>, 2>, // for an even and for an odd number of passes by WIDE_BITS
+    sort_passes: array<array<u32, 3>, SORT_STEPS>,
     rank: array<u32, 3>,
     sweep_count: array<u32, 3>,
     sweep_test: array<u32, 3>,

@@ -2,7 +2,7 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-// Changes histograms   [RADIX * tiles] from counts to exclusive prefix sums
+// Changes histograms   [digits * tiles] from counts to exclusive prefix sums
 // One workgroup; every invocation takes a run.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
@@ -11,8 +11,7 @@
 
 @compute @workgroup_size(256)
 fn sort_scan(@builtin(local_invocation_index) local: u32) {
-    let n = select(counts.entry_count, counts.written, sort_pass.of_pairs == 1u);
-    let length = div_ceil(n, SORT_TILE) * RADIX;
+    let length = div_ceil(sort_length(), SORT_TILE) << sort_pass.digit_bits;
     let run = div_ceil(length, 256u);
     let first = local * run;
     let end = min(first + run, length);

@@ -1,9 +1,9 @@
-// sort_scatter: moves each key and its value to its place by one digit; equal digits keep their order.
+// sort_scatter: moves each key and its value to its place by a digit of RADIX_BITS; equal digits keep their order.
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
 //         histograms   [RADIX * tiles], of sort_scan
-//         keys_in, values_in     [n]
+//         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]
 // Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two to a word and
 // scanned over the workgroup, eight words at a time; then it places its keys one after the other.
@@ -11,8 +11,8 @@
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
 @group(0) @binding(2) var<storage, read> histograms: array<u32>;
-@group(0) @binding(3) var<storage, read> keys_in: array<u32>;
-@group(0) @binding(4) var<storage, read> values_in: array<u32>;
+@group(0) @binding(3) var<storage, read> keys_in: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> values_in: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> keys_out: array<u32>;
 @group(0) @binding(6) var<storage, read_write> values_out: array<u32>;
 
@@ -32,7 +32,8 @@ fn sort_scatter(
     @builtin(local_invocation_index) local: u32,
 ) {
     let tile = group_index(group, groups);
-    let n = select(counts.entry_count, counts.written, sort_pass.of_pairs == 1u);
+    let n = sort_length();
+    let shift = sort_shift();
     let tile_count = div_ceil(n, SORT_TILE);
     let first = tile * SORT_TILE + local * SORT_RUN;
     let end = min(first + SORT_RUN, n);
@@ -40,9 +41,13 @@ fn sort_scatter(
     if local < RADIX && tile < tile_count {
         tile_offsets[local] = histograms[local * tile_count + tile];
     }
-    for (var i = first; i < end; i += 1u) {
-        let digit = (keys_in[i] >> sort_pass.shift) & (RADIX - 1u);
-        ranks[(digit >> 1u) * 256u + local] += 1u << ((digit & 1u) * 16u);
+    for (var i = first; i < end; i += 4u) {
+        let keys = keys_in[i / 4u];
+        let digits = (keys >> vec4<u32>(shift)) & vec4<u32>(RADIX - 1u);
+        count(local, digits.x, i < end);
+        count(local, digits.y, i + 1u < end);
+        count(local, digits.z, i + 2u < end);
+        count(local, digits.w, i + 3u < end);
     }
     workgroupBarrier();
 
@@ -67,14 +72,31 @@ fn sort_scatter(
     }
     workgroupBarrier();
 
-    for (var i = first; i < end; i += 1u) {
-        let key = keys_in[i];
-        let digit = (key >> sort_pass.shift) & (RADIX - 1u);
+    for (var i = first; i < end; i += 4u) {
+        let keys = keys_in[i / 4u];
+        let digits = (keys >> vec4<u32>(shift)) & vec4<u32>(RADIX - 1u);
+        let values = values_in[i / 4u];
+        put(local, digits.x, keys.x, values.x, i < end);
+        put(local, digits.y, keys.y, values.y, i + 1u < end);
+        put(local, digits.z, keys.z, values.z, i + 2u < end);
+        put(local, digits.w, keys.w, values.w, i + 3u < end);
+    }
+}
+
+fn count(local: u32, digit: u32, there: bool) {
+    if there {
+        ranks[(digit >> 1u) * 256u + local] += 1u << ((digit & 1u) * 16u);
+    }
+}
+
+fn put(local: u32, digit: u32, key: u32, value: u32, there: bool) {
+    if there {
         let at = (digit >> 1u) * 256u + local;
         let half = (digit & 1u) * 16u;
-        let place = tile_offsets[digit] + ((ranks[at] >> half) & 0xffffu);
-        ranks[at] += 1u << half;
+        let rank = ranks[at];
+        ranks[at] = rank + (1u << half);
+        let place = tile_offsets[digit] + ((rank >> half) & 0xffffu);
         keys_out[place] = key;
-        values_out[place] = values_in[i];
+        values_out[place] = value;
     }
 }

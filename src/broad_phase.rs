@@ -21,7 +21,7 @@ use crate::stages::order::Order;
 use crate::stages::pca::Pca;
 use crate::stages::rank::Rank;
 use crate::stages::small::Small;
-use crate::stages::sort::Sort;
+use crate::stages::sort::{Sort, SortVariant};
 use crate::stages::sweep::Sweep;
 use crate::workspace::{Buffers, PairList};
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
@@ -148,6 +148,11 @@ impl BroadPhase {
     /// The device it runs on.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
+    }
+
+    /// How it sorts: what [`Gpu::sort_variant`] said when it was made.
+    pub fn sort_variant(&self) -> SortVariant {
+        self.stages.sort.variant()
     }
 
     /// The GPU memory that `box_count` boxes would take on this device.
@@ -517,7 +522,7 @@ impl BroadPhase {
         s.frame.record(pass, params, boxes.clone(), bounds, moments, frame);
         s.bin.record_count(pass, n, params, boxes.clone(), frame, bins);
         s.bin.record_scan(pass, params, frame, bins, counts, dispatches);
-        s.bin.record_scatter(pass, n, params, frame, bins, counts, &entries.keys, &entries.values, giants);
+        s.bin.record_scatter(pass, params, frame, bins, counts, dispatches, s.sort.starts(entries), giants);
         s.sort.record_entries(pass, counts, dispatches, entries);
         let (keys, entries) = (&entries.keys, &entries.values);
         s.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.positions, path);

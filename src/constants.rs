@@ -100,16 +100,23 @@ shared_constants! {
 
     // ---- sort ----
 
-    /// Bits sorted by one radix pass. Above 4, the counts per invocation no longer fit in 16 KiB.
+    /// Bits sorted by one pass of `sort_scatter`. Above 4, the counts of 256 invocations no longer fit in 16 KiB.
     RADIX_BITS: u32 = 4;
-    /// Values of a digit.
+    /// Values of such a digit.
     RADIX: u32 = 1 << RADIX_BITS;
-    /// Keys per invocation. 256 times as many must fit 16 bits.
+    /// Bits sorted by one pass of `sort_wide` or `sort_ballot`. Must be twice `RADIX_BITS`.
+    WIDE_BITS: u32 = 8;
+    /// Values of such a digit.
+    WIDE_RADIX: u32 = 1 << WIDE_BITS;
+    /// Keys per invocation of `sort_scatter`. 256 times as many must fit 16 bits.
     SORT_RUN: u32 = 16;
     /// Keys per workgroup.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// Pairs of passes that a 32-bit key can need.
-    SORT_PASS_PAIRS: u32 = 4;
+    /// Invocations of `sort_wide` and `sort_tally`: as many as a software adapter runs at once. Above 16, the places
+    /// that `sort_wide` keeps no longer fit in 16 KiB.
+    WIDE_LANES: u32 = 8;
+    /// Steps of `WIDE_BITS` that a 32-bit key can need.
+    SORT_STEPS: u32 = 4;
 
     // ---- sweep, giants, emit ----
 
@@ -211,13 +218,15 @@ const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
-    assert!(PATH_BLOCK % COUNT_RUN == 0 && (256 * COUNT_RUN) % PATH_BLOCK == 0);
+    assert!(PATH_BLOCK.is_multiple_of(COUNT_RUN) && (256 * COUNT_RUN).is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
     assert!(FRACTION_BITS == 7 && EXTENT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
-    assert!(2 * RADIX_BITS * SORT_PASS_PAIRS == 32);
+    assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
+    assert!(WIDE_LANES * WIDE_RADIX * 4 <= 16_384);
+    assert!(SORT_RUN.is_multiple_of(4));
     assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
     assert!(MAX_ENTRIES <= ENTRY_BOX);

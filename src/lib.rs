@@ -62,6 +62,7 @@ pub use gpu::Gpu;
 pub use memory::MemoryPlan;
 pub use options::{CellSize, Options, Overlaps, PairOrder, Report, SweepAxis};
 pub use stages::layout::PairHeader;
+pub use stages::sort::SortVariant;
 
 pub use glam;
 pub use wgpu;

@@ -137,7 +137,7 @@ impl MemoryPlan {
         let bin_blocks = boxes.div_ceil(u64::from(BIN_BLOCK));
         let path_blocks = entries.div_ceil(u64::from(PATH_BLOCK));
         let hit_blocks = 2 * u64::from(HIT_BLOCKS);
-        let histograms = |n: u64| u64::from(RADIX) * n.div_ceil(u64::from(SORT_TILE));
+        let histograms = |n: u64| u64::from(WIDE_RADIX) * n.div_ceil(u64::from(SORT_TILE));
         let mut buffers = vec![
             ("boxes", bytes::<Aabb>(boxes)),
             ("bounds", bytes::<BoundsPartial>(u64::from(PCA_GROUPS))),
@@ -225,7 +225,7 @@ fn list_buffers(pairs: u64, order: PairOrder) -> Vec<(&'static str, u64)> {
         for name in ["pair_keys", "pair_values", "other_pair_keys", "other_pair_values"] {
             buffers.push((name, bytes::<u32>(pairs)));
         }
-        buffers.push(("pair_histograms", bytes::<u32>(u64::from(RADIX) * tiles)));
+        buffers.push(("pair_histograms", bytes::<u32>(u64::from(WIDE_RADIX) * tiles)));
     }
     buffers
 }

@@ -1,4 +1,5 @@
-//! Mirror of `sort`: a stable radix sort, four bits a pass.
+//! Mirror of `sort`: a stable radix sort, four bits a pass. More bits a pass give the same order, so all variants have
+//! this mirror.
 
 use crate::constants::*;
 
@@ -35,6 +36,8 @@ pub fn scatter(
         *place += 1;
     }
 }
+
+pub use {count as tally, scatter as ballot, scatter as wide};
 
 /// All passes that `bits` need.
 pub fn sort(keys: &mut Vec<u32>, values: &mut Vec<u32>, bits: u32) {

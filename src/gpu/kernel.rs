@@ -71,7 +71,8 @@ impl Source {
     pub fn module(&self) -> Result<naga::Module, Error> {
         let text = self.text();
         let module = naga::front::wgsl::parse_str(&text).map_err(|error| self.error(error.emit_to_string(&text)))?;
-        Validator::new(ValidationFlags::all(), Capabilities::empty())
+        // A device without subgroups rejects the kernel that has them.
+        Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER)
             .validate(&module)
             .map_err(|error| self.error(error.emit_to_string(&text)))?;
         Ok(module)

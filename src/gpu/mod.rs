@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
+use crate::stages::sort::{self, SortVariant};
 use kernel::Kernel;
 use scopes::Scopes;
 
@@ -32,12 +33,17 @@ pub struct Gpu {
     kernels: Arc<Mutex<HashMap<&'static str, Kernel>>>,
     /// Dispatches that were recorded for it.
     dispatches: Arc<AtomicU64>,
+    /// The variant of the sort that was found to be best.
+    best_sort: Arc<Mutex<Option<SortVariant>>>,
+    /// The one that was asked for.
+    asked_sort: Option<SortVariant>,
 }
 
 impl Gpu {
     /// The limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and
     /// 3 uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y.
-    /// No features are needed. Sizes of buffers bound the number of boxes; see [`BroadPhase::memory_plan`].
+    /// No features are needed; the sort is faster on a GPU with those of [`sort::SUBGROUP_FEATURES`]. Sizes of buffers
+    /// bound the number of boxes; see [`BroadPhase::memory_plan`].
     ///
     /// [`BroadPhase::memory_plan`]: crate::BroadPhase::memory_plan
     pub fn required_limits() -> wgpu::Limits {
@@ -71,7 +77,15 @@ impl Gpu {
                 return Err(Error::DeviceTooSmall { limit, required, available });
             }
         }
-        Ok(Self { device, queue, lost: Arc::default(), kernels: Arc::default(), dispatches: Arc::default() })
+        Ok(Self {
+            device,
+            queue,
+            lost: Arc::default(),
+            kernels: Arc::default(),
+            best_sort: Arc::default(),
+            asked_sort: None,
+            dispatches: Arc::default(),
+        })
     }
 
     /// A device on the adapter that the system prefers, with the largest buffers it offers.
@@ -128,7 +142,7 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("broadsweep"),
-                required_features: adapter.features() & timing::FEATURES,
+                required_features: adapter.features() & (timing::FEATURES | sort::SUBGROUP_FEATURES),
                 required_limits: adapter.limits(),
                 ..Default::default()
             })
@@ -190,6 +204,42 @@ impl Gpu {
 
     pub(crate) fn count_dispatch(&self) {
         self.dispatches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The same device, with this variant of the sort in every [`BroadPhase`](crate::BroadPhase) that is made with it;
+    /// `None` is the one that is best, which is the default. The result does not depend on it.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for [`SortVariant::Subgroup`] where the device has not
+    /// [what it needs](sort::has_subgroups).
+    pub fn with_sort(self, variant: Option<SortVariant>) -> Result<Self, Error> {
+        if variant == Some(SortVariant::Subgroup) && !sort::has_subgroups(&self) {
+            return Err(Error::BadOption {
+                option: "Gpu::with_sort",
+                value: "Subgroup".to_owned(),
+                expected: "a variant for which the device has the features and the size of subgroups",
+            });
+        }
+        Ok(Self { asked_sort: variant, ..self })
+    }
+
+    /// The variant of the sort that is used with this device: what was asked for, or else what is
+    /// [best](sort::choose). That is found out once for all clones, and **blocks** for a trial where the device has
+    /// subgroups.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    pub fn sort_variant(&self) -> Result<SortVariant, Error> {
+        if let Some(variant) = self.asked_sort {
+            return Ok(variant);
+        }
+        let mut best = self.best_sort.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(variant) = *best {
+            return Ok(variant);
+        }
+        let variant = sort::choose(self, self.adapter_info().device_type, &sort::BALLOT)?;
+        *best = Some(variant);
+        Ok(variant)
     }
 
     /// [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.

@@ -1,5 +1,7 @@
 //! Cells of each box, and its entries: count, scan, scatter.
 
+use std::mem::offset_of;
+
 use super::layout::{Counts, Dispatches, Frame, Params};
 use crate::Error;
 use crate::constants::BIN_BLOCK;
@@ -90,31 +92,35 @@ impl Bin {
         self.scan.dispatch(pass, 1, &buffers);
     }
 
-    /// Entries with their keys, giants, and the first invalid boxes.
+    /// Entries with their keys, giants, and the first invalid boxes. Keys and entries go to the first of `starts` where
+    /// the sort takes an even number of steps, to the second where it takes an odd one: `bin_scan` has left one of the
+    /// two dispatches empty.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_scatter(
         &self,
         pass: &mut Pass,
-        box_count: u32,
         params: &Buffer<Params>,
         frame: &Buffer<Frame>,
         bins: &Bins,
         counts: &Buffer<Counts>,
-        keys: &Buffer<u32>,
-        entries: &Buffer<u32>,
+        dispatches: &Buffer<Dispatches>,
+        starts: [(&Buffer<u32>, &Buffer<u32>); 2],
         giants: &Buffer<u32>,
     ) {
-        let buffers = [
-            ("params", params.all()),
-            ("frame", frame.all()),
-            ("counts", counts.all()),
-            ("cells", bins.cells.all()),
-            ("positions", bins.positions.all()),
-            ("block_offsets", bins.block_offsets.all()),
-            ("keys", keys.all()),
-            ("entries", entries.all()),
-            ("giants", giants.all()),
-        ];
-        self.scatter.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers);
+        for (parity, (keys, entries)) in starts.into_iter().enumerate() {
+            let buffers = [
+                ("params", params.all()),
+                ("frame", frame.all()),
+                ("counts", counts.all()),
+                ("cells", bins.cells.all()),
+                ("positions", bins.positions.all()),
+                ("block_offsets", bins.block_offsets.all()),
+                ("keys", keys.all()),
+                ("entries", entries.all()),
+                ("giants", giants.all()),
+            ];
+            let offset = offset_of!(Dispatches, bin_scatter) + parity * size_of::<[u32; 3]>();
+            self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
+        }
     }
 }

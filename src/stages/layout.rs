@@ -42,6 +42,8 @@ pub struct Window {
 pub struct SortPass {
     pub shift: u32,
     pub of_pairs: u32,
+    pub digit_bits: u32,
+    pub unused: u32,
 }
 
 /// Bounds of the boxes that count for the statistics.
@@ -144,9 +146,9 @@ pub struct Counts {
     pub pair_low: u32,
     pub pair_high: u32,
     pub written: u32,
+    pub key_bits: u32,
     pub unused_a: u32,
     pub unused_b: u32,
-    pub unused_c: u32,
 }
 
 /// What one invocation of `sweep_test` found.
@@ -165,7 +167,8 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
 pub struct Dispatches {
-    pub sort_passes: [[u32; 3]; SORT_PASS_PAIRS as usize],
+    pub bin_scatter: [[u32; 3]; 2],
+    pub sort_passes: [[u32; 3]; SORT_STEPS as usize],
     pub rank: [u32; 3],
     pub sweep_count: [u32; 3],
     pub sweep_test: [u32; 3],

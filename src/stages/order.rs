@@ -43,24 +43,22 @@ impl Order {
         pairs: &Buffer<Pair>,
     ) {
         let bits = u32::BITS - box_count.leading_zeros();
-        let by_b = lists;
-        let by_a = &lists.swapped();
         let offset = offset_of!(Dispatches, order);
         let taken_apart = [
             ("counts", counts.all()),
             ("pairs", pairs.all()),
-            ("keys", by_b.keys.all()),
-            ("values", by_b.values.all()),
+            ("keys", lists.keys.all()),
+            ("values", lists.values.all()),
         ];
+        self.split.dispatch_indirect(pass, dispatches.raw(), offset, &taken_apart);
+        let by_b = sort.record_pairs(pass, counts, dispatches, lists, bits);
+        let by_a = sort.record_pairs(pass, counts, dispatches, &by_b.swapped(), bits);
         let put_together = [
             ("counts", counts.all()),
             ("pairs", pairs.all()),
             ("keys", by_a.keys.all()),
             ("values", by_a.values.all()),
         ];
-        self.split.dispatch_indirect(pass, dispatches.raw(), offset, &taken_apart);
-        sort.record_pairs(pass, counts, dispatches, by_b, bits);
-        sort.record_pairs(pass, counts, dispatches, by_a, bits);
         self.join.dispatch_indirect(pass, dispatches.raw(), offset, &put_together);
     }
 }

@@ -35,11 +35,13 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
     };
     let level = cpu::bin::scan(&totals, box_count, entry_capacity);
     let entry_count = u32::try_from(totals.entries[level as usize]).unwrap();
+    let steps = key_bits.div_ceil(WIDE_BITS) as usize;
     let expected = Counts {
         level,
         entry_count,
         giant_count: totals.giants[level as usize],
         invalid_count: totals.invalid,
+        key_bits: steps as u32 * WIDE_BITS,
         ..poison()
     };
     assert_eq!(written::<Counts>(&counts), [expected]);
@@ -55,8 +57,10 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
     assert_eq!(written(&bins.block_offsets), offsets);
 
     let tiles = dispatch_size(entry_count.div_ceil(SORT_TILE));
+    let scatter = dispatch_size(box_count.div_ceil(BIN_BLOCK));
     let expected = Dispatches {
-        sort_passes: std::array::from_fn(|pair| if pair as u32 * 8 < key_bits { tiles } else { [0; 3] }),
+        bin_scatter: std::array::from_fn(|odd| if steps % 2 == odd { scatter } else { [0; 3] }),
+        sort_passes: std::array::from_fn(|step| if step + steps >= SORT_STEPS as usize { tiles } else { [0; 3] }),
         rank: dispatch_size(entry_count.div_ceil(256)),
         sweep_count: dispatch_size(entry_count.div_ceil(256 * COUNT_RUN)),
         ..poison()

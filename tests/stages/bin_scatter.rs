@@ -3,7 +3,7 @@
 use broadsweep::constants::*;
 use broadsweep::cpu;
 use broadsweep::stages::bin::Bins;
-use broadsweep::stages::layout::{Counts, Frame, Params};
+use broadsweep::stages::layout::{Counts, Frame, Params, dispatch_size};
 use proptest::prelude::*;
 
 use crate::bin_count::BIN;
@@ -57,6 +57,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> cpu::bin::Entries {
     }
 
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
+    let frame_bits = frame.key_bits;
     let frame = upload(&[*frame]);
     let bins = Bins {
         cells: upload(cells),
@@ -68,7 +69,17 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> cpu::bin::Entries {
     let keys = poisoned(expected.keys.len());
     let entries = poisoned(expected.entries.len());
     let giants = poisoned(expected.giants.len());
-    run(|pass| BIN.record_scatter(pass, n, &params, &frame, &bins, &counts, &keys, &entries, &giants));
+    // For an even number of steps of the sort, or an odd one.
+    let odd = frame_bits / WIDE_BITS % 2;
+    let sizes = dispatches(|sizes| {
+        sizes.bin_scatter = [[0; 3]; 2];
+        sizes.bin_scatter[odd as usize] = dispatch_size(n.div_ceil(BIN_BLOCK));
+    });
+    let none = poisoned(0);
+    let mut starts = [(&none, &none); 2];
+    starts[odd as usize] = (&keys, &entries);
+    run(|pass| BIN.record_scatter(pass, &params, &frame, &bins, &counts, &sizes, starts, &giants));
+    written(&none);
     assert_eq!(written(&bins.positions), merged);
     assert_eq!(written(&keys), expected.keys);
     assert_eq!(written(&entries), expected.entries);
@@ -153,7 +164,9 @@ fn extents_in_merged_cells_are_the_same_places_in_larger_steps() {
         let counts = guarded(&[Counts { level, ..poison() }]);
         let (keys, entries, giants) = (poisoned(most), poisoned(most), poisoned(most));
         let input = upload(&[host]);
-        run(|pass| BIN.record_scatter(pass, n, &params, &input, &bins, &counts, &keys, &entries, &giants));
+        let sizes = dispatches(|sizes| sizes.bin_scatter = [dispatch_size(n.div_ceil(BIN_BLOCK)), [0; 3]]);
+        let starts = [(&keys, &entries); 2];
+        run(|pass| BIN.record_scatter(pass, &params, &input, &bins, &counts, &sizes, starts, &giants));
         let shift = LEVEL_SHIFTS[level as usize];
         for ((own, before), after) in cells.iter().zip(&positions).zip(written(&bins.positions)) {
             if !cpu::bin::is_binned(*own) || cpu::bin::is_giant(*own, level, &host) {

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use broadsweep::constants::*;
 use broadsweep::cpu;
-use broadsweep::gpu::kernel::Kernel;
+use broadsweep::gpu::kernel::{Kernel, Source};
 use broadsweep::stages::layout::{Counts, SortPass, dispatch_size};
-use broadsweep::stages::sort::{self, Lists, Sort};
+use broadsweep::stages::sort::{self, Lists, Sort, SortVariant};
 use proptest::prelude::*;
 
 use crate::inputs::Random;
@@ -14,14 +14,25 @@ use crate::*;
 
 pub static SORT: LazyLock<Sort> = LazyLock::new(|| Sort::new(gpu()).unwrap());
 
+/// Every variant that this device can run.
+static SORTS: LazyLock<Vec<Sort>> = LazyLock::new(|| {
+    let can_run = |variant: &SortVariant| *variant != SortVariant::Subgroup || sort::has_subgroups(gpu());
+    let with = |variant| Sort::with_variant(gpu(), variant).unwrap();
+    SortVariant::ALL.into_iter().filter(can_run).map(with).collect()
+});
+
 /// Lists with something to sort in them.
 pub fn lists(keys: &[u32], values: &[u32]) -> Lists {
+    Lists { keys: guarded(keys), values: guarded(values), ..poisoned_lists(keys.len()) }
+}
+
+fn poisoned_lists(n: usize) -> Lists {
     Lists {
-        keys: guarded(keys),
-        values: guarded(values),
-        other_keys: poisoned(keys.len()),
-        other_values: poisoned(values.len()),
-        histograms: poisoned(keys.len().div_ceil(SORT_TILE as usize) * RADIX as usize),
+        keys: poisoned(n),
+        values: poisoned(n),
+        other_keys: poisoned(n),
+        other_values: poisoned(n),
+        histograms: poisoned(n.div_ceil(SORT_TILE as usize) * WIDE_RADIX as usize),
     }
 }
 
@@ -33,7 +44,7 @@ fn sorted(lists: &Lists) -> (Vec<u32>, Vec<u32>) {
     (written(&lists.keys), written(&lists.values))
 }
 
-/// Sorts as entries and as pairs, with workgroups in a row and in columns.
+/// Sorts as entries and as pairs, with workgroups in a row and in columns, in every variant.
 fn check(keys: &[u32], key_bits: u32) {
     let n = keys.len() as u32;
     // Values that say where each key was: an unstable sort cannot hide.
@@ -42,24 +53,29 @@ fn check(keys: &[u32], key_bits: u32) {
     cpu::sort::sort(&mut expected_keys, &mut expected_values, key_bits);
     let expected = (expected_keys, expected_values);
     let groups = n.div_ceil(SORT_TILE);
+    let steps = key_bits / WIDE_BITS;
 
-    for tiles in [dispatch_size(groups), in_columns(groups)] {
-        // The number of the other kind is wrong on purpose.
-        let counts = upload(&[Counts { entry_count: n, written: n / 2 + 7, ..Counts::zeroed() }]);
-        let sizes = dispatches(|sizes| {
-            for pair in 0..key_bits.div_ceil(2 * RADIX_BITS) {
-                sizes.sort_passes[pair as usize] = tiles;
-            }
-        });
-        let entries = lists(keys, &values);
-        run(|pass| SORT.record_entries(pass, &counts, &sizes, &entries));
-        assert_eq!(sorted(&entries), expected, "{n} entries, {key_bits} bits");
+    for sort in &*SORTS {
+        let context = format!("{n} keys, {key_bits} bits, {:?}", sort.variant());
+        for tiles in [dispatch_size(groups), in_columns(groups)] {
+            // The number of the other kind is wrong on purpose.
+            let counts = upload(&[Counts { entry_count: n, written: n / 2 + 7, key_bits, ..Counts::zeroed() }]);
+            let sizes = dispatches(|sizes| sizes.sort_passes[(SORT_STEPS - steps) as usize..].fill(tiles));
+            let entries = poisoned_lists(keys.len());
+            let (keys_in, values_in) = sort.starts(&entries)[steps as usize % 2];
+            keys_in.write(gpu(), keys);
+            values_in.write(gpu(), &values);
+            run(|pass| sort.record_entries(pass, &counts, &sizes, &entries));
+            assert_eq!(sorted(&entries), expected, "as entries: {context}");
+        }
+        // Any number of bits, also one that is no multiple of a digit's: the digit they end in counts whole.
+        let counts = upload(&[Counts { entry_count: n / 2 + 7, written: n, ..Counts::zeroed() }]);
+        let sizes = dispatches(|sizes| sizes.sort_pairs = dispatch_size(groups));
+        let pairs = lists(keys, &values);
+        let mut result = pairs.clone();
+        run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, key_bits));
+        assert_eq!(sorted(&result), expected, "as pairs: {context}");
     }
-    let counts = upload(&[Counts { entry_count: n / 2 + 7, written: n, ..Counts::zeroed() }]);
-    let sizes = dispatches(|sizes| sizes.sort_pairs = dispatch_size(groups));
-    let pairs = lists(keys, &values);
-    run(|pass| SORT.record_pairs(pass, &counts, &sizes, &pairs, key_bits));
-    assert_eq!(sorted(&pairs), expected, "{n} pairs, {key_bits} bits");
 }
 
 fn random_keys(n: u32, mask: u32, seed: u64) -> Vec<u32> {
@@ -108,25 +124,61 @@ fn more_tiles_than_the_scan_has_invocations_are_sorted() {
 }
 
 #[test]
+fn two_digits_in_turn_and_keys_of_high_bits_only_are_sorted() {
+    for n in [1234, 4096, 8193u32] {
+        for low in [0x0000_0000, 0xffff_ff00] {
+            // Neighbours of one word of packed counts, and digits of different words.
+            check(&(0..n).map(|i| low | [6, 7][i as usize % 2]).collect::<Vec<_>>(), 32);
+            check(&(0..n).map(|i| low | [255, 0][i as usize % 2]).collect::<Vec<_>>(), 32);
+        }
+        check(&vec![u32::MAX; n as usize], 32);
+        check(&(0..n).map(|i| (n - i) << 24 | 0x00ab_cdef).collect::<Vec<_>>(), 32);
+        check(&(0..n).map(|i| if i % 3 == 0 { u32::MAX } else { 0 }).collect::<Vec<_>>(), 32);
+    }
+}
+
+#[test]
 fn nothing_is_sorted_where_no_pass_is_needed() {
-    let lists = lists(&[3, 2, 1], &[4, 5, 6]);
-    let counts = upload(&[Counts { entry_count: 3, ..Counts::zeroed() }]);
-    run(|pass| SORT.record_entries(pass, &counts, &dispatches(|_| {}), &lists));
-    assert_eq!(sorted(&lists), (vec![3, 2, 1], vec![4, 5, 6]));
+    for sort in &*SORTS {
+        let lists = lists(&[3, 2, 1], &[4, 5, 6]);
+        let counts = upload(&[Counts { entry_count: 3, ..Counts::zeroed() }]);
+        run(|pass| sort.record_entries(pass, &counts, &dispatches(|_| {}), &lists));
+        assert_eq!(sorted(&lists), (vec![3, 2, 1], vec![4, 5, 6]));
+    }
+}
+
+#[test]
+fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
+    let (keys, values) = (random_keys(5000, u32::MAX, 7), (0..5000).collect::<Vec<_>>());
+    let counts = upload(&[Counts { written: 5000, ..Counts::zeroed() }]);
+    let sizes = dispatches(|sizes| sizes.sort_pairs = dispatch_size(2));
+    for sort in &*SORTS {
+        let digit_bits = if sort.variant() == SortVariant::Portable { RADIX_BITS } else { WIDE_BITS };
+        for bits in [1, 4, 5, 9, 13, 20, 21, 32] {
+            let pairs = lists(&keys, &values);
+            let mut result = pairs.clone();
+            run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, bits));
+            let mut expected = (keys.clone(), values.clone());
+            cpu::sort::sort(&mut expected.0, &mut expected.1, bits.next_multiple_of(digit_bits));
+            assert_eq!(sorted(&result), expected, "{bits} bits, {:?}", sort.variant());
+        }
+    }
 }
 
 #[test]
 fn histograms_are_counted_and_scanned_digit_by_digit() {
-    let count = Kernel::new(gpu(), &sort::COUNT).unwrap();
     let scan = Kernel::new(gpu(), &sort::SCAN).unwrap();
-    for n in SIZES.into_iter().chain([4096, 4097, 100_000]) {
-        for shift in [0, 4, 28] {
+    let sizes = SIZES.into_iter().chain([4096, 4097, 100_000]);
+    for (n, source) in sizes.flat_map(|n| [(n, sort::COUNT), (n, sort::TALLY)]) {
+        let count = Kernel::new(gpu(), &source).unwrap();
+        for (shift, digit_bits) in [(0, 4), (4, 4), (28, 4), (0, 8), (24, 8)] {
             let keys = random_keys(n, u32::MAX, 6);
             let tiles = n.div_ceil(SORT_TILE);
-            let sort_pass = uniform(SortPass { shift, of_pairs: 0 });
-            let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-            let keys_in = upload(&keys);
-            let histograms = poisoned::<u32>((RADIX * tiles) as usize);
+            // Of entries: laid out for keys of 32 bits.
+            let sort_pass = uniform(SortPass { shift: shift + 32 - 28, of_pairs: 0, digit_bits, unused: 0 });
+            let counts = upload(&[Counts { entry_count: n, key_bits: 28, ..Counts::zeroed() }]);
+            let keys_in = guarded(&keys);
+            let histograms = poisoned::<u32>((tiles << digit_bits) as usize);
             let buffers = || {
                 [
                     ("sort_pass", sort_pass.all()),
@@ -136,10 +188,21 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
                 ]
             };
             run(|pass| count.dispatch(pass, tiles, &buffers()));
-            let by_tile: Vec<_> = keys.chunks(SORT_TILE as usize).map(|tile| cpu::sort::count(tile, shift)).collect();
+            let by_tile: Vec<Vec<u32>> = keys
+                .chunks(SORT_TILE as usize)
+                .map(|tile| {
+                    let mut counts = vec![0; 1 << digit_bits];
+                    tile.iter().for_each(|key| counts[(key >> shift) as usize % (1 << digit_bits)] += 1);
+                    counts
+                })
+                .collect();
             let mut expected: Vec<u32> =
-                (0..RADIX as usize).flat_map(|digit| by_tile.iter().map(move |counts| counts[digit])).collect();
+                (0..1 << digit_bits).flat_map(|digit| by_tile.iter().map(move |counts| counts[digit])).collect();
             assert_eq!(written(&histograms), expected, "{n} keys, shift {shift}");
+            if digit_bits == RADIX_BITS {
+                let mirrored = keys.chunks(SORT_TILE as usize).map(|tile| cpu::sort::count(tile, shift).to_vec());
+                assert_eq!(by_tile, mirrored.collect::<Vec<_>>());
+            }
 
             run(|pass| scan.dispatch(pass, 1, &buffers()));
             let mut running = 0;
@@ -147,12 +210,56 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
                 running += std::mem::replace(count, running);
             }
             assert_eq!(written(&histograms), expected, "{n} keys, shift {shift}");
-            if tiles == 1 {
-                let mut histogram = by_tile[0];
+            if tiles == 1 && digit_bits == RADIX_BITS {
+                let mut histogram = cpu::sort::count(&keys, shift);
                 cpu::sort::scan(&mut histogram);
                 assert_eq!(expected, histogram);
             }
         }
+    }
+}
+
+/// `sort_ballot` with `from` replaced by `to`, under a name of its own: kernels are kept by name.
+fn mutant(label: &'static str, from: &str, to: &str) -> Source {
+    let own = sort::BALLOT.own.replace("fn sort_ballot(", &format!("fn {label}("));
+    assert!(own.contains(from));
+    Source { label, own: Box::leak(own.replace(from, to).into_boxed_str()), ..sort::BALLOT }
+}
+
+#[test]
+fn software_sorts_wide_and_a_gpu_by_subgroups_if_they_work() {
+    use broadsweep::wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu};
+    assert_eq!(sort::choose(gpu(), Cpu, &sort::BALLOT).unwrap(), SortVariant::Wide);
+    let expected = if sort::has_subgroups(gpu()) { SortVariant::Subgroup } else { SortVariant::Portable };
+    for kind in [DiscreteGpu, IntegratedGpu] {
+        let _turn = turn();
+        assert_eq!(sort::choose(gpu(), kind, &sort::BALLOT).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
+    let wrongs = [
+        // Equal digits change places; a round goes missing; digits are taken for equal; not WGSL at all.
+        mutant("sort_ballot_unstable", "own.x + own.y", "(countOneBits(peers.x) - 1u - own.x)"),
+        mutant("sort_ballot_early", "round < SORT_RUN", "round + 1u < SORT_RUN"),
+        mutant("sort_ballot_blind", "bit < WIDE_BITS", "bit + 1u < WIDE_BITS"),
+        mutant("sort_ballot_rejected", "subgroupBarrier();", "subgroup?"),
+    ];
+    for wrong in &wrongs {
+        let _turn = turn();
+        let chosen = sort::choose(gpu(), broadsweep::wgpu::DeviceType::DiscreteGpu, wrong).unwrap();
+        assert_eq!(chosen, SortVariant::Portable, "{}", wrong.label);
+    }
+}
+
+#[test]
+fn kernels_other_than_the_one_for_subgroups_need_no_features() {
+    use broadsweep::wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
+    for source in broadsweep::stages::SOURCES {
+        let module = source.module().unwrap();
+        let valid = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).is_ok();
+        assert_eq!(valid, source.label != "sort_ballot", "{}", source.label);
     }
 }
 

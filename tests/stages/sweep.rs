@@ -451,8 +451,13 @@ fn candidates_are_refused_from_one_above_the_limit() {
     for (sum, giant_count) in [(1000, 0), (u32::MAX, 0), (1000, 5), (u32::MAX, 200)] {
         let candidates = 4 * u64::from(sum) + 300 * u64::from(giant_count);
         for (candidate_limit, refused) in [(candidates, 0), (candidates - 1, 1), (0, 1), (1 << 44, 0)] {
-            let division =
-                Division { box_count: 300, entry_count: 1024, giant_count, tile_capacity: 16, candidate_limit };
+            let division = Division {
+                box_count: 300,
+                entry_count: 4 * PATH_BLOCK,
+                giant_count,
+                tile_capacity: 16,
+                candidate_limit,
+            };
             assert_eq!(check_scan(&division, &[[sum / 4 + 200, sum]; 4]).refused, refused);
         }
     }

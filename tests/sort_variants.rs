@@ -1,0 +1,95 @@
+//! Every variant of the sort gives the same pairs in the same order, and a device gets one that it can run.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use broadsweep::scenes::Kind;
+use broadsweep::stages::layout::Params;
+use broadsweep::stages::sort;
+use broadsweep::wgpu::{self, DeviceType};
+use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, Report, SortVariant, cpu};
+use bytemuck::Zeroable;
+use common::*;
+
+/// The variants that the device can run.
+fn variants() -> impl Iterator<Item = SortVariant> {
+    SortVariant::ALL.into_iter().filter(|&variant| variant != SortVariant::Subgroup || sort::has_subgroups(&GPU))
+}
+
+#[test]
+fn every_variant_gives_the_same_bytes() {
+    let orders = [PairOrder::Sweep, PairOrder::Canonical];
+    // Keys of 8 to 32 bits, and numbers of boxes with an even and an odd number of digits.
+    let scenes = [(Kind::Uniform, 0), (Kind::Uniform, 1), (Kind::Uniform, 200), (Kind::Uniform, 9000)];
+    let scenes = scenes.into_iter().chain([(Kind::Pile, 4000), (Kind::Uniform, 70_000), (Kind::Diagonal, 3000)]);
+    for (kind, n) in scenes {
+        let boxes = kind.generate(n, 1);
+        // One cell for all boxes is a short key.
+        let cell_sizes = if n < 5000 { vec![CellSize::Auto, CellSize::Fixed(1e9)] } else { vec![CellSize::Auto] };
+        for (order, cell_size) in cell_sizes.into_iter().flat_map(|size| orders.map(|order| (order, size))) {
+            let options = Options { order, cell_size, ..Options::default() };
+            let mut first = None;
+            for variant in variants() {
+                let gpu = GPU.clone().with_sort(Some(variant)).unwrap();
+                let mut broad_phase = BroadPhase::new(&gpu, options).unwrap();
+                assert_eq!(broad_phase.sort_variant(), variant);
+                let found = broad_phase.find_pairs(&boxes).unwrap();
+                let first = first.get_or_insert_with(|| found.clone());
+                assert_pairs(&found.pairs, &first.pairs, &format!("{n} {}: {variant:?}", kind.name()));
+                assert_eq!(Report { gpu_bytes: 0, ..found.report }, Report { gpu_bytes: 0, ..first.report.clone() });
+            }
+        }
+    }
+}
+
+#[test]
+fn scenes_have_keys_of_even_and_of_odd_numbers_of_steps() {
+    let bits = |kind: Kind, n| {
+        let boxes = kind.generate(n, 1);
+        let params = Params { box_count: boxes.len() as u32, entry_capacity: 1 << 20, ..Params::zeroed() };
+        let bounds = cpu::pca::bounds(&boxes);
+        let moments = cpu::pca::moments(&boxes, &bounds);
+        cpu::frame::choose(&params, &boxes, &bounds, &moments).key_bits
+    };
+    let widths = BTreeSet::from([bits(Kind::Uniform, 200), bits(Kind::Uniform, 9000), bits(Kind::Diagonal, 3000)]);
+    assert!(widths.iter().any(|bits| bits / 8 % 2 == 0) && widths.iter().any(|bits| bits / 8 % 2 == 1), "{widths:?}");
+}
+
+/// A device of the same adapter, without features.
+fn bare() -> Gpu {
+    let instance = wgpu::Instance::default();
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+    let name = GPU.adapter_info().name;
+    let adapter = adapters.into_iter().find(|adapter| adapter.get_info().name == name).unwrap();
+    let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default())).unwrap();
+    Gpu::from_device(device, queue).unwrap()
+}
+
+#[test]
+fn a_device_without_the_features_sorts_without_subgroups_and_gives_the_same_pairs() {
+    let bare = bare();
+    assert!(!sort::has_subgroups(&bare));
+    assert_eq!(sort::choose(&bare, DeviceType::DiscreteGpu, &sort::BALLOT).unwrap(), SortVariant::Portable);
+    let refused = bare.clone().with_sort(Some(SortVariant::Subgroup));
+    assert!(matches!(refused, Err(Error::BadOption { .. })), "{refused:?}");
+
+    let boxes = Kind::Spread.generate(5000, 3);
+    let expected = on_gpu(&boxes, Options::default());
+    for variant in [None, Some(SortVariant::Portable), Some(SortVariant::Wide)] {
+        let gpu = bare.clone().with_sort(variant).unwrap();
+        let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
+        assert_ne!(broad_phase.sort_variant(), SortVariant::Subgroup);
+        assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected.pairs, "bare");
+    }
+}
+
+#[test]
+fn what_is_asked_for_holds_for_one_clone_and_what_is_best_for_all() {
+    let best = GPU.sort_variant().unwrap();
+    assert_eq!(best, sort::choose(&GPU, GPU.adapter_info().device_type, &sort::BALLOT).unwrap());
+    let asked = GPU.clone().with_sort(Some(SortVariant::Portable)).unwrap();
+    assert_eq!(asked.sort_variant().unwrap(), SortVariant::Portable);
+    assert_eq!(asked.with_sort(None).unwrap().sort_variant().unwrap(), best);
+    assert_eq!(GPU.sort_variant().unwrap(), best);
+}
