@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod sample;
 mod scene;
+mod stream;
 mod text;
 mod verify;
 
