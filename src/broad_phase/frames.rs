@@ -16,7 +16,7 @@ use crate::constants::INVALID_LISTED;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
 use crate::gpu::readback::Readback;
-use crate::memory::{SUMMARY_BYTES, staging_bytes};
+use crate::memory::{SUMMARY_BYTES, boxes_bytes, staging_bytes};
 use crate::merge::merge_runs;
 use crate::stages::layout::{Counts, Frame, wide};
 use crate::workspace::Staging;
@@ -194,7 +194,7 @@ impl BroadPhase {
             if let Some(overlaps) = self.try_take()? {
                 return Ok(overlaps);
             }
-            waited?;
+            self.give_up_on(waited)?;
         }
     }
 
@@ -246,25 +246,38 @@ impl BroadPhase {
             if let Poll::Ready(result) = self.poll_pieces(&mut context, STREAMED_PIECE, &mut each) {
                 return result;
             }
-            waited?;
+            self.give_up_on(waited)?;
         }
     }
 
+    /// Most submissions whose results have not been taken.
+    pub const FRAMES_IN_FLIGHT: usize = 2;
+
     /// Uploads `boxes` and starts to look for their pairs. Does not block. The result is for
-    /// [`try_take`](Self::try_take) or [`take`](Self::take).
+    /// [`try_take`](Self::try_take) or [`take`](Self::take), in the order of submission.
+    ///
+    /// A second frame may be submitted before the first is taken
+    /// ([`FRAMES_IN_FLIGHT`](Self::FRAMES_IN_FLIGHT)), so that the GPU has work while the host uses the pairs. It
+    /// takes boxes and a staging buffer of its own (24 bytes per box and 8 per pair of the list), allocated the first
+    /// time, beside the [`MemoryPlan`](crate::MemoryPlan) but within the budget. A frame with many more pairs than
+    /// the one before is searched twice if another was submitted after it; the result is the same.
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs) before any work; [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`].
+    /// [`Error::Busy`] where as many frames are in flight already, where the memory budget or the device has no room
+    /// for another beside them, or while a list is taken that comes in several pieces: take a result first, and
+    /// submit again. As [`find_pairs`](Self::find_pairs) before any work; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Gpu`]. Frames in flight stay so.
     pub fn submit(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
-        self.check_idle()?;
-        self.ensure_buffers(boxes.len())?;
+        if self.frames.collection.is_some() || self.frames.queue.len() >= Self::FRAMES_IN_FLIGHT {
+            return Err(Error::Busy);
+        }
+        self.forget_frame();
+        self.ensure_buffers_beside_frames(boxes.len())?;
+        let own = self.unused_boxes()?.ok_or(Error::Busy)?;
+        let staging = self.unused_staging()?.ok_or(Error::Busy)?;
         self.contents = Contents::Nothing;
         let scopes = self.gpu.open_scopes();
         let box_count = boxes.len() as u32;
-        let buffers = self.allocated()?;
-        let own = buffers.own_boxes()?.clone();
-        let staging = self.unused_staging()?.ok_or(Error::Busy)?;
         own.write(&self.gpu, boxes);
         let mut encoder = self.encoder();
         self.record_flow(&mut encoder, own.all(), box_count)?;
@@ -287,14 +300,16 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// The result of the last [`submit`](Self::submit) if it is there, `None` if not yet. Does not block.
+    /// The result of the oldest [`submit`](Self::submit) that was not taken if it is there, `None` if not yet. Does
+    /// not block.
     ///
     /// A long result needs several calls: what has arrived is taken in, and the next piece is asked for. In canonical
     /// order the pieces of a list longer than one binding (16.7 million pairs with WebGPU's default) are merged
     /// here, on the CPU, which takes half as much memory again, or more time where that cannot be had.
     ///
     /// # Errors
-    /// [`Error::NothingSubmitted`]; as [`find_pairs`](Self::find_pairs) later than any work.
+    /// [`Error::NothingSubmitted`]; as [`find_pairs`](Self::find_pairs) later than any work. An error takes the place
+    /// of one result, and the next is still to be taken; but with the device all are lost.
     pub fn try_take(&mut self) -> Result<Option<Overlaps>, Error> {
         match self.poll_take(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map(Some),
@@ -302,7 +317,7 @@ impl BroadPhase {
         }
     }
 
-    /// Waits for the result of the last [`submit`](Self::submit) without blocking the thread.
+    /// Waits for the result of the oldest [`submit`](Self::submit) that was not taken, without blocking the thread.
     ///
     /// Outside browsers a device makes progress only when it is polled: this does so each time it is polled
     /// itself, and asks to be polled again, so that it needs no help but keeps an executor busy. Dropping the
@@ -572,6 +587,60 @@ impl BroadPhase {
         let waited = self.gpu.device().poll(wgpu::PollType::Wait { submission_index, timeout: None });
         // After a wait, whatever was to be mapped is mapped; a device that fails to do so is gone.
         waited.map(|_| ()).map_err(|error| self.gpu.lost(&error.to_string()))
+    }
+
+    /// What a frame left is no longer to be relied on: the buffers may change.
+    fn forget_frame(&mut self) {
+        if matches!(self.contents, Contents::Frame(_)) {
+            self.contents = Contents::Nothing;
+        }
+    }
+
+    /// Makes room for `box_count` boxes while frames are in flight, which may have to be searched again.
+    fn ensure_buffers_beside_frames(&mut self, box_count: usize) -> Result<(), Error> {
+        let Some(plan) = self.missing_room(box_count)? else {
+            return self.lengthen_list(self.wishes.pairs);
+        };
+        let mut others = 0;
+        for frame in &self.frames.queue {
+            let own = self.memory_plan(frame.box_count as usize)?;
+            if !plan.covers(&own, &self.options) {
+                return Err(Error::Busy);
+            }
+            others += boxes_bytes(frame.boxes.len() as u32) + staging_bytes(frame.summary.staging.capacity);
+        }
+        // Alone it has room.
+        if plan.total().saturating_add(others) > self.options.memory_budget.unwrap_or(u64::MAX) {
+            return Err(Error::Busy);
+        }
+        self.allocate(plan, box_count)
+    }
+
+    /// A buffer for boxes that no frame holds, made if there is room for it.
+    fn unused_boxes(&mut self) -> Result<Option<Buffer<Aabb>>, Error> {
+        let buffers = self.allocated()?;
+        let is_used = |boxes: &&Buffer<Aabb>| self.frames.boxes().any(|used| used == *boxes);
+        if let Some(unused) = buffers.boxes.iter().find(|boxes| !is_used(boxes)) {
+            return Ok(Some(unused.clone()));
+        }
+        let box_count = buffers.plan.box_count;
+        if buffers.boxes.len() >= Self::FRAMES_IN_FLIGHT || !self.has_room(boxes_bytes(box_count)) {
+            return Ok(None);
+        }
+        let made = optional(Buffer::storage(&self.gpu, "boxes", u64::from(box_count)))?;
+        if let (Some(boxes), Some(buffers)) = (&made, &mut self.buffers) {
+            buffers.boxes.push(boxes.clone());
+        }
+        Ok(made)
+    }
+
+    /// Nothing will arrive any more if waiting failed.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn give_up_on(&mut self, waited: Result<(), Error>) -> Result<(), Error> {
+        if waited.is_err() {
+            self.frames.clear();
+        }
+        waited
     }
 
     /// A staging buffer that no frame holds, made if there is room for it.
