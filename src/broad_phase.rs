@@ -1,17 +1,16 @@
-//! The whole flow: [`BroadPhase`].
+//! The whole flow: [`BroadPhase`]. How its results come to the host is in [`frames`].
+
+mod frames;
 
 use std::num::NonZeroU64;
-use std::task::{Context, Poll, Waker};
 
-use crate::constants::*;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
-use crate::gpu::readback::Readback;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::timing::KernelTime;
 use crate::gpu::timing::Timer;
-use crate::memory::{MemoryPlan, Wishes};
+use crate::memory::{MemoryPlan, Wishes, boxes_bytes, staging_bytes};
 use crate::stages::bin::Bin;
 use crate::stages::emit::Emit;
 use crate::stages::frame::FrameStage;
@@ -23,14 +22,16 @@ use crate::stages::rank::Rank;
 use crate::stages::small::Small;
 use crate::stages::sort::{Sort, SortVariant};
 use crate::stages::sweep::Sweep;
-use crate::workspace::{Buffers, PairList};
-use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
+use crate::workspace::{Buffers, PairList, Staging};
+use crate::{Aabb, Error, Options};
+use frames::Frames;
 
 /// Finds all overlapping pairs of boxes on a GPU. Keep one across frames: its kernels are compiled once, and its
 /// buffers are reused and grow when they have to.
 ///
-/// Three ways to use it, of the same flow:
+/// Four ways to use it, of the same flow:
 /// - [`find_pairs`](Self::find_pairs) blocks and returns the pairs;
+/// - [`stream_pairs`](Self::stream_pairs) blocks and hands over the pairs piece by piece, however many there are;
 /// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
 /// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
 ///
@@ -42,9 +43,19 @@ pub struct BroadPhase {
     stages: Stages,
     buffers: Option<Buffers>,
     wishes: Wishes,
-    in_flight: Option<InFlight>,
-    /// Boxes of the recording whose results lie in the buffers.
-    recorded: Option<u32>,
+    frames: Frames,
+    contents: Contents,
+}
+
+/// Whose results lie in the buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contents {
+    /// Nobody's.
+    Nothing,
+    /// Those of the recording with so many boxes.
+    Recording(u32),
+    /// Those of the submission with this number.
+    Frame(u64),
 }
 
 /// The kernels of all stages.
@@ -81,15 +92,6 @@ impl GpuPairs<'_> {
     pub const DRAW_OFFSET: u64 = std::mem::offset_of!(PairHeader, draw) as u64;
 }
 
-/// A submission whose result has not been taken.
-#[derive(Debug)]
-enum InFlight {
-    /// The counts are on their way.
-    Summary { box_count: u32, summary: Readback },
-    /// A piece of the list is on its way.
-    Piece { report: Report, pairs: Vec<Pair>, piece: Readback, length: u32 },
-}
-
 impl BroadPhase {
     /// Compiles the kernels, unless another `BroadPhase` of this [`Gpu`] has; no memory is taken for boxes yet.
     ///
@@ -114,8 +116,8 @@ impl BroadPhase {
             },
             buffers: None,
             wishes: Wishes::default(),
-            in_flight: None,
-            recorded: None,
+            frames: Frames::default(),
+            contents: Contents::Nothing,
         })
     }
 
@@ -131,17 +133,21 @@ impl BroadPhase {
     /// [`Error::BadOption`], [`Error::Busy`]; the options stay as they were.
     pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
         options.check()?;
-        if self.in_flight.is_some() {
-            return Err(Error::Busy);
-        }
+        self.check_idle()?;
         if (options.order, options.memory_budget) != (self.options.order, self.options.memory_budget) {
             self.release();
             self.wishes = Wishes::default();
         }
-        let before = self.recorded.is_some_and(|n| self.tests_all_pairs(n));
+        let flow = |this: &Self| match this.contents {
+            Contents::Recording(n) => this.tests_all_pairs(n),
+            _ => false,
+        };
+        let before = flow(self);
         self.options = options;
-        // What one flow has left is nothing that the other could list.
-        self.recorded = self.recorded.filter(|&n| self.tests_all_pairs(n) == before);
+        if flow(self) != before {
+            // What one flow has left is nothing that the other could list.
+            self.contents = Contents::Nothing;
+        }
         Ok(())
     }
 
@@ -163,211 +169,6 @@ impl BroadPhase {
         MemoryPlan::with_wishes(box_count, &self.options, &self.gpu.device().limits(), self.wishes)
     }
 
-    // ---- pairs to the host ----
-
-    /// Every pair of `boxes` that overlaps, each once. **Blocks** until the result is there.
-    ///
-    /// # Errors
-    /// Before any work: [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::Busy`]. Later:
-    /// [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`]. After any of them the `BroadPhase` can be used again, unless the device is lost.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<Overlaps, Error> {
-        self.submit(boxes)?;
-        loop {
-            let waited = self.gpu.device().poll(wgpu::PollType::wait_indefinitely());
-            if let Some(overlaps) = self.try_take()? {
-                return Ok(overlaps);
-            }
-            // After a wait, whatever was to be mapped is mapped; a device that fails to do so is gone.
-            if let Err(error) = waited {
-                self.in_flight = None;
-                return Err(self.gpu.lost(&error.to_string()));
-            }
-        }
-    }
-
-    /// Uploads `boxes` and starts to look for their pairs. Does not block. The result is for
-    /// [`try_take`](Self::try_take) or [`take`](Self::take).
-    ///
-    /// # Errors
-    /// As [`find_pairs`](Self::find_pairs) before any work; [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`].
-    pub fn submit(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
-        if self.in_flight.is_some() {
-            return Err(Error::Busy);
-        }
-        self.ensure_buffers(boxes.len())?;
-        self.recorded = None;
-        let scopes = self.gpu.open_scopes();
-        let box_count = boxes.len() as u32;
-        let buffers = self.allocated()?;
-        buffers.boxes.write(&self.gpu, boxes);
-        let mut encoder = self.encoder();
-        self.record_flow(&mut encoder, buffers.boxes.all(), box_count, None)?;
-        let summary = &buffers.summary;
-        let counts_size = size_of::<Counts>() as u64;
-        let frame_size = size_of::<Frame>() as u64;
-        encoder.copy_buffer_to_buffer(buffers.counts.raw(), 0, summary, 0, counts_size);
-        encoder.copy_buffer_to_buffer(buffers.frame.raw(), 0, summary, counts_size, frame_size);
-        self.gpu.queue().submit([encoder.finish()]);
-        let mut summary = Readback::begin(&self.gpu, summary, counts_size + frame_size);
-        scopes.close_with("submission", &mut summary)?;
-        self.in_flight = Some(InFlight::Summary { box_count, summary });
-        Ok(())
-    }
-
-    /// The result of the last [`submit`](Self::submit) if it is there, `None` if not yet. Does not block.
-    ///
-    /// A long result needs several calls: what has arrived is taken in, and the next piece is asked for. In canonical
-    /// order the pieces of a list longer than one binding (16.7 million pairs with WebGPU's default) are sorted
-    /// together here, on the CPU.
-    ///
-    /// # Errors
-    /// [`Error::NothingSubmitted`]; as [`find_pairs`](Self::find_pairs) later than any work.
-    pub fn try_take(&mut self) -> Result<Option<Overlaps>, Error> {
-        match self.poll_take(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(result) => result.map(Some),
-            Poll::Pending => Ok(None),
-        }
-    }
-
-    /// Waits for the result of the last [`submit`](Self::submit) without blocking the thread.
-    ///
-    /// Outside browsers a device makes progress only when it is polled: this does so each time it is polled
-    /// itself, and asks to be polled again, so that it needs no help but keeps an executor busy. Dropping the
-    /// future loses nothing; the result can still be taken.
-    ///
-    /// # Errors
-    /// As [`try_take`](Self::try_take).
-    pub async fn take(&mut self) -> Result<Overlaps, Error> {
-        std::future::poll_fn(|context| {
-            let result = self.poll_take(context);
-            #[cfg(not(target_arch = "wasm32"))]
-            if result.is_pending() {
-                context.waker().wake_by_ref();
-            }
-            result
-        })
-        .await
-    }
-
-    fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<Overlaps, Error>> {
-        loop {
-            // An error that is found here is shown by the state of what is being mapped.
-            let _ = self.gpu.device().poll(wgpu::PollType::Poll);
-            let arrived = match &self.in_flight {
-                None => return Poll::Ready(Err(Error::NothingSubmitted)),
-                Some(InFlight::Summary { summary, .. }) => summary.poll(context),
-                Some(InFlight::Piece { piece, .. }) => piece.poll(context),
-            };
-            let step = match (arrived, self.in_flight.take()) {
-                (Poll::Pending, in_flight) if !self.gpu.is_lost() => {
-                    self.in_flight = in_flight;
-                    return Poll::Pending;
-                }
-                (Poll::Pending, _) => Err(self.gpu.lost("")),
-                (Poll::Ready(Err(error)), _) => {
-                    // In a browser they may be what is wrong: invalid from want of memory.
-                    self.release();
-                    Err(error)
-                }
-                (Poll::Ready(Ok(())), Some(InFlight::Summary { box_count, summary })) => {
-                    self.take_summary(box_count, &summary)
-                }
-                (Poll::Ready(Ok(())), Some(InFlight::Piece { report, pairs, piece, length })) => {
-                    self.take_piece(report, pairs, piece, length)
-                }
-                (_, None) => Err(Error::NothingSubmitted),
-            };
-            match step {
-                Ok(Step::Next(in_flight)) => self.in_flight = Some(in_flight),
-                Ok(Step::Done(overlaps)) => return Poll::Ready(Ok(overlaps)),
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-    }
-
-    /// The counts have arrived: ask for the pairs.
-    fn take_summary(&mut self, box_count: u32, summary: &Readback) -> Result<Step, Error> {
-        let counts: Counts = summary.value(0)?;
-        let frame: Frame = summary.value(size_of::<Counts>() as u64)?;
-        let mut report = report(box_count, &counts, (!self.tests_all_pairs(box_count)).then_some(&frame));
-        if counts.refused != 0 {
-            return Err(Error::TooManyCandidates {
-                candidate_count: report.candidate_count,
-                limit: self.options.effective_candidate_limit(),
-            });
-        }
-        self.wishes.tiles = self.wishes.tiles.max(u64::from(counts.sweep_tiles));
-        self.wishes.giant_tiles = self.wishes.giant_tiles.max(u64::from(counts.giant_tiles));
-        let emitted = u64::from(counts.written) == report.pair_count;
-        if !emitted {
-            // Somewhat more than this call needs, for the next.
-            let wish = report.pair_count.saturating_add(report.pair_count / 8);
-            match self.lengthen_list(wish) {
-                Ok(()) => self.wishes.pairs = self.wishes.pairs.max(wish),
-                Err(Error::OutOfMemory { .. }) => {} // more pieces, then
-                Err(error) => return Err(error),
-            }
-        }
-        report.gpu_bytes = self.allocated()?.plan.total();
-
-        let required = report.pair_count.saturating_mul(size_of::<Pair>() as u64);
-        let mut pairs = Vec::new();
-        usize::try_from(report.pair_count)
-            .ok()
-            .and_then(|count| pairs.try_reserve_exact(count).ok())
-            .ok_or(Error::ListTooLong { pair_count: report.pair_count, required })?;
-        if report.pair_count == 0 {
-            return Ok(Step::Done(Overlaps { pairs, report }));
-        }
-        self.ask_for_piece(report, pairs, emitted)
-    }
-
-    /// A piece of the list has arrived: keep it, and ask for the next.
-    fn take_piece(
-        &mut self,
-        report: Report,
-        mut pairs: Vec<Pair>,
-        piece: Readback,
-        length: u32,
-    ) -> Result<Step, Error> {
-        piece.append_to(&mut pairs, length as usize)?;
-        drop(piece); // the staging buffer is free for the next
-        if (pairs.len() as u64) < report.pair_count {
-            return self.ask_for_piece(report, pairs, false);
-        }
-        if self.options.order == PairOrder::Canonical && pairs.len() > length as usize {
-            // Each piece is sorted in itself. In place: room for a copy may not be had.
-            pairs.sort_unstable();
-        }
-        Ok(Step::Done(Overlaps { pairs, report }))
-    }
-
-    /// Asks for the pairs after those that are there, which lie in the list already if they were `emitted`.
-    fn ask_for_piece(&self, report: Report, pairs: Vec<Pair>, emitted: bool) -> Result<Step, Error> {
-        let buffers = self.allocated()?;
-        let scopes = self.gpu.open_scopes();
-        let mut encoder = self.encoder();
-        let first = pairs.len() as u64;
-        let length = (report.pair_count - first).min(u64::from(buffers.plan.pair_capacity)) as u32;
-        if !emitted {
-            let params = &self.params(report.box_count)?;
-            let mut pass = Pass::begin(&self.gpu, &mut encoder);
-            self.record_emit(&mut pass, params, buffers.boxes.all(), report.box_count, first)?;
-            pass.finish()?;
-            drop(pass);
-        }
-        let bytes = u64::from(length) * size_of::<Pair>() as u64;
-        let staging = &buffers.list.staging;
-        encoder.copy_buffer_to_buffer(buffers.list.pairs.raw(), 0, staging, 0, bytes);
-        self.gpu.queue().submit([encoder.finish()]);
-        let mut piece = Readback::begin(&self.gpu, staging, bytes);
-        scopes.close_with("read-back", &mut piece)?;
-        Ok(Step::Next(InFlight::Piece { report, pairs, piece, length }))
-    }
-
     // ---- pairs on the GPU ----
 
     /// Makes room for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow)
@@ -376,9 +177,7 @@ impl BroadPhase {
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`].
     pub fn reserve(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
-        if self.in_flight.is_some() {
-            return Err(Error::Busy);
-        }
+        self.check_idle()?;
         self.wishes.pairs = self.wishes.pairs.max(u64::from(pair_capacity));
         self.ensure_buffers(box_count)
     }
@@ -403,11 +202,11 @@ impl BroadPhase {
     ) -> Result<GpuPairs<'_>, Error> {
         check_box_buffer(boxes, box_count)?;
         self.reserve(box_count as usize, 0)?;
-        self.recorded = None;
+        self.contents = Contents::Nothing;
         let scopes = self.gpu.open_scopes();
         self.record_flow(encoder, self.bind_boxes(boxes, box_count)?, box_count, None)?;
         scopes.close("recording")?;
-        self.recorded = Some(box_count);
+        self.contents = Contents::Recording(box_count);
         self.gpu_pairs()
     }
 
@@ -427,10 +226,8 @@ impl BroadPhase {
         pair_capacity: u32,
     ) -> Result<GpuPairs<'_>, Error> {
         check_box_buffer(boxes, box_count)?;
-        if self.in_flight.is_some() {
-            return Err(Error::Busy);
-        }
-        if self.recorded != Some(box_count) {
+        self.check_idle()?;
+        if self.contents != Contents::Recording(box_count) {
             return Err(Error::NothingRecorded);
         }
         self.lengthen_list(u64::from(pair_capacity))?;
@@ -449,7 +246,7 @@ impl BroadPhase {
         let bytes = u64::from(box_count) * size_of::<Aabb>() as u64;
         match NonZeroU64::new(bytes) {
             // Nothing to bind, and a binding needs something.
-            None => Ok(self.allocated()?.boxes.all()),
+            None => Ok(self.allocated()?.own_boxes()?.all()),
             size => Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer: boxes, offset: 0, size })),
         }
     }
@@ -475,19 +272,17 @@ impl BroadPhase {
     /// As [`find_pairs`](Self::find_pairs) before any work; [`Error::DeviceLost`], [`Error::Gpu`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn time_kernels(&mut self, boxes: &[Aabb]) -> Result<Option<Vec<KernelTime>>, Error> {
-        if self.in_flight.is_some() {
-            return Err(Error::Busy);
-        }
+        self.check_idle()?;
         let Some(timer) = Timer::new(&self.gpu)? else {
             return Ok(None);
         };
         self.ensure_buffers(boxes.len())?;
-        self.recorded = None;
+        self.contents = Contents::Nothing;
         let scopes = self.gpu.open_scopes();
-        let buffers = self.allocated()?;
-        buffers.boxes.write(&self.gpu, boxes);
+        let own = self.allocated()?.own_boxes()?;
+        own.write(&self.gpu, boxes);
         let mut encoder = self.encoder();
-        self.record_flow(&mut encoder, buffers.boxes.all(), boxes.len() as u32, Some(&timer))?;
+        self.record_flow(&mut encoder, own.all(), boxes.len() as u32, Some(&timer))?;
         timer.resolve(&mut encoder);
         self.gpu.queue().submit([encoder.finish()]);
         scopes.close("timed submission")?;
@@ -621,16 +416,30 @@ impl BroadPhase {
 
     /// Makes room for `box_count` boxes and what was wished for.
     fn ensure_buffers(&mut self, box_count: usize) -> Result<(), Error> {
-        let mut plan = self.memory_plan(box_count)?;
-        if let Some(buffers) = &self.buffers {
-            if buffers.plan.covers(&plan, &self.options) {
-                return self.lengthen_list(self.wishes.pairs);
-            }
-            // Never less than now; and a scene that grows a little every frame must not allocate every frame.
-            let now = buffers.plan.box_count as usize;
-            let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
-            plan = self.memory_plan(ample).ok().filter(|ample| ample.covers(&plan, &self.options)).unwrap_or(plan);
+        match self.missing_room(box_count)? {
+            None => self.lengthen_list(self.wishes.pairs),
+            Some(plan) => self.allocate(plan, box_count),
         }
+    }
+
+    /// The plan to allocate for `box_count` boxes, if what there is does not do.
+    fn missing_room(&self, box_count: usize) -> Result<Option<MemoryPlan>, Error> {
+        let plan = self.memory_plan(box_count)?;
+        let Some(buffers) = &self.buffers else {
+            return Ok(Some(plan));
+        };
+        if buffers.plan.covers(&plan, &self.options) {
+            return Ok(None);
+        }
+        // Never less than now; and a scene that grows a little every frame must not allocate every frame.
+        let now = buffers.plan.box_count as usize;
+        let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
+        let ample = self.memory_plan(ample).ok().filter(|ample| ample.covers(&plan, &self.options));
+        Ok(Some(ample.unwrap_or(plan)))
+    }
+
+    /// Replaces the buffers by those of `plan`, which is for at least `box_count` boxes.
+    fn allocate(&mut self, plan: MemoryPlan, box_count: usize) -> Result<(), Error> {
         // The old ones go first: both at once might not fit.
         self.release();
         let made = Buffers::new(&self.gpu, plan, self.options.order);
@@ -643,41 +452,98 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Gives the memory back, and with it what was recorded.
+    /// Gives the memory back, and with it what was found.
     fn release(&mut self) {
         self.buffers = None;
-        self.recorded = None;
+        self.contents = Contents::Nothing;
     }
 
     /// Makes room for `wish` pairs, or as many as there may be; everything else stays as it is.
     fn lengthen_list(&mut self, wish: u64) -> Result<(), Error> {
-        let limits = self.gpu.device().limits();
-        let Some(buffers) = &mut self.buffers else {
+        match self.longer_list(wish)? {
+            Some(plan) => self.replace_list(plan),
+            None => Ok(()),
+        }
+    }
+
+    /// The plan with room for `wish` pairs, or as many as there may be, if that is more than there is.
+    fn longer_list(&self, wish: u64) -> Result<Option<MemoryPlan>, Error> {
+        let now = &self.allocated()?.plan;
+        if wish <= u64::from(now.pair_capacity) {
+            return Ok(None);
+        }
+        // Staging buffers that no other frame holds are replaced along with the list.
+        let boxes = self.all_boxes().iter().map(|boxes| boxes_bytes(boxes.len() as u32)).sum::<u64>();
+        let stagings = self.frames.queued_stagings().map(|staging| staging_bytes(staging.capacity)).sum::<u64>();
+        let others = boxes - boxes_bytes(now.box_count) + stagings;
+        let plan = now.with_longer_list(wish, others, &self.options, &self.gpu.device().limits());
+        Ok((plan.pair_capacity > now.pair_capacity).then_some(plan))
+    }
+
+    /// Replaces the list by the longer one of `plan`. What else was found stays.
+    fn replace_list(&mut self, plan: MemoryPlan) -> Result<(), Error> {
+        let order = self.options.order;
+        let Some(mut buffers) = self.buffers.take() else {
             return Err(Error::NothingSubmitted);
         };
-        let plan = buffers.plan.with_longer_list(wish, &self.options, &limits);
-        if plan.pair_capacity > buffers.plan.pair_capacity {
-            // The old list goes first, or both together might exceed the budget.
-            buffers.list = PairList::new(&self.gpu, 1, self.options.order)?;
-            match PairList::new(&self.gpu, plan.pair_capacity, self.options.order) {
-                Ok(list) => {
-                    buffers.list = list;
-                    buffers.plan = plan;
-                }
-                Err(error) => {
-                    buffers.list = PairList::new(&self.gpu, buffers.plan.pair_capacity, self.options.order)?;
-                    return Err(error);
-                }
+        // The old list goes first, or both together might exceed the budget. If not even that can be had back,
+        // nothing is kept.
+        let contents = std::mem::replace(&mut self.contents, Contents::Nothing);
+        buffers.list = PairList::new(&self.gpu, 1, order)?;
+        buffers.stagings.clear();
+        let make = |capacity| Ok((PairList::new(&self.gpu, capacity, order)?, Staging::new(&self.gpu, capacity)?));
+        let made: Result<_, Error> = make(plan.pair_capacity);
+        let result = made.as_ref().map(|_| ()).map_err(Clone::clone);
+        let (list, staging) = match made {
+            Ok(made) => {
+                buffers.plan = plan;
+                made
             }
-        }
-        Ok(())
+            Err(_) => make(buffers.plan.pair_capacity)?,
+        };
+        buffers.list = list;
+        buffers.stagings = vec![staging];
+        self.buffers = Some(buffers);
+        self.contents = contents;
+        result
+    }
+
+    // ---- what frames hold for themselves ----
+
+    /// Every buffer of boxes there is, each once.
+    fn all_boxes(&self) -> Vec<&Buffer<Aabb>> {
+        let own = self.buffers.iter().flat_map(|buffers| &buffers.boxes);
+        distinct(own.chain(self.frames.boxes()))
+    }
+
+    /// Every staging buffer there is, each once.
+    fn all_stagings(&self) -> Vec<&Staging> {
+        let own = self.buffers.iter().flat_map(|buffers| &buffers.stagings);
+        distinct(own.chain(self.frames.stagings()))
+    }
+
+    /// Bytes of GPU memory held.
+    fn held_bytes(&self) -> u64 {
+        let shared = self.buffers.as_ref().map_or(0, |buffers| buffers.plan.total() - buffers.plan.frame_bytes());
+        let boxes = self.all_boxes().iter().map(|boxes| boxes_bytes(boxes.len() as u32)).sum::<u64>();
+        let stagings = self.all_stagings().iter().map(|staging| staging_bytes(staging.capacity)).sum::<u64>();
+        shared + boxes + stagings
+    }
+
+    /// Whether the budget allows `bytes` more than there are.
+    fn has_room(&self, bytes: u64) -> bool {
+        self.held_bytes().saturating_add(bytes) <= self.options.memory_budget.unwrap_or(u64::MAX)
     }
 }
 
-/// What follows from a result that has arrived.
-enum Step {
-    Next(InFlight),
-    Done(Overlaps),
+fn distinct<'a, T: PartialEq>(items: impl Iterator<Item = &'a T>) -> Vec<&'a T> {
+    let mut found: Vec<&T> = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
 }
 
 fn check_box_buffer(boxes: &wgpu::Buffer, box_count: u32) -> Result<(), Error> {
@@ -691,22 +557,4 @@ fn check_box_buffer(boxes: &wgpu::Buffer, box_count: u32) -> Result<(), Error> {
         return Err(Error::BadBuffer { problem: "was made without BufferUsages::STORAGE".to_owned() });
     }
     Ok(())
-}
-
-/// What the kernels counted and chose, for the caller; without a frame, where all pairs were tested.
-fn report(box_count: u32, counts: &Counts, frame: Option<&Frame>) -> Report {
-    let listed = counts.invalid_count.min(INVALID_LISTED) as usize;
-    Report {
-        box_count,
-        invalid_count: counts.invalid_count,
-        first_invalid: counts.first_invalid[..listed].to_vec(),
-        giant_count: counts.giant_count,
-        entry_count: counts.entry_count,
-        candidate_count: wide(counts.candidate_low, counts.candidate_high),
-        pair_count: wide(counts.pair_low, counts.pair_high),
-        axis: frame.map_or(SweepAxis::Auto, |frame| SweepAxis::from_code(frame.axis)),
-        direction: frame.map_or([0.0; 3], |frame| frame.sweep),
-        cell_size: frame.map_or(f32::INFINITY, |frame| frame.cell_size_at(counts.level)),
-        gpu_bytes: 0,
-    }
 }

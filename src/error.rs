@@ -77,7 +77,7 @@ pub enum Error {
     },
     /// The pairs are counted, but a list of them does not fit host memory.
     #[error(
-        "{pair_count} pairs need {required} bytes of host memory, which could not be had. Record into a GPU buffer and read it in ranges instead"
+        "{pair_count} pairs need {required} bytes of host memory, which could not be had. `BroadPhase::stream_pairs` gives them piece by piece instead"
     )]
     ListTooLong {
         /// The exact number of pairs.
@@ -101,8 +101,8 @@ pub enum Error {
         /// What is wrong, and what is needed.
         problem: String,
     },
-    /// A result is still being computed.
-    #[error("a submission is still in flight; take its result with `try_take` or `take` first")]
+    /// Results are still being computed.
+    #[error("no further work can begin before the result of a submission in flight is taken with `try_take` or `take`")]
     Busy,
     /// There is nothing to take.
     #[error("nothing was submitted; call `submit` first")]

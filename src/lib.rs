@@ -50,6 +50,7 @@ pub mod cpu;
 mod error;
 pub mod gpu;
 mod memory;
+mod merge;
 mod options;
 pub mod scenes;
 pub mod stages;

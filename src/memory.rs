@@ -45,6 +45,8 @@ pub(crate) struct Wishes {
 
 /// Bytes of all buffers that have an element per entry.
 const ENTRY_BYTES: u64 = 28;
+/// What stands before the pairs in a staging buffer: `Counts`, then `Frame`.
+pub(crate) const SUMMARY_BYTES: u64 = ((size_of::<Counts>() + size_of::<Frame>()) as u64).next_multiple_of(16);
 /// Room that is always there, however small the budget.
 const LEAST_PAIRS: u64 = 4096;
 const LEAST_TILES: u64 = 16;
@@ -164,7 +166,6 @@ impl MemoryPlan {
             ("hit_words", bytes::<u32>(giant_tiles * 256)),
             ("block_hits", bytes::<u32>(hit_blocks)),
             ("hit_offsets", bytes::<[u32; 2]>(hit_blocks + 1)),
-            ("summary", (size_of::<Counts>() + size_of::<Frame>()) as u64),
         ];
         buffers.extend(list_buffers(pairs, order));
         Self {
@@ -196,11 +197,13 @@ impl MemoryPlan {
     }
 
     /// The same plan with room for `wish` pairs, or as many as limits and budget allow, but not fewer than now.
-    pub(crate) fn with_longer_list(&self, wish: u64, options: &Options, limits: &wgpu::Limits) -> Self {
+    /// `others` bytes are held beside the plan. A second staging buffer, for lists in more than one piece, shall find
+    /// room too.
+    pub(crate) fn with_longer_list(&self, wish: u64, others: u64, options: &Options, limits: &wgpu::Limits) -> Self {
         let list = |pairs: u64| list_buffers(pairs, options.order).iter().map(|(_, bytes)| bytes).sum::<u64>();
-        let others = self.total() - list(u64::from(self.pair_capacity));
+        let others = self.total() - list(u64::from(self.pair_capacity)) + others;
         let room = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
-        let per_thousand = list(1_001_000) - list(1_000_000);
+        let per_thousand = list(1_001_000) - list(1_000_000) + bytes::<Pair>(1000);
         let affordable = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
         let pairs = wish.min(longest_list(limits)).min(affordable).max(u64::from(self.pair_capacity));
         let names: Vec<_> = list_buffers(0, options.order).iter().map(|(name, _)| *name).collect();
@@ -209,6 +212,21 @@ impl MemoryPlan {
         buffers.extend(list_buffers(pairs, options.order));
         Self { pair_capacity: pairs as u32, buffers, ..self.clone() }
     }
+
+    /// What a second frame in flight takes beside the plan.
+    pub(crate) fn frame_bytes(&self) -> u64 {
+        boxes_bytes(self.box_count) + staging_bytes(self.pair_capacity)
+    }
+}
+
+/// Bytes of a buffer of boxes.
+pub(crate) fn boxes_bytes(box_count: u32) -> u64 {
+    bytes::<Aabb>(u64::from(box_count))
+}
+
+/// Bytes of a staging buffer for the summary and `pairs` pairs.
+pub(crate) fn staging_bytes(pairs: u32) -> u64 {
+    SUMMARY_BYTES + bytes::<Pair>(u64::from(pairs))
 }
 
 /// Tiles of bits for a test of every two boxes; the most there may be where that is not done with so many.
@@ -218,8 +236,11 @@ fn all_pairs_tiles(boxes: u64) -> u64 {
 
 /// The buffers of a list of pairs.
 fn list_buffers(pairs: u64, order: PairOrder) -> Vec<(&'static str, u64)> {
-    let mut buffers =
-        vec![("pairs", bytes::<Pair>(pairs)), ("header", bytes::<PairHeader>(1)), ("staging", bytes::<Pair>(pairs))];
+    let mut buffers = vec![
+        ("pairs", bytes::<Pair>(pairs)),
+        ("header", bytes::<PairHeader>(1)),
+        ("staging", SUMMARY_BYTES + bytes::<Pair>(pairs)),
+    ];
     if order == PairOrder::Canonical {
         let tiles = pairs.div_ceil(u64::from(SORT_TILE));
         for name in ["pair_keys", "pair_values", "other_pair_keys", "other_pair_values"] {
@@ -253,7 +274,8 @@ fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
     }
 }
 
-/// The most pairs in one binding; counted in 32 bits too.
+/// The most pairs in one binding, and in a staging buffer behind the summary; counted in 32 bits too.
 fn longest_list(limits: &wgpu::Limits) -> u64 {
-    (largest_binding(limits) / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)
+    let bytes = largest_binding(limits).min(limits.max_buffer_size - SUMMARY_BYTES);
+    (bytes / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)
 }

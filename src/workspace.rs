@@ -4,7 +4,7 @@ use crate::constants::*;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::readback::Readback;
-use crate::memory::{MemoryPlan, whole_quads};
+use crate::memory::{MemoryPlan, staging_bytes, whole_quads};
 use crate::stages::bin::Bins;
 use crate::stages::layout::*;
 use crate::stages::sort::Lists;
@@ -15,7 +15,6 @@ use crate::{Aabb, Error, Pair, PairOrder};
 #[derive(Debug)]
 pub(crate) struct Buffers {
     pub plan: MemoryPlan,
-    pub boxes: Buffer<Aabb>,
     pub bounds: Buffer<BoundsPartial>,
     pub moments: Buffer<Moments>,
     pub frame: Buffer<Frame>,
@@ -27,9 +26,11 @@ pub(crate) struct Buffers {
     pub entries: Lists,
     pub path: Path,
     pub hits: Hits,
-    /// Staging for `Counts`, then `Frame`.
-    pub summary: wgpu::Buffer,
     pub list: PairList,
+    /// A frame in flight has one of these to itself. The first is in the plan, others are made when they are needed.
+    pub boxes: Vec<Buffer<Aabb>>,
+    /// So too with these.
+    pub stagings: Vec<Staging>,
 }
 
 /// A list of pairs on the GPU and what goes with it.
@@ -37,9 +38,22 @@ pub(crate) struct Buffers {
 pub(crate) struct PairList {
     pub pairs: Buffer<Pair>,
     pub header: Buffer<PairHeader>,
-    pub staging: wgpu::Buffer,
     /// For canonical order.
     pub sort_lists: Option<Lists>,
+}
+
+/// A buffer that the host reads: `Counts` and `Frame`, then pairs; or only pairs. A clone is the same buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Staging {
+    pub buffer: wgpu::Buffer,
+    /// Pairs that fit behind the summary.
+    pub capacity: u32,
+}
+
+impl Staging {
+    pub fn new(gpu: &Gpu, capacity: u32) -> Result<Self, Error> {
+        Ok(Self { buffer: Readback::staging(gpu, "staging", staging_bytes(capacity))?, capacity })
+    }
 }
 
 impl Buffers {
@@ -50,9 +64,7 @@ impl Buffers {
         let entries = u64::from(plan.entry_capacity);
         let path_blocks = entries.div_ceil(u64::from(PATH_BLOCK));
         let hit_blocks = 2 * u64::from(HIT_BLOCKS);
-        let summary = (size_of::<Counts>() + size_of::<Frame>()) as u64;
         Ok(Self {
-            boxes: Buffer::storage(gpu, "boxes", boxes)?,
             bounds: Buffer::storage(gpu, "bounds", u64::from(PCA_GROUPS))?,
             moments: Buffer::storage(gpu, "moments", u64::from(PCA_GROUPS))?,
             frame: Buffer::new(gpu, "frame", 1, U::STORAGE | U::UNIFORM | U::COPY_DST | U::COPY_SRC)?,
@@ -79,10 +91,16 @@ impl Buffers {
                 block_hits: Buffer::storage(gpu, "block_hits", hit_blocks)?,
                 block_offsets: Buffer::storage(gpu, "hit_offsets", hit_blocks + 1)?,
             },
-            summary: Readback::staging(gpu, "summary", summary)?,
             list: PairList::new(gpu, plan.pair_capacity, order)?,
+            boxes: vec![Buffer::storage(gpu, "boxes", boxes)?],
+            stagings: vec![Staging::new(gpu, plan.pair_capacity)?],
             plan,
         })
+    }
+
+    /// The buffer of boxes that is in the plan.
+    pub fn own_boxes(&self) -> Result<&Buffer<Aabb>, Error> {
+        self.boxes.first().ok_or(Error::NothingSubmitted)
     }
 }
 
@@ -94,7 +112,6 @@ impl PairList {
         Ok(Self {
             pairs: Buffer::new(gpu, "pairs", capacity, U::STORAGE | U::VERTEX | U::COPY_SRC | U::COPY_DST)?,
             header: Buffer::new(gpu, "header", 1, U::STORAGE | U::INDIRECT | U::COPY_SRC | U::COPY_DST)?,
-            staging: Readback::staging(gpu, "staging", Buffer::<Pair>::bytes(capacity))?,
             sort_lists: match order {
                 PairOrder::Sweep => None,
                 PairOrder::Canonical => Some(Lists::new(gpu, names, capacity)?),

@@ -6,7 +6,7 @@ use std::mem::offset_of;
 
 use broadsweep::cpu::brute_force;
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Pair, PairHeader, PairOrder, wgpu};
+use broadsweep::{Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Overlaps, Pair, PairHeader, PairOrder, wgpu};
 use common::*;
 use wgpu::BufferUsages as U;
 
@@ -53,23 +53,151 @@ fn a_dropped_future_loses_nothing() {
 }
 
 #[test]
-fn one_submission_at_a_time() {
+fn two_submissions_at_a_time() {
     let boxes = Kind::Uniform.generate(500, 1);
+    let more = Kind::Uniform.generate(600, 2);
     let mut broad_phase = broad_phase(CANONICAL);
     assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
     broad_phase.submit(&boxes).unwrap();
-    assert_eq!(broad_phase.submit(&boxes).unwrap_err(), Error::Busy);
-    assert_eq!(broad_phase.find_pairs(&boxes).unwrap_err(), Error::Busy);
-    assert_eq!(broad_phase.reserve(10, 10).unwrap_err(), Error::Busy);
-    assert_eq!(broad_phase.set_options(Options::default()).unwrap_err(), Error::Busy);
-    assert!(pollster::block_on(broad_phase.take()).is_ok());
+    broad_phase.submit(&more).unwrap();
+    for _ in 0..2 {
+        assert_eq!(broad_phase.find_pairs(&boxes).unwrap_err(), Error::Busy);
+        assert_eq!(broad_phase.reserve(10, 10).unwrap_err(), Error::Busy);
+        assert_eq!(broad_phase.set_options(Options::default()).unwrap_err(), Error::Busy);
+        let buffer = upload(&boxes, U::STORAGE);
+        assert_eq!(broad_phase.record(&mut encoder(), &buffer, 500).unwrap_err(), Error::Busy);
+        if broad_phase.submit(&boxes) == Err(Error::Busy) {
+            let first = pollster::block_on(broad_phase.take()).unwrap();
+            assert_pairs(&first.pairs, &brute_force::find_pairs(&boxes), "first");
+            assert_eq!(first.report.box_count, 500);
+        }
+    }
+    for expected in [&more, &boxes] {
+        let next = pollster::block_on(broad_phase.take()).unwrap();
+        assert_pairs(&next.pairs, &brute_force::find_pairs(expected), "next");
+    }
+    assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
     assert!(broad_phase.find_pairs(&boxes).is_ok());
 }
 
+/// Submits every scene as early as it can be, and takes the results when it must, or when `eager`.
+fn run_through(broad_phase: &mut BroadPhase, scenes: &[Vec<Aabb>], eager: impl Fn(usize) -> bool) -> Vec<Overlaps> {
+    let mut results = Vec::new();
+    let budget = broad_phase.options().memory_budget.unwrap_or(u64::MAX);
+    let take = |broad_phase: &mut BroadPhase, results: &mut Vec<Overlaps>| {
+        let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+        assert!(overlaps.report.gpu_bytes <= budget, "{} of {budget}", overlaps.report.gpu_bytes);
+        results.push(overlaps);
+    };
+    for (i, boxes) in scenes.iter().enumerate() {
+        while let Err(error) = broad_phase.submit(boxes) {
+            assert_eq!(error, Error::Busy);
+            take(broad_phase, &mut results);
+        }
+        if eager(i) {
+            let _ = broad_phase.try_take().unwrap().map(|overlaps| results.push(overlaps));
+        }
+    }
+    while results.len() < scenes.len() {
+        take(broad_phase, &mut results);
+    }
+    results
+}
+
+/// Frames of which many have far more pairs, or boxes, than the one before.
+fn leaps() -> Vec<Vec<Aabb>> {
+    let identical = |n| vec![Aabb::new([0.0; 3], [1.0; 3]); n];
+    vec![
+        Kind::Uniform.generate(10, 1),
+        Kind::Uniform.generate(10_000, 2),
+        identical(600),
+        Vec::new(),
+        identical(700),
+        identical(2),
+        Kind::Clusters.generate(4000, 3),
+        identical(1300),
+        identical(1400),
+        Kind::Uniform.generate(1, 4),
+        Kind::Infinite.generate(2000, 5),
+        Kind::Uniform.generate(20_000, 6),
+    ]
+}
+
 #[test]
-fn a_result_that_was_never_taken_does_not_outlive_its_broad_phase() {
+fn frames_in_flight_come_out_in_their_order_and_exact() {
+    let scenes = leaps();
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let options = Options { order, ..CANONICAL };
+        for every in [1, 2, 3] {
+            let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+            let results = run_through(&mut broad_phase, &scenes, |i| i % every == every - 1);
+            for (overlaps, boxes) in results.into_iter().zip(&scenes) {
+                let alone = BroadPhase::new(&GPU, options).unwrap().find_pairs(boxes).unwrap();
+                assert_eq!(overlaps.report.box_count as usize, boxes.len());
+                assert_pairs(&overlaps.pairs, &alone.pairs, "beside others");
+                let mut sorted = overlaps.pairs;
+                sorted.sort_unstable();
+                assert_pairs(&sorted, &brute_force::find_pairs(boxes), "exact");
+            }
+        }
+    }
+}
+
+#[test]
+fn frames_in_flight_keep_to_the_budget() {
+    let scenes: Vec<_> = leaps().into_iter().filter(|boxes| boxes.len() < 5000).collect();
+    let largest = scenes.iter().max_by_key(|boxes| boxes.len()).unwrap();
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let least = least_budget(largest, order);
+        for more in [0, 50_000, 200_000, 2 << 20] {
+            let options = Options { order, memory_budget: Some(least + more), ..CANONICAL };
+            let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+            for (overlaps, boxes) in run_through(&mut broad_phase, &scenes, |_| false).into_iter().zip(&scenes) {
+                let mut sorted = overlaps.pairs;
+                sorted.sort_unstable();
+                assert_pairs(&sorted, &brute_force::find_pairs(boxes), "within a budget");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_budget_without_room_for_a_second_frame_says_busy() {
+    let boxes = Kind::Uniform.generate(3000, 1);
+    let options = Options { memory_budget: Some(least_budget(&boxes, PairOrder::Canonical)), ..CANONICAL };
+    let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+    for _ in 0..2 {
+        broad_phase.submit(&boxes).unwrap();
+        assert_eq!(broad_phase.submit(&boxes).unwrap_err(), Error::Busy);
+        let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+        assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "one at a time");
+    }
+}
+
+#[test]
+fn a_frame_that_fails_leaves_the_next_one() {
+    let dense = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    let boxes = Kind::Uniform.generate(500, 1);
+    let mut broad_phase = broad_phase(Options { candidate_limit: 20_000, ..CANONICAL });
+    broad_phase.submit(&dense).unwrap();
+    broad_phase.submit(&boxes).unwrap();
+    let error = pollster::block_on(broad_phase.take()).unwrap_err();
+    assert!(matches!(error, Error::TooManyCandidates { .. }), "{error}");
+    let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+    assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "the next");
+    // One that is refused leaves the one in flight.
+    broad_phase.submit(&boxes).unwrap();
+    let too_many = vec![boxes[0]; (1 << 24) + 1];
+    assert!(matches!(broad_phase.submit(&too_many), Err(Error::TooManyBoxes { .. })));
+    let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+    assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "the one before");
+}
+
+#[test]
+fn results_that_were_never_taken_do_not_outlive_their_broad_phase() {
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
     broad_phase.submit(&Kind::Uniform.generate(500, 1)).unwrap();
+    broad_phase.submit(&Kind::Uniform.generate(5000, 1)).unwrap();
     drop(broad_phase);
 }
 
@@ -375,8 +503,13 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
         let gpu = make();
         let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
         broad_phase.submit(&boxes).unwrap();
+        broad_phase.submit(&boxes).unwrap();
         gpu.device().destroy();
-        let result = pollster::block_on(broad_phase.take());
-        assert!(matches!(result, Ok(_) | Err(Error::DeviceLost { .. })), "{result:?}");
+        for _ in 0..2 {
+            let result = pollster::block_on(broad_phase.take());
+            let is_typed = matches!(result, Ok(_) | Err(Error::DeviceLost { .. } | Error::NothingSubmitted));
+            assert!(is_typed, "{result:?}");
+        }
+        assert!(matches!(broad_phase.find_pairs(&boxes), Err(Error::DeviceLost { .. })));
     }
 }

@@ -107,6 +107,7 @@ impl Ready {
                 return Ok(Answer {
                     engine: Engine::Brute,
                     adapter: None,
+                    pair_count: pairs.len() as u64,
                     pairs,
                     report: None,
                     setup_seconds,
@@ -120,7 +121,48 @@ impl Ready {
             Self::Cpu | Self::Brute => None,
         };
         let engine = if adapter.is_some() { Engine::Gpu } else { Engine::Cpu };
-        Ok(Answer { engine, adapter, pairs, report: Some(report), setup_seconds, seconds })
+        let pair_count = report.pair_count;
+        Ok(Answer { engine, adapter, pairs, pair_count, report: Some(report), setup_seconds, seconds })
+    }
+
+    /// Hands every pair among `boxes` to `each`, piece by piece, and keeps none; `None` where the engine has to hold
+    /// all of them in memory anyway.
+    pub fn stream_pairs(
+        &self,
+        boxes: &[Aabb],
+        options: Options,
+        mut each: impl FnMut(&Report, &[Pair]) -> Result<()>,
+    ) -> Option<Result<Answer>> {
+        let Self::Gpu(gpu) = self else {
+            return None;
+        };
+        let mut stream = || {
+            let (broad_phase, setup_seconds) = {
+                let _progress = Progress::start("compiling the kernels".to_owned());
+                timed(|| BroadPhase::new(gpu, options))
+            };
+            let mut broad_phase = broad_phase?;
+            let _progress = Progress::start(format!("finding the pairs of {}", text::boxes(boxes.len() as u64)));
+            let mut elsewhere = 0.0;
+            let (report, seconds) = timed(|| {
+                broad_phase.stream_pairs(boxes, |report, piece| {
+                    let (result, seconds) = timed(|| each(report, piece));
+                    elsewhere += seconds;
+                    result
+                })
+            });
+            let report = report?;
+            Ok(Answer {
+                engine: Engine::Gpu,
+                adapter: Some(gpu.adapter_info()),
+                pairs: Vec::new(),
+                pair_count: report.pair_count,
+                report: Some(report),
+                setup_seconds,
+                seconds: seconds - elsewhere,
+            })
+        };
+        Some(stream())
     }
 }
 
@@ -130,13 +172,15 @@ pub struct Answer {
     pub engine: Engine,
     /// The GPU's adapter.
     pub adapter: Option<AdapterInfo>,
-    /// Every overlapping pair.
+    /// Every overlapping pair, unless they went elsewhere.
     pub pairs: Vec<Pair>,
+    /// How many there are.
+    pub pair_count: u64,
     /// Counts and choices; brute force has none.
     pub report: Option<Report>,
     /// What compiling the kernels took.
     pub setup_seconds: f64,
-    /// What the call took, with the transfers to and from the GPU.
+    /// What the call took, with the transfers to and from the GPU, but without what was done with the pieces.
     pub seconds: f64,
 }
 

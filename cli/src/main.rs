@@ -11,6 +11,7 @@ mod progress;
 mod report;
 mod sample;
 mod scene;
+mod stream;
 mod text;
 mod verify;
 

@@ -66,28 +66,41 @@ impl Output {
     }
 
     /// Writes what `fill` gives. A file gets its name once all of it is on the disk.
-    pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    pub fn write<T>(&self, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+        let (written, place) = match self {
+            Self::Stdout => (buffered(io::stdout().lock(), fill), "to standard output".to_owned()),
+            Self::Special(path) => {
+                let file = OpenOptions::new().write(true).open(path);
+                (file.map_err(Into::into).and_then(|file| buffered(file, fill)), path.display().to_string())
+            }
+            Self::File(path) => (replace(path, fill), path.display().to_string()),
+        };
+        // What `fill` failed at may have nothing to do with the place.
+        written.map_err(|error| match error.is::<io::Error>() {
+            true => error.context(format!("cannot write {place}")),
+            false => error,
+        })
+    }
+
+    /// Where there is room for something of the size of the result.
+    pub fn directory(&self) -> PathBuf {
         match self {
-            Self::Stdout => buffered(io::stdout().lock(), fill).context("cannot write to standard output"),
-            Self::Special(path) => OpenOptions::new()
-                .write(true)
-                .open(path)
-                .and_then(|file| buffered(file, fill))
-                .with_context(|| format!("cannot write {}", path.display())),
-            Self::File(path) => replace(path, fill).with_context(|| format!("cannot write {}", path.display())),
+            Self::File(path) => directory(path).to_owned(),
+            Self::Stdout | Self::Special(_) => std::env::temp_dir(),
         }
     }
 }
 
-fn buffered(to: impl Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn buffered<T>(to: impl Write, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let mut writer = BufWriter::with_capacity(1 << 20, to);
-    fill(&mut writer)?;
-    writer.flush()
+    let value = fill(&mut writer)?;
+    writer.flush()?;
+    Ok(value)
 }
 
-fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn replace<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let mut file = temporary(path)?;
-    buffered(file.as_file_mut(), fill)?;
+    let value = buffered(file.as_file_mut(), fill)?;
     if let Ok(metadata) = fs::metadata(path) {
         file.as_file().set_permissions(metadata.permissions())?;
     }
@@ -98,7 +111,7 @@ fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     if cfg!(unix) {
         let _ = File::open(directory(path)).and_then(|directory| directory.sync_all());
     }
-    Ok(())
+    Ok(value)
 }
 
 /// An unnamed-to-be file beside `path`, which goes when it is dropped.

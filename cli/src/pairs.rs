@@ -7,10 +7,11 @@ use anyhow::{Context, Result, ensure};
 use broadsweep::scenes::{Source, npy};
 use broadsweep::{Aabb, CellSize, Options, PairOrder, SweepAxis};
 
-use crate::engine::{Engine, Ready};
+use crate::engine::{Answer, Engine, Ready};
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::report::Run;
+use crate::stream::PairWriter;
 use crate::text;
 use crate::verify::verify;
 
@@ -70,6 +71,10 @@ pub struct Args {
     verify: bool,
 
     /// Where to write the pairs: an (m, 2) array of u4. `-` is stdout
+    ///
+    /// The GPU's pairs are written as they come, however many there are; with --verify, and by the other engines,
+    /// they are held in memory first. In ascending order, a list of more than 16,777,216 pairs waits in a temporary
+    /// file of its size, beside the result, to be merged.
     #[arg(long, value_name = "PAIRS.npy")]
     out: Option<PathBuf>,
 
@@ -168,6 +173,23 @@ fn read(scene: &Path) -> Result<Vec<Aabb>> {
     Ok(source.boxes(1)?)
 }
 
+/// The pairs on their way to the output without being held in memory; `None` where the engine cannot.
+fn stream(engine: &Ready, boxes: &[Aabb], options: Options, output: Option<&Output>) -> Option<Result<Answer>> {
+    let Ready::Gpu(_) = engine else {
+        return None;
+    };
+    let Some(output) = output else {
+        return engine.stream_pairs(boxes, options, |_, _| Ok(()));
+    };
+    let written = output.write(|to| {
+        let mut writer = PairWriter::new(to, options.order, output.directory());
+        let answer = engine.stream_pairs(boxes, options, |report, piece| writer.add(report, piece)).transpose()?;
+        writer.finish()?;
+        Ok(answer)
+    });
+    written.transpose()
+}
+
 /// Runs `broadsweep pairs`.
 pub fn run(args: &Args) -> Result<()> {
     args.check()?;
@@ -180,11 +202,16 @@ pub fn run(args: &Args) -> Result<()> {
         read(&args.scene)?
     };
     let engine = Ready::choose(args.engine, args.adapter.as_deref())?;
-    let answer = engine.find_pairs(&boxes, args.options())?;
+    let streamed = if args.verify { None } else { stream(&engine, &boxes, args.options(), output.as_ref()) };
+    let is_written = streamed.is_some();
+    let answer = streamed.unwrap_or_else(|| engine.find_pairs(&boxes, args.options()))?;
     let verified = args.verify.then(|| verify(&answer, &boxes, args.options(), BRUTE_FORCE_BOXES)).transpose()?;
-    if let Some(output) = &output {
-        let _progress = Progress::start(format!("writing {} pairs", text::count(answer.pairs.len() as u64)));
-        output.write(|to| npy::write_pairs(to, &answer.pairs))?;
+    if let Some(output) = output.as_ref().filter(|_| !is_written) {
+        let _progress = Progress::start(format!("writing {} pairs", text::count(answer.pair_count)));
+        output.write(|to| {
+            npy::write_pairs_header(&mut *to, answer.pair_count)?;
+            Ok(npy::write_pairs(to, &answer.pairs)?)
+        })?;
     }
     let run = Run {
         scene: args.scene.display().to_string(),

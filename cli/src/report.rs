@@ -30,7 +30,7 @@ impl Run<'_> {
     /// Lines for a person.
     pub fn lines(&self) -> String {
         let Self { answer, .. } = self;
-        let pair_count = answer.pairs.len() as u64;
+        let pair_count = answer.pair_count;
         let per_box = pair_count as f64 / self.box_count.max(1) as f64;
         let mut lines = Lines(String::new());
         lines.add("scene", &format!("{}, {}", self.scene, text::boxes(self.box_count as u64)));
@@ -62,7 +62,7 @@ impl Run<'_> {
             "boxes": self.box_count,
             "engine": answer.engine.name(),
             "adapter": answer.adapter.as_ref().map(adapters::json),
-            "pairs": answer.pairs.len(),
+            "pairs": answer.pair_count,
             "report": answer.report.as_ref().map(report_json),
             "seconds": answer.seconds,
             "setup_seconds": answer.setup_seconds,

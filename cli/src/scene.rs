@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     {
         let _progress = Progress::start(format!("writing {}", text::boxes(n as u64)));
-        output.write(|to| npy::write_boxes(to, &boxes))?;
+        output.write(|to| Ok(npy::write_boxes(to, &boxes)?))?;
     }
     let boxes = text::boxes(n as u64);
     let line = format!("{}: {boxes}, {}, seed {}", args.out.display(), args.kind, args.seed);

@@ -15,6 +15,13 @@ pub struct Buffer<T> {
     element: PhantomData<T>,
 }
 
+/// Whether both are the same buffer; not whether they hold the same.
+impl<T> PartialEq for Buffer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw
+    }
+}
+
 impl<T: Pod> Buffer<T> {
     /// Room for `len` elements (at least one, since an empty buffer cannot be bound), zeroed.
     ///

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 
 use super::Gpu;
 use crate::Error;
@@ -102,24 +102,15 @@ impl Readback {
     /// # Errors
     /// [`Error::DeviceLost`] where they are not there.
     pub fn value<T: Pod>(&self, offset: u64) -> Result<T, Error> {
-        let mut value = [T::zeroed()];
-        self.copy_to(offset, &mut value)?;
-        Ok(value[0])
+        self.read(offset, 1, |values| values[0])
     }
 
-    /// Appends the bytes as `count` values to `list`, which has room for them.
+    /// What `read` makes of the `count` values at `offset` bytes, where they lie, once the bytes have arrived.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] where they are not there.
-    pub fn append_to<T: Pod + Zeroable>(&self, list: &mut Vec<T>, count: usize) -> Result<(), Error> {
-        let old = list.len();
-        list.resize(old + count, T::zeroed());
-        self.copy_to(0, &mut list[old..])
-    }
-
-    fn copy_to<T: Pod>(&self, offset: u64, values: &mut [T]) -> Result<(), Error> {
-        let bytes = bytemuck::cast_slice_mut::<T, u8>(values);
-        let end = offset + bytes.len() as u64;
+    pub fn read<T: Pod, R>(&self, offset: u64, count: usize, read: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
+        let end = offset + (count * size_of::<T>()) as u64;
         if end > self.bytes {
             return Err(self.gpu.lost("a result is shorter than it should be"));
         }
@@ -127,8 +118,12 @@ impl Readback {
             .buffer
             .get_mapped_range(..self.bytes)
             .map_err(|error| self.gpu.lost(&format!("a result cannot be read: {error}")))?;
-        bytes.copy_from_slice(&view[offset as usize..end as usize]);
-        Ok(())
+        let bytes = &view[offset as usize..end as usize];
+        Ok(match bytemuck::try_cast_slice(bytes) {
+            Ok(values) => read(values),
+            // A mapping that is aligned worse than the values: nowhere that we know of.
+            Err(_) => read(&bytemuck::pod_collect_to_vec(bytes)),
+        })
     }
 }
 

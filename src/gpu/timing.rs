@@ -87,11 +87,10 @@ impl Timer {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read(&self) -> Result<Vec<KernelTime>, Error> {
         let labels = self.labels.borrow();
-        let mut stamps: Vec<u64> = Vec::new();
         let readback = Readback::begin(&self.gpu, &self.staging, 8 * labels.len() as u64);
         let waited = self.gpu.device().poll(wgpu::PollType::wait_indefinitely());
         waited.map_err(|error| self.gpu.lost(&error.to_string()))?;
-        readback.append_to(&mut stamps, labels.len())?;
+        let stamps: Vec<u64> = readback.read(0, labels.len(), <[u64]>::to_vec)?;
         let period = f64::from(self.gpu.queue().get_timestamp_period());
         let mut times: Vec<KernelTime> = Vec::new();
         for (&kernel, stamps) in labels[1..].iter().zip(stamps.windows(2)) {

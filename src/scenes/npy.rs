@@ -435,7 +435,7 @@ impl<'a> Scanner<'a> {
 /// Those of `to`.
 pub fn write_boxes(mut to: impl Write, boxes: &[Aabb]) -> io::Result<()> {
     let to = &mut to;
-    write_header(to, "<f4", boxes.len(), 6)?;
+    write_header(to, "<f4", boxes.len() as u64, 6)?;
     for aabb in boxes {
         for bound in aabb.min.into_iter().chain(aabb.max) {
             to.write_all(&bound.to_le_bytes())?;
@@ -444,21 +444,31 @@ pub fn write_boxes(mut to: impl Write, boxes: &[Aabb]) -> io::Result<()> {
     Ok(())
 }
 
-/// Pairs as an `(m, 2)` array of little-endian `u4` in C order. `to` should have a buffer.
+/// The header of `count` pairs as an `(m, 2)` array of little-endian `u4` in C order; [`write_pairs`] follows.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_pairs_header(mut to: impl Write, count: u64) -> io::Result<()> {
+    write_header(&mut to, "<u4", count, 2)
+}
+
+/// The array of pairs itself, or the next part of it.
 ///
 /// # Errors
 /// Those of `to`.
 pub fn write_pairs(mut to: impl Write, pairs: &[Pair]) -> io::Result<()> {
-    let to = &mut to;
-    write_header(to, "<u4", pairs.len(), 2)?;
-    for pair in pairs {
-        to.write_all(&pair.a.to_le_bytes())?;
-        to.write_all(&pair.b.to_le_bytes())?;
+    let mut bytes = [0; 1 << 13];
+    for part in pairs.chunks(bytes.len() / 8) {
+        for (bytes, pair) in bytes.chunks_exact_mut(8).zip(part) {
+            bytes[..4].copy_from_slice(&pair.a.to_le_bytes());
+            bytes[4..].copy_from_slice(&pair.b.to_le_bytes());
+        }
+        to.write_all(&bytes[..part.len() * 8])?;
     }
     Ok(())
 }
 
-fn write_header(to: &mut impl Write, dtype: &str, rows: usize, columns: usize) -> io::Result<()> {
+fn write_header(to: &mut impl Write, dtype: &str, rows: u64, columns: u64) -> io::Result<()> {
     let mut text = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
     // The data begins at a multiple of 64 bytes, after a line feed. The longest text has 90 characters.
     while !(10 + text.len() + 1).is_multiple_of(64) {

@@ -138,9 +138,7 @@ fn download<T: Pod>(buffer: &Buffer<T>) -> Vec<T> {
     gpu().queue().submit([encoder.finish()]);
     let readback = Readback::begin(gpu(), &staging, bytes);
     gpu().device().poll(PollType::wait_indefinitely()).unwrap();
-    let mut values = Vec::new();
-    readback.append_to(&mut values, buffer.len() as usize).unwrap();
-    values
+    readback.read(0, buffer.len() as usize, <[T]>::to_vec).unwrap()
 }
 
 /// Sizes of indirect dispatches.
