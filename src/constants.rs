@@ -188,7 +188,7 @@ const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
-    assert!(PATH_BLOCK % COUNT_RUN == 0 && PATH_BLOCK == 256); // a workgroup of sweep_count has COUNT_RUN blocks
+    assert!(PATH_BLOCK.is_multiple_of(COUNT_RUN) && PATH_BLOCK == 256); // a workgroup of sweep_count has COUNT_RUN blocks
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
