@@ -63,6 +63,22 @@ fn canonical_order_does_not_depend_on_the_length_of_the_pieces() {
     assert_pairs(&pieces.pairs, &whole.pairs, "in pieces");
 }
 
+/// The first call has no room for what its tests find, and finds it again for the list; the second has room.
+#[test]
+fn pairs_that_are_found_again_are_the_same_bytes_as_those_that_were_kept() {
+    let boxes = Kind::Uniform.generate(6000, 6);
+    // A cell as large as the scene: far more candidates than there are for most scenes of so many boxes.
+    let options = Options { cell_size: CellSize::Fixed(100.0), ..Options::default() };
+    let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+    let little = broad_phase.memory_plan(boxes.len()).unwrap().tile_capacity;
+    let found_again = broad_phase.find_pairs(&boxes).unwrap();
+    let ample = broad_phase.memory_plan(boxes.len()).unwrap().tile_capacity;
+    assert!(ample > 2 * little, "{ample} tiles instead of {little}");
+    let kept = broad_phase.find_pairs(&boxes).unwrap();
+    assert_pairs(&kept.pairs, &found_again.pairs, "kept");
+    assert!(kept.report.gpu_bytes > found_again.report.gpu_bytes);
+}
+
 /// Enough giants that the capacity for entries decides how far cells are merged: it must be that of this scene, not
 /// what a larger one before has left.
 #[test]

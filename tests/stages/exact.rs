@@ -193,7 +193,7 @@ fn a_bit_of_a_run_tells_the_ranks_of_both_entries_and_an_entry_has_the_quads_of_
         .map(|i| {
             let first_rank = i / 128 + if i % 2 == 0 { 0 } else { MAX_ENTRIES - 100 };
             let first_quad = (first_rank + 1) / 4 + random.below(3) * random.below(1 << 20);
-            Run { hits: random.next() as u32, first_rank, first_quad, turns: i % 128 << 1 | random.below(4) << 8 }
+            Run { hits: random.next() as u32, first_rank, first_quad, turns: (i % 128) << 1 | random.below(4) << 8 }
         })
         .collect();
     let input = upload(&runs);

@@ -139,7 +139,7 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     assert_eq!(dispatch_size(n.div_ceil(256)), [65_535, 2, 1]);
     let keys: Vec<u32> = (0..n).collect();
     let positions = with_extents(&(0..1 << 16).map(|i| [i, (i + i % 7).min(0xffff)]).collect::<Vec<_>>());
-    let entries: Vec<u32> = keys.iter().map(|rank| rank % (1 << 16) | (rank % 16) << 28).collect();
+    let entries: Vec<u32> = keys.iter().map(|rank| (rank % (1 << 16)) | ((rank % 16) << 28)).collect();
     let sizes = dispatches(|sizes| sizes.rank = dispatch_size(n.div_ceil(256)));
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     // The steps alone have no guard: with one they would exceed it too.
