@@ -187,7 +187,7 @@ fn a_frame_that_fails_leaves_the_next_one() {
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "the next");
     // One that is refused leaves the one in flight.
     broad_phase.submit(&boxes).unwrap();
-    let too_many = vec![boxes[0]; (1 << 24) + 1];
+    let too_many = vec![boxes[0]; (1 << 25) + 1];
     assert!(matches!(broad_phase.submit(&too_many), Err(Error::TooManyBoxes { .. })));
     let overlaps = pollster::block_on(broad_phase.take()).unwrap();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "the one before");

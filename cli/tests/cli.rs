@@ -329,7 +329,7 @@ fn a_bad_file_gets_one_clear_line_and_no_result() {
         (plain("(2, 6"), "malformed"),
         (plain("(3, 6)"), "truncated"),
         (plain("(16777216, 6)"), "truncated"),
-        (plain("(16777217, 6)"), "claims 16777217 boxes"),
+        (plain("(33554433, 6)"), "claims 33554433 boxes"),
         (plain("(4294967295, 6)"), "claims 4294967295 boxes"),
         (plain("(4294967296, 6)"), "claims 4294967296 boxes"),
         (plain("(18446744073709551615, 6)"), "claims 18446744073709551615 boxes"),

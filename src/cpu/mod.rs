@@ -29,7 +29,7 @@ const BATCH: u64 = 1 << 20;
 /// every two of them, as the GPU does.
 ///
 /// # Errors
-/// [`Error::BadOption`], [`Error::TooManyBoxes`] beyond 2²⁴ boxes, [`Error::TooManyCandidates`],
+/// [`Error::BadOption`], [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`],
 /// [`Error::ListTooLong`].
 ///
 /// ```
