@@ -124,7 +124,8 @@ impl SweepAxis {
 /// The edge of a grid cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CellSize {
-    /// Twice the mean edge (without the largest few), or more where the boxes lie sparsely.
+    /// The edge with which the boxes of a sample (without the largest few) are in about two cells each on average, or
+    /// more where the boxes lie sparsely. Equal cubes get 2.5 times their edge, boxes of mixed sizes more.
     #[default]
     Auto,
     /// The cost model of Li, Lu and He 2003 (USSCD), from the largest edge and the density.
