@@ -64,8 +64,8 @@ impl Slabs {
             }
             let full = starts.into_iter().zip(&slabs.counts).filter(|&(_, &count)| count > most);
             let new = full.map(|(starts, count)| {
-                // An eighth more parts than would do if no box were in several.
-                let parts = (count + count / 8) / most + 1;
+                // A sixteenth more parts than would do if no box were in several.
+                let parts = (count + count / 16) / most + 1;
                 cuts_between(starts, parts as usize)
             });
             let new: Vec<f32> = new.collect::<Option<Vec<_>>>()?.concat();
