@@ -290,6 +290,7 @@ const EMPTY: Report = Report {
     axis: SweepAxis::Auto,
     direction: [0.0; 3],
     cell_size: 0.0,
+    passes: 1,
     gpu_bytes: 0,
 };
 

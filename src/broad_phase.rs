@@ -1,6 +1,8 @@
-//! The whole flow: [`BroadPhase`]. How its results come to the host is in [`frames`].
+//! The whole flow: [`BroadPhase`]. How its results come to the host is in [`frames`], more boxes than fit in [`slabs`].
 
 mod frames;
+#[cfg(not(target_arch = "wasm32"))]
+mod slabs;
 
 use std::num::NonZeroU64;
 
@@ -35,7 +37,8 @@ use frames::Frames;
 /// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
 /// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
 ///
-/// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory.
+/// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two that block take
+/// more boxes than the device or the budget has room for, in several passes; the others refuse them.
 #[derive(Debug)]
 pub struct BroadPhase {
     gpu: Gpu,
@@ -164,7 +167,8 @@ impl BroadPhase {
     /// The GPU memory that `box_count` boxes would take on this device.
     ///
     /// # Errors
-    /// [`Error::TooManyBoxes`], [`Error::OverBudget`]: what a call with so many boxes would return.
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`]: what one pass cannot hold. [`find_pairs`](Self::find_pairs) and
+    /// [`stream_pairs`](Self::stream_pairs) take several then; any other call returns this error.
     pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
         MemoryPlan::with_wishes(box_count, &self.options, &self.gpu.device().limits(), self.wishes)
     }
@@ -193,7 +197,8 @@ impl BroadPhase {
     /// list before the next one is submitted.
     ///
     /// # Errors
-    /// [`Error::BadBuffer`], and as [`reserve`](Self::reserve).
+    /// [`Error::BadBuffer`], and as [`reserve`](Self::reserve): more boxes than fit are for
+    /// [`find_pairs`](Self::find_pairs).
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -269,7 +274,7 @@ impl BroadPhase {
     /// The first call includes what a driver compiles late: measure a second one.
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs) before any work; [`Error::DeviceLost`], [`Error::Gpu`].
+    /// As [`reserve`](Self::reserve); [`Error::DeviceLost`], [`Error::Gpu`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn time_kernels(&mut self, boxes: &[Aabb]) -> Result<Option<Vec<KernelTime>>, Error> {
         self.check_idle()?;

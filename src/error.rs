@@ -33,10 +33,13 @@ pub enum Error {
         /// What there is.
         available: u64,
     },
-    /// More boxes than fit the device.
+    /// More boxes than fit the device at once. [`find_pairs`](crate::BroadPhase::find_pairs) and
+    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return it only where the scene cannot be cut into slabs that
+    /// do, since too many boxes begin at one point, or reach through it.
     #[error(
         "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
-         At most {max_boxes} boxes fit: split the scene, or request the device with more where it is a device's limit"
+         At most {max_boxes} boxes fit at once: `BroadPhase::find_pairs` takes more in several passes, unless too many meet \
+         in one place; or request the device with more where it is a device's limit"
     )]
     TooManyBoxes {
         /// Boxes asked for.
@@ -80,7 +83,7 @@ pub enum Error {
         "{pair_count} pairs need {required} bytes of host memory, which could not be had. `BroadPhase::stream_pairs` gives them piece by piece instead"
     )]
     ListTooLong {
-        /// The exact number of pairs.
+        /// The exact number of pairs; of a call in several passes, those found so far.
         pair_count: u64,
         /// Bytes of the list.
         required: u64,

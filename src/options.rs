@@ -31,11 +31,13 @@ pub struct Options {
     /// The order in which pairs come out.
     pub order: PairOrder,
     /// The most GPU memory to use, in bytes; `None` is as much as the device gives.
-    /// Less memory means smaller pieces, more of them, and at the end a refusal, never a lost pair.
+    /// Less memory means smaller pieces, more of them, and at the end a refusal, never a lost pair. Where the boxes
+    /// themselves have no room, the calls that block take several passes, the others refuse.
     pub memory_budget: Option<u64>,
     /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
     /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested.
     /// It guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴².
+    /// Where a call takes several [passes](Report::passes), it holds for each, and a refusal may come after others.
     pub candidate_limit: u64,
     /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices
     /// that a renderer wants per pair. Default: 24, the twelve edges of a box as lines.
@@ -167,7 +169,9 @@ pub struct Overlaps {
     pub report: Report,
 }
 
-/// Counts and choices of one call.
+/// Counts and choices of one call. Where it took several [`passes`](Self::passes), what they counted is added up, and a
+/// box counts in each pass that it was searched in, except in `box_count`, `invalid_count` and `pair_count`; axis,
+/// direction and cell size are those of the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Boxes in the input.
@@ -179,7 +183,8 @@ pub struct Report {
     /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead; 0 where every
     /// box was ([`tested_all_pairs`](Self::tested_all_pairs)).
     pub giant_count: u32,
-    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other.
+    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other. 2³² − 1 where
+    /// all passes together have more.
     pub entry_count: u32,
     /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes; or all the
     /// `n (n - 1) / 2` there are.
@@ -194,6 +199,9 @@ pub struct Report {
     /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
     /// none.
     pub cell_size: f32,
+    /// How many times boxes were searched: 1, or as many as there were slabs of a scene with more boxes than fit
+    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)).
+    pub passes: u32,
     /// Bytes of GPU memory held; 0 for the CPU engine.
     pub gpu_bytes: u64,
 }
@@ -203,7 +211,7 @@ impl Report {
     pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
 
     /// Whether every box was tested against every other, without axis and grid
-    /// ([`Options::all_pairs_up_to`]).
+    /// ([`Options::all_pairs_up_to`]); in several passes, whether the first did so with its boxes.
     pub fn tested_all_pairs(&self) -> bool {
         self.axis == SweepAxis::Auto
     }

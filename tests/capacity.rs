@@ -41,13 +41,19 @@ fn the_least_budget_gives_the_exact_answer_in_pieces() {
 
 #[test]
 fn a_budget_that_is_too_small_is_refused_before_any_work() {
-    let boxes = Kind::Uniform.generate(5000, 1);
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 5000];
     let least = least_budget(&boxes, PairOrder::Sweep);
     let options = Options { order: PairOrder::Sweep, memory_budget: Some(least - 1), ..CANONICAL };
-    let error = broad_phase(options).find_pairs(&boxes).unwrap_err();
-    assert_eq!(error, Error::OverBudget { box_count: 5000, required: least, budget: least - 1 });
-    let text = error.to_string();
-    assert!(text.contains(&least.to_string()) && text.contains(&(least - 1).to_string()), "{text}");
+    // Boxes that lie apart are searched in several passes, except by calls that do not block.
+    let apart = Kind::Uniform.generate(5000, 1);
+    assert!(on_gpu(&apart, options).report.passes > 1);
+    let found = broad_phase(options).find_pairs(&boxes).map(|_| ());
+    let submitted = broad_phase(options).submit(&apart);
+    for error in [found.unwrap_err(), submitted.unwrap_err()] {
+        assert_eq!(error, Error::OverBudget { box_count: 5000, required: least, budget: least - 1 });
+        let text = error.to_string();
+        assert!(text.contains(&least.to_string()) && text.contains(&(least - 1).to_string()), "{text}");
+    }
 }
 
 #[test]
@@ -146,7 +152,7 @@ fn small_bindings_mean_more_pieces() {
     }
     // 174,762 boxes of 24 bytes fit.
     let mut broad_phase = broadsweep::BroadPhase::new(&gpu, CANONICAL).unwrap();
-    let error = broad_phase.find_pairs(&Kind::Uniform.generate(174_763, 1)).unwrap_err();
+    let error = broad_phase.submit(&Kind::Uniform.generate(174_763, 1)).unwrap_err();
     assert!(matches!(error, Error::TooManyBoxes { max_boxes: 174_762, .. }), "{error}");
     assert_eq!(broad_phase.find_pairs(&Kind::Uniform.generate(174_762, 1)).unwrap().report.box_count, 174_762);
 }

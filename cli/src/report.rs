@@ -115,6 +115,9 @@ impl Lines {
                 },
             );
         }
+        if report.passes > 1 {
+            self.add("passes", &format!("{}, of a scene in slabs", report.passes));
+        }
         if report.gpu_bytes > 0 {
             self.add("memory", &format!("{} on the GPU", text::bytes(report.gpu_bytes)));
         }
@@ -132,6 +135,7 @@ fn report_json(report: &Report) -> Value {
         "axis": swept.then(|| axis_name(report.axis)),
         "direction": swept.then(|| report.direction.map(shortest)),
         "cell_size": shortest(report.cell_size),
+        "passes": report.passes,
         "gpu_bytes": report.gpu_bytes,
     })
 }

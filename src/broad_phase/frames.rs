@@ -181,13 +181,24 @@ impl Collection {
 impl BroadPhase {
     /// Every pair of `boxes` that overlaps, each once. **Blocks** until the result is there.
     ///
+    /// Up to 2³² − 2 boxes: where there are more than the device's limits or the memory budget have room for (see
+    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, each is searched in a pass of
+    /// its own, and a pair is reported by one of them. Boxes that reach into several slabs are searched in each; those
+    /// of one slab are copied on the host. In the order of the sweep the pairs come slab by slab; in canonical order
+    /// those of all slabs are merged on the CPU. [`Report::passes`] tells how many there were.
+    ///
     /// # Errors
-    /// Before any work: [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::Busy`]. Later:
+    /// Before any work: [`Error::TooManyBoxes`], [`Error::OverBudget`] where one pass does not hold the boxes and no
+    /// axis can be cut so that each slab fits (boxes that all begin at one point, or reach through the whole scene),
+    /// [`Error::Busy`]. Later:
     /// [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
     /// [`Error::Gpu`]. After any of them the `BroadPhase` can be used again, unless the device is lost.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<Overlaps, Error> {
         self.check_idle()?;
+        if let Some(slabs) = self.slabs(boxes)? {
+            return self.find_in_slabs(boxes, &slabs);
+        }
         self.submit(boxes)?;
         loop {
             let waited = self.wait();
@@ -214,6 +225,10 @@ impl BroadPhase {
     /// are all of them together where the list has room for them (its length is up to [`reserve`](Self::reserve));
     /// longer lists are ascending runs, to be merged.
     ///
+    /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), and slabs follow each other;
+    /// in canonical order they are runs too. So that `pair_count` is known before the first pair, all passes are made
+    /// twice then, which takes twice as long: the first time the pairs are counted and not handed over.
+    ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase};
     /// # fn count(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> Result<(), Box<dyn std::error::Error>> {
@@ -236,9 +251,22 @@ impl BroadPhase {
     pub fn stream_pairs<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],
-        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+        each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         self.check_idle()?;
+        match self.slabs(boxes)? {
+            Some(slabs) => self.stream_slabs(boxes, &slabs, each),
+            None => self.stream_pass(boxes, each),
+        }
+    }
+
+    /// [`stream_pairs`](Self::stream_pairs) of boxes that fit.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn stream_pass<E: From<Error>>(
+        &mut self,
+        boxes: &[Aabb],
+        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E> {
         self.submit(boxes)?;
         loop {
             let waited = self.wait();
@@ -265,8 +293,9 @@ impl BroadPhase {
     /// # Errors
     /// [`Error::Busy`] where as many frames are in flight already, where the memory budget or the device has no room
     /// for another beside them, or while a list is taken that comes in several pieces: take a result first, and
-    /// submit again. As [`find_pairs`](Self::find_pairs) before any work; [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], [`Error::Gpu`]. Frames in flight stay so.
+    /// submit again. [`Error::TooManyBoxes`] or [`Error::OverBudget`] for more boxes than one pass holds, which
+    /// [`find_pairs`](Self::find_pairs) takes; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. Frames in
+    /// flight stay so.
     pub fn submit(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
         if self.frames.collection.is_some() || self.frames.queue.len() >= Self::FRAMES_IN_FLIGHT {
             return Err(Error::Busy);
@@ -685,6 +714,7 @@ fn report(box_count: u32, counts: &Counts, frame: Option<&Frame>) -> Report {
         axis: frame.map_or(SweepAxis::Auto, |frame| SweepAxis::from_code(frame.axis)),
         direction: frame.map_or([0.0; 3], |frame| frame.sweep),
         cell_size: frame.map_or(f32::INFINITY, |frame| frame.cell_size_at(counts.level)),
+        passes: 1,
         gpu_bytes: 0,
     }
 }

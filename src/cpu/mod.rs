@@ -116,6 +116,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
         axis: SweepAxis::from_code(frame.axis),
         direction: frame.sweep,
         cell_size: frame.cell_size_at(level),
+        passes: 1,
         gpu_bytes: 0,
     };
     Ok(Overlaps { pairs, report })
@@ -143,6 +144,7 @@ fn all_pairs(boxes: &[Aabb]) -> Result<Overlaps, Error> {
         axis: SweepAxis::Auto,
         direction: [0.0; 3],
         cell_size: f32::INFINITY,
+        passes: 1,
         gpu_bytes: 0,
     };
     Ok(Overlaps { pairs, report })

@@ -1,0 +1,305 @@
+//! More boxes than the device holds at once: the scene is cut into slabs, and each is searched by itself.
+//!
+//! The cuts are coordinates on one axis. A slab begins at its cut and ends right before the next one; a box is in every
+//! slab from that of its lower bound to that of its upper bound. Two boxes that overlap share the larger of their lower
+//! bounds, so the slab of that coordinate holds both, and no other slab reports the pair: it is the only one that
+//! holds both and in which at least one of them begins.
+
+use std::ops::RangeInclusive;
+
+use super::BroadPhase;
+use crate::merge::merge_runs;
+use crate::{Aabb, Error, MemoryPlan, Overlaps, Pair, PairOrder, Report};
+
+/// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
+const MOST_COPIES: u64 = 16;
+
+/// A scene in slabs, each of which fits.
+#[derive(Debug, PartialEq)]
+pub(super) struct Slabs {
+    axis: usize,
+    /// Where all slabs but the first begin, ascending.
+    cuts: Vec<f32>,
+    /// Boxes in each slab.
+    counts: Vec<u64>,
+}
+
+/// A box of a slab.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    /// In the input.
+    index: u32,
+    /// Whether its lower bound is in the slab.
+    begins: bool,
+}
+
+impl Slabs {
+    /// Slabs of at most `most` boxes, along the axis where the fewest boxes are in several; `None` where no axis can
+    /// be cut so.
+    fn new(boxes: &[Aabb], most: u64) -> Option<Self> {
+        (0..3).filter_map(|axis| Self::along(axis, boxes, most)).min_by_key(Self::copies)
+    }
+
+    /// Cuts what is too full at quantiles of the lower bounds there, until nothing is. Each cut has lower bounds on
+    /// both sides, so this ends.
+    fn along(axis: usize, boxes: &[Aabb], most: u64) -> Option<Self> {
+        if most == 0 {
+            return None;
+        }
+        let mut slabs = Self { axis, cuts: Vec::new(), counts: Vec::new() };
+        loop {
+            slabs.count(boxes);
+            if slabs.counts.iter().all(|&count| count <= most) {
+                return Some(slabs);
+            }
+            if slabs.copies() > MOST_COPIES * boxes.len() as u64 {
+                return None;
+            }
+            let mut starts = vec![Vec::new(); slabs.counts.len()];
+            for aabb in boxes.iter().filter(|aabb| aabb.is_valid()) {
+                let slab = slabs.at(aabb.min[axis]);
+                if slabs.counts[slab] > most {
+                    starts[slab].push(aabb.min[axis]);
+                }
+            }
+            let full = starts.into_iter().zip(&slabs.counts).filter(|&(_, &count)| count > most);
+            let new = full.map(|(starts, count)| {
+                // A sixteenth more parts than would do if no box were in several.
+                let parts = (count + count / 16) / most + 1;
+                cuts_between(starts, parts as usize)
+            });
+            let new: Vec<f32> = new.collect::<Option<Vec<_>>>()?.concat();
+            slabs.cuts.extend(new);
+            slabs.cuts.sort_unstable_by(f32::total_cmp);
+        }
+    }
+
+    /// The slab of a coordinate.
+    fn at(&self, coordinate: f32) -> usize {
+        self.cuts.partition_point(|&cut| cut <= coordinate)
+    }
+
+    /// The slabs that a valid box is in.
+    fn of(&self, aabb: &Aabb) -> RangeInclusive<usize> {
+        self.at(aabb.min[self.axis])..=self.at(aabb.max[self.axis])
+    }
+
+    fn count(&mut self, boxes: &[Aabb]) {
+        // Where boxes come in and, one slab after, where they end.
+        let mut begun = vec![0u64; self.cuts.len() + 1];
+        let mut ended = vec![0u64; self.cuts.len() + 2];
+        for aabb in boxes.iter().filter(|aabb| aabb.is_valid()) {
+            let slabs = self.of(aabb);
+            begun[*slabs.start()] += 1;
+            ended[*slabs.end() + 1] += 1;
+        }
+        let mut inside = 0;
+        let counts = begun.iter().zip(&ended).map(|(begun, ended)| {
+            inside = inside + begun - ended;
+            inside
+        });
+        self.counts = counts.collect();
+    }
+
+    /// Boxes in all slabs together.
+    fn copies(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The boxes of one slab in the order of the input, and where they come from.
+    fn boxes(&self, slab: usize, boxes: &[Aabb]) -> (Vec<Aabb>, Vec<Origin>) {
+        let count = self.counts[slab] as usize;
+        let (mut inside, mut origins) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (index, aabb) in boxes.iter().enumerate().filter(|(_, aabb)| aabb.is_valid()) {
+            let slabs = self.of(aabb);
+            if slabs.contains(&slab) {
+                inside.push(*aabb);
+                origins.push(Origin { index: index as u32, begins: *slabs.start() == slab });
+            }
+        }
+        (inside, origins)
+    }
+}
+
+/// Coordinates that cut these lower bounds into about as many parts, with some on both sides of each; `None` where
+/// all are the same.
+fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
+    starts.sort_unstable_by(f32::total_cmp);
+    let first = *starts.first()?;
+    let quantile = |part: usize| starts[(starts.len() as u128 * part as u128 / parts as u128) as usize];
+    let mut cuts: Vec<f32> = (1..parts).map(quantile).filter(|&cut| cut > first).collect();
+    // As numbers, since -0 is 0.
+    cuts.dedup();
+    if cuts.is_empty() {
+        cuts.push(*starts.get(starts.partition_point(|&start| start <= first))?);
+    }
+    Some(cuts)
+}
+
+impl BroadPhase {
+    /// How to cut boxes that one pass has no room for; `None` where it has.
+    pub(super) fn slabs(&self, boxes: &[Aabb]) -> Result<Option<Slabs>, Error> {
+        let Err(refused) = self.memory_plan(boxes.len()) else {
+            return Ok(None);
+        };
+        // The index u32::MAX stays free, as in the shaders.
+        if boxes.len() as u64 >= u64::from(u32::MAX) {
+            return Err(refused);
+        }
+        Slabs::new(boxes, self.most_boxes()).map(Some).ok_or(refused)
+    }
+
+    /// The most boxes that limits and budget allow in one pass.
+    fn most_boxes(&self) -> u64 {
+        let limits = self.gpu.device().limits();
+        let fits = |boxes: u64| MemoryPlan::new(boxes as usize, &self.options, &limits).is_ok();
+        let (mut most, mut too_many) = (0, 1 << 32);
+        while too_many - most > 1 {
+            let middle = (most + too_many) / 2;
+            *(if fits(middle) { &mut most } else { &mut too_many }) = middle;
+        }
+        most
+    }
+
+    /// [`find_pairs`](Self::find_pairs), slab by slab.
+    pub(super) fn find_in_slabs(&mut self, boxes: &[Aabb], slabs: &Slabs) -> Result<Overlaps, Error> {
+        let mut pairs: Vec<Pair> = Vec::new();
+        let report = self.search_slabs(boxes, slabs, &mut |piece| {
+            let pair_count = (pairs.len() + piece.len()) as u64;
+            let too_long = Error::ListTooLong { pair_count, required: pair_count * size_of::<Pair>() as u64 };
+            pairs.try_reserve(piece.len()).map_err(|_| too_long)?;
+            pairs.extend_from_slice(piece);
+            Ok::<_, Error>(())
+        })?;
+        if self.options.order == PairOrder::Canonical {
+            merge_runs(&mut pairs);
+        }
+        Ok(Overlaps { pairs, report })
+    }
+
+    /// [`stream_pairs`](Self::stream_pairs), slab by slab, twice: only the first time all pairs are counted.
+    pub(super) fn stream_slabs<E: From<Error>>(
+        &mut self,
+        boxes: &[Aabb],
+        slabs: &Slabs,
+        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E> {
+        let report = self.search_slabs(boxes, slabs, &mut |_| Ok::<_, Error>(()))?;
+        if report.pair_count == 0 {
+            each(&report, &[])?;
+            return Ok(report);
+        }
+        self.search_slabs(boxes, slabs, &mut |piece| each(&report, piece))?;
+        Ok(report)
+    }
+
+    /// Every pair to `each`, slab by slab, in pieces that are not empty.
+    fn search_slabs<E: From<Error>>(
+        &mut self,
+        boxes: &[Aabb],
+        slabs: &Slabs,
+        each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E> {
+        // Once for all slabs.
+        let largest = slabs.counts.iter().max().copied().unwrap_or(0);
+        self.ensure_buffers(largest as usize)?;
+        let mut whole: Option<Report> = None;
+        let mut pair_count = 0;
+        for slab in 0..slabs.counts.len() {
+            let (inside, origins) = slabs.boxes(slab, boxes);
+            let mut kept = Vec::new();
+            let report = self.stream_pass(&inside, |_, piece| {
+                kept.clear();
+                kept.extend(piece.iter().filter_map(|pair| {
+                    let (a, b) = (origins[pair.a as usize], origins[pair.b as usize]);
+                    (a.begins || b.begins).then_some(Pair { a: a.index, b: b.index })
+                }));
+                pair_count += kept.len() as u64;
+                if kept.is_empty() { Ok(()) } else { each(&kept) }
+            })?;
+            match &mut whole {
+                Some(whole) => add(whole, &report),
+                None => whole = Some(report),
+            }
+        }
+        let mut whole = whole.ok_or(Error::NothingSubmitted)?;
+        let invalid = || (0..boxes.len() as u32).filter(|&index| !boxes[index as usize].is_valid());
+        whole.box_count = boxes.len() as u32;
+        whole.invalid_count = invalid().count() as u32;
+        whole.first_invalid = invalid().take(Report::INVALID_LISTED).collect();
+        whole.pair_count = pair_count;
+        Ok(whole)
+    }
+}
+
+/// Adds what another pass counted.
+fn add(whole: &mut Report, pass: &Report) {
+    whole.passes += pass.passes;
+    whole.giant_count = whole.giant_count.saturating_add(pass.giant_count);
+    whole.entry_count = whole.entry_count.saturating_add(pass.entry_count);
+    whole.candidate_count = whole.candidate_count.saturating_add(pass.candidate_count);
+    whole.gpu_bytes = whole.gpu_bytes.max(pass.gpu_bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::brute_force;
+    use crate::scenes::Kind;
+
+    #[test]
+    fn of_the_slabs_that_hold_a_pair_one_reports_it() {
+        for kind in Kind::ALL {
+            let boxes = kind.generate(600, 1);
+            for axis in 0..3 {
+                for most in [599, 300, 200, 50] {
+                    let Some(slabs) = Slabs::along(axis, &boxes, most) else {
+                        continue;
+                    };
+                    let mut found = Vec::new();
+                    for slab in 0..slabs.counts.len() {
+                        let (inside, origins) = slabs.boxes(slab, &boxes);
+                        assert_eq!(inside.len() as u64, slabs.counts[slab]);
+                        assert!(inside.len() as u64 <= most && origins.is_sorted_by_key(|origin| origin.index));
+                        found.extend(brute_force::find_pairs(&inside).iter().filter_map(|pair| {
+                            let (a, b) = (origins[pair.a as usize], origins[pair.b as usize]);
+                            (a.begins || b.begins).then_some(Pair { a: a.index, b: b.index })
+                        }));
+                    }
+                    found.sort_unstable();
+                    assert!(found == brute_force::find_pairs(&boxes), "{}, axis {axis}, {most} boxes", kind.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_cut_divides_is_given_up() {
+        let identical = vec![Aabb::new([0.0; 3], [1.0; 3]); 100];
+        assert_eq!(Slabs::new(&identical, 99), None);
+        assert_eq!(Slabs::new(&identical, 0), None);
+        // Not two coordinates.
+        let zeros: Vec<Aabb> = [-0.0, 0.0].map(|zero| Aabb::new([zero; 3], [0.0; 3])).repeat(50);
+        assert_eq!(Slabs::new(&zeros, 99), None);
+        // All reach through all.
+        let nested: Vec<Aabb> = (0..100).map(|i| Aabb::new([i as f32; 3], [f32::INFINITY; 3])).collect();
+        assert_eq!(Slabs::new(&nested, 60), None);
+        // All but one begin at one point.
+        let mut one_off = identical.clone();
+        one_off[70].min[1] = 0.5;
+        assert_eq!(Slabs::new(&one_off, 98), None);
+        one_off[70] = Aabb::new([0.0, 2.0, 0.0], [1.0, 3.0, 1.0]);
+        assert_eq!(Slabs::new(&one_off, 99), Some(Slabs { axis: 1, cuts: vec![2.0], counts: vec![99, 1] }));
+    }
+
+    #[test]
+    fn the_cuts_lie_where_the_fewest_boxes_are_in_several_slabs() {
+        // Sticks along x, whose starts lie as densely on every axis.
+        let at = |i: usize| [i, i * 37 % 1000, i * 71 % 1000].map(|k| k as f32);
+        let sticks: Vec<Aabb> =
+            (0..1000).map(at).map(|p| Aabb::new(p, [p[0] + 300.0, p[1] + 5.0, p[2] + 9.0])).collect();
+        let slabs = Slabs::new(&sticks, 400).unwrap();
+        assert_eq!(slabs.axis, 1);
+        assert!(slabs.counts.len() == 3 && slabs.copies() <= 1000 + 2 * 5, "{slabs:?}");
+    }
+}
