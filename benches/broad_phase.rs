@@ -26,7 +26,7 @@ use std::fmt::Write as _;
 use std::hash::Hasher;
 use std::time::{Duration, Instant};
 
-use broadsweep::constants::{RADIX_BITS, WIDE_BITS};
+use broadsweep::constants::{RADIX_BITS, RUN_QUADS, WIDE_BITS};
 use broadsweep::gpu::timing::KernelTime;
 use broadsweep::scenes::Source;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SortVariant, SweepAxis, cpu, wgpu};
@@ -72,14 +72,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let copy = copy_speed(&gpu)?;
     println!("copy: {:.1} GB/s read and written", copy / 1e9);
 
-    let mut broad_phase = BroadPhase::new(&gpu, arguments.options)?;
     match arguments.mode {
-        Mode::SearchCells => return search_cells(&mut broad_phase, &arguments),
-        Mode::CompareAxes => return compare_axes(&mut broad_phase, &arguments),
+        Mode::SearchCells => return search_cells(&mut BroadPhase::new(&gpu, arguments.options)?, &arguments),
+        Mode::CompareAxes => return compare_axes(&mut BroadPhase::new(&gpu, arguments.options)?, &arguments),
         Mode::Measure => {}
     }
     let mut rows: Vec<Row> = Vec::new();
     for scene in &arguments.scenes {
+        // Buffers of its own, or a row would show the memory of larger scenes before it.
+        let mut broad_phase = BroadPhase::new(&gpu, arguments.options)?;
         let boxes = scene.parse::<Source>()?.boxes(1)?;
         let first = rows.len();
         for engine in &arguments.engines {
@@ -347,19 +348,22 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let boxes = f64::from(report.box_count);
     let entries = f64::from(report.entry_count);
     let pairs = report.pair_count as f64;
-    let items = report.candidate_count as f64 + entries;
-    // Passes beyond the key are recorded, and empty: a key of 24 bits is taken for granted.
+    // An entry has a quad at least, and a quad four candidates at most.
+    let runs = (report.candidate_count as f64 / 4.0 + entries) / f64::from(RUN_QUADS);
+    // Passes beyond the key are recorded, and empty: the key is taken to be that of boxes that fill space.
+    let key_bits = if boxes > 3e5 { 32 } else { 24 };
     let is_portable = kernels.iter().any(|time| time.kernel == "sort_scatter");
-    let passes = if is_portable { 24 / RADIX_BITS } else { 24 / WIDE_BITS };
+    let passes = key_bits / if is_portable { RADIX_BITS } else { WIDE_BITS };
     match stage {
         "pca_" => 2.0 * 24.0 * boxes,
-        "bin_" => (24.0 + 24.0) * boxes + 24.0 * boxes + 8.0 * entries,
+        "bin_" => (24.0 + 32.0) * boxes + 32.0 * boxes + 8.0 * entries,
         // Of keys for the counts; of keys and values to and fro.
         "sort_" => f64::from(passes) * 20.0 * entries,
-        "rank_" => 12.0 * entries + 8.0 * boxes,
-        "sweep_" => 12.0 * entries + 24.0 * boxes + items / 8.0,
+        "rank_" => 20.0 * entries + 16.0 * boxes,
+        // The path to and fro, extents, entries and boxes once, and what runs there are.
+        "sweep_" => (16.0 + 8.0) * entries + 24.0 * boxes + 16.0 * runs,
         "giants_" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,
-        "emit_" => items / 8.0 + 4.0 * entries + 8.0 * pairs,
+        "emit_" => (2.0 * 16.0 + 8.0) * runs + 4.0 * entries + 8.0 * pairs,
         _ => 0.0,
     }
 }

@@ -69,7 +69,7 @@ fn bin_scatter(
             if own.y == 1u {
                 giants[base.y + (running.y & 0xffffu)] = i;
             } else if invalid < INVALID_LISTED {
-                counts.first_invalid[invalid / 4u][invalid % 4u] = i;
+                counts.first_invalid[invalid] = vec4<u32>(i, 0u, 0u, 0u);
             }
         }
         if level > 0u && own.x > 0u {
@@ -77,12 +77,15 @@ fn bin_scatter(
         }
         running += own;
     }
+    // Also of positions, which another invocation may read below.
+    storageBarrier();
     workgroupBarrier();
     if atomicLoad(&has_many) == 0u {
         for (var k = 0u; k < PER_INVOCATION; k += 1u) {
             let count = counted(first_box + k, level).x;
             if count > 0u {
-                write_entries(first_box + k, level, base.x + entry_offsets[local * PER_INVOCATION + k], vec2<u32>(0u), count);
+                let place = base.x + entry_offsets[local * PER_INVOCATION + k];
+                write_entries(first_box + k, level, place, vec2<u32>(0u), count);
             }
         }
         return;

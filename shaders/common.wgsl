@@ -97,7 +97,8 @@ struct Counts {
     entry_count: u32,
     giant_count: u32,
     invalid_count: u32,
-    first_invalid: array<vec4<u32>, 2>, // a uniform has no arrays of less
+    // In .x, since a uniform has no arrays of less, and since no two invocations may write components of one vector.
+    first_invalid: array<vec4<u32>, INVALID_LISTED>,
     candidate_low: u32,
     candidate_high: u32,
     refused: u32,             // 1 if there are more candidates than the limit

@@ -284,7 +284,8 @@ fn choose_grid(scene: Scale, count: u32) {
     frame.cell_bits = bits;
 
     // Enough position bits that an entry rarely shares its quantum with another of its cell, also where boxes lie many
-    // times as densely as on average; all there are where the position tells the cell, so that a cell has but a small part of the positions.
+    // times as densely as on average; all there are where the position tells the cell, so that a cell has but a small
+    // part of the positions.
     let cells = min(occupied, f32(1u << (bits.x + bits.y)));
     let crowd = 64.0 * f32(params.box_count) / cells;
     let wanted = bits.x + bits.y + max(bits_for(crowd), MIN_POSITION_BITS);

@@ -60,12 +60,12 @@ fn sum_up(local: u32) {
     var place = scan.before.x;
     for (var i = first; i < end && invalid > 0u && place < INVALID_LISTED; i += 1u) {
         if is_invalid(i) {
-            counts.first_invalid[place / 4u][place % 4u] = i;
+            counts.first_invalid[place] = vec4<u32>(i, 0u, 0u, 0u);
             place += 1u;
         }
     }
     if local >= scan.total.x && local < INVALID_LISTED {
-        counts.first_invalid[local / 4u][local % 4u] = 0u;
+        counts.first_invalid[local] = vec4<u32>(0u);
     }
     if local == 0u {
         counts.level = 0u;

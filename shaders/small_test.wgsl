@@ -59,8 +59,8 @@ fn small_test(
     }
 }
 
-// The blocks of rows and of columns of a workgroup's tile: row k and the k-th last one together have one tile more than there are
-// blocks.
+// The blocks of rows and of columns of a workgroup's tile: row k and the k-th last one together have one tile more than
+// there are blocks.
 fn place_of(workgroup: u32) -> vec2<u32> {
     let blocks = small_blocks();
     let block = workgroup / (blocks + 1u);

@@ -99,7 +99,8 @@ impl BroadPhase {
     /// Compiles the kernels, unless another `BroadPhase` of this [`Gpu`] has; no memory is taken for boxes yet.
     ///
     /// # Errors
-    /// [`Error::BadOption`]; [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`].
+    /// [`Error::BadOption`]; [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`];
+    /// [`Error::OutOfMemory`] where there is no room for the trial of the sort.
     pub fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
         options.check()?;
         Ok(Self {
@@ -271,7 +272,8 @@ impl BroadPhase {
     /// `None` where the device has no timestamps between dispatches ([`timing::FEATURES`](crate::gpu::timing::FEATURES), which
     /// [`Gpu::request`] asks for where the adapter has them).
     ///
-    /// The first call includes what a driver compiles late: measure a second one.
+    /// The first call includes what a driver compiles late: measure a second one. A scene with more candidates than
+    /// `Options::candidate_limit` is timed up to the point where they are refused.
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve); [`Error::DeviceLost`], [`Error::Gpu`].

@@ -499,6 +499,10 @@ impl BroadPhase {
             return Ok(());
         };
         if let Some(collection) = &mut self.frames.collection {
+            if self.contents != Contents::Frame(collection.number) {
+                // The list of a later frame, which goes now.
+                self.contents = Contents::Nothing;
+            }
             collection.window = 0..0;
             collection.free.clear();
         }
@@ -706,7 +710,7 @@ fn report(box_count: u32, counts: &Counts, frame: Option<&Frame>) -> Report {
     Report {
         box_count,
         invalid_count: counts.invalid_count,
-        first_invalid: counts.first_invalid[..listed].to_vec(),
+        first_invalid: counts.first_invalid[..listed].iter().map(|listed| listed[0]).collect(),
         giant_count: counts.giant_count,
         entry_count: counts.entry_count,
         candidate_count: wide(counts.candidate_low, counts.candidate_high),

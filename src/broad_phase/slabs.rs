@@ -107,9 +107,14 @@ impl Slabs {
     }
 
     /// The boxes of one slab in the order of the input, and where they come from.
-    fn boxes(&self, slab: usize, boxes: &[Aabb]) -> (Vec<Aabb>, Vec<Origin>) {
+    fn boxes(&self, slab: usize, boxes: &[Aabb]) -> Result<(Vec<Aabb>, Vec<Origin>), Error> {
         let count = self.counts[slab] as usize;
-        let (mut inside, mut origins) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (mut inside, mut origins) = (Vec::new(), Vec::new());
+        let bytes = (count * (size_of::<Aabb>() + size_of::<Origin>())) as u64;
+        inside
+            .try_reserve_exact(count)
+            .and_then(|()| origins.try_reserve_exact(count))
+            .map_err(|_| Error::OutOfMemory { buffer: "a slab's boxes on the host".to_owned(), bytes })?;
         for (index, aabb) in boxes.iter().enumerate().filter(|(_, aabb)| aabb.is_valid()) {
             let slabs = self.of(aabb);
             if slabs.contains(&slab) {
@@ -117,7 +122,7 @@ impl Slabs {
                 origins.push(Origin { index: index as u32, begins: *slabs.start() == slab });
             }
         }
-        (inside, origins)
+        Ok((inside, origins))
     }
 }
 
@@ -206,7 +211,7 @@ impl BroadPhase {
         let mut whole: Option<Report> = None;
         let mut pair_count = 0;
         for slab in 0..slabs.counts.len() {
-            let (inside, origins) = slabs.boxes(slab, boxes);
+            let (inside, origins) = slabs.boxes(slab, boxes)?;
             let mut kept = Vec::new();
             let report = self.stream_pass(&inside, |_, piece| {
                 kept.clear();
@@ -258,7 +263,7 @@ mod tests {
                     };
                     let mut found = Vec::new();
                     for slab in 0..slabs.counts.len() {
-                        let (inside, origins) = slabs.boxes(slab, &boxes);
+                        let (inside, origins) = slabs.boxes(slab, &boxes).unwrap();
                         assert_eq!(inside.len() as u64, slabs.counts[slab]);
                         assert!(inside.len() as u64 <= most && origins.is_sorted_by_key(|origin| origin.index));
                         found.extend(brute_force::find_pairs(&inside).iter().filter_map(|pair| {

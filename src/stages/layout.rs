@@ -132,7 +132,7 @@ pub struct Counts {
     pub entry_count: u32,
     pub giant_count: u32,
     pub invalid_count: u32,
-    pub first_invalid: [u32; INVALID_LISTED as usize],
+    pub first_invalid: [[u32; 4]; INVALID_LISTED as usize],
     pub candidate_low: u32,
     pub candidate_high: u32,
     pub refused: u32,

@@ -51,8 +51,8 @@ impl<'a> Found<'a> {
         assert_eq!(pairs, brute_force::find_pairs(boxes));
         assert_eq!(cpu::emit::scan(&words), pairs.len() as u64);
         let (invalid_count, listed) = cpu::small::invalid(boxes);
-        let mut first_invalid = [0; INVALID_LISTED as usize];
-        first_invalid[..listed.len()].copy_from_slice(&listed);
+        let mut first_invalid = [[0; 4]; INVALID_LISTED as usize];
+        first_invalid.iter_mut().zip(&listed).for_each(|(place, &index)| place[0] = index);
         let counts = Counts {
             invalid_count,
             first_invalid,
