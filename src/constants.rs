@@ -150,7 +150,7 @@ shared_constants! {
     /// Words that a row has in a tile of `small_test`, 256 by 256 tests.
     SMALL_LINES: u32 = 8;
     /// `Options::all_pairs_up_to`, by default. Higher, and software adapters are slower than with the sweep; lower, and
-    /// a GPU waits for 36 dispatches that it does not need.
+    /// a GPU waits for 27 dispatches that it does not need, or 39 with the portable sort.
     SMALL_BOXES: u32 = 2560;
     /// The most that `Options::all_pairs_up_to` can mean. The counts of `small_test`, for 128 × 129 / 2 tiles then,
     /// must fit `block_hits`, and its pairs 32 bits.

@@ -43,9 +43,10 @@ pub struct Hits {
     pub runs: Buffer<Run>,
     /// `[tiles * 256]` pairs before the run within its block of tiles.
     pub run_offsets: Buffer<u32>,
-    /// `[tiles * 256]` a bit per test of `giants`, as far as there is room.
+    /// `[tiles * 256]` a bit per test of `giants`, as far as there is room; or of `small`.
     pub words: Buffer<u32>,
-    /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles. Zero before `sweep_test`.
+    /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles, zero before `sweep_test`; or the counts of
+    /// `small_test`.
     pub block_hits: Buffer<u32>,
     /// `[sweep_blocks + giant_blocks + 1]` pairs before each block, low and high half.
     pub block_offsets: Buffer<[u32; 2]>,
