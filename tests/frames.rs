@@ -109,17 +109,17 @@ fn leaps() -> Vec<Vec<Aabb>> {
     let identical = |n| vec![Aabb::new([0.0; 3], [1.0; 3]); n];
     vec![
         Kind::Uniform.generate(10, 1),
-        Kind::Uniform.generate(10_000, 2),
-        identical(600),
+        Kind::Uniform.generate(3000, 2),
+        identical(300),
         Vec::new(),
-        identical(700),
+        identical(350),
         identical(2),
-        Kind::Clusters.generate(4000, 3),
-        identical(1300),
-        identical(1400),
+        Kind::Clusters.generate(1500, 3),
+        identical(600),
+        identical(650),
         Kind::Uniform.generate(1, 4),
-        Kind::Infinite.generate(2000, 5),
-        Kind::Uniform.generate(20_000, 6),
+        Kind::Infinite.generate(800, 5),
+        Kind::Uniform.generate(6000, 6),
     ]
 }
 
@@ -128,11 +128,12 @@ fn frames_in_flight_come_out_in_their_order_and_exact() {
     let scenes = leaps();
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let options = Options { order, ..CANONICAL };
-        for every in [1, 2, 3] {
+        let mut alone = BroadPhase::new(&GPU, options).unwrap();
+        let alone: Vec<Overlaps> = scenes.iter().map(|boxes| alone.find_pairs(boxes).unwrap()).collect();
+        for every in [1, 3] {
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             let results = run_through(&mut broad_phase, &scenes, |i| i % every == every - 1);
-            for (overlaps, boxes) in results.into_iter().zip(&scenes) {
-                let alone = BroadPhase::new(&GPU, options).unwrap().find_pairs(boxes).unwrap();
+            for ((overlaps, boxes), alone) in results.into_iter().zip(&scenes).zip(&alone) {
                 assert_eq!(overlaps.report.box_count as usize, boxes.len());
                 assert_pairs(&overlaps.pairs, &alone.pairs, "beside others");
                 let mut sorted = overlaps.pairs;
@@ -149,7 +150,7 @@ fn frames_in_flight_keep_to_the_budget() {
     let largest = scenes.iter().max_by_key(|boxes| boxes.len()).unwrap();
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let least = least_budget(largest, order);
-        for more in [0, 50_000, 200_000, 2 << 20] {
+        for more in [0, 300_000] {
             let options = Options { order, memory_budget: Some(least + more), ..CANONICAL };
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             for (overlaps, boxes) in run_through(&mut broad_phase, &scenes, |_| false).into_iter().zip(&scenes) {
