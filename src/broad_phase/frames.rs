@@ -26,6 +26,7 @@ use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report, SweepAxis};
 const PIECES_AT_ONCE: usize = 2;
 /// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. Fewer, and what each piece costs in
 /// submissions shows; more take memory and gain nothing.
+#[cfg(not(target_arch = "wasm32"))]
 const STREAMED_PIECE: u64 = 1 << 22;
 /// Most pairs that the first submission copies before it is known whether there are as many: 8 MiB.
 const FIRST_COPY: u64 = 1 << 20;
