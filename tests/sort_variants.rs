@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use broadsweep::scenes::Kind;
 use broadsweep::stages::layout::Params;
 use broadsweep::stages::sort;
-use broadsweep::wgpu::{self, DeviceType};
+use broadsweep::wgpu::DeviceType;
 use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, Report, SortVariant, cpu};
 use bytemuck::Zeroable;
 use common::*;
@@ -56,14 +56,9 @@ fn scenes_have_keys_of_even_and_of_odd_numbers_of_steps() {
     assert!(widths.iter().any(|bits| bits / 8 % 2 == 0) && widths.iter().any(|bits| bits / 8 % 2 == 1), "{widths:?}");
 }
 
-/// A device of the same adapter, without features.
+/// A device without features.
 fn bare() -> Gpu {
-    let instance = wgpu::Instance::default();
-    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
-    let name = GPU.adapter_info().name;
-    let adapter = adapters.into_iter().find(|adapter| adapter.get_info().name == name).unwrap();
-    let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default())).unwrap();
-    Gpu::from_device(device, queue).unwrap()
+    device_with(Gpu::required_limits())
 }
 
 #[test]
