@@ -328,6 +328,10 @@ fn copy_speed(gpu: &Gpu) -> Result<f64, Box<dyn Error>> {
     Ok(8.0 * 2.0 * BYTES as f64 / best)
 }
 
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
 fn median(sorted: &[Duration]) -> Duration {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
@@ -370,7 +374,6 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
 
 /// What a row looks like on a terminal.
 fn lines(row: &Row, copy: f64, kernels: bool) -> String {
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let mut text = format!(
         "{:>14} {:>9}  {:>6} {:>9.2} ms ({:.2} to {:.2})",
         row.scene,
@@ -418,7 +421,6 @@ fn table(adapter: &str, rows: &[Row]) -> String {
     );
     STAGES.iter().for_each(|stage| text.extend([",", stage, "_ms"]));
     text += "\n";
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
     for row in rows {
         let Some(Overlaps { report, .. }) = &row.last else { continue };
         let _ = write!(

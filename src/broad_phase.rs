@@ -269,8 +269,8 @@ impl BroadPhase {
     // ---- time ----
 
     /// Finds the pairs of `boxes`, keeps them on the GPU, and tells what each kernel took there. **Blocks.**
-    /// `None` where the device has no timestamps between dispatches ([`timing::FEATURES`](crate::gpu::timing::FEATURES), which
-    /// [`Gpu::request`] asks for where the adapter has them).
+    /// `None` where the device has no timestamps between dispatches
+    /// ([`timing::FEATURES`](crate::gpu::timing::FEATURES), which [`Gpu::request`] asks for where the adapter has them).
     ///
     /// The first call includes what a driver compiles late: measure a second one. A scene with more candidates than
     /// `Options::candidate_limit` is timed up to the point where they are refused.
@@ -384,7 +384,9 @@ impl BroadPhase {
 
     /// Whether this many boxes are few. What earlier calls needed has no say: the order of the pairs depends on it.
     fn tests_all_pairs(&self, n: u32) -> bool {
-        MemoryPlan::new(n as usize, &self.options, &self.gpu.device().limits()).is_ok_and(|plan| plan.all_pairs)
+        // Only few boxes need a plan to tell.
+        self.options.tests_all_pairs(n)
+            && MemoryPlan::new(n as usize, &self.options, &self.gpu.device().limits()).is_ok_and(|plan| plan.all_pairs)
     }
 
     // ---- memory ----

@@ -42,13 +42,7 @@ pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
 
 /// Appends the pairs that `test` found for box `a`, ascending.
 pub fn emit(words: &[u32], a: u32, pairs: &mut Vec<Pair>) {
-    for (k, &word) in words.iter().enumerate().skip(a as usize / 32) {
-        let mut left = word;
-        while left != 0 {
-            pairs.push(Pair { a, b: 32 * k as u32 + left.trailing_zeros() });
-            left &= left - 1;
-        }
-    }
+    super::emit::giants(words, a, pairs);
 }
 
 /// How many boxes are invalid, and the first of them.
