@@ -44,6 +44,7 @@
 #![warn(missing_docs)]
 
 mod aabb;
+pub mod baselines;
 mod broad_phase;
 pub mod constants;
 pub mod cpu;

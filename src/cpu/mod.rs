@@ -20,6 +20,34 @@ use crate::constants::*;
 use crate::stages::layout::Params;
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 
+/// The engine for machines without a GPU: what [`find_pairs`] does, frame after frame, with memory that it keeps.
+#[derive(Debug)]
+pub struct BroadPhase {
+    options: Options,
+    found: Overlaps,
+}
+
+impl BroadPhase {
+    /// An engine with these options.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`].
+    pub fn new(options: Options) -> Result<Self, Error> {
+        options.check()?;
+        let found = find_pairs(&[], &options)?;
+        Ok(Self { options, found })
+    }
+
+    /// Every pair of `boxes` that overlaps, each once. The answer stays until the next call.
+    ///
+    /// # Errors
+    /// As [`find_pairs`].
+    pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
+        self.found = find_pairs(boxes, &self.options)?;
+        Ok(&self.found)
+    }
+}
+
 /// Candidates that are tested before there is a look whether there is room for as many pairs again.
 const BATCH: u64 = 1 << 20;
 
