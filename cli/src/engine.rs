@@ -88,6 +88,15 @@ impl Engine {
         }
     }
 
+    /// Whether its pairs are exactly the overlapping ones: other libraries have margins and rounding of their own.
+    pub fn is_exact(self) -> bool {
+        match self {
+            Self::Gpu | Self::Cpu | Self::Brute | Self::Baseline(_) => true,
+            #[cfg(feature = "peers")]
+            Self::Peer(_) => false,
+        }
+    }
+
     /// An algorithm of the literature or another library, that has seen no frame; `None` for ours. `axis` is for
     /// those that can choose one.
     pub fn baseline(self, axis: SweepAxis) -> Option<Box<dyn Baseline>> {
