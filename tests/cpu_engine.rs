@@ -78,14 +78,13 @@ fn every_option_gets_the_report_and_the_pairs_of_the_mirrors() {
     let _shared = shared();
     let scenes = [Kind::Uniform, Kind::Diagonal, Kind::Clusters, Kind::ThousandGiants, Kind::Invalid, Kind::Spread];
     for kind in scenes {
-        let boxes = kind.generate(9_000, 3);
+        let boxes = kind.generate(5_000, 3);
         for axis in [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z] {
             for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-4), CellSize::Fixed(1e4)] {
-                for order in [PairOrder::Sweep, PairOrder::Canonical] {
-                    let options = Options { axis, cell_size, order, ..swept() };
-                    let mut engine = cpu::BroadPhase::new(options).unwrap();
-                    assert_like_reference(&mut engine, &boxes, &format!("{kind} {options:?}"));
-                }
+                let order = if axis == SweepAxis::Auto { PairOrder::Sweep } else { PairOrder::Canonical };
+                let options = Options { axis, cell_size, order, ..swept() };
+                let mut engine = cpu::BroadPhase::new(options).unwrap();
+                assert_like_reference(&mut engine, &boxes, &format!("{kind} {options:?}"));
             }
         }
     }
