@@ -65,7 +65,7 @@ proptest! {
     fn any_boxes_have_the_pairs_of_brute_force(
         frames in prop::collection::vec(any_boxes(), 1..3),
         region_boxes in 0..30usize,
-        max_depth in 0..30u32,
+        max_depth in prop_oneof![0..30u32, Just(u32::MAX)],
     ) {
         let mut along = Axis::ALL.map(|axis| MjSap::new(axis, MjSap::MAX_PAIRS));
         let (mut mj_broadphase, mut pruning) = (MjBroadphase::default(), Pruning::default());
