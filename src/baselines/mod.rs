@@ -16,6 +16,9 @@
 //! # Ok::<(), baselines::BaselineError>(())
 //! ```
 
+pub mod mbp;
+pub mod mj_broadphase;
+pub mod mj_sap;
 pub mod pruning;
 
 use crate::{Aabb, Pair};
@@ -88,11 +91,28 @@ impl Entry {
 }
 
 /// Every algorithm.
-pub const ALL: &[Entry] = &[Entry {
-    name: "pruning",
-    description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
-    make: || Box::new(pruning::Pruning::default()),
-}];
+pub const ALL: &[Entry] = &[
+    Entry {
+        name: "mj_sap",
+        description: "sort starts and ends on x, keep a list of the boxes that have begun (MuJoCo)",
+        make: || Box::new(mj_sap::MjSap::default()),
+    },
+    Entry {
+        name: "mj_broadphase",
+        description: "the same along the principal axis of the centroids, then the exact test (MuJoCo)",
+        make: || Box::new(mj_broadphase::MjBroadphase::default()),
+    },
+    Entry {
+        name: "pruning",
+        description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
+        make: || Box::new(pruning::Pruning::default()),
+    },
+    Entry {
+        name: "mbp",
+        description: "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)",
+        make: || Box::new(mbp::Mbp::default()),
+    },
+];
 
 /// The algorithm of this name.
 pub fn by_name(name: &str) -> Option<&'static Entry> {
