@@ -16,7 +16,11 @@
 //! # Ok::<(), baselines::BaselineError>(())
 //! ```
 
+mod endpoints;
+pub mod i_collide;
 pub mod pruning;
+pub mod scd;
+pub mod usscd;
 
 use crate::{Aabb, Pair};
 
@@ -88,11 +92,28 @@ impl Entry {
 }
 
 /// Every algorithm.
-pub const ALL: &[Entry] = &[Entry {
-    name: "pruning",
-    description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
-    make: || Box::new(pruning::Pruning::default()),
-}];
+pub const ALL: &[Entry] = &[
+    Entry {
+        name: "pruning",
+        description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
+        make: || Box::new(pruning::Pruning::default()),
+    },
+    Entry {
+        name: "scd",
+        description: "sweep and prune on three axes, sorted by balanced trees",
+        make: || Box::new(scd::Scd::default()),
+    },
+    Entry {
+        name: "i_collide",
+        description: "three lists that insertion sort keeps sorted, pairs that change where it swaps (I-COLLIDE)",
+        make: || Box::new(i_collide::ICollide::default()),
+    },
+    Entry {
+        name: "usscd",
+        description: "uniform cells of the optimal size, sweep and prune inside each",
+        make: || Box::new(usscd::Usscd::default()),
+    },
+];
 
 /// The algorithm of this name.
 pub fn by_name(name: &str) -> Option<&'static Entry> {
