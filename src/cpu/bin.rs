@@ -25,6 +25,17 @@ pub struct Totals {
     pub invalid: u32,
 }
 
+impl Totals {
+    /// Of both.
+    pub fn united(self, other: &Self) -> Self {
+        Self {
+            entries: std::array::from_fn(|level| self.entries[level] + other.entries[level]),
+            giants: std::array::from_fn(|level| self.giants[level] + other.giants[level]),
+            invalid: self.invalid + other.invalid,
+        }
+    }
+}
+
 /// Whether the box is in any cell at all.
 pub fn is_binned(cells: [i32; 4]) -> bool {
     cells[0] <= cells[2]
@@ -89,8 +100,11 @@ fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
 }
 
 /// The extent in cells that are merged.
-fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
+pub fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
     let shift = LEVEL_SHIFTS[level as usize];
+    if shift == 0 {
+        return extent;
+    }
     if shift >= 32 {
         return extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
     }
@@ -160,29 +174,41 @@ pub struct Entries {
     pub first_invalid: Vec<u32>,
 }
 
+/// The key and the entry of a binned box in each of its cells at a level, by rows of cells.
+pub fn for_each_entry(
+    own: [i32; 4],
+    index: u32,
+    start: u32,
+    frame: &Frame,
+    level: u32,
+    mut each: impl FnMut(u32, u32),
+) {
+    let mask = frame.cell_bits.map(|bits| (1u32 << bits) - 1);
+    let [u0, v0, u1, v1] = coarse(own, level);
+    for v in v0..=v1 {
+        for u in u0..=u1 {
+            let cell = (v as u32 & mask[1]) << frame.cell_bits[0] | u as u32 & mask[0];
+            let first_u = if u == u0 { ENTRY_FIRST_U } else { 0 };
+            let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
+            let last_u = if u == u1 { ENTRY_LAST_U } else { 0 };
+            let last_v = if v == v1 { ENTRY_LAST_V } else { 0 };
+            each(cell << frame.position_bits | start, index | first_u | first_v | last_u | last_v);
+        }
+    }
+}
+
 /// The entries of each box at a level, the giants and the first invalid boxes. Extents become those at this level.
 pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, level: u32) -> Entries {
     let mut out = Entries::default();
-    let mask = frame.cell_bits.map(|bits| (1u32 << bits) - 1);
     for (i, &own) in cells.iter().enumerate() {
         if is_giant(own, level, frame) {
             out.giants.push(i as u32);
         } else if is_binned(own) {
-            let [u0, v0, u1, v1] = coarse(own, level);
-            if level > 0 {
-                positions[i][2] = merged_extent(own, positions[i][2], level);
-            }
-            for v in v0..=v1 {
-                for u in u0..=u1 {
-                    let cell = (v as u32 & mask[1]) << frame.cell_bits[0] | u as u32 & mask[0];
-                    out.keys.push(cell << frame.position_bits | positions[i][0]);
-                    let first_u = if u == u0 { ENTRY_FIRST_U } else { 0 };
-                    let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
-                    let last_u = if u == u1 { ENTRY_LAST_U } else { 0 };
-                    let last_v = if v == v1 { ENTRY_LAST_V } else { 0 };
-                    out.entries.push(i as u32 | first_u | first_v | last_u | last_v);
-                }
-            }
+            positions[i][2] = merged_extent(own, positions[i][2], level);
+            for_each_entry(own, i as u32, positions[i][0], frame, level, |key, entry| {
+                out.keys.push(key);
+                out.entries.push(entry);
+            });
         } else if out.first_invalid.len() < INVALID_LISTED as usize {
             out.first_invalid.push(i as u32);
         }

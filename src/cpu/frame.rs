@@ -125,11 +125,14 @@ pub fn usscd_cell(log_density: f32) -> f32 {
 }
 
 /// Sorted samples: interval starts, mean plane edges, centres along u and v.
-struct Samples([Vec<f32>; 4]);
+struct Samples {
+    lists: [[f32; SAMPLES]; 4],
+    count: usize,
+}
 
 impl Samples {
     fn take(boxes: &[Aabb], scene: &Scale, axes: &[Vec3; 3]) -> Self {
-        let mut lists: [Vec<f32>; 4] = Default::default();
+        let mut samples = Self { lists: [[0.0; SAMPLES]; 4], count: 0 };
         for i in 0..boxes.len().min(SAMPLES) {
             let at = if boxes.len() <= SAMPLES {
                 i
@@ -143,24 +146,26 @@ impl Samples {
                 let high = Vec3::from(aabb.max) * scene.scale;
                 let u = project(axes[1], low, high);
                 let v = project(axes[2], low, high);
-                lists[0].push(project(axes[0], low, high).0);
-                lists[1].push(0.5 * (u.1 - u.0) + 0.5 * (v.1 - v.0));
-                lists[2].push(0.5 * u.0 + 0.5 * u.1);
-                lists[3].push(0.5 * v.0 + 0.5 * v.1);
+                let own = [
+                    project(axes[0], low, high).0,
+                    0.5 * (u.1 - u.0) + 0.5 * (v.1 - v.0),
+                    0.5 * u.0 + 0.5 * u.1,
+                    0.5 * v.0 + 0.5 * v.1,
+                ];
+                for (list, value) in samples.lists.iter_mut().zip(own) {
+                    list[samples.count] = value;
+                }
+                samples.count += 1;
             }
         }
-        for list in &mut lists {
-            list.sort_by(f32::total_cmp);
+        for list in &mut samples.lists {
+            list[..samples.count].sort_by(f32::total_cmp);
         }
-        Self(lists)
-    }
-
-    fn count(&self) -> usize {
-        self.0[0].len()
+        samples
     }
 
     fn quantile(&self, list: usize, part: f32) -> f32 {
-        self.0[list][(part * (self.count() - 1) as f32) as usize]
+        self.lists[list][(part * (self.count - 1) as f32) as usize]
     }
 }
 
@@ -173,9 +178,9 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
         let logs: f32 = (0..3).map(|k| (widest.max(1e-30) / (scene.high[k] - scene.low[k]).max(1e-30)).ln()).sum();
         return widest * usscd_cell(total.count.max(1.0).ln() + logs);
     }
-    let kept = samples.count() - samples.count() / 64;
-    let mean_edge = samples.0[1][..kept].iter().sum::<f32>() / kept.max(1) as f32;
-    let squares: f32 = samples.0[1][..kept].iter().map(|edge| (edge / mean_edge.max(CELL_MIN)).powi(2)).sum();
+    let kept = samples.count - samples.count / 64;
+    let mean_edge = samples.lists[1][..kept].iter().sum::<f32>() / kept.max(1) as f32;
+    let squares: f32 = samples.lists[1][..kept].iter().map(|edge| (edge / mean_edge.max(CELL_MIN)).powi(2)).sum();
     let more = ENTRIES_PER_BOX - 1.0;
     let edges = (1.0 + (1.0 + more * squares / kept.max(1) as f32).sqrt()) / more;
     let range = |list| samples.quantile(list, 0.98) - samples.quantile(list, 0.02);
@@ -188,7 +193,7 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
     let scene = scene_scale(bounds);
     let (axis, axes, is_oblique) = choose_axes(params.axis, moments);
     let samples = Samples::take(boxes, &scene, &axes);
-    let count = samples.count();
+    let count = samples.count;
 
     let mut frame: Frame = bytemuck::Zeroable::zeroed();
     frame.sweep = axes[0].to_array();
@@ -245,7 +250,7 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
 
     for (k, knot) in frame.knots.iter_mut().enumerate() {
         let at = |k: usize| {
-            if count > 0 { samples.0[0][k * (count - 1) / KNOT_COUNT as usize] } else { 0.0 }
+            if count > 0 { samples.lists[0][k * (count - 1) / KNOT_COUNT as usize] } else { 0.0 }
         };
         let length = at(k + 1) - at(k);
         let quanta = if length > KNOT_MIN { (1u32 << (frame.position_bits - KNOT_BITS)) as f32 / length } else { 0.0 };

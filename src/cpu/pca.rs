@@ -65,29 +65,59 @@ pub fn scene_scale(bounds: &BoundsPartial) -> Scale {
     Scale { low: used.min.map(|x| x * scale), high: used.max.map(|x| x * scale), limit, scale, count: used.count }
 }
 
+/// Boxes whose sums are added up before they are added to those of others, so that any number of threads rounds alike.
+pub const CHUNK: usize = 1 << 13;
+
+/// Sums in double precision: a mirror of the result, not of the order of a reduction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sums {
+    sums: [[f64; 3]; 4],
+    edge_max: [f32; 3],
+    count: u32,
+}
+
+impl Sums {
+    /// Of these boxes.
+    pub fn of(boxes: &[Aabb], scene: &Scale) -> Self {
+        let mut total = Self::default();
+        let middle: [f32; 3] = std::array::from_fn(|k| 0.5 * scene.low[k] + 0.5 * scene.high[k]);
+        for aabb in boxes.iter().filter(|aabb| counts_within(aabb, scene.limit)) {
+            let low = aabb.min.map(|x| x * scene.scale);
+            let high = aabb.max.map(|x| x * scene.scale);
+            let d: [f32; 3] = std::array::from_fn(|k| (0.5 * low[k] + 0.5 * high[k]) - middle[k]);
+            total.count += 1;
+            for k in 0..3 {
+                let edge = high[k] - low[k];
+                total.sums[0][k] += f64::from(d[k]);
+                total.sums[1][k] += f64::from(d[k] * d[k]);
+                total.sums[2][k] += f64::from(d[k] * d[(k + 1) % 3]);
+                total.sums[3][k] += f64::from(edge);
+                total.edge_max[k] = total.edge_max[k].max(edge);
+            }
+        }
+        total
+    }
+
+    /// Of both.
+    pub fn united(self, other: &Self) -> Self {
+        Self {
+            sums: std::array::from_fn(|i| std::array::from_fn(|k| self.sums[i][k] + other.sums[i][k])),
+            edge_max: std::array::from_fn(|k| self.edge_max[k].max(other.edge_max[k])),
+            count: self.count + other.count,
+        }
+    }
+
+    /// As the kernel has them.
+    pub fn moments(&self) -> Moments {
+        let [sum, squares, products, edge_sum] = self.sums.map(|sum| sum.map(|x| x as f32));
+        let (edge_max, count) = (self.edge_max, self.count as f32);
+        Moments { sum, squares, products, edge_sum, edge_max, count, ..bytemuck::Zeroable::zeroed() }
+    }
+}
+
 /// Sums of centroids (shifted to the middle of the bounds), of their products and of edges, in scaled units.
 pub fn moments(boxes: &[Aabb], bounds: &BoundsPartial) -> Moments {
     let scene = scene_scale(bounds);
-    let mut total: Moments = bytemuck::Zeroable::zeroed();
-    // Sums in double precision: a mirror of the result, not of the order of a reduction.
-    let mut sums = [[0f64; 3]; 4];
-    for aabb in boxes.iter().filter(|aabb| counts_within(aabb, scene.limit)) {
-        let low = aabb.min.map(|x| x * scene.scale);
-        let high = aabb.max.map(|x| x * scene.scale);
-        let d: [f32; 3] = std::array::from_fn(|k| {
-            let middle = 0.5 * scene.low[k] + 0.5 * scene.high[k];
-            (0.5 * low[k] + 0.5 * high[k]) - middle
-        });
-        total.count += 1.0;
-        for k in 0..3 {
-            let edge = high[k] - low[k];
-            sums[0][k] += f64::from(d[k]);
-            sums[1][k] += f64::from(d[k] * d[k]);
-            sums[2][k] += f64::from(d[k] * d[(k + 1) % 3]);
-            sums[3][k] += f64::from(edge);
-            total.edge_max[k] = total.edge_max[k].max(edge);
-        }
-    }
-    let [sum, squares, products, edge_sum] = sums.map(|sum| sum.map(|x| x as f32));
-    Moments { sum, squares, products, edge_sum, ..total }
+    let chunks = boxes.chunks(CHUNK).map(|chunk| Sums::of(chunk, &scene));
+    chunks.fold(Sums::default(), |total, chunk| total.united(&chunk)).moments()
 }

@@ -5,27 +5,45 @@ use crate::{Aabb, Pair};
 
 /// Boxes by bound, 32 together, so that one box is tested against many at once. An invalid one is NaN throughout, which
 /// compares with nothing, and so is what fills the last 32.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Columns(Vec<[[f32; 32]; 6]>);
 
 impl Columns {
     /// Of these boxes.
     pub fn new(boxes: &[Aabb]) -> Self {
-        let mut columns = vec![[[f32::NAN; 32]; 6]; boxes.len().div_ceil(32)];
+        let mut columns = Self::default();
+        columns.fill(boxes);
+        columns
+    }
+
+    /// Those of other boxes, in the same memory.
+    pub fn fill(&mut self, boxes: &[Aabb]) {
+        self.0.clear();
+        self.0.resize(boxes.len().div_ceil(32), [[f32::NAN; 32]; 6]);
         for (i, b) in boxes.iter().enumerate().filter(|(_, b)| b.is_valid()) {
             for k in 0..3 {
-                columns[i / 32][k][i % 32] = b.min[k];
-                columns[i / 32][3 + k][i % 32] = b.max[k];
+                self.0[i / 32][k][i % 32] = b.min[k];
+                self.0[i / 32][3 + k][i % 32] = b.max[k];
             }
         }
-        Self(columns)
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<[[f32; 32]; 6]>()
     }
 }
 
 /// A bit per box: set where the box overlaps box `a`, and has a larger index.
 pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
-    let (at, bit) = (a as usize / 32, a as usize % 32);
     let mut words = vec![0; columns.0.len()];
+    test_into(columns, a, &mut words);
+    words
+}
+
+/// The same into words that are there: one for each 32 boxes, all zero.
+pub fn test_into(columns: &Columns, a: u32, words: &mut [u32]) {
+    let (at, bit) = (a as usize / 32, a as usize % 32);
     let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| bounds[bit]);
     for (word, [low_x, low_y, low_z, high_x, high_y, high_z]) in words.iter_mut().zip(&columns.0).skip(at) {
         for k in 0..32 {
@@ -37,7 +55,6 @@ pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
     }
     // Not itself, nor those before it in its word.
     words[at] &= (u32::MAX - 1) << bit;
-    words
 }
 
 /// Appends the pairs that `test` found for box `a`, ascending.

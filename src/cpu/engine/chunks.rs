@@ -1,0 +1,134 @@
+//! What looks at one box at a time: statistics, cells, entries; boxes in chunks, chunks on all threads.
+
+use rayon::prelude::*;
+
+use crate::Aabb;
+use crate::constants::*;
+use crate::cpu::bin::{self, Totals};
+use crate::cpu::pca::{self, CHUNK, Sums};
+use crate::stages::layout::{BoundsPartial, Frame, Moments};
+
+/// What the boxes of one chunk have together.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    bounds: BoundsPartial,
+    sums: Sums,
+    totals: Totals,
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        let bounds = BoundsPartial { ordinary: pca::NO_BOUNDS, finite: pca::NO_BOUNDS };
+        Self { bounds, sums: Sums::default(), totals: Totals::default() }
+    }
+}
+
+/// Boxes as the grid has them.
+#[derive(Debug, Default)]
+pub struct Chunks {
+    chunks: Vec<Chunk>,
+    /// `[box_count]` first and last cell (u, v, u, v).
+    pub cells: Vec<[i32; 4]>,
+    /// `[box_count]` (start, end, extent, 0).
+    pub positions: Vec<[u32; 4]>,
+}
+
+impl Chunks {
+    /// Bounds and moments of all boxes.
+    pub fn statistics(&mut self, boxes: &[Aabb]) -> (BoundsPartial, Moments) {
+        self.chunks.clear();
+        self.chunks.resize(boxes.len().div_ceil(CHUNK), Chunk::default());
+        let chunks = || boxes.par_chunks(CHUNK);
+        self.chunks.par_iter_mut().zip(chunks()).for_each(|(chunk, boxes)| chunk.bounds = pca::bounds(boxes));
+        let bounds = self.chunks.iter().fold(Chunk::default().bounds, |total, chunk| BoundsPartial {
+            ordinary: pca::united(total.ordinary, chunk.bounds.ordinary),
+            finite: pca::united(total.finite, chunk.bounds.finite),
+        });
+        let scene = pca::scene_scale(&bounds);
+        self.chunks.par_iter_mut().zip(chunks()).for_each(|(chunk, boxes)| chunk.sums = Sums::of(boxes, &scene));
+        let sums = self.chunks.iter().fold(Sums::default(), |total, chunk| total.united(&chunk.sums));
+        (bounds, sums.moments())
+    }
+
+    /// Cells and positions of all boxes, and what they have together.
+    pub fn count(&mut self, boxes: &[Aabb], frame: &Frame) -> Totals {
+        self.cells.resize(boxes.len(), [0; 4]);
+        self.positions.resize(boxes.len(), [0; 4]);
+        self.chunks
+            .par_iter_mut()
+            .zip(boxes.par_chunks(CHUNK))
+            .zip(self.cells.par_chunks_mut(CHUNK).zip(self.positions.par_chunks_mut(CHUNK)))
+            .for_each(|((chunk, boxes), (cells, positions))| {
+                chunk.totals = bin::count(boxes, frame, cells, positions);
+            });
+        self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
+    }
+
+    /// The entries of all boxes at a level, key and entry in one number, by boxes and then by rows of cells.
+    pub fn scatter(&mut self, frame: &Frame, level: u32, entries: &mut Vec<u64>) {
+        let entry_count: u64 = self.chunks.iter().map(|chunk| chunk.totals.entries[level as usize]).sum();
+        entries.resize(entry_count as usize, 0);
+        let scatter = Scatter { frame, level };
+        scatter.halves(&self.chunks, 0, &self.cells, &mut self.positions, entries);
+    }
+
+    /// The giants and the first invalid boxes, ascending.
+    pub fn list(&self, frame: &Frame, level: u32, giants: &mut Vec<u32>, first_invalid: &mut Vec<u32>) {
+        giants.clear();
+        for ((chunk, cells), first) in self.chunks.iter().zip(self.cells.chunks(CHUNK)).zip((0..).step_by(CHUNK)) {
+            if chunk.totals.giants[level as usize] > 0 {
+                giants
+                    .extend((first..).zip(cells).filter(|(_, own)| bin::is_giant(**own, level, frame)).map(|(i, _)| i));
+            }
+            if chunk.totals.invalid > 0 {
+                let invalid = (first..).zip(cells).filter(|(_, own)| **own == bin::CELLS_OF_INVALID).map(|(i, _)| i);
+                first_invalid.extend(invalid.take(INVALID_LISTED as usize - first_invalid.len()));
+            }
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.chunks.capacity() * size_of::<Chunk>() + (self.cells.capacity() + self.positions.capacity()) * 16
+    }
+}
+
+/// Entries of some chunks into the part of the list that is theirs.
+struct Scatter<'a> {
+    frame: &'a Frame,
+    level: u32,
+}
+
+impl Scatter<'_> {
+    /// Halves of the chunks at once, each with its half of everything.
+    fn halves(&self, chunks: &[Chunk], first: u32, cells: &[[i32; 4]], positions: &mut [[u32; 4]], out: &mut [u64]) {
+        if chunks.len() <= 1 {
+            return self.one(first, cells, positions, out);
+        }
+        let (left, right) = chunks.split_at(chunks.len() / 2);
+        let boxes = left.len() * CHUNK;
+        let entries: u64 = left.iter().map(|chunk| chunk.totals.entries[self.level as usize]).sum();
+        let cells = cells.split_at(boxes);
+        let positions = positions.split_at_mut(boxes);
+        let out = out.split_at_mut(entries as usize);
+        rayon::join(
+            || self.halves(left, first, cells.0, positions.0, out.0),
+            || self.halves(right, first + boxes as u32, cells.1, positions.1, out.1),
+        );
+    }
+
+    fn one(&self, first: u32, cells: &[[i32; 4]], positions: &mut [[u32; 4]], out: &mut [u64]) {
+        let mut places = out.iter_mut();
+        for ((&own, position), index) in cells.iter().zip(positions).zip(first..) {
+            if !bin::is_binned(own) || bin::is_giant(own, self.level, self.frame) {
+                continue;
+            }
+            position[2] = bin::merged_extent(own, position[2], self.level);
+            bin::for_each_entry(own, index, position[0], self.frame, self.level, |key, entry| {
+                if let Some(place) = places.next() {
+                    *place = u64::from(key) << 32 | u64::from(entry);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! All giants against all boxes, a few boxes at a time, which then stay in a first-level cache.
+
+use super::lists::Lists;
+use crate::cpu::bin::is_giant;
+use crate::cpu::reference::make_room;
+use crate::stages::layout::Frame;
+use crate::{Aabb, Error, Pair};
+
+/// Boxes against which a thread tests all giants.
+const BOXES: usize = 1 << 9;
+
+/// Appends the pairs of giants.
+pub fn test(
+    boxes: &[Aabb],
+    giants: &[u32],
+    cells: &[[i32; 4]],
+    frame: &Frame,
+    level: u32,
+    lists: &mut Lists,
+    pairs: &mut Vec<Pair>,
+) -> Result<(), Error> {
+    if giants.is_empty() {
+        return Ok(());
+    }
+    lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
+        for &giant in giants {
+            make_room(list, BOXES as u64)?;
+            let own = &boxes[giant as usize];
+            for (aabb, i) in boxes[first..boxes.len().min(first + BOXES)].iter().zip(first as u32..) {
+                // Two giants meet once: from the smaller index.
+                if own.overlaps(aabb) && (i > giant || i < giant && !is_giant(cells[i as usize], level, frame)) {
+                    list.push(Pair::new(giant, i));
+                }
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,50 @@
+//! Pairs from several threads, in one order whatever their number.
+
+use rayon::prelude::*;
+
+use crate::cpu::reference::make_room;
+use crate::{Error, Pair};
+
+/// Lists per thread that are filled before they are appended: enough that none waits long for the last.
+const PER_THREAD: usize = 8;
+
+/// Lists that are filled at once and emptied in order.
+#[derive(Debug, Default)]
+pub struct Lists(Vec<Vec<Pair>>);
+
+impl Lists {
+    /// Appends to `pairs` what `fill` finds for each of `tasks`, in their order.
+    pub fn fill<T: Copy + Default + Send + Sync>(
+        &mut self,
+        tasks: impl IntoIterator<Item = T>,
+        pairs: &mut Vec<Pair>,
+        fill: impl Fn(&T, &mut Vec<Pair>) -> Result<(), Error> + Sync,
+    ) -> Result<(), Error> {
+        const MOST: usize = 256;
+        let wave = (PER_THREAD * rayon::current_num_threads()).min(MOST);
+        self.0.resize_with(self.0.len().max(wave), Vec::new);
+        let mut tasks = tasks.into_iter();
+        let mut taken = [T::default(); MOST];
+        loop {
+            let mut count = 0;
+            for (place, task) in taken[..wave].iter_mut().zip(&mut tasks) {
+                *place = task;
+                count += 1;
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            self.0[..count].par_iter_mut().zip(&taken[..count]).with_max_len(1).try_for_each(|(list, task)| {
+                list.clear();
+                fill(task, list)
+            })?;
+            make_room(pairs, self.0[..count].iter().map(|list| list.len() as u64).sum())?;
+            self.0[..count].iter().for_each(|list| pairs.extend_from_slice(list));
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|list| list.capacity() * size_of::<Pair>()).sum()
+    }
+}

@@ -1,0 +1,33 @@
+//! Pairs in canonical order.
+
+use rayon::prelude::*;
+
+use super::radix::{PARTS, partition};
+use crate::Pair;
+
+/// A longer list is sorted where it is, without another of its length.
+const LONG: usize = 1 << 24;
+/// A shorter one is not worth dealing out.
+const SHORT: usize = 1 << 12;
+
+/// Sorts pairs of `box_count` boxes by `(a, b)`. `other` is a place to write.
+pub fn canonical(pairs: &mut Vec<Pair>, other: &mut Vec<Pair>, box_count: u32) {
+    let key = |pair: &Pair| u64::from(pair.a) << 32 | u64::from(pair.b);
+    if !(SHORT..=LONG).contains(&pairs.len()) {
+        return pairs.par_sort_unstable_by_key(key);
+    }
+    other.resize(pairs.len(), Pair { a: 0, b: 0 });
+    let shift = (32 - box_count.leading_zeros()).saturating_sub(PARTS.ilog2());
+    let starts = partition(pairs, other, |pair| (pair.a >> shift) as usize);
+    each_part(&starts, other, &key);
+    std::mem::swap(pairs, other);
+}
+
+fn each_part(starts: &[usize], pairs: &mut [Pair], key: &(impl Fn(&Pair) -> u64 + Sync)) {
+    if starts.len() == 2 {
+        return pairs.par_sort_unstable_by_key(key);
+    }
+    let middle = starts.len() / 2;
+    let (left, right) = pairs.split_at_mut(starts[middle] - starts[0]);
+    rayon::join(|| each_part(&starts[..=middle], left, key), || each_part(&starts[middle..], right, key));
+}

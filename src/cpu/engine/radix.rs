@@ -1,0 +1,152 @@
+//! A stable parallel radix sort, from the leading digit.
+//!
+//! Dealt out by its leading digit, a list falls into parts that fit a cache, and of which each is sorted by one thread
+//! alone: two passes over memory, where a sort from the last digit makes three or four.
+
+use std::slice::IterMut;
+
+use rayon::prelude::*;
+
+/// Parts of one [`partition`].
+pub const PARTS: usize = 1 << PART_BITS;
+const PART_BITS: u32 = 8;
+/// Threads that one partition can occupy: each has a place to write in each part, on the stack.
+const MOST_CHUNKS: usize = 16;
+/// Items that are worth another thread.
+const CHUNK_MIN: usize = 1 << 14;
+/// The most bits of a digit within a part: two histograms of it fit a first-level cache beside the items.
+const DIGIT_BITS: u32 = 12;
+/// Up to so many items, a comparison sort is faster, and needs no memory but the stack.
+const FEW: usize = 256;
+
+/// Copies `from` to `to` by `part_of` each item, stably, and returns where each part begins, and the last ends.
+pub fn partition<T: Copy + Send + Sync>(
+    from: &[T],
+    to: &mut [T],
+    part_of: impl Fn(&T) -> usize + Sync,
+) -> [usize; PARTS + 1] {
+    let chunk_count = (from.len() / CHUNK_MIN).clamp(1, MOST_CHUNKS.min(2 * rayon::current_num_threads()));
+    let chunk_len = from.len().div_ceil(chunk_count).max(1);
+    let mut counts = [[0u32; PARTS]; MOST_CHUNKS];
+    counts.par_iter_mut().zip(from.par_chunks(chunk_len)).for_each(|(counts, chunk)| {
+        for item in chunk {
+            counts[part_of(item)] += 1;
+        }
+    });
+    let mut starts = [0; PARTS + 1];
+    let mut places: [[IterMut<T>; PARTS]; MOST_CHUNKS] =
+        std::array::from_fn(|_| std::array::from_fn(|_| IterMut::default()));
+    let (len, mut rest) = (to.len(), to);
+    for part in 0..PARTS {
+        starts[part] = len - rest.len();
+        for chunk in 0..chunk_count {
+            let (own, after) = rest.split_at_mut(counts[chunk][part] as usize);
+            places[chunk][part] = own.iter_mut();
+            rest = after;
+        }
+    }
+    starts[PARTS] = len - rest.len();
+    places.par_iter_mut().zip(from.par_chunks(chunk_len)).for_each(|(places, chunk)| {
+        for item in chunk {
+            if let Some(place) = places[part_of(item)].next() {
+                *place = *item;
+            }
+        }
+    });
+    starts
+}
+
+/// Sorts by the low `bits` of the upper 32. `other` is a place to write.
+pub fn sort(items: &mut Vec<u64>, other: &mut Vec<u64>, bits: u32) {
+    other.resize(items.len(), 0);
+    sort_slices(items, other, bits);
+    std::mem::swap(items, other);
+}
+
+/// What is in `items` comes sorted to `other`.
+fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
+    let shift = 32 + bits.saturating_sub(PART_BITS);
+    let starts = partition(items, other, |item| (item >> shift) as usize % PARTS);
+    each_part(&starts, items, other, bits.saturating_sub(PART_BITS));
+}
+
+/// Halves of the parts at once.
+fn each_part(starts: &[usize], items: &mut [u64], other: &mut [u64], bits: u32) {
+    if items.len() <= 1 {
+        return;
+    }
+    if starts.len() == 2 {
+        return sort_part(items, other, bits);
+    }
+    let middle = starts.len() / 2;
+    let at = starts[middle] - starts[0];
+    let (items, other) = (items.split_at_mut(at), other.split_at_mut(at));
+    rayon::join(
+        || each_part(&starts[..=middle], items.0, other.0, bits),
+        || each_part(&starts[middle..], items.1, other.1, bits),
+    );
+}
+
+/// Sorts `other` by the low `bits` of the upper 32.
+fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32) {
+    if other.len() <= FEW {
+        other.sort_by_key(|item| item >> 32);
+    } else if bits > 2 * DIGIT_BITS || bits > PART_BITS && other.len() > 8 * CHUNK_MIN {
+        // So many with one leading digit are worth all threads.
+        sort_slices(other, items, bits);
+        other
+            .par_chunks_mut(CHUNK_MIN)
+            .zip(items.par_chunks(CHUNK_MIN))
+            .for_each(|(to, from)| to.copy_from_slice(from));
+    } else {
+        let low_bits = bits / 2;
+        pass(other, items, 32, low_bits);
+        pass(items, other, 32 + low_bits, bits - low_bits);
+    }
+}
+
+/// One pass of a sort from the last digit.
+fn pass(from: &[u64], to: &mut [u64], shift: u32, bits: u32) {
+    let mut offsets = [0u32; 1 << DIGIT_BITS];
+    let mask = (1 << bits) - 1;
+    let digit = |item: &u64| (item >> shift) as usize & mask;
+    for item in from {
+        offsets[digit(item)] += 1;
+    }
+    let mut running = 0;
+    for offset in &mut offsets[..=mask] {
+        running += std::mem::replace(offset, running);
+    }
+    for item in from {
+        let offset = &mut offsets[digit(item)];
+        to[*offset as usize] = *item;
+        *offset += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu;
+
+    #[test]
+    fn any_keys_sort_stably() {
+        for n in [0, 1, 2, FEW, FEW + 1, CHUNK_MIN - 1, 3 * CHUNK_MIN + 1, 20 * CHUNK_MIN] {
+            for bits in [1, 8, 9, 24, 31, 32] {
+                // All kinds of crowds: everywhere, few values, one value but for one item.
+                for (mask, crowd) in [(u32::MAX, 0), (0x0700_0300, 0), (u32::MAX, 0xfeed_beef)] {
+                    let key = |i: u32| if crowd > 0 && i != 7 { crowd } else { i.wrapping_mul(2_654_435_769) & mask };
+                    let keep = u32::MAX >> (32 - bits);
+                    let mut keys: Vec<u32> = (0..n as u32).map(|i| key(i) & keep).collect();
+                    let mut values: Vec<u32> = (0..n as u32).collect();
+                    let mut items: Vec<u64> =
+                        keys.iter().zip(&values).map(|(&k, &v)| u64::from(k) << 32 | u64::from(v)).collect();
+                    sort(&mut items, &mut Vec::new(), bits);
+                    cpu::sort::sort(&mut keys, &mut values, bits);
+                    let expected = keys.iter().zip(&values).map(|(&k, &v)| u64::from(k) << 32 | u64::from(v));
+                    assert!(items.into_iter().eq(expected), "{n} keys of {bits} bits, {mask:x}, {crowd:x}");
+                }
+            }
+        }
+    }
+}

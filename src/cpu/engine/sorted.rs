@@ -1,0 +1,114 @@
+//! The entries in the order of the sweep, and the sweep.
+
+use std::ops::Range;
+
+use glam::Vec3A;
+use rayon::prelude::*;
+
+use super::box_of;
+use super::lists::Lists;
+use crate::cpu::reference::make_room;
+use crate::cpu::{rank, sweep};
+use crate::stages::layout::Frame;
+use crate::{Aabb, Error, Pair};
+
+/// Ranks that a thread gathers at a time.
+const CHUNK: usize = 1 << 13;
+/// Candidates and ranks that a thread takes on at a time: its list stays in a second-level cache.
+const TASK: u64 = 1 << 16;
+
+/// What the sweep needs of each entry, by rank: candidates are neighbours in memory.
+#[derive(Debug, Default)]
+pub struct Sorted {
+    /// `[entry_count]` first rank after the last candidate.
+    ends: Vec<u32>,
+    /// `[entry_count]` where in its cell the box begins and ends.
+    extents: Vec<u32>,
+    /// `[entry_count]` corners of the box.
+    corners: Vec<[Vec3A; 2]>,
+    /// Candidates in each chunk.
+    candidates: Vec<u64>,
+}
+
+impl Sorted {
+    /// Looks up all sorted entries, and returns how many candidates they have.
+    pub fn gather(&mut self, boxes: &[Aabb], entries: &[u64], positions: &[[u32; 4]], frame: &Frame) -> u64 {
+        self.ends.resize(entries.len(), 0);
+        self.extents.resize(entries.len(), 0);
+        self.corners.resize(entries.len(), [Vec3A::ZERO; 2]);
+        self.candidates.resize(entries.len().div_ceil(CHUNK), 0);
+        let mask = (1 << frame.position_bits) - 1;
+        let ends = self.ends.par_chunks_mut(CHUNK).zip(self.extents.par_chunks_mut(CHUNK));
+        let all = ends.zip(self.corners.par_chunks_mut(CHUNK).zip(&mut self.candidates)).enumerate();
+        all.for_each(|(chunk, ((ends, extents), (corners, candidates)))| {
+            *candidates = 0;
+            let places = ends.iter_mut().zip(extents).zip(corners).zip(chunk * CHUNK..);
+            for (((end, extent), corners), at) in places {
+                let index = box_of(entries[at]) as usize;
+                let [_, end_position, extent_of_box, _] = positions[index];
+                let end_key = (entries[at] >> 32) as u32 & !mask | end_position;
+                *end = (at + rank::reach(&entries[at..], |&entry| (entry >> 32) as u32 <= end_key)) as u32;
+                *extent = rank::extent(entries[at] as u32, extent_of_box);
+                *corners = [boxes[index].min.into(), boxes[index].max.into()];
+                *candidates += u64::from(*end) - at as u64 - 1;
+            }
+        });
+        self.candidates.iter().sum()
+    }
+
+    /// Appends the pairs among the candidates, by rank.
+    pub fn sweep(&self, entries: &[u64], lists: &mut Lists, pairs: &mut Vec<Pair>) -> Result<(), Error> {
+        let mut next = 0;
+        let tasks = std::iter::from_fn(|| {
+            let mut task = Task { first: next, ..Task::default() };
+            while next < self.ends.len() && task.candidates + (next - task.first) as u64 <= TASK {
+                task.candidates += u64::from(self.ends[next]) - next as u64 - 1;
+                next += 1;
+            }
+            task.last = next;
+            (task.first < next).then_some(task)
+        });
+        lists.fill(tasks, pairs, |task, list| {
+            make_room(list, task.candidates)?;
+            list.resize(task.candidates as usize, Pair { a: 0, b: 0 });
+            let found = self.test(entries, task.first..task.last, list);
+            list.truncate(found);
+            Ok(())
+        })
+    }
+
+    /// Writes the pairs among the candidates of `ranks`, for which there is room, and returns how many there are.
+    fn test(&self, entries: &[u64], ranks: Range<usize>, out: &mut [Pair]) -> usize {
+        let mut found = 0;
+        for rank in ranks {
+            let (own, [min, max], a) = (self.extents[rank], self.corners[rank], box_of(entries[rank]));
+            let others = rank + 1..self.ends[rank] as usize;
+            let extents = &self.extents[others.clone()];
+            for ((&extent, &[other_min, other_max]), &entry) in
+                extents.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
+            {
+                // Whether it is a pair cannot be predicted: written always, and counted where it is one.
+                let meets = (min.cmple(other_max) & other_min.cmple(max)).all();
+                if let Some(place) = out.get_mut(found) {
+                    *place = Pair::new(a, box_of(entry));
+                }
+                found += usize::from(meets & sweep::survives(own, extent));
+            }
+        }
+        found
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let per_entry = 2 * size_of::<u32>() + size_of::<[Vec3A; 2]>();
+        self.ends.capacity() * per_entry + self.candidates.capacity() * size_of::<u64>()
+    }
+}
+
+/// Some ranks, and how many candidates they have.
+#[derive(Clone, Copy, Default)]
+struct Task {
+    first: usize,
+    last: usize,
+    candidates: u64,
+}

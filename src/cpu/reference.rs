@@ -1,0 +1,154 @@
+//! The mirrors, one after the other on one thread: the flow as it is written down, which the engine is compared with.
+
+use super::{bin, emit, frame, giants, order, pca, rank, small, sort, sweep};
+use crate::constants::*;
+use crate::stages::layout::{Frame, Params};
+use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
+
+/// Candidates that are tested before there is a look whether there is room for as many pairs again.
+const BATCH: u64 = 1 << 20;
+
+/// What [`cpu::find_pairs`](super::find_pairs) finds: the same report, and the same pairs in the same order.
+///
+/// # Errors
+/// Those of [`cpu::find_pairs`](super::find_pairs).
+pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> {
+    options.check()?;
+    let box_count = checked_count(boxes.len())?;
+    if options.tests_all_pairs(box_count) {
+        return all_pairs(boxes);
+    }
+    let params = params(box_count, options);
+
+    let bounds = pca::bounds(boxes);
+    let moments = pca::moments(boxes, &bounds);
+    let frame = frame::choose(&params, boxes, &bounds, &moments);
+    let mut cells = vec![[0; 4]; boxes.len()];
+    let mut positions = vec![[0; 4]; boxes.len()];
+    let totals = bin::count(boxes, &frame, &mut cells, &mut positions);
+    let level = bin::scan(&totals, box_count, params.entry_capacity);
+    let bin::Entries { mut keys, mut entries, giants, first_invalid } =
+        bin::scatter(&cells, &mut positions, &frame, level);
+    sort::sort(&mut keys, &mut entries, frame.key_bits);
+    let ends = rank::ends(&frame, &keys, &entries, &positions);
+    let extents = rank::extents(&entries, &positions);
+
+    let candidates = |rank: usize| u64::from(ends[rank]) - rank as u64 - 1;
+    let swept: u64 = (0..entries.len()).map(candidates).sum();
+    let candidate_count = swept + giants.len() as u64 * boxes.len() as u64;
+    if candidate_count > options.effective_candidate_limit() {
+        return Err(Error::TooManyCandidates { candidate_count, limit: options.effective_candidate_limit() });
+    }
+    let mut pairs = Vec::new();
+    let mut rank = 0;
+    while rank < entries.len() {
+        let (first, mut most) = (rank, 0);
+        while rank < entries.len() && most < BATCH {
+            most += candidates(rank);
+            rank += 1;
+        }
+        make_room(&mut pairs, most)?;
+        sweep::test(boxes, &entries, &extents, &ends, first..rank, &mut pairs);
+    }
+    for &giant in &giants {
+        let words = giants::test(boxes, &cells, &frame, level, giant);
+        make_room(&mut pairs, emit::scan(&words))?;
+        emit::giants(&words, giant, &mut pairs);
+    }
+    if options.order == PairOrder::Canonical {
+        order::canonical(&mut pairs);
+    }
+
+    let report = Report {
+        invalid_count: totals.invalid,
+        first_invalid,
+        giant_count: giants.len() as u32,
+        entry_count: entries.len() as u32,
+        candidate_count,
+        pair_count: pairs.len() as u64,
+        ..of_frame(&frame, level, box_count)
+    };
+    Ok(Overlaps { pairs, report })
+}
+
+/// What [`find_pairs`] does with few boxes.
+fn all_pairs(boxes: &[Aabb]) -> Result<Overlaps, Error> {
+    let box_count = boxes.len() as u32;
+    let columns = small::Columns::new(boxes);
+    let mut pairs = Vec::new();
+    for a in 0..box_count {
+        let words = small::test(&columns, a);
+        make_room(&mut pairs, emit::scan(&words))?;
+        small::emit(&words, a, &mut pairs);
+    }
+    let (invalid_count, first_invalid) = small::invalid(boxes);
+    let report = Report { invalid_count, first_invalid, pair_count: pairs.len() as u64, ..of_all_pairs(box_count) };
+    Ok(Overlaps { pairs, report })
+}
+
+/// The number of boxes, if there are not too many.
+pub(super) fn checked_count(box_count: usize) -> Result<u32, Error> {
+    let (box_count, most) = (box_count as u64, u64::from(MAX_ENTRIES));
+    if box_count <= most {
+        return Ok(box_count as u32);
+    }
+    Err(Error::TooManyBoxes {
+        box_count,
+        buffer: "entries",
+        required: box_count * 4,
+        limit: "the number of entries, times their 4 bytes,",
+        available: most * 4,
+        max_boxes: most,
+    })
+}
+
+/// What the kernels are told of so many boxes.
+pub(super) fn params(box_count: u32, options: &Options) -> Params {
+    let (cell_mode, cell_size) = options.cell_size.code();
+    Params {
+        box_count,
+        entry_capacity: (4 * box_count + 1024).min(MAX_ENTRIES),
+        axis: options.axis.code(),
+        cell_mode,
+        cell_size,
+        ..bytemuck::Zeroable::zeroed()
+    }
+}
+
+/// A report on a sweep in this frame, before anything was counted.
+pub(super) fn of_frame(frame: &Frame, level: u32, box_count: u32) -> Report {
+    Report {
+        axis: SweepAxis::from_code(frame.axis),
+        direction: frame.sweep,
+        cell_size: frame.cell_size_at(level),
+        candidate_count: 0,
+        ..of_all_pairs(box_count)
+    }
+}
+
+/// A report on every box against every other, before their pairs were counted.
+pub(super) fn of_all_pairs(box_count: u32) -> Report {
+    Report {
+        box_count,
+        invalid_count: 0,
+        first_invalid: Vec::new(),
+        giant_count: 0,
+        entry_count: 0,
+        candidate_count: u64::from(box_count) * u64::from(box_count.saturating_sub(1)) / 2,
+        pair_count: 0,
+        axis: SweepAxis::Auto,
+        direction: [0.0; 3],
+        cell_size: f32::INFINITY,
+        passes: 1,
+        gpu_bytes: 0,
+    }
+}
+
+/// Room for `more` pairs, or an error instead of an abort.
+pub(super) fn make_room(pairs: &mut Vec<Pair>, more: u64) -> Result<(), Error> {
+    let pair_count = pairs.len() as u64 + more;
+    usize::try_from(more)
+        .ok()
+        .and_then(|more| pairs.try_reserve(more).ok())
+        .ok_or(Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) })
+}

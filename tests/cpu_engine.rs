@@ -1,0 +1,164 @@
+//! The engine on the CPU against the mirrors that it is another shape of, and what it keeps from frame to frame.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use broadsweep::cpu::{self, brute_force, reference};
+use broadsweep::scenes::Kind;
+use broadsweep::{Aabb, CellSize, Error, Options, Overlaps, PairOrder, SweepAxis};
+
+/// Counts what all threads of this process allocate.
+struct Counting;
+
+static ALLOCATED: AtomicU64 = AtomicU64::new(0);
+
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size() as u64, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATED.fetch_add(size as u64, Ordering::Relaxed);
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Tests of one process run at once, and one of them counts what all allocate.
+static ALONE: std::sync::RwLock<()> = std::sync::RwLock::new(());
+
+fn shared() -> std::sync::RwLockReadGuard<'static, ()> {
+    ALONE.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Always swept, in canonical order.
+fn swept() -> Options {
+    Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }
+}
+
+/// The same report, and the same pairs.
+fn assert_like_reference(engine: &mut cpu::BroadPhase, boxes: &[Aabb], what: &str) {
+    let mut expected = reference::find_pairs(boxes, engine.options()).unwrap();
+    let mut found = engine.find_pairs(boxes).unwrap().clone();
+    expected.pairs.sort_unstable();
+    if engine.options().order == PairOrder::Sweep {
+        found.pairs.sort_unstable();
+    }
+    assert_eq!(found.report, expected.report, "{what}");
+    assert_eq!(found.pairs.len(), expected.pairs.len(), "{what}");
+    assert!(found.pairs == expected.pairs, "{what}");
+}
+
+#[test]
+fn every_scene_gets_the_report_and_the_pairs_of_the_mirrors() {
+    let _shared = shared();
+    // One engine for all: memory of a larger scene must not leak into a smaller one.
+    let mut engine = cpu::BroadPhase::new(swept()).unwrap();
+    for n in [0, 1, 2, 257, 4567, 1234, 33] {
+        for kind in Kind::ALL {
+            let boxes = kind.generate(n, 1);
+            assert_like_reference(&mut engine, &boxes, &format!("{kind}:{n}"));
+            if n < 2000 {
+                let found = engine.find_pairs(&boxes).unwrap();
+                assert_eq!(found.pairs, brute_force::find_pairs(&boxes), "{kind}:{n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_option_gets_the_report_and_the_pairs_of_the_mirrors() {
+    let _shared = shared();
+    let scenes = [Kind::Uniform, Kind::Diagonal, Kind::Clusters, Kind::ThousandGiants, Kind::Invalid, Kind::Spread];
+    for kind in scenes {
+        let boxes = kind.generate(5_000, 3);
+        for axis in [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z] {
+            for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-4), CellSize::Fixed(1e4)] {
+                let order = if axis == SweepAxis::Auto { PairOrder::Sweep } else { PairOrder::Canonical };
+                let options = Options { axis, cell_size, order, ..swept() };
+                let mut engine = cpu::BroadPhase::new(options).unwrap();
+                assert_like_reference(&mut engine, &boxes, &format!("{kind} {options:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn few_boxes_are_tested_each_against_each() {
+    let _shared = shared();
+    let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
+    for n in [0, 1, 31, 32, 33, 1000, 2560, 2561] {
+        for kind in [Kind::Uniform, Kind::Invalid, Kind::Identical] {
+            let boxes = kind.generate(n, 1);
+            assert_like_reference(&mut engine, &boxes, &format!("{kind}:{n}"));
+            assert_eq!(engine.find_pairs(&boxes).unwrap().report.tested_all_pairs(), n <= 2560);
+        }
+    }
+    engine.set_options(Options { all_pairs_up_to: u32::MAX, ..Options::default() }).unwrap();
+    assert_like_reference(&mut engine, &Kind::Uniform.generate(32_768, 1), "as many as there may be");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
+    let _shared = shared();
+    for (kind, n) in [(Kind::Uniform, 60_000), (Kind::ThousandGiants, 30_000), (Kind::Identical, 3000)] {
+        for order in [PairOrder::Sweep, PairOrder::Canonical] {
+            let boxes = kind.generate(n, 1);
+            let with = |threads| -> Overlaps {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| cpu::find_pairs(&boxes, &Options { order, ..Options::default() })).unwrap()
+            };
+            let one = with(1);
+            for threads in [2, 3, 8] {
+                assert!(with(threads) == one, "{kind}, {order:?}, {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_warm_engine_allocates_nothing() {
+    let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for (kind, options) in [
+        (Kind::Brownian, swept()),
+        (Kind::Brownian, Options { order: PairOrder::Sweep, ..swept() }),
+        (Kind::ThousandGiants, swept()),
+        (Kind::Invalid, swept()),
+        (Kind::Uniform, Options { all_pairs_up_to: u32::MAX, ..Options::default() }),
+    ] {
+        let boxes = kind.generate(30_000, 1);
+        let mut engine = cpu::BroadPhase::new(options).unwrap();
+        engine.find_pairs(&boxes).unwrap();
+        engine.find_pairs(&boxes).unwrap();
+        let (before, held) = (ALLOCATED.load(Ordering::Relaxed), engine.memory_bytes());
+        for _ in 0..5 {
+            engine.find_pairs(&boxes).unwrap();
+        }
+        let allocated = ALLOCATED.load(Ordering::Relaxed) - before;
+        assert_eq!(engine.memory_bytes(), held);
+        // The queues of the thread pool, and a list of eight invalid boxes.
+        assert!(allocated < 16 << 10, "{kind}: {allocated} bytes in five frames");
+        assert!(held > 30_000 * 8, "{kind}: {held} bytes");
+    }
+}
+
+#[test]
+fn a_refusal_leaves_an_engine_as_good_as_new() {
+    let _shared = shared();
+    let boxes = Kind::Uniform.generate(10_000, 1);
+    let options = Options { candidate_limit: 10, ..swept() };
+    let mut engine = cpu::BroadPhase::new(options).unwrap();
+    assert!(matches!(engine.find_pairs(&boxes), Err(Error::TooManyCandidates { limit: 10, .. })));
+    assert_eq!(engine.find_pairs(&boxes), reference::find_pairs(&boxes, &options).as_ref().map_err(Clone::clone));
+    let bad = Options { cell_size: CellSize::Fixed(-1.0), ..swept() };
+    assert!(matches!(engine.set_options(bad), Err(Error::BadOption { .. })));
+    engine.set_options(swept()).unwrap();
+    assert_like_reference(&mut engine, &boxes, "after refusals");
+}
