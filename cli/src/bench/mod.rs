@@ -2,6 +2,7 @@
 
 #[cfg_attr(not(test), expect(dead_code, reason = "what is measured comes next"))]
 pub mod plot;
+pub mod usscd;
 
 use anyhow::{Result, bail};
 
@@ -15,12 +16,14 @@ pub struct Args {
 
 /// What is measured in its own way.
 #[derive(clap::Subcommand)]
-enum Experiment {}
+enum Experiment {
+    Usscd(usscd::Args),
+}
 
 /// Runs `broadsweep bench`.
 pub fn run(args: &Args) -> Result<()> {
     match &args.experiment {
         None => bail!("name an experiment"),
-        Some(experiment) => match *experiment {},
+        Some(Experiment::Usscd(args)) => usscd::run(args),
     }
 }
