@@ -129,16 +129,22 @@ fn experiments(quick: bool) -> [Experiment; 3] {
     ]
 }
 
+/// Of `usscd.csv`. A row is an engine in a setting; pairs, candidates, updates and bytes are those of the last frame.
+/// Our engines have no updates, and the one on the CPU does not count its bytes.
+const COLUMNS: &str = "experiment,n,side,density,speed,engine,device,frames,median_ms,least_ms,most_ms,fps,pairs,\
+                       candidates,updates,bytes";
+
 /// Runs `broadsweep bench usscd`.
 pub fn run(args: &Args) -> Result<()> {
     fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
     let csv = Output::check(&args.out.join("usscd.csv"))?;
     let mut race = Race::new(&args.engines, args.seed, args.frames, args.seconds)?;
-    let mut rows = String::from(
-        "experiment,n,side,density,speed,engine,frames,median_ms,least_ms,most_ms,fps,pairs,candidates,updates,bytes\n",
-    );
-    print(&format!("Frames per second, the median of up to {} frames. {}\n", args.frames, race.describe()))?;
+    let mut rows = format!("{COLUMNS}\n");
+    print(&format!("Frames per second, the median of up to {} frames.\n\n", args.frames))?;
+    for engine in race.engines() {
+        print(&format!("{:>16}  {}\n", engine.title(), race.device(engine)))?;
+    }
     for (number, experiment) in (1..).zip(experiments(args.quick)) {
         print(&format!("\n{number}. {}\n{:>10}", experiment.title, experiment.name))?;
         print(&race.engines().map(|engine| format!("{:>18}", engine.title())).collect::<String>())?;
@@ -157,7 +163,7 @@ pub fn run(args: &Args) -> Result<()> {
             let mut line = format!("{:>10}", (experiment.of)(setting));
             for time in &times {
                 write!(line, "{:>18}", rounded(time.frames_per_second()))?;
-                row(&mut rows, &experiment, setting, time)?;
+                row(&mut rows, &experiment, setting, time, &race.device(time.engine))?;
             }
             print(&format!("{line}\n"))?;
             measured.push(((experiment.of)(setting), times));
@@ -169,15 +175,16 @@ pub fn run(args: &Args) -> Result<()> {
     print(&format!("\n{}: usscd.csv, and the figures as SVG and PNG\n", args.out.display()))
 }
 
-fn row(rows: &mut String, experiment: &Experiment, setting: &Setting, time: &Time) -> Result<()> {
+fn row(rows: &mut String, experiment: &Experiment, setting: &Setting, time: &Time, device: &str) -> Result<()> {
     let Setting { n, space: Particles { side, speed, .. } } = *setting;
     let [least, most] = [time.seconds[0], time.seconds[time.seconds.len() - 1]].map(|s| 1e3 * s);
     writeln!(
         rows,
-        "{},{n},{side:.3},{:.3e},{speed},{},{},{:.4},{least:.4},{most:.4},{:.2},{},{},{},{}",
+        "{},{n},{side:.3},{:.3e},{speed},{},\"{}\",{},{:.4},{least:.4},{most:.4},{:.2},{},{},{},{}",
         experiment.name,
         setting.density(),
         time.engine.name(),
+        device.replace('"', "'"),
         time.seconds.len(),
         1e3 * time.median(),
         time.frames_per_second(),

@@ -84,7 +84,7 @@ impl Time {
 /// The engines, and how much they are measured.
 pub struct Race {
     engines: Vec<Engine>,
-    /// Compiled once, and adapter in words.
+    /// Compiled once, and its adapter in words.
     gpu: Option<(BroadPhase, String)>,
     seed: u64,
     frames: u32,
@@ -121,11 +121,13 @@ impl Race {
         self.engines.iter().copied()
     }
 
-    /// What it runs on.
-    pub fn describe(&self) -> String {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let gpu = self.gpu.as_ref().map(|(_, adapter)| format!("; GPU: {adapter}")).unwrap_or_default();
-        format!("CPU with {cores} threads{gpu}")
+    /// What an engine runs on, in words. The paper's algorithms have one thread.
+    pub fn device(&self, engine: Engine) -> String {
+        match (engine, &self.gpu) {
+            (Engine::Cpu, _) => format!("{} CPU threads", std::thread::available_parallelism().map_or(1, usize::from)),
+            (Engine::Gpu, Some((_, adapter))) => adapter.clone(),
+            _ => "1 CPU thread".to_owned(),
+        }
     }
 
     /// Every engine over the same frames, one frame at a time, so that whatever disturbs one disturbs all. Before
