@@ -18,6 +18,9 @@
 
 mod endpoints;
 pub mod i_collide;
+pub mod mbp;
+pub mod mj_broadphase;
+pub mod mj_sap;
 pub mod pruning;
 pub mod scd;
 pub mod usscd;
@@ -94,9 +97,14 @@ impl Entry {
 /// Every algorithm.
 pub const ALL: &[Entry] = &[
     Entry {
-        name: "pruning",
-        description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
-        make: || Box::new(pruning::Pruning::default()),
+        name: "mj_sap",
+        description: "sort starts and ends on x, keep a list of the boxes that have begun (MuJoCo)",
+        make: || Box::new(mj_sap::MjSap::default()),
+    },
+    Entry {
+        name: "mj_broadphase",
+        description: "the same along the principal axis of the centroids, then the exact test (MuJoCo)",
+        make: || Box::new(mj_broadphase::MjBroadphase::default()),
     },
     Entry {
         name: "scd",
@@ -112,6 +120,16 @@ pub const ALL: &[Entry] = &[
         name: "usscd",
         description: "uniform cells of the optimal size, sweep and prune inside each",
         make: || Box::new(usscd::Usscd::default()),
+    },
+    Entry {
+        name: "pruning",
+        description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
+        make: || Box::new(pruning::Pruning::default()),
+    },
+    Entry {
+        name: "mbp",
+        description: "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)",
+        make: || Box::new(mbp::Mbp::default()),
     },
 ];
 

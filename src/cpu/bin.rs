@@ -62,7 +62,7 @@ pub fn is_giant(cells: [i32; 4], level: u32, frame: &Frame) -> bool {
 
 /// The quantised position of a scaled coordinate on the sweep axis.
 pub fn position(frame: &Frame, x: f32) -> u32 {
-    let segment = frame.knots.iter().rposition(|knot| knot[0] <= x).unwrap_or(0);
+    let segment = frame.knots.partition_point(|knot| knot[0] <= x).saturating_sub(1);
     let segment_bits = frame.position_bits - KNOT_BITS;
     let last = (1u32 << segment_bits) - 1;
     let [start, quanta] = frame.knots[segment];
@@ -86,9 +86,11 @@ fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
         let outward = if k < 2 { at - slop } else { at + slop };
         let reach = CELL_REACH as f32;
         let inside = outward.clamp(-reach, reach);
-        let cell = inside.floor() as i32;
+        // `f32::floor` is a call where the processor is not known to have an instruction for it.
+        let whole = inside as i32;
+        let cell = whole - i32::from(whole as f32 > inside);
         let kept = cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]);
-        let within = (inside - inside.floor()) * (FRACTION_LAST + 1) as f32;
+        let within = (inside - cell as f32) * (FRACTION_LAST + 1) as f32;
         let fraction = match cell.cmp(&kept) {
             Ordering::Less => 0,
             Ordering::Equal => within.clamp(0.0, FRACTION_LAST as f32) as u32,
@@ -117,6 +119,7 @@ pub fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
 /// Cells and (start, end, extent, 0) of each box, and what all of them have together.
 pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &mut [[u32; 4]]) -> Totals {
     let mut totals = Totals::default();
+    let mut single = [0; LEVELS as usize];
     for (i, aabb) in boxes.iter().enumerate() {
         positions[i] = [0; 4];
         if !aabb.is_valid() {
@@ -141,12 +144,21 @@ pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &
             cells[i] = CELLS_OF_UNBOUNDED;
         }
         for level in 0..LEVELS {
-            if is_giant(cells[i], level, frame) {
-                totals.giants[level as usize] += 1;
-            } else {
-                totals.entries[level as usize] += u64::from(cell_count(cells[i], level, frame));
+            match if is_binned(cells[i]) { cell_count(cells[i], level, frame) } else { 0 } {
+                0 => totals.giants[level as usize] += 1,
+                1 => {
+                    // In one cell at all further levels too.
+                    single[level as usize] += 1;
+                    break;
+                }
+                count => totals.entries[level as usize] += u64::from(count),
             }
         }
+    }
+    let mut running = 0;
+    for (entries, single) in totals.entries.iter_mut().zip(single) {
+        running += single;
+        *entries += running;
     }
     totals
 }

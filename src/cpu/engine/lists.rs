@@ -34,10 +34,16 @@ impl Lists {
             if count == 0 {
                 return Ok(());
             }
-            self.0[..count].par_iter_mut().zip(&taken[..count]).with_max_len(1).try_for_each(|(list, task)| {
+            let fill = |(list, task): (&mut Vec<Pair>, &T)| {
                 list.clear();
                 fill(task, list)
-            })?;
+            };
+            if count == 1 {
+                // No other thread is woken for it.
+                fill((&mut self.0[0], &taken[0]))?;
+            } else {
+                self.0[..count].par_iter_mut().zip(&taken[..count]).with_max_len(1).try_for_each(fill)?;
+            }
             make_room(pairs, self.0[..count].iter().map(|list| list.len() as u64).sum())?;
             self.0[..count].iter().for_each(|list| pairs.extend_from_slice(list));
         }

@@ -20,6 +20,9 @@ use super::{bin, frame, reference, small};
 use crate::constants::{ENTRY_BOX, SMALL_MOST};
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 
+/// Boxes that a thread tests against all others at a time.
+const ROWS: u32 = 128;
+
 /// The broad phase on the CPU: [`find_pairs`](super::find_pairs) for one frame after another.
 ///
 /// It takes the threads of the `rayon` pool that it is called from, and finds the same pairs in the same order with any
@@ -98,8 +101,13 @@ impl BroadPhase {
         self.found.pairs.clear();
         self.found.report.first_invalid.clear();
         let box_count = reference::checked_count(boxes.len())?;
-        // One visit to the pool, and not one for each stage.
-        rayon::join(|| self.search(boxes, box_count), || ()).0?;
+        if box_count <= ROWS {
+            // Done before another thread would be awake.
+            self.search(boxes, box_count)?;
+        } else {
+            // One visit to the pool, and not one for each stage.
+            rayon::join(|| self.search(boxes, box_count), || ()).0?;
+        }
         Ok(&self.found)
     }
 
@@ -155,8 +163,6 @@ impl BroadPhase {
     }
 
     fn test_all_pairs(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
-        /// Boxes that a thread takes at a time.
-        const ROWS: u32 = 32;
         self.columns.fill(boxes);
         let columns = &self.columns;
         let rows = (0..box_count).step_by(ROWS as usize);

@@ -10,12 +10,12 @@ use rayon::prelude::*;
 /// Parts of one [`partition`].
 pub const PARTS: usize = 1 << PART_BITS;
 const PART_BITS: u32 = 8;
-/// Threads that one partition can occupy: each has a place to write in each part, on the stack.
-const MOST_CHUNKS: usize = 16;
+/// Threads that one partition can occupy: each has a place to write in each part, on the stack, 36 KiB in all.
+const MOST_CHUNKS: usize = 8;
 /// Items that are worth another thread.
 const CHUNK_MIN: usize = 1 << 14;
-/// The most bits of a digit within a part: two histograms of it fit a first-level cache beside the items.
-const DIGIT_BITS: u32 = 12;
+/// The most bits of a digit within a part, which has two of them: two histograms of it fit a first-level cache beside the items.
+const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
 /// Up to so many items, a comparison sort is faster, and needs no memory but the stack.
 const FEW: usize = 256;
 
@@ -56,7 +56,7 @@ pub fn partition<T: Copy + Send + Sync>(
     starts
 }
 
-/// Sorts by the low `bits` of the upper 32. `other` is a place to write.
+/// Sorts by the low `bits` of the upper 32, at most all of them. `other` is a place to write.
 pub fn sort(items: &mut Vec<u64>, other: &mut Vec<u64>, bits: u32) {
     other.resize(items.len(), 0);
     sort_slices(items, other, bits);
@@ -67,31 +67,34 @@ pub fn sort(items: &mut Vec<u64>, other: &mut Vec<u64>, bits: u32) {
 fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
     let shift = 32 + bits.saturating_sub(PART_BITS);
     let starts = partition(items, other, |item| (item >> shift) as usize % PARTS);
-    each_part(&starts, items, other, bits.saturating_sub(PART_BITS));
+    // A thread that waits for others may begin another part, on top of its stack: only so large parts that there are
+    // few of them are dealt out again.
+    let large = (items.len() / 4).max(8 * CHUNK_MIN);
+    each_part(&starts, items, other, bits.saturating_sub(PART_BITS), large);
 }
 
 /// Halves of the parts at once.
-fn each_part(starts: &[usize], items: &mut [u64], other: &mut [u64], bits: u32) {
+fn each_part(starts: &[usize], items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     if items.len() <= 1 {
         return;
     }
     if starts.len() == 2 {
-        return sort_part(items, other, bits);
+        return sort_part(items, other, bits, large);
     }
     let middle = starts.len() / 2;
     let at = starts[middle] - starts[0];
     let (items, other) = (items.split_at_mut(at), other.split_at_mut(at));
     rayon::join(
-        || each_part(&starts[..=middle], items.0, other.0, bits),
-        || each_part(&starts[middle..], items.1, other.1, bits),
+        || each_part(&starts[..=middle], items.0, other.0, bits, large),
+        || each_part(&starts[middle..], items.1, other.1, bits, large),
     );
 }
 
 /// Sorts `other` by the low `bits` of the upper 32.
-fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32) {
+fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     if other.len() <= FEW {
         other.sort_by_key(|item| item >> 32);
-    } else if bits > 2 * DIGIT_BITS || bits > PART_BITS && other.len() > 8 * CHUNK_MIN {
+    } else if bits > PART_BITS && other.len() > large {
         // So many with one leading digit are worth all threads.
         sort_slices(other, items, bits);
         other

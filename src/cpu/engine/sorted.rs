@@ -14,6 +14,8 @@ use crate::{Aabb, Error, Pair};
 
 /// Ranks that a thread gathers at a time.
 const CHUNK: usize = 1 << 13;
+/// Ranks whose boxes are fetched at a time.
+const BLOCK: usize = 64;
 /// Candidates and ranks that a thread takes on at a time: its list stays in a second-level cache.
 const TASK: u64 = 1 << 16;
 
@@ -42,15 +44,23 @@ impl Sorted {
         let all = ends.zip(self.corners.par_chunks_mut(CHUNK).zip(&mut self.candidates)).enumerate();
         all.for_each(|(chunk, ((ends, extents), (corners, candidates)))| {
             *candidates = 0;
-            let places = ends.iter_mut().zip(extents).zip(corners).zip(chunk * CHUNK..);
-            for (((end, extent), corners), at) in places {
-                let index = box_of(entries[at]) as usize;
-                let [_, end_position, extent_of_box, _] = positions[index];
-                let end_key = (entries[at] >> 32) as u32 & !mask | end_position;
-                *end = (at + rank::reach(&entries[at..], |&entry| (entry >> 32) as u32 <= end_key)) as u32;
-                *extent = rank::extent(entries[at] as u32, extent_of_box);
-                *corners = [boxes[index].min.into(), boxes[index].max.into()];
-                *candidates += u64::from(*end) - at as u64 - 1;
+            let places = ends.chunks_mut(BLOCK).zip(extents.chunks_mut(BLOCK)).zip(corners.chunks_mut(BLOCK));
+            for (((ends, extents), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
+                // Boxes lie anywhere in memory: first only the loads, many of which are then under way at once.
+                for ((end, extent), (corners, &entry)) in
+                    ends.iter_mut().zip(&mut *extents).zip(corners.iter_mut().zip(&entries[first..]))
+                {
+                    let index = box_of(entry) as usize;
+                    [_, *end, *extent, _] = positions[index];
+                    *corners = [boxes[index].min.into(), boxes[index].max.into()];
+                }
+                for ((end, extent), at) in ends.iter_mut().zip(extents).zip(first..) {
+                    let end_key = (entries[at] >> 32) as u32 & !mask | *end;
+                    let reach = rank::reach(&entries[at..], |&entry| (entry >> 32) as u32 <= end_key);
+                    *end = (at + reach) as u32;
+                    *extent = rank::extent(entries[at] as u32, *extent);
+                    *candidates += reach as u64 - 1;
+                }
             }
         });
         self.candidates.iter().sum()
