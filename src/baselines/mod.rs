@@ -16,10 +16,14 @@
 //! # Ok::<(), baselines::BaselineError>(())
 //! ```
 
+mod endpoints;
+pub mod i_collide;
 pub mod mbp;
 pub mod mj_broadphase;
 pub mod mj_sap;
 pub mod pruning;
+pub mod scd;
+pub mod usscd;
 
 use crate::{Aabb, Pair};
 
@@ -113,6 +117,21 @@ pub const ALL: &[Entry] = &[
         name: "mj_broadphase",
         description: "the same along the principal axis of the centroids, then the exact test (MuJoCo)",
         make: || Box::new(mj_broadphase::MjBroadphase::default()),
+    },
+    Entry {
+        name: "scd",
+        description: "sweep and prune on three axes, sorted by balanced trees",
+        make: || Box::new(scd::Scd::default()),
+    },
+    Entry {
+        name: "i_collide",
+        description: "three lists that insertion sort keeps sorted, pairs that change where it swaps (I-COLLIDE)",
+        make: || Box::new(i_collide::ICollide::default()),
+    },
+    Entry {
+        name: "usscd",
+        description: "uniform cells of the optimal size, sweep and prune inside each",
+        make: || Box::new(usscd::Usscd::default()),
     },
     Entry {
         name: "pruning",

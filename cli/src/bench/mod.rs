@@ -7,9 +7,10 @@ mod difference;
 mod html;
 mod machine;
 mod measure;
-pub mod plot;
+mod plot;
 mod results;
 mod table;
+mod usscd;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,12 +102,14 @@ pub struct Args {
 
 /// What is measured in its own way.
 #[derive(clap::Subcommand)]
-enum Experiment {}
+enum Experiment {
+    Usscd(usscd::Args),
+}
 
 /// Runs `broadsweep bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    if let Some(experiment) = &args.experiment {
-        match *experiment {}
+    if let Some(Experiment::Usscd(args)) = &args.experiment {
+        return usscd::run(args).map(|()| ExitCode::SUCCESS);
     }
     ensure!(args.threshold >= 1.0, "--threshold is {}; it must be at least 1", args.threshold);
     let old = args.compare.as_deref().map(Results::read).transpose()?;
