@@ -16,6 +16,7 @@
 //! # Ok::<(), baselines::BaselineError>(())
 //! ```
 
+pub mod aabb_tree;
 pub mod pruning;
 
 use crate::{Aabb, Pair};
@@ -100,11 +101,18 @@ impl Entry {
 }
 
 /// Every algorithm.
-pub const ALL: &[Entry] = &[Entry {
-    name: "pruning",
-    description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
-    make: || Box::new(pruning::Pruning::default()),
-}];
+pub const ALL: &[Entry] = &[
+    Entry {
+        name: "pruning",
+        description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
+        make: || Box::new(pruning::Pruning::default()),
+    },
+    Entry {
+        name: "aabb_tree",
+        description: "two dynamic trees, for boxes at rest and boxes that move; only those that move search",
+        make: || Box::new(aabb_tree::DynamicTrees::default()),
+    },
+];
 
 /// The algorithm of this name.
 pub fn by_name(name: &str) -> Option<&'static Entry> {
