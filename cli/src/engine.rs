@@ -185,8 +185,9 @@ impl Ready {
             Self::Other(Engine::Cpu) => {
                 let mut broad_phase = cpu::BroadPhase::new(options)?;
                 let _progress = work();
-                let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
-                let Overlaps { pairs, report } = overlaps?.clone();
+                let (found, seconds) = timed(|| broad_phase.find_pairs(boxes).map(drop));
+                found?;
+                let Overlaps { pairs, report } = broad_phase.into_overlaps();
                 answer = Answer { engine: Engine::Cpu, pairs, report: Some(report), seconds, ..answer };
             }
             Self::Other(engine) => {

@@ -47,7 +47,7 @@ pub fn verify(answer: &Answer, boxes: &[Aabb], options: Options, brute_force_box
             return Ok(brute_force::find_pairs(&boxes[..checked]));
         }
         let options = Options { order: PairOrder::Canonical, ..options };
-        Ok(cpu::BroadPhase::new(options)?.find_pairs(boxes)?.pairs.clone())
+        Ok(cpu::find_pairs(boxes, &options)?.pairs)
     });
     let mut found: Vec<Pair> =
         answer.pairs.iter().copied().filter(|pair| (pair.b as usize) < checked || checked == boxes.len()).collect();

@@ -47,7 +47,14 @@ impl Figure {
 /// Those that have something to show.
 pub fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for scene in results.scenes() {
+        let mut name = file_name(scene);
+        // As of files of one name in two directories.
+        while names.contains(&name) {
+            name += "-";
+        }
+        names.push(name.clone());
         let mut add = |what: &str, title: &str, label: &str, value: &dyn Fn(&Row) -> Option<f64>| {
             let series = lines(results, scene, value);
             if series.iter().all(|line| line.points.is_empty()) {
@@ -56,7 +63,7 @@ pub fn figures(results: &Results) -> Vec<Figure> {
             let axis = |label: &str| Axis { label: label.to_owned(), log: true };
             let chart = Chart { title: format!("{scene}: {title}"), x: axis("boxes"), y: axis(label), series };
             figures.push(Figure {
-                name: format!("{what}-{}", file_name(scene)),
+                name: format!("{what}-{name}"),
                 scene: Some(scene.to_owned()),
                 drawing: Drawing::Chart(chart),
             });

@@ -63,7 +63,9 @@ impl Contestant {
                 let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
                 let overlaps = overlaps?;
                 pairs.clone_from(&overlaps.pairs);
-                Call { ms: seconds * 1e3, candidates: Some(overlaps.report.candidate_count), bytes: None }
+                let candidates = Some(overlaps.report.candidate_count);
+                let answer = (overlaps.pairs.capacity() * size_of::<Pair>()) as u64;
+                Call { ms: seconds * 1e3, candidates, bytes: Some(broad_phase.memory_bytes() - answer) }
             }
             Self::Brute => {
                 let (found, seconds) = timed(|| brute_force::find_pairs(boxes));

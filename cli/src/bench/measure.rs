@@ -316,7 +316,7 @@ impl Lane {
                 return Ok(());
             }
             None => {
-                let pairs = cpu::BroadPhase::new(Options::default())?.find_pairs(boxes)?.pairs.clone();
+                let pairs = cpu::find_pairs(boxes, &Options::default())?.pairs;
                 expected.insert(Expected { engine: Engine::Cpu.name(), hash: hash(&pairs), pairs })
             }
         };
