@@ -7,7 +7,7 @@ use broadsweep::scenes::Kind;
 
 use super::charts::Figure;
 use super::results::{Outcome, Results, Row};
-use super::table::{digits, ms};
+use super::table::{ms, noise};
 use crate::engine::Engine;
 use crate::text;
 
@@ -117,6 +117,13 @@ fn times(results: &Results, scene: &str, page: &mut String) {
     let sizes = results.sizes(scene);
     let heads: String = sizes.iter().map(|boxes| format!("<th>{} boxes</th>", text::count(*boxes))).collect();
     let _ = writeln!(page, "<div class=\"wide\"><table>\n<tr><th>engine</th>{heads}</tr>");
+    // The exact answer comes first.
+    let pairs = |boxes: &u64| {
+        let mut rows = results.rows.iter().filter(|row| row.scene == scene && row.boxes == *boxes);
+        rows.find_map(|row| row.pairs).map_or(String::new(), |pairs| format!("{} pairs", text::count(pairs)))
+    };
+    let pairs: String = sizes.iter().map(|boxes| format!("<td><small>{}</small></td>", pairs(boxes))).collect();
+    let _ = writeln!(page, "<tr><td></td>{pairs}</tr>");
     let least = |boxes: u64| {
         let rows = results.rows.iter().filter(|row| row.scene == scene && row.boxes == boxes);
         rows.filter_map(Row::median_ms).fold(f64::INFINITY, f64::min)
@@ -131,7 +138,7 @@ fn times(results: &Results, scene: &str, page: &mut String) {
             let _ = match (&row.time, row.outcome) {
                 (Some(time), Outcome::Measured) => {
                     let class = if time.median_ms <= least(*boxes) { " class=\"best\"" } else { "" };
-                    let noise = format!("{}&thinsp;–&thinsp;{}", digits(time.q1_ms), digits(time.q3_ms));
+                    let noise = noise(time, "&thinsp;–&thinsp;");
                     write!(page, "<td{class}>{} <small>({noise})</small></td>", ms(time.median_ms))
                 }
                 (_, outcome) => {
@@ -206,4 +213,69 @@ fn capital(text: &str) -> String {
 
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::bench::results::{Difference, Machine, Settings, Time};
+
+    fn row(engine: &str, difference: Option<Difference>) -> Row {
+        Row {
+            scene: "<a & b>.npy".to_owned(),
+            boxes: 2000,
+            engine: engine.to_owned(),
+            moving: false,
+            outcome: Outcome::Measured,
+            note: String::new(),
+            first_ms: Some(3.0),
+            time: Time::of(vec![1500.0, 2500.0]),
+            pairs: Some(7),
+            candidates: None,
+            bytes: None,
+            hash: None,
+            stages_ms: Vec::new(),
+            compared_with: (engine != "cpu").then(|| "cpu".to_owned()),
+            difference,
+        }
+    }
+
+    #[test]
+    fn other_pairs_are_counted_and_explained_and_never_hidden() {
+        let why = "3 extra: within rounding of touching".to_owned();
+        let difference = Difference { calls: 2, missing: 1234, extra: 3, repeated: 0, why };
+        let mut results = Results {
+            machine: Machine {
+                cpu: "a CPU".to_owned(),
+                cores: 2,
+                system: "a system".to_owned(),
+                adapter: None,
+                driver: None,
+            },
+            versions: BTreeMap::new(),
+            unix_time: 0,
+            settings: Settings {
+                scenes: Vec::new(),
+                n: Vec::new(),
+                engines: Vec::new(),
+                frames: 1,
+                runs: 1,
+                limit: 1.0,
+                seed: 1,
+            },
+            interrupted: false,
+            rows: vec![row("cpu", None), row("other", Some(difference))],
+        };
+        let page = report(&results, &[]).unwrap();
+        for part in ["Not all: 1 of 1 rows", "<td>1,234</td><td>3</td>", "within rounding", "&lt;a &amp; b&gt;.npy"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert!(page.contains("2.00 s <small>(1.75&thinsp;–&thinsp;2.25)</small>") && !page.contains("<a &"), "{page}");
+        results.rows.truncate(1);
+        assert!(report(&results, &[]).unwrap().contains("nothing to compare it with"));
+        results.rows.clear();
+        assert!(report(&results, &[]).unwrap().ends_with("</html>\n"));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::results::{Outcome, Results, Row};
+use super::results::{Outcome, Results, Row, Time, unique};
 use crate::text;
 
 /// A table for each scene: engines down, sizes across.
@@ -41,9 +41,11 @@ pub fn lines(results: &Results) -> String {
                 difference.missing, difference.extra, difference.repeated, difference.why
             );
         }
-        if row.outcome == Outcome::Refused {
-            let _ = writeln!(lines, "\n{} with {} {}", row.scene, text::boxes(row.boxes), row.note);
-        }
+    }
+    // An engine refuses for the same reason in one scene after another.
+    let refusals = results.rows.iter().filter(|row| row.outcome == Outcome::Refused);
+    for (engine, note) in unique(refusals.map(|row| (&row.engine, &row.note))) {
+        let _ = writeln!(lines, "\n{engine} {note}");
     }
     if results.interrupted {
         lines += "\nstopped before the end: what is missing was not measured\n";
@@ -54,7 +56,7 @@ pub fn lines(results: &Results) -> String {
 fn cell(row: &Row) -> String {
     match (&row.time, row.outcome) {
         (Some(time), Outcome::Measured) => {
-            format!("{} ({}-{})", ms(time.median_ms), digits(time.q1_ms), digits(time.q3_ms))
+            format!("{} ({})", ms(time.median_ms), noise(time, "-"))
         }
         (_, outcome) => outcome.name().to_owned(),
     }
@@ -65,8 +67,17 @@ pub fn ms(ms: f64) -> String {
     if ms < 1e3 { format!("{} ms", digits(ms)) } else { format!("{} s", digits(ms / 1e3)) }
 }
 
+/// The quartiles in the unit of the median.
+pub fn noise(time: &Time, dash: &str) -> String {
+    let unit = if time.median_ms < 1e3 { 1.0 } else { 1e3 };
+    match time.calls {
+        1 => "1 call".to_owned(),
+        _ => format!("{}{dash}{}", digits(time.q1_ms / unit), digits(time.q3_ms / unit)),
+    }
+}
+
 /// Three digits or so.
-pub fn digits(number: f64) -> String {
+fn digits(number: f64) -> String {
     let decimals = match number {
         _ if number >= 100.0 => 0,
         _ if number >= 10.0 => 1,
