@@ -143,7 +143,7 @@ fn the_gpu_takes_part_and_tells_its_stages() {
 fn files_and_numbers_of_boxes_are_scenes_too() {
     let place = Place::new();
     place.run("scene city --n 200 --out city.npy");
-    place.run("bench --scenes city.npy,city:200,city --n 50 --engines cpu --runs 1 --out out");
+    place.run("bench --scenes city.npy,city:200,city --n 50,200 --engines cpu --runs 1 --out out");
     let results = place.json("out/results.json");
     let hash = |scene: &str, boxes: u64| {
         rows(&results).iter().find(|row| row["scene"] == scene && row["boxes"] == boxes).unwrap()["hash"].clone()
@@ -153,6 +153,16 @@ fn files_and_numbers_of_boxes_are_scenes_too() {
     assert_ne!(hash("city", 50), hash("city", 200));
     // A file and a kind of one name have charts of their own.
     assert!(place.path("out/time-city.svg").exists() && place.path("out/time-city-.svg").exists());
+}
+
+#[test]
+fn a_scene_that_cannot_be_had_leaves_the_rows_before_it() {
+    let place = Place::new();
+    fs::write(place.path("bad.npy"), "no boxes").unwrap();
+    let line = place.fail("bench --scenes uniform,bad.npy,city --n 50 --engines cpu --runs 1 --out out");
+    assert!(line.contains("bad.npy: it is not a .npy file"), "{line}");
+    assert_eq!(rows(&place.json("out/results.json")).len(), 1);
+    assert!(place.path("out/report.html").exists());
 }
 
 #[test]

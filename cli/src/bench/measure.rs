@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Error, Result, anyhow, ensure};
 use broadsweep::scenes::{Kind, Source};
 use broadsweep::{Aabb, Gpu, Options, Pair, cpu};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,6 +13,9 @@ use super::difference::{difference, hash};
 use super::results::{Difference, Outcome, Row, Time};
 use crate::engine::Engine;
 use crate::text;
+
+/// A list of more pairs is given back after each call, so that those of all engines do not fill the memory.
+const KEPT_PAIRS: usize = 1 << 24;
 
 /// What to measure.
 pub struct Plan {
@@ -75,19 +78,25 @@ impl Scene {
 
     /// The boxes that come `step` frames after the usual ones.
     fn boxes(&self, n: u32, seed: u64, step: u32) -> Result<Vec<Aabb>> {
-        match self.kind() {
-            Some(kind) if kind.moves() => {
-                // Asks first whether there is the memory.
-                if step == 0 {
-                    return Ok(Source::Kind { kind, n }.boxes(seed)?);
-                }
+        match self {
+            // What is asked for the usual ones is whether there is the memory.
+            Self::Kind(kind) | Self::Source(Source::Kind { kind, .. }) if step > 0 => {
                 Ok(kind.generate_frame(n as usize, seed, kind.usual_frame() + step))
             }
-            Some(kind) => Ok(Source::Kind { kind, n }.boxes(seed)?),
-            None => match self {
-                Self::Source(source) => Ok(source.boxes(seed)?),
-                Self::Kind(_) => Ok(Vec::new()),
-            },
+            Self::Kind(kind) => Ok(Source::Kind { kind: *kind, n }.boxes(seed)?),
+            Self::Source(source) => Ok(source.boxes(seed)?),
+        }
+    }
+
+    /// So many boxes, or about so many where a file has to be read first.
+    fn sizes(&self, sizes: &[u32]) -> Vec<u32> {
+        match self {
+            Self::Kind(_) => sizes.to_vec(),
+            Self::Source(Source::Kind { n, .. }) => vec![*n],
+            Self::Source(Source::File(path)) => {
+                let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+                vec![u32::try_from(bytes / size_of::<Aabb>() as u64).unwrap_or(u32::MAX)]
+            }
         }
     }
 }
@@ -123,59 +132,55 @@ impl Plan {
         Ok(())
     }
 
-    /// The rows in the order of scenes, sizes and engines, and whether it was stopped before the last of them.
-    pub fn measure(&self, gpu: Option<&Gpu>) -> Result<(Vec<Row>, bool)> {
-        let mut cells = Vec::new();
-        for scene in &self.scenes {
-            match scene {
-                Scene::Kind(_) => cells.extend(self.sizes.iter().map(|n| (scene, *n))),
-                Scene::Source(Source::Kind { n, .. }) => cells.push((scene, *n)),
-                // As many as there are.
-                Scene::Source(Source::File(_)) => cells.push((scene, 0)),
-            }
-        }
+    /// Measures until the end, Ctrl-C, or a scene that cannot be had.
+    pub fn measure(&self, gpu: Option<&Gpu>) -> Measured {
         // Small ones first: they tell which of the large ones take too long.
-        cells.sort_by_key(|(scene, n)| (self.scenes.iter().position(|other| other == *scene), *n));
-        let weight = |scene: &Scene, n: u32| (1 + u64::from(self.steps(scene))) * u64::from(n.max(1));
-        let all: u64 = cells.iter().map(|(scene, n)| weight(scene, *n) * self.engines.len() as u64).sum();
-        let progress = Progress::new(all);
-        let mut rows = Vec::new();
-        let mut known = HashMap::new();
+        let sizes = |scene: &Scene| {
+            let mut sizes = scene.sizes(&self.sizes);
+            sizes.sort_unstable();
+            sizes
+        };
+        let cells = self.scenes.iter().flat_map(|scene| sizes(scene).into_iter().map(move |n| (scene, n)));
+        let mut titles = Vec::new();
+        let cells: Vec<Cell> = cells
+            .filter(|(scene, n)| {
+                // As of `city` and `city:1000`.
+                let is_new = !titles.contains(&(scene.title(), *n));
+                titles.push((scene.title(), *n));
+                is_new
+            })
+            .map(|(scene, n)| Cell { scene, n, steps: if scene.moves() { self.frames } else { self.runs } })
+            .collect();
+        let weight = |cell: &Cell| (1 + u64::from(cell.steps)) * cell.weight() * self.engines.len() as u64;
+        let progress = Progress::new(cells.iter().map(weight).sum());
+        let mut measured = Measured { rows: Vec::new(), interrupted: false, failure: None };
+        let mut known = Known::default();
         let mut done = 0;
-        for (scene, n) in cells {
-            if is_stopped() {
+        for cell in cells {
+            match self.cell(&cell, gpu, &mut known, &progress) {
+                Ok(rows) => measured.rows.extend(rows),
+                Err(error) => measured.failure = Some(error),
+            }
+            if is_stopped() || measured.failure.is_some() {
                 break;
             }
-            rows.extend(self.cell(scene, n, gpu, &mut known, &progress)?);
-            done += weight(scene, n) * self.engines.len() as u64;
+            done += weight(&cell);
             progress.bar.set_position(done);
         }
         progress.bar.finish_and_clear();
-        Ok((rows, is_stopped()))
-    }
-
-    /// Calls that count.
-    fn steps(&self, scene: &Scene) -> u32 {
-        if scene.moves() { self.frames } else { self.runs }
+        measured.interrupted = is_stopped();
+        measured
     }
 
     /// One scene of one size.
-    fn cell(
-        &self,
-        scene: &Scene,
-        n: u32,
-        gpu: Option<&Gpu>,
-        known: &mut HashMap<(String, &'static str), Vec<(f64, f64)>>,
-        progress: &Progress,
-    ) -> Result<Vec<Row>> {
+    fn cell(&self, cell: &Cell, gpu: Option<&Gpu>, known: &mut Known, progress: &Progress) -> Result<Vec<Row>> {
+        let Cell { scene, n, steps } = *cell;
         progress.say(&format!("{}: making the boxes", scene.name()));
         let mut boxes = scene.boxes(n, self.seed, 0)?;
         let mut lanes = Vec::new();
         for &engine in &self.engines {
-            let key = (scene.title(), engine.name());
             let mut lane = Lane::new(scene, boxes.len(), engine);
-            let expected = known.get(&key).and_then(|times| predict(engine, times, boxes.len() as f64));
-            match expected.filter(|seconds| *seconds > self.limit) {
+            match known.predict(&lane.row, engine).filter(|seconds| *seconds > self.limit) {
                 Some(seconds) => {
                     lane.row.outcome = Outcome::OverLimit;
                     lane.row.note = format!("over the limit: smaller scenes predict {} a call", text::seconds(seconds));
@@ -185,52 +190,75 @@ impl Plan {
             lanes.push(lane);
         }
         // The first step is for caches, buffers and branch predictors, and does not count.
-        for step in 0..=self.steps(scene) {
-            if is_stopped() || lanes.iter().all(|lane| lane.contestant.is_none()) {
+        for step in 0..=steps {
+            if is_stopped() || lanes.iter().all(|lane| !lane.goes_on()) {
                 break;
             }
             if step > 0 && scene.moves() {
                 boxes = scene.boxes(n, self.seed, step)?;
             }
             let mut expected = None;
-            for lane in &mut lanes {
+            for lane in lanes.iter_mut().filter(|lane| lane.goes_on()) {
                 if is_stopped() {
                     break;
                 }
-                let Some(mut contestant) = lane.contestant.take() else { continue };
-                let count = text::boxes(boxes.len() as u64);
-                progress.say(&format!("{} with {count}: {}", scene.title(), lane.engine.name()));
-                progress.bar.inc(u64::from(n.max(1)));
-                if !scene.moves() {
-                    contestant.forget();
-                }
-                match contestant.find_pairs(&boxes, &mut lane.pairs) {
-                    Ok(call) => {
-                        if lane.add(step, &call, self.limit) {
-                            lane.contestant = Some(contestant);
-                        }
-                        lane.compare(&boxes, &mut expected)?;
-                    }
-                    Err(error) => {
-                        lane.row.outcome = Outcome::Refused;
-                        lane.row.note = format!("refused: {error:#}");
-                    }
-                }
+                let (title, count) = (scene.title(), text::boxes(boxes.len() as u64));
+                progress.say(&format!("{title} with {count}: {}", lane.engine.name()));
+                progress.bar.inc(cell.weight());
+                lane.step(step, &boxes, self.limit, &mut expected)?;
             }
         }
-        let mut rows = Vec::new();
-        for mut lane in lanes {
-            if let (Some(mut contestant), Engine::Gpu, false) = (lane.contestant.take(), lane.engine, is_stopped()) {
+        for lane in &mut lanes {
+            if let (Some(contestant), Engine::Gpu, false) = (&mut lane.contestant, lane.engine, is_stopped()) {
                 progress.say(&format!("{}: stages on the GPU", scene.title()));
                 lane.row.stages_ms = contestant.stages(&boxes)?;
             }
-            if let Some(time) = lane.row.first_ms {
-                let typical = Time::of(lane.times.clone()).map_or(time, |time| time.median_ms);
-                known.entry((scene.title(), lane.engine.name())).or_default().push((boxes.len() as f64, typical / 1e3));
-            }
-            rows.extend(lane.finish());
         }
+        let rows: Vec<Row> = lanes.into_iter().filter_map(Lane::finish).collect();
+        rows.iter().for_each(|row| known.add(row));
         Ok(rows)
+    }
+}
+
+/// What came of it.
+pub struct Measured {
+    /// In the order of scenes, sizes and engines.
+    pub rows: Vec<Row>,
+    /// By Ctrl-C.
+    pub interrupted: bool,
+    /// What ended it before all rows were measured.
+    pub failure: Option<Error>,
+}
+
+/// One scene of one size.
+struct Cell<'a> {
+    scene: &'a Scene,
+    n: u32,
+    /// Calls that count.
+    steps: u32,
+}
+
+impl Cell<'_> {
+    /// Of a call, in the time left.
+    fn weight(&self) -> u64 {
+        u64::from(self.n.max(1))
+    }
+}
+
+/// The boxes and seconds of calls, by scene and engine.
+#[derive(Default)]
+struct Known(HashMap<(String, String), Vec<(f64, f64)>>);
+
+impl Known {
+    fn add(&mut self, row: &Row) {
+        if let Some(ms) = row.median_ms().or(row.first_ms) {
+            self.0.entry((row.scene.clone(), row.engine.clone())).or_default().push((row.boxes as f64, ms / 1e3));
+        }
+    }
+
+    /// Seconds of a call.
+    fn predict(&self, row: &Row, engine: Engine) -> Option<f64> {
+        predict(engine, self.0.get(&(row.scene.clone(), row.engine.clone()))?, row.boxes as f64)
     }
 }
 
@@ -252,8 +280,10 @@ fn predict(engine: Engine, known: &[(f64, f64)], n: f64) -> Option<f64> {
 /// An engine on its way through one cell.
 struct Lane {
     engine: Engine,
-    /// Until it has had enough.
     contestant: Option<Contestant>,
+    /// Takes part in no more steps.
+    is_done: bool,
+    /// A buffer of its own, or some would find room where others have to ask for it.
     pairs: Vec<Pair>,
     times: Vec<f64>,
     row: Row,
@@ -264,6 +294,7 @@ impl Lane {
         Self {
             engine,
             contestant: None,
+            is_done: false,
             pairs: Vec::new(),
             times: Vec::new(),
             row: Row {
@@ -286,23 +317,51 @@ impl Lane {
         }
     }
 
-    /// Whether there may be more calls after this one.
-    fn add(&mut self, step: u32, call: &Call, limit: f64) -> bool {
-        if step == 0 {
-            self.row.first_ms = Some(call.ms);
-            self.row.candidates = call.candidates;
-            self.row.pairs = Some(self.pairs.len() as u64);
-            self.row.hash = Some(format!("{:016x}", hash(&self.pairs)));
-            if call.ms > limit * 1e3 {
-                self.row.outcome = Outcome::OverLimit;
-                self.row.note = format!("over the limit: one call took {}", text::seconds(call.ms / 1e3));
-                return false;
-            }
-        } else {
-            self.times.push(call.ms);
+    fn goes_on(&self) -> bool {
+        self.contestant.is_some() && !self.is_done
+    }
+
+    /// One call, and the comparison of its pairs.
+    fn step(&mut self, step: u32, boxes: &[Aabb], limit: f64, expected: &mut Option<Expected>) -> Result<()> {
+        let Some(contestant) = &mut self.contestant else {
+            return Ok(());
+        };
+        if !self.row.moving {
+            contestant.forget();
         }
+        match contestant.find_pairs(boxes, &mut self.pairs) {
+            Ok(call) => {
+                self.add(step, &call, limit);
+                self.compare(boxes, expected)?;
+            }
+            Err(error) => {
+                self.row.outcome = Outcome::Refused;
+                self.row.note = format!("refused: {error:#}");
+                self.is_done = true;
+            }
+        }
+        if self.pairs.len() > KEPT_PAIRS {
+            self.pairs = Vec::new();
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, step: u32, call: &Call, limit: f64) {
         self.row.bytes = self.row.bytes.max(call.bytes);
-        self.times.is_empty() || self.times.iter().sum::<f64>() <= limit * 1e3
+        if step > 0 {
+            self.times.push(call.ms);
+            self.is_done = self.times.iter().sum::<f64>() > limit * 1e3;
+            return;
+        }
+        self.row.first_ms = Some(call.ms);
+        self.row.candidates = call.candidates;
+        self.row.pairs = Some(self.pairs.len() as u64);
+        self.row.hash = Some(format!("{:016x}", hash(&self.pairs)));
+        if call.ms > limit * 1e3 {
+            self.row.outcome = Outcome::OverLimit;
+            self.row.note = format!("over the limit: one call took {}", text::seconds(call.ms / 1e3));
+            self.is_done = true;
+        }
     }
 
     /// With the first exact answer of this step, and with the CPU engine's where there is none yet.
@@ -311,8 +370,8 @@ impl Lane {
         let expected = match expected {
             Some(expected) => expected,
             None if self.engine.is_exact() => {
-                *expected =
-                    Some(Expected { engine: self.engine.name(), hash: own, pairs: std::mem::take(&mut self.pairs) });
+                let pairs = self.pairs.clone();
+                *expected = Some(Expected { engine: self.engine.name(), hash: own, pairs });
                 return Ok(());
             }
             None => {

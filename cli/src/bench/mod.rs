@@ -24,7 +24,7 @@ use crate::engine::Engine;
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::{say, text};
-use measure::{Plan, Scene};
+use measure::{Measured, Plan, Scene};
 use results::{Results, Settings, unique};
 
 const SCENES: [&str; 4] = ["uniform", "clusters", "city", "brownian"];
@@ -155,7 +155,11 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Results> {
     }
     let (plan, gpu) = with_gpu(plan, args)?;
     measure::stop_on_ctrl_c()?;
-    let (rows, interrupted) = plan.measure(gpu.as_ref())?;
+    let Measured { rows, interrupted, failure } = plan.measure(gpu.as_ref());
+    let failure = match failure {
+        Some(error) if rows.is_empty() => return Err(error),
+        failure => failure,
+    };
     let results = Results {
         machine: machine::machine(gpu.as_ref()),
         versions: machine::versions(),
@@ -179,6 +183,9 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Results> {
             write(&results, out)?;
         }
         print(&format!("\nwritten: {}\n", out.join("report.html").display()))?;
+    }
+    if let Some(error) = failure {
+        return Err(error);
     }
     // The files tell more than this line can.
     if let Some(row) = results.rows.iter().find(|row| row.difference.is_some() && must_be_exact(&row.engine)) {
