@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Some(Command::Pairs(args)) => pairs::run(&args),
         Some(Command::Scene(args)) => scene::run(&args),
         Some(Command::Adapters(args)) => adapters::run(&args),
-        Some(Command::Bench(args)) => bench::run(&args),
+        Some(Command::Bench(args)) => return bench::run(&args).unwrap_or_else(|error| fail(&error)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -75,6 +75,18 @@ pub enum BaselineError {
         /// Pairs that the buffer holds.
         capacity: u64,
     },
+    /// A valid box has a coordinate that it cannot take.
+    #[error("{algorithm} takes no coordinates beyond ±{most:e}, and box {index} has one: {reason}")]
+    BoxTooFar {
+        /// Its name.
+        algorithm: &'static str,
+        /// The first such box.
+        index: u32,
+        /// The largest coordinate that it takes, on either side of 0.
+        most: f32,
+        /// Where the limit comes from.
+        reason: &'static str,
+    },
 }
 
 /// A line of the list of algorithms.
@@ -84,7 +96,7 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is, in a line.
     pub description: &'static str,
-    make: fn() -> Box<dyn Baseline>,
+    pub(crate) make: fn() -> Box<dyn Baseline>,
 }
 
 impl Entry {

@@ -95,13 +95,11 @@ impl Bars {
     }
 }
 
+type Drawn<T, B> = Result<T, DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+
 /// What can be drawn; `finer` multiplies every length.
 trait Figure {
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-        finer: u32,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>;
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>, finer: u32) -> Drawn<(), B>;
 }
 
 fn svg(figure: &impl Figure) -> Result<String> {
@@ -136,11 +134,7 @@ fn prepare_font() -> Result<()> {
 }
 
 impl Figure for Chart {
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-        finer: u32,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>, finer: u32) -> Drawn<(), B> {
         let is_shown = |&(x, y): &(f64, f64)| {
             [(x, &self.x), (y, &self.y)].iter().all(|(value, axis)| value.is_finite() && (!axis.log || *value > 0.0))
         };
@@ -149,7 +143,7 @@ impl Figure for Chart {
         let x = Scale::around(lines.iter().flatten().map(|point| point.0), self.x.log);
         let y = Scale::around(lines.iter().flatten().map(|point| point.1), self.y.log);
 
-        let (plot, legend) = split(area, finer)?;
+        let [plot, legend] = split(area, finer)?;
         let [small, size] = [11 * finer as i32, 3 * finer as i32];
         let mut chart = ChartBuilder::on(&plot)
             .caption(&self.title, font(15, finer).color(&INK))
@@ -191,17 +185,13 @@ impl Figure for Chart {
 }
 
 impl Figure for Bars {
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-        finer: u32,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>, finer: u32) -> Drawn<(), B> {
         let number = |values: &[f64], group: usize| values.get(group).copied().filter(|x| *x > 0.0 && x.is_finite());
         let sum = |group| self.series.iter().filter_map(|(_, values)| number(values, group)).sum::<f64>();
         let x = Scale::around((0..self.groups.len()).map(sum).chain([0.0]), false);
         let y = Scale::names(&self.groups);
 
-        let (plot, legend) = split(area, finer)?;
+        let [plot, legend] = split(area, finer)?;
         let mut chart = ChartBuilder::on(&plot)
             .caption(&self.title, font(15, finer).color(&INK))
             .margin(10 * finer)
@@ -237,12 +227,9 @@ impl Figure for Bars {
 }
 
 /// The plot, and the room for names beside it.
-fn split<B: DrawingBackend>(
-    area: &DrawingArea<B, Shift>,
-    finer: u32,
-) -> Result<(DrawingArea<B, Shift>, DrawingArea<B, Shift>), DrawingAreaErrorKind<B::ErrorType>> {
+fn split<B: DrawingBackend>(area: &DrawingArea<B, Shift>, finer: u32) -> Drawn<[DrawingArea<B, Shift>; 2], B> {
     area.fill(&PAPER)?;
-    Ok(area.split_horizontally((SIZE.0 - LEGEND) * finer))
+    Ok(area.split_horizontally((SIZE.0 - LEGEND) * finer).into())
 }
 
 fn paler(RGBColor(r, g, b): RGBColor) -> RGBColor {
@@ -260,7 +247,7 @@ fn mesh<B: DrawingBackend>(
     y: &str,
     across: bool,
     finer: u32,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+) -> Drawn<(), B> {
     let mut mesh = chart.configure_mesh();
     if !across {
         mesh.disable_y_mesh();
@@ -276,12 +263,7 @@ fn mesh<B: DrawingBackend>(
 }
 
 /// A circle, square or triangle: what has the colour of another line differs in shape.
-fn marker<B: DrawingBackend>(
-    area: &DrawingArea<B, Shift>,
-    at: (i32, i32),
-    series: usize,
-    size: i32,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+fn marker<B: DrawingBackend>(area: &DrawingArea<B, Shift>, at: (i32, i32), series: usize, size: i32) -> Drawn<(), B> {
     let style = COLOURS[series % COLOURS.len()].filled();
     match series / COLOURS.len() {
         0 => area.draw(&Circle::new(at, size, style)),
@@ -290,12 +272,7 @@ fn marker<B: DrawingBackend>(
     }
 }
 
-fn name<B: DrawingBackend>(
-    legend: &DrawingArea<B, Shift>,
-    text: &str,
-    at: (i32, i32),
-    finer: u32,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+fn name<B: DrawingBackend>(legend: &DrawingArea<B, Shift>, text: &str, at: (i32, i32), finer: u32) -> Drawn<(), B> {
     let style = font(11, finer).into_text_style(legend).color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
     legend.draw(&Text::new(text.to_owned(), at, style))
 }
