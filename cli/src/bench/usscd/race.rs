@@ -51,9 +51,11 @@ impl Race {
         if let Some(engine) = engines.iter().find(|engine| !engine.is_exact()) {
             bail!("{} has other pairs than the rest", engine.name());
         }
+        let has_gpu = engines.contains(&Engine::Gpu);
+        ensure!(has_gpu || adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
         let _progress = Progress::start("looking for a GPU".to_owned());
         let mut gpu = None;
-        if engines.contains(&Engine::Gpu) {
+        if has_gpu {
             let found = match adapter {
                 Some(name) => Gpu::headless_named(name).with_context(|| format!("--adapter {name}")),
                 None => Gpu::headless().context("--engines gpu"),
