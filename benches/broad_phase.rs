@@ -4,7 +4,7 @@
 //! ```text
 //! cargo bench --bench broad_phase [--features peers] -- [OPTION ...] [KIND:N | FILE.npy ...]
 //!   --runs R                  measured runs of each row, after one that is not counted [5]
-//!   --engines gpu,cpu,parry   who finds the pairs [gpu,cpu, and with the feature `peers` parry, or any of `peers::ALL`]
+//!   --engines gpu,cpu,parry   who finds the pairs [gpu,cpu, and parry with the feature `peers`, which has others]
 //!   --axis AXIS               auto, principal, x, y or z [auto]
 //!   --cell SIZE               auto, usscd or a number [auto]
 //!   --all-pairs-up-to N       test each box against each up to so many boxes

@@ -16,6 +16,7 @@
 //! # Ok::<(), baselines::BaselineError>(())
 //! ```
 
+pub mod aabb_tree;
 mod endpoints;
 pub mod i_collide;
 pub mod mbp;
@@ -142,6 +143,11 @@ pub const ALL: &[Entry] = &[
         name: "mbp",
         description: "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)",
         make: || Box::new(mbp::Mbp::default()),
+    },
+    Entry {
+        name: "aabb_tree",
+        description: "two dynamic trees, for boxes at rest and boxes that move; only those that move search",
+        make: || Box::new(aabb_tree::DynamicTrees::default()),
     },
 ];
 

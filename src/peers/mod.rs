@@ -6,7 +6,7 @@
 //!
 //! Invalid boxes are left out before a library sees them: none says what it does with a NaN, and some panic. Boxes
 //! that would make it panic, or grow a tree whose recursion overflows the stack, are refused with
-//! [`BaselineError::BoxTooFar`](crate::baselines::BaselineError::BoxTooFar).
+//! [`BaselineError::BoxTooFar`].
 //!
 //! None of them tells how many boxes it tested, so [`Work::candidates`](crate::baselines::Work::candidates) is 0, and
 //! so is [`Work::bytes`](crate::baselines::Work::bytes) where it does not tell its memory.

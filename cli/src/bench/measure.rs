@@ -187,6 +187,9 @@ impl Plan {
         }
         // The first step is for caches, buffers and branch predictors, and does not count.
         for step in 0..=self.steps(scene) {
+            if is_stopped() || lanes.iter().all(|lane| lane.contestant.is_none()) {
+                break;
+            }
             if step > 0 && scene.moves() {
                 boxes = scene.boxes(n, self.seed, step)?;
             }

@@ -7,7 +7,7 @@ mod difference;
 mod html;
 mod machine;
 mod measure;
-pub mod plot;
+mod plot;
 mod results;
 mod table;
 mod usscd;
@@ -108,8 +108,7 @@ enum Experiment {
 
 /// Runs `broadsweep bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    if let Some(experiment) = &args.experiment {
-        let Experiment::Usscd(args) = experiment;
+    if let Some(Experiment::Usscd(args)) = &args.experiment {
         return usscd::run(args);
     }
     ensure!(args.threshold >= 1.0, "--threshold is {}; it must be at least 1", args.threshold);

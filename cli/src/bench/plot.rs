@@ -146,7 +146,7 @@ impl Figure for Chart {
         let [plot, legend] = split(area, finer)?;
         let [small, size] = [11 * finer as i32, 3 * finer as i32];
         let mut chart = ChartBuilder::on(&plot)
-            .caption(&self.title, font(15, finer).color(&INK))
+            .caption(&self.title, font(18, finer).color(&INK))
             .margin(10 * finer)
             .x_label_area_size(44 * finer)
             .y_label_area_size(70 * finer)
@@ -193,7 +193,7 @@ impl Figure for Bars {
 
         let [plot, legend] = split(area, finer)?;
         let mut chart = ChartBuilder::on(&plot)
-            .caption(&self.title, font(15, finer).color(&INK))
+            .caption(&self.title, font(18, finer).color(&INK))
             .margin(10 * finer)
             .x_label_area_size(44 * finer)
             .y_label_area_size(130 * finer)
@@ -255,8 +255,8 @@ fn mesh<B: DrawingBackend>(
     mesh.axis_style(INK)
         .bold_line_style(GRID.stroke_width(finer))
         .light_line_style(TRANSPARENT)
-        .label_style(font(11, finer).color(&INK))
-        .axis_desc_style(font(12, finer).color(&INK))
+        .label_style(font(13, finer).color(&INK))
+        .axis_desc_style(font(14, finer).color(&INK))
         .x_desc(x)
         .y_desc(y)
         .draw()
@@ -273,7 +273,7 @@ fn marker<B: DrawingBackend>(area: &DrawingArea<B, Shift>, at: (i32, i32), serie
 }
 
 fn name<B: DrawingBackend>(legend: &DrawingArea<B, Shift>, text: &str, at: (i32, i32), finer: u32) -> Drawn<(), B> {
-    let style = font(11, finer).into_text_style(legend).color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+    let style = font(13, finer).into_text_style(legend).color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
     legend.draw(&Text::new(text.to_owned(), at, style))
 }
 
