@@ -4,7 +4,7 @@
 //! ```text
 //! cargo bench --bench broad_phase [--features peers] -- [OPTION ...] [KIND:N | FILE.npy ...]
 //!   --runs R                  measured runs of each row, after one that is not counted [5]
-//!   --engines gpu,cpu,parry   who finds the pairs [gpu,cpu, and parry with the feature `peers`]
+//!   --engines gpu,cpu,parry   who finds the pairs [gpu,cpu, and parry with the feature `peers`, which has others]
 //!   --axis AXIS               auto, principal, x, y or z [auto]
 //!   --cell SIZE               auto, usscd or a number [auto]
 //!   --all-pairs-up-to N       test each box against each up to so many boxes
@@ -267,15 +267,9 @@ fn compare_axes(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
 /// Every pair as another library finds it, into a list as ours.
 #[cfg(feature = "peers")]
 fn with_peer(name: &str, boxes: &[Aabb]) -> Result<Overlaps, Box<dyn Error>> {
-    use parry3d::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
-    if name != "parry" {
-        return Err(format!("there is no engine '{name}'").into());
-    }
-    let leaves = boxes.iter().map(|aabb| parry3d::bounding_volume::Aabb::new(aabb.min.into(), aabb.max.into()));
-    let tree = Bvh::from_iter(BvhBuildStrategy::Binned, leaves.enumerate());
+    let peer = broadsweep::peers::by_name(name).ok_or_else(|| format!("there is no engine '{name}'"))?;
     let mut pairs = Vec::new();
-    let mut push = |a: u32, b: u32| pairs.push(Pair { a: a.min(b), b: a.max(b) });
-    tree.traverse_bvtt_single_tree::<false>(&mut BvhWorkspace::default(), &mut push);
+    peer.entry.make().find_pairs(boxes, &mut pairs)?;
     Ok(Overlaps { report: Report { box_count: boxes.len() as u32, pair_count: pairs.len() as u64, ..EMPTY }, pairs })
 }
 

@@ -53,6 +53,8 @@ pub mod gpu;
 mod memory;
 mod merge;
 mod options;
+#[cfg(feature = "peers")]
+pub mod peers;
 pub mod scenes;
 pub mod stages;
 mod workspace;

@@ -3,31 +3,78 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use broadsweep::baselines::mj_sap::{self, MjSap};
+use broadsweep::baselines::{self, Baseline, Entry, Work};
 use broadsweep::cpu::{self, brute_force};
 use broadsweep::wgpu::AdapterInfo;
-use broadsweep::{Aabb, BroadPhase, Gpu, Options, Overlaps, Pair, Report};
+use broadsweep::{Aabb, BroadPhase, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::progress::Progress;
 use crate::{adapters, say, text};
 
 /// What can find pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug)]
 pub enum Engine {
-    /// The GPU
+    /// The GPU.
     Gpu,
-    /// The same method on the CPU
+    /// The same method on the CPU.
     Cpu,
-    /// Every box against every other, whatever the options: slow, and right by definition
+    /// The double loop.
     Brute,
+    /// An algorithm of the literature.
+    Baseline(&'static Entry),
+    /// Another library.
+    #[cfg(feature = "peers")]
+    Peer(&'static broadsweep::peers::Peer),
+}
+
+impl PartialEq for Engine {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
 }
 
 impl Engine {
+    /// Every engine, ours first.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![Self::Gpu, Self::Cpu, Self::Brute];
+        all.extend(baselines::ALL.iter().map(Self::Baseline));
+        #[cfg(feature = "peers")]
+        all.extend(broadsweep::peers::ALL.iter().map(Self::Peer));
+        all
+    }
+
+    /// For `--engine` and `--engines`.
+    pub fn parser() -> impl TypedValueParser<Value = Self> {
+        let values = Self::all().into_iter().map(|engine| PossibleValue::new(engine.name()).help(engine.description()));
+        PossibleValuesParser::new(values).map(|name| {
+            // What is no name of an engine has been refused.
+            Self::all().into_iter().find(|engine| engine.name() == name).unwrap_or(Self::Cpu)
+        })
+    }
+
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gpu => "gpu",
             Self::Cpu => "cpu",
             Self::Brute => "brute",
+            Self::Baseline(entry) => entry.name,
+            #[cfg(feature = "peers")]
+            Self::Peer(peer) => peer.entry.name,
+        }
+    }
+
+    /// What it is, in a line.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Gpu => "the GPU",
+            Self::Cpu => "the same method on the CPU",
+            Self::Brute => "every box against every other, whatever the options: slow, and right by definition",
+            Self::Baseline(entry) => entry.description,
+            #[cfg(feature = "peers")]
+            Self::Peer(peer) => peer.entry.description,
         }
     }
 
@@ -37,18 +84,44 @@ impl Engine {
             Self::Gpu => "the GPU engine",
             Self::Cpu => "the CPU engine",
             Self::Brute => "brute force",
+            _ => self.name(),
+        }
+    }
+
+    /// Whether its pairs are exactly the overlapping ones: other libraries have margins and rounding of their own.
+    pub fn is_exact(self) -> bool {
+        match self {
+            Self::Gpu | Self::Cpu | Self::Brute | Self::Baseline(_) => true,
+            #[cfg(feature = "peers")]
+            Self::Peer(_) => false,
+        }
+    }
+
+    /// An algorithm of the literature or another library, that has seen no frame; `None` for ours. `axis` is for
+    /// those that can choose one.
+    pub fn baseline(self, axis: SweepAxis) -> Option<Box<dyn Baseline>> {
+        match self {
+            Self::Gpu | Self::Cpu | Self::Brute => None,
+            Self::Baseline(entry) => Some(match (entry.name, axis) {
+                (MJ_SAP, SweepAxis::Y) => Box::new(MjSap::new(mj_sap::Axis::Y, MjSap::MAX_PAIRS)),
+                (MJ_SAP, SweepAxis::Z) => Box::new(MjSap::new(mj_sap::Axis::Z, MjSap::MAX_PAIRS)),
+                _ => entry.make(),
+            }),
+            #[cfg(feature = "peers")]
+            Self::Peer(peer) => Some(peer.entry.make()),
         }
     }
 }
+
+/// The baseline whose axis can be chosen.
+pub const MJ_SAP: &str = "mj_sap";
 
 /// An engine that is there and can start.
 pub enum Ready {
     /// With its device.
     Gpu(Gpu),
-    /// Needs nothing.
-    Cpu,
-    /// Needs nothing.
-    Brute,
+    /// Any other needs nothing.
+    Other(Engine),
 }
 
 impl Ready {
@@ -57,17 +130,16 @@ impl Ready {
     pub fn choose(engine: Option<Engine>, adapter: Option<&str>) -> Result<Self> {
         let _progress = Progress::start("looking for a GPU".to_owned());
         match (engine, adapter) {
-            (Some(Engine::Cpu), _) => Ok(Self::Cpu),
-            (Some(Engine::Brute), _) => Ok(Self::Brute),
-            (_, Some(name)) => {
+            (None | Some(Engine::Gpu), Some(name)) => {
                 let gpu = Gpu::headless_named(name).with_context(|| format!("--adapter {name}"))?;
                 Ok(Self::Gpu(gpu))
             }
             (Some(Engine::Gpu), None) => Ok(Self::Gpu(Gpu::headless().context("--engine gpu")?)),
+            (Some(engine), _) => Ok(Self::Other(engine)),
             (None, None) => Ok(Gpu::headless().map_or_else(
                 |reason| {
                     say(&format!("note: using the CPU engine: {reason}"));
-                    Self::Cpu
+                    Self::Other(Engine::Cpu)
                 },
                 Self::Gpu,
             )),
@@ -78,51 +150,64 @@ impl Ready {
     pub fn describe(&self) -> String {
         match self {
             Self::Gpu(gpu) => format!("GPU: {}", adapters::line(&gpu.adapter_info())),
-            Self::Cpu => "CPU".to_owned(),
-            Self::Brute => "brute force".to_owned(),
+            Self::Other(Engine::Cpu) => "CPU".to_owned(),
+            Self::Other(Engine::Brute) => "brute force".to_owned(),
+            Self::Other(engine) => format!("{}: {}", engine.name(), engine.description()),
         }
     }
 
-    /// Every pair among `boxes`. Brute force takes no options and lists in canonical order.
+    /// Every pair among `boxes`. Brute force takes no options and lists in canonical order; of the options, baselines
+    /// look at the order, and at the axis where they can.
     pub fn find_pairs(&self, boxes: &[Aabb], options: Options) -> Result<Answer> {
-        let mut setup_seconds = 0.0;
         let work = || Progress::start(format!("finding the pairs of {}", text::boxes(boxes.len() as u64)));
-        let (overlaps, seconds) = match self {
+        let mut answer = Answer {
+            engine: Engine::Gpu,
+            adapter: None,
+            pairs: Vec::new(),
+            pair_count: 0,
+            report: None,
+            work: None,
+            setup_seconds: 0.0,
+            seconds: 0.0,
+        };
+        match self {
             Self::Gpu(gpu) => {
                 let (broad_phase, time) = {
                     let _progress = Progress::start("compiling the kernels".to_owned());
                     timed(|| BroadPhase::new(gpu, options))
                 };
-                setup_seconds = time;
                 let (mut broad_phase, _progress) = (broad_phase?, work());
-                timed(|| broad_phase.find_pairs(boxes))
+                let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
+                let Overlaps { pairs, report } = overlaps?;
+                let adapter = Some(gpu.adapter_info());
+                answer = Answer { adapter, pairs, report: Some(report), setup_seconds: time, seconds, ..answer };
             }
-            Self::Cpu => {
+            Self::Other(Engine::Cpu) => {
+                let mut broad_phase = cpu::BroadPhase::new(options)?;
                 let _progress = work();
-                timed(|| cpu::find_pairs(boxes, &options))
+                let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
+                let Overlaps { pairs, report } = overlaps?.clone();
+                answer = Answer { engine: Engine::Cpu, pairs, report: Some(report), seconds, ..answer };
             }
-            Self::Brute => {
+            Self::Other(engine) => {
                 let _progress = work();
-                let (pairs, seconds) = timed(|| brute_force::find_pairs(boxes));
-                return Ok(Answer {
-                    engine: Engine::Brute,
-                    adapter: None,
-                    pair_count: pairs.len() as u64,
-                    pairs,
-                    report: None,
-                    setup_seconds,
-                    seconds,
-                });
+                let mut pairs = Vec::new();
+                let (work, seconds) = match engine.baseline(options.axis) {
+                    Some(mut baseline) => timed(|| baseline.find_pairs(boxes, &mut pairs).map(Some)),
+                    None => timed(|| {
+                        pairs = brute_force::find_pairs(boxes);
+                        Ok(None)
+                    }),
+                };
+                let work = work?;
+                if options.order == PairOrder::Canonical {
+                    pairs.sort_unstable();
+                }
+                answer = Answer { engine: *engine, pairs, work, seconds, ..answer };
             }
-        };
-        let Overlaps { pairs, report } = overlaps?;
-        let adapter = match self {
-            Self::Gpu(gpu) => Some(gpu.adapter_info()),
-            Self::Cpu | Self::Brute => None,
-        };
-        let engine = if adapter.is_some() { Engine::Gpu } else { Engine::Cpu };
-        let pair_count = report.pair_count;
-        Ok(Answer { engine, adapter, pairs, pair_count, report: Some(report), setup_seconds, seconds })
+        }
+        answer.pair_count = answer.pairs.len() as u64;
+        Ok(answer)
     }
 
     /// Hands every pair among `boxes` to `each`, piece by piece, and keeps none; `None` where the engine has to hold
@@ -158,6 +243,7 @@ impl Ready {
                 pairs: Vec::new(),
                 pair_count: report.pair_count,
                 report: Some(report),
+                work: None,
                 setup_seconds,
                 seconds: seconds - elsewhere,
             })
@@ -176,8 +262,10 @@ pub struct Answer {
     pub pairs: Vec<Pair>,
     /// How many there are.
     pub pair_count: u64,
-    /// Counts and choices; brute force has none.
+    /// Counts and choices of the GPU and the CPU engine.
     pub report: Option<Report>,
+    /// Counts of a baseline.
+    pub work: Option<Work>,
     /// What compiling the kernels took.
     pub setup_seconds: f64,
     /// What the call took, with the transfers to and from the GPU, but without what was done with the pieces.

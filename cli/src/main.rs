@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 mod adapters;
+mod bench;
 mod engine;
 mod output;
 mod pairs;
@@ -35,6 +36,7 @@ enum Command {
     Pairs(pairs::Args),
     Scene(scene::Args),
     Adapters(adapters::Args),
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Some(Command::Pairs(args)) => pairs::run(&args),
         Some(Command::Scene(args)) => scene::run(&args),
         Some(Command::Adapters(args)) => adapters::run(&args),
+        Some(Command::Bench(args)) => return bench::run(&args).unwrap_or_else(|error| fail(&error)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use broadsweep::scenes::{Source, npy};
 use broadsweep::{Aabb, CellSize, Options, PairOrder, SweepAxis};
 
-use crate::engine::{Answer, Engine, Ready};
+use crate::engine::{Answer, Engine, MJ_SAP, Ready};
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::report::Run;
@@ -29,14 +29,16 @@ pub struct Args {
     scene: PathBuf,
 
     /// Who finds the pairs [default: the GPU if there is one, otherwise the CPU]
-    #[arg(long, value_enum)]
+    ///
+    /// After the first three, algorithms of the literature, on one thread, to compare with.
+    #[arg(long, value_name = "ENGINE", value_parser = Engine::parser())]
     engine: Option<Engine>,
 
     /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// The direction to sweep along
+    /// The direction to sweep along; mj_sap takes x, y or z
     #[arg(long, value_enum, default_value = "auto")]
     axis: Axis,
 
@@ -83,7 +85,7 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 enum Axis {
     /// Whichever of the others separates the boxes best
     Auto,
@@ -139,22 +141,28 @@ impl Args {
 
     /// Refuses what would be ignored.
     fn check(&self) -> Result<()> {
-        ensure!(
-            self.candidate_limit.is_none() || self.engine != Some(Engine::Brute),
-            "--candidate-limit is for engines that have candidates, which --engine brute does not"
-        );
-        ensure!(
-            self.all_pairs_up_to.is_none() || self.engine != Some(Engine::Brute),
-            "--all-pairs-up-to is for engines that can do otherwise, which --engine brute does not"
-        );
-        if let Some(engine @ (Engine::Cpu | Engine::Brute)) = self.engine {
-            let name = engine.name();
-            ensure!(self.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
-            ensure!(
-                self.memory_budget.is_none(),
-                "--memory-budget is for GPU memory, which --engine {name} does not use"
-            );
+        let Some(engine) = self.engine.filter(|engine| *engine != Engine::Gpu) else {
+            return Ok(());
+        };
+        let name = engine.name();
+        ensure!(self.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
+        ensure!(self.memory_budget.is_none(), "--memory-budget is for GPU memory, which --engine {name} does not use");
+        if engine == Engine::Cpu {
+            return Ok(());
         }
+        ensure!(self.candidate_limit.is_none(), "--candidate-limit is for gpu and cpu, and --engine {name} has none");
+        ensure!(
+            self.all_pairs_up_to.is_none(),
+            "--all-pairs-up-to is for engines that can do otherwise, which --engine {name} does not"
+        );
+        if engine == Engine::Brute {
+            return Ok(());
+        }
+        ensure!(
+            self.axis == Axis::Auto || name == MJ_SAP && self.axis != Axis::Principal,
+            "--axis is for gpu and cpu, and x, y or z for {MJ_SAP}, but --engine is {name}"
+        );
+        ensure!(self.cell_size == CellSize::Auto, "--cell-size is for gpu and cpu, and --engine {name} has its own");
         Ok(())
     }
 }

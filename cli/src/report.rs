@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use broadsweep::baselines::Work;
 use broadsweep::{Report, SweepAxis};
 use serde_json::{Value, json};
 
@@ -39,6 +40,9 @@ impl Run<'_> {
         if let Some(report) = &answer.report {
             lines.add_report(report);
         }
+        if let Some(work) = &answer.work {
+            lines.add_work(work, pair_count);
+        }
         let setup = match answer.setup_seconds {
             0.0 => String::new(),
             time => format!(", and {} to compile the kernels", text::seconds(time)),
@@ -53,7 +57,8 @@ impl Run<'_> {
         lines.0
     }
 
-    /// One object. What does not apply is `null`: the report of brute force, a comparison that was not made,
+    /// One object. What does not apply is `null`: the report of brute force and of baselines, the work of engines that
+    /// are none, a comparison that was not made,
     /// the cell size where the grid was a single cell, and the axis too where every box was tested against every other.
     pub fn json(&self) -> Value {
         let Self { answer, .. } = self;
@@ -64,6 +69,11 @@ impl Run<'_> {
             "adapter": answer.adapter.as_ref().map(adapters::json),
             "pairs": answer.pair_count,
             "report": answer.report.as_ref().map(report_json),
+            "work": answer.work.map(|work| json!({
+                "candidates": work.candidates,
+                "updates": work.updates,
+                "bytes": work.bytes,
+            })),
             "seconds": answer.seconds,
             "setup_seconds": answer.setup_seconds,
             "verified": self.verified.map(|verified| json!({
@@ -85,10 +95,23 @@ impl Lines {
         let _ = writeln!(self.0, "{label:<11} {value}");
     }
 
+    fn add_candidates(&mut self, candidates: u64, pairs: u64) {
+        let per_pair = candidates as f64 / pairs.max(1) as f64;
+        self.add("candidates", &format!("{} tested ({per_pair:.2} per pair)", text::count(candidates)));
+    }
+
+    /// What a baseline does not count is 0.
+    fn add_work(&mut self, work: &Work, pairs: u64) {
+        if work.candidates > 0 {
+            self.add_candidates(work.candidates, pairs);
+        }
+        if work.bytes > 0 {
+            self.add("memory", &text::bytes(work.bytes));
+        }
+    }
+
     fn add_report(&mut self, report: &Report) {
-        let per_pair = report.candidate_count as f64 / report.pair_count.max(1) as f64;
-        let candidates = text::count(report.candidate_count);
-        self.add("candidates", &format!("{candidates} tested ({per_pair:.2} per pair)"));
+        self.add_candidates(report.candidate_count, report.pair_count);
         if report.invalid_count > 0 {
             let mut first: Vec<String> = report.first_invalid.iter().map(u32::to_string).collect();
             if report.invalid_count as usize > first.len() {

@@ -39,15 +39,15 @@ impl Verified {
 pub fn verify(answer: &Answer, boxes: &[Aabb], options: Options, brute_force_boxes: usize) -> Result<Verified> {
     let _progress = Progress::start("verifying".to_owned());
     let (against, checked) = match answer.engine {
-        Engine::Gpu | Engine::Brute => (Engine::Cpu, boxes.len()),
         Engine::Cpu => (Engine::Brute, boxes.len().min(brute_force_boxes)),
+        _ => (Engine::Cpu, boxes.len()),
     };
     let (expected, seconds) = timed(|| -> Result<Vec<Pair>> {
         if against == Engine::Brute {
             return Ok(brute_force::find_pairs(&boxes[..checked]));
         }
         let options = Options { order: PairOrder::Canonical, ..options };
-        Ok(cpu::find_pairs(boxes, &options)?.pairs)
+        Ok(cpu::BroadPhase::new(options)?.find_pairs(boxes)?.pairs.clone())
     });
     let mut found: Vec<Pair> =
         answer.pairs.iter().copied().filter(|pair| (pair.b as usize) < checked || checked == boxes.len()).collect();
@@ -123,6 +123,7 @@ mod tests {
             pairs: list(&[(1, 2), (0, 1), (0, 2)]),
             pair_count: 3,
             report: None,
+            work: None,
             setup_seconds: 0.0,
             seconds: 0.0,
         };
@@ -142,6 +143,7 @@ mod tests {
             pairs: list(&[(0, 1)]),
             pair_count: 3,
             report: None,
+            work: None,
             setup_seconds: 0.0,
             seconds: 0.0,
         };

@@ -16,10 +16,15 @@
 //! # Ok::<(), baselines::BaselineError>(())
 //! ```
 
+pub mod aabb_tree;
+mod endpoints;
+pub mod i_collide;
 pub mod mbp;
 pub mod mj_broadphase;
 pub mod mj_sap;
 pub mod pruning;
+pub mod scd;
+pub mod usscd;
 
 use crate::{Aabb, Pair};
 
@@ -71,6 +76,18 @@ pub enum BaselineError {
         /// Pairs that the buffer holds.
         capacity: u64,
     },
+    /// A valid box has a coordinate that it cannot take.
+    #[error("{algorithm} takes no coordinates beyond ±{most:e}, and box {index} has one: {reason}")]
+    BoxTooFar {
+        /// Its name.
+        algorithm: &'static str,
+        /// The first such box.
+        index: u32,
+        /// The largest coordinate that it takes, on either side of 0.
+        most: f32,
+        /// Where the limit comes from.
+        reason: &'static str,
+    },
 }
 
 /// A line of the list of algorithms.
@@ -80,7 +97,7 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is, in a line.
     pub description: &'static str,
-    make: fn() -> Box<dyn Baseline>,
+    pub(crate) make: fn() -> Box<dyn Baseline>,
 }
 
 impl Entry {
@@ -103,6 +120,21 @@ pub const ALL: &[Entry] = &[
         make: || Box::new(mj_broadphase::MjBroadphase::default()),
     },
     Entry {
+        name: "scd",
+        description: "sweep and prune on three axes, sorted by balanced trees",
+        make: || Box::new(scd::Scd::default()),
+    },
+    Entry {
+        name: "i_collide",
+        description: "three lists that insertion sort keeps sorted, pairs that change where it swaps (I-COLLIDE)",
+        make: || Box::new(i_collide::ICollide::default()),
+    },
+    Entry {
+        name: "usscd",
+        description: "uniform cells of the optimal size, sweep and prune inside each",
+        make: || Box::new(usscd::Usscd::default()),
+    },
+    Entry {
         name: "pruning",
         description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
         make: || Box::new(pruning::Pruning::default()),
@@ -111,6 +143,11 @@ pub const ALL: &[Entry] = &[
         name: "mbp",
         description: "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)",
         make: || Box::new(mbp::Mbp::default()),
+    },
+    Entry {
+        name: "aabb_tree",
+        description: "two dynamic trees, for boxes at rest and boxes that move; only those that move search",
+        make: || Box::new(aabb_tree::DynamicTrees::default()),
     },
 ];
 

@@ -36,7 +36,7 @@ pub use everyday::{clusters, diagonal, many_clusters, pile, plane, slab, spread,
 pub use hard::{
     denormal, giant, huge, identical, infinite, invalid, line, offset, points, signed_zero, thousand_giants, touching,
 };
-pub use moving::{brownian, free_fall, gravity, sediment};
+pub use moving::{Particles, brownian, free_fall, gravity, particles, sediment};
 pub use settled::settled;
 pub use source::{Source, SourceError};
 

@@ -280,7 +280,7 @@ pub fn sediment(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
             let [x, y, z] = random.unit3().map(|u| reach * u);
             let rest = z * SUSPENDED / PACKED;
             let height = (z - speed * f64::from(frame)).max(rest);
-            let drift = direction(&mut random);
+            let drift: [f64; 2] = direction(&mut random);
             let [x, y] = [0, 1].map(|k| {
                 // The way it has sunk is also the way it has drifted; walls throw it back.
                 let turns = ([x, y][k] + (z - height) * drift[k]) / (2.0 * reach);
@@ -292,13 +292,60 @@ pub fn sediment(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
         .collect()
 }
 
-/// A unit vector in any direction of the plane, by rejection.
-fn direction(random: &mut Random) -> [f64; 2] {
+/// The parameters of [`particles`], in one unit of length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Particles {
+    /// The cube that they fly in is this wide, from the origin on.
+    pub side: f64,
+    /// Diameter of the largest.
+    pub diameter: f64,
+    /// How far each flies from one frame to the next.
+    pub speed: f64,
+}
+
+/// Frame `frame` of spheres of nearly equal size, the smallest a tenth smaller than the largest, that are uniform in a
+/// cube at all times: each flies in a random direction, all at one speed, and is thrown back by walls only.
+///
+/// The scene of USSCD's experiments, with everything that they vary as a parameter. `side` is to be positive and larger
+/// than `diameter`, and all three are to be finite. O(n).
+///
+/// ```
+/// use broadsweep::scenes::{Particles, particles};
+///
+/// let space = Particles { side: 20.0, diameter: 1.0, speed: 0.1 };
+/// let [now, next] = [0, 1].map(|frame| particles(1000, 1, frame, space));
+/// assert!((0..3).all(|k| (now[7].min[k] - next[7].min[k]).abs() <= 0.1001));
+/// ```
+///
+/// Source: as for [`sediment`].
+pub fn particles(n: usize, seed: u64, frame: u32, space: Particles) -> Vec<Aabb> {
+    let random = Random::new(seed, "particles");
+    let way = space.speed * f64::from(frame);
+    (0..n)
+        .map(|i| {
+            let mut random = random.of(i);
+            let edge = space.diameter * random.between(0.9, 1.0);
+            // Minimum corners go from 0 to this, and back.
+            let reach = (space.side - edge).max(1e-6 * space.side);
+            let start = random.unit3();
+            let direction: [f64; 3] = direction(&mut random);
+            let min = [0, 1, 2].map(|k| {
+                let turns = 0.5 * start[k] + way * direction[k] / (2.0 * reach);
+                let part = 2.0 * (turns - turns.floor());
+                reach * part.min(2.0 - part)
+            });
+            from_corner(min, [edge; 3])
+        })
+        .collect()
+}
+
+/// A unit vector in any direction, by rejection.
+fn direction<const D: usize>(random: &mut Random) -> [f64; D] {
     loop {
-        let [x, y] = [0; 2].map(|_| 2.0 * random.unit() - 1.0);
-        let square = x * x + y * y;
+        let point = [0; D].map(|_| 2.0 * random.unit() - 1.0);
+        let square = point.iter().map(|x| x * x).sum::<f64>();
         if (0.01..=1.0).contains(&square) {
-            return [x, y].map(|x| x / square.sqrt());
+            return point.map(|x| x / square.sqrt());
         }
     }
 }
@@ -426,5 +473,38 @@ mod tests {
         assert_eq!(share(200, 0.55, 1.0), 0.0);
         assert!(share(400, 0.0, 0.16) > 0.99);
         assert_eq!(sediment(n, 1, 350), sediment(n, 1, 351));
+    }
+
+    #[test]
+    fn particles_fill_their_space_evenly_and_fly_at_one_speed() {
+        let n = 4000;
+        let space = Particles { side: 30.0, diameter: 1.0, speed: 0.25 };
+        for frame in [0, 1, 40, 1000] {
+            let [now, next] = [frame, frame + 1].map(|frame| particles(n, 1, frame, space));
+            let mut counts = [0; 8];
+            let mut thrown_back_count = 0;
+            for (now, next) in now.iter().zip(&next) {
+                assert!(now.min.iter().all(|x| *x >= 0.0) && now.max.iter().all(|x| *x <= 30.0), "{now:?}");
+                let edge = f64::from(now.max[0] - now.min[0]);
+                assert!((0.899..1.001).contains(&edge), "{edge}");
+                let moved = (0..3).map(|k| f64::from(next.min[k] - now.min[k]).powi(2)).sum::<f64>().sqrt();
+                assert!(moved < 0.25 + 1e-4, "{moved}");
+                thrown_back_count += usize::from(moved < 0.25 - 1e-4);
+            }
+            for center in centers(&now) {
+                counts[(0..3).map(|k| usize::from(center[k] > 15.0) << k).sum::<usize>()] += 1;
+            }
+            assert!(counts.iter().all(|count| (430..570).contains(count)), "{counts:?}");
+            // Three pairs of walls, and a mean way of an eighth towards one of a pair.
+            assert!((20..160).contains(&thrown_back_count), "{thrown_back_count}");
+        }
+    }
+
+    #[test]
+    fn particles_in_no_space_are_where_they_can_be() {
+        for side in [1.0, 0.95, 0.1] {
+            let boxes = particles(100, 1, 3, Particles { side, diameter: 1.0, speed: 1.0 });
+            assert!(boxes.iter().all(|aabb| aabb.is_valid() && aabb.min.iter().all(|x| x.is_finite())), "{side}");
+        }
     }
 }

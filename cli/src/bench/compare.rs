@@ -1,0 +1,173 @@
+//! What became slower or faster from one benchmark to another.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, ensure};
+
+use super::results::{Outcome, Results, Row, Time};
+use crate::text;
+
+pub struct Comparison {
+    threshold: f64,
+    rows: Vec<(String, Verdict)>,
+    notes: Vec<String>,
+}
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Verdict {
+    /// By this factor, and beyond the noise.
+    Slower(f64),
+    Faster(f64),
+    /// Within the threshold, or within the noise.
+    Same(f64),
+    /// Was measured, and is over the limit or refused now.
+    Lost(Outcome),
+    /// Other pairs for the same boxes.
+    OtherAnswer,
+    /// Nothing that could be compared.
+    Alone,
+}
+
+/// Row by row, by scene, size and engine.
+pub fn compare(old: &Results, new: &Results, threshold: f64) -> Comparison {
+    let mut notes = Vec::new();
+    for (what, was, is) in [
+        ("cpu", Some(&old.machine.cpu), Some(&new.machine.cpu)),
+        ("adapter", old.machine.adapter.as_ref(), new.machine.adapter.as_ref()),
+        ("driver", old.machine.driver.as_ref(), new.machine.driver.as_ref()),
+    ] {
+        if let (Some(was), Some(is)) = (was, is)
+            && was != is
+        {
+            notes.push(format!("another {what}: {was} before, {is} now"));
+        }
+    }
+    if old.settings.seed != new.settings.seed {
+        notes.push("other seeds, so other boxes: the answers are not compared".to_owned());
+    }
+    for (results, which) in [(old, "older"), (new, "newer")] {
+        if results.interrupted {
+            notes.push(format!("the {which} benchmark was stopped before its end"));
+        }
+    }
+    let mut rows = Vec::new();
+    for row in &new.rows {
+        let name = format!("{} {} {}", row.scene, text::count(row.boxes), row.engine);
+        let verdict = match old.row(&row.scene, row.boxes, &row.engine) {
+            Some(before) => {
+                let same_boxes = old.settings.seed == new.settings.seed;
+                verdict(before, row, threshold, same_boxes)
+            }
+            None => Verdict::Alone,
+        };
+        rows.push((name, verdict));
+    }
+    for row in old.rows.iter().filter(|row| new.row(&row.scene, row.boxes, &row.engine).is_none()) {
+        rows.push((format!("{} {} {}", row.scene, text::count(row.boxes), row.engine), Verdict::Alone));
+    }
+    Comparison { threshold, rows, notes }
+}
+
+fn verdict(old: &Row, new: &Row, threshold: f64, same_boxes: bool) -> Verdict {
+    if same_boxes && old.hash.is_some() && new.hash.is_some() && old.hash != new.hash {
+        return Verdict::OtherAnswer;
+    }
+    match (&old.time, &new.time) {
+        (Some(before), Some(after)) => by_time(before, after, threshold),
+        (Some(_), None) => Verdict::Lost(new.outcome),
+        (None, _) => Verdict::Alone,
+    }
+}
+
+/// More than the threshold apart, and no value between the quartiles of one is between those of the other.
+fn by_time(old: &Time, new: &Time, threshold: f64) -> Verdict {
+    let factor = new.median_ms / old.median_ms;
+    if factor > threshold && new.q1_ms > old.q3_ms {
+        Verdict::Slower(factor)
+    } else if factor < 1.0 / threshold && new.q3_ms < old.q1_ms {
+        Verdict::Faster(factor)
+    } else {
+        Verdict::Same(factor)
+    }
+}
+
+impl Comparison {
+    /// What changed, the worst first, and how much did not.
+    pub fn lines(&self) -> String {
+        let mut lines = String::from("\n");
+        for note in &self.notes {
+            let _ = writeln!(lines, "note: {note}");
+        }
+        let mut changed: Vec<(f64, String)> = Vec::new();
+        let (mut same, mut alone) = (Vec::new(), 0);
+        for (name, verdict) in &self.rows {
+            match verdict {
+                Verdict::OtherAnswer => changed.push((f64::INFINITY, format!("other pairs  {name}"))),
+                Verdict::Lost(outcome) => changed.push((f64::MAX, format!("{:11}  {name}", outcome.name()))),
+                Verdict::Slower(factor) => changed.push((*factor, format!("slower {factor:5.2}x {name}"))),
+                Verdict::Faster(factor) => changed.push((*factor, format!("faster {factor:5.2}x {name}"))),
+                Verdict::Same(factor) => same.push(*factor),
+                Verdict::Alone => alone += 1,
+            }
+        }
+        changed.sort_by(|a, b| b.0.total_cmp(&a.0));
+        changed.iter().for_each(|(_, line)| lines.extend([line, "\n"]));
+        same.sort_by(f64::total_cmp);
+        if let (Some(least), Some(most)) = (same.first(), same.last()) {
+            let _ = writeln!(
+                lines,
+                "{} as before, within {:.2}x or the noise ({least:.2}x to {most:.2}x)",
+                rows(same.len()),
+                self.threshold
+            );
+        }
+        if alone > 0 {
+            let _ = writeln!(lines, "{} not compared: measured in one of the two only", rows(alone));
+        }
+        lines
+    }
+
+    /// Fails where something became slower, or wrong.
+    pub fn check(&self) -> Result<()> {
+        let count = |wanted: fn(&Verdict) -> bool| self.rows.iter().filter(|(_, verdict)| wanted(verdict)).count();
+        let other = count(|verdict| *verdict == Verdict::OtherAnswer);
+        ensure!(other == 0, "{} with other pairs than before", rows(other));
+        let slower = count(|verdict| matches!(verdict, Verdict::Slower(_) | Verdict::Lost(_)));
+        ensure!(slower == 0, "{} slower than before by more than {:.2}x and the noise", rows(slower), self.threshold);
+        let compared = count(|verdict| *verdict != Verdict::Alone);
+        ensure!(compared > 0, "the two have no row in common");
+        Ok(())
+    }
+}
+
+fn rows(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "row" } else { "rows" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slower_is_what_is_beyond_threshold_and_noise() {
+        let time = |times: &[f64]| Time::of(times.to_vec()).unwrap();
+        let old = time(&[1.0, 1.1, 1.2]);
+        for (new, threshold, expected) in [
+            (vec![1.0, 1.1, 1.2], 1.1, Verdict::Same(1.0)),
+            (vec![2.1, 2.2, 2.3], 1.1, Verdict::Slower(2.0)),
+            (vec![2.1, 2.2, 2.3], 3.0, Verdict::Same(2.0)),
+            // Now and then as fast as before.
+            (vec![1.0, 1.1, 2.2, 2.3, 2.4], 1.1, Verdict::Same(2.0)),
+            (vec![0.54, 0.55, 0.56], 1.1, Verdict::Faster(0.5)),
+        ] {
+            let found = by_time(&old, &time(&new), threshold);
+            let factor = |verdict| match verdict {
+                Verdict::Same(factor) | Verdict::Slower(factor) | Verdict::Faster(factor) => factor,
+                _ => f64::NAN,
+            };
+            assert_eq!(std::mem::discriminant(&found), std::mem::discriminant(&expected), "{new:?}: {found:?}");
+            assert!((factor(found) - factor(expected)).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What a benchmark found, as it is kept: `results.json`, which can be compared with later ones, and `results.csv`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+/// All of one benchmark.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Results {
+    pub machine: Machine,
+    /// Of this program and of the libraries in it, by name.
+    pub versions: BTreeMap<String, String>,
+    /// When it ended, in seconds since 1970.
+    pub unix_time: u64,
+    pub settings: Settings,
+    /// Whether it was stopped before the last row.
+    pub interrupted: bool,
+    pub rows: Vec<Row>,
+}
+
+/// Where it ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    pub cpu: String,
+    /// Threads that run at a time.
+    pub cores: usize,
+    pub system: String,
+    /// The GPU's, where one took part.
+    pub adapter: Option<String>,
+    pub driver: Option<String>,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Settings {
+    pub scenes: Vec<String>,
+    pub n: Vec<u32>,
+    pub engines: Vec<String>,
+    pub frames: u32,
+    pub runs: u32,
+    /// Seconds.
+    pub limit: f64,
+    pub seed: u64,
+}
+
+/// One engine with one scene of one size.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Row {
+    pub scene: String,
+    pub boxes: u64,
+    pub engine: String,
+    /// Whether each time is that of another frame.
+    pub moving: bool,
+    pub outcome: Outcome,
+    /// Why it is not measured; empty where it is.
+    pub note: String,
+    /// The first call, which is not among the others.
+    pub first_ms: Option<f64>,
+    pub time: Option<Time>,
+    /// Of the first call, as are candidates and hash.
+    pub pairs: Option<u64>,
+    /// Tests made; `null` where the engine does not tell.
+    pub candidates: Option<u64>,
+    /// Memory held, without boxes and pairs; `null` where the engine does not tell.
+    pub bytes: Option<u64>,
+    /// Of the set of pairs, whatever their order.
+    pub hash: Option<String>,
+    /// Milliseconds of each stage on the GPU, in the order of the flow.
+    pub stages_ms: Vec<(String, f64)>,
+    /// Whose pairs these were compared with, after every call; `null` for the one that all others are compared with.
+    pub compared_with: Option<String>,
+    pub difference: Option<Difference>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Measured,
+    /// Takes longer than it may.
+    OverLimit,
+    /// The engine says that it cannot.
+    Refused,
+}
+
+/// Times of the calls that count, in milliseconds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Time {
+    pub calls: usize,
+    pub median_ms: f64,
+    pub min_ms: f64,
+    /// Quartiles: half of the calls lie between them. They are the noise.
+    pub q1_ms: f64,
+    pub q3_ms: f64,
+    pub max_ms: f64,
+}
+
+/// How an answer differs from the expected one, over all calls together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Frames or runs whose pairs differ.
+    pub calls: u64,
+    pub missing: u64,
+    pub extra: u64,
+    /// Pairs that were listed again.
+    pub repeated: u64,
+    /// What the pairs of the first call that differs have in common.
+    pub why: String,
+}
+
+impl Results {
+    /// Reads what [`json`](Self::json) gave.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is no result of a benchmark", path.display()))
+    }
+
+    /// The text of `results.json`.
+    pub fn json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// The text of `results.csv`: a line for each row.
+    pub fn csv(&self) -> String {
+        let mut text = String::from(
+            "scene,boxes,engine,moving,outcome,calls,median_ms,min_ms,q1_ms,q3_ms,max_ms,first_ms,pairs,candidates,\
+             bytes,hash,missing,extra,repeated,note\n",
+        );
+        for row in &self.rows {
+            let time =
+                |value: fn(&Time) -> f64| row.time.as_ref().map_or(String::new(), |time| value(time).to_string());
+            let differing = |value: fn(&Difference) -> u64| match (&row.difference, row.pairs) {
+                (Some(difference), _) => value(difference).to_string(),
+                (None, Some(_)) => "0".to_owned(),
+                (None, None) => String::new(),
+            };
+            let fields = [
+                row.scene.clone(),
+                row.boxes.to_string(),
+                row.engine.clone(),
+                row.moving.to_string(),
+                row.outcome.name().to_owned(),
+                row.time.as_ref().map_or(0, |time| time.calls).to_string(),
+                time(|time| time.median_ms),
+                time(|time| time.min_ms),
+                time(|time| time.q1_ms),
+                time(|time| time.q3_ms),
+                time(|time| time.max_ms),
+                or_empty(row.first_ms),
+                or_empty(row.pairs),
+                or_empty(row.candidates),
+                or_empty(row.bytes),
+                or_empty(row.hash.as_ref()),
+                differing(|difference| difference.missing),
+                differing(|difference| difference.extra),
+                differing(|difference| difference.repeated),
+                row.note.clone(),
+            ];
+            text += &fields.map(|field| csv_field(&field)).join(",");
+            text += "\n";
+        }
+        text
+    }
+
+    /// The scenes in their order, each once.
+    pub fn scenes(&self) -> Vec<&str> {
+        unique(self.rows.iter().map(|row| row.scene.as_str()))
+    }
+
+    /// The engines in their order, each once.
+    pub fn engines(&self) -> Vec<&str> {
+        unique(self.rows.iter().map(|row| row.engine.as_str()))
+    }
+
+    /// The sizes of a scene, ascending.
+    pub fn sizes(&self, scene: &str) -> Vec<u64> {
+        let mut sizes = unique(self.rows.iter().filter(|row| row.scene == scene).map(|row| row.boxes));
+        sizes.sort_unstable();
+        sizes
+    }
+
+    pub fn row(&self, scene: &str, boxes: u64, engine: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.scene == scene && row.boxes == boxes && row.engine == engine)
+    }
+}
+
+impl Row {
+    pub fn median_ms(&self) -> Option<f64> {
+        self.time.as_ref().map(|time| time.median_ms)
+    }
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::OverLimit => "over the limit",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl Time {
+    /// `None` without calls.
+    pub fn of(mut ms: Vec<f64>) -> Option<Self> {
+        ms.sort_by(f64::total_cmp);
+        let (&min_ms, &max_ms) = (ms.first()?, ms.last()?);
+        // Between the two neighbours, as NumPy does it.
+        let quantile = |part: f64| {
+            let at = part * (ms.len() - 1) as f64;
+            let (low, high) = (ms[at.floor() as usize], ms[at.ceil() as usize]);
+            low + (high - low) * at.fract()
+        };
+        let [q1_ms, median_ms, q3_ms] = [0.25, 0.5, 0.75].map(quantile);
+        Some(Self { calls: ms.len(), median_ms, min_ms, q1_ms, q3_ms, max_ms })
+    }
+}
+
+/// Each once, in the order of their first appearance.
+pub fn unique<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for one in all {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+    }
+    seen
+}
+
+fn or_empty(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+fn csv_field(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_lie_between_neighbours_and_one_call_is_its_own_noise() {
+        let time = Time::of(vec![4.0, 1.0, 3.0, 2.0]).unwrap();
+        assert_eq!((time.min_ms, time.q1_ms, time.median_ms, time.q3_ms, time.max_ms), (1.0, 1.75, 2.5, 3.25, 4.0));
+        let time = Time::of(vec![7.0]).unwrap();
+        assert_eq!((time.calls, time.min_ms, time.median_ms, time.q3_ms), (1, 7.0, 7.0, 7.0));
+        assert!(Time::of(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn a_field_with_a_comma_is_one_field() {
+        assert_eq!(["a", "a,b", "say \"x\""].map(csv_field), ["a", "\"a,b\"", "\"say \"\"x\"\"\""]);
+    }
+}

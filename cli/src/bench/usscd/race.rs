@@ -1,0 +1,168 @@
+//! Engines side by side over the same frames.
+
+use anyhow::{Context, Result, bail, ensure};
+use broadsweep::scenes::{Particles, particles};
+use broadsweep::{Aabb, Gpu, Pair};
+
+use crate::bench::contestant::{Call, Contestant};
+use crate::bench::machine::machine;
+use crate::bench::measure::is_stopped;
+use crate::bench::results::{Machine, Time, unique};
+use crate::engine::Engine;
+use crate::progress::Progress;
+use crate::say;
+
+/// Those of the paper, and ours.
+pub const ENGINES: [&str; 5] = ["usscd", "scd", "i_collide", "cpu", "gpu"];
+
+/// Frames that are measured even if they take longer than is enough.
+const LEAST_FRAMES: usize = 3;
+
+/// The engines, and how much they are measured.
+pub struct Race {
+    engines: Vec<Engine>,
+    /// One for all settings: it takes seconds to compile the kernels.
+    gpu: Option<Contestant>,
+    machine: Machine,
+    seed: u64,
+    frames: u32,
+    enough_ms: f64,
+}
+
+/// What one engine took for the frames of a setting.
+pub struct Lap {
+    pub engine: Engine,
+    pub time: Time,
+    /// In the last frame that it was in.
+    pub pair_count: usize,
+    /// The last that it made.
+    pub call: Call,
+}
+
+impl Race {
+    /// Of these engines; where none is named, of [`ENGINES`], without the GPU where there is none.
+    pub fn new(named: &[Engine], adapter: Option<&str>, seed: u64, frames: u32, enough_seconds: f64) -> Result<Self> {
+        ensure!(enough_seconds >= 0.0, "--seconds is {enough_seconds}; it must not be negative");
+        let mut engines = unique(named.iter().copied());
+        if named.is_empty() {
+            let all = Engine::all();
+            engines.extend(ENGINES.iter().filter_map(|name| all.iter().find(|engine| engine.name() == *name)));
+        }
+        if let Some(engine) = engines.iter().find(|engine| !engine.is_exact()) {
+            bail!("{} has other pairs than the rest", engine.name());
+        }
+        let has_gpu = engines.contains(&Engine::Gpu);
+        ensure!(has_gpu || adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
+        let _progress = Progress::start("looking for a GPU".to_owned());
+        let mut gpu = None;
+        if has_gpu {
+            let found = match adapter {
+                Some(name) => Gpu::headless_named(name).with_context(|| format!("--adapter {name}")),
+                None => Gpu::headless().context("--engines gpu"),
+            };
+            match found {
+                Ok(found) => gpu = Some(found),
+                Err(error) if named.is_empty() && adapter.is_none() => {
+                    say(&format!("note: without the GPU: {:#}", error.root_cause()));
+                    engines.retain(|engine| *engine != Engine::Gpu);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let machine = machine(gpu.as_ref());
+        let gpu = gpu.map(|gpu| Contestant::new(Engine::Gpu, Some(&gpu))).transpose()?;
+        Ok(Self { engines, gpu, machine, seed, frames, enough_ms: 1e3 * enough_seconds })
+    }
+
+    pub fn engines(&self) -> &[Engine] {
+        &self.engines
+    }
+
+    /// What an engine runs on. The algorithms of the literature have one thread.
+    pub fn device(&self, engine: Engine) -> String {
+        match (engine, &self.machine.adapter) {
+            (Engine::Gpu, Some(adapter)) => adapter.clone(),
+            (Engine::Cpu, _) => format!("{}, {} threads", self.machine.cpu, self.machine.cores),
+            _ => format!("{}, 1 thread", self.machine.cpu),
+        }
+    }
+
+    /// Every engine over the same frames, one frame at a time, so that whatever disturbs one disturbs all. Before
+    /// what is measured, one frame builds what they keep. Pairs are compared outside the times, in every frame.
+    /// Empty where it was stopped before all had measured something.
+    pub fn run(&mut self, n: usize, space: Particles) -> Result<Vec<Lap>> {
+        let mut racers = Vec::new();
+        for &engine in &self.engines {
+            let contestant = match engine {
+                Engine::Gpu => self.gpu.take().context("there is no GPU")?,
+                _ => Contestant::new(engine, None)?,
+            };
+            racers.push(Racer { engine, contestant, times: Vec::new(), pairs: Vec::new(), call: None });
+        }
+        for frame in 0..=self.frames {
+            if is_stopped() {
+                break;
+            }
+            let boxes = particles(n, self.seed, frame, space);
+            let count = racers.len();
+            let mut stepped = Vec::new();
+            for turn in 0..count {
+                // Another one begins each time.
+                let at = (turn + frame as usize) % count;
+                let racer = &mut racers[at];
+                if racer.times.len() < LEAST_FRAMES || racer.times.iter().sum::<f64>() < self.enough_ms {
+                    racer.step(&boxes, frame > 0)?;
+                    stepped.push(at);
+                }
+            }
+            for &at in stepped.iter().skip(1) {
+                let (first, other) = (&racers[stepped[0]], &racers[at]);
+                ensure!(
+                    first.pairs == other.pairs,
+                    "{} and {} differ in frame {frame} of {n} objects in {space:?}: {} and {} pairs",
+                    first.engine.name(),
+                    other.engine.name(),
+                    first.pairs.len(),
+                    other.pairs.len()
+                );
+            }
+        }
+        let mut laps = Vec::new();
+        for racer in racers {
+            let (pair_count, engine) = (racer.pairs.len(), racer.engine);
+            if let (Some(time), Some(call)) = (Time::of(racer.times), racer.call) {
+                laps.push(Lap { engine, time, pair_count, call });
+            }
+            if engine == Engine::Gpu {
+                self.gpu = Some(racer.contestant);
+            }
+        }
+        if laps.len() < self.engines.len() {
+            laps.clear();
+        }
+        Ok(laps)
+    }
+}
+
+/// An engine, and what it took so far.
+struct Racer {
+    engine: Engine,
+    contestant: Contestant,
+    /// Milliseconds, one for each frame that counts.
+    times: Vec<f64>,
+    /// Of the last frame, sorted.
+    pairs: Vec<Pair>,
+    call: Option<Call>,
+}
+
+impl Racer {
+    fn step(&mut self, boxes: &[Aabb], counts: bool) -> Result<()> {
+        let call = self.contestant.find_pairs(boxes, &mut self.pairs)?;
+        self.pairs.sort_unstable();
+        if counts {
+            self.times.push(call.ms);
+        }
+        self.call = Some(call);
+        Ok(())
+    }
+}

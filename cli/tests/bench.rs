@@ -1,0 +1,354 @@
+//! `broadsweep bench` and `broadsweep pairs --engine NAME`, from arguments to files and exit codes.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use broadsweep::baselines;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A directory of its own for each test, and the binary run in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, value: &Value) {
+        fs::write(self.path(name), value.to_string()).unwrap();
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_broadsweep"));
+        command.current_dir(self.0.path()).args(arguments.split_whitespace()).stdin(Stdio::null());
+        // A validation layer that the tests run under may write to standard output.
+        command.env_remove("VK_INSTANCE_LAYERS");
+        command
+    }
+
+    /// Runs it, expects success and quiet on standard error, and gives standard output.
+    fn run(&self, arguments: &str) -> String {
+        let output = self.command(arguments).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments}: {stderr}");
+        assert_eq!(stderr, "", "{arguments}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs it, expects one line on standard error, whatever is on standard output, and gives the line.
+    fn fail(&self, arguments: &str) -> String {
+        one_line(&self.command(arguments).output().unwrap(), arguments)
+    }
+}
+
+fn one_line(output: &Output, what: &str) -> String {
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{what}: {stderr}");
+    assert!(stderr.starts_with("error: ") && stderr.ends_with('\n'), "{what}: {stderr:?}");
+    assert_eq!(stderr.lines().count(), 1, "{what}: {stderr}");
+    stderr
+}
+
+/// Three rows for each of two scenes, one of which moves.
+const TINY: &str = "bench --scenes uniform,brownian --n 300 --engines cpu,brute,pruning --frames 3 --runs 2 --seed 5";
+
+fn rows(results: &Value) -> &Vec<Value> {
+    results["rows"].as_array().unwrap()
+}
+
+#[test]
+fn a_benchmark_writes_every_file_and_all_engines_have_one_answer() {
+    let place = Place::new();
+    let table = place.run(&format!("{TINY} --out out"));
+    for part in ["uniform", "brownian", "cpu", "brute", "pruning", " ms (", "report.html"] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let results = place.json("out/results.json");
+    assert_eq!(rows(&results).len(), 6);
+    for row in rows(&results) {
+        let same = rows(&results).iter().filter(|other| other["scene"] == row["scene"]);
+        assert!(same.clone().count() == 3 && same.clone().all(|other| other["hash"] == row["hash"]), "{row}");
+        assert_eq!((&row["outcome"], &row["boxes"]), (&json!("measured"), &json!(300)));
+        assert_eq!(row["moving"], json!(row["scene"] == "brownian"));
+        assert_eq!(row["time"]["calls"], if row["scene"] == "brownian" { 3 } else { 2 });
+        assert!(row["time"]["min_ms"].as_f64().unwrap() > 0.0 && row["difference"].is_null());
+        assert_eq!(row["compared_with"], if row["engine"] == "cpu" { Value::Null } else { json!("cpu") });
+    }
+    assert_eq!((&results["settings"]["seed"], &results["interrupted"]), (&json!(5), &json!(false)));
+    for key in ["cpu", "cores", "system"] {
+        assert!(!results["machine"][key].is_null(), "{key}");
+    }
+    assert!(results["versions"]["wgpu"].is_string() && results["versions"]["broadsweep"].is_string());
+
+    let csv = place.read("out/results.csv");
+    assert_eq!(csv.lines().count(), 7);
+    let columns = csv.lines().next().unwrap().split(',').count();
+    assert!(csv.lines().all(|line| line.split(',').count() == columns), "{csv}");
+
+    let html = place.read("out/report.html");
+    assert!(html.contains("Yes: after every call, in all 4 rows"), "{html}");
+    for scene in ["uniform", "brownian"] {
+        for chart in ["time", "speed-up-cpu", "candidates", "memory"] {
+            let svg = place.read(&format!("out/{chart}-{scene}.svg"));
+            assert!(html.contains(&svg), "{chart}");
+            assert!(fs::read(place.path(&format!("out/{chart}-{scene}.png"))).unwrap().starts_with(b"\x89PNG"));
+        }
+    }
+    // One file that needs no other. The name space of SVG is a name and no link.
+    let links = html.replace("http://www.w3.org/2000/svg", "");
+    assert!(!links.contains("http") && !links.contains("src=") && !links.contains("@import"), "{links}");
+    assert_eq!(html.matches("<svg ").count(), html.matches("</svg>").count());
+}
+
+#[test]
+fn the_gpu_takes_part_and_tells_its_stages() {
+    let place = Place::new();
+    let arguments = "bench --scenes clusters --n 100,4000 --engines gpu,cpu --runs 1 --limit 100 --out out";
+    let output = place.command(arguments).output().unwrap();
+    // Drivers write to standard error what they like.
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "this test needs a GPU adapter, a software one will do: {stderr}");
+    let results = place.json("out/results.json");
+    assert!(results["machine"]["adapter"].is_string() && results["machine"]["driver"].is_string());
+    for n in [100, 4000] {
+        let row =
+            |engine: &str| rows(&results).iter().find(|row| row["engine"] == engine && row["boxes"] == n).unwrap();
+        assert_eq!(row("gpu")["hash"], row("cpu")["hash"]);
+        assert_eq!(row("gpu")["candidates"], row("cpu")["candidates"]);
+        assert!(row("gpu")["bytes"].as_u64().unwrap() > 0);
+        // Not every adapter has timestamps.
+        let stages: Vec<&str> =
+            row("gpu")["stages_ms"].as_array().unwrap().iter().map(|stage| stage[0].as_str().unwrap()).collect();
+        let expected = if n == 100 { "small" } else { "sort" };
+        assert!(stages.is_empty() || stages.contains(&expected), "{stages:?}");
+        assert_eq!(stages.is_empty(), !place.path("out/stages.svg").exists());
+    }
+}
+
+#[test]
+fn files_and_numbers_of_boxes_are_scenes_too() {
+    let place = Place::new();
+    place.run("scene city --n 200 --out city.npy");
+    place.run("bench --scenes city.npy,city:200,city --n 50 --engines cpu --runs 1 --out out");
+    let results = place.json("out/results.json");
+    let hash = |scene: &str, boxes: u64| {
+        rows(&results).iter().find(|row| row["scene"] == scene && row["boxes"] == boxes).unwrap()["hash"].clone()
+    };
+    assert_eq!(rows(&results).len(), 3);
+    assert_eq!(hash("city.npy", 200), hash("city", 200));
+    assert_ne!(hash("city", 50), hash("city", 200));
+    assert!(place.path("out/time-city.svg").exists());
+}
+
+#[test]
+fn no_boxes_and_one_box_are_measured_like_any() {
+    let place = Place::new();
+    let engines: Vec<&str> =
+        ["cpu", "brute"].into_iter().chain(baselines::ALL.iter().map(|entry| entry.name)).collect();
+    place.run(&format!("bench --scenes uniform,gravity --n 0,1,2 --engines {} --runs 1 --out out", engines.join(",")));
+    let results = place.json("out/results.json");
+    assert_eq!(rows(&results).len(), 6 * engines.len());
+    assert!(rows(&results).iter().all(|row| row["outcome"] == "measured" && row["difference"].is_null()));
+}
+
+#[test]
+fn what_takes_too_long_is_listed_as_such_and_what_is_refused_too() {
+    let place = Place::new();
+    // Nobody is done within a nanosecond; the second size is predicted from the first.
+    let arguments = "bench --scenes uniform --n 500,2000 --engines cpu,brute --limit 1e-9 --out out";
+    let table = place.run(arguments);
+    assert_eq!(table.matches("over the limit").count(), 4, "{table}");
+    let results = place.json("out/results.json");
+    assert!(rows(&results).iter().all(|row| row["outcome"] == "over_limit" && row["time"].is_null()));
+    let note = |i: usize| rows(&results)[i]["note"].as_str().unwrap();
+    assert!(
+        note(0).contains("one call took") && note(2).contains("smaller scenes predict"),
+        "{note:?}",
+        note = note(2)
+    );
+    assert!(place.read("out/report.html").contains("over the limit"));
+
+    place.run("bench --scenes uniform --n 65536 --engines mj_sap --runs 1 --out refused");
+    let results = place.json("refused/results.json");
+    let row = rows(&results).iter().find(|row| row["engine"] == "mj_sap").unwrap();
+    assert_eq!(row["outcome"], "refused");
+    assert!(row["note"].as_str().unwrap().contains("65535"), "{row}");
+    assert!(place.read("refused/report.html").contains("refused: "));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_it_and_keeps_what_was_measured() {
+    let place = Place::new();
+    let arguments = "bench --scenes uniform,city --n 300 --engines cpu --runs 4000000000 --limit 1e6 --out out";
+    let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Bit 1 of the signals that it catches is SIGINT.
+    let catches = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+        u64::from_str_radix(mask, 16).unwrap() & 2 != 0
+    };
+    while !catches() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // Some runs of the first scene.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let killed = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
+    assert!(killed.success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    let results = place.json("out/results.json");
+    assert_eq!((&results["interrupted"], rows(&results).len()), (&json!(true), 1));
+    assert!(rows(&results)[0]["time"]["calls"].as_u64().unwrap() > 0);
+    assert!(place.read("out/report.html").contains("Stopped before the end"));
+    assert_eq!(place.read("out/results.csv").lines().count(), 2);
+}
+
+#[test]
+fn a_comparison_fails_for_what_became_slower_or_wrong_and_for_nothing_else() {
+    let place = Place::new();
+    place.run(&format!("{TINY} --out out"));
+    let old = place.json("out/results.json");
+    place.write("old.json", &old);
+    let compare = "bench --compare old.json --against new.json";
+    let scale = |factor: f64| {
+        let mut new = old.clone();
+        for key in ["median_ms", "min_ms", "q1_ms", "q3_ms", "max_ms"] {
+            let time = &mut new["rows"][1]["time"][key];
+            *time = json!(time.as_f64().unwrap() * factor);
+        }
+        new
+    };
+
+    place.write("new.json", &old);
+    assert!(place.run(compare).contains("6 rows as before"));
+    place.write("new.json", &scale(0.001));
+    let lines = place.run(compare);
+    assert!(lines.contains("faster") && lines.contains("uniform 300 brute"), "{lines}");
+
+    place.write("new.json", &scale(1000.0));
+    let output = place.command(compare).output().unwrap();
+    assert!(one_line(&output, compare).contains("1 row slower than before by more than 1.10x"));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert!(lines.contains("slower") && lines.contains("1000.00x uniform 300 brute"), "{lines}");
+    place.run(&format!("{compare} --threshold 2000"));
+
+    // As slow, but with a quarter of the calls as fast as before.
+    let mut noisy = scale(1000.0);
+    noisy["rows"][1]["time"]["q1_ms"] = old["rows"][1]["time"]["q1_ms"].clone();
+    place.write("new.json", &noisy);
+    place.run(compare);
+
+    let mut wrong = old.clone();
+    wrong["rows"][2]["hash"] = json!("0123456789abcdef");
+    place.write("new.json", &wrong);
+    assert!(place.fail(compare).contains("1 row with other pairs"));
+
+    let mut lost = old.clone();
+    lost["rows"][0]["time"] = Value::Null;
+    lost["rows"][0]["outcome"] = json!("over_limit");
+    place.write("new.json", &lost);
+    assert!(place.fail(compare).contains("1 row slower"));
+
+    let mut fewer = old.clone();
+    fewer["rows"].as_array_mut().unwrap().truncate(4);
+    place.write("new.json", &fewer);
+    assert!(place.run(compare).contains("2 rows not compared"));
+    fewer["rows"] = json!([]);
+    place.write("new.json", &fewer);
+    assert!(place.fail(compare).contains("no row in common"));
+}
+
+#[test]
+fn a_comparison_measures_what_the_older_results_have() {
+    let place = Place::new();
+    place.run(&format!("{TINY} --out out"));
+    let lines = place.run("bench --compare out/results.json --threshold 1e9");
+    assert!(lines.contains("brownian") && lines.contains("rows as before"), "{lines}");
+    assert!(!lines.contains("not compared") && !lines.contains("written"), "{lines}");
+    assert!(!place.path("bench-results").exists());
+}
+
+#[test]
+fn what_cannot_be_measured_gets_one_clear_line() {
+    let place = Place::new();
+    fs::write(place.path("file"), "{}").unwrap();
+    for (arguments, expected) in [
+        ("--scenes cloud", "there is no scene called \"cloud\""),
+        ("--scenes uniform:many", "\"many\" is no number of boxes"),
+        ("--scenes nowhere.npy --engines cpu", "cannot read nowhere.npy"),
+        ("--limit 0", "--limit is 0"),
+        ("--limit nan", "--limit is NaN"),
+        ("--frames 0", "--frames is 0"),
+        ("--runs 0", "--runs is 0"),
+        ("--out file", "cannot make the directory file"),
+        ("--engines cpu --adapter x", "--adapter chooses a GPU"),
+        ("--compare nowhere.json", "cannot read nowhere.json"),
+        ("--compare file", "file is no result of a benchmark"),
+        ("--compare file --threshold 0.5", "--threshold is 0.5"),
+    ] {
+        let line = place.fail(&format!("bench {arguments}"));
+        assert!(line.contains(expected), "{arguments}: {line}");
+    }
+    for arguments in ["--engines fpga", "--n -1", "--n many", "--threshold 2", "--against file", "later"] {
+        let output = place.command(&format!("bench {arguments}")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn pairs_takes_every_algorithm_of_the_literature() {
+    let place = Place::new();
+    place.run("scene spread --n 700 --out scene.npy");
+    place.run("pairs scene.npy --engine brute --out brute.npy");
+    let bytes = |name: &str| fs::read(place.path(name)).unwrap();
+    let help = place.run("pairs --help");
+    for entry in baselines::ALL {
+        let name = entry.name;
+        assert!(help.contains(name) && help.contains(entry.description), "{name}");
+        let report = place.run(&format!("pairs scene.npy --engine {name} --verify --out pairs.npy"));
+        assert!(report.contains("all pairs equal those of the CPU engine"), "{report}");
+        assert!(report.contains("candidates ") && report.contains(entry.description), "{report}");
+        assert!(bytes("pairs.npy") == bytes("brute.npy"), "{name}");
+        let json: Value =
+            serde_json::from_str(&place.run(&format!("pairs scene.npy --engine {name} --order sweep --json"))).unwrap();
+        assert_eq!(json["engine"], name);
+        assert!(json["report"].is_null() && json["work"]["candidates"].as_u64().unwrap() > 0, "{json}");
+    }
+    for axis in ["x", "y", "z"] {
+        place.run(&format!("pairs scene.npy --engine mj_sap --axis {axis} --out pairs.npy"));
+        assert!(bytes("pairs.npy") == bytes("brute.npy"), "{axis}");
+    }
+}
+
+#[test]
+fn what_an_algorithm_of_the_literature_does_not_have_is_refused() {
+    let place = Place::new();
+    for (arguments, expected) in [
+        ("uniform:9 --engine pruning --adapter x", "--adapter chooses a GPU"),
+        ("uniform:9 --engine pruning --memory-budget 1G", "--memory-budget is for GPU memory"),
+        ("uniform:9 --engine pruning --candidate-limit 9", "--candidate-limit is for gpu and cpu"),
+        ("uniform:9 --engine pruning --all-pairs-up-to 9", "--all-pairs-up-to is for engines"),
+        ("uniform:9 --engine pruning --axis y", "x, y or z for mj_sap"),
+        ("uniform:9 --engine mj_sap --axis principal", "x, y or z for mj_sap"),
+        ("uniform:9 --engine pruning --cell-size 1", "--cell-size is for gpu and cpu"),
+        ("uniform:65536 --engine mj_sap", "mj_sap takes at most 65535 boxes"),
+    ] {
+        let line = place.fail(&format!("pairs {arguments}"));
+        assert!(line.contains(expected), "{arguments}: {line}");
+    }
+}
