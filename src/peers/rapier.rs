@@ -2,8 +2,8 @@
 //!
 //! It is given boxes by `BroadPhaseBvh::set_aabb`, as its own pipeline does, not shapes: the box that it makes of a
 //! shape is its centre ± half its edges, rounded, and has a distance of prediction around it. The colliders that it
-//! wants are there, but nobody looks at their shape. Its pairs are kept from its events, which is what its users do. The first
-//! frame has the making of the colliders in it.
+//! wants are there, but nobody looks at their shape; the first frame has the making of them in it. Its pairs are kept
+//! from its events, which is what its users do.
 //!
 //! Its leaves are larger than their boxes, by 4 hundredths of what it takes for a unit of length, which would be 4 cm
 //! in a world of metres: pairs that do not overlap, in any number. That unit is therefore the smallest normal number

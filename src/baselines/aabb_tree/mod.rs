@@ -35,6 +35,9 @@ use geometry::{contains, distance, fattened, growth, surface, union};
 /// No node.
 const NONE: u32 = u32::MAX;
 
+/// Boxes that a tree takes: it has twice as many nodes, which are named by 32 bits, but for `NONE`.
+const MOST_BOXES: usize = 1 << 31;
+
 /// What a leaf is larger than its box on each side, in its longest edges. More means fewer insertions and more tests.
 const MARGIN: f32 = 0.1;
 
@@ -172,7 +175,8 @@ impl AabbTree {
             + self.waiting.capacity() * size_of::<(LeafId, Aabb)>()) as u64
     }
 
-    /// Inserts a box, called `data`, with bounds as tight as it is: `O(log n)`. `None` for an invalid one.
+    /// Inserts a box, called `data`, with bounds as tight as it is: `O(log n)`. `None` for an invalid one,
+    /// and where there are 2³¹ already.
     pub fn insert(&mut self, aabb: Aabb, data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
         self.link(leaf, aabb);
@@ -281,7 +285,7 @@ impl AabbTree {
 
     /// A leaf that is in no node yet.
     fn new_leaf(&mut self, exact: Aabb, data: u32) -> Option<LeafId> {
-        if !exact.is_valid() {
+        if !exact.is_valid() || self.len >= MOST_BOXES {
             return None;
         }
         let leaf = Leaf { exact, data, node: NONE };

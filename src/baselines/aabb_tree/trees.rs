@@ -1,6 +1,6 @@
 //! Two trees that follow a scene from frame to frame: one for boxes at rest, one for boxes that move.
 
-use super::{AabbTree, LeafId};
+use super::{AabbTree, LeafId, MOST_BOXES};
 use crate::baselines::{Baseline, BaselineError, Work};
 use crate::{Aabb, Pair};
 
@@ -129,6 +129,15 @@ impl DynamicTrees {
 
 impl Baseline for DynamicTrees {
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError> {
+        if boxes.len() > MOST_BOXES {
+            *self = Self::default();
+            return Err(BaselineError::TooManyBoxes {
+                algorithm: "aabb_tree",
+                box_count: boxes.len() as u64,
+                most: MOST_BOXES as u64,
+                reason: "it has two nodes for each, named by 32 bits",
+            });
+        }
         let mut work = Work::default();
         if self.bodies.len() != boxes.len() {
             work.candidates = self.start(boxes);
