@@ -18,9 +18,9 @@ enum Verdict {
 /// Where the first frame of a scene is not equal: the peer, the scene, what it is instead, and why.
 const KNOWN: &[(&str, Kind, Verdict, &str)] = &[
     ("rapier", Kind::Infinite, Verdict::Refused, "leaves out boxes that are not finite"),
-    ("rapier", Kind::Huge, Verdict::Refused, "volumes overflow to NaN, and the tree becomes a list"),
-    ("bvh", Kind::Infinite, Verdict::Refused, "panics"),
-    ("bvh", Kind::Huge, Verdict::Refused, "areas overflow, and pairs are lost"),
+    ("rapier", Kind::Huge, Verdict::Refused, "volumes overflow, and the tree can become a list"),
+    ("bvh", Kind::Infinite, Verdict::Refused, "panics, for differences overflow"),
+    ("bvh", Kind::Huge, Verdict::Refused, "panics, and loses all pairs at 1e18 already, for areas overflow"),
 ];
 
 fn verdict(peer: &mut dyn Baseline, boxes: &[Aabb]) -> Verdict {

@@ -19,7 +19,9 @@ fn every_experiment_leaves_its_rows_and_figures() {
         assert!(svg.contains("USSCD") && svg.contains("broadsweep, CPU") && !svg.contains("GPU"), "{figure}");
     }
     let csv = fs::read_to_string(out.join("usscd.csv")).unwrap();
-    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    // The device is quoted, and has commas.
+    let unquoted: Vec<String> = csv.lines().map(|line| line.split('"').step_by(2).collect()).collect();
+    let mut lines = unquoted.iter().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
     let rows: Vec<_> = lines.collect();
     assert!(rows.iter().all(|row| row.len() == header.len()));

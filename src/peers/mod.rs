@@ -13,7 +13,7 @@
 //!
 //! | peer | unbounded boxes | pairs that are not ours | from one frame to the next |
 //! |---|---|---|---|
-//! | [`parry`] | exact | none | leaves and their ancestors updated, parts of the tree rebuilt |
+//! | [`parry`] | exact | none | rebuilt; `parry_refit` updates leaves and rebuilds parts |
 //! | [`rapier`] | refused beyond `1e12` | too many, in frames after the first: it keeps boxes that only shrank | leaves updated, changed pairs found |
 //! | [`rstar`] | exact | none | rebuilt |
 //! | [`bvh`] | refused beyond `1e14` | none | rebuilt |
@@ -44,8 +44,17 @@ pub const ALL: &[Peer] = &[
         version: "0.31.1",
         entry: Entry {
             name: "parry",
-            description: "a binary tree built by binned surface area, refitted and partly rebuilt each frame",
+            description: "a binary tree built by binned surface area, each frame",
             make: || Box::new(parry::Parry::default()),
+        },
+    },
+    Peer {
+        library: "parry3d",
+        version: "0.31.1",
+        entry: Entry {
+            name: "parry_refit",
+            description: "the same tree, refitted and partly rebuilt each frame",
+            make: || Box::new(parry::ParryRefit::default()),
         },
     },
     Peer {

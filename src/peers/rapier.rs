@@ -2,7 +2,8 @@
 //!
 //! It is given boxes by `BroadPhaseBvh::set_aabb`, as its own pipeline does, not shapes: the box that it makes of a
 //! shape is its centre ± half its edges, rounded, and has a distance of prediction around it. The colliders that it
-//! wants are there, but nobody looks at their shape. Its pairs are kept from its events, which is what its users do.
+//! wants are there, but nobody looks at their shape; the first frame has the making of them in it. Its pairs are kept
+//! from its events, which is what its users do.
 //!
 //! Its leaves are larger than their boxes, by 4 hundredths of what it takes for a unit of length, which would be 4 cm
 //! in a world of metres: pairs that do not overlap, in any number. That unit is therefore the smallest normal number
@@ -10,8 +11,11 @@
 //! the events off. **What remains**: a box that only shrank, or moved within the box that the tree has, is not
 //! updated, so in frames after the first there can be pairs too many; among denormal coordinates, too.
 //!
+//! Like parry's tree where that is kept, its own is at its best where little moves. Where boxes fly by more than their
+//! size in each frame, it grows worse from frame to frame.
+//!
 //! The engine leaves boxes out that are not finite, so those are refused here; and so are coordinates beyond
-//! [`MOST`], where products of edges overflow to NaN, the tree becomes a list, and its recursion as deep as it is
+//! [`MOST`], where products of edges overflow to NaN, the tree becomes a list, and its recursion as deep as that is
 //! long.
 
 use rapier3d::prelude::{

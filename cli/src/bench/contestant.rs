@@ -22,6 +22,8 @@ pub enum Contestant {
 pub struct Call {
     pub ms: f64,
     pub candidates: Option<u64>,
+    /// Of what baselines keep from frame to frame.
+    pub updates: Option<u64>,
     pub bytes: Option<u64>,
 }
 
@@ -56,6 +58,7 @@ impl Contestant {
                 Call {
                     ms: seconds * 1e3,
                     candidates: Some(overlaps.report.candidate_count),
+                    updates: None,
                     bytes: Some(overlaps.report.gpu_bytes),
                 }
             }
@@ -65,20 +68,25 @@ impl Contestant {
                 pairs.clone_from(&overlaps.pairs);
                 let candidates = Some(overlaps.report.candidate_count);
                 let answer = (overlaps.pairs.capacity() * size_of::<Pair>()) as u64;
-                Call { ms: seconds * 1e3, candidates, bytes: Some(broad_phase.memory_bytes() - answer) }
+                Call { ms: seconds * 1e3, candidates, updates: None, bytes: Some(broad_phase.memory_bytes() - answer) }
             }
             Self::Brute => {
                 let (found, seconds) = timed(|| brute_force::find_pairs(boxes));
                 *pairs = found;
                 let n = boxes.len() as u64;
-                Call { ms: seconds * 1e3, candidates: Some(n * n.saturating_sub(1) / 2), bytes: Some(0) }
+                Call { ms: seconds * 1e3, candidates: Some(n * n.saturating_sub(1) / 2), updates: None, bytes: Some(0) }
             }
             Self::Other(baseline) => {
                 let (work, seconds) = timed(|| baseline.find_pairs(boxes, pairs));
                 let work = work?;
                 // What it does not count is 0.
                 let known = |number: u64| (number > 0).then_some(number);
-                Call { ms: seconds * 1e3, candidates: known(work.candidates), bytes: known(work.bytes) }
+                Call {
+                    ms: seconds * 1e3,
+                    candidates: known(work.candidates),
+                    updates: known(work.updates),
+                    bytes: known(work.bytes),
+                }
             }
         })
     }

@@ -115,7 +115,8 @@ pub fn stop_on_ctrl_c() -> Result<()> {
     Ok(set?)
 }
 
-fn is_stopped() -> bool {
+/// Whether it was asked to.
+pub fn is_stopped() -> bool {
     STOP.load(Ordering::SeqCst)
 }
 

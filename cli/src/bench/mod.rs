@@ -109,7 +109,7 @@ enum Experiment {
 /// Runs `broadsweep bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
     if let Some(Experiment::Usscd(args)) = &args.experiment {
-        return usscd::run(args).map(|()| ExitCode::SUCCESS);
+        return usscd::run(args);
     }
     ensure!(args.threshold >= 1.0, "--threshold is {}; it must be at least 1", args.threshold);
     let old = args.compare.as_deref().map(Results::read).transpose()?;

@@ -10,34 +10,45 @@ mod race;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use broadsweep::scenes::Particles;
 
+use super::STOPPED;
+use super::measure::{is_stopped, stop_on_ctrl_c};
 use super::plot::{Axis, Chart, Series};
+use crate::engine::Engine;
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::text;
-use race::{Engine, Race, Time};
+use race::{Lap, Race};
 
 /// Reproduce the three experiments of USSCD: frames per second against the number of objects, the size of
 /// their space, and their speed
+///
+/// Every engine gets the same frames, in turn, and the pairs of all are compared in each. Ctrl-C stops after the
+/// frame that it is in and keeps what was measured.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where `usscd.csv` and the figures go; made where there is none
     #[arg(long, value_name = "DIR", default_value = "usscd-out")]
     out: PathBuf,
 
-    /// What takes part [default: all; the GPU where there is one]
-    #[arg(long, value_enum, value_delimiter = ',')]
+    /// Who takes part [default: usscd,scd,i_collide,cpu,gpu, without the GPU where there is none]
+    #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = Engine::parser())]
     engines: Vec<Engine>,
+
+    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
 
     /// Frames measured of each setting, after one that is not
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     frames: u32,
 
     /// Seconds after which an engine has measured enough frames of a setting, once it has three
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
 
     /// The same seed gives the same scenes, on every machine
@@ -80,8 +91,8 @@ struct Experiment {
     label: &'static str,
     of: fn(&Setting) -> f64,
     settings: Vec<Setting>,
-    /// Name and title of each, and who is in it besides our own.
-    figures: &'static [(&'static str, &'static str, &'static [Engine])],
+    /// Name and title of each, and which of the paper's algorithms are not in it.
+    figures: &'static [(&'static str, &'static str, &'static [&'static str])],
 }
 
 fn experiments(quick: bool) -> [Experiment; 3] {
@@ -105,10 +116,7 @@ fn experiments(quick: bool) -> [Experiment; 3] {
             label: "objects",
             of: |setting| setting.n as f64,
             settings: numbers.iter().map(|&n| Setting::new(n, side(n), SPEED)).collect(),
-            figures: &[
-                ("figure-3a", "USSCD and SCD", &[Engine::Usscd, Engine::Scd]),
-                ("figure-3b", "USSCD and I-COLLIDE", &[Engine::Usscd, Engine::ICollide]),
-            ],
+            figures: &[("figure-3a", "USSCD and SCD", &["i_collide"]), ("figure-3b", "USSCD and I-COLLIDE", &["scd"])],
         },
         Experiment {
             name: "space",
@@ -116,7 +124,7 @@ fn experiments(quick: bool) -> [Experiment; 3] {
             label: "side of the space, in diameters",
             of: |setting| setting.space.side,
             settings: sides.iter().map(|&side| Setting::new(objects, side, SPEED)).collect(),
-            figures: &[("figure-4a", "Density", &[Engine::Usscd, Engine::Scd, Engine::ICollide])],
+            figures: &[("figure-4a", "Density", &[])],
         },
         Experiment {
             name: "speed",
@@ -124,96 +132,119 @@ fn experiments(quick: bool) -> [Experiment; 3] {
             label: "speed, in diameters per frame",
             of: |setting| setting.space.speed,
             settings: speeds.iter().map(|&speed| Setting::new(objects, side(objects), speed)).collect(),
-            figures: &[("figure-4b", "Speed", &[Engine::Usscd, Engine::Scd, Engine::ICollide])],
+            figures: &[("figure-4b", "Speed", &[])],
         },
     ]
 }
 
 /// Of `usscd.csv`. A row is an engine in a setting; pairs, candidates, updates and bytes are those of the last frame.
-/// Our engines have no updates, and the one on the CPU does not count its bytes.
-const COLUMNS: &str = "experiment,n,side,density,speed,engine,device,frames,median_ms,least_ms,most_ms,fps,pairs,\
+/// What an engine does not count is empty.
+const COLUMNS: &str = "experiment,n,side,density,speed,engine,device,frames,median_ms,q1_ms,q3_ms,fps,pairs,\
                        candidates,updates,bytes";
 
 /// Runs `broadsweep bench usscd`.
-pub fn run(args: &Args) -> Result<()> {
-    fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
+pub fn run(args: &Args) -> Result<ExitCode> {
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
     let csv = Output::check(&args.out.join("usscd.csv"))?;
-    let mut race = Race::new(&args.engines, args.seed, args.frames, args.seconds)?;
-    let mut rows = format!("{COLUMNS}\n");
+    let mut race = Race::new(&args.engines, args.adapter.as_deref(), args.seed, args.frames, args.seconds)?;
+    stop_on_ctrl_c()?;
     print(&format!("Frames per second, the median of up to {} frames.\n\n", args.frames))?;
-    for engine in race.engines() {
-        print(&format!("{:>16}  {}\n", engine.title(), race.device(engine)))?;
+    for &engine in race.engines() {
+        print(&format!("{:>16}  {}\n", title(engine), race.device(engine)))?;
     }
+    let mut rows = format!("{COLUMNS}\n");
     for (number, experiment) in (1..).zip(experiments(args.quick)) {
         print(&format!("\n{number}. {}\n{:>10}", experiment.title, experiment.name))?;
-        print(&race.engines().map(|engine| format!("{:>18}", engine.title())).collect::<String>())?;
-        print("\n")?;
+        print(&(race.engines().iter().map(|engine| format!("{:>18}", title(*engine))).collect::<String>() + "\n"))?;
         let mut measured = Vec::new();
         for (at, setting) in (1..).zip(&experiment.settings) {
-            let times = {
+            let what = (experiment.of)(setting);
+            let laps = {
                 let of = experiment.settings.len();
-                let what = (experiment.of)(setting);
-                let _progress = Progress::start(format!(
-                    "experiment {number} of 3, setting {at} of {of}: {} = {what}",
-                    experiment.name
-                ));
+                let name = experiment.name;
+                let _progress =
+                    Progress::start(format!("experiment {number} of 3, setting {at} of {of}: {name} = {what}"));
                 race.run(setting.n, setting.space)?
             };
-            let mut line = format!("{:>10}", (experiment.of)(setting));
-            for time in &times {
-                write!(line, "{:>18}", rounded(time.frames_per_second()))?;
-                row(&mut rows, &experiment, setting, time, &race.device(time.engine))?;
+            if is_stopped() && laps.is_empty() {
+                break;
+            }
+            let mut line = format!("{what:>10}");
+            for lap in &laps {
+                write!(line, "{:>18}", rounded(frames_per_second(lap)))?;
+                row(&mut rows, &experiment, setting, lap, &race.device(lap.engine))?;
             }
             print(&format!("{line}\n"))?;
-            measured.push(((experiment.of)(setting), times));
-            // Whoever stops it keeps what there is.
+            measured.push((what, laps));
             csv.write(|to| Ok(to.write_all(rows.as_bytes())?))?;
         }
-        draw(&args.out, &experiment, &measured)?;
+        draw(&args.out, &experiment, race.engines(), &measured)?;
+        if is_stopped() {
+            return Ok(ExitCode::from(STOPPED));
+        }
     }
-    print(&format!("\n{}: usscd.csv, and the figures as SVG and PNG\n", args.out.display()))
+    print(&format!("\nwritten: {}, and the figures as SVG and PNG\n", args.out.join("usscd.csv").display()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
-fn row(rows: &mut String, experiment: &Experiment, setting: &Setting, time: &Time, device: &str) -> Result<()> {
+fn row(rows: &mut String, experiment: &Experiment, setting: &Setting, lap: &Lap, device: &str) -> Result<()> {
     let Setting { n, space: Particles { side, speed, .. } } = *setting;
-    let [least, most] = [time.seconds[0], time.seconds[time.seconds.len() - 1]].map(|s| 1e3 * s);
+    let known = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     writeln!(
         rows,
-        "{},{n},{side:.3},{:.3e},{speed},{},\"{}\",{},{:.4},{least:.4},{most:.4},{:.2},{},{},{},{}",
+        "{},{n},{side:.3},{:.3e},{speed},{},\"{}\",{},{:.4},{:.4},{:.4},{:.2},{},{},{},{}",
         experiment.name,
         setting.density(),
-        time.engine.name(),
+        lap.engine.name(),
         device.replace('"', "'"),
-        time.seconds.len(),
-        1e3 * time.median(),
-        time.frames_per_second(),
-        time.pair_count,
-        time.work.candidates,
-        time.work.updates,
-        time.work.bytes,
+        lap.time.calls,
+        lap.time.median_ms,
+        lap.time.q1_ms,
+        lap.time.q3_ms,
+        frames_per_second(lap),
+        lap.pair_count,
+        known(lap.call.candidates),
+        known(lap.call.updates),
+        known(lap.call.bytes),
     )?;
     Ok(())
 }
 
-fn draw(out: &Path, experiment: &Experiment, measured: &[(f64, Vec<Time>)]) -> Result<()> {
-    for (name, title, engines) in experiment.figures {
+fn draw(out: &Path, experiment: &Experiment, engines: &[Engine], measured: &[(f64, Vec<Lap>)]) -> Result<()> {
+    for (name, what, without) in experiment.figures {
         // One without points keeps its colour for the other figures.
-        let series = Engine::ALL.map(|engine| {
-            let is_in = engines.contains(&engine) || engine.is_ours();
-            let time_of = |times: &[Time]| times.iter().find(|time| time.engine == engine).map(Time::frames_per_second);
-            let points = measured.iter().filter_map(|(x, times)| Some((*x, time_of(times)?)));
-            Series { name: engine.title().to_owned(), points: points.filter(|_| is_in).collect() }
+        let series = engines.iter().map(|engine| {
+            let is_in = !without.contains(&engine.name());
+            let of = |laps: &[Lap]| laps.iter().find(|lap| lap.engine == *engine).map(frames_per_second);
+            let points = measured.iter().filter_map(|(x, laps)| Some((*x, of(laps)?)));
+            Series { name: title(*engine).to_owned(), points: points.filter(|_| is_in).collect() }
         });
         let chart = Chart {
-            title: format!("{title}: {}", experiment.title),
+            title: format!("{what}: {}", experiment.title),
             x: Axis { label: experiment.label.to_owned(), log: true },
             y: Axis { label: "frames per second".to_owned(), log: true },
-            series: series.into(),
+            series: series.collect(),
         };
         chart.write(out, name)?;
     }
     Ok(())
+}
+
+fn frames_per_second(lap: &Lap) -> f64 {
+    1e3 / lap.time.median_ms
+}
+
+/// As in the paper.
+fn title(engine: Engine) -> &'static str {
+    match engine.name() {
+        "usscd" => "USSCD",
+        "scd" => "SCD",
+        "i_collide" => "I-COLLIDE",
+        "cpu" => "broadsweep, CPU",
+        "gpu" => "broadsweep, GPU",
+        other => other,
+    }
 }
 
 /// With three digits or so.

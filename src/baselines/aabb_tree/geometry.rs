@@ -45,12 +45,14 @@ pub fn distance(a: &Aabb, b: &Aabb) -> f64 {
     (0..3).map(|k| (from[k] - to[k]).abs()).sum()
 }
 
-/// The box with `margin` times its longest finite edge on all sides, and `ahead` more on the side that it moves to.
-/// What of `ahead` is not finite does not count.
+/// The box with `margin` times its longest finite edge on all sides, and `ahead` more on the side that it moves to,
+/// unless that is more than this edge: room for a box that flies by many times its size would have everything in it
+/// that the box flies past, and not last long. What of `ahead` is not finite does not count.
 pub fn fattened(a: &Aabb, margin: f32, ahead: [f32; 3]) -> Aabb {
     let edges = (0..3).map(|k| a.max[k] - a.min[k]);
-    let skin = margin * edges.filter(|edge| edge.is_finite()).fold(0.0, f32::max);
-    let ahead = ahead.map(|d| if d.is_finite() { d } else { 0.0 });
+    let longest = edges.filter(|edge| edge.is_finite()).fold(0.0, f32::max);
+    let skin = margin * longest;
+    let ahead = ahead.map(|d| if d.abs() <= longest { d } else { 0.0 });
     Aabb {
         min: std::array::from_fn(|k| a.min[k] - skin + ahead[k].min(0.0)),
         max: std::array::from_fn(|k| a.max[k] + skin + ahead[k].max(0.0)),

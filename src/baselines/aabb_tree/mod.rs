@@ -35,15 +35,23 @@ use geometry::{contains, distance, fattened, growth, surface, union};
 /// No node.
 const NONE: u32 = u32::MAX;
 
+/// Boxes that a tree takes: it has twice as many nodes, which are named by 32 bits, but for `NONE`.
+const MOST_BOXES: usize = 1 << 31;
+
 /// What a leaf is larger than its box on each side, in its longest edges. More means fewer insertions and more tests.
 const MARGIN: f32 = 0.1;
 
-/// Updates ahead for which a leaf makes room, at the speed of the last. More means fewer insertions and more tests.
-const UPDATES_AHEAD: f32 = 4.0;
+/// Updates ahead for which a leaf makes room, at the speed of the last; Box2D's are 4. More means fewer insertions and
+/// more tests: with 4, scenes of fast boxes take twice as long as with 2, and those of slow ones as long.
+const UPDATES_AHEAD: f32 = 2.0;
 
 /// How often the surface that a leaf would have now its own may be, before it is inserted anew although its box is
 /// within: a box that shrank or slowed down would keep what it had when it was large and fast.
 const SLACK: f64 = 4.0;
+
+/// Insertions since the tree was built, for each of its leaves, after which it is built anew rather than more are made.
+/// Building takes as long as inserting half of the leaves, and searches in what the median makes take half as long.
+const INSERTIONS_BEFORE_REBUILD: f64 = 0.5;
 
 /// The name of a box in a tree. It may be given to another box after the removal of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,10 +109,10 @@ struct Leaf {
 /// assert_eq!(pairs, [(10, 11)]);
 ///
 /// // Far away, and then a little further, for which the leaf has room.
-/// assert_eq!(tree.update(leaf, unit(5.0), [1.0, 0.0, 0.0]), Moved::Reinserted);
-/// assert_eq!(tree.update(leaf, unit(6.0), [1.0, 0.0, 0.0]), Moved::Within);
+/// assert_eq!(tree.update(leaf, unit(5.0), [0.25, 0.0, 0.0]), Moved::Reinserted);
+/// assert_eq!(tree.update(leaf, unit(5.25), [0.25, 0.0, 0.0]), Moved::Within);
 /// let mut found = Vec::new();
-/// tree.query(&unit(6.5), |data| found.push(data));
+/// tree.query(&unit(6.0), |data| found.push(data));
 /// assert_eq!(found, [10]);
 /// ```
 #[derive(Clone, Debug)]
@@ -117,6 +125,10 @@ pub struct AabbTree {
     free_leaf: u32,
     len: usize,
     rotations: u64,
+    /// Leaves that were put into the tree since it was built.
+    linked: usize,
+    /// Leaves that are still to be put into it, with their bounds.
+    waiting: Vec<(LeafId, Aabb)>,
 }
 
 impl Default for AabbTree {
@@ -129,6 +141,8 @@ impl Default for AabbTree {
             free_leaf: NONE,
             len: 0,
             rotations: 0,
+            linked: 0,
+            waiting: Vec::new(),
         }
     }
 }
@@ -156,10 +170,13 @@ impl AabbTree {
 
     /// Memory that it holds, in bytes.
     pub fn bytes(&self) -> u64 {
-        (self.nodes.capacity() * size_of::<Node>() + self.leaves.capacity() * size_of::<Leaf>()) as u64
+        (self.nodes.capacity() * size_of::<Node>()
+            + self.leaves.capacity() * size_of::<Leaf>()
+            + self.waiting.capacity() * size_of::<(LeafId, Aabb)>()) as u64
     }
 
-    /// Inserts a box, called `data`, with bounds as tight as it is: `O(log n)`. `None` for an invalid one.
+    /// Inserts a box, called `data`, with bounds as tight as it is: `O(log n)`. `None` for an invalid one,
+    /// and where there are 2³¹ already.
     pub fn insert(&mut self, aabb: Aabb, data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
         self.link(leaf, aabb);
@@ -169,7 +186,7 @@ impl AabbTree {
     /// Inserts a box that is expected to move by `motion` with each update, with bounds that make room for it.
     pub fn insert_moving(&mut self, aabb: Aabb, motion: [f32; 3], data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
-        self.link(leaf, fattened(&aabb, MARGIN, motion.map(|d| d * UPDATES_AHEAD)));
+        self.link(leaf, room_for(&aabb, motion));
         Some(leaf)
     }
 
@@ -188,19 +205,68 @@ impl AabbTree {
     /// Says where a box is now, and by how much it moved: `O(1)` while it stays within the bounds of its leaf, and
     /// those are not far too large for it.
     pub fn update(&mut self, leaf: LeafId, aabb: Aabb, motion: [f32; 3]) -> Moved {
-        let node = self.node_of(leaf);
-        if node == NONE || !aabb.is_valid() {
+        if self.node_of(leaf) == NONE || !aabb.is_valid() {
             return Moved::Refused;
         }
-        self.leaves[leaf.0 as usize].exact = aabb;
-        let bounds = fattened(&aabb, MARGIN, motion.map(|d| d * UPDATES_AHEAD));
-        let is = &self.node(node).bounds;
-        if contains(is, &aabb) && surface(is) <= SLACK * surface(&bounds) {
-            return Moved::Within;
+        match self.moved_bounds(leaf, aabb, motion) {
+            None => Moved::Within,
+            Some(bounds) => {
+                self.unlink(leaf);
+                self.link(leaf, bounds);
+                Moved::Reinserted
+            }
         }
-        self.unlink(leaf);
-        self.link(leaf, bounds);
-        Moved::Reinserted
+    }
+
+    /// As [`AabbTree::insert`], but the leaf waits for [`AabbTree::settle`].
+    fn insert_later(&mut self, aabb: Aabb, data: u32) -> Option<LeafId> {
+        let leaf = self.new_leaf(aabb, data)?;
+        self.waiting.push((leaf, aabb));
+        Some(leaf)
+    }
+
+    /// As [`AabbTree::insert_moving`], but the leaf waits for [`AabbTree::settle`].
+    fn insert_moving_later(&mut self, aabb: Aabb, motion: [f32; 3], data: u32) -> Option<LeafId> {
+        let leaf = self.new_leaf(aabb, data)?;
+        self.waiting.push((leaf, room_for(&aabb, motion)));
+        Some(leaf)
+    }
+
+    /// As [`AabbTree::update`] of a leaf that is there to a valid box, but if the leaf has to be inserted again, it
+    /// waits for [`AabbTree::settle`].
+    fn update_later(&mut self, leaf: LeafId, aabb: Aabb, motion: [f32; 3]) {
+        let bounds = self.moved_bounds(leaf, aabb, motion);
+        self.waiting.extend(bounds.map(|bounds| (leaf, bounds)));
+    }
+
+    /// Puts those that wait into the tree, and returns how many leaves were put into it: one by one, or, where many
+    /// were since it was built, all of its leaves anew. Nothing may be asked of the tree before that.
+    fn settle(&mut self) -> u64 {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let mut count = waiting.len();
+        if count > 0 && (self.linked + count) as f64 > INSERTIONS_BEFORE_REBUILD * self.len as f64 {
+            self.rebuild_with(&waiting);
+            count = self.len;
+        } else {
+            for (leaf, bounds) in &waiting {
+                if self.node_of(*leaf) != NONE {
+                    self.unlink(*leaf);
+                }
+                self.link(*leaf, *bounds);
+            }
+        }
+        waiting.clear();
+        self.waiting = waiting;
+        count as u64
+    }
+
+    /// Moves the box of a leaf, and gives the bounds that the leaf should now have, if it needs others.
+    fn moved_bounds(&mut self, leaf: LeafId, aabb: Aabb, motion: [f32; 3]) -> Option<Aabb> {
+        self.leaves[leaf.0 as usize].exact = aabb;
+        let bounds = room_for(&aabb, motion);
+        let is = &self.node(self.node_of(leaf)).bounds;
+        let fits = contains(is, &aabb) && surface(is) <= SLACK * surface(&bounds);
+        (!fits).then_some(bounds)
     }
 
     fn node(&self, node: u32) -> &Node {
@@ -219,7 +285,7 @@ impl AabbTree {
 
     /// A leaf that is in no node yet.
     fn new_leaf(&mut self, exact: Aabb, data: u32) -> Option<LeafId> {
-        if !exact.is_valid() {
+        if !exact.is_valid() || self.len >= MOST_BOXES {
             return None;
         }
         let leaf = Leaf { exact, data, node: NONE };
@@ -250,6 +316,7 @@ impl AabbTree {
 
     /// Puts a leaf with these bounds into the tree.
     fn link(&mut self, leaf: LeafId, bounds: Aabb) {
+        self.linked += 1;
         let own = self.new_node(Node { bounds, parent: NONE, children: [NONE, leaf.0], height: 0 });
         self.leaves[leaf.0 as usize].node = own;
         if self.root == NONE {
@@ -357,4 +424,9 @@ impl AabbTree {
         self.fit(high);
         high
     }
+}
+
+/// The bounds of a leaf whose box moves so in each update.
+fn room_for(aabb: &Aabb, motion: [f32; 3]) -> Aabb {
+    fattened(aabb, MARGIN, motion.map(|d| d * UPDATES_AHEAD))
 }

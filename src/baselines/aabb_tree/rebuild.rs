@@ -21,8 +21,20 @@ impl AabbTree {
     ///
     /// Each half of a split has as many boxes as the other, or one more, so the height is the least there is.
     pub fn rebuild(&mut self) {
+        self.rebuild_with(&[]);
+    }
+
+    /// Builds the tree anew with these leaves in it, and with these bounds.
+    pub(super) fn rebuild_with(&mut self, others: &[(LeafId, Aabb)]) {
+        let mut parts: Vec<Part> = Vec::with_capacity(self.len);
+        for (leaf, bounds) in others {
+            match self.node_of(*leaf) {
+                NONE => parts.push((leaf.0, *bounds)),
+                node => self.nodes[node as usize].bounds = *bounds,
+            }
+        }
         let linked = (0..).zip(&self.leaves).filter(|(_, leaf)| leaf.node != NONE);
-        let parts = linked.map(|(leaf, own)| (leaf, self.node(own.node).bounds)).collect();
+        parts.extend(linked.map(|(leaf, own)| (leaf, self.node(own.node).bounds)));
         self.build_from(parts);
     }
 
@@ -30,6 +42,7 @@ impl AabbTree {
         self.nodes.clear();
         self.nodes.reserve(2 * leaves.len());
         self.free_node = NONE;
+        self.linked = 0;
         self.root = if leaves.is_empty() { NONE } else { 0 };
         // What is still to become a node, with its parent and which child it is.
         let mut open = vec![(leaves.as_mut_slice(), NONE, 0)];

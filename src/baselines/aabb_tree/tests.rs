@@ -303,8 +303,10 @@ fn a_tree_finds_the_pairs_of_every_scene_however_it_was_made() {
 #[test]
 fn a_leaf_has_room_ahead_of_its_motion_and_little_behind() {
     let unit = Aabb::new([0.0; 3], [1.0; 3]);
-    let bounds = fattened(&unit, MARGIN, [4.0, 0.0, -4.0]);
-    assert_eq!(bounds, Aabb::new([-0.1, -0.1, -4.1], [5.1, 1.1, 1.1]));
+    let bounds = fattened(&unit, MARGIN, [0.5, 0.0, -1.0]);
+    assert_eq!(bounds, Aabb::new([-0.1, -0.1, -1.1], [1.6, 1.1, 1.1]));
+    // Too fast.
+    assert_eq!(fattened(&unit, MARGIN, [4.0; 3]), Aabb::new([-0.1; 3], [1.1; 3]));
     let endless = Aabb::new([f32::NEG_INFINITY, 0.0, 0.0], [f32::INFINITY, 1.0, 1.0]);
     let bounds = fattened(&endless, MARGIN, [f32::NAN, f32::INFINITY, 0.0]);
     assert_eq!(bounds, Aabb::new([f32::NEG_INFINITY, -0.1, -0.1], [f32::INFINITY, 1.1, 1.1]));
@@ -358,4 +360,18 @@ fn boxes_at_rest_cost_nothing_and_those_that_come_to_rest_change_trees() {
     assert!(works[28..31].iter().map(|work| work.updates).sum::<u64>() >= 10, "and back");
     let last = works.last().unwrap();
     assert_eq!([last.candidates, last.updates], [0, 0]);
+}
+
+#[test]
+fn a_box_that_moves_finds_those_that_moved_a_moment_ago() {
+    let mut boxes = crate::scenes::uniform(100, 1, Some(0.4));
+    follow((0..200).map(|frame| {
+        // Of a dozen in the moving tree, two move.
+        for i in [0, 50] {
+            let aabb = &mut boxes[(i + frame * 7) % 100];
+            aabb.min[0] += 0.01;
+            aabb.max[0] += 0.01;
+        }
+        boxes.clone()
+    }));
 }

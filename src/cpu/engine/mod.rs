@@ -22,6 +22,8 @@ use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 
 /// Boxes that a thread tests against all others at a time.
 const ROWS: u32 = 128;
+/// Up to so many boxes, all is done before another thread would be awake.
+const ALONE: u32 = 512;
 
 /// The broad phase on the CPU: [`find_pairs`](super::find_pairs) for one frame after another.
 ///
@@ -101,8 +103,7 @@ impl BroadPhase {
         self.found.pairs.clear();
         self.found.report.first_invalid.clear();
         let box_count = reference::checked_count(boxes.len())?;
-        if box_count <= ROWS {
-            // Done before another thread would be awake.
+        if box_count <= ALONE {
             self.search(boxes, box_count)?;
         } else {
             // One visit to the pool, and not one for each stage.
@@ -165,10 +166,11 @@ impl BroadPhase {
     fn test_all_pairs(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
         self.columns.fill(boxes);
         let columns = &self.columns;
-        let rows = (0..box_count).step_by(ROWS as usize);
+        let at_once = if box_count <= ALONE { ALONE } else { ROWS };
+        let rows = (0..box_count).step_by(at_once as usize);
         self.lists.fill(rows, &mut self.found.pairs, |&first, list| {
             let mut words = [0; SMALL_MOST as usize / 32];
-            for a in first..box_count.min(first + ROWS) {
+            for a in first..box_count.min(first + at_once) {
                 let words = &mut words[..boxes.len().div_ceil(32)];
                 words.fill(0);
                 small::test_into(columns, a, words);

@@ -1,245 +1,168 @@
 //! Engines side by side over the same frames.
 
-use std::time::Instant;
-
-use anyhow::{Context, Result, anyhow, ensure};
-use broadsweep::baselines::{self, Baseline, Work};
+use anyhow::{Context, Result, bail, ensure};
 use broadsweep::scenes::{Particles, particles};
-use broadsweep::{Aabb, BroadPhase, Gpu, Options, Pair, cpu};
+use broadsweep::{Aabb, Gpu, Pair};
 
-use crate::{adapters, say};
+use crate::bench::contestant::{Call, Contestant};
+use crate::bench::machine::machine;
+use crate::bench::measure::is_stopped;
+use crate::bench::results::{Machine, Time, unique};
+use crate::engine::Engine;
+use crate::progress::Progress;
+use crate::say;
 
-/// Who takes part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Engine {
-    /// Uniform cells, sweep and prune inside each
-    Usscd,
-    /// Sweep and prune with balanced trees
-    Scd,
-    /// Sweep and prune with insertion sort
-    #[value(name = "i_collide")]
-    ICollide,
-    /// Our engine on the CPU
-    Cpu,
-    /// Our engine on the GPU
-    Gpu,
-}
-
-impl Engine {
-    pub const ALL: [Self; 5] = [Self::Usscd, Self::Scd, Self::ICollide, Self::Cpu, Self::Gpu];
-
-    /// As in the CSV, and among the baselines.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Usscd => "usscd",
-            Self::Scd => "scd",
-            Self::ICollide => "i_collide",
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-        }
-    }
-
-    /// As in a figure.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Usscd => "USSCD",
-            Self::Scd => "SCD",
-            Self::ICollide => "I-COLLIDE",
-            Self::Cpu => "broadsweep, CPU",
-            Self::Gpu => "broadsweep, GPU",
-        }
-    }
-
-    pub fn is_ours(self) -> bool {
-        matches!(self, Self::Cpu | Self::Gpu)
-    }
-}
-
-/// What one engine took for the frames of a setting.
-pub struct Time {
-    pub engine: Engine,
-    /// One for each frame, ascending; never empty.
-    pub seconds: Vec<f64>,
-    /// In the last frame that it was in.
-    pub pair_count: usize,
-    /// For the last frame that it was in. Our engines have no updates, and the one on the CPU does not count bytes.
-    pub work: Work,
-}
-
-impl Time {
-    pub fn median(&self) -> f64 {
-        let middle = self.seconds.len() / 2;
-        if self.seconds.len() % 2 == 1 {
-            self.seconds[middle]
-        } else {
-            0.5 * (self.seconds[middle - 1] + self.seconds[middle])
-        }
-    }
-
-    pub fn frames_per_second(&self) -> f64 {
-        1.0 / self.median()
-    }
-}
-
-/// The engines, and how much they are measured.
-pub struct Race {
-    engines: Vec<Engine>,
-    /// Compiled once, and its adapter in words.
-    gpu: Option<(BroadPhase, String)>,
-    seed: u64,
-    frames: u32,
-    enough_seconds: f64,
-}
+/// Those of the paper, and ours.
+pub const ENGINES: [&str; 5] = ["usscd", "scd", "i_collide", "cpu", "gpu"];
 
 /// Frames that are measured even if they take longer than is enough.
 const LEAST_FRAMES: usize = 3;
 
+/// The engines, and how much they are measured.
+pub struct Race {
+    engines: Vec<Engine>,
+    /// One for all settings: it takes seconds to compile the kernels.
+    gpu: Option<Contestant>,
+    machine: Machine,
+    seed: u64,
+    frames: u32,
+    enough_ms: f64,
+}
+
+/// What one engine took for the frames of a setting.
+pub struct Lap {
+    pub engine: Engine,
+    pub time: Time,
+    /// In the last frame that it was in.
+    pub pair_count: usize,
+    /// The last that it made.
+    pub call: Call,
+}
+
 impl Race {
-    /// Of these engines, or of all that there are where none is named.
-    pub fn new(named: &[Engine], seed: u64, frames: u32, enough_seconds: f64) -> Result<Self> {
+    /// Of these engines; where none is named, of [`ENGINES`], without the GPU where there is none.
+    pub fn new(named: &[Engine], adapter: Option<&str>, seed: u64, frames: u32, enough_seconds: f64) -> Result<Self> {
         ensure!(enough_seconds >= 0.0, "--seconds is {enough_seconds}; it must not be negative");
-        let mut engines = Engine::ALL.to_vec();
-        engines.retain(|engine| named.is_empty() || named.contains(engine));
+        let mut engines = unique(named.iter().copied());
+        if named.is_empty() {
+            let all = Engine::all();
+            engines.extend(ENGINES.iter().filter_map(|name| all.iter().find(|engine| engine.name() == *name)));
+        }
+        if let Some(engine) = engines.iter().find(|engine| !engine.is_exact()) {
+            bail!("{} has other pairs than the rest", engine.name());
+        }
+        let has_gpu = engines.contains(&Engine::Gpu);
+        ensure!(has_gpu || adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
+        let _progress = Progress::start("looking for a GPU".to_owned());
         let mut gpu = None;
-        if engines.contains(&Engine::Gpu) {
-            match Gpu::headless() {
-                Ok(there) => {
-                    let adapter = adapters::line(&there.adapter_info());
-                    gpu = Some((BroadPhase::new(&there, Options::default())?, adapter));
+        if has_gpu {
+            let found = match adapter {
+                Some(name) => Gpu::headless_named(name).with_context(|| format!("--adapter {name}")),
+                None => Gpu::headless().context("--engines gpu"),
+            };
+            match found {
+                Ok(found) => gpu = Some(found),
+                Err(error) if named.is_empty() && adapter.is_none() => {
+                    say(&format!("note: without the GPU: {:#}", error.root_cause()));
+                    engines.retain(|engine| *engine != Engine::Gpu);
                 }
-                Err(reason) if named.is_empty() => {
-                    say(&format!("note: without the GPU engine: {reason}"));
-                    engines.retain(|&engine| engine != Engine::Gpu);
-                }
-                Err(reason) => return Err(reason).context("--engines gpu"),
+                Err(error) => return Err(error),
             }
         }
-        Ok(Self { engines, gpu, seed, frames, enough_seconds })
+        let machine = machine(gpu.as_ref());
+        let gpu = gpu.map(|gpu| Contestant::new(Engine::Gpu, Some(&gpu))).transpose()?;
+        Ok(Self { engines, gpu, machine, seed, frames, enough_ms: 1e3 * enough_seconds })
     }
 
-    pub fn engines(&self) -> impl Iterator<Item = Engine> {
-        self.engines.iter().copied()
+    pub fn engines(&self) -> &[Engine] {
+        &self.engines
     }
 
-    /// What an engine runs on, in words. The paper's algorithms have one thread.
+    /// What an engine runs on. The algorithms of the literature have one thread.
     pub fn device(&self, engine: Engine) -> String {
-        match (engine, &self.gpu) {
-            (Engine::Cpu, _) => format!("{} CPU threads", std::thread::available_parallelism().map_or(1, usize::from)),
-            (Engine::Gpu, Some((_, adapter))) => adapter.clone(),
-            _ => "1 CPU thread".to_owned(),
+        match (engine, &self.machine.adapter) {
+            (Engine::Gpu, Some(adapter)) => adapter.clone(),
+            (Engine::Cpu, _) => format!("{}, {} threads", self.machine.cpu, self.machine.cores),
+            _ => format!("{}, 1 thread", self.machine.cpu),
         }
     }
 
     /// Every engine over the same frames, one frame at a time, so that whatever disturbs one disturbs all. Before
     /// what is measured, one frame builds what they keep. Pairs are compared outside the times, in every frame.
-    pub fn run(&mut self, n: usize, space: Particles) -> Result<Vec<Time>> {
-        let mut racers: Vec<Racer> = self.engines.iter().map(|&engine| Racer::new(engine)).collect::<Result<_>>()?;
-        let mut expected = Vec::new();
-        let mut pairs = Vec::new();
+    /// Empty where it was stopped before all had measured something.
+    pub fn run(&mut self, n: usize, space: Particles) -> Result<Vec<Lap>> {
+        let mut racers = Vec::new();
+        for &engine in &self.engines {
+            let contestant = match engine {
+                Engine::Gpu => self.gpu.take().context("there is no GPU")?,
+                _ => Contestant::new(engine, None)?,
+            };
+            racers.push(Racer { engine, contestant, times: Vec::new(), pairs: Vec::new(), call: None });
+        }
         for frame in 0..=self.frames {
-            let boxes = particles(n, self.seed, frame, space);
-            let mut first: Option<&'static str> = None;
-            let count = racers.len();
-            for turn in 0..count {
-                // Another one begins each time.
-                let racer = &mut racers[(turn + frame as usize) % count];
-                if racer.seconds.len() >= LEAST_FRAMES && racer.seconds.iter().sum::<f64>() > self.enough_seconds {
-                    continue;
-                }
-                racer.step(&boxes, self.gpu.as_mut().map(|(gpu, _)| gpu), &mut pairs, frame > 0)?;
-                pairs.sort_unstable();
-                match first {
-                    None => {
-                        std::mem::swap(&mut expected, &mut pairs);
-                        first = Some(racer.engine.name());
-                    }
-                    Some(first) => ensure!(
-                        pairs == expected,
-                        "{} and {first} differ in frame {frame} of {n} objects in {space:?}: {} and {} pairs",
-                        racer.engine.name(),
-                        pairs.len(),
-                        expected.len()
-                    ),
-                }
-            }
-            if first.is_none() {
+            if is_stopped() {
                 break;
             }
+            let boxes = particles(n, self.seed, frame, space);
+            let count = racers.len();
+            let mut stepped = Vec::new();
+            for turn in 0..count {
+                // Another one begins each time.
+                let at = (turn + frame as usize) % count;
+                let racer = &mut racers[at];
+                if racer.times.len() < LEAST_FRAMES || racer.times.iter().sum::<f64>() < self.enough_ms {
+                    racer.step(&boxes, frame > 0)?;
+                    stepped.push(at);
+                }
+            }
+            for &at in stepped.iter().skip(1) {
+                let (first, other) = (&racers[stepped[0]], &racers[at]);
+                ensure!(
+                    first.pairs == other.pairs,
+                    "{} and {} differ in frame {frame} of {n} objects in {space:?}: {} and {} pairs",
+                    first.engine.name(),
+                    other.engine.name(),
+                    first.pairs.len(),
+                    other.pairs.len()
+                );
+            }
         }
-        Ok(racers.into_iter().map(Racer::time).collect())
+        let mut laps = Vec::new();
+        for racer in racers {
+            let (pair_count, engine) = (racer.pairs.len(), racer.engine);
+            if let (Some(time), Some(call)) = (Time::of(racer.times), racer.call) {
+                laps.push(Lap { engine, time, pair_count, call });
+            }
+            if engine == Engine::Gpu {
+                self.gpu = Some(racer.contestant);
+            }
+        }
+        if laps.len() < self.engines.len() {
+            laps.clear();
+        }
+        Ok(laps)
     }
 }
 
 /// An engine, and what it took so far.
 struct Racer {
     engine: Engine,
-    /// None for the GPU, which all settings share.
-    keeps: Option<Keeps>,
-    seconds: Vec<f64>,
-    pair_count: usize,
-    work: Work,
-}
-
-/// An engine with what it keeps from frame to frame.
-enum Keeps {
-    Baseline(Box<dyn Baseline>),
-    Cpu(Box<cpu::BroadPhase>),
+    contestant: Contestant,
+    /// Milliseconds, one for each frame that counts.
+    times: Vec<f64>,
+    /// Of the last frame, sorted.
+    pairs: Vec<Pair>,
+    call: Option<Call>,
 }
 
 impl Racer {
-    fn new(engine: Engine) -> Result<Self> {
-        let keeps = match engine {
-            Engine::Gpu => None,
-            Engine::Cpu => Some(Keeps::Cpu(Box::new(cpu::BroadPhase::new(Options::default())?))),
-            _ => {
-                let entry = baselines::by_name(engine.name());
-                let entry = entry.ok_or_else(|| anyhow!("there is no algorithm {}", engine.name()))?;
-                Some(Keeps::Baseline(entry.make()))
-            }
-        };
-        Ok(Self { engine, keeps, seconds: Vec::new(), pair_count: 0, work: Work::default() })
-    }
-
-    /// One frame, into `pairs`. Only what the engine does counts, and only if it `is_measured`.
-    fn step(
-        &mut self,
-        boxes: &[Aabb],
-        gpu: Option<&mut BroadPhase>,
-        pairs: &mut Vec<Pair>,
-        is_measured: bool,
-    ) -> Result<()> {
-        let work = |candidates, bytes| Work { candidates, bytes, ..Work::default() };
-        let start = Instant::now();
-        let seconds = match &mut self.keeps {
-            Some(Keeps::Baseline(baseline)) => {
-                self.work = baseline.find_pairs(boxes, pairs)?;
-                start.elapsed()
-            }
-            Some(Keeps::Cpu(broad_phase)) => {
-                let found = broad_phase.find_pairs(boxes)?;
-                let seconds = start.elapsed();
-                self.work = work(found.report.candidate_count, 0);
-                pairs.clone_from(&found.pairs);
-                seconds
-            }
-            None => {
-                let gpu = gpu.context("there is no GPU")?;
-                let found = gpu.find_pairs(boxes)?;
-                let seconds = start.elapsed();
-                self.work = work(found.report.candidate_count, found.report.gpu_bytes);
-                *pairs = found.pairs;
-                seconds
-            }
-        };
-        self.pair_count = pairs.len();
-        if is_measured {
-            self.seconds.push(seconds.as_secs_f64());
+    fn step(&mut self, boxes: &[Aabb], counts: bool) -> Result<()> {
+        let call = self.contestant.find_pairs(boxes, &mut self.pairs)?;
+        self.pairs.sort_unstable();
+        if counts {
+            self.times.push(call.ms);
         }
+        self.call = Some(call);
         Ok(())
-    }
-
-    fn time(mut self) -> Time {
-        self.seconds.sort_by(f64::total_cmp);
-        Time { engine: self.engine, seconds: self.seconds, pair_count: self.pair_count, work: self.work }
     }
 }
