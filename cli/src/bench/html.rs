@@ -234,6 +234,7 @@ mod tests {
             time: Time::of(vec![1500.0, 2500.0]),
             pairs: Some(7),
             candidates: None,
+            updates: None,
             bytes: None,
             hash: None,
             stages_ms: Vec::new(),

@@ -309,6 +309,7 @@ impl Lane {
                 time: None,
                 pairs: None,
                 candidates: None,
+                updates: None,
                 bytes: None,
                 hash: None,
                 stages_ms: Vec::new(),
@@ -349,6 +350,7 @@ impl Lane {
 
     fn add(&mut self, step: u32, call: &Call, limit: f64) {
         self.row.bytes = self.row.bytes.max(call.bytes);
+        self.row.updates = call.updates;
         if step > 0 {
             self.times.push(call.ms);
             self.is_done = self.times.iter().sum::<f64>() > limit * 1e3;

@@ -63,6 +63,8 @@ pub struct Row {
     pub pairs: Option<u64>,
     /// Tests made; `null` where the engine does not tell.
     pub candidates: Option<u64>,
+    /// Steps that kept a structure up to date, in the last call; `null` where the engine has none, or does not tell.
+    pub updates: Option<u64>,
     /// Memory held, without boxes and pairs; `null` where the engine does not tell.
     pub bytes: Option<u64>,
     /// Of the set of pairs, whatever their order.
@@ -125,7 +127,7 @@ impl Results {
     pub fn csv(&self) -> String {
         let mut text = String::from(
             "scene,boxes,engine,moving,outcome,calls,median_ms,min_ms,q1_ms,q3_ms,max_ms,first_ms,pairs,candidates,\
-             bytes,hash,missing,extra,repeated,note\n",
+             updates,bytes,hash,missing,extra,repeated,note\n",
         );
         for row in &self.rows {
             let time =
@@ -150,6 +152,7 @@ impl Results {
                 or_empty(row.first_ms),
                 or_empty(row.pairs),
                 or_empty(row.candidates),
+                or_empty(row.updates),
                 or_empty(row.bytes),
                 or_empty(row.hash.as_ref()),
                 differing(|difference| difference.missing),
