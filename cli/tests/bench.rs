@@ -292,6 +292,19 @@ fn a_comparison_measures_what_the_older_results_have() {
     assert!(lines.contains("brownian") && lines.contains("rows as before"), "{lines}");
     assert!(!lines.contains("not compared") && !lines.contains("written"), "{lines}");
     assert!(!place.path("bench-results").exists());
+
+    // As if everything had been a million times as fast before: again and again it is not.
+    let mut old = place.json("out/results.json");
+    for row in old["rows"].as_array_mut().unwrap() {
+        for key in ["median_ms", "min_ms", "q1_ms", "q3_ms", "max_ms"] {
+            let time = &mut row["time"][key];
+            *time = json!(time.as_f64().unwrap() * 1e-6);
+        }
+    }
+    place.write("old.json", &old);
+    assert!(place.fail("bench --compare old.json --out again").contains("6 rows slower"));
+    // What was measured is written all the same.
+    assert_eq!(rows(&place.json("again/results.json")).len(), 6);
 }
 
 #[test]

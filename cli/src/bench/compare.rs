@@ -1,6 +1,6 @@
 //! What became slower or faster from one benchmark to another.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use anyhow::{Result, ensure};
 
@@ -9,8 +9,28 @@ use crate::text;
 
 pub struct Comparison {
     threshold: f64,
-    rows: Vec<(String, Verdict)>,
+    rows: Vec<(Key, Verdict)>,
     notes: Vec<String>,
+}
+
+/// Which row.
+#[derive(Debug, Clone, PartialEq)]
+struct Key {
+    scene: String,
+    boxes: u64,
+    engine: String,
+}
+
+impl Key {
+    fn of(row: &Row) -> Self {
+        Self { scene: row.scene.clone(), boxes: row.boxes, engine: row.engine.clone() }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.scene, text::count(self.boxes), self.engine)
+    }
 }
 
 /// What became of a row.
@@ -53,7 +73,6 @@ pub fn compare(old: &Results, new: &Results, threshold: f64) -> Comparison {
     }
     let mut rows = Vec::new();
     for row in &new.rows {
-        let name = format!("{} {} {}", row.scene, text::count(row.boxes), row.engine);
         let verdict = match old.row(&row.scene, row.boxes, &row.engine) {
             Some(before) => {
                 let same_boxes = old.settings.seed == new.settings.seed;
@@ -61,10 +80,10 @@ pub fn compare(old: &Results, new: &Results, threshold: f64) -> Comparison {
             }
             None => Verdict::Alone,
         };
-        rows.push((name, verdict));
+        rows.push((Key::of(row), verdict));
     }
     for row in old.rows.iter().filter(|row| new.row(&row.scene, row.boxes, &row.engine).is_none()) {
-        rows.push((format!("{} {} {}", row.scene, text::count(row.boxes), row.engine), Verdict::Alone));
+        rows.push((Key::of(row), Verdict::Alone));
     }
     Comparison { threshold, rows, notes }
 }
@@ -93,6 +112,12 @@ fn by_time(old: &Time, new: &Time, threshold: f64) -> Verdict {
 }
 
 impl Comparison {
+    /// Whether this row became slower.
+    pub fn is_slower(&self, row: &Row) -> bool {
+        let key = Key::of(row);
+        self.rows.iter().any(|(other, verdict)| matches!(verdict, Verdict::Slower(_)) && *other == key)
+    }
+
     /// What changed, the worst first, and how much did not.
     pub fn lines(&self) -> String {
         let mut lines = String::from("\n");
@@ -101,12 +126,12 @@ impl Comparison {
         }
         let mut changed: Vec<(f64, String)> = Vec::new();
         let (mut same, mut alone) = (Vec::new(), 0);
-        for (name, verdict) in &self.rows {
+        for (key, verdict) in &self.rows {
             match verdict {
-                Verdict::OtherAnswer => changed.push((f64::INFINITY, format!("other pairs  {name}"))),
-                Verdict::Lost(outcome) => changed.push((f64::MAX, format!("{:11}  {name}", outcome.name()))),
-                Verdict::Slower(factor) => changed.push((*factor, format!("slower {factor:5.2}x {name}"))),
-                Verdict::Faster(factor) => changed.push((*factor, format!("faster {factor:5.2}x {name}"))),
+                Verdict::OtherAnswer => changed.push((f64::INFINITY, format!("other pairs  {key}"))),
+                Verdict::Lost(outcome) => changed.push((f64::MAX, format!("{:11}  {key}", outcome.name()))),
+                Verdict::Slower(factor) => changed.push((*factor, format!("slower {factor:5.2}x {key}"))),
+                Verdict::Faster(factor) => changed.push((*factor, format!("faster {factor:5.2}x {key}"))),
                 Verdict::Same(factor) => same.push(*factor),
                 Verdict::Alone => alone += 1,
             }

@@ -18,6 +18,7 @@ use crate::text;
 const KEPT_PAIRS: usize = 1 << 24;
 
 /// What to measure.
+#[derive(Clone)]
 pub struct Plan {
     pub scenes: Vec<Scene>,
     /// Of scenes that can have any.
@@ -72,7 +73,7 @@ impl Scene {
     }
 
     /// Without the number of boxes, which is a column of its own.
-    fn title(&self) -> String {
+    pub fn title(&self) -> String {
         self.kind().map_or_else(|| self.name(), |kind| kind.to_string())
     }
 
