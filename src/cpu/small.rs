@@ -1,12 +1,14 @@
 //! Mirror of `small`: every box against every other.
 
+use glam::Vec4;
+
 use crate::constants::INVALID_LISTED;
 use crate::{Aabb, Pair};
 
 /// Boxes by bound, 32 together, so that one box is tested against many at once. An invalid one is NaN throughout, which
 /// compares with nothing, and so is what fills the last 32.
 #[derive(Debug, Default)]
-pub struct Columns(Vec<[[f32; 32]; 6]>);
+pub struct Columns(Vec<[[Vec4; 8]; 6]>);
 
 impl Columns {
     /// Of these boxes.
@@ -19,18 +21,18 @@ impl Columns {
     /// Those of other boxes, in the same memory.
     pub fn fill(&mut self, boxes: &[Aabb]) {
         self.0.clear();
-        self.0.resize(boxes.len().div_ceil(32), [[f32::NAN; 32]; 6]);
+        self.0.resize(boxes.len().div_ceil(32), [[Vec4::NAN; 8]; 6]);
         for (i, b) in boxes.iter().enumerate().filter(|(_, b)| b.is_valid()) {
             for k in 0..3 {
-                self.0[i / 32][k][i % 32] = b.min[k];
-                self.0[i / 32][3 + k][i % 32] = b.max[k];
+                self.0[i / 32][k][i % 32 / 4][i % 4] = b.min[k];
+                self.0[i / 32][3 + k][i % 32 / 4][i % 4] = b.max[k];
             }
         }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.0.capacity() * size_of::<[[f32; 32]; 6]>()
+        self.0.capacity() * size_of::<[[Vec4; 8]; 6]>()
     }
 }
 
@@ -44,13 +46,13 @@ pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
 /// The same into words that are there: one for each 32 boxes, all zero.
 pub fn test_into(columns: &Columns, a: u32, words: &mut [u32]) {
     let (at, bit) = (a as usize / 32, a as usize % 32);
-    let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| bounds[bit]);
+    let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| Vec4::splat(bounds[bit / 4][bit % 4]));
     for (word, [low_x, low_y, low_z, high_x, high_y, high_z]) in words.iter_mut().zip(&columns.0).skip(at) {
-        for k in 0..32 {
-            // Without branches, several at a time.
-            let starts = (low_x[k] <= max_x) & (low_y[k] <= max_y) & (low_z[k] <= max_z);
-            let ends = (min_x <= high_x[k]) & (min_y <= high_y[k]) & (min_z <= high_z[k]);
-            *word |= if starts & ends { 1 << k } else { 0 };
+        for k in 0..8 {
+            // Without branches, four at a time.
+            let starts = low_x[k].cmple(max_x) & low_y[k].cmple(max_y) & low_z[k].cmple(max_z);
+            let ends = min_x.cmple(high_x[k]) & min_y.cmple(high_y[k]) & min_z.cmple(high_z[k]);
+            *word |= (starts & ends).bitmask() << (4 * k);
         }
     }
     // Not itself, nor those before it in its word.
