@@ -43,7 +43,8 @@ pub trait Baseline: Send {
 /// What one frame took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Pairs of boxes that were tested for overlap, or told apart on the axes that the algorithm had not sorted.
+    /// Pairs of boxes that were tested for overlap, or told apart on the axes that the algorithm had not sorted; of a
+    /// tree, also those of which one or both are nodes.
     pub candidates: u64,
     /// Steps that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
     /// reinserted or rotated. 0 for what starts anew each frame.

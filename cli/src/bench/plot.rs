@@ -2,6 +2,7 @@
 //!
 //! The font comes with the program: no font of the system is looked for, so that a chart is the same everywhere.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use plotters::backend::BitMapBackend;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -152,26 +154,36 @@ impl Figure for Chart {
             .y_label_area_size(70 * finer)
             .build_cartesian_2d(x, y)?;
         mesh(&mut chart, &self.x.label, &self.y.label, true, finer)?;
-        let mut row = 0;
-        for (i, (line, series)) in lines.iter().zip(&self.series).enumerate() {
-            if line.is_empty() {
-                continue;
-            }
+        // Named from top to bottom as the lines end, as far right as they do.
+        let mut order: Vec<usize> = (0..lines.len()).filter(|&i| !lines[i].is_empty()).collect();
+        let end = |i: &usize| lines[*i].last().map_or((0.0, 0.0), |&(x, y)| (x, y));
+        order.sort_by(|a, b| end(b).partial_cmp(&end(a)).unwrap_or(Ordering::Equal));
+        for (row, &i) in order.iter().enumerate() {
+            let (line, series) = (&lines[i], &self.series[i]);
             let style = COLOURS[i % COLOURS.len()].stroke_width(2 * finer);
-            chart.draw_series(LineSeries::new(line.iter().copied(), style))?;
+            let row = row as u32;
+            if i < COLOURS.len() {
+                chart.draw_series(LineSeries::new(line.iter().copied(), style))?;
+            } else {
+                chart.draw_series(DashedLineSeries::new(line.iter().copied(), 6 * finer, 4 * finer, style))?;
+            }
             chart.plotting_area().strip_coord_spec();
             for point in line {
                 let at = chart.backend_coord(point);
                 marker(area, at, i, size)?;
             }
-            let at = (0, (30 + 18 * row) * finer as i32);
-            legend.draw(&PathElement::new([at, (at.0 + 2 * small, at.1)], style))?;
+            let at = (0, ((30 + 18 * row) * finer) as i32);
+            let to = (at.0 + 2 * small, at.1);
+            if i < COLOURS.len() {
+                legend.draw(&PathElement::new([at, to], style))?;
+            } else {
+                legend.draw(&DashedPathElement::new([at, to].into_iter(), 6 * finer, 4 * finer, style))?;
+            }
             let (from, _) = legend.get_pixel_range();
             marker(area, (from.start + small, at.1), i, size)?;
-            name(&legend, &series.name, (at.0 + 2 * small + small / 2, at.1), finer)?;
-            row += 1;
+            name(&legend, &series.name, (to.0 + small / 2, at.1), finer)?;
         }
-        if row == 0 {
+        if order.is_empty() {
             let (xs, ys) = chart.plotting_area().get_pixel_range();
             let style = font(13, finer).into_text_style(area).color(&INK).pos(Pos::new(HPos::Center, VPos::Center));
             area.draw(&Text::new(
@@ -262,7 +274,7 @@ fn mesh<B: DrawingBackend>(
         .draw()
 }
 
-/// A circle, square or triangle: what has the colour of another line differs in shape.
+/// A circle, square or triangle: what has the colour of another line differs in shape, and is dashed.
 fn marker<B: DrawingBackend>(area: &DrawingArea<B, Shift>, at: (i32, i32), series: usize, size: i32) -> Drawn<(), B> {
     let style = COLOURS[series % COLOURS.len()].filled();
     match series / COLOURS.len() {

@@ -54,7 +54,8 @@ pub struct Hit {
 }
 
 impl AabbTree {
-    /// Visits every box that overlaps this one, in no particular order, and returns how many were tested.
+    /// Visits every box that overlaps this one, in no particular order, and returns how many tests that took, those of
+    /// nodes among them.
     pub fn query(&self, aabb: &Aabb, mut visit: impl FnMut(u32)) -> u64 {
         let mut tested = 0;
         if self.root == NONE || !aabb.is_valid() {
@@ -64,6 +65,7 @@ impl AabbTree {
         open.push(self.root);
         while let Some(at) = open.pop() {
             let node = self.node(at);
+            tested += 1;
             if !overlap(&node.bounds, aabb) {
                 continue;
             }
@@ -80,7 +82,8 @@ impl AabbTree {
         tested
     }
 
-    /// Visits every two boxes that overlap, once, in no particular order, and returns how many were tested.
+    /// Visits every two boxes that overlap, once, in no particular order, and returns how many tests that took, those
+    /// of nodes among them.
     ///
     /// The tree is joined with itself: two nodes are opened only where their bounds overlap.
     pub fn pairs(&self, mut visit: impl FnMut(u32, u32)) -> u64 {
@@ -97,7 +100,10 @@ impl AabbTree {
                 {
                     open.extend([(left, left), (right, right), (left, right)]);
                 }
-            } else if overlap(&one.bounds, &other.bounds) {
+                continue;
+            }
+            tested += 1;
+            if overlap(&one.bounds, &other.bounds) {
                 if one.height == 0 && other.height == 0 {
                     tested += 1;
                     let [one, other] = [one, other].map(|node| self.leaf_of(node));
