@@ -177,7 +177,7 @@ impl Figure for Chart {
             if i < COLOURS.len() {
                 legend.draw(&PathElement::new([at, to], style))?;
             } else {
-                legend.draw(&DashedPathElement::new([at, to].into_iter(), 6 * finer, 4 * finer, style))?;
+                legend.draw(&DashedPathElement::new([at, to], 6 * finer, 4 * finer, style))?;
             }
             let (from, _) = legend.get_pixel_range();
             marker(area, (from.start + small, at.1), i, size)?;
