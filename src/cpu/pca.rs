@@ -66,7 +66,7 @@ pub fn scene_scale(bounds: &BoundsPartial) -> Scale {
 }
 
 /// Boxes whose sums are added up before they are added to those of others, so that any number of threads rounds alike.
-pub const CHUNK: usize = 1 << 13;
+pub const CHUNK: usize = 1 << 11;
 
 /// Sums in double precision: a mirror of the result, not of the order of a reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

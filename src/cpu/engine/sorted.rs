@@ -13,11 +13,11 @@ use crate::stages::layout::Frame;
 use crate::{Aabb, Error, Pair};
 
 /// Ranks that a thread gathers at a time.
-const CHUNK: usize = 1 << 13;
+const CHUNK: usize = 1 << 11;
 /// Ranks whose boxes are fetched at a time.
 const BLOCK: usize = 64;
 /// Candidates and ranks that a thread takes on at a time: its list stays in a second-level cache.
-const TASK: u64 = 1 << 16;
+const TASK: u64 = 1 << 15;
 
 /// What the sweep needs of each entry, by rank: candidates are neighbours in memory.
 #[derive(Debug, Default)]
