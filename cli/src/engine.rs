@@ -1,12 +1,13 @@
 //! Which engine answers, and its answer.
 
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use broadsweep::baselines::mj_sap::{self, MjSap};
 use broadsweep::baselines::{self, Baseline, Entry, Work};
 use broadsweep::cpu::{self, brute_force};
-use broadsweep::wgpu::AdapterInfo;
+use broadsweep::wgpu::{AdapterInfo, DeviceType};
 use broadsweep::{Aabb, BroadPhase, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -150,10 +151,18 @@ impl Ready {
     pub fn describe(&self) -> String {
         match self {
             Self::Gpu(gpu) => format!("GPU: {}", adapters::line(&gpu.adapter_info())),
-            Self::Other(Engine::Cpu) => "CPU".to_owned(),
+            Self::Other(Engine::Cpu) => {
+                let threads = thread::available_parallelism().map_or(1, usize::from);
+                format!("CPU, {threads} {}", if threads == 1 { "thread" } else { "threads" })
+            }
             Self::Other(Engine::Brute) => "brute force".to_owned(),
             Self::Other(engine) => format!("{}: {}", engine.name(), engine.description()),
         }
+    }
+
+    /// Whether this is a GPU in name only.
+    pub fn is_software(&self) -> bool {
+        matches!(self, Self::Gpu(gpu) if gpu.adapter_info().device_type == DeviceType::Cpu)
     }
 
     /// Every pair among `boxes`. Brute force takes no options and lists in canonical order; of the options, baselines

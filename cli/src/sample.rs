@@ -34,10 +34,16 @@ pub fn run() -> Result<()> {
         verified: Some(&verified),
         written: None,
     };
+    let hint = if engine.is_software() {
+        "\nThis adapter is a driver in software. On the same cores, the CPU engine is faster: --engine cpu\n"
+    } else {
+        ""
+    };
     print(&format!(
-        "{}\nNext, with a scene of your own or another of these (`broadsweep scene --help` lists {}):\n\n  \
+        "{}{hint}\nNext, with a scene of your own or another of these (`broadsweep scene --help` lists {}):\n\n  \
          broadsweep scene clusters --n 1000000 --out scene.npy\n  \
-         broadsweep pairs scene.npy --out pairs.npy\n",
+         broadsweep pairs scene.npy --out pairs.npy\n  \
+         broadsweep bench                 # this and other methods side by side, in about a minute\n",
         run.lines(),
         Kind::ALL.len()
     ))
