@@ -1,67 +1,12 @@
 //! `broadsweep bench` and `broadsweep pairs --engine NAME`, from arguments to files and exit codes.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use broadsweep::baselines;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-/// A directory of its own for each test, and the binary run in it.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_str(&self.read(name)).unwrap()
-    }
-
-    fn write(&self, name: &str, value: &Value) {
-        fs::write(self.path(name), value.to_string()).unwrap();
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_broadsweep"));
-        command.current_dir(self.0.path()).args(arguments.split_whitespace()).stdin(Stdio::null());
-        // A validation layer that the tests run under may write to standard output.
-        command.env_remove("VK_INSTANCE_LAYERS");
-        command
-    }
-
-    /// Runs it, expects success and quiet on standard error, and gives standard output.
-    fn run(&self, arguments: &str) -> String {
-        let output = self.command(arguments).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments}: {stderr}");
-        assert_eq!(stderr, "", "{arguments}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Runs it, expects one line on standard error, whatever is on standard output, and gives the line.
-    fn fail(&self, arguments: &str) -> String {
-        one_line(&self.command(arguments).output().unwrap(), arguments)
-    }
-}
-
-fn one_line(output: &Output, what: &str) -> String {
-    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{what}: {stderr}");
-    assert!(stderr.starts_with("error: ") && stderr.ends_with('\n'), "{what}: {stderr:?}");
-    assert_eq!(stderr.lines().count(), 1, "{what}: {stderr}");
-    stderr
-}
+use crate::place::{Place, last_line};
 
 /// Three rows for each of two scenes, one of which moves.
 const TINY: &str = "bench --scenes uniform,brownian --n 300 --engines cpu,brute,pruning --frames 3 --runs 2 --seed 5";
@@ -94,18 +39,18 @@ fn a_benchmark_writes_every_file_and_all_engines_have_one_answer() {
     }
     assert!(results["versions"]["wgpu"].is_string() && results["versions"]["broadsweep"].is_string());
 
-    let csv = place.read("out/results.csv");
+    let csv = place.text("out/results.csv");
     assert_eq!(csv.lines().count(), 7);
     let columns = csv.lines().next().unwrap().split(',').count();
     assert!(csv.lines().all(|line| line.split(',').count() == columns), "{csv}");
 
-    let html = place.read("out/report.html");
+    let html = place.text("out/report.html");
     assert!(html.contains("Yes: after every call, in all 4 rows"), "{html}");
     for scene in ["uniform", "brownian"] {
         for chart in ["time", "speed-up-cpu", "candidates", "memory"] {
-            let svg = place.read(&format!("out/{chart}-{scene}.svg"));
+            let svg = place.text(&format!("out/{chart}-{scene}.svg"));
             assert!(html.contains(&svg), "{chart}");
-            assert!(fs::read(place.path(&format!("out/{chart}-{scene}.png"))).unwrap().starts_with(b"\x89PNG"));
+            assert!(place.read(&format!("out/{chart}-{scene}.png")).starts_with(b"\x89PNG"));
         }
     }
     // One file that needs no other. The name space of SVG is a name and no link.
@@ -158,8 +103,8 @@ fn files_and_numbers_of_boxes_are_scenes_too() {
 #[test]
 fn a_scene_that_cannot_be_had_leaves_the_rows_before_it() {
     let place = Place::new();
-    fs::write(place.path("bad.npy"), "no boxes").unwrap();
-    let line = place.fail("bench --scenes uniform,bad.npy,city --n 50 --engines cpu --runs 1 --out out");
+    place.write("bad.npy", b"no boxes");
+    let line = place.fail_late("bench --scenes uniform,bad.npy,city --n 50 --engines cpu --runs 1 --out out");
     assert!(line.contains("bad.npy: it is not a .npy file"), "{line}");
     assert_eq!(rows(&place.json("out/results.json")).len(), 1);
     assert!(place.path("out/report.html").exists());
@@ -191,14 +136,14 @@ fn what_takes_too_long_is_listed_as_such_and_what_is_refused_too() {
         "{note:?}",
         note = note(2)
     );
-    assert!(place.read("out/report.html").contains("over the limit"));
+    assert!(place.text("out/report.html").contains("over the limit"));
 
     place.run("bench --scenes uniform --n 65536 --engines mj_sap --runs 1 --out refused");
     let results = place.json("refused/results.json");
     let row = rows(&results).iter().find(|row| row["engine"] == "mj_sap").unwrap();
     assert_eq!(row["outcome"], "refused");
     assert!(row["note"].as_str().unwrap().contains("65535"), "{row}");
-    assert!(place.read("refused/report.html").contains("refused: "));
+    assert!(place.text("refused/report.html").contains("refused: "));
 }
 
 #[cfg(target_os = "linux")]
@@ -225,8 +170,8 @@ fn ctrl_c_ends_it_and_keeps_what_was_measured() {
     let results = place.json("out/results.json");
     assert_eq!((&results["interrupted"], rows(&results).len()), (&json!(true), 1));
     assert!(rows(&results)[0]["time"]["calls"].as_u64().unwrap() > 0);
-    assert!(place.read("out/report.html").contains("Stopped before the end"));
-    assert_eq!(place.read("out/results.csv").lines().count(), 2);
+    assert!(place.text("out/report.html").contains("Stopped before the end"));
+    assert_eq!(place.text("out/results.csv").lines().count(), 2);
 }
 
 #[test]
@@ -234,7 +179,7 @@ fn a_comparison_fails_for_what_became_slower_or_wrong_and_for_nothing_else() {
     let place = Place::new();
     place.run(&format!("{TINY} --out out"));
     let old = place.json("out/results.json");
-    place.write("old.json", &old);
+    place.write("old.json", old.to_string().as_bytes());
     let compare = "bench --compare old.json --against new.json";
     let scale = |factor: f64| {
         let mut new = old.clone();
@@ -245,15 +190,15 @@ fn a_comparison_fails_for_what_became_slower_or_wrong_and_for_nothing_else() {
         new
     };
 
-    place.write("new.json", &old);
+    place.write("new.json", old.to_string().as_bytes());
     assert!(place.run(compare).contains("6 rows as before"));
-    place.write("new.json", &scale(0.001));
+    place.write("new.json", scale(0.001).to_string().as_bytes());
     let lines = place.run(compare);
     assert!(lines.contains("faster") && lines.contains("uniform 300 brute"), "{lines}");
 
-    place.write("new.json", &scale(1000.0));
+    place.write("new.json", scale(1000.0).to_string().as_bytes());
     let output = place.command(compare).output().unwrap();
-    assert!(one_line(&output, compare).contains("1 row slower than before by more than 1.10x"));
+    assert!(last_line(&output, compare).contains("1 row slower than before by more than 1.10x"));
     let lines = String::from_utf8(output.stdout).unwrap();
     assert!(lines.contains("slower") && lines.contains("1000.00x uniform 300 brute"), "{lines}");
     place.run(&format!("{compare} --threshold 2000"));
@@ -261,27 +206,27 @@ fn a_comparison_fails_for_what_became_slower_or_wrong_and_for_nothing_else() {
     // As slow, but with a quarter of the calls as fast as before.
     let mut noisy = scale(1000.0);
     noisy["rows"][1]["time"]["q1_ms"] = old["rows"][1]["time"]["q1_ms"].clone();
-    place.write("new.json", &noisy);
+    place.write("new.json", noisy.to_string().as_bytes());
     place.run(compare);
 
     let mut wrong = old.clone();
     wrong["rows"][2]["hash"] = json!("0123456789abcdef");
-    place.write("new.json", &wrong);
-    assert!(place.fail(compare).contains("1 row with other pairs"));
+    place.write("new.json", wrong.to_string().as_bytes());
+    assert!(place.fail_late(compare).contains("1 row with other pairs"));
 
     let mut lost = old.clone();
     lost["rows"][0]["time"] = Value::Null;
     lost["rows"][0]["outcome"] = json!("over_limit");
-    place.write("new.json", &lost);
-    assert!(place.fail(compare).contains("1 row slower"));
+    place.write("new.json", lost.to_string().as_bytes());
+    assert!(place.fail_late(compare).contains("1 row slower"));
 
     let mut fewer = old.clone();
     fewer["rows"].as_array_mut().unwrap().truncate(4);
-    place.write("new.json", &fewer);
+    place.write("new.json", fewer.to_string().as_bytes());
     assert!(place.run(compare).contains("2 rows not compared"));
     fewer["rows"] = json!([]);
-    place.write("new.json", &fewer);
-    assert!(place.fail(compare).contains("no row in common"));
+    place.write("new.json", fewer.to_string().as_bytes());
+    assert!(place.fail_late(compare).contains("no row in common"));
 }
 
 #[test]
@@ -301,8 +246,8 @@ fn a_comparison_measures_what_the_older_results_have() {
             *time = json!(time.as_f64().unwrap() * 1e-6);
         }
     }
-    place.write("old.json", &old);
-    assert!(place.fail("bench --compare old.json --out again").contains("6 rows slower"));
+    place.write("old.json", old.to_string().as_bytes());
+    assert!(place.fail_late("bench --compare old.json --out again").contains("6 rows slower"));
     // What was measured is written all the same.
     assert_eq!(rows(&place.json("again/results.json")).len(), 6);
 }
@@ -310,7 +255,7 @@ fn a_comparison_measures_what_the_older_results_have() {
 #[test]
 fn what_cannot_be_measured_gets_one_clear_line() {
     let place = Place::new();
-    fs::write(place.path("file"), "{}").unwrap();
+    place.write("file", b"{}");
     for (arguments, expected) in [
         ("--scenes cloud", "there is no scene called \"cloud\""),
         ("--scenes uniform:many", "\"many\" is no number of boxes"),
@@ -339,7 +284,7 @@ fn pairs_takes_every_algorithm_of_the_literature() {
     let place = Place::new();
     place.run("scene spread --n 700 --out scene.npy");
     place.run("pairs scene.npy --engine brute --out brute.npy");
-    let bytes = |name: &str| fs::read(place.path(name)).unwrap();
+    let bytes = |name: &str| place.read(name);
     let help = place.run("pairs --help");
     for entry in baselines::ALL {
         let name = entry.name;

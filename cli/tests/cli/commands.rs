@@ -1,88 +1,13 @@
-//! The built binary, from its arguments to its files and exit codes.
+//! `broadsweep`, `pairs`, `scene` and `adapters`.
 
 use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
 use broadsweep::cpu::brute_force;
 use broadsweep::scenes::{self, Kind};
 use broadsweep::{Aabb, Pair};
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A directory of its own for each test, and the binary run in it.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.path(name), bytes).unwrap();
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let names = fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<String> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_broadsweep"));
-        command.current_dir(self.0.path()).args(arguments.split_whitespace()).stdin(Stdio::null());
-        // A validation layer that the tests run under may write to standard output.
-        command.env_remove("VK_INSTANCE_LAYERS");
-        command
-    }
-
-    /// Runs it, expects success and quiet on standard error, and gives standard output.
-    fn run(&self, arguments: &str) -> String {
-        let output = self.command(arguments).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments}: {stderr}");
-        assert_eq!(stderr, "", "{arguments}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Runs it, expects one line on standard error and nothing else, and gives the line.
-    fn fail(&self, arguments: &str) -> String {
-        one_line(&self.command(arguments).output().unwrap(), arguments)
-    }
-
-    /// Runs it on `input`.
-    fn pipe(&self, arguments: &str, input: &[u8]) -> Output {
-        let mut command = self.command(arguments);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = input.to_vec();
-        // A process that refuses its input closes the pipe.
-        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
-        output
-    }
-}
-
-fn one_line(output: &Output, what: &str) -> String {
-    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{what}: {stderr}");
-    assert!(stderr.starts_with("error: ") && stderr.ends_with('\n'), "{what}: {stderr:?}");
-    assert_eq!(stderr.lines().count(), 1, "{what}: {stderr}");
-    assert!(stderr.len() < 500, "{what}: {stderr}");
-    assert_eq!(output.stdout, b"", "{what}");
-    stderr
-}
+use crate::place::{Place, one_line};
 
 /// A `.npy` file with this version and header, padded as NumPy pads it.
 fn npy_with(version: u8, header: &str, data: &[u8]) -> Vec<u8> {

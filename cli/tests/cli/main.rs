@@ -1,0 +1,6 @@
+//! The built binary, from its arguments to its files and exit codes.
+
+mod bench;
+mod commands;
+mod place;
+mod usscd;
