@@ -98,6 +98,11 @@ impl Engine {
         }
     }
 
+    /// Where there is a limit: more boxes are refused at once.
+    pub fn most_boxes(self) -> Option<usize> {
+        ["mj_sap", "mj_broadphase"].contains(&self.name()).then_some(mj_sap::MOST_BOXES)
+    }
+
     /// An algorithm of the literature or another library, that has seen no frame; `None` for ours. `axis` is for
     /// those that can choose one.
     pub fn baseline(self, axis: SweepAxis) -> Option<Box<dyn Baseline>> {

@@ -1,10 +1,11 @@
 //! What became slower or faster from one benchmark to another.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use anyhow::{Result, ensure};
 
-use super::results::{Outcome, Results, Row, Time};
+use super::results::{Outcome, Results, Row, Time, unique};
 use crate::text;
 
 pub struct Comparison {
@@ -45,23 +46,51 @@ enum Verdict {
     Lost(Outcome),
     /// Other pairs for the same boxes.
     OtherAnswer,
-    /// Nothing that could be compared.
-    Alone,
+    /// Was asked for, and is not there.
+    Missing,
+    /// Nothing that could be compared, and why.
+    NotCompared(&'static str),
 }
+
+const IN_ONE: Verdict = Verdict::NotCompared("measured in one of the two only");
+const IN_NONE: Verdict = Verdict::NotCompared("refused or over the limit in both");
+const NO_TIME: Verdict = Verdict::NotCompared("took no time that could be told before");
 
 /// Row by row, by scene, size and engine.
 pub fn compare(old: &Results, new: &Results, threshold: f64) -> Comparison {
+    let mut rows = Vec::new();
+    for row in &new.rows {
+        let before = old.rows.iter().find(|before| before.is_same(row));
+        let same_boxes = old.settings.seed == new.settings.seed;
+        let verdict = before.map_or(IN_ONE, |before| verdict(before, row, threshold, same_boxes));
+        rows.push((Key::of(row), verdict));
+    }
+    for row in old.rows.iter().filter(|row| !new.rows.iter().any(|after| after.is_same(row))) {
+        let is_missing = new.settings.ask_for(row) && !new.interrupted;
+        rows.push((Key::of(row), if is_missing { Verdict::Missing } else { IN_ONE }));
+    }
+    Comparison { threshold, rows, notes: notes(old, new) }
+}
+
+/// What else than the program may have made a difference.
+fn notes(old: &Results, new: &Results) -> Vec<String> {
     let mut notes = Vec::new();
-    for (what, was, is) in [
-        ("cpu", Some(&old.machine.cpu), Some(&new.machine.cpu)),
-        ("adapter", old.machine.adapter.as_ref(), new.machine.adapter.as_ref()),
-        ("driver", old.machine.driver.as_ref(), new.machine.driver.as_ref()),
-    ] {
-        if let (Some(was), Some(is)) = (was, is)
-            && was != is
-        {
-            notes.push(format!("another {what}: {was} before, {is} now"));
+    let mut compare = |what: &str, [was, is]: [Option<String>; 2]| {
+        if was != is {
+            let [was, is] = [was, is].map(|value| value.unwrap_or_else(|| "none".to_owned()));
+            notes.push(format!("{what}: {was} before, {is} now"));
         }
+    };
+    let both = [old, new];
+    compare("cpu", both.map(|results| Some(results.machine.cpu.clone())));
+    compare("cores", both.map(|results| Some(results.machine.cores.to_string())));
+    compare("adapter", both.map(|results| results.machine.adapter.clone()));
+    compare("driver", both.map(|results| results.machine.driver.clone()));
+    compare("frames", both.map(|results| Some(results.settings.frames.to_string())));
+    compare("runs", both.map(|results| Some(results.settings.runs.to_string())));
+    compare("limit in seconds", both.map(|results| Some(results.settings.limit.to_string())));
+    for name in unique(old.versions.keys().chain(new.versions.keys())) {
+        compare(name, both.map(|results| results.versions.get(name).cloned()));
     }
     if old.settings.seed != new.settings.seed {
         notes.push("other seeds, so other boxes: the answers are not compared".to_owned());
@@ -71,31 +100,25 @@ pub fn compare(old: &Results, new: &Results, threshold: f64) -> Comparison {
             notes.push(format!("the {which} benchmark was stopped before its end"));
         }
     }
-    let mut rows = Vec::new();
-    for row in &new.rows {
-        let verdict = match old.row(&row.scene, row.boxes, &row.engine) {
-            Some(before) => {
-                let same_boxes = old.settings.seed == new.settings.seed;
-                verdict(before, row, threshold, same_boxes)
-            }
-            None => Verdict::Alone,
-        };
-        rows.push((Key::of(row), verdict));
-    }
-    for row in old.rows.iter().filter(|row| new.row(&row.scene, row.boxes, &row.engine).is_none()) {
-        rows.push((Key::of(row), Verdict::Alone));
-    }
-    Comparison { threshold, rows, notes }
+    notes
 }
 
 fn verdict(old: &Row, new: &Row, threshold: f64, same_boxes: bool) -> Verdict {
-    if same_boxes && old.hash.is_some() && new.hash.is_some() && old.hash != new.hash {
+    // Where boxes move, the hash is that of so many frames.
+    let same_calls = !old.moving || old.hashed_calls == new.hashed_calls;
+    if same_boxes && same_calls && old.hash.is_some() && new.hash.is_some() && old.hash != new.hash {
         return Verdict::OtherAnswer;
     }
-    match (&old.time, &new.time) {
-        (Some(before), Some(after)) => by_time(before, after, threshold),
-        (Some(_), None) => Verdict::Lost(new.outcome),
-        (None, _) => Verdict::Alone,
+    match (&old.time, &new.time, new.first_ms) {
+        (Some(before), ..) if before.median_ms <= 0.0 => NO_TIME,
+        (Some(before), Some(after), _) => by_time(before, after, threshold),
+        (Some(before), None, Some(first)) if new.outcome == Outcome::OverLimit => {
+            let factor = first / before.median_ms;
+            if factor > threshold { Verdict::Lost(new.outcome) } else { Verdict::Same(factor) }
+        }
+        (Some(_), None, _) => Verdict::Lost(new.outcome),
+        (None, Some(_), _) => IN_ONE,
+        (None, None, _) => IN_NONE,
     }
 }
 
@@ -112,10 +135,12 @@ fn by_time(old: &Time, new: &Time, threshold: f64) -> Verdict {
 }
 
 impl Comparison {
-    /// Whether this row became slower.
-    pub fn is_slower(&self, row: &Row) -> bool {
+    /// Whether this row has another time than before.
+    pub fn is_changed(&self, row: &Row) -> bool {
         let key = Key::of(row);
-        self.rows.iter().any(|(other, verdict)| matches!(verdict, Verdict::Slower(_)) && *other == key)
+        let is_changed =
+            |verdict: &Verdict| matches!(verdict, Verdict::Slower(_) | Verdict::Faster(_) | Verdict::Lost(_));
+        self.rows.iter().any(|(other, verdict)| is_changed(verdict) && *other == key)
     }
 
     /// What changed, the worst first, and how much did not.
@@ -125,7 +150,7 @@ impl Comparison {
             let _ = writeln!(lines, "note: {note}");
         }
         let mut changed: Vec<(f64, String)> = Vec::new();
-        let (mut same, mut alone) = (Vec::new(), 0);
+        let (mut same, mut others) = (Vec::new(), BTreeMap::new());
         for (key, verdict) in &self.rows {
             match verdict {
                 Verdict::OtherAnswer => changed.push((f64::INFINITY, format!("other pairs  {key}"))),
@@ -133,7 +158,8 @@ impl Comparison {
                 Verdict::Slower(factor) => changed.push((*factor, format!("slower {factor:5.2}x {key}"))),
                 Verdict::Faster(factor) => changed.push((*factor, format!("faster {factor:5.2}x {key}"))),
                 Verdict::Same(factor) => same.push(*factor),
-                Verdict::Alone => alone += 1,
+                Verdict::Missing => changed.push((f64::MAX, format!("missing      {key}"))),
+                Verdict::NotCompared(why) => *others.entry(why).or_insert(0) += 1,
             }
         }
         changed.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -147,21 +173,25 @@ impl Comparison {
                 self.threshold
             );
         }
-        if alone > 0 {
-            let _ = writeln!(lines, "{} not compared: measured in one of the two only", rows(alone));
+        for (why, count) in others {
+            let _ = writeln!(lines, "{} not compared: {why}", rows(count));
         }
         lines
     }
 
-    /// Fails where something became slower, or wrong.
+    /// Fails where something became slower, or wrong, or is missing.
     pub fn check(&self) -> Result<()> {
         let count = |wanted: fn(&Verdict) -> bool| self.rows.iter().filter(|(_, verdict)| wanted(verdict)).count();
         let other = count(|verdict| *verdict == Verdict::OtherAnswer);
         ensure!(other == 0, "{} with other pairs than before", rows(other));
+        let missing = count(|verdict| *verdict == Verdict::Missing);
+        ensure!(missing == 0, "{} missing that older results have", rows(missing));
+        let refused = count(|verdict| *verdict == Verdict::Lost(Outcome::Refused));
+        ensure!(refused == 0, "{} refused now, and measured before", rows(refused));
         let slower = count(|verdict| matches!(verdict, Verdict::Slower(_) | Verdict::Lost(_)));
         ensure!(slower == 0, "{} slower than before by more than {:.2}x and the noise", rows(slower), self.threshold);
-        let compared = count(|verdict| *verdict != Verdict::Alone);
-        ensure!(compared > 0, "the two have no row in common");
+        let compared = count(|verdict| !matches!(verdict, Verdict::NotCompared(_)));
+        ensure!(compared > 0, "the two have no measured row in common");
         Ok(())
     }
 }

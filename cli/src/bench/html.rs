@@ -7,7 +7,7 @@ use broadsweep::scenes::Kind;
 
 use super::charts::Figure;
 use super::results::{Outcome, Results, Row};
-use super::table::{ms, noise};
+use super::table::{ms, noise, untimed};
 use crate::engine::Engine;
 use crate::text;
 
@@ -78,7 +78,10 @@ fn agreement(results: &Results, page: &mut String) {
     let compared = results.rows.iter().filter(|row| row.compared_with.is_some()).count();
     let differing: Vec<&Row> = results.rows.iter().filter(|row| row.difference.is_some()).collect();
     if compared == 0 {
-        page.push_str("<p>There was a single engine, and nothing to compare it with.</p>\n");
+        page.push_str(match results.engines().len() {
+            1 => "<p>There was a single engine, and nothing to compare it with.</p>\n",
+            _ => "<p>Nothing was compared: no two engines answered.</p>\n",
+        });
     } else if differing.is_empty() {
         let _ = writeln!(page, "<p>Yes: after every call, in all {compared} rows that were compared.</p>");
     }
@@ -141,16 +144,14 @@ fn times(results: &Results, scene: &str, page: &mut String) {
                     let noise = noise(time, "&thinsp;–&thinsp;");
                     write!(page, "<td{class}>{} <small>({noise})</small></td>", ms(time.median_ms))
                 }
-                (_, outcome) => {
-                    write!(page, "<td title=\"{}\"><small>{}</small></td>", escape(&row.note), outcome.name())
-                }
+                _ => write!(page, "<td title=\"{}\"><small>{}</small></td>", escape(&row.note), untimed(row)),
             };
         }
         page.push_str("</tr>\n");
     }
     page.push_str("</table></div>\n");
-    let refused = results.rows.iter().filter(|row| row.scene == scene && row.outcome == Outcome::Refused);
-    for row in refused {
+    let noted = |row: &&Row| row.scene == scene && row.outcome != Outcome::OverLimit && !row.note.is_empty();
+    for row in results.rows.iter().filter(noted) {
         let _ = writeln!(page, "<p><small>{} {}</small></p>", escape(&row.engine), escape(&row.note));
     }
 }
@@ -192,7 +193,7 @@ fn every_row(results: &Results, page: &mut String) {
             escape(&row.scene),
             text::count(row.boxes),
             escape(&row.engine),
-            row.median_ms().map_or(row.outcome.name().to_owned(), ms),
+            row.median_ms().map_or_else(|| untimed(row), ms),
             time(row.time.as_ref().map(|time| time.min_ms)),
             time(row.time.as_ref().map(|time| time.max_ms)),
             row.time.as_ref().map_or(String::new(), |time| time.calls.to_string()),
@@ -231,12 +232,14 @@ mod tests {
             outcome: Outcome::Measured,
             note: String::new(),
             first_ms: Some(3.0),
+            predicted_ms: None,
             time: Time::of(vec![1500.0, 2500.0]),
             pairs: Some(7),
             candidates: None,
             updates: None,
             bytes: None,
             hash: None,
+            hashed_calls: 0,
             stages_ms: Vec::new(),
             compared_with: (engine != "cpu").then(|| "cpu".to_owned()),
             difference,
@@ -248,6 +251,7 @@ mod tests {
         let why = "3 extra: within rounding of touching".to_owned();
         let difference = Difference { calls: 2, missing: 1234, extra: 3, repeated: 0, why };
         let mut results = Results {
+            format: 0,
             machine: Machine {
                 cpu: "a CPU".to_owned(),
                 cores: 2,

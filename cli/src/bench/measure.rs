@@ -4,18 +4,24 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Error, Result, anyhow, ensure};
-use broadsweep::scenes::{Kind, Source};
+use broadsweep::scenes::{Kind, Source, npy};
 use broadsweep::{Aabb, Gpu, Options, Pair, cpu};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::contestant::{Call, Contestant};
-use super::difference::{difference, hash};
+use super::difference::{difference, fold, hash};
 use super::results::{Difference, Outcome, Row, Time};
 use crate::engine::Engine;
 use crate::text;
 
 /// A list of more pairs is given back after each call, so that those of all engines do not fill the memory.
 const KEPT_PAIRS: usize = 1 << 24;
+/// How many times the limit a prediction or a first call has to take before it is believed: both are noisy.
+const SLACK: f64 = 3.0;
+/// The most calls of a row that is to last for some time.
+const MOST_CALLS: u32 = 200;
+/// Boxes of the calls that predict where there are no smaller scenes.
+const PREFIXES: [usize; 5] = [1000, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// What to measure.
 #[derive(Clone)]
@@ -27,6 +33,8 @@ pub struct Plan {
     pub engines: Vec<Engine>,
     pub frames: u32,
     pub runs: u32,
+    /// Calls go on until a row has taken so long altogether: short ones are noisy.
+    pub least_ms: f64,
     /// Seconds that the calls of a row may take, together, before it is left at those it has.
     pub limit: f64,
     pub seed: u64,
@@ -89,6 +97,27 @@ impl Scene {
         }
     }
 
+    /// Whether this is that scene, in a size that it is measured in.
+    pub fn is(&self, title: &str, boxes: u64, sizes: &[u32]) -> bool {
+        let has_size = match self {
+            Self::Kind(_) => sizes.iter().any(|n| u64::from(*n) == boxes),
+            Self::Source(Source::Kind { n, .. }) => u64::from(*n) == boxes,
+            Self::Source(Source::File(_)) => true,
+        };
+        has_size && self.title() == title
+    }
+
+    /// Finds out, before any long work, whether a file has boxes. What is no file can be read but once.
+    fn check(&self) -> Result<()> {
+        match self {
+            Self::Source(Source::File(path)) if !path.exists() || path.is_file() => {
+                npy::read_boxes(path)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// So many boxes, or about so many where a file has to be read first.
     fn sizes(&self, sizes: &[u32]) -> Vec<u32> {
         match self {
@@ -122,7 +151,7 @@ pub fn is_stopped() -> bool {
 }
 
 impl Plan {
-    /// Refuses what would measure nothing.
+    /// Refuses what could not be measured.
     pub fn check(&self) -> Result<()> {
         ensure!(
             self.limit > 0.0 && self.limit.is_finite(),
@@ -131,11 +160,11 @@ impl Plan {
         );
         ensure!(self.frames > 0, "--frames is 0; at least one has to be measured");
         ensure!(self.runs > 0, "--runs is 0; at least one has to be measured");
-        Ok(())
+        self.scenes.iter().try_for_each(Scene::check)
     }
 
-    /// Measures until the end, Ctrl-C, or a scene that cannot be had.
-    pub fn measure(&self, gpu: Option<&Gpu>) -> Measured {
+    /// Measures until the end or Ctrl-C. After each scene of each size, `each` gets all rows that there are.
+    pub fn measure(&self, gpu: Option<&Gpu>, mut each: impl FnMut(&[Row])) -> Measured {
         // Small ones first: they tell which of the large ones take too long.
         let sizes = |scene: &Scene| {
             let mut sizes = scene.sizes(&self.sizes);
@@ -160,10 +189,15 @@ impl Plan {
         let mut done = 0;
         for cell in cells {
             match self.cell(&cell, gpu, &mut known, &progress) {
-                Ok(rows) => measured.rows.extend(rows),
-                Err(error) => measured.failure = Some(error),
+                Ok(rows) => {
+                    measured.rows.extend(rows);
+                    each(&measured.rows);
+                }
+                Err(error) => {
+                    measured.failure.get_or_insert(error);
+                }
             }
-            if is_stopped() || measured.failure.is_some() {
+            if is_stopped() {
                 break;
             }
             done += weight(&cell);
@@ -181,45 +215,102 @@ impl Plan {
         let mut boxes = scene.boxes(n, self.seed, 0)?;
         let mut lanes = Vec::new();
         for &engine in &self.engines {
-            let mut lane = Lane::new(scene, boxes.len(), engine);
-            match known.predict(&lane.row, engine).filter(|seconds| *seconds > self.limit) {
-                Some(seconds) => {
-                    lane.row.outcome = Outcome::OverLimit;
-                    lane.row.note = format!("over the limit: smaller scenes predict {} a call", text::seconds(seconds));
-                }
-                None => lane.contestant = Some(Contestant::new(engine, gpu)?),
+            if is_stopped() {
+                break;
             }
-            lanes.push(lane);
+            progress.say(&format!("{}: {} gets ready", scene.name(), engine.name()));
+            lanes.push(self.lane(cell, &boxes, engine, gpu, known));
         }
         // The first step is for caches, buffers and branch predictors, and does not count.
-        for step in 0..=steps {
+        let last = if self.least_ms > 0.0 { steps.max(MOST_CALLS) } else { steps };
+        for step in 0..=last {
             if is_stopped() || lanes.iter().all(|lane| !lane.goes_on()) {
                 break;
             }
             if step > 0 && scene.moves() {
                 boxes = scene.boxes(n, self.seed, step)?;
             }
-            let mut expected = None;
-            for lane in lanes.iter_mut().filter(|lane| lane.goes_on()) {
-                if is_stopped() {
-                    break;
-                }
-                let (title, count) = (scene.title(), text::boxes(boxes.len() as u64));
-                progress.say(&format!("{title} with {count}: {}", lane.engine.name()));
-                progress.bar.inc(cell.weight());
-                lane.step(step, &boxes, self.limit, &mut expected)?;
-            }
+            take_step(cell, step, &boxes, &mut lanes, progress)?;
         }
         for lane in &mut lanes {
-            if let (Some(contestant), Engine::Gpu, false) = (&mut lane.contestant, lane.engine, is_stopped()) {
+            if !is_stopped() {
                 progress.say(&format!("{}: stages on the GPU", scene.title()));
-                lane.row.stages_ms = contestant.stages(&boxes)?;
+                lane.time_stages(&boxes);
             }
         }
         let rows: Vec<Row> = lanes.into_iter().filter_map(Lane::finish).collect();
         rows.iter().for_each(|row| known.add(row));
         Ok(rows)
     }
+
+    /// An engine at its start, unless it is seen to take too long.
+    fn lane(&self, cell: &Cell, boxes: &[Aabb], engine: Engine, gpu: Option<&Gpu>, known: &Known) -> Lane {
+        let enough = Enough { calls: cell.steps, ms: self.least_ms, limit_ms: self.limit * 1e3 };
+        let mut lane = Lane::new(cell.scene, boxes.len(), engine, enough);
+        // What is refused is refused at once, and says why.
+        let is_refused = engine.most_boxes().is_some_and(|most| boxes.len() > most);
+        let mut predicted = known.predict(&lane.row, engine).filter(|_| !is_refused);
+        if predicted.is_none_or(|seconds| seconds <= SLACK * self.limit) {
+            match Contestant::new(engine, gpu) {
+                Ok(mut contestant) => {
+                    if predicted.is_none() && !is_refused {
+                        predicted = calibrate(engine, &mut contestant, boxes, self.limit);
+                    }
+                    lane.contestant = Some(contestant);
+                }
+                Err(error) => lane.refuse(&error),
+            }
+        }
+        if let Some(seconds) = predicted.filter(|seconds| *seconds > SLACK * self.limit) {
+            lane.contestant = None;
+            lane.row.outcome = Outcome::OverLimit;
+            lane.row.predicted_ms = Some(seconds * 1e3);
+            lane.row.note = format!("not run: fewer boxes predict {} a call", text::seconds(seconds));
+        }
+        lane
+    }
+}
+
+/// One call of each engine that goes on, and the comparison of their pairs.
+fn take_step(cell: &Cell, step: u32, boxes: &[Aabb], lanes: &mut [Lane], progress: &Progress) -> Result<()> {
+    // Not the GPU: a driver that is wrong must not make all others look wrong.
+    let is_reference = |lane: &Lane| lane.goes_on() && lane.engine.is_exact() && lane.engine != Engine::Gpu;
+    let reference = lanes.iter().position(is_reference);
+    let mut expected = match reference {
+        Some(_) => None,
+        None => Some(Expected::by_cpu(boxes)?),
+    };
+    // Another one begins each time, so that none always has the caches as another left them. Long lists are
+    // compared and given back at once, which needs the reference first.
+    let are_long = lanes.iter().any(|lane| lane.row.pairs > Some(KEPT_PAIRS as u64));
+    let first = reference.unwrap_or(0) + if are_long { 0 } else { step as usize };
+    let count = lanes.len();
+    for i in (0..count).map(|i| (first + i) % count) {
+        if is_stopped() {
+            break;
+        }
+        if !lanes[i].goes_on() {
+            continue;
+        }
+        let (title, count) = (cell.scene.title(), text::boxes(boxes.len() as u64));
+        progress.say(&format!("{title} with {count}: {}", lanes[i].engine.name()));
+        if step <= cell.steps {
+            progress.bar.inc(cell.weight());
+        }
+        lanes[i].call(step, boxes);
+        if reference == Some(i) {
+            expected = lanes[i].answer();
+        }
+        if let Some(expected) = &mut expected {
+            lanes.iter_mut().for_each(|lane| lane.compare(boxes, expected));
+        }
+    }
+    // The reference had no answer.
+    if expected.is_none() && lanes.iter().any(|lane| lane.hash.is_some()) {
+        let mut expected = Expected::by_cpu(boxes)?;
+        lanes.iter_mut().for_each(|lane| lane.compare(boxes, &mut expected));
+    }
+    Ok(())
 }
 
 /// What came of it.
@@ -228,7 +319,7 @@ pub struct Measured {
     pub rows: Vec<Row>,
     /// By Ctrl-C.
     pub interrupted: bool,
-    /// What ended it before all rows were measured.
+    /// Why the first of the scenes that could not be measured could not.
     pub failure: Option<Error>,
 }
 
@@ -247,13 +338,14 @@ impl Cell<'_> {
     }
 }
 
-/// The boxes and seconds of calls, by scene and engine.
+/// The boxes and the least seconds of a call, by scene and engine.
 #[derive(Default)]
 struct Known(HashMap<(String, String), Vec<(f64, f64)>>);
 
 impl Known {
     fn add(&mut self, row: &Row) {
-        if let Some(ms) = row.median_ms().or(row.first_ms) {
+        let seen = row.time.as_ref().map(|time| time.min_ms).into_iter().chain(row.first_ms);
+        if let Some(ms) = seen.min_by(f64::total_cmp) {
             self.0.entry((row.scene.clone(), row.engine.clone())).or_default().push((row.boxes as f64, ms / 1e3));
         }
     }
@@ -279,12 +371,56 @@ fn predict(engine: Engine, known: &[(f64, f64)], n: f64) -> Option<f64> {
     Some(time * (n / last).powf(power))
 }
 
+/// What an engine will take for `boxes`, in seconds, from calls with the first of them, off the clock; `None` where
+/// they are few.
+fn calibrate(engine: Engine, contestant: &mut Contestant, boxes: &[Aabb], limit: f64) -> Option<f64> {
+    let mut known = Vec::new();
+    let mut pairs = Vec::new();
+    for n in PREFIXES.into_iter().filter(|n| *n < boxes.len()) {
+        if is_stopped() || predict(engine, &known, n as f64).is_some_and(|seconds| seconds > SLACK * limit) {
+            break;
+        }
+        // The first of the two grows buffers.
+        let mut least = f64::INFINITY;
+        for _ in 0..2 {
+            contestant.forget();
+            least = least.min(contestant.find_pairs(&boxes[..n], &mut pairs).ok()?.ms / 1e3);
+        }
+        known.push((n as f64, least));
+    }
+    contestant.forget();
+    predict(engine, &known, boxes.len() as f64)
+}
+
+/// When a row has had its calls.
+#[derive(Clone, Copy)]
+struct Enough {
+    calls: u32,
+    /// Altogether.
+    ms: f64,
+    /// Of a call, and of all together.
+    limit_ms: f64,
+}
+
+impl Enough {
+    fn is_reached(&self, times: &[f64]) -> bool {
+        let (calls, ms) = (times.len(), times.iter().sum::<f64>());
+        let is_long = ms >= self.ms || calls >= MOST_CALLS as usize;
+        ms > self.limit_ms || is_long && calls >= self.calls as usize
+    }
+}
+
 /// An engine on its way through one cell.
 struct Lane {
     engine: Engine,
     contestant: Option<Contestant>,
+    enough: Enough,
     /// Takes part in no more steps.
     is_done: bool,
+    /// Of the last answer, until it is compared.
+    hash: Option<u64>,
+    /// Of the last answer that is in the row's hash, and of all those.
+    folded: Option<(u64, u64)>,
     /// A buffer of its own, or some would find room where others have to ask for it.
     pairs: Vec<Pair>,
     times: Vec<f64>,
@@ -292,11 +428,14 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(scene: &Scene, boxes: usize, engine: Engine) -> Self {
+    fn new(scene: &Scene, boxes: usize, engine: Engine, enough: Enough) -> Self {
         Self {
             engine,
             contestant: None,
+            enough,
             is_done: false,
+            hash: None,
+            folded: None,
             pairs: Vec::new(),
             times: Vec::new(),
             row: Row {
@@ -307,12 +446,14 @@ impl Lane {
                 outcome: Outcome::Measured,
                 note: String::new(),
                 first_ms: None,
+                predicted_ms: None,
                 time: None,
                 pairs: None,
                 candidates: None,
                 updates: None,
                 bytes: None,
                 hash: None,
+                hashed_calls: 0,
                 stages_ms: Vec::new(),
                 compared_with: None,
                 difference: None,
@@ -324,80 +465,106 @@ impl Lane {
         self.contestant.is_some() && !self.is_done
     }
 
-    /// One call, and the comparison of its pairs.
-    fn step(&mut self, step: u32, boxes: &[Aabb], limit: f64, expected: &mut Option<Expected>) -> Result<()> {
+    fn refuse(&mut self, error: &Error) {
+        self.row.outcome = Outcome::Refused;
+        self.row.note = format!("refused: {error:#}");
+        self.is_done = true;
+    }
+
+    fn call(&mut self, step: u32, boxes: &[Aabb]) {
         let Some(contestant) = &mut self.contestant else {
-            return Ok(());
+            return;
         };
         if !self.row.moving {
             contestant.forget();
         }
         match contestant.find_pairs(boxes, &mut self.pairs) {
-            Ok(call) => {
-                self.add(step, &call, limit);
-                self.compare(boxes, expected)?;
-            }
-            Err(error) => {
-                self.row.outcome = Outcome::Refused;
-                self.row.note = format!("refused: {error:#}");
-                self.is_done = true;
+            Ok(call) => self.add(step, &call),
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn add(&mut self, step: u32, call: &Call) {
+        let hash = hash(&self.pairs);
+        self.hash = Some(hash);
+        if step <= self.enough.calls {
+            self.fold(hash);
+        }
+        self.row.bytes = self.row.bytes.max(call.bytes);
+        self.row.updates = call.updates;
+        let limit_ms = self.enough.limit_ms;
+        let first_ms = *self.row.first_ms.get_or_insert(call.ms);
+        let is_over = match step {
+            0 => call.ms > SLACK * limit_ms,
+            // The first call is the slowest, so one that is not far over the limit gets another.
+            1 => first_ms > limit_ms && call.ms > limit_ms,
+            _ => false,
+        };
+        if is_over {
+            self.row.outcome = Outcome::OverLimit;
+            self.row.note = format!("over the limit: one call took {}", text::seconds(call.ms / 1e3));
+            self.is_done = true;
+        } else if step > 0 {
+            self.times.push(call.ms);
+            self.is_done = self.enough.is_reached(&self.times);
+        }
+        if step == 0 {
+            self.row.candidates = call.candidates;
+            self.row.pairs = Some(self.pairs.len() as u64);
+        }
+    }
+
+    /// Takes an answer into the hash of the row. Without motion all answers are one, however many calls there are.
+    fn fold(&mut self, hash: u64) {
+        self.folded = match self.folded {
+            Some((last, all)) if last == hash && !self.row.moving => Some((last, all)),
+            Some((_, all)) => Some((hash, fold(all, hash))),
+            None => Some((hash, hash)),
+        };
+        self.row.hashed_calls += 1;
+    }
+
+    /// The last answer, as the one that others are compared with.
+    fn answer(&mut self) -> Option<Expected> {
+        let hash = self.hash.take()?;
+        Some(Expected { engine: self.engine.name(), hash, pairs: self.pairs.clone() })
+    }
+
+    /// The last answer with the expected one, if it is not yet compared.
+    fn compare(&mut self, boxes: &[Aabb], expected: &mut Expected) {
+        if let Some(own) = self.hash.take() {
+            self.row.compared_with = Some(expected.engine.to_owned());
+            if own != expected.hash {
+                let found = difference(boxes, &mut self.pairs, &mut expected.pairs);
+                let new = || Difference { why: found.why, ..Difference::default() };
+                let all = self.row.difference.get_or_insert_with(new);
+                all.calls += 1;
+                all.missing += found.missing;
+                all.extra += found.extra;
+                all.repeated += found.repeated;
             }
         }
         if self.pairs.len() > KEPT_PAIRS {
             self.pairs = Vec::new();
         }
-        Ok(())
     }
 
-    fn add(&mut self, step: u32, call: &Call, limit: f64) {
-        self.row.bytes = self.row.bytes.max(call.bytes);
-        self.row.updates = call.updates;
-        if step > 0 {
-            self.times.push(call.ms);
-            self.is_done = self.times.iter().sum::<f64>() > limit * 1e3;
+    /// A note where that fails: the calls are measured all the same.
+    fn time_stages(&mut self, boxes: &[Aabb]) {
+        let is_measured = self.row.outcome == Outcome::Measured && !self.times.is_empty();
+        let Some(contestant) = self.contestant.as_mut().filter(|_| is_measured) else {
             return;
-        }
-        self.row.first_ms = Some(call.ms);
-        self.row.candidates = call.candidates;
-        self.row.pairs = Some(self.pairs.len() as u64);
-        self.row.hash = Some(format!("{:016x}", hash(&self.pairs)));
-        if call.ms > limit * 1e3 {
-            self.row.outcome = Outcome::OverLimit;
-            self.row.note = format!("over the limit: one call took {}", text::seconds(call.ms / 1e3));
-            self.is_done = true;
-        }
-    }
-
-    /// With the first exact answer of this step, and with the CPU engine's where there is none yet.
-    fn compare(&mut self, boxes: &[Aabb], expected: &mut Option<Expected>) -> Result<()> {
-        let own = hash(&self.pairs);
-        let expected = match expected {
-            Some(expected) => expected,
-            None if self.engine.is_exact() => {
-                let pairs = self.pairs.clone();
-                *expected = Some(Expected { engine: self.engine.name(), hash: own, pairs });
-                return Ok(());
-            }
-            None => {
-                let pairs = cpu::find_pairs(boxes, &Options::default())?.pairs;
-                expected.insert(Expected { engine: Engine::Cpu.name(), hash: hash(&pairs), pairs })
-            }
         };
-        self.row.compared_with = Some(expected.engine.to_owned());
-        if own != expected.hash {
-            let found = difference(boxes, &mut self.pairs, &mut expected.pairs);
-            let all = self.row.difference.get_or_insert_with(|| Difference { why: found.why, ..Difference::default() });
-            all.calls += 1;
-            all.missing += found.missing;
-            all.extra += found.extra;
-            all.repeated += found.repeated;
+        match contestant.stages(boxes) {
+            Ok(stages) => self.row.stages_ms = stages,
+            Err(error) => self.row.note = format!("without the times of its stages: {error:#}"),
         }
-        Ok(())
     }
 
     /// `None` where it was stopped before there was anything to tell.
     fn finish(mut self) -> Option<Row> {
         self.row.time = Time::of(self.times);
+        self.row.hash = self.folded.map(|(_, all)| format!("{all:016x}"));
         let is_told = self.row.time.is_some() || self.row.outcome != Outcome::Measured;
         is_told.then_some(self.row)
     }
@@ -408,6 +575,14 @@ struct Expected {
     engine: &'static str,
     hash: u64,
     pairs: Vec<Pair>,
+}
+
+impl Expected {
+    /// Off the clock.
+    fn by_cpu(boxes: &[Aabb]) -> Result<Self> {
+        let pairs = cpu::find_pairs(boxes, &Options::default())?.pairs;
+        Ok(Self { engine: Engine::Cpu.name(), hash: hash(&pairs), pairs })
+    }
 }
 
 /// A bar with the time left, on standard error; nothing where that is not a terminal.

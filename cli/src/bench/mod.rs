@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use broadsweep::Gpu;
 
 use crate::engine::Engine;
@@ -25,14 +25,16 @@ use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::{say, text};
 use measure::{Measured, Plan, Scene};
-use results::{Results, Row, Settings, unique};
+use results::{FORMAT, Results, Row, Settings, unique};
 
 const SCENES: [&str; 4] = ["uniform", "clusters", "city", "brownian"];
 const SIZES: [u32; 3] = [1000, 10_000, 100_000];
 /// Where results go.
 const OUT: &str = "bench-results";
-/// How often what seems slower than before is measured again.
-const CONFIRMATIONS: usize = 3;
+/// How often what seems slower or faster than before is measured again: with the first time, one is in the middle.
+const CONFIRMATIONS: usize = 2;
+/// With --compare, how long the calls of a row are to take altogether.
+const LEAST_MS: f64 = 50.0;
 /// What a stopped process ends with in a shell: 128 + SIGINT.
 const STOPPED: u8 = 130;
 
@@ -60,16 +62,21 @@ pub struct Args {
     engines: Vec<Engine>,
 
     /// Measured frames of scenes that move, after one that does not count [default: 8]
+    ///
+    /// With --compare, at least so many: short calls go on until they have taken 50 ms together, or are 200.
     #[arg(long, value_name = "FRAMES")]
     frames: Option<u32>,
 
     /// Measured runs of all other scenes, after one that does not count [default: 5]
+    ///
+    /// With --compare, at least so many, as for --frames.
     #[arg(long, value_name = "RUNS")]
     runs: Option<u32>,
 
     /// The most time for a call, and about the most for all calls of one engine with one scene [default: 1]
     ///
-    /// An engine that takes longer, or is seen to from what it took for fewer boxes, is listed as over the limit.
+    /// An engine that takes longer is listed as over the limit. One that would take more than three times as long,
+    /// judged by what it took for fewer boxes, is not run.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     limit: Option<f64>,
 
@@ -88,8 +95,9 @@ pub struct Args {
 
     /// Measure what these results have, unless told otherwise, and show what became slower or faster
     ///
-    /// Fails where something became slower, by more than the threshold and more than the noise, and where an answer changed.
-    /// What seems slower is measured again before it is said.
+    /// Fails where something became slower, by more than the threshold and more than the noise, where an answer changed
+    /// or is wrong, and where something that was asked for is missing. What seems slower or faster is measured twice
+    /// more, and the time in the middle counts; files keep the first.
     #[arg(long, value_name = "OLD.json")]
     compare: Option<PathBuf>,
 
@@ -116,23 +124,46 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     ensure!(args.threshold >= 1.0, "--threshold is {}; it must be at least 1", args.threshold);
     let old = args.compare.as_deref().map(Results::read).transpose()?;
-    let new = match &args.against {
-        Some(path) => Results::read(path)?,
-        None => measure(args, old.as_ref())?,
+    let found = match &args.against {
+        Some(path) => Found { results: Results::read(path)?, confirmed: None, failure: None },
+        None => match measure(args, old.as_ref())? {
+            Some(found) => found,
+            None => {
+                say("stopped before anything was measured: nothing is written");
+                return Ok(ExitCode::from(STOPPED));
+            }
+        },
     };
-    if let Some(old) = &old {
-        let comparison = compare::compare(old, &new, args.threshold);
+    let Found { results, confirmed, failure } = found;
+    let comparison =
+        old.as_ref().map(|old| compare::compare(old, confirmed.as_ref().unwrap_or(&results), args.threshold));
+    if let Some(comparison) = &comparison {
         print(&comparison.lines())?;
+    }
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    check_exact(&results)?;
+    if let Some(comparison) = &comparison {
         comparison.check()?;
     }
-    if new.interrupted && args.against.is_none() {
+    if measure::is_stopped() {
         return Ok(ExitCode::from(STOPPED));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures, shows the table and writes the files.
-fn measure(args: &Args, old: Option<&Results>) -> Result<Results> {
+/// What a benchmark gave.
+struct Found {
+    results: Results,
+    /// The same with the times of what was measured again, to be compared.
+    confirmed: Option<Results>,
+    /// Why a scene could not be measured.
+    failure: Option<Error>,
+}
+
+/// Measures, writes the files and shows the table; `None` where it was stopped before there was a row.
+fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
     let settings = old.map(|old| &old.settings);
     let plan = Plan {
         scenes: scenes(args, settings)?,
@@ -144,6 +175,7 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Results> {
         engines: engines(args, settings)?,
         frames: args.frames.or(settings.map(|settings| settings.frames)).unwrap_or(8),
         runs: args.runs.or(settings.map(|settings| settings.runs)).unwrap_or(5),
+        least_ms: if old.is_some() { LEAST_MS } else { 0.0 },
         limit: args.limit.or(settings.map(|settings| settings.limit)).unwrap_or(1.0),
         seed: args.seed.or(settings.map(|settings| settings.seed)).unwrap_or(1),
     };
@@ -156,78 +188,97 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Results> {
     if let Some(out) = &out {
         prepare(out)?;
     }
+    let settings = Settings {
+        scenes: plan.scenes.iter().map(Scene::name).collect(),
+        n: plan.sizes.clone(),
+        engines: match settings {
+            Some(settings) if args.engines.is_empty() => settings.engines.clone(),
+            _ => plan.engines.iter().map(|engine| engine.name().to_owned()).collect(),
+        },
+        frames: plan.frames,
+        runs: plan.runs,
+        limit: plan.limit,
+        seed: plan.seed,
+    };
     let (plan, gpu) = with_gpu(plan, args)?;
     measure::stop_on_ctrl_c()?;
-    let Measured { rows, interrupted, failure } = plan.measure(gpu.as_ref());
-    let failure = match failure {
-        Some(error) if rows.is_empty() => return Err(error),
-        failure => failure,
-    };
     let mut results = Results {
+        format: FORMAT,
         machine: machine::machine(gpu.as_ref()),
         versions: machine::versions(),
-        unix_time: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
-        settings: Settings {
-            scenes: plan.scenes.iter().map(Scene::name).collect(),
-            n: plan.sizes.clone(),
-            engines: plan.engines.iter().map(|engine| engine.name().to_owned()).collect(),
-            frames: plan.frames,
-            runs: plan.runs,
-            limit: plan.limit,
-            seed: plan.seed,
-        },
-        interrupted,
-        rows,
+        unix_time: 0,
+        settings,
+        // Until the last row is there.
+        interrupted: true,
+        rows: Vec::new(),
     };
-    if let Some(old) = old {
-        confirm(&plan, gpu.as_ref(), old, args.threshold, &mut results);
-    }
-    print(&table::lines(&results))?;
-    if let Some(out) = &out {
-        {
-            let _progress = Progress::start("writing".to_owned());
-            write(&results, out)?;
+    let Measured { rows, interrupted, failure } = plan.measure(gpu.as_ref(), |rows| {
+        results.rows = rows.to_vec();
+        results.unix_time = now();
+        if let (Some(out), false) = (&out, rows.is_empty()) {
+            // What cannot be written now may be later; if not, that is said then.
+            let _ = write_rows(&results, out);
         }
+    });
+    if rows.is_empty() {
+        return match failure {
+            Some(error) if !interrupted => Err(error),
+            _ => Ok(None),
+        };
+    }
+    (results.rows, results.interrupted) = (rows, interrupted);
+    let confirmed = old.map(|old| confirm(&plan, gpu.as_ref(), old, args.threshold, &results));
+    results.unix_time = now();
+    let written = out.as_deref().map(|out| {
+        let _progress = Progress::start("writing".to_owned());
+        write(&results, out)
+    });
+    print(&table::lines(&results))?;
+    written.transpose()?;
+    if let Some(out) = &out {
         print(&format!("\nwritten: {}\n", out.join("report.html").display()))?;
     }
-    if let Some(error) = failure {
-        return Err(error);
+    Ok(Some(Found { results, confirmed, failure }))
+}
+
+/// In seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// The results, with what seems slower or faster than before measured again: two runs of one program differ by more
+/// than calls that follow one another do. Of all times of a row, the one in the middle counts.
+fn confirm(plan: &Plan, gpu: Option<&Gpu>, old: &Results, threshold: f64, results: &Results) -> Results {
+    let mut confirmed = results.clone();
+    let comparison = compare::compare(old, results, threshold);
+    let changed: Vec<&Row> = results.rows.iter().filter(|row| comparison.is_changed(row)).collect();
+    if changed.is_empty() || results.interrupted {
+        return confirmed;
     }
+    let mut again = plan.clone();
+    again.scenes.retain(|scene| changed.iter().any(|row| scene.is(&row.scene, row.boxes, &plan.sizes)));
+    again.sizes.retain(|n| changed.iter().any(|row| row.boxes == u64::from(*n)));
+    again.engines.retain(|engine| changed.iter().any(|row| row.engine == engine.name()));
+    let runs: Vec<Vec<Row>> = (0..CONFIRMATIONS).map(|_| again.measure(gpu, |_| ()).rows).collect();
+    for row in confirmed.rows.iter_mut().filter(|row| comparison.is_changed(row)) {
+        let same = runs.iter().flatten().filter(|other| other.is_same(row)).cloned();
+        let mut all: Vec<Row> = same.chain([row.clone()]).collect();
+        let ms = |row: &Row| row.median_ms().or(row.first_ms).unwrap_or(f64::INFINITY);
+        all.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
+        *row = all.swap_remove(all.len() / 2);
+    }
+    confirmed
+}
+
+/// Fails where an engine of ours, or an algorithm of the literature, found other pairs.
+fn check_exact(results: &Results) -> Result<()> {
     // The files tell more than this line can.
     if let Some(row) = results.rows.iter().find(|row| row.difference.is_some() && must_be_exact(&row.engine)) {
         let other = row.compared_with.as_deref().unwrap_or_default();
         let (engine, scene, boxes) = (&row.engine, &row.scene, text::boxes(row.boxes));
         bail!("the pairs of {engine} and {other} differ, first for {scene} with {boxes}");
     }
-    Ok(results)
-}
-
-/// Measures again what seems slower than before, and keeps the better: two runs of one program differ by more than
-/// calls that follow one another do.
-fn confirm(plan: &Plan, gpu: Option<&Gpu>, old: &Results, threshold: f64, results: &mut Results) {
-    for _ in 0..CONFIRMATIONS {
-        let comparison = compare::compare(old, results, threshold);
-        let slower: Vec<&Row> = results.rows.iter().filter(|row| comparison.is_slower(row)).collect();
-        if slower.is_empty() || results.interrupted {
-            return;
-        }
-        let mut again = plan.clone();
-        again.scenes.retain(|scene| slower.iter().any(|row| row.scene == scene.title()));
-        again.sizes.retain(|n| slower.iter().any(|row| row.boxes == u64::from(*n)));
-        again.engines.retain(|engine| slower.iter().any(|row| row.engine == engine.name()));
-        let measured = again.measure(gpu);
-        results.interrupted = measured.interrupted;
-        for row in &mut results.rows {
-            let is_same =
-                |other: &&Row| other.scene == row.scene && other.boxes == row.boxes && other.engine == row.engine;
-            let better = measured.rows.iter().find(is_same).and_then(|row| row.time.clone());
-            if let (true, Some(better), Some(time)) = (comparison.is_slower(row), better, &mut row.time)
-                && better.median_ms < time.median_ms
-            {
-                *time = better;
-            }
-        }
-    }
+    Ok(())
 }
 
 fn must_be_exact(engine: &str) -> bool {
@@ -288,14 +339,19 @@ fn prepare(out: &Path) -> Result<()> {
 }
 
 fn write(results: &Results, out: &Path) -> Result<()> {
-    let file = |name: &str, text: &str| -> Result<()> {
-        Output::check(&out.join(name))?.write(|to| Ok(to.write_all(text.as_bytes())?))
-    };
-    file("results.json", &results.json()?)?;
-    file("results.csv", &results.csv())?;
+    write_rows(results, out)?;
     let figures = charts::figures(results);
     for figure in &figures {
         figure.write(out)?;
     }
-    file("report.html", &html::report(results, &figures)?)
+    write_file(&out.join("report.html"), &html::report(results, &figures)?)
+}
+
+fn write_rows(results: &Results, out: &Path) -> Result<()> {
+    write_file(&out.join("results.json"), &results.json()?)?;
+    write_file(&out.join("results.csv"), &results.csv())
+}
+
+fn write_file(path: &Path, text: &str) -> Result<()> {
+    Output::check(path)?.write(|to| Ok(to.write_all(text.as_bytes())?))
 }

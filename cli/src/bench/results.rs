@@ -3,12 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+
+use super::measure::Scene;
+
+/// Of the files that are written. One more for each change that older programs would misread; new fields have defaults.
+pub const FORMAT: u32 = 1;
 
 /// All of one benchmark.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Results {
+    /// Of this file; 0 where there was none yet.
+    #[serde(default)]
+    pub format: u32,
     pub machine: Machine,
     /// Of this program and of the libraries in it, by name.
     pub versions: BTreeMap<String, String>,
@@ -37,6 +45,7 @@ pub struct Machine {
 pub struct Settings {
     pub scenes: Vec<String>,
     pub n: Vec<u32>,
+    /// Those that were not there have no rows.
     pub engines: Vec<String>,
     pub frames: u32,
     pub runs: u32,
@@ -54,12 +63,14 @@ pub struct Row {
     /// Whether each time is that of another frame.
     pub moving: bool,
     pub outcome: Outcome,
-    /// Why it is not measured; empty where it is.
+    /// Why it, or a part of it, is not measured; empty where all is.
     pub note: String,
     /// The first call, which is not among the others.
     pub first_ms: Option<f64>,
+    /// What a call would take, where that is why there was none.
+    pub predicted_ms: Option<f64>,
     pub time: Option<Time>,
-    /// Of the first call, as are candidates and hash.
+    /// Of the first call, as are the candidates.
     pub pairs: Option<u64>,
     /// Tests made; `null` where the engine does not tell.
     pub candidates: Option<u64>,
@@ -67,8 +78,12 @@ pub struct Row {
     pub updates: Option<u64>,
     /// Memory held, without boxes and pairs; `null` where the engine does not tell.
     pub bytes: Option<u64>,
-    /// Of the set of pairs, whatever their order.
+    /// Of the sets of pairs of the first call and the `runs` or `frames` after it, one after another, whatever the
+    /// order in each. Without motion, that of one set, unless they differ.
     pub hash: Option<String>,
+    /// Calls whose pairs the hash covers.
+    #[serde(default)]
+    pub hashed_calls: u32,
     /// Milliseconds of each stage on the GPU, in the order of the flow.
     pub stages_ms: Vec<(String, f64)>,
     /// Whose pairs these were compared with, after every call; `null` for the one that all others are compared with.
@@ -115,7 +130,11 @@ impl Results {
     /// Reads what [`json`](Self::json) gave.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is no result of a benchmark", path.display()))
+        let results: Self =
+            serde_json::from_str(&text).with_context(|| format!("{} is no result of a benchmark", path.display()))?;
+        let (format, path) = (results.format, path.display());
+        ensure!(format <= FORMAT, "{path} has format {format}, and this program knows those up to {FORMAT}");
+        Ok(results)
     }
 
     /// The text of `results.json`.
@@ -188,7 +207,20 @@ impl Results {
     }
 }
 
+impl Settings {
+    /// Whether such a row was asked for.
+    pub fn ask_for(&self, row: &Row) -> bool {
+        let mut scenes = self.scenes.iter().flat_map(|name| Scene::parse(name));
+        self.engines.contains(&row.engine) && scenes.any(|scene| scene.is(&row.scene, row.boxes, &self.n))
+    }
+}
+
 impl Row {
+    /// Whether the other is that of the same engine with the same boxes.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.scene, self.boxes, &self.engine) == (&other.scene, other.boxes, &other.engine)
+    }
+
     pub fn median_ms(&self) -> Option<f64> {
         self.time.as_ref().map(|time| time.median_ms)
     }

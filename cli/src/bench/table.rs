@@ -13,20 +13,20 @@ pub fn lines(results: &Results) -> String {
         let sizes = results.sizes(scene);
         let _ = write!(lines, "\n{scene}\n{:width$}", "boxes");
         for size in &sizes {
-            let _ = write!(lines, "  {:>22}", text::count(*size));
+            let _ = write!(lines, "  {:>23}", text::count(*size));
         }
         let _ = write!(lines, "\n{:width$}", "pairs");
         for size in &sizes {
             let pairs = results.rows.iter().find(|row| row.scene == scene && row.boxes == *size && row.pairs.is_some());
             let pairs = pairs.and_then(|row| row.pairs).map_or(String::new(), text::count);
-            let _ = write!(lines, "  {pairs:>22}");
+            let _ = write!(lines, "  {pairs:>23}");
         }
         lines += "\n";
         for engine in results.engines() {
             let _ = write!(lines, "{engine:width$}");
             for size in &sizes {
                 let cell = results.row(scene, *size, engine).map_or(String::new(), cell);
-                let _ = write!(lines, "  {cell:>22}");
+                let _ = write!(lines, "  {cell:>23}");
             }
             lines = lines.trim_end().to_owned() + "\n";
         }
@@ -43,8 +43,8 @@ pub fn lines(results: &Results) -> String {
         }
     }
     // An engine refuses for the same reason in one scene after another.
-    let refusals = results.rows.iter().filter(|row| row.outcome == Outcome::Refused);
-    for (engine, note) in unique(refusals.map(|row| (&row.engine, &row.note))) {
+    let noted = results.rows.iter().filter(|row| row.outcome != Outcome::OverLimit && !row.note.is_empty());
+    for (engine, note) in unique(noted.map(|row| (&row.engine, &row.note))) {
         let _ = writeln!(lines, "\n{engine} {note}");
     }
     if results.interrupted {
@@ -58,7 +58,16 @@ fn cell(row: &Row) -> String {
         (Some(time), Outcome::Measured) => {
             format!("{} ({})", ms(time.median_ms), noise(time, "-"))
         }
-        (_, outcome) => outcome.name().to_owned(),
+        _ => untimed(row),
+    }
+}
+
+/// In place of a time.
+pub fn untimed(row: &Row) -> String {
+    match (row.outcome, row.predicted_ms, row.first_ms) {
+        (Outcome::OverLimit, Some(predicted), _) => format!("not run, about {}", ms(predicted)),
+        (Outcome::OverLimit, None, Some(first)) => format!("{}, over the limit", ms(first)),
+        (outcome, ..) => outcome.name().to_owned(),
     }
 }
 

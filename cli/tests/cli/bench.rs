@@ -1,7 +1,11 @@
 //! `broadsweep bench` and `broadsweep pairs --engine NAME`, from arguments to files and exit codes.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+#[cfg(target_os = "linux")]
+use std::process::{Child, Command};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use broadsweep::baselines;
 use serde_json::{Value, json};
@@ -73,6 +77,8 @@ fn the_gpu_takes_part_and_tells_its_stages() {
         let row =
             |engine: &str| rows(&results).iter().find(|row| row["engine"] == engine && row["boxes"] == n).unwrap();
         assert_eq!(row("gpu")["hash"], row("cpu")["hash"]);
+        // Never the other way round: a driver that is wrong must not make all others look wrong.
+        assert_eq!((&row("gpu")["compared_with"], &row("cpu")["compared_with"]), (&json!("cpu"), &Value::Null));
         assert_eq!(row("gpu")["candidates"], row("cpu")["candidates"]);
         assert!(row("gpu")["bytes"].as_u64().unwrap() > 0);
         // Not every adapter has timestamps.
@@ -82,6 +88,13 @@ fn the_gpu_takes_part_and_tells_its_stages() {
         assert!(stages.is_empty() || stages.contains(&expected), "{stages:?}");
         assert_eq!(stages.is_empty(), !place.path("out/stages.svg").exists());
     }
+
+    let arguments = "bench --scenes clusters --n 100 --engines gpu --runs 1 --limit 1e-9 --out alone";
+    assert!(place.command(arguments).output().unwrap().status.success());
+    let results = place.json("alone/results.json");
+    let row = &rows(&results)[0];
+    assert_eq!((&row["outcome"], &row["compared_with"]), (&json!("over_limit"), &json!("cpu")));
+    assert_eq!(row["stages_ms"], json!([]), "the stages of a call that takes too long take too long too");
 }
 
 #[test]
@@ -101,13 +114,34 @@ fn files_and_numbers_of_boxes_are_scenes_too() {
 }
 
 #[test]
-fn a_scene_that_cannot_be_had_leaves_the_rows_before_it() {
+fn a_file_without_boxes_is_refused_before_anything_is_measured() {
     let place = Place::new();
     place.write("bad.npy", b"no boxes");
-    let line = place.fail_late("bench --scenes uniform,bad.npy,city --n 50 --engines cpu --runs 1 --out out");
+    let line = place.fail("bench --scenes uniform,bad.npy --n 50 --engines cpu --runs 1 --out out");
     assert!(line.contains("bad.npy: it is not a .npy file"), "{line}");
-    assert_eq!(rows(&place.json("out/results.json")).len(), 1);
+    assert!(!place.path("out/results.json").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_scene_that_cannot_be_had_later_leaves_all_others() {
+    let place = Place::new();
+    let line = place.fail_late("bench --scenes uniform,/dev/null,city --n 50 --engines cpu --runs 1 --out out");
+    assert!(line.contains("/dev/null: it is not a .npy file"), "{line}");
+    let results = place.json("out/results.json");
+    assert_eq!((&results["interrupted"], rows(&results).len()), (&json!(false), 2));
     assert!(place.path("out/report.html").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_output_costs_no_file() {
+    let place = Place::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = place.command("bench --scenes uniform --n 50 --engines cpu --runs 1 --out out");
+    assert_eq!(command.stdout(full).output().unwrap().status.code(), Some(1));
+    assert_eq!(rows(&place.json("out/results.json")).len(), 1);
+    assert!(place.path("out/report.html").exists() && place.path("out/results.csv").exists());
 }
 
 #[test]
@@ -127,23 +161,91 @@ fn what_takes_too_long_is_listed_as_such_and_what_is_refused_too() {
     // Nobody is done within a nanosecond; the second size is predicted from the first.
     let arguments = "bench --scenes uniform --n 500,2000 --engines cpu,brute --limit 1e-9 --out out";
     let table = place.run(arguments);
-    assert_eq!(table.matches("over the limit").count(), 4, "{table}");
+    assert_eq!(table.matches(" ms, over the limit").count(), 2, "{table}");
+    assert_eq!(table.matches("not run, about ").count(), 2, "{table}");
     let results = place.json("out/results.json");
     assert!(rows(&results).iter().all(|row| row["outcome"] == "over_limit" && row["time"].is_null()));
     let note = |i: usize| rows(&results)[i]["note"].as_str().unwrap();
-    assert!(
-        note(0).contains("one call took") && note(2).contains("smaller scenes predict"),
-        "{note:?}",
-        note = note(2)
-    );
+    assert!(note(0).contains("one call took") && note(2).contains("fewer boxes predict"), "{note:?}", note = note(2));
     assert!(place.text("out/report.html").contains("over the limit"));
 
-    place.run("bench --scenes uniform --n 65536 --engines mj_sap --runs 1 --out refused");
+    // Nor are smaller scenes needed to tell.
+    let table = place.run("bench --scenes uniform:300000 --engines brute --runs 1 --limit 0.01 --out large");
+    assert!(table.contains("not run, about "), "{table}");
+    let results = place.json("large/results.json");
+    assert!(rows(&results)[0]["predicted_ms"].as_f64().unwrap() > 30.0 && rows(&results)[0]["first_ms"].is_null());
+
+    // What is refused is never predicted instead.
+    place.run("bench --scenes uniform --n 2000,65536 --engines mj_sap --runs 1 --limit 1e-9 --out refused");
     let results = place.json("refused/results.json");
-    let row = rows(&results).iter().find(|row| row["engine"] == "mj_sap").unwrap();
+    let row = rows(&results).iter().find(|row| row["boxes"] == 65536).unwrap();
     assert_eq!(row["outcome"], "refused");
     assert!(row["note"].as_str().unwrap().contains("65535"), "{row}");
     assert!(place.text("refused/report.html").contains("refused: "));
+}
+
+#[cfg(target_os = "linux")]
+fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn catches_ctrl_c(child: &Child) -> bool {
+    // Bit 1 of the signals that it catches is SIGINT.
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+    u64::from_str_radix(mask, 16).unwrap() & 2 != 0
+}
+
+#[cfg(target_os = "linux")]
+fn press_ctrl_c(child: &Child) {
+    let killed = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
+    assert!(killed.success());
+}
+
+/// A scene that is waited for until somebody writes it.
+#[cfg(target_os = "linux")]
+fn make_pipe(place: &Place, name: &str) {
+    assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_before_the_first_row_leaves_older_results_as_they_are() {
+    let place = Place::new();
+    fs::create_dir(place.path("out")).unwrap();
+    place.write("out/results.json", b"older");
+    make_pipe(&place, "pipe.npy");
+    let mut command = place.command("bench --scenes pipe.npy --engines cpu --out out");
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until(|| catches_ctrl_c(&child));
+    press_ctrl_c(&child);
+    std::thread::sleep(Duration::from_millis(200));
+    fs::write(place.path("pipe.npy"), b"no boxes").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.ends_with("stopped before anything was measured: nothing is written\n"), "{stderr}");
+    assert_eq!((place.text("out/results.json").as_str(), &output.stdout[..]), ("older", &b""[..]));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_ctrl_c_keeps_the_scenes_that_are_done() {
+    let place = Place::new();
+    make_pipe(&place, "pipe.npy");
+    let arguments = "bench --scenes uniform,pipe.npy --n 300 --engines cpu --runs 1 --out out";
+    let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until(|| place.path("out/results.csv").exists());
+    press_ctrl_c(&child);
+    std::thread::sleep(Duration::from_millis(200));
+    press_ctrl_c(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let results = place.json("out/results.json");
+    assert_eq!((&results["interrupted"], rows(&results).len()), (&json!(true), 1));
+    assert_eq!(place.text("out/results.csv").lines().count(), 2);
 }
 
 #[cfg(target_os = "linux")]
@@ -152,19 +254,10 @@ fn ctrl_c_ends_it_and_keeps_what_was_measured() {
     let place = Place::new();
     let arguments = "bench --scenes uniform,city --n 300 --engines cpu --runs 4000000000 --limit 1e6 --out out";
     let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Bit 1 of the signals that it catches is SIGINT.
-    let catches = || {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
-        u64::from_str_radix(mask, 16).unwrap() & 2 != 0
-    };
-    while !catches() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until(|| catches_ctrl_c(&child));
     // Some runs of the first scene.
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    let killed = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
-    assert!(killed.success());
+    std::thread::sleep(Duration::from_secs(1));
+    press_ctrl_c(&child);
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130));
     let results = place.json("out/results.json");
@@ -217,22 +310,102 @@ fn a_comparison_fails_for_what_became_slower_or_wrong_and_for_nothing_else() {
     let mut lost = old.clone();
     lost["rows"][0]["time"] = Value::Null;
     lost["rows"][0]["outcome"] = json!("over_limit");
+    lost["rows"][0]["first_ms"] = json!(1e9);
     place.write("new.json", lost.to_string().as_bytes());
     assert!(place.fail_late(compare).contains("1 row slower"));
+    // A lower limit is no slower program.
+    lost["rows"][0]["first_ms"] = old["rows"][0]["time"]["median_ms"].clone();
+    place.write("new.json", lost.to_string().as_bytes());
+    assert!(place.run(compare).contains("6 rows as before"));
+    lost["rows"][0]["outcome"] = json!("refused");
+    place.write("new.json", lost.to_string().as_bytes());
+    assert!(place.fail_late(compare).contains("1 row refused now, and measured before"));
 
+    let mut differing = old.clone();
+    differing["rows"][1]["difference"] = json!({"calls": 1, "missing": 1, "extra": 0, "repeated": 0, "why": "why"});
+    place.write("new.json", differing.to_string().as_bytes());
+    assert!(place.fail_late(compare).contains("the pairs of brute and cpu differ"));
+
+    // Rows that were asked for and are not there, and rows that were not asked for.
     let mut fewer = old.clone();
     fewer["rows"].as_array_mut().unwrap().truncate(4);
     place.write("new.json", fewer.to_string().as_bytes());
-    assert!(place.run(compare).contains("2 rows not compared"));
+    let output = place.command(compare).output().unwrap();
+    assert!(last_line(&output, compare).contains("2 rows missing"));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("missing      brownian 300 brute"));
+    fewer["settings"]["scenes"] = json!(["uniform", "brownian:7"]);
+    fewer["rows"].as_array_mut().unwrap().truncate(3);
+    place.write("new.json", fewer.to_string().as_bytes());
+    assert!(place.run(compare).contains("3 rows not compared: measured in one of the two only"));
+    fewer["settings"]["scenes"] = json!([]);
     fewer["rows"] = json!([]);
     place.write("new.json", fewer.to_string().as_bytes());
-    assert!(place.fail_late(compare).contains("no row in common"));
+    assert!(place.fail_late(compare).contains("no measured row in common"));
+
+    // What else has changed is said, and a time of nothing divides nothing.
+    let mut other = scale(1.0);
+    other["settings"]["runs"] = json!(3);
+    other["machine"]["cores"] = json!(1000);
+    other["versions"].as_object_mut().unwrap().remove("wgpu");
+    place.write("new.json", scale(0.0).to_string().as_bytes());
+    place.write("older.json", other.to_string().as_bytes());
+    let lines = place.run("bench --compare new.json --against older.json");
+    for part in ["runs: 2 before, 3 now", " before, 1000 now", " before, none now"] {
+        assert!(lines.contains(part), "{part}: {lines}");
+    }
+    assert!(lines.contains("1 row not compared: took no time that could be told before"), "{lines}");
+}
+
+#[test]
+fn results_of_older_programs_are_read_and_those_of_newer_ones_are_not() {
+    let place = Place::new();
+    place.run(&format!("{TINY} --out out"));
+    let new = place.json("out/results.json");
+    let mut old = new.clone();
+    old.as_object_mut().unwrap().remove("format");
+    for row in old["rows"].as_array_mut().unwrap() {
+        row.as_object_mut().unwrap().retain(|key, _| !["hashed_calls", "predicted_ms"].contains(&key.as_str()));
+        if row["moving"] == true {
+            // Then, of the first frame alone.
+            row["hash"] = json!("0123456789abcdef");
+        }
+    }
+    place.write("old.json", old.to_string().as_bytes());
+    assert!(place.run("bench --compare old.json --against out/results.json").contains("6 rows as before"));
+    old["format"] = json!(1000);
+    place.write("old.json", old.to_string().as_bytes());
+    assert!(place.fail("bench --compare old.json").contains("old.json has format 1000"));
+}
+
+#[test]
+fn the_hash_is_that_of_every_frame() {
+    let place = Place::new();
+    let row = |frames: u32, scene: &str| {
+        place
+            .run(&format!("bench --scenes {scene} --n 2000 --engines cpu --frames {frames} --runs {frames} --out out"));
+        rows(&place.json("out/results.json"))[0].clone()
+    };
+    let [one, other] = [row(1, "brownian"), row(2, "brownian")];
+    assert_eq!((&one["hashed_calls"], &other["hashed_calls"]), (&json!(2), &json!(3)));
+    assert_eq!(one["pairs"], other["pairs"]);
+    assert_ne!(one["hash"], other["hash"]);
+    assert_eq!(row(1, "uniform")["hash"], row(2, "uniform")["hash"]);
 }
 
 #[test]
 fn a_comparison_measures_what_the_older_results_have() {
     let place = Place::new();
     place.run(&format!("{TINY} --out out"));
+    let lines = place.run("bench --compare out/results.json --threshold 1e9 --out again");
+    // Short calls are many, and the hashes still those of the first.
+    let [old, again] = ["out", "again"].map(|out| place.json(&format!("{out}/results.json")));
+    for (old, again) in rows(&old).iter().zip(rows(&again)) {
+        let time = &again["time"];
+        let calls = time["calls"].as_u64().unwrap();
+        assert!(calls == 200 || calls as f64 * time["max_ms"].as_f64().unwrap() >= 50.0, "{again}");
+        assert_eq!(old["hash"], again["hash"]);
+    }
+    assert!(lines.contains("brownian") && lines.contains("6 rows as before"), "{lines}");
     let lines = place.run("bench --compare out/results.json --threshold 1e9");
     assert!(lines.contains("brownian") && lines.contains("rows as before"), "{lines}");
     assert!(!lines.contains("not compared") && !lines.contains("written"), "{lines}");
@@ -246,6 +419,14 @@ fn a_comparison_measures_what_the_older_results_have() {
             *time = json!(time.as_f64().unwrap() * 1e-6);
         }
     }
+    // An engine that only another program has.
+    old["settings"]["engines"].as_array_mut().unwrap().push(json!("other"));
+    let mut row = old["rows"][0].clone();
+    row["engine"] = json!("other");
+    old["rows"].as_array_mut().unwrap().push(row);
+    place.write("old.json", old.to_string().as_bytes());
+    assert!(place.fail_late("bench --compare old.json").contains("1 row missing"));
+    old["rows"].as_array_mut().unwrap().pop();
     place.write("old.json", old.to_string().as_bytes());
     assert!(place.fail_late("bench --compare old.json --out again").contains("6 rows slower"));
     // What was measured is written all the same.
