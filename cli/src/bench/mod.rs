@@ -255,13 +255,21 @@ fn confirm(plan: &Plan, gpu: Option<&Gpu>, old: &Results, threshold: f64, result
     if changed.is_empty() || results.interrupted {
         return confirmed;
     }
-    let mut again = plan.clone();
-    again.scenes.retain(|scene| changed.iter().any(|row| scene.is(&row.scene, row.boxes, &plan.sizes)));
-    again.sizes.retain(|n| changed.iter().any(|row| row.boxes == u64::from(*n)));
-    again.engines.retain(|engine| changed.iter().any(|row| row.engine == engine.name()));
-    let runs: Vec<Vec<Row>> = (0..CONFIRMATIONS).map(|_| again.measure(gpu, |_| ()).rows).collect();
+    // All of them once, and then all once more: what disturbs one time is gone by the next.
+    let mut again = Vec::new();
+    for _ in 0..CONFIRMATIONS {
+        for (title, boxes) in unique(changed.iter().map(|row| (&row.scene, row.boxes))) {
+            let mut part = plan.clone();
+            part.scenes.retain(|scene| scene.is(title, boxes, &plan.sizes));
+            part.sizes.retain(|n| u64::from(*n) == boxes);
+            part.engines.retain(|engine| {
+                changed.iter().any(|row| (&row.scene, row.boxes) == (title, boxes) && row.engine == engine.name())
+            });
+            again.extend(part.measure(gpu, |_| ()).rows);
+        }
+    }
     for row in confirmed.rows.iter_mut().filter(|row| comparison.is_changed(row)) {
-        let same = runs.iter().flatten().filter(|other| other.is_same(row)).cloned();
+        let same = again.iter().filter(|other| other.is_same(row)).cloned();
         let mut all: Vec<Row> = same.chain([row.clone()]).collect();
         let ms = |row: &Row| row.median_ms().or(row.first_ms).unwrap_or(f64::INFINITY);
         all.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
