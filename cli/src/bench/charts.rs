@@ -8,8 +8,6 @@ use super::plot::{Axis, Bars, Chart, Series};
 use super::results::{Results, Row};
 use crate::text;
 
-/// More bars than this are hard to read: then the largest size of each scene.
-const MOST_BARS: usize = 12;
 /// Against whom all others are measured.
 const OURS: [&str; 2] = ["gpu", "cpu"];
 
@@ -97,10 +95,9 @@ fn lines(results: &Results, scene: &str, value: &dyn Fn(&Row) -> Option<f64>) ->
 }
 
 fn stages(results: &Results) -> Option<Figure> {
-    let mut rows: Vec<&Row> = results.rows.iter().filter(|row| !row.stages_ms.is_empty()).collect();
-    if rows.len() > MOST_BARS {
-        rows.retain(|row| results.sizes(&row.scene).last() == Some(&row.boxes));
-    }
+    // The largest of each scene: beside it the bars of all others vanish.
+    let rows: Vec<&Row> =
+        results.scenes().into_iter().filter_map(|scene| largest_with_stages(results, scene)).collect();
     // In the order of the flow: a row that lacks a stage must not move it behind others.
     let mut names: Vec<&str> = Vec::new();
     for row in &rows {
@@ -118,7 +115,7 @@ fn stages(results: &Results) -> Option<Figure> {
     let time =
         |row: &Row, stage: &str| row.stages_ms.iter().find(|(name, _)| name == stage).map_or(0.0, |found| found.1);
     let bars = Bars {
-        title: "Time of each stage on the GPU".to_owned(),
+        title: "Stages on the GPU, in runs apart from the calls: the largest size of each scene".to_owned(),
         label: "milliseconds, by timestamps of the GPU".to_owned(),
         groups: rows.iter().map(|row| format!("{} {}", row.scene, text::count(row.boxes))).collect(),
         series: names
@@ -127,6 +124,11 @@ fn stages(results: &Results) -> Option<Figure> {
             .collect(),
     };
     (!rows.is_empty()).then(|| Figure { name: "stages".to_owned(), scene: None, drawing: Drawing::Bars(bars) })
+}
+
+fn largest_with_stages<'a>(results: &'a Results, scene: &str) -> Option<&'a Row> {
+    let rows = results.rows.iter().filter(|row| row.scene == scene && !row.stages_ms.is_empty());
+    rows.max_by_key(|row| row.boxes)
 }
 
 /// Without what a path has.

@@ -32,7 +32,8 @@ pub fn report(results: &Results, figures: &[Figure]) -> Result<String> {
     }
     if figures.iter().any(|figure| figure.scene.is_none()) {
         page += "<h2>Stages on the GPU</h2>\n\
-                 <p>By timestamps of the GPU, in runs of their own: without upload and reading back.</p>\n";
+                 <p>The largest of each scene, by timestamps of the GPU, without upload and reading back. These runs are \
+                 apart from the calls above, so the two need not add up.</p>\n";
         draw(figures.iter().filter(|figure| figure.scene.is_none()), &mut page)?;
     }
     engines(results, &mut page);
@@ -57,6 +58,7 @@ fn head(results: &Results, page: &mut String) {
         ("system", Some(&machine.system)),
         ("versions", Some(&versions.join(", "))),
         ("seed", Some(&settings.seed.to_string())),
+        ("ended", Some(&date(results.unix_time))),
     ] {
         if let Some(value) = value {
             let _ = writeln!(page, "<dt>{name}</dt><dd>{}</dd>", escape(value));
@@ -207,6 +209,29 @@ fn every_row(results: &Results, page: &mut String) {
     page.push_str("</table></div>\n</details>\n");
 }
 
+/// As ISO 8601 writes it, in the time zone of Greenwich.
+fn date(unix_time: u64) -> String {
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let (mut day, second) = (unix_time / 86_400, unix_time % 86_400);
+    // Of a file that somebody wrote, the year may be any; 400 years have 146,097 days.
+    let mut year = 1970 + 400 * (day / 146_097);
+    day %= 146_097;
+    while day >= 365 + u64::from(is_leap(year)) {
+        day -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for days in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if day < days {
+            break;
+        }
+        day -= days;
+        month += 1;
+    }
+    format!("{year}-{month:02}-{:02} {:02}:{:02} UTC", day + 1, second / 3600, second / 60 % 60)
+}
+
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
@@ -244,6 +269,21 @@ mod tests {
             compared_with: (engine != "cpu").then(|| "cpu".to_owned()),
             difference,
         }
+    }
+
+    #[test]
+    fn a_date_is_that_of_the_calendar() {
+        for (unix_time, expected) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (951_868_800, "2000-03-01 00:00 UTC"),
+            (1_767_225_599, "2025-12-31 23:59 UTC"),
+            (1_767_225_600, "2026-01-01 00:00 UTC"),
+            (4_107_542_400, "2100-03-01 00:00 UTC"),
+        ] {
+            assert_eq!(date(unix_time), expected);
+        }
+        assert!(date(u64::MAX).ends_with("UTC"));
     }
 
     #[test]

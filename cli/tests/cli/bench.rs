@@ -94,6 +94,9 @@ fn the_gpu_takes_part_and_tells_its_stages() {
     let results = place.json("alone/results.json");
     let row = &rows(&results)[0];
     assert_eq!((&row["outcome"], &row["compared_with"]), (&json!("over_limit"), &json!("cpu")));
+    // Of each scene, the stages of the largest size alone.
+    let chart = fs::read_to_string(place.path("out/stages.svg")).unwrap_or_default();
+    assert!(!chart.contains("clusters 100"), "{chart}");
     assert_eq!(row["stages_ms"], json!([]), "the stages of a call that takes too long take too long too");
 }
 
