@@ -66,8 +66,9 @@ fn head(results: &Results, page: &mut String) {
     }
     let _ = writeln!(
         page,
-        "</dl>\n<p>All engines get the same boxes, in turn. After one call that does not count, up to {} runs of each \
-         scene count, or {} frames of a scene that moves; those without motion start anew each time. The time is that \
+        "</dl>\n<p>All engines get the same boxes, in turn. After one call that does not count, {} runs of each \
+         scene count, or {} frames of a scene that moves; those without motion start anew each time. Short calls go on, \
+         through the same frames, until they have taken 50 ms together or are 200, and long ones end at the limit. The time is that \
          of the whole call, for the GPU from boxes in host memory to pairs in host memory. Shown is the median, with \
          the quartiles as noise. A call may take {} s.</p>",
         settings.runs, settings.frames, settings.limit

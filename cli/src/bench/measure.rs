@@ -18,7 +18,8 @@ use crate::text;
 const KEPT_PAIRS: usize = 1 << 24;
 /// How many times the limit a prediction or a first call has to take before it is believed: both are noisy.
 const SLACK: f64 = 3.0;
-/// The most calls of a row that is to last for some time.
+/// A row goes on until its calls have taken so many milliseconds altogether, or are so many: a few short ones are noise.
+const LEAST_MS: f64 = 50.0;
 const MOST_CALLS: u32 = 200;
 /// Boxes of the calls that predict where there are no smaller scenes.
 const PREFIXES: [usize; 5] = [1000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -33,8 +34,6 @@ pub struct Plan {
     pub engines: Vec<Engine>,
     pub frames: u32,
     pub runs: u32,
-    /// Calls go on until a row has taken so long altogether: short ones are noisy.
-    pub least_ms: f64,
     /// Seconds that the calls of a row may take, together, before it is left at those it has.
     pub limit: f64,
     pub seed: u64,
@@ -222,13 +221,12 @@ impl Plan {
             lanes.push(self.lane(cell, &boxes, engine, gpu, known));
         }
         // The first step is for caches, buffers and branch predictors, and does not count.
-        let last = if self.least_ms > 0.0 { steps.max(MOST_CALLS) } else { steps };
-        for step in 0..=last {
+        for step in 0..=steps.max(MOST_CALLS) {
             if is_stopped() || lanes.iter().all(|lane| !lane.goes_on()) {
                 break;
             }
             if step > 0 && scene.moves() {
-                boxes = scene.boxes(n, self.seed, step)?;
+                boxes = scene.boxes(n, self.seed, frame(step, steps))?;
             }
             take_step(cell, step, &boxes, &mut lanes, progress)?;
         }
@@ -245,7 +243,7 @@ impl Plan {
 
     /// An engine at its start, unless it is seen to take too long.
     fn lane(&self, cell: &Cell, boxes: &[Aabb], engine: Engine, gpu: Option<&Gpu>, known: &Known) -> Lane {
-        let enough = Enough { calls: cell.steps, ms: self.least_ms, limit_ms: self.limit * 1e3 };
+        let enough = Enough { calls: cell.steps, limit_ms: self.limit * 1e3 };
         let mut lane = Lane::new(cell.scene, boxes.len(), engine, enough);
         // What is refused is refused at once, and says why.
         let is_refused = engine.most_boxes().is_some_and(|most| boxes.len() > most);
@@ -269,6 +267,13 @@ impl Plan {
         }
         lane
     }
+}
+
+/// The frame of a step: forward to the last, back to the first and so on, so that no motion is larger than that of a
+/// frame, and more calls do not see other frames.
+fn frame(step: u32, last: u32) -> u32 {
+    let (round, at) = (step / last, step % last);
+    if round.is_multiple_of(2) { at } else { last - at }
 }
 
 /// One call of each engine that goes on, and the comparison of their pairs.
@@ -396,8 +401,6 @@ fn calibrate(engine: Engine, contestant: &mut Contestant, boxes: &[Aabb], limit:
 #[derive(Clone, Copy)]
 struct Enough {
     calls: u32,
-    /// Altogether.
-    ms: f64,
     /// Of a call, and of all together.
     limit_ms: f64,
 }
@@ -405,7 +408,7 @@ struct Enough {
 impl Enough {
     fn is_reached(&self, times: &[f64]) -> bool {
         let (calls, ms) = (times.len(), times.iter().sum::<f64>());
-        let is_long = ms >= self.ms || calls >= MOST_CALLS as usize;
+        let is_long = ms >= LEAST_MS || calls >= MOST_CALLS as usize;
         ms > self.limit_ms || is_long && calls >= self.calls as usize
     }
 }
@@ -621,6 +624,12 @@ mod tests {
         assert_eq!(predict(Engine::Cpu, &[], 1e5), None);
         assert_eq!(predict(Engine::Cpu, &linear, 1e4), None);
         assert!(predict(Engine::Cpu, &[(0.0, 0.0)], 1e4).is_none());
+    }
+
+    #[test]
+    fn frames_go_forward_and_back() {
+        assert_eq!((0..10).map(|step| frame(step, 3)).collect::<Vec<_>>(), [0, 1, 2, 3, 2, 1, 0, 1, 2, 3]);
+        assert_eq!((0..4).map(|step| frame(step, 1)).collect::<Vec<_>>(), [0, 1, 0, 1]);
     }
 
     #[test]

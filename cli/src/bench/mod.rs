@@ -33,15 +33,13 @@ const SIZES: [u32; 3] = [1000, 10_000, 100_000];
 const OUT: &str = "bench-results";
 /// How often what seems slower or faster than before is measured again: with the first time, one is in the middle.
 const CONFIRMATIONS: usize = 2;
-/// With --compare, how long the calls of a row are to take altogether.
-const LEAST_MS: f64 = 50.0;
 /// What a stopped process ends with in a shell: 128 + SIGINT.
 const STOPPED: u8 = 130;
 
 /// Measure engines side by side, and compare their pairs
 ///
 /// Every engine gets the same boxes, in turn, again and again. Of kinds of scenes that move each call sees the next
-/// frame; of all others each call starts anew. The time is that of the whole call, for the GPU from boxes in host
+/// frame, forward and back; of all others each call starts anew. The time is that of the whole call, for the GPU from boxes in host
 /// memory to pairs in host memory. Ctrl-C stops after the run that it is in and keeps what was measured.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -63,13 +61,13 @@ pub struct Args {
 
     /// Measured frames of scenes that move, after one that does not count [default: 8]
     ///
-    /// With --compare, at least so many: short calls go on until they have taken 50 ms together, or are 200.
+    /// Short calls go on, backward and forward through these frames, until they have taken 50 ms together or are 200.
     #[arg(long, value_name = "FRAMES")]
     frames: Option<u32>,
 
     /// Measured runs of all other scenes, after one that does not count [default: 5]
     ///
-    /// With --compare, at least so many, as for --frames.
+    /// Short calls go on as with --frames.
     #[arg(long, value_name = "RUNS")]
     runs: Option<u32>,
 
@@ -175,7 +173,6 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
         engines: engines(args, settings)?,
         frames: args.frames.or(settings.map(|settings| settings.frames)).unwrap_or(8),
         runs: args.runs.or(settings.map(|settings| settings.runs)).unwrap_or(5),
-        least_ms: if old.is_some() { LEAST_MS } else { 0.0 },
         limit: args.limit.or(settings.map(|settings| settings.limit)).unwrap_or(1.0),
         seed: args.seed.or(settings.map(|settings| settings.seed)).unwrap_or(1),
     };

@@ -33,7 +33,10 @@ fn a_benchmark_writes_every_file_and_all_engines_have_one_answer() {
         assert!(same.clone().count() == 3 && same.clone().all(|other| other["hash"] == row["hash"]), "{row}");
         assert_eq!((&row["outcome"], &row["boxes"]), (&json!("measured"), &json!(300)));
         assert_eq!(row["moving"], json!(row["scene"] == "brownian"));
-        assert_eq!(row["time"]["calls"], if row["scene"] == "brownian" { 3 } else { 2 });
+        let time = &row["time"];
+        let calls = time["calls"].as_u64().unwrap();
+        // Short calls are many.
+        assert!(calls == 200 || calls >= 2 && calls as f64 * time["max_ms"].as_f64().unwrap() >= 50.0, "{row}");
         assert!(row["time"]["min_ms"].as_f64().unwrap() > 0.0 && row["difference"].is_null());
         assert_eq!(row["compared_with"], if row["engine"] == "cpu" { Value::Null } else { json!("cpu") });
     }
@@ -399,18 +402,8 @@ fn the_hash_is_that_of_every_frame() {
 fn a_comparison_measures_what_the_older_results_have() {
     let place = Place::new();
     place.run(&format!("{TINY} --out out"));
-    let lines = place.run("bench --compare out/results.json --threshold 1e9 --out again");
-    // Short calls are many, and the hashes still those of the first.
-    let [old, again] = ["out", "again"].map(|out| place.json(&format!("{out}/results.json")));
-    for (old, again) in rows(&old).iter().zip(rows(&again)) {
-        let time = &again["time"];
-        let calls = time["calls"].as_u64().unwrap();
-        assert!(calls == 200 || calls as f64 * time["max_ms"].as_f64().unwrap() >= 50.0, "{again}");
-        assert_eq!(old["hash"], again["hash"]);
-    }
-    assert!(lines.contains("brownian") && lines.contains("6 rows as before"), "{lines}");
     let lines = place.run("bench --compare out/results.json --threshold 1e9");
-    assert!(lines.contains("brownian") && lines.contains("rows as before"), "{lines}");
+    assert!(lines.contains("brownian") && lines.contains("6 rows as before"), "{lines}");
     assert!(!lines.contains("not compared") && !lines.contains("written"), "{lines}");
     assert!(!place.path("bench-results").exists());
 
