@@ -115,7 +115,7 @@ fn stages(results: &Results) -> Option<Figure> {
     let time =
         |row: &Row, stage: &str| row.stages_ms.iter().find(|(name, _)| name == stage).map_or(0.0, |found| found.1);
     let bars = Bars {
-        title: "Stages on the GPU, in runs apart from the calls: the largest size of each scene".to_owned(),
+        title: "Stages on the GPU, in runs apart from the calls (largest sizes)".to_owned(),
         label: "milliseconds, by timestamps of the GPU".to_owned(),
         groups: rows.iter().map(|row| format!("{} {}", row.scene, text::count(row.boxes))).collect(),
         series: names

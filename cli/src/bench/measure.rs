@@ -221,14 +221,16 @@ impl Plan {
             lanes.push(self.lane(cell, &boxes, engine, gpu, known));
         }
         // The first step is for caches, buffers and branch predictors, and does not count.
+        let mut expected = None;
         for step in 0..=steps.max(MOST_CALLS) {
             if is_stopped() || lanes.iter().all(|lane| !lane.goes_on()) {
                 break;
             }
             if step > 0 && scene.moves() {
                 boxes = scene.boxes(n, self.seed, frame(step, steps))?;
+                expected = None;
             }
-            take_step(cell, step, &boxes, &mut lanes, progress)?;
+            take_step(cell, step, &boxes, &mut lanes, &mut expected, progress)?;
         }
         for lane in &mut lanes {
             if !is_stopped() {
@@ -276,15 +278,24 @@ fn frame(step: u32, last: u32) -> u32 {
     if round.is_multiple_of(2) { at } else { last - at }
 }
 
-/// One call of each engine that goes on, and the comparison of their pairs.
-fn take_step(cell: &Cell, step: u32, boxes: &[Aabb], lanes: &mut [Lane], progress: &Progress) -> Result<()> {
+/// One call of each engine that goes on, and the comparison of their pairs; `expected` is an earlier answer for these
+/// boxes, if there is one.
+fn take_step(
+    cell: &Cell,
+    step: u32,
+    boxes: &[Aabb],
+    lanes: &mut [Lane],
+    expected: &mut Option<Expected>,
+    progress: &Progress,
+) -> Result<()> {
     // Not the GPU: a driver that is wrong must not make all others look wrong.
     let is_reference = |lane: &Lane| lane.goes_on() && lane.engine.is_exact() && lane.engine != Engine::Gpu;
     let reference = lanes.iter().position(is_reference);
-    let mut expected = match reference {
-        Some(_) => None,
-        None => Some(Expected::by_cpu(boxes)?),
-    };
+    match reference {
+        Some(_) => *expected = None,
+        None if expected.is_none() => *expected = Some(Expected::by_cpu(boxes)?),
+        None => {}
+    }
     // Another one begins each time, so that none always has the caches as another left them. Long lists are
     // compared and given back at once, which needs the reference first.
     let are_long = lanes.iter().any(|lane| lane.row.pairs > Some(KEPT_PAIRS as u64));
@@ -304,16 +315,16 @@ fn take_step(cell: &Cell, step: u32, boxes: &[Aabb], lanes: &mut [Lane], progres
         }
         lanes[i].call(step, boxes);
         if reference == Some(i) {
-            expected = lanes[i].answer();
+            *expected = lanes[i].answer();
         }
-        if let Some(expected) = &mut expected {
+        if let Some(expected) = expected {
             lanes.iter_mut().for_each(|lane| lane.compare(boxes, expected));
         }
     }
     // The reference had no answer.
     if expected.is_none() && lanes.iter().any(|lane| lane.hash.is_some()) {
-        let mut expected = Expected::by_cpu(boxes)?;
-        lanes.iter_mut().for_each(|lane| lane.compare(boxes, &mut expected));
+        let expected = expected.insert(Expected::by_cpu(boxes)?);
+        lanes.iter_mut().for_each(|lane| lane.compare(boxes, expected));
     }
     Ok(())
 }
