@@ -202,6 +202,12 @@ impl Results {
         sizes
     }
 
+    /// How many pairs there are, by an engine that agrees with the expected answer.
+    pub fn pairs(&self, scene: &str, boxes: u64) -> Option<u64> {
+        let mut rows = self.rows.iter().filter(|row| row.scene == scene && row.boxes == boxes);
+        rows.find_map(|row| row.pairs.filter(|_| row.difference.is_none()))
+    }
+
     pub fn row(&self, scene: &str, boxes: u64, engine: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.scene == scene && row.boxes == boxes && row.engine == engine)
     }

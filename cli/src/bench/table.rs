@@ -17,8 +17,7 @@ pub fn lines(results: &Results) -> String {
         }
         let _ = write!(lines, "\n{:width$}", "pairs");
         for size in &sizes {
-            let pairs = results.rows.iter().find(|row| row.scene == scene && row.boxes == *size && row.pairs.is_some());
-            let pairs = pairs.and_then(|row| row.pairs).map_or(String::new(), text::count);
+            let pairs = results.pairs(scene, *size).map_or(String::new(), text::count);
             let _ = write!(lines, "  {pairs:>23}");
         }
         lines += "\n";
