@@ -80,10 +80,12 @@ pub enum Error {
     },
     /// The pairs are counted, but a list of them does not fit host memory.
     #[error(
-        "{pair_count} pairs need {required} bytes of host memory, which could not be had. `BroadPhase::stream_pairs` gives them piece by piece instead"
+        "{pair_count} pairs need {required} bytes of host memory, which could not be had. On a GPU, \
+         `BroadPhase::stream_pairs` gives them piece by piece instead"
     )]
     ListTooLong {
-        /// The exact number of pairs; of a call in several passes, those found so far.
+        /// The exact number of pairs; of a call in several passes, those found so far, and of the CPU engine, those for
+        /// which it was seen that there is no room, at most as many as it had found and candidates left.
         pair_count: u64,
         /// Bytes of the list.
         required: u64,

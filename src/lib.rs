@@ -32,8 +32,8 @@
 //! | [`small`](stages::small) | in place of all these, where boxes are few: every box against every other |
 //!
 //! [`BroadPhase`] is the flow on one screen. Each stage is a file in [`stages`] with its kernels in `shaders/` and
-//! its mirror on plain slices in [`cpu`]; [`cpu::find_pairs`] chains the mirrors for machines without a GPU, and
-//! [`cpu::brute_force`] is what both are compared with.
+//! its mirror on plain slices in [`cpu`]; [`cpu::BroadPhase`] is the same flow on all cores, for machines without a GPU,
+//! and [`cpu::brute_force`] is what both are compared with. [`baselines`] are the algorithms of the literature.
 //!
 //! # What any input gets
 //! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are

@@ -3,6 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use broadsweep::cpu::pca::CHUNK;
 use broadsweep::cpu::{self, brute_force, reference};
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Error, Options, Overlaps, PairOrder, SweepAxis};
@@ -90,6 +91,44 @@ fn every_option_gets_the_report_and_the_pairs_of_the_mirrors() {
     }
 }
 
+/// With many giants, and more invalid boxes than are listed, in every chunk that a thread takes at a time.
+fn with_giants_and_invalid(n: usize) -> Vec<Aabb> {
+    let mut boxes = Kind::Uniform.generate(n, 1);
+    boxes.iter_mut().step_by(97).for_each(|aabb| aabb.max = [f32::INFINITY; 3]);
+    boxes.iter_mut().skip(500).step_by(1500).for_each(|aabb| aabb.min[1] = f32::NAN);
+    boxes
+}
+
+#[test]
+fn giants_and_invalid_boxes_of_several_chunks_are_those_of_the_mirrors() {
+    let _shared = shared();
+    let mut engine = cpu::BroadPhase::new(swept()).unwrap();
+    for n in [10_000, 2 * CHUNK + 1, 2 * CHUNK, 2 * CHUNK - 1] {
+        let boxes = with_giants_and_invalid(n);
+        assert_like_reference(&mut engine, &boxes, &format!("{n} boxes"));
+        let report = &engine.find_pairs(&boxes).unwrap().report;
+        assert_eq!(report.giant_count as usize, n.div_ceil(97));
+        assert_eq!(report.invalid_count as usize, (n - 500).div_ceil(1500));
+    }
+}
+
+#[test]
+fn memory_follows_the_pairs_and_not_the_candidates() {
+    let _shared = shared();
+    // Thin boxes of the whole length, above and below which all others lie: many candidates, and no pair.
+    let mut boxes: Vec<Aabb> =
+        (0..50_000).map(|i| Aabb::new([i as f32, 0.0, 0.0], [i as f32 + 0.5, 1.0, 1.0])).collect();
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut engine = cpu::BroadPhase::new(swept()).unwrap();
+        let found = engine.find_pairs(&boxes).unwrap();
+        assert_eq!(found.pairs, []);
+        held.push(engine.memory_bytes());
+        boxes.extend((0..64).map(|i| Aabb::new([0.0, 2.0 + i as f32, 0.0], [50_000.0, 2.5 + i as f32, 1.0])));
+    }
+    assert!(held[1] < held[0] + (4 << 20), "{held:?}");
+}
+
 #[test]
 fn few_boxes_are_tested_each_against_each() {
     let _shared = shared();
@@ -108,16 +147,17 @@ fn few_boxes_are_tested_each_against_each() {
 #[test]
 fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
     let _shared = shared();
-    for (kind, n) in [(Kind::Uniform, 60_000), (Kind::ThousandGiants, 30_000), (Kind::Identical, 3000)] {
+    let scenes =
+        [Kind::Uniform.generate(60_000, 1), with_giants_and_invalid(20_000), Kind::Identical.generate(3000, 1)];
+    for (number, boxes) in scenes.iter().enumerate() {
         for order in [PairOrder::Sweep, PairOrder::Canonical] {
-            let boxes = kind.generate(n, 1);
             let with = |threads| -> Overlaps {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| cpu::find_pairs(&boxes, &Options { order, ..Options::default() })).unwrap()
+                pool.install(|| cpu::find_pairs(boxes, &Options { order, ..Options::default() })).unwrap()
             };
             let one = with(1);
             for threads in [2, 3, 8] {
-                assert!(with(threads) == one, "{kind}, {order:?}, {threads} threads");
+                assert!(with(threads) == one, "scene {number}, {order:?}, {threads} threads");
             }
         }
     }
@@ -126,26 +166,26 @@ fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
 #[test]
 fn a_warm_engine_allocates_nothing() {
     let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-    for (kind, options) in [
-        (Kind::Brownian, swept()),
-        (Kind::Brownian, Options { order: PairOrder::Sweep, ..swept() }),
-        (Kind::ThousandGiants, swept()),
-        (Kind::Invalid, swept()),
-        (Kind::Uniform, Options { all_pairs_up_to: u32::MAX, ..Options::default() }),
+    let uniform = Kind::Uniform.generate(30_000, 1);
+    let hard = with_giants_and_invalid(30_000);
+    for (boxes, options) in [
+        (&uniform, swept()),
+        (&uniform, Options { order: PairOrder::Sweep, ..swept() }),
+        (&uniform, Options { all_pairs_up_to: u32::MAX, ..Options::default() }),
+        (&hard, swept()),
     ] {
-        let boxes = kind.generate(30_000, 1);
         let mut engine = cpu::BroadPhase::new(options).unwrap();
-        engine.find_pairs(&boxes).unwrap();
-        engine.find_pairs(&boxes).unwrap();
+        engine.find_pairs(boxes).unwrap();
+        engine.find_pairs(boxes).unwrap();
         let (before, held) = (ALLOCATED.load(Ordering::Relaxed), engine.memory_bytes());
         for _ in 0..5 {
-            engine.find_pairs(&boxes).unwrap();
+            engine.find_pairs(boxes).unwrap();
         }
         let allocated = ALLOCATED.load(Ordering::Relaxed) - before;
         assert_eq!(engine.memory_bytes(), held);
         // The queues of the thread pool, and a list of eight invalid boxes.
-        assert!(allocated < 16 << 10, "{kind}: {allocated} bytes in five frames");
-        assert!(held > 30_000 * 8, "{kind}: {held} bytes");
+        assert!(allocated < 16 << 10, "{options:?}: {allocated} bytes in five frames");
+        assert!(held > 30_000 * 8, "{options:?}: {held} bytes");
     }
 }
 
@@ -156,6 +196,12 @@ fn a_refusal_leaves_an_engine_as_good_as_new() {
     let options = Options { candidate_limit: 10, ..swept() };
     let mut engine = cpu::BroadPhase::new(options).unwrap();
     assert!(matches!(engine.find_pairs(&boxes), Err(Error::TooManyCandidates { limit: 10, .. })));
+    let engine_after = |mut engine: cpu::BroadPhase| {
+        let _ = engine.find_pairs(&boxes);
+        engine.into_overlaps()
+    };
+    let empty = engine_after(cpu::BroadPhase::new(options).unwrap());
+    assert_eq!((empty.pairs.len(), empty.report.box_count, empty.report.pair_count), (0, 0, 0));
     assert_eq!(engine.find_pairs(&boxes), reference::find_pairs(&boxes, &options).as_ref().map_err(Clone::clone));
     let bad = Options { cell_size: CellSize::Fixed(-1.0), ..swept() };
     assert!(matches!(engine.set_options(bad), Err(Error::BadOption { .. })));

@@ -91,15 +91,17 @@ fn a_box_that_shrinks_keeps_its_pairs_in_rapier_alone() {
 #[test]
 fn boxes_may_turn_invalid_and_back_and_too_far_and_back_and_change_their_number() {
     let boxes = Kind::Uniform.generate(300, 1);
-    let with = |aabb: Aabb| boxes.iter().enumerate().map(|(i, b)| if i % 7 == 3 { aabb } else { *b }).collect();
+    let with = |aabb: Aabb| -> Vec<Aabb> {
+        boxes.iter().enumerate().map(|(i, b)| if i % 7 == 3 { aabb } else { *b }).collect()
+    };
     let nan = with(Aabb::new([0.0, f32::NAN, 0.0], [1.0; 3]));
     let inverted = with(Aabb::new([1.0; 3], [0.0; 3]));
     let far = with(Aabb::new([0.0; 3], [f32::INFINITY; 3]));
-    let frames: [Vec<Aabb>; 8] =
-        [boxes.clone(), nan, boxes.clone(), far, boxes.clone(), inverted, boxes[..200].to_vec(), Vec::new()];
+    let few = boxes[..200].to_vec();
+    let frames = [&boxes, &nan, &boxes, &far, &boxes, &inverted, &few, &Vec::new(), &boxes];
     for peer in peers::ALL {
         let mut finder = peer.entry.make();
-        for frame in &frames {
+        for frame in frames {
             assert_ne!(verdict(&mut *finder, frame), Verdict::TooMany, "{}", peer.entry.name);
         }
     }

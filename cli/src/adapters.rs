@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use broadsweep::Gpu;
 use broadsweep::wgpu::AdapterInfo;
-use broadsweep::{Error, Gpu};
 use serde_json::{Value, json};
 
+use crate::engine::no_adapter;
 use crate::output::print;
 
 /// List the GPU adapters of this machine; fails where there is none
@@ -32,8 +33,7 @@ pub fn run(args: &Args) -> Result<()> {
         print(&list)?;
     }
     if adapters.is_empty() {
-        let reason = "neither Vulkan, Metal nor Direct3D 12 lists one".to_owned();
-        return Err(Error::NoAdapter { reason }.into());
+        return Err(no_adapter("neither Vulkan, Metal nor Direct3D 12 lists one"));
     }
     Ok(())
 }

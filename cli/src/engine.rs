@@ -1,15 +1,18 @@
 //! Which engine answers, and its answer.
 
+use std::ffi::OsStr;
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use broadsweep::baselines::mj_sap::{self, MjSap};
 use broadsweep::baselines::{self, Baseline, Entry, Work};
 use broadsweep::cpu::{self, brute_force};
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
-use broadsweep::{Aabb, BroadPhase, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
+use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Command};
 
 use crate::progress::Progress;
 use crate::{adapters, say, text};
@@ -49,7 +52,7 @@ impl Engine {
     /// For `--engine` and `--engines`.
     pub fn parser() -> impl TypedValueParser<Value = Self> {
         let values = Self::all().into_iter().map(|engine| PossibleValue::new(engine.name()).help(engine.description()));
-        PossibleValuesParser::new(values).map(|name| {
+        Names(PossibleValuesParser::new(values)).map(|name| {
             // What is no name of an engine has been refused.
             Self::all().into_iter().find(|engine| engine.name() == name).unwrap_or(Self::Cpu)
         })
@@ -72,7 +75,7 @@ impl Engine {
         match self {
             Self::Gpu => "the GPU",
             Self::Cpu => "the same method on the CPU",
-            Self::Brute => "every box against every other, whatever the options: slow, and right by definition",
+            Self::Brute => "every box against every other: slow, and right by definition",
             Self::Baseline(entry) => entry.description,
             #[cfg(feature = "peers")]
             Self::Peer(peer) => peer.entry.description,
@@ -119,8 +122,50 @@ impl Engine {
     }
 }
 
+/// Those of engines. To whoever types another, a build without other libraries tells where they are.
+#[derive(Clone)]
+struct Names(PossibleValuesParser);
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        self.0.parse_ref(command, argument, value).map_err(|mut wrong| {
+            if cfg!(not(feature = "peers")) {
+                let tip = "other libraries, such as parry, are in a build with `--features peers`";
+                wrong.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            }
+            wrong
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
 /// The baseline whose axis can be chosen.
 pub const MJ_SAP: &str = "mj_sap";
+
+/// The GPU whose name contains `adapter`, or the one that the system prefers.
+pub fn headless(adapter: Option<&str>) -> Result<Gpu> {
+    let gpu = match adapter {
+        Some(name) => Gpu::headless_named(name),
+        None => Gpu::headless(),
+    };
+    gpu.map_err(|error| match error {
+        Error::NoAdapter { reason } => no_adapter(&reason),
+        other => other.into(),
+    })
+}
+
+/// In other words than the library's, whose advice is for programmers.
+pub fn no_adapter(reason: &str) -> anyhow::Error {
+    anyhow!(
+        "no GPU adapter found ({reason}). Install a Vulkan, Metal or Direct3D 12 driver, or a software one \
+         (Debian: apt-get install mesa-vulkan-drivers)"
+    )
+}
 
 /// An engine that is there and can start.
 pub enum Ready {
@@ -137,12 +182,12 @@ impl Ready {
         let _progress = Progress::start("looking for a GPU".to_owned());
         match (engine, adapter) {
             (None | Some(Engine::Gpu), Some(name)) => {
-                let gpu = Gpu::headless_named(name).with_context(|| format!("--adapter {name}"))?;
+                let gpu = headless(Some(name)).with_context(|| format!("--adapter {name}"))?;
                 Ok(Self::Gpu(gpu))
             }
-            (Some(Engine::Gpu), None) => Ok(Self::Gpu(Gpu::headless().context("--engine gpu")?)),
+            (Some(Engine::Gpu), None) => Ok(Self::Gpu(headless(None).context("--engine gpu")?)),
             (Some(engine), _) => Ok(Self::Other(engine)),
-            (None, None) => Ok(Gpu::headless().map_or_else(
+            (None, None) => Ok(headless(None).map_or_else(
                 |reason| {
                     say(&format!("note: using the CPU engine: {reason}"));
                     Self::Other(Engine::Cpu)

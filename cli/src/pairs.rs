@@ -30,7 +30,8 @@ pub struct Args {
 
     /// Who finds the pairs [default: the GPU if there is one, otherwise the CPU]
     ///
-    /// After the first three, algorithms of the literature, on one thread, to compare with.
+    /// After the first three, to compare with, on one thread: algorithms of the literature and, in a build with the
+    /// feature `peers`, other libraries.
     #[arg(long, value_name = "ENGINE", value_parser = Engine::parser())]
     engine: Option<Engine>,
 
@@ -155,14 +156,11 @@ impl Args {
             self.all_pairs_up_to.is_none(),
             "--all-pairs-up-to is for engines that can do otherwise, which --engine {name} does not"
         );
-        if engine == Engine::Brute {
-            return Ok(());
-        }
         ensure!(
             self.axis == Axis::Auto || name == MJ_SAP && self.axis != Axis::Principal,
             "--axis is for gpu and cpu, and x, y or z for {MJ_SAP}, but --engine is {name}"
         );
-        ensure!(self.cell_size == CellSize::Auto, "--cell-size is for gpu and cpu, and --engine {name} has its own");
+        ensure!(self.cell_size == CellSize::Auto, "--cell-size is for gpu and cpu, but --engine is {name}");
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! `broadsweep` alone: a scene, its pairs, and where to go from there.
 
+use std::env;
+
 use anyhow::Result;
 use broadsweep::Options;
 use broadsweep::scenes::Kind;
@@ -39,11 +41,14 @@ pub fn run() -> Result<()> {
     } else {
         ""
     };
+    // As it was typed, or as cargo runs it: either can be typed again.
+    let program = env::args_os().next().unwrap_or_else(|| "broadsweep".into());
+    let program = program.to_string_lossy();
     print(&format!(
-        "{}{hint}\nNext, with a scene of your own or another of these (`broadsweep scene --help` lists {}):\n\n  \
-         broadsweep scene clusters --n 1000000 --out scene.npy\n  \
-         broadsweep pairs scene.npy --out pairs.npy\n  \
-         broadsweep bench                 # this and other methods side by side, in about a minute\n",
+        "{}{hint}\nNext, with a scene of your own or another of these (`{program} scene --help` lists {}):\n\n  \
+         {program} scene clusters --n 1000000 --out scene.npy\n  \
+         {program} pairs scene.npy --out pairs.npy\n  \
+         {program} bench                 # this and other methods side by side, in about a minute\n",
         run.lines(),
         Kind::ALL.len()
     ))

@@ -112,7 +112,7 @@ impl Entry {
 pub const ALL: &[Entry] = &[
     Entry {
         name: "mj_sap",
-        description: "sort starts and ends on x, keep a list of the boxes that have begun (MuJoCo)",
+        description: "sort starts and ends along one axis (by default x), keep a list of the boxes that have begun (MuJoCo)",
         make: || Box::new(mj_sap::MjSap::default()),
     },
     Entry {

@@ -8,7 +8,8 @@ use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 /// Candidates that are tested before there is a look whether there is room for as many pairs again.
 const BATCH: u64 = 1 << 20;
 
-/// What [`cpu::find_pairs`](super::find_pairs) finds: the same report, and the same pairs in the same order.
+/// What [`cpu::find_pairs`](super::find_pairs) finds: the same report and the same pairs, in canonical order in the same
+/// order.
 ///
 /// # Errors
 /// Those of [`cpu::find_pairs`](super::find_pairs).
@@ -147,8 +148,10 @@ pub(super) fn of_all_pairs(box_count: u32) -> Report {
 /// Room for `more` pairs, or an error instead of an abort.
 pub(super) fn make_room(pairs: &mut Vec<Pair>, more: u64) -> Result<(), Error> {
     let pair_count = pairs.len() as u64 + more;
-    usize::try_from(more)
-        .ok()
-        .and_then(|more| pairs.try_reserve(more).ok())
-        .ok_or(Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) })
+    usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(too_long(pair_count))
+}
+
+/// So many pairs, of which there may be more, have no room.
+pub(super) fn too_long(pair_count: u64) -> Error {
+    Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) }
 }

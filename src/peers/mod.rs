@@ -14,7 +14,7 @@
 //! | peer | unbounded boxes | pairs that are not ours | from one frame to the next |
 //! |---|---|---|---|
 //! | [`parry`] | exact | none | rebuilt; `parry_refit` updates leaves and rebuilds parts |
-//! | [`rapier`] | refused beyond `1e12` | too many, in frames after the first: it keeps boxes that only shrank | leaves updated, changed pairs found |
+//! | [`rapier`] | refused beyond `1e12` | too many, in frames after the first: it keeps boxes that only shrank (margins are switched off) | leaves updated, changed pairs found |
 //! | [`rstar`] | exact | none | rebuilt |
 //! | [`bvh`] | refused beyond `1e14` | none | rebuilt |
 
@@ -62,7 +62,7 @@ pub const ALL: &[Peer] = &[
         version: "0.36.1",
         entry: Entry {
             name: "rapier",
-            description: "the broad phase of a physics engine: a dynamic tree, and the pairs that change",
+            description: "the broad phase of a physics engine, without margins: a dynamic tree, and the pairs that change",
             make: || Box::new(rapier::Rapier::default()),
         },
     },

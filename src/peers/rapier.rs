@@ -2,14 +2,15 @@
 //!
 //! It is given boxes by `BroadPhaseBvh::set_aabb`, as its own pipeline does, not shapes: the box that it makes of a
 //! shape is its centre ± half its edges, rounded, and has a distance of prediction around it. The colliders that it
-//! wants are there, but nobody looks at their shape; the first frame has the making of them in it. Its pairs are kept
-//! from its events, which is what its users do.
+//! wants are there, but nobody looks at their shape; they are made in the first frame with so many boxes, and kept
+//! where all else starts anew: its users have them anyway. Its pairs are kept from its events, as its users do.
 //!
-//! Its leaves are larger than their boxes, by 4 hundredths of what it takes for a unit of length, which would be 4 cm
-//! in a world of metres: pairs that do not overlap, in any number. That unit is therefore the smallest normal number
-//! here, and the margin vanishes in the rounding of any coordinate but a denormal. It cannot be zero: that switches
-//! the events off. **What remains**: a box that only shrank, or moved within the box that the tree has, is not
-//! updated, so in frames after the first there can be pairs too many; among denormal coordinates, too.
+//! It is used **without its margins**. Its leaves are larger than their boxes, by 4 hundredths of what it takes for a
+//! unit of length, which would be 4 cm in a world of metres: fewer updates, and pairs that do not overlap, in any
+//! number. That unit is therefore the smallest normal number here, and the margin vanishes in the rounding of any
+//! coordinate but a denormal. It cannot be zero: that switches the events off. **What remains**: a box that only
+//! shrank, or moved within the box that the tree has, is not updated, so in frames after the first there can be pairs
+//! too many; among denormal coordinates, too.
 //!
 //! Like parry's tree where that is kept, its own is at its best where little moves. Where boxes fly by more than their
 //! size in each frame, it grows worse from frame to frame.
@@ -33,9 +34,10 @@ pub const MOST: f32 = 1e12;
 #[derive(Default)]
 pub struct Rapier {
     broad_phase: BroadPhaseBvh,
+    /// As many as there ever were valid boxes. Which box each stands for changes with those.
     colliders: ColliderSet,
     handles: Vec<ColliderHandle>,
-    /// The index of the box of each collider.
+    /// The index of the box of each collider that is in use.
     ids: Vec<u32>,
     box_count: usize,
     events: Vec<BroadPhasePairEvent>,
@@ -45,20 +47,23 @@ pub struct Rapier {
 }
 
 impl Rapier {
-    /// New colliders for these boxes, and nothing known of them.
+    /// A collider for each of these boxes, and nothing known of them.
     fn start(&mut self, boxes: &[Aabb]) {
-        *self = Self { box_count: boxes.len(), ..Self::default() };
+        self.broad_phase = BroadPhaseBvh::default();
+        self.pairs.clear();
+        self.box_count = boxes.len();
+        self.ids.clear();
+        self.ids.extend(super::valid(boxes).map(|(id, _)| id));
         let shape = SharedShape::ball(0.5);
-        for (id, _) in super::valid(boxes) {
+        while self.handles.len() < self.ids.len() {
             // A collider without a body is a fixed one, and two of those are usually not of interest.
             let collider = ColliderBuilder::new(shape.clone()).active_collision_types(ActiveCollisionTypes::all());
             self.handles.push(self.colliders.insert(collider));
-            self.ids.push(id);
         }
     }
 
     fn pair(&self, pair: &ColliderPair) -> Pair {
-        // Colliders are numbered from 0 in a new set.
+        // Colliders are numbered from 0 where none is removed.
         let id = |handle: ColliderHandle| self.ids[handle.into_raw_parts().0 as usize];
         Pair::new(id(pair.collider1), id(pair.collider2))
     }
@@ -68,7 +73,7 @@ impl Baseline for Rapier {
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError> {
         pairs.clear();
         let reason = "products of three edges overflow, and the tree becomes a list";
-        super::refuse_beyond(MOST, boxes, "rapier", reason).inspect_err(|_| *self = Self::default())?;
+        super::refuse_beyond(MOST, boxes, "rapier", reason).inspect_err(|_| self.start(&[]))?;
         if self.box_count != boxes.len() || super::valid(boxes).map(|(id, _)| id).ne(self.ids.iter().copied()) {
             self.start(boxes);
         }

@@ -148,7 +148,7 @@ impl Figure for Chart {
         let [plot, legend] = split(area, finer)?;
         let [small, size] = [11 * finer as i32, 3 * finer as i32];
         let mut chart = ChartBuilder::on(&plot)
-            .caption(&self.title, font(18, finer).color(&INK))
+            .caption(&self.title, title_font(&self.title, finer).color(&INK))
             .margin(10 * finer)
             .x_label_area_size(44 * finer)
             .y_label_area_size(70 * finer)
@@ -205,7 +205,7 @@ impl Figure for Bars {
 
         let [plot, legend] = split(area, finer)?;
         let mut chart = ChartBuilder::on(&plot)
-            .caption(&self.title, font(18, finer).color(&INK))
+            .caption(&self.title, title_font(&self.title, finer).color(&INK))
             .margin(10 * finer)
             .x_label_area_size(44 * finer)
             .y_label_area_size(130 * finer)
@@ -247,6 +247,11 @@ fn split<B: DrawingBackend>(area: &DrawingArea<B, Shift>, finer: u32) -> Drawn<[
 fn paler(RGBColor(r, g, b): RGBColor) -> RGBColor {
     let [r, g, b] = [r, g, b].map(|part| u8::midpoint(part, 255));
     RGBColor(r, g, b)
+}
+
+/// Smaller where the title is long, so that it fits above the plot.
+fn title_font(title: &str, finer: u32) -> FontDesc<'static> {
+    font((1100 / title.chars().count().max(1) as u32).clamp(10, 18), finer)
 }
 
 fn font(points: u32, finer: u32) -> FontDesc<'static> {

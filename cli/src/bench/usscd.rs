@@ -27,7 +27,7 @@ use race::{Lap, Race};
 /// Reproduce the three experiments of USSCD: frames per second against the number of objects, the size of
 /// their space, and their speed
 ///
-/// Every engine gets the same frames, in turn, and the pairs of all are compared in each. Ctrl-C stops after the
+/// Every engine gets the same frames, in turn, and the pairs of those that measure a frame are compared. Ctrl-C stops after the
 /// frame that it is in and keeps what was measured.
 #[derive(clap::Args)]
 pub struct Args {
@@ -147,13 +147,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
     let csv = Output::check(&args.out.join("usscd.csv"))?;
-    let mut race = Race::new(&args.engines, args.adapter.as_deref(), args.seed, args.frames, args.seconds)?;
+    let race = Race::new(&args.engines, args.adapter.as_deref(), args.seed, args.frames, args.seconds)?;
     stop_on_ctrl_c()?;
     print(&format!("Frames per second, the median of up to {} frames.\n\n", args.frames))?;
     for &engine in race.engines() {
         print(&format!("{:>16}  {}\n", title(engine), race.device(engine)))?;
     }
     let mut rows = format!("{COLUMNS}\n");
+    let mut is_written = false;
     for (number, experiment) in (1..).zip(experiments(args.quick)) {
         print(&format!("\n{number}. {}\n{:>10}", experiment.title, experiment.name))?;
         print(&(race.engines().iter().map(|engine| format!("{:>18}", title(*engine))).collect::<String>() + "\n"))?;
@@ -179,13 +180,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             measured.push((what, laps));
             csv.write(|to| Ok(to.write_all(rows.as_bytes())?))?;
         }
-        draw(&args.out, &experiment, race.engines(), &measured)?;
+        if !measured.is_empty() {
+            draw(&args.out, &experiment, race.engines(), &measured)?;
+            is_written = true;
+        }
         if is_stopped() {
-            return Ok(ExitCode::from(STOPPED));
+            break;
         }
     }
-    print(&format!("\nwritten: {}, and the figures as SVG and PNG\n", args.out.join("usscd.csv").display()))?;
-    Ok(ExitCode::SUCCESS)
+    if is_written {
+        print(&format!("\nwritten: {}, and the figures as SVG and PNG\n", args.out.join("usscd.csv").display()))?;
+    } else {
+        print("\nnothing was measured, and nothing written\n")?;
+    }
+    Ok(if is_stopped() { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
 }
 
 fn row(rows: &mut String, experiment: &Experiment, setting: &Setting, lap: &Lap, device: &str) -> Result<()> {

@@ -486,8 +486,14 @@ fn the_report_names_what_was_done_with_few_boxes() {
     }
     let report = place.run("pairs scene.npy --engine cpu --all-pairs-up-to 0");
     assert!(report.contains("axis ") && report.contains("cell size") && !report.contains("method"), "{report}");
-    let line = place.fail("pairs scene.npy --engine brute --all-pairs-up-to 9");
-    assert!(line.contains("--all-pairs-up-to is for engines"), "{line}");
+    for (option, expected) in [
+        ("--all-pairs-up-to 9", "--all-pairs-up-to is for engines"),
+        ("--axis y", "--axis is for gpu and cpu"),
+        ("--cell-size 0.1", "--cell-size is for gpu and cpu"),
+    ] {
+        let line = place.fail(&format!("pairs scene.npy --engine brute {option}"));
+        assert!(line.contains(expected), "{line}");
+    }
 }
 
 #[test]
@@ -530,6 +536,35 @@ fn values_without_a_meaning_are_refused() {
         assert!(line.contains(expected), "{line}");
     }
     assert_eq!(place.names(), ["scene.npy"]);
+}
+
+#[cfg(not(feature = "peers"))]
+#[test]
+fn whoever_names_another_library_is_told_where_they_are() {
+    let output = Place::new().command("pairs uniform:10 --engine parry").output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("'parry'") && stderr.contains("--features peers"), "{stderr}");
+}
+
+#[test]
+fn a_machine_without_a_gpu_is_told_what_to_install_and_nothing_of_the_library() {
+    let place = Place::new();
+    let run = |arguments: &str| {
+        // Where Vulkan is what finds adapters, it finds none.
+        let output = place.command(arguments).env("VK_DRIVER_FILES", "nowhere.json").output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (is_found, _) = run("pairs uniform:10 --engine gpu");
+    if is_found {
+        return;
+    }
+    for (arguments, goes_on) in [("pairs uniform:10", true), ("pairs uniform:10 --engine gpu", false)] {
+        let (succeeded, stderr) = run(arguments);
+        assert_eq!(succeeded, goes_on, "{stderr}");
+        assert!(stderr.contains("no GPU adapter found") && stderr.contains("apt-get install"), "{stderr}");
+        assert!(!stderr.contains("find_pairs"), "{stderr}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::cpu::reference::make_room;
+use crate::cpu::reference::{make_room, too_long};
 use crate::{Error, Pair};
 
 /// Lists per thread that are filled before they are appended: enough that none waits long for the last.
@@ -34,9 +34,14 @@ impl Lists {
             if count == 0 {
                 return Ok(());
             }
+            let before = pairs.len() as u64;
             let fill = |(list, task): (&mut Vec<Pair>, &T)| {
                 list.clear();
-                fill(task, list)
+                // A list knows nothing of those before it.
+                fill(task, list).map_err(|error| match error {
+                    Error::ListTooLong { pair_count, .. } => too_long(before + pair_count),
+                    other => other,
+                })
             };
             if count == 1 {
                 // No other thread is woken for it.

@@ -100,19 +100,32 @@ impl BroadPhase {
     /// [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`]. The next call
     /// is as good as any.
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
-        self.found.pairs.clear();
-        self.found.report.first_invalid.clear();
-        let box_count = reference::checked_count(boxes.len())?;
-        if box_count <= ALONE {
-            self.search(boxes, box_count)?;
-        } else {
-            // One visit to the pool, and not one for each stage.
-            rayon::join(|| self.search(boxes, box_count), || ()).0?;
+        if let Err(error) = self.start(boxes) {
+            self.clear();
+            return Err(error);
         }
         Ok(&self.found)
     }
 
-    /// The last answer, without a copy.
+    fn start(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
+        self.clear();
+        let box_count = reference::checked_count(boxes.len())?;
+        if box_count <= ALONE {
+            return self.search(boxes, box_count);
+        }
+        // One visit to the pool, and not one for each stage.
+        rayon::join(|| self.search(boxes, box_count), || ()).0
+    }
+
+    /// The answer for no boxes, in the same memory.
+    fn clear(&mut self) {
+        self.found.pairs.clear();
+        let mut first_invalid = std::mem::take(&mut self.found.report.first_invalid);
+        first_invalid.clear();
+        self.found.report = Report { first_invalid, ..reference::of_all_pairs(0) };
+    }
+
+    /// The last answer, without a copy; no pairs of no boxes before the first, and after an error.
     pub fn into_overlaps(self) -> Overlaps {
         self.found
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Parts of one [`partition`].
 pub const PARTS: usize = 1 << PART_BITS;
 const PART_BITS: u32 = 8;
-/// Threads that one partition can occupy: each has a place to write in each part, on the stack, 36 KiB in all.
+/// Threads that one partition can occupy: each has a place to write in each part, on the stack, 42 KiB in all.
 const MOST_CHUNKS: usize = 8;
 /// Items that are worth another thread.
 const CHUNK_MIN: usize = 1 << 14;

@@ -16,8 +16,11 @@ use crate::{Aabb, Error, Pair};
 const CHUNK: usize = 1 << 11;
 /// Ranks whose boxes are fetched at a time.
 const BLOCK: usize = 64;
-/// Candidates and ranks that a thread takes on at a time: its list stays in a second-level cache.
+/// Candidates and ranks that a thread takes on at a time, but for the last rank, which may have any number: many enough
+/// to be worth it, few enough for the list to stay in a second-level cache.
 const TASK: u64 = 1 << 15;
+/// Candidates for all of which there is room in the list before they are tested.
+const ROOM: usize = 1 << 10;
 
 /// What the sweep needs of each entry, by rank: candidates are neighbours in memory.
 #[derive(Debug, Default)]
@@ -78,34 +81,37 @@ impl Sorted {
             task.last = next;
             (task.first < next).then_some(task)
         });
-        lists.fill(tasks, pairs, |task, list| {
-            make_room(list, task.candidates)?;
-            list.resize(task.candidates as usize, Pair { a: 0, b: 0 });
-            let found = self.test(entries, task.first..task.last, list);
-            list.truncate(found);
-            Ok(())
-        })
+        lists.fill(tasks, pairs, |task, list| self.test(entries, task.first..task.last, list))
     }
 
-    /// Writes the pairs among the candidates of `ranks`, for which there is room, and returns how many there are.
-    fn test(&self, entries: &[u64], ranks: Range<usize>, out: &mut [Pair]) -> usize {
+    /// Appends the pairs among the candidates of `ranks` to a list that is empty.
+    fn test(&self, entries: &[u64], ranks: Range<usize>, list: &mut Vec<Pair>) -> Result<(), Error> {
         let mut found = 0;
         for rank in ranks {
             let (own, [min, max], a) = (self.extents[rank], self.corners[rank], box_of(entries[rank]));
-            let others = rank + 1..self.ends[rank] as usize;
-            let extents = &self.extents[others.clone()];
-            for ((&extent, &[other_min, other_max]), &entry) in
-                extents.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
-            {
-                // Whether it is a pair cannot be predicted: written always, and counted where it is one.
-                let meets = (min.cmple(other_max) & other_min.cmple(max)).all();
-                if let Some(place) = out.get_mut(found) {
-                    *place = Pair::new(a, box_of(entry));
+            // An entry may have as many candidates as there are entries, and few pairs.
+            for first in (rank + 1..self.ends[rank] as usize).step_by(ROOM) {
+                let others = first..(self.ends[rank] as usize).min(first + ROOM);
+                if list.len() < found + others.len() {
+                    make_room(list, 2 * ROOM as u64)?;
+                    list.resize(found + 2 * ROOM, Pair { a: 0, b: 0 });
                 }
-                found += usize::from(meets & sweep::survives(own, extent));
+                let out = &mut list[..];
+                let extents = &self.extents[others.clone()];
+                for ((&extent, &[other_min, other_max]), &entry) in
+                    extents.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
+                {
+                    // Whether it is a pair cannot be predicted: written always, and counted where it is one.
+                    let meets = (min.cmple(other_max) & other_min.cmple(max)).all();
+                    if let Some(place) = out.get_mut(found) {
+                        *place = Pair::new(a, box_of(entry));
+                    }
+                    found += usize::from(meets & sweep::survives(own, extent));
+                }
             }
         }
-        found
+        list.truncate(found);
+        Ok(())
     }
 
     /// Bytes held.

@@ -8,7 +8,7 @@ use crate::bench::contestant::{Call, Contestant};
 use crate::bench::machine::machine;
 use crate::bench::measure::is_stopped;
 use crate::bench::results::{Machine, Time, unique};
-use crate::engine::Engine;
+use crate::engine::{Engine, headless};
 use crate::progress::Progress;
 use crate::say;
 
@@ -21,8 +21,7 @@ const LEAST_FRAMES: usize = 3;
 /// The engines, and how much they are measured.
 pub struct Race {
     engines: Vec<Engine>,
-    /// One for all settings: it takes seconds to compile the kernels.
-    gpu: Option<Contestant>,
+    gpu: Option<Gpu>,
     machine: Machine,
     seed: u64,
     frames: u32,
@@ -49,7 +48,7 @@ impl Race {
             engines.extend(ENGINES.iter().filter_map(|name| all.iter().find(|engine| engine.name() == *name)));
         }
         if let Some(engine) = engines.iter().find(|engine| !engine.is_exact()) {
-            bail!("{} has other pairs than the rest", engine.name());
+            bail!("`bench usscd` takes exact engines only, and {} is another library", engine.name());
         }
         let has_gpu = engines.contains(&Engine::Gpu);
         ensure!(has_gpu || adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
@@ -57,8 +56,8 @@ impl Race {
         let mut gpu = None;
         if has_gpu {
             let found = match adapter {
-                Some(name) => Gpu::headless_named(name).with_context(|| format!("--adapter {name}")),
-                None => Gpu::headless().context("--engines gpu"),
+                Some(name) => headless(Some(name)).with_context(|| format!("--adapter {name}")),
+                None => headless(None).context("--engines gpu"),
             };
             match found {
                 Ok(found) => gpu = Some(found),
@@ -70,7 +69,6 @@ impl Race {
             }
         }
         let machine = machine(gpu.as_ref());
-        let gpu = gpu.map(|gpu| Contestant::new(Engine::Gpu, Some(&gpu))).transpose()?;
         Ok(Self { engines, gpu, machine, seed, frames, enough_ms: 1e3 * enough_seconds })
     }
 
@@ -87,16 +85,14 @@ impl Race {
         }
     }
 
-    /// Every engine over the same frames, one frame at a time, so that whatever disturbs one disturbs all. Before
-    /// what is measured, one frame builds what they keep. Pairs are compared outside the times, in every frame.
-    /// Empty where it was stopped before all had measured something.
-    pub fn run(&mut self, n: usize, space: Particles) -> Result<Vec<Lap>> {
+    /// Every engine, made anew, over the same frames, one frame at a time, so that whatever disturbs one disturbs all.
+    /// Before what is measured, one frame builds what they keep. Pairs are compared outside the times, in every frame
+    /// that an engine measures. Empty where it was stopped before all had measured something.
+    pub fn run(&self, n: usize, space: Particles) -> Result<Vec<Lap>> {
         let mut racers = Vec::new();
         for &engine in &self.engines {
-            let contestant = match engine {
-                Engine::Gpu => self.gpu.take().context("there is no GPU")?,
-                _ => Contestant::new(engine, None)?,
-            };
+            // Kernels are compiled here, outside the times.
+            let contestant = Contestant::new(engine, self.gpu.as_ref())?;
             racers.push(Racer { engine, contestant, times: Vec::new(), pairs: Vec::new(), call: None });
         }
         for frame in 0..=self.frames {
@@ -132,9 +128,6 @@ impl Race {
             let (pair_count, engine) = (racer.pairs.len(), racer.engine);
             if let (Some(time), Some(call)) = (Time::of(racer.times), racer.call) {
                 laps.push(Lap { engine, time, pair_count, call });
-            }
-            if engine == Engine::Gpu {
-                self.gpu = Some(racer.contestant);
             }
         }
         if laps.len() < self.engines.len() {
