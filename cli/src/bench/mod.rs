@@ -20,7 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Error, Result, bail, ensure};
 use broadsweep::Gpu;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, headless};
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::{say, text};
@@ -318,10 +318,10 @@ fn with_gpu(mut plan: Plan, args: &Args) -> Result<(Plan, Option<Gpu>)> {
         return Ok((plan, None));
     }
     let _progress = Progress::start("looking for a GPU".to_owned());
-    let gpu = match &args.adapter {
-        Some(name) => Gpu::headless_named(name).with_context(|| format!("--adapter {name}")),
-        None => Gpu::headless().context("--engines gpu"),
-    };
+    let gpu = headless(args.adapter.as_deref()).with_context(|| match &args.adapter {
+        Some(name) => format!("--adapter {name}"),
+        None => "--engines gpu".to_owned(),
+    });
     match gpu {
         Ok(gpu) => Ok((plan, Some(gpu))),
         Err(error) if args.engines.is_empty() && args.adapter.is_none() => {
