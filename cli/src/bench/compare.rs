@@ -182,14 +182,21 @@ impl Comparison {
     /// Fails where something became slower, or wrong, or is missing.
     pub fn check(&self) -> Result<()> {
         let count = |wanted: fn(&Verdict) -> bool| self.rows.iter().filter(|(_, verdict)| wanted(verdict)).count();
-        let other = count(|verdict| *verdict == Verdict::OtherAnswer);
-        ensure!(other == 0, "{} with other pairs than before", rows(other));
-        let missing = count(|verdict| *verdict == Verdict::Missing);
-        ensure!(missing == 0, "{} missing that older results have", rows(missing));
-        let refused = count(|verdict| *verdict == Verdict::Lost(Outcome::Refused));
-        ensure!(refused == 0, "{} refused now, and measured before", rows(refused));
-        let slower = count(|verdict| matches!(verdict, Verdict::Slower(_) | Verdict::Lost(_)));
-        ensure!(slower == 0, "{} slower than before by more than {:.2}x and the noise", rows(slower), self.threshold);
+        let slower = format!("slower than before by more than {:.2}x and the noise", self.threshold);
+        let wrong = [
+            (count(|verdict| *verdict == Verdict::OtherAnswer), "with other pairs than before"),
+            (count(|verdict| *verdict == Verdict::Missing), "missing that older results have"),
+            (count(|verdict| *verdict == Verdict::Lost(Outcome::Refused)), "refused now, and measured before"),
+            (
+                count(|verdict| {
+                    matches!(verdict, Verdict::Slower(_) | Verdict::Lost(Outcome::OverLimit | Outcome::Measured))
+                }),
+                &slower,
+            ),
+        ];
+        let wrong = wrong.iter().filter(|(count, _)| *count > 0);
+        let wrong: Vec<String> = wrong.map(|(count, what)| format!("{} {what}", rows(*count))).collect();
+        ensure!(wrong.is_empty(), "{}", wrong.join(", "));
         let compared = count(|verdict| !matches!(verdict, Verdict::NotCompared(_)));
         ensure!(compared > 0, "the two have no measured row in common");
         Ok(())
