@@ -641,6 +641,36 @@ mod tests {
     }
 
     #[test]
+    fn a_first_call_that_is_a_little_over_the_limit_gets_another() {
+        let row = |times: &[f64]| {
+            let enough = Enough { calls: 1, limit_ms: 10.0 };
+            let mut lane = Lane::new(&Scene::Kind(Kind::Uniform), 9, Engine::Cpu, enough);
+            for (step, &ms) in times.iter().enumerate() {
+                assert!(!lane.is_done, "{times:?}");
+                lane.add(step as u32, &Call { ms, candidates: None, updates: None, bytes: None });
+            }
+            (lane.is_done, lane.finish().map(|row| (row.outcome, row.time.is_some())))
+        };
+        assert_eq!(row(&[31.0]), (true, Some((Outcome::OverLimit, false))));
+        assert_eq!(row(&[29.0]), (false, None));
+        assert_eq!(row(&[29.0, 11.0]), (true, Some((Outcome::OverLimit, false))));
+        assert_eq!(row(&[29.0, 9.0, 2.0]), (true, Some((Outcome::Measured, true))));
+        // A later frame may take what it takes.
+        assert_eq!(row(&[9.0, 11.0]), (true, Some((Outcome::Measured, true))));
+    }
+
+    #[test]
+    fn the_least_time_seen_is_what_predicts() {
+        let mut lane = Lane::new(&Scene::Kind(Kind::Uniform), 1000, Engine::Cpu, Enough { calls: 1, limit_ms: 10.0 });
+        lane.row.first_ms = Some(5.0);
+        lane.times = vec![2.0, 3.0, 40.0];
+        let mut known = Known::default();
+        known.add(&lane.finish().unwrap());
+        let larger = Lane::new(&Scene::Kind(Kind::Uniform), 2000, Engine::Cpu, Enough { calls: 1, limit_ms: 10.0 });
+        assert_eq!(known.predict(&larger.row, Engine::Cpu), Some(0.004));
+    }
+
+    #[test]
     fn frames_go_forward_and_back() {
         assert_eq!((0..10).map(|step| frame(step, 3)).collect::<Vec<_>>(), [0, 1, 2, 3, 2, 1, 0, 1, 2, 3]);
         assert_eq!((0..4).map(|step| frame(step, 1)).collect::<Vec<_>>(), [0, 1, 0, 1]);
