@@ -5,10 +5,13 @@ mod compare;
 mod contestant;
 mod difference;
 mod html;
+mod lane;
 mod machine;
 mod measure;
 mod plot;
+mod predict;
 mod results;
+mod scene;
 mod table;
 mod usscd;
 
@@ -24,8 +27,9 @@ use crate::engine::{Engine, headless};
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::{say, text};
-use measure::{Measured, Plan, Scene};
+use measure::{Measured, Plan};
 use results::{FORMAT, Results, Row, Settings, unique};
+use scene::Scene;
 
 const SCENES: [&str; 4] = ["uniform", "clusters", "city", "brownian"];
 const SIZES: [u32; 3] = [1000, 10_000, 100_000];

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::measure::Scene;
+use super::scene::Scene;
 
 /// Of the files that are written. One more for each change that older programs would misread; new fields have defaults.
 pub const FORMAT: u32 = 1;
