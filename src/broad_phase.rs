@@ -293,7 +293,7 @@ impl BroadPhase {
         timer.resolve(&mut encoder);
         self.gpu.queue().submit([encoder.finish()]);
         scopes.close("timed submission")?;
-        timer.read().map(Some)
+        timer.read(&self.gpu).map(Some)
     }
 
     // ---- the flow ----

@@ -30,7 +30,6 @@ pub struct KernelTime {
 /// another wrote, as ours do, so that the difference of two is the time of the later dispatch.
 #[derive(Debug)]
 pub struct Timer {
-    gpu: Gpu,
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     staging: wgpu::Buffer,
@@ -61,7 +60,7 @@ impl Timer {
         });
         scopes.close_allocation("timestamps", bytes)?;
         let staging = Readback::staging(gpu, "timestamps", bytes)?;
-        Ok(Some(Self { gpu: gpu.clone(), queries, resolved, staging, labels: RefCell::default() }))
+        Ok(Some(Self { queries, resolved, staging, labels: RefCell::default() }))
     }
 
     /// A timestamp after what was recorded last, the dispatch of `label`.
@@ -80,18 +79,19 @@ impl Timer {
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, 8 * u64::from(count));
     }
 
-    /// The time of each kernel, in the order of their first dispatches, once what was recorded is submitted. Blocks.
+    /// The time of each kernel, in the order of their first dispatches, once what was recorded is submitted to the
+    /// GPU that it was made with. Blocks.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn read(&self) -> Result<Vec<KernelTime>, Error> {
+    pub fn read(&self, gpu: &Gpu) -> Result<Vec<KernelTime>, Error> {
         let labels = self.labels.borrow();
-        let readback = Readback::begin(&self.gpu, &self.staging, 8 * labels.len() as u64);
-        let waited = self.gpu.device().poll(wgpu::PollType::wait_indefinitely());
-        waited.map_err(|error| self.gpu.lost(&error.to_string()))?;
+        let readback = Readback::begin(gpu, &self.staging, 8 * labels.len() as u64);
+        let waited = gpu.device().poll(wgpu::PollType::wait_indefinitely());
+        waited.map_err(|error| gpu.lost(&error.to_string()))?;
         let stamps: Vec<u64> = readback.read(0, labels.len(), <[u64]>::to_vec)?;
-        let period = f64::from(self.gpu.queue().get_timestamp_period());
+        let period = f64::from(gpu.queue().get_timestamp_period());
         let mut times: Vec<KernelTime> = Vec::new();
         for (&kernel, stamps) in labels[1..].iter().zip(stamps.windows(2)) {
             let time = Duration::from_nanos((stamps[1].saturating_sub(stamps[0]) as f64 * period) as u64);
