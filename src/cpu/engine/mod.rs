@@ -192,12 +192,10 @@ impl BroadPhase {
             }
             Ok(())
         })?;
-        let first_invalid = &mut self.found.report.first_invalid;
-        let invalid = || (0..).zip(boxes).filter(|(_, b)| !b.is_valid()).map(|(i, _)| i);
-        first_invalid.extend(invalid().take(Report::INVALID_LISTED));
+        let (invalid_count, first_invalid) = small::invalid(boxes);
         self.found.report = Report {
-            invalid_count: invalid().count() as u32,
-            first_invalid: std::mem::take(first_invalid),
+            invalid_count,
+            first_invalid,
             pair_count: self.found.pairs.len() as u64,
             ..reference::of_all_pairs(box_count)
         };

@@ -73,15 +73,14 @@ impl Sorted {
     pub fn sweep(&self, entries: &[u64], lists: &mut Lists, pairs: &mut Vec<Pair>) -> Result<(), Error> {
         let mut next = 0;
         let tasks = std::iter::from_fn(|| {
-            let mut task = Task { first: next, ..Task::default() };
-            while next < self.ends.len() && task.candidates + (next - task.first) as u64 <= TASK {
-                task.candidates += u64::from(self.ends[next]) - next as u64 - 1;
+            let (first, mut candidates) = (next, 0);
+            while next < self.ends.len() && candidates + (next - first) as u64 <= TASK {
+                candidates += u64::from(self.ends[next]) - next as u64 - 1;
                 next += 1;
             }
-            task.last = next;
-            (task.first < next).then_some(task)
+            (first < next).then_some((first, next))
         });
-        lists.fill(tasks, pairs, |task, list| self.test(entries, task.first..task.last, list))
+        lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, list))
     }
 
     /// Appends the pairs among the candidates of `ranks` to a list that is empty.
@@ -119,12 +118,4 @@ impl Sorted {
         let per_entry = 2 * size_of::<u32>() + size_of::<[Vec3A; 2]>();
         self.ends.capacity() * per_entry + self.candidates.capacity() * size_of::<u64>()
     }
-}
-
-/// Some ranks, and how many candidates they have.
-#[derive(Clone, Copy, Default)]
-struct Task {
-    first: usize,
-    last: usize,
-    candidates: u64,
 }
