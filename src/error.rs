@@ -100,6 +100,26 @@ pub enum Error {
         /// What is allowed.
         expected: &'static str,
     },
+    /// A list by box of the [`Filters`](crate::Filters) is not of the boxes.
+    #[error("`{list}` has {length} elements, and there are {box_count} boxes. It must have one for each, or none")]
+    FilterLength {
+        /// The list.
+        list: &'static str,
+        /// Its length.
+        length: u64,
+        /// Boxes of the call.
+        box_count: u64,
+    },
+    /// A value in the [`Filters`](crate::Filters) has no meaning.
+    #[error("number {index} of `{list}` {problem}")]
+    BadFilter {
+        /// The list.
+        list: &'static str,
+        /// The first place in it that is wrong, from 0.
+        index: u64,
+        /// What is wrong, and what is needed.
+        problem: String,
+    },
     /// A buffer of the caller's cannot be used.
     #[error("the box buffer {problem}")]
     BadBuffer {

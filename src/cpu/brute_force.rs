@@ -1,6 +1,9 @@
 //! The oracle: the closed test on every two boxes.
 
-use crate::{Aabb, Pair};
+use std::collections::HashSet;
+
+use crate::filters::grown;
+use crate::{Aabb, Filters, Pair};
 
 /// Every overlapping pair, ascending, by `n (n - 1) / 2` tests. This is what the answer means.
 pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
@@ -9,6 +12,35 @@ pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
         for (b, box_b) in boxes.iter().enumerate().skip(a + 1) {
             if box_a.overlaps(box_b) {
                 pairs.push(Pair { a: a as u32, b: b as u32 });
+            }
+        }
+    }
+    pairs
+}
+
+/// Every pair that `filters` leave, ascending: the same double loop, with each filter as it is written down.
+///
+/// # Panics
+/// Where [`Filters::check`] refuses them.
+pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
+    let grown = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| grown(&boxes[i], margin));
+    let boxes: Vec<Aabb> = (0..boxes.len()).map(grown).collect();
+    let half_space = |i: u32| filters.half_spaces.iter().find(|half_space| half_space.index == i);
+    let set = |pairs: &[Pair]| pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect::<HashSet<Pair>>();
+    let (exclude, include) = (set(&filters.exclude), set(&filters.include));
+    let mut pairs = Vec::new();
+    for a in 0..boxes.len() as u32 {
+        for b in a + 1..boxes.len() as u32 {
+            let (box_a, box_b) = (&boxes[a as usize], &boxes[b as usize]);
+            let meet = match (half_space(a), half_space(b)) {
+                (None, None) => box_a.overlaps(box_b),
+                (Some(half_space), None) => half_space.touches(box_b),
+                (None, Some(half_space)) => half_space.touches(box_a),
+                (Some(_), Some(_)) => false,
+            };
+            let pair = Pair { a, b };
+            if include.contains(&pair) || meet && filters.keeps(a, b) && !exclude.contains(&pair) {
+                pairs.push(pair);
             }
         }
     }

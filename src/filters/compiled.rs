@@ -1,0 +1,160 @@
+//! What both engines look up: lists of pairs by box, worlds by number.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Attribute, Filters, HalfSpace};
+use crate::{Aabb, Error, Pair};
+
+/// Filters, checked and in the shape that engines want. It holds for any number of boxes that
+/// [`check`](Self::check) accepts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Compiled {
+    filters: Filters,
+    /// Ascending, each once.
+    include: Vec<Pair>,
+    /// The excluded and the included pairs, which a search never reports by itself.
+    listed: Listed,
+    /// By box: the number of its world, from 0 to `world_count`, or [`Filters::GLOBAL`]. Empty without worlds.
+    worlds: Vec<u32>,
+    world_count: u32,
+    /// Ascending by index.
+    half_spaces: Vec<HalfSpace>,
+}
+
+/// Pairs by their smaller index.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listed {
+    /// Where the pairs of each box begin in `others`, and behind the last where they end; no further than the largest
+    /// such box.
+    pub rows: Vec<u32>,
+    /// The larger indices, ascending within a row.
+    pub others: Vec<u32>,
+}
+
+impl Compiled {
+    /// # Errors
+    /// [`Error::BadFilter`] for what is wrong whatever the boxes are.
+    pub fn new(filters: Filters) -> Result<Self, Error> {
+        filters.check_values()?;
+        let include = ascending(&filters.include);
+        let both = ascending(&[&filters.exclude[..], &filters.include[..]].concat());
+        let mut half_spaces = filters.half_spaces.clone();
+        half_spaces.sort_unstable_by_key(|half_space| half_space.index);
+        let mut compiled = Self { include, listed: Listed::new(&both), half_spaces, filters, ..Self::default() };
+        compiled.number_worlds();
+        Ok(compiled)
+    }
+
+    /// What it was made from, and changed to since.
+    pub fn filters(&self) -> &Filters {
+        &self.filters
+    }
+
+    /// # Errors
+    /// Those of [`Filters::check`].
+    pub fn check(&self, box_count: usize) -> Result<(), Error> {
+        self.filters.check(box_count)
+    }
+
+    /// See [`Filters::change`].
+    pub fn change(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+        self.filters.change(first, values)?;
+        if matches!(values, Attribute::World(_)) {
+            self.number_worlds();
+        }
+        Ok(())
+    }
+
+    /// Numbers the worlds from zero. Those that are neighbours in space often have numbers that follow each other, and
+    /// both would go into the key of a cell: so they are numbered in the order of a hash.
+    fn number_worlds(&mut self) {
+        let ids: HashSet<u32> = self.filters.world.iter().copied().filter(|&id| id != Filters::GLOBAL).collect();
+        let mut ids: Vec<u32> = ids.into_iter().collect();
+        ids.sort_unstable_by_key(|&id| hash(id));
+        self.world_count = ids.len() as u32;
+        let numbers: HashMap<u32, u32> = ids.into_iter().zip(0..).collect();
+        let number = |id| numbers.get(id).copied().unwrap_or(Filters::GLOBAL);
+        self.worlds = self.filters.world.iter().map(number).collect();
+    }
+
+    pub fn include(&self) -> &[Pair] {
+        &self.include
+    }
+
+    pub fn listed(&self) -> &Listed {
+        &self.listed
+    }
+
+    pub fn worlds(&self) -> &[u32] {
+        &self.worlds
+    }
+
+    pub fn world_count(&self) -> u32 {
+        self.world_count
+    }
+
+    pub fn half_spaces(&self) -> &[HalfSpace] {
+        &self.half_spaces
+    }
+
+    /// Whether a search reports the pair of two boxes that overlap once [prepared](Filters::prepare).
+    pub fn keeps(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
+        self.filters.keeps(a, b) && !self.listed.contains(Pair::new(a, b)) && self.half_spaces_meet(boxes, a, b)
+    }
+
+    /// Whether the boxes meet where one of them stands for a half-space.
+    fn half_spaces_meet(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
+        if self.half_spaces.is_empty() {
+            return true;
+        }
+        match (self.half_space(a), self.half_space(b)) {
+            (None, None) => true,
+            (Some(half_space), None) => half_space.touches(&boxes[b as usize]),
+            (None, Some(half_space)) => half_space.touches(&boxes[a as usize]),
+            (Some(_), Some(_)) => false,
+        }
+    }
+
+    fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+        let at = self.half_spaces.binary_search_by_key(&index, |half_space| half_space.index).ok()?;
+        Some(&self.half_spaces[at])
+    }
+}
+
+impl Listed {
+    /// Of ascending pairs.
+    fn new(pairs: &[Pair]) -> Self {
+        let Some(last) = pairs.last() else {
+            return Self::default();
+        };
+        let mut rows = vec![0; last.a as usize + 2];
+        for pair in pairs {
+            rows[pair.a as usize + 1] += 1;
+        }
+        for row in 1..rows.len() {
+            rows[row] += rows[row - 1];
+        }
+        Self { rows, others: pairs.iter().map(|pair| pair.b).collect() }
+    }
+
+    fn contains(&self, pair: Pair) -> bool {
+        let a = pair.a as usize;
+        a + 1 < self.rows.len()
+            && self.others[self.rows[a] as usize..self.rows[a + 1] as usize].binary_search(&pair.b).is_ok()
+    }
+}
+
+/// The pairs with `a < b`, ascending, each once.
+fn ascending(pairs: &[Pair]) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// A bijection that leaves no order.
+fn hash(id: u32) -> u32 {
+    let id = (id ^ id >> 16).wrapping_mul(0x7feb_352d);
+    let id = (id ^ id >> 15).wrapping_mul(0x846c_a68b);
+    id ^ id >> 16
+}
