@@ -26,7 +26,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     let frame = frame::choose(&params, boxes, &bounds, &moments);
     let mut cells = vec![[0; 4]; boxes.len()];
     let mut positions = vec![[0; 4]; boxes.len()];
-    let totals = bin::count(boxes, &frame, &mut cells, &mut positions);
+    let totals = bin::count(boxes, &[], &frame, &mut cells, &mut positions);
     let level = bin::scan(&totals, box_count, params.entry_capacity);
     let bin::Entries { mut keys, mut entries, giants, first_invalid } =
         bin::scatter(&cells, &mut positions, &frame, level);

@@ -97,6 +97,50 @@ impl Compiled {
         &self.half_spaces
     }
 
+    /// `[box_count]` bits, 32 to a word: set for boxes that stand for half-spaces. Empty where there are none.
+    pub fn half_space_bits(&self, box_count: usize) -> Vec<u32> {
+        let mut words = vec![0; if self.half_spaces.is_empty() { 0 } else { box_count.div_ceil(32) }];
+        for half_space in &self.half_spaces {
+            words[half_space.index as usize / 32] |= 1 << (half_space.index % 32);
+        }
+        words
+    }
+
+    /// The filters of some of the boxes, with ascending indices, which are prepared already. What is included is left
+    /// out as if it were excluded.
+    pub fn part(&self, indices: &[u32]) -> Filters {
+        let all = &self.filters;
+        let place = |index: u32| indices.binary_search(&index).ok().map(|place| place as u32);
+        let mut exclude = Vec::new();
+        for (place_a, &a) in (0..).zip(indices) {
+            let others = self.listed.of(a).iter();
+            exclude.extend(others.filter_map(|&b| Some(Pair { a: place_a, b: place(b)? })));
+        }
+        let half_spaces = self.half_spaces.iter();
+        Filters {
+            rule: all.rule,
+            group: part(&all.group, indices),
+            mask: part(&all.mask, indices),
+            body: self.part_of_bodies(indices),
+            parent: part(&all.parent, indices),
+            fixed: part(&all.fixed, indices),
+            sleeping: part(&all.sleeping, indices),
+            world: part(&all.world, indices),
+            margin: Vec::new(),
+            exclude,
+            include: Vec::new(),
+            half_spaces: half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect(),
+        }
+    }
+
+    /// Where boxes are bodies by their index, that is the one in the whole input.
+    fn part_of_bodies(&self, indices: &[u32]) -> Vec<u32> {
+        if self.filters.body.is_empty() && !self.filters.parent.is_empty() {
+            return indices.to_vec();
+        }
+        part(&self.filters.body, indices)
+    }
+
     /// Whether a search reports the pair of two boxes that overlap once [prepared](Filters::prepare).
     pub fn keeps(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
         self.filters.keeps(a, b) && !self.listed.contains(Pair::new(a, b)) && self.half_spaces_meet(boxes, a, b)
@@ -137,11 +181,23 @@ impl Listed {
         Self { rows, others: pairs.iter().map(|pair| pair.b).collect() }
     }
 
-    fn contains(&self, pair: Pair) -> bool {
-        let a = pair.a as usize;
-        a + 1 < self.rows.len()
-            && self.others[self.rows[a] as usize..self.rows[a + 1] as usize].binary_search(&pair.b).is_ok()
+    /// The larger indices of the pairs whose smaller one this is.
+    fn of(&self, a: u32) -> &[u32] {
+        match self.rows.get(a as usize..) {
+            Some(&[start, end, ..]) => &self.others[start as usize..end as usize],
+            _ => &[],
+        }
     }
+
+    fn contains(&self, pair: Pair) -> bool {
+        self.of(pair.a).binary_search(&pair.b).is_ok()
+    }
+}
+
+/// The elements with these indices, of a list that is in use.
+fn part<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
+    let indices = if list.is_empty() { &[] } else { indices };
+    indices.iter().map(|&index| list[index as usize]).collect()
 }
 
 /// The pairs with `a < b`, ascending, each once.

@@ -24,6 +24,12 @@ impl HalfSpace {
         self.normal.iter().all(|n| n.is_finite()) && self.normal.iter().any(|&n| n != 0.0) && self.offset.is_finite()
     }
 
+    /// The bits of normal and offset.
+    pub(crate) fn bits(&self) -> [u32; 4] {
+        let [x, y, z] = self.normal;
+        [x, y, z, self.offset].map(f32::to_bits)
+    }
+
     /// Whether a point of the box lies in it, exactly. An invalid box has none.
     ///
     /// A coordinate along which the normal is zero does not matter, even if it is infinite; where the deepest corner is

@@ -4,7 +4,7 @@ mod compiled;
 mod half_space;
 mod margin;
 
-pub(crate) use compiled::Compiled;
+pub(crate) use compiled::{Compiled, Listed};
 pub use half_space::HalfSpace;
 pub(crate) use margin::grown;
 
