@@ -19,6 +19,8 @@ pub(crate) struct Compiled {
     world_count: u32,
     /// Ascending by index.
     half_spaces: Vec<HalfSpace>,
+    /// By box, a bit each, up to the last of `half_spaces`: whether it stands for one.
+    half_space_bits: Vec<u32>,
     /// So many boxes the indices of all lists need.
     least_boxes: u64,
 }
@@ -45,7 +47,13 @@ impl Compiled {
         let largest = both.iter().map(|pair| pair.b).chain(half_spaces.last().map(|half_space| half_space.index)).max();
         let least_boxes = largest.map_or(0, |index| u64::from(index) + 1);
         let listed = Listed::new(&both);
-        let mut compiled = Self { include, listed, half_spaces, least_boxes, filters, ..Self::default() };
+        let words = half_spaces.last().map_or(0, |half_space| half_space.index as usize / 32 + 1);
+        let mut half_space_bits = vec![0; words];
+        for half_space in &half_spaces {
+            half_space_bits[half_space.index as usize / 32] |= 1 << (half_space.index % 32);
+        }
+        let lists = Self { include, listed, half_spaces, half_space_bits, ..Self::default() };
+        let mut compiled = Self { least_boxes, filters, ..lists };
         compiled.number_worlds();
         Ok(compiled)
     }
@@ -128,7 +136,12 @@ impl Compiled {
         }
     }
 
-    fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+    /// The one that a box stands for.
+    pub fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+        // Next to no box is one.
+        if self.half_space_bits.get(index as usize / 32)? >> (index % 32) & 1 == 0 {
+            return None;
+        }
         let at = self.half_spaces.binary_search_by_key(&index, |half_space| half_space.index).ok()?;
         Some(&self.half_spaces[at])
     }
