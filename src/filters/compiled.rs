@@ -19,6 +19,10 @@ pub(crate) struct Compiled {
     world_count: u32,
     /// Ascending by index.
     half_spaces: Vec<HalfSpace>,
+    /// By box, a bit each, up to the last of `half_spaces`: whether it stands for one.
+    half_space_bits: Vec<u32>,
+    /// So many boxes the indices of all lists need.
+    least_boxes: u64,
 }
 
 /// Pairs by their smaller index.
@@ -40,7 +44,16 @@ impl Compiled {
         let both = ascending(&[&filters.exclude[..], &filters.include[..]].concat());
         let mut half_spaces = filters.half_spaces.clone();
         half_spaces.sort_unstable_by_key(|half_space| half_space.index);
-        let mut compiled = Self { include, listed: Listed::new(&both), half_spaces, filters, ..Self::default() };
+        let largest = both.iter().map(|pair| pair.b).chain(half_spaces.last().map(|half_space| half_space.index)).max();
+        let least_boxes = largest.map_or(0, |index| u64::from(index) + 1);
+        let listed = Listed::new(&both);
+        let words = half_spaces.last().map_or(0, |half_space| half_space.index as usize / 32 + 1);
+        let mut half_space_bits = vec![0; words];
+        for half_space in &half_spaces {
+            half_space_bits[half_space.index as usize / 32] |= 1 << (half_space.index % 32);
+        }
+        let lists = Self { include, listed, half_spaces, half_space_bits, ..Self::default() };
+        let mut compiled = Self { least_boxes, filters, ..lists };
         compiled.number_worlds();
         Ok(compiled)
     }
@@ -50,10 +63,18 @@ impl Compiled {
         &self.filters
     }
 
-    /// # Errors
-    /// Those of [`Filters::check`].
+    /// The same as [`Filters::check`], but in no time where they fit: values were checked when they came.
     pub fn check(&self, box_count: usize) -> Result<(), Error> {
+        if box_count as u64 >= self.least_boxes && self.filters.check_lengths(box_count).is_ok() {
+            return Ok(());
+        }
         self.filters.check(box_count)
+    }
+
+    /// Whether a search reports every two boxes that overlap once [prepared](Filters::prepare).
+    pub fn keeps_all(&self) -> bool {
+        let no_list = self.filters.lengths().iter().all(|&(list, length)| length == 0 || list == "margin");
+        no_list && self.listed.others.is_empty() && self.half_spaces.is_empty()
     }
 
     /// See [`Filters::change`].
@@ -159,7 +180,12 @@ impl Compiled {
         }
     }
 
-    fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+    /// The one that a box stands for.
+    pub fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+        // Next to no box is one.
+        if self.half_space_bits.get(index as usize / 32)? >> (index % 32) & 1 == 0 {
+            return None;
+        }
         let at = self.half_spaces.binary_search_by_key(&index, |half_space| half_space.index).ok()?;
         Some(&self.half_spaces[at])
     }

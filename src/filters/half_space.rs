@@ -48,7 +48,10 @@ impl HalfSpace {
         if products.iter().any(|p| p.is_infinite()) {
             return products.contains(&f64::NEG_INFINITY);
         }
-        sum_is_at_most_zero([products[0], products[1], products[2], -f64::from(self.offset)])
+        let terms = [products[0], products[1], products[2], -f64::from(self.offset)];
+        let (sum, magnitude) = terms.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
+        // Three sums round by 2^-53 of the magnitude each: beyond that the sign is right.
+        if f64::abs(sum) > 1e-15 * magnitude { sum < 0.0 } else { sum_is_at_most_zero(terms) }
     }
 }
 

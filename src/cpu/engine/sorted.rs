@@ -6,6 +6,7 @@ use glam::Vec3A;
 use rayon::prelude::*;
 
 use super::box_of;
+use super::keep::Keep;
 use super::lists::Lists;
 use crate::cpu::reference::make_room;
 use crate::cpu::{rank, sweep};
@@ -70,7 +71,13 @@ impl Sorted {
     }
 
     /// Appends the pairs among the candidates, by rank.
-    pub fn sweep(&self, entries: &[u64], lists: &mut Lists, pairs: &mut Vec<Pair>) -> Result<(), Error> {
+    pub fn sweep(
+        &self,
+        entries: &[u64],
+        keep: impl Keep,
+        lists: &mut Lists,
+        pairs: &mut Vec<Pair>,
+    ) -> Result<(), Error> {
         let mut next = 0;
         let tasks = std::iter::from_fn(|| {
             let (first, mut candidates) = (next, 0);
@@ -80,18 +87,21 @@ impl Sorted {
             }
             (first < next).then_some((first, next))
         });
-        lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, list))
+        lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, keep, list))
     }
 
     /// Appends the pairs among the candidates of `ranks` to a list that is empty.
-    fn test(&self, entries: &[u64], ranks: Range<usize>, list: &mut Vec<Pair>) -> Result<(), Error> {
-        let mut found = 0;
+    fn test(&self, entries: &[u64], ranks: Range<usize>, keep: impl Keep, list: &mut Vec<Pair>) -> Result<(), Error> {
+        // Written so far, and those of them that stay for sure.
+        let (mut found, mut kept) = (0, 0);
         for rank in ranks {
             let (own, [min, max], a) = (self.extents[rank], self.corners[rank], box_of(entries[rank]));
             // An entry may have as many candidates as there are entries, and few pairs.
             for first in (rank + 1..self.ends[rank] as usize).step_by(ROOM) {
                 let others = first..(self.ends[rank] as usize).min(first + ROOM);
                 if list.len() < found + others.len() {
+                    found = keep.retain(list, kept, found);
+                    kept = found;
                     make_room(list, 2 * ROOM as u64)?;
                     list.resize(found + 2 * ROOM, Pair { a: 0, b: 0 });
                 }
@@ -110,6 +120,7 @@ impl Sorted {
             }
         }
         list.truncate(found);
+        keep.retain_last(list, kept);
         Ok(())
     }
 

@@ -1,0 +1,59 @@
+//! Which of the pairs that overlap are reported. The loops are compiled for each case, so that it costs nothing where
+//! all are.
+
+use crate::filters::Compiled;
+use crate::{Aabb, HalfSpace, Pair};
+
+/// Decides over pairs that overlap.
+pub trait Keep: Copy + Sync {
+    /// Moves those of `pairs[from..to]` that stay to the front, in their order, and returns where they end.
+    fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
+
+    /// The same with all that a list has from `from` on.
+    fn retain_last(self, list: &mut Vec<Pair>, from: usize) {
+        let to = list.len();
+        let end = self.retain(list, from, to);
+        list.truncate(end);
+    }
+
+    /// The half-space that a box stands for: every box overlaps it, and few may touch it.
+    fn half_space(&self, index: u32) -> Option<&HalfSpace>;
+}
+
+/// Every pair stays.
+#[derive(Clone, Copy)]
+pub struct All;
+
+impl Keep for All {
+    fn retain(self, _: &mut [Pair], _: usize, to: usize) -> usize {
+        to
+    }
+
+    fn half_space(&self, _: u32) -> Option<&HalfSpace> {
+        None
+    }
+}
+
+/// Those stay that filters keep.
+#[derive(Clone, Copy)]
+pub struct Filtered<'a> {
+    pub filters: &'a Compiled,
+    /// As they are searched.
+    pub boxes: &'a [Aabb],
+}
+
+impl Keep for Filtered<'_> {
+    fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
+        let mut end = from;
+        for at in from..to {
+            let pair = pairs[at];
+            pairs[end] = pair;
+            end += usize::from(self.filters.keeps(self.boxes, pair.a, pair.b));
+        }
+        end
+    }
+
+    fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+        self.filters.half_space(index)
+    }
+}
