@@ -177,6 +177,7 @@ macro_rules! mirrors {
 #[test]
 fn every_kernel_has_a_mirror_of_the_same_name_unless_it_only_places_what_another_found() {
     let mirrors = mirrors![
+        prepare::boxes,
         pca::bounds,
         pca::moments,
         frame::choose,

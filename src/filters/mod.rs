@@ -6,6 +6,7 @@ mod margin;
 
 pub(crate) use compiled::Compiled;
 pub use half_space::HalfSpace;
+pub(crate) use half_space::WHOLE_SPACE;
 pub(crate) use margin::grown;
 
 use std::collections::HashSet;
@@ -221,7 +222,7 @@ impl Filters {
             *aabb = grown(aabb, margin);
         }
         for half_space in &self.half_spaces {
-            boxes[half_space.index as usize] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+            boxes[half_space.index as usize] = WHOLE_SPACE;
         }
     }
 
