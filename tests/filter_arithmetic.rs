@@ -95,7 +95,7 @@ fn touches(half_space: &HalfSpace, aabb: &Aabb) -> (bool, Option<BigInt>) {
     if least.contains(&Extended::MinusInfinity) {
         return (true, None);
     }
-    let mut height = -(scaled(half_space.offset) << 149);
+    let mut height: BigInt = -scaled(half_space.offset) << 149;
     for product in least {
         let Extended::Finite(product) = product else {
             return (false, None);
@@ -123,7 +123,8 @@ fn a_half_space_touches_the_boxes_whose_deepest_corner_is_exactly_in_it() {
             Some(_) => outside += 1,
         }
     }
-    for (kind, count) in [("inside", inside), ("on", on), ("near", near), ("outside", outside), ("infinite", infinite)] {
+    for (kind, count) in [("inside", inside), ("on", on), ("near", near), ("outside", outside), ("infinite", infinite)]
+    {
         assert!(count > CASES / 100, "only {count} of {CASES} cases are {kind}");
     }
 }
