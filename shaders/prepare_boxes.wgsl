@@ -34,7 +34,8 @@ fn prepare_boxes(
     var low = min_bits_of(i);
     var high = max_bits_of(i);
     if i < arrayLength(&margins) {
-        let margin = vec3<u32>(margins[i]);
+        // -0 is a margin too.
+        let margin = vec3<u32>(margins[i] & ~SIGN);
         low = sum_rounded_up(low ^ vec3<u32>(SIGN), margin) ^ vec3<u32>(SIGN);
         high = sum_rounded_up(high, margin);
     }
@@ -47,7 +48,7 @@ fn prepare_boxes(
     prepared[i * 3u + 2u] = high.yz;
 }
 
-// The smallest f32 that is at least the exact sum, in bits; `margin` is finite and not negative.
+// The smallest f32 that is at least the exact sum, in bits; `margin` is finite, and its sign bit is clear.
 //
 // Both are whole numbers of 24 bits times a power of two (float_parts.wgsl). They are shifted up by 6 bits, so that the
 // leading bit of the larger one is bit 29, and the smaller one down to the power of the larger one. It loses bits only
