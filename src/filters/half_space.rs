@@ -2,6 +2,9 @@
 
 use crate::Aabb;
 
+/// What is searched in place of the box that stands for a half-space.
+pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+
 /// A half-space in place of a box: the points `x` with `normal · x <= offset`, so that the normal points out of it, as
 /// that of a floor points up. It is closed, and need not be axis-aligned.
 ///
