@@ -340,7 +340,7 @@ impl BroadPhase {
         let Filtering { lists: filters, included, .. } = &self.filtering;
         if self.tests_all_pairs(n) {
             let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
-            let boxes = self.record_prepare(pass, n, boxes);
+            let boxes = self.record_prepare(pass, n, params, boxes);
             s.small.record_test(pass, n, params, boxes.clone(), filters, hits);
             if let Some(included) = included {
                 s.small.record_include(pass, params, included, hits);
@@ -352,7 +352,7 @@ impl BroadPhase {
         encoder.clear_buffer(hits.block_hits.raw(), 0, None);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
-        let boxes = self.record_prepare(pass, n, boxes);
+        let boxes = self.record_prepare(pass, n, params, boxes);
         s.pca.record(pass, n, params, boxes.clone(), bounds, moments);
         s.frame.record(pass, params, boxes.clone(), bounds, moments, frame);
         s.bin.record_count(pass, n, params, boxes.clone(), filters, frame, bins);
@@ -375,10 +375,11 @@ impl BroadPhase {
         &'a self,
         pass: &mut Pass,
         n: u32,
+        params: &Buffer<Params>,
         boxes: wgpu::BindingResource<'a>,
     ) -> wgpu::BindingResource<'a> {
         if let Some(Shapes { margins, half_space_bits, prepared }) = &self.filtering.shapes {
-            self.stages.prepare.record(pass, n, boxes.clone(), margins, half_space_bits, prepared);
+            self.stages.prepare.record(pass, n, params, boxes.clone(), margins, half_space_bits, prepared);
         }
         self.searched(boxes)
     }

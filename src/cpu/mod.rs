@@ -16,6 +16,7 @@ pub mod frame;
 pub mod giants;
 pub mod order;
 pub mod pca;
+pub mod prepare;
 pub mod rank;
 pub mod reference;
 pub mod small;

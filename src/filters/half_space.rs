@@ -2,6 +2,9 @@
 
 use crate::Aabb;
 
+/// What is searched in place of the box that stands for a half-space.
+pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+
 /// A half-space in place of a box: the points `x` with `normal · x <= offset`, so that the normal points out of it, as
 /// that of a floor points up. It is closed, and need not be axis-aligned.
 ///
@@ -70,4 +73,44 @@ fn sum_is_at_most_zero(terms: [f64; 4]) -> bool {
         expansion[count] = carry;
     }
     expansion.into_iter().rev().find(|&part| part != 0.0).is_none_or(|part| part < 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same in integers: every number is one of them times 2^-30.
+    fn touches_in_integers(normal: [f32; 3], point: [f32; 3], offset: f32) -> bool {
+        let scaled = |x: f32| (f64::from(x) * f64::from(1 << 30)) as i128;
+        (0..3).map(|k| scaled(normal[k]) * scaled(point[k])).sum::<i128>() <= scaled(offset) << 30
+    }
+
+    #[test]
+    fn sums_that_double_precision_cannot_tell_from_zero_are_decided_as_integers_decide_them() {
+        let mut state = 1u32;
+        let mut below = |n: usize| {
+            state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+            (state >> 16) as usize % n
+        };
+        let mut number = || {
+            let whole = [0, 1, 3, (1 << 24) - 1, 1 << 24][below(5)] as f32;
+            let sign = [-1.0, 1.0][below(2)];
+            sign * whole / [1.0, 1024.0, 1_048_576.0, 1_073_741_824.0][below(4)]
+        };
+        let mut close = 0;
+        for _ in 0..200_000 {
+            let [nx, ny, nz, x, y, z] = std::array::from_fn(|_| number());
+            // Terms that cancel but for the last one.
+            for (normal, point, offset) in
+                [([nx, ny, nz], [x, y, z], 0.0), ([nx, -nx, nz], [x, x, z], 0.0), ([1.0, ny, nz], [x, y, z], x)]
+            {
+                let half_space = HalfSpace { index: 0, normal, offset };
+                let expected = touches_in_integers(normal, point, offset);
+                assert_eq!(half_space.touches(&Aabb::new(point, point)), expected, "{half_space:?} {point:?}");
+                let products = (0..3).map(|k| f64::from(normal[k]) * f64::from(point[k]));
+                close += usize::from((products.sum::<f64>() - f64::from(offset) <= 0.0) != expected);
+            }
+        }
+        assert!(close > 100, "{close} sums have the wrong sign in double precision");
+    }
 }

@@ -8,6 +8,7 @@ mod margin;
 pub use by_world::ByWorld;
 pub(crate) use compiled::{Compiled, Listed};
 pub use half_space::HalfSpace;
+pub(crate) use half_space::WHOLE_SPACE;
 pub(crate) use margin::grown;
 
 use std::collections::HashSet;
@@ -238,7 +239,7 @@ impl Filters {
     /// The whole space in place of the boxes that stand for half-spaces.
     pub(crate) fn open_half_spaces(&self, boxes: &mut [Aabb]) {
         for half_space in &self.half_spaces {
-            boxes[half_space.index as usize] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+            boxes[half_space.index as usize] = WHOLE_SPACE;
         }
     }
 

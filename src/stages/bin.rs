@@ -11,7 +11,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `bin_count`.
-pub const COUNT: Source = source!("bin_count", "boxes", "filters", "half_space");
+pub const COUNT: Source = source!("bin_count", "boxes", "filters", "half_space", "float_parts");
 /// `bin_scan`.
 pub const SCAN: Source = source!("bin_scan", "scan");
 /// `bin_scatter`.

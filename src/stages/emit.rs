@@ -18,11 +18,21 @@ pub const SCAN: Source = source!("emit_scan", "emit_header", "scan");
 /// `emit_sweep`.
 pub const SWEEP: Source = source!("emit_sweep", "emit_pair", "emit_window");
 /// `emit_again`.
-pub const AGAIN: Source =
-    source!("emit_again", "sweep_walk", "boxes", "emit_pair", "emit_window", "scan", "filters", "half_space");
+pub const AGAIN: Source = source!(
+    "emit_again",
+    "sweep_walk",
+    "boxes",
+    "emit_pair",
+    "emit_window",
+    "scan",
+    "filters",
+    "half_space",
+    "float_parts",
+    "float_parts"
+);
 /// `emit_giants`.
 pub const GIANTS: Source =
-    source!("emit_giants", "giants_walk", "boxes", "emit_window", "scan", "filters", "half_space");
+    source!("emit_giants", "giants_walk", "boxes", "emit_window", "scan", "filters", "half_space", "float_parts");
 /// `emit_include`.
 pub const INCLUDE: Source = source!("emit_include", "emit_window");
 

@@ -12,7 +12,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `giants_test`.
-pub const TEST: Source = source!("giants_test", "giants_walk", "boxes", "filters", "half_space");
+pub const TEST: Source = source!("giants_test", "giants_walk", "boxes", "filters", "half_space", "float_parts");
 
 /// The stage.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::{Error, Pair};
 
 /// `small_test`.
-pub const TEST: Source = source!("small_test", "small_tiles", "boxes", "filters", "half_space");
+pub const TEST: Source = source!("small_test", "small_tiles", "boxes", "filters", "half_space", "float_parts");
 /// `small_include`.
 pub const INCLUDE: Source = source!("small_include", "small_tiles");
 /// `small_emit`.

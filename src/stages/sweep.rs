@@ -14,7 +14,7 @@ pub const COUNT: Source = source!("sweep_count", "scan");
 /// `sweep_scan`.
 pub const SCAN: Source = source!("sweep_scan", "scan");
 /// `sweep_test`.
-pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes", "filters", "half_space");
+pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes", "filters", "half_space", "float_parts");
 
 /// The stage.
 #[derive(Debug)]

@@ -9,11 +9,15 @@ mod bin_scan;
 mod bin_scatter;
 mod emit;
 mod exact;
+#[path = "../common/filter_cases.rs"]
+mod filter_cases;
 mod frame;
 mod giants;
+mod half_space;
 mod inputs;
 mod order;
 mod pca;
+mod prepare;
 mod rank;
 mod small;
 mod sort;
