@@ -188,7 +188,8 @@ fn every_filter_alone_and_all_together_give_the_pairs_of_the_double_loop() {
         let arrays = arrays(&boxes, filters);
         for (layout, bytes) in [("stored", stored(&arrays)), ("deflated", deflated(&arrays))] {
             place.write("scene.npz", &bytes);
-            for engine in ENGINES {
+            // The layout is nothing to the engine, and a GPU in software takes a second for the kernels of a new filter.
+            for engine in ENGINES.into_iter().filter(|engine| layout == "stored" || *engine != "gpu") {
                 let rule = if filters.rule == Rule::Both { "--rule both" } else { "" };
                 let report = place.run(&format!("pairs scene.npz {rule} --engine {engine} --verify --out pairs.npy"));
                 assert_eq!(pairs_in(&place.read("pairs.npy")), expected, "case {case}, {layout}, {engine}");
