@@ -44,7 +44,7 @@ pub struct Gpu {
 
 impl Gpu {
     /// The limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and
-    /// 3 uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y.
+    /// 4 uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y.
     /// No features are needed; the sort is faster on a GPU with those of [`sort::SUBGROUP_FEATURES`]. Sizes of buffers
     /// bound the number of boxes; see [`BroadPhase::memory_plan`].
     ///
@@ -65,7 +65,7 @@ impl Gpu {
         let has = device.limits();
         let checks = [
             ("max_storage_buffers_per_shader_stage", 8, u64::from(has.max_storage_buffers_per_shader_stage)),
-            ("max_uniform_buffers_per_shader_stage", 3, u64::from(has.max_uniform_buffers_per_shader_stage)),
+            ("max_uniform_buffers_per_shader_stage", 4, u64::from(has.max_uniform_buffers_per_shader_stage)),
             ("max_bindings_per_bind_group", 10, u64::from(has.max_bindings_per_bind_group)),
             ("max_compute_workgroup_storage_size", 16_384, u64::from(has.max_compute_workgroup_storage_size)),
             ("max_compute_invocations_per_workgroup", 256, u64::from(has.max_compute_invocations_per_workgroup)),

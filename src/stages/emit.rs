@@ -27,7 +27,6 @@ pub const AGAIN: Source = source!(
     "scan",
     "filters",
     "half_space",
-    "float_parts",
     "float_parts"
 );
 /// `emit_giants`.

@@ -283,7 +283,7 @@ impl Found {
             sizes.emit_again = size(if sweep_tiles <= tile_capacity { 0 } else { sweep_blocks });
             sizes.giants_test = size(giant_blocks);
         });
-        let frame = upload(&[crate::giants::frame()]);
+        let frame = uniform(crate::giants::frame());
         // What had no room is poison, in case it is read all the same.
         let kept = |all: usize, capacity: u32| all.min(capacity as usize * TILE_WORDS);
         let runs = &self.runs[..kept(self.runs.len(), tile_capacity)];
