@@ -22,9 +22,17 @@ fn test_boxes(tile: u32, local: u32) -> u32 {
             // An invalid box pairs with nothing, and two giants meet once.
             let is_candidate = is_binned(other) || other.y == CELLS_OF_UNBOUNDED.y;
             if is_candidate && (i > giant || !is_giant(other, counts.level, frame.max_span, frame.giant_cells)) && i != giant {
-                if overlap(giant_box, ordered_box(i)) && keeps(giant, i) {
+                if overlap(giant_box, ordered_box(i)) {
                     hits |= 1u << bit;
                 }
+            }
+        }
+    }
+    if IS_FILTERED {
+        for (var word = hits; word != 0u; word &= word - 1u) {
+            let bit = firstTrailingBit(word);
+            if !keeps(giant, first + bit * 256u) {
+                hits &= ~(1u << bit);
             }
         }
     }

@@ -90,7 +90,7 @@ fn survey(at: vec2<u32>) -> Run {
     return run;
 }
 
-// The survivors whose boxes overlap, and that the filters keep.
+// The survivors whose boxes overlap, of which the filters keep what they want.
 fn exact_hits(run: Run) -> u32 {
     var hits = 0u;
     for (var word = run.hits; word != 0u; word &= word - 1u) {
@@ -98,11 +98,23 @@ fn exact_hits(run: Run) -> u32 {
         let ranks = ranks_of(run, bit);
         let a = ordered_box(entries[ranks.x] & ENTRY_BOX);
         let b = ordered_box(entries[ranks.y] & ENTRY_BOX);
-        var is_hit = overlap(a, b);
-        if IS_FILTERED {
-            is_hit &= keeps(entries[ranks.x] & ENTRY_BOX, entries[ranks.y] & ENTRY_BOX);
-        }
-        hits |= select(0u, 1u << bit, is_hit);
+        hits |= select(0u, 1u << bit, overlap(a, b));
+    }
+    if IS_FILTERED {
+        hits = wanted_hits(run, hits);
     }
     return hits;
+}
+
+// Those that the filters keep.
+fn wanted_hits(run: Run, hits: u32) -> u32 {
+    var wanted = hits;
+    for (var word = hits; word != 0u; word &= word - 1u) {
+        let bit = firstTrailingBit(word);
+        let ranks = ranks_of(run, bit);
+        if !keeps(entries[ranks.x] & ENTRY_BOX, entries[ranks.y] & ENTRY_BOX) {
+            wanted &= ~(1u << bit);
+        }
+    }
+    return wanted;
 }

@@ -116,15 +116,17 @@ pub fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
     }))
 }
 
-/// What the ids of a world's cells are changed by; see `bin_count.wgsl`.
+/// What the keys of a world's entries are changed by; see `bin_count.wgsl`.
 fn tile_of(frame: &Frame, world: u32) -> u32 {
     let bits = [0, 1].map(|k| frame.cell_bits[k] - frame.tile_bits[k]);
     let low = world & ((1 << bits[0]) - 1);
     let high = world >> bits[0] & ((1 << bits[1]) - 1);
-    low << frame.tile_bits[0] | high << (frame.cell_bits[0] + frame.tile_bits[1])
+    let cell = low << frame.tile_bits[0] | high << (frame.cell_bits[0] + frame.tile_bits[1]);
+    cell << frame.position_bits
 }
 
-/// Cells and (start, end, extent, tile) of each box, and what all of them have together. `worlds` has the number of each
+/// Cells and (start, end, extent, 0) of each box, with the bits of its world above the start, and what all of them have
+/// together. `worlds` has the number of each
 /// box's world, or nothing.
 pub fn count(
     boxes: &[Aabb],
@@ -154,15 +156,15 @@ pub fn count(
             cells[i] = own;
             let (from, to) = project(frame.sweep.into(), low, high);
             positions[i] = [
-                position(frame, from - frame.sweep_slop).saturating_sub(1),
+                tile_of(frame, world) | position(frame, from - frame.sweep_slop).saturating_sub(1),
                 (position(frame, to + frame.sweep_slop) + 1).min(last),
                 extent,
-                tile_of(frame, world),
+                0,
             ];
         } else if is_bounded && !worlds.is_empty() {
             let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
             cells[i] = [u0, v0, u1, v1];
-            positions[i] = [0, last, extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]), tile_of(frame, world)];
+            positions[i] = [tile_of(frame, world), last, extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]), 0];
         } else {
             cells[i] = CELLS_OF_UNBOUNDED;
         }
@@ -209,11 +211,12 @@ pub struct Entries {
     pub first_invalid: Vec<u32>,
 }
 
-/// The key and the entry of a binned box in each of its cells at a level, by rows of cells, with the box's position.
+/// The key and the entry of a binned box in each of its cells at a level, by rows of cells. `start` has the bits of the
+/// box's world.
 pub fn for_each_entry(
     own: [i32; 4],
     index: u32,
-    [start, _, _, tile]: [u32; 4],
+    start: u32,
     frame: &Frame,
     level: u32,
     mut each: impl FnMut(u32, u32),
@@ -227,7 +230,7 @@ pub fn for_each_entry(
             let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
             let last_u = if u == u1 { ENTRY_LAST_U } else { 0 };
             let last_v = if v == v1 { ENTRY_LAST_V } else { 0 };
-            each((cell ^ tile) << frame.position_bits | start, index | first_u | first_v | last_u | last_v);
+            each(cell << frame.position_bits ^ start, index | first_u | first_v | last_u | last_v);
         }
     }
 }
@@ -240,7 +243,7 @@ pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, le
             out.giants.push(i as u32);
         } else if is_binned(own) {
             positions[i][2] = merged_extent(own, positions[i][2], level);
-            for_each_entry(own, i as u32, positions[i], frame, level, |key, entry| {
+            for_each_entry(own, i as u32, positions[i][0], frame, level, |key, entry| {
                 out.keys.push(key);
                 out.entries.push(entry);
             });

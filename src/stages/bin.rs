@@ -30,8 +30,8 @@ pub struct Bin {
 pub struct Bins {
     /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
     pub cells: Buffer<[i32; 4]>,
-    /// `[box_count]` quantised (start, end) on the sweep axis, extent in the first and last cells, and what
-    /// the ids of its cells are changed by.
+    /// `[box_count]` quantised (start, end) on the sweep axis, extent in the first and last cells, 0; above
+    /// the start, the bits that tell its world apart.
     pub positions: Buffer<[u32; 4]>,
     /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
     pub block_counts: Buffer<u32>,

@@ -29,7 +29,7 @@ pub struct Chunks {
     chunks: Vec<Chunk>,
     /// `[box_count]` first and last cell (u, v, u, v).
     pub cells: Vec<[i32; 4]>,
-    /// `[box_count]` (start, end, extent, tile).
+    /// `[box_count]` (start, end, extent, 0), the bits of its world above the start.
     pub positions: Vec<[u32; 4]>,
 }
 
@@ -126,7 +126,7 @@ impl Scatter<'_> {
                 continue;
             }
             position[2] = bin::merged_extent(own, position[2], self.level);
-            bin::for_each_entry(own, index, *position, self.frame, self.level, |key, entry| {
+            bin::for_each_entry(own, index, position[0], self.frame, self.level, |key, entry| {
                 if let Some(place) = places.next() {
                     *place = u64::from(key) << 32 | u64::from(entry);
                 }
