@@ -1,4 +1,4 @@
-//! Arrays in NumPy's `.npy` format, versions 1.0 to 3.0: boxes in and out, pairs out.
+//! Arrays in NumPy's `.npy` format, versions 1.0 to 3.0: boxes in and out, pairs out, and other numbers in.
 //!
 //! ```
 //! use broadsweep::scenes::{Kind, npy};
@@ -15,11 +15,17 @@
 //!
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
+mod array;
+mod header;
+
+pub use array::{Array, Number};
+
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::{Aabb, Pair};
+use header::describe_shape;
 
 /// The longest header that is read, in bytes. NumPy writes 118 for a plain array; only records need more.
 const LONGEST_HEADER: u32 = 65_535;
@@ -34,7 +40,7 @@ pub struct FileError {
     pub error: Error,
 }
 
-/// Why bytes are not an array of boxes. Each message speaks of the file as "it".
+/// Why bytes are not the array that was asked for. Each message speaks of the file as "it".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -71,16 +77,21 @@ pub enum Error {
     #[error("it holds pickled Python objects, which are not read")]
     Pickled,
     /// A structured array.
-    #[error("it holds records; boxes are plain arrays of 'f4' or 'f8'")]
+    #[error("it holds records, and plain numbers are needed")]
     Records,
     /// Numbers of another type.
-    #[error("its dtype is {0}; boxes are 'f4' or 'f8'")]
-    Dtype(String),
+    #[error("its dtype is {found}; {needed}")]
+    Dtype {
+        /// As the header has it, in quotes.
+        found: String,
+        /// What would do.
+        needed: &'static str,
+    },
     /// An array of another shape.
     #[error("its shape is {0}; boxes are (n, 6) or (n, 2, 3)")]
     Shape(String),
-    /// A length that no array can have.
-    #[error("its shape has a length that does not fit 64 bits")]
+    /// A size that no array can have.
+    #[error("its shape claims a size that does not fit 64 bits")]
     LongShape,
     /// More boxes than any engine takes.
     #[error("it claims {rows} boxes, and one call takes at most {}", crate::constants::MAX_ENTRIES)]
@@ -99,6 +110,12 @@ pub enum Error {
     OutOfMemory {
         /// Boxes asked for.
         count: usize,
+    },
+    /// The system has no memory for so many numbers.
+    #[error("{bytes} bytes of memory could not be had")]
+    NoMemory {
+        /// Bytes asked for.
+        bytes: u64,
     },
 }
 
@@ -133,300 +150,72 @@ pub fn read_boxes(path: impl AsRef<Path>) -> std::result::Result<Vec<Aabb>, File
 /// # Errors
 /// As [`read_boxes`].
 pub fn read_boxes_from(source: impl Read, length: Option<u64>) -> Result<Vec<Aabb>> {
-    let mut source = BufReader::with_capacity(1 << 20, source);
-    let (header, header_length) = Header::read(&mut source, length)?;
-    let count = header.box_count as usize;
-    let data_length = u64::from(header.box_count) * 6 * header.dtype.size() as u64;
+    let array = Array::open(source, length)?;
+    let header = array.header();
+    let (is_double, is_big) = match header.number() {
+        Some(("f4", is_big)) => (false, is_big),
+        Some(("f8", is_big)) => (true, is_big),
+        _ => return Err(Error::Dtype { found: header.describe_dtype(), needed: "boxes are 'f4' or 'f8'" }),
+    };
+    let (rows, is_nested) = match header.shape[..] {
+        [rows, 6] => (rows, false),
+        [rows, 2, 3] => (rows, true),
+        _ => return Err(Error::Shape(describe_shape(&header.shape))),
+    };
+    let is_fortran = header.is_fortran;
+    // Before any of them is read: no engine takes more.
+    if rows > u64::from(crate::constants::MAX_ENTRIES) {
+        return Err(Error::TooManyBoxes { rows });
+    }
+    let count = rows as usize;
+    let size = if is_double { 8 } else { 4 };
     let mut boxes = Vec::new();
-    if let Some(length) = length {
-        let rest = length - header_length;
-        if rest < data_length {
-            let count = header.box_count;
-            return Err(Error::Truncated(format!(
-                "{count} boxes take {data_length} bytes, and {rest} follow the header"
-            )));
-        }
-        if rest > data_length {
-            return Err(Error::TrailingBytes((rest - data_length).to_string()));
-        }
+    if array.is_long(rows * 6 * size as u64)? {
         reserve(&mut boxes, count)?;
     }
-
-    let size = header.dtype.size();
-    let mut chunk = vec![0; 1 << 16];
-    let mut remaining = data_length;
-    let (mut row, mut column) = (0, 0);
-    while remaining > 0 {
-        let part = &mut chunk[..remaining.min(1 << 16) as usize];
-        source.read_exact(part).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => Error::Truncated(format!("its array is {data_length} bytes long")),
-            _ => error.into(),
-        })?;
-        remaining -= part.len() as u64;
-        for bytes in part.chunks_exact(size) {
-            if row == boxes.len() {
-                if row == boxes.capacity() {
-                    // A stream of unknown length: grow by what has come, not by what is claimed.
-                    reserve(&mut boxes, row.max(1 << 12).min(count))?;
-                }
-                boxes.push(Aabb::new([0.0; 3], [0.0; 3]));
+    let (mut row, mut column) = (0, 0usize);
+    array.each(size, rows * 6, |bytes| {
+        if row == boxes.len() {
+            if row == boxes.capacity() {
+                // A stream of unknown length: grow by what has come, not by what is claimed.
+                reserve(&mut boxes, row.max(1 << 12).min(count))?;
             }
-            let bound = header.bound(column);
-            let [down, up] = header.dtype.decode(bytes);
-            match bound.checked_sub(3) {
-                None => boxes[row].min[bound] = down,
-                Some(k) => boxes[row].max[k] = up,
-            }
-            let (fast, fast_count, slow) =
-                if header.is_fortran { (&mut row, count, &mut column) } else { (&mut column, 6, &mut row) };
-            *fast += 1;
-            if *fast == fast_count {
-                *fast = 0;
-                *slow += 1;
-            }
+            boxes.push(Aabb::new([0.0; 3], [0.0; 3]));
         }
-    }
-    if source.read(&mut [0])? != 0 {
-        return Err(Error::TrailingBytes("more".to_owned()));
-    }
+        // Where nested boxes are in Fortran order, the corner changes faster than the axis.
+        let bound = if is_nested && is_fortran { column % 2 * 3 + column / 2 } else { column };
+        let [down, up] = if is_double { decode_double(bytes, is_big) } else { [decode_single(bytes, is_big); 2] };
+        match bound.checked_sub(3) {
+            None => boxes[row].min[bound] = down,
+            Some(k) => boxes[row].max[k] = up,
+        }
+        let (fast, fast_count, slow) =
+            if is_fortran { (&mut row, count, &mut column) } else { (&mut column, 6, &mut row) };
+        *fast += 1;
+        if *fast == fast_count {
+            *fast = 0;
+            *slow += 1;
+        }
+        Ok(())
+    })?;
     Ok(boxes)
+}
+
+fn decode_single(bytes: &[u8], is_big: bool) -> f32 {
+    let bytes = [0, 1, 2, 3].map(|i| bytes[i]);
+    if is_big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) }
+}
+
+/// Rounded down and up.
+fn decode_double(bytes: &[u8], is_big: bool) -> [f32; 2] {
+    let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[i]);
+    let value = if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) };
+    let aabb = Aabb::from_f64_outward([value; 3], [value; 3]);
+    [aabb.min[0], aabb.max[0]]
 }
 
 fn reserve(boxes: &mut Vec<Aabb>, count: usize) -> Result<()> {
     boxes.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { count })
-}
-
-/// What a scene's header may say.
-#[derive(Debug, PartialEq)]
-struct Header {
-    dtype: Dtype,
-    is_fortran: bool,
-    box_count: u32,
-    /// `(n, 2, 3)` instead of `(n, 6)`.
-    is_nested: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Dtype {
-    F4 { is_big: bool },
-    F8 { is_big: bool },
-}
-
-impl Dtype {
-    fn parse(text: &str) -> Result<Self> {
-        if text.contains('O') {
-            return Err(Error::Pickled);
-        }
-        let (order, kind) = text.split_at_checked(1).unwrap_or_default();
-        let is_big = match order {
-            "<" => false,
-            ">" => true,
-            "=" => cfg!(target_endian = "big"),
-            _ => return Err(Error::Dtype(quoted(text))),
-        };
-        match kind {
-            "f4" => Ok(Self::F4 { is_big }),
-            "f8" => Ok(Self::F8 { is_big }),
-            _ => Err(Error::Dtype(quoted(text))),
-        }
-    }
-
-    fn size(self) -> usize {
-        match self {
-            Self::F4 { .. } => 4,
-            Self::F8 { .. } => 8,
-        }
-    }
-
-    /// The number in `bytes`, rounded down and up.
-    fn decode(self, bytes: &[u8]) -> [f32; 2] {
-        match self {
-            Self::F4 { is_big } => {
-                let bytes = [0, 1, 2, 3].map(|i| bytes[i]);
-                [if is_big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) }; 2]
-            }
-            Self::F8 { is_big } => {
-                let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[i]);
-                let value = if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) };
-                let aabb = Aabb::from_f64_outward([value; 3], [value; 3]);
-                [aabb.min[0], aabb.max[0]]
-            }
-        }
-    }
-}
-
-impl Header {
-    /// The header, and the bytes that it takes.
-    fn read(source: &mut impl Read, length: Option<u64>) -> Result<(Self, u64)> {
-        let short = |error: io::Error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => Error::ShortHeader,
-            _ => error.into(),
-        };
-        let mut start = Vec::new();
-        source.take(8).read_to_end(&mut start)?;
-        if start.len() != 8 || !start.starts_with(b"\x93NUMPY") {
-            return Err(Error::NotNpy);
-        }
-        let (prefix, text_length) = match start[6..] {
-            [1, 0] => {
-                let mut bytes = [0; 2];
-                source.read_exact(&mut bytes).map_err(short)?;
-                (10, u32::from(u16::from_le_bytes(bytes)))
-            }
-            [2 | 3, 0] => {
-                let mut bytes = [0; 4];
-                source.read_exact(&mut bytes).map_err(short)?;
-                (12, u32::from_le_bytes(bytes))
-            }
-            _ => return Err(Error::UnknownVersion { major: start[6], minor: start[7] }),
-        };
-        if text_length > LONGEST_HEADER {
-            return Err(Error::LongHeader { claimed: text_length });
-        }
-        let header_length = prefix + u64::from(text_length);
-        if length.is_some_and(|length| length < header_length) {
-            return Err(Error::ShortHeader);
-        }
-        let mut text = vec![0; text_length as usize];
-        source.read_exact(&mut text).map_err(short)?;
-        let text = std::str::from_utf8(&text).map_err(|_| Error::Header("is not text".to_owned()))?;
-        Ok((Self::parse(text)?, header_length))
-    }
-
-    /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (5, 6), }`, the keys in any order.
-    fn parse(text: &str) -> Result<Self> {
-        let (mut dtype, mut is_fortran, mut shape) = (None, None, None);
-        let mut scanner = Scanner { rest: text };
-        scanner.expect('{')?;
-        while !scanner.accept('}') {
-            let key = scanner.string()?;
-            scanner.expect(':')?;
-            let is_repeated = match key {
-                "descr" if scanner.accept('[') => return Err(Error::Records),
-                "descr" => dtype.replace(Dtype::parse(scanner.string()?)?).is_some(),
-                "fortran_order" => is_fortran.replace(scanner.truth()?).is_some(),
-                "shape" => shape.replace(scanner.shape()?).is_some(),
-                _ => return Err(Error::Header(format!("has the unknown key {}", quoted(key)))),
-            };
-            if is_repeated {
-                return Err(Error::Header(format!("has the key {key:?} twice")));
-            }
-            if !scanner.accept(',') {
-                scanner.expect('}')?;
-                break;
-            }
-        }
-        if !scanner.rest.trim().is_empty() {
-            return Err(Error::Header("goes on after its end".to_owned()));
-        }
-        let missing = |key| move || Error::Header(format!("lacks the key '{key}'"));
-        let shape = shape.ok_or_else(missing("shape"))?;
-        let (rows, is_nested) = match shape[..] {
-            [rows, 6] => (rows, false),
-            [rows, 2, 3] => (rows, true),
-            _ => {
-                let lengths: Vec<String> = shape.iter().take(5).map(u64::to_string).collect();
-                let more = if shape.len() > 5 { ", ..." } else { "" };
-                return Err(Error::Shape(format!("({}{more})", lengths.join(", "))));
-            }
-        };
-        // Before any of them is read: no engine takes more.
-        let box_count = u32::try_from(rows)
-            .ok()
-            .filter(|&rows| rows <= crate::constants::MAX_ENTRIES)
-            .ok_or(Error::TooManyBoxes { rows })?;
-        Ok(Self {
-            dtype: dtype.ok_or_else(missing("descr"))?,
-            is_fortran: is_fortran.ok_or_else(missing("fortran_order"))?,
-            box_count,
-            is_nested,
-        })
-    }
-
-    /// Which of min x, y, z, max x, y, z a column of the file is.
-    fn bound(&self, column: usize) -> usize {
-        if self.is_nested && self.is_fortran {
-            // The corner changes faster than the axis.
-            column % 2 * 3 + column / 2
-        } else {
-            column
-        }
-    }
-}
-
-/// A part of the header, short enough for a message.
-fn quoted(text: &str) -> String {
-    format!("{:?}", text.chars().take(40).collect::<String>())
-}
-
-/// Reads the few literals of Python that a header may hold.
-struct Scanner<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Scanner<'a> {
-    fn accept(&mut self, wanted: char) -> bool {
-        self.rest = self.rest.trim_start();
-        let after = self.rest.strip_prefix(wanted);
-        self.rest = after.unwrap_or(self.rest);
-        after.is_some()
-    }
-
-    fn expect(&mut self, wanted: char) -> Result<()> {
-        if self.accept(wanted) { Ok(()) } else { Err(self.expected(&format!("'{wanted}'"))) }
-    }
-
-    fn expected(&self, what: &str) -> Error {
-        let place = match self.rest.trim_start().chars().next() {
-            Some(character) => format!("before {character:?}"),
-            None => "at its end".to_owned(),
-        };
-        Error::Header(format!("is malformed: {what} expected {place}"))
-    }
-
-    fn string(&mut self) -> Result<&'a str> {
-        let quote = if self.accept('"') { '"' } else { '\'' };
-        if quote == '\'' {
-            self.expect(quote)?;
-        }
-        let (text, rest) = self
-            .rest
-            .split_once(quote)
-            .ok_or_else(|| Error::Header("is malformed: a string does not end".to_owned()))?;
-        self.rest = rest;
-        Ok(text)
-    }
-
-    fn truth(&mut self) -> Result<bool> {
-        self.rest = self.rest.trim_start();
-        for (word, value) in [("True", true), ("False", false)] {
-            if let Some(rest) = self.rest.strip_prefix(word) {
-                self.rest = rest;
-                return Ok(value);
-            }
-        }
-        Err(self.expected("True or False"))
-    }
-
-    fn shape(&mut self) -> Result<Vec<u64>> {
-        let mut lengths = Vec::new();
-        self.expect('(')?;
-        while !self.accept(')') {
-            let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
-            let (digits, rest) = self.rest.split_at(end);
-            if end == 0 {
-                return Err(self.expected("a length"));
-            }
-            lengths.push(digits.parse().map_err(|_| Error::LongShape)?);
-            // Python 2 wrote 10L.
-            self.rest = rest.strip_prefix('L').unwrap_or(rest);
-            if !self.accept(',') {
-                self.expect(')')?;
-                break;
-            }
-        }
-        Ok(lengths)
-    }
 }
 
 /// Boxes as an `(n, 6)` array of little-endian `f4` in C order, bit for bit. `to` should have a buffer.

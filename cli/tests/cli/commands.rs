@@ -241,7 +241,7 @@ fn a_bad_file_gets_one_clear_line_and_no_result() {
         (long_header(u32::MAX), "claims 4294967295 bytes"),
         (long_header(60_000), "ends within its .npy header"),
         (not_text, "not text"),
-        (plain("(12,)"), "its shape is (12)"),
+        (plain("(12,)"), "its shape is (12,)"),
         (plain("()"), "its shape is ()"),
         (plain("(4, 3)"), "its shape is (4, 3)"),
         (plain("(6, 2)"), "its shape is (6, 2)"),
