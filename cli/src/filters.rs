@@ -1,0 +1,110 @@
+//! What is told of filters, and those of a part of a scene.
+
+use broadsweep::{Filters, Pair, Rule};
+use serde_json::{Value, json};
+
+use crate::text;
+
+/// In one line, each filter that is there; `None` where there is none.
+pub fn describe(filters: &Filters) -> Option<String> {
+    let mut parts = Vec::new();
+    let groups = match (filters.group.is_empty(), filters.mask.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some("group"),
+        (true, false) => Some("mask"),
+        (false, false) => Some("group and mask"),
+    };
+    parts.extend(groups.map(|groups| format!("{groups} ({})", rule_name(filters.rule))));
+    for (name, is_there) in [("body", !filters.body.is_empty()), ("parent", !filters.parent.is_empty())] {
+        parts.extend(is_there.then(|| name.to_owned()));
+    }
+    for (name, list) in [("fixed", &filters.fixed), ("sleeping", &filters.sleeping)] {
+        parts.extend((!list.is_empty()).then(|| format!("{} {name}", text::count(truths(list)))));
+    }
+    if let Some(count) = world_count(filters) {
+        let global = filters.world.iter().filter(|&&world| world == Filters::GLOBAL).count() as u64;
+        let worlds = counted(count, "world");
+        parts.push(if global == 0 { worlds } else { format!("{worlds} and {} in all of them", text::boxes(global)) });
+    }
+    parts.extend(largest_margin(filters).map(|margin| format!("margins up to {margin}")));
+    for (pairs, name) in [(&filters.exclude, "excluded pair"), (&filters.include, "included pair")] {
+        parts.extend((!pairs.is_empty()).then(|| counted(pairs.len() as u64, name)));
+    }
+    let half_spaces = filters.half_spaces.len() as u64;
+    parts.extend((half_spaces > 0).then(|| counted(half_spaces, "half-space")));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// One object, or `null` where there are none. What is not used is `false` or `null`, a list of pairs 0.
+pub fn json(filters: &Filters) -> Value {
+    if filters.is_empty() {
+        return Value::Null;
+    }
+    let truths = |list: &[bool]| (!list.is_empty()).then(|| truths(list));
+    json!({
+        "rule": rule_name(filters.rule),
+        "group": !filters.group.is_empty(),
+        "mask": !filters.mask.is_empty(),
+        "body": !filters.body.is_empty(),
+        "parent": !filters.parent.is_empty(),
+        "fixed": truths(&filters.fixed),
+        "sleeping": truths(&filters.sleeping),
+        "worlds": world_count(filters),
+        "largest_margin": largest_margin(filters),
+        "exclude": filters.exclude.len(),
+        "include": filters.include.len(),
+        "half_spaces": filters.half_spaces.len(),
+    })
+}
+
+/// Those of the first boxes of a scene.
+pub fn of_first(filters: &Filters, box_count: usize) -> Filters {
+    let pairs = |pairs: &[Pair]| pairs.iter().copied().filter(|p| (p.a.max(p.b) as usize) < box_count).collect();
+    let mut half_spaces = filters.half_spaces.clone();
+    half_spaces.retain(|half_space| (half_space.index as usize) < box_count);
+    Filters {
+        rule: filters.rule,
+        group: first(&filters.group, box_count),
+        mask: first(&filters.mask, box_count),
+        body: first(&filters.body, box_count),
+        parent: first(&filters.parent, box_count),
+        fixed: first(&filters.fixed, box_count),
+        sleeping: first(&filters.sleeping, box_count),
+        world: first(&filters.world, box_count),
+        margin: first(&filters.margin, box_count),
+        exclude: pairs(&filters.exclude),
+        include: pairs(&filters.include),
+        half_spaces,
+    }
+}
+
+fn first<T: Copy>(list: &[T], count: usize) -> Vec<T> {
+    list[..list.len().min(count)].to_vec()
+}
+
+fn rule_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Any => "any",
+        Rule::Both => "both",
+    }
+}
+
+fn truths(list: &[bool]) -> u64 {
+    list.iter().filter(|&&is| is).count() as u64
+}
+
+/// Without the one of all; `None` where there are no worlds.
+fn world_count(filters: &Filters) -> Option<u64> {
+    let mut worlds = filters.world.clone();
+    worlds.sort_unstable();
+    worlds.dedup();
+    (!worlds.is_empty()).then(|| worlds.iter().filter(|&&world| world != Filters::GLOBAL).count() as u64)
+}
+
+fn largest_margin(filters: &Filters) -> Option<f32> {
+    filters.margin.iter().copied().reduce(f32::max)
+}
+
+fn counted(count: u64, name: &str) -> String {
+    format!("{} {name}{}", text::count(count), if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,236 @@
+//! Scenes with filters: `.npz` files, as `np.savez` and `np.savez_compressed` write them.
+//!
+//! A file may be broken or made to harm. Nothing is allocated from a claim before the data are there, names that are not
+//! known are not read, and every array is compared with its checksum.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use broadsweep::scenes::npy::{self, Array, Number};
+use broadsweep::{Aabb, Filters, HalfSpace, Pair};
+use flate2::read::DeflateDecoder;
+use rawzip::{CompressionMethod, ErrorKind, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder};
+
+/// The arrays that there can be.
+const KNOWN: [&str; 13] = [
+    "boxes",
+    "group",
+    "mask",
+    "body",
+    "parent",
+    "fixed",
+    "sleeping",
+    "world",
+    "margin",
+    "exclude",
+    "include",
+    "half_space_box",
+    "half_space",
+];
+
+/// The boxes of a file and its filters, of which the rule is left to the caller.
+pub fn read(path: &Path) -> Result<(Vec<Aabb>, Filters)> {
+    let read = || {
+        let file = File::open(path)?;
+        ensure!(!file.metadata()?.is_dir(), "it is a directory");
+        let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
+        Scene::open(ZipArchive::from_file(file, &mut buffer).map_err(damaged)?, &mut buffer)?.read()
+    };
+    read().map_err(|error: Error| anyhow!("cannot read {}: {error:#}", path.display()))
+}
+
+/// The same from memory.
+pub fn read_bytes(bytes: Vec<u8>) -> Result<(Vec<Aabb>, Filters)> {
+    let archive = ZipArchive::from_slice(Cursor::new(bytes)).map_err(damaged)?;
+    Scene::open(archive.into_reader_archive(), &mut vec![0; RECOMMENDED_BUFFER_SIZE])?.read()
+}
+
+fn damaged(error: rawzip::Error) -> Error {
+    match error.into_kind() {
+        ErrorKind::MissingEndOfCentralDirectory => {
+            anyhow!("it is no .npz file, or its end is missing: it has no directory of a zip file")
+        }
+        ErrorKind::IO(error) if !is_damage(&error) => error.into(),
+        kind => anyhow!("it is truncated or damaged: {kind}"),
+    }
+}
+
+/// Whether it is the data that are wrong, and not the system.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other
+    )
+}
+
+/// The arrays of a file.
+struct Scene<R> {
+    archive: ZipArchive<R>,
+    arrays: BTreeMap<&'static str, Entry>,
+}
+
+struct Entry {
+    at: ZipArchiveEntryWayfinder,
+    is_deflated: bool,
+}
+
+impl<R: ReaderAt> Scene<R> {
+    fn open(archive: ZipArchive<R>, buffer: &mut [u8]) -> Result<Self> {
+        let mut arrays = BTreeMap::new();
+        let mut entries = archive.entries(buffer);
+        let mut count = 0;
+        while let Some(entry) = entries.next_entry().map_err(damaged)? {
+            count += 1;
+            let path = entry.file_path();
+            let file = String::from_utf8_lossy(path.as_bytes());
+            let name = file.strip_suffix(".npy");
+            let Some(name) = KNOWN.into_iter().find(|known| Some(*known) == name) else {
+                let name: String = name.unwrap_or(&file).chars().take(40).collect();
+                bail!("it has an unknown array, {name:?}; the known ones are {}", KNOWN.join(", "));
+            };
+            ensure!(!entry.flags().is_encrypted(), "`{name}` is encrypted, which is not read");
+            let is_deflated = match entry.compression_method() {
+                CompressionMethod::STORE => false,
+                CompressionMethod::DEFLATE => true,
+                method => bail!(
+                    "`{name}` is compressed in another way ({method}) than np.savez_compressed does, which is not read"
+                ),
+            };
+            let entry = Entry { at: entry.wayfinder(), is_deflated };
+            ensure!(arrays.insert(name, entry).is_none(), "it has `{name}` twice");
+        }
+        let expected = archive.entries_hint();
+        ensure!(count == expected, "it is truncated or damaged: it has {count} arrays, and should have {expected}");
+        Ok(Self { archive, arrays })
+    }
+
+    fn read(&self) -> Result<(Vec<Aabb>, Filters)> {
+        let source = self.source("boxes")?.context("it has no array `boxes`, which is the one that it needs")?;
+        let boxes = npy::read_boxes_from(source, None).map_err(|error| of_array("boxes", "np.float32", error))?;
+        let count = boxes.len();
+        let pairs = |name| -> Result<Vec<Pair>> {
+            let pairs: Vec<[u32; 2]> = self.table(name)?.unwrap_or_default();
+            Ok(pairs.into_iter().map(|[a, b]| Pair { a, b }).collect())
+        };
+        let filters = Filters {
+            group: self.list("group", count)?,
+            mask: self.list("mask", count)?,
+            body: self.list("body", count)?,
+            parent: self.list("parent", count)?,
+            fixed: self.list("fixed", count)?,
+            sleeping: self.list("sleeping", count)?,
+            world: self.list("world", count)?,
+            margin: self.list("margin", count)?,
+            exclude: pairs("exclude")?,
+            include: pairs("include")?,
+            half_spaces: self.half_spaces()?,
+            ..Filters::default()
+        };
+        filters.check(count)?;
+        Ok((boxes, filters))
+    }
+
+    fn half_spaces(&self) -> Result<Vec<HalfSpace>> {
+        let planes: Option<Vec<[f32; 4]>> = self.table("half_space")?;
+        let indices = match &planes {
+            Some(planes) => self.column("half_space_box", planes.len(), "row of `half_space`")?,
+            None => None,
+        };
+        let (planes, indices) = match (planes, indices) {
+            (Some(planes), Some(indices)) => (planes, indices),
+            (None, None) if !self.arrays.contains_key("half_space_box") => return Ok(Vec::new()),
+            _ => bail!("it has only one of `half_space` and `half_space_box`, which go together"),
+        };
+        let half_space = |([x, y, z, offset], index)| HalfSpace { index, normal: [x, y, z], offset };
+        Ok(planes.into_iter().zip(indices).map(half_space).collect())
+    }
+
+    /// What is said of each box; empty where nothing is.
+    fn list<T: Numpy>(&self, name: &str, box_count: usize) -> Result<Vec<T>> {
+        Ok(self.column(name, box_count, "box")?.unwrap_or_default())
+    }
+
+    /// A number for each of something.
+    fn column<T: Numpy>(&self, name: &str, length: usize, what: &str) -> Result<Option<Vec<T>>> {
+        let Some(array) = self.array::<T>(name)? else {
+            return Ok(None);
+        };
+        ensure!(
+            *array.shape() == [length as u64],
+            "`{name}`: its shape is {}; ({length},) is needed, a number for each {what}",
+            shape(array.shape())
+        );
+        array.read().map(Some).map_err(|error| of_array(name, T::CAST, error))
+    }
+
+    /// Rows of `N` numbers, as many as there are.
+    fn table<T: Numpy, const N: usize>(&self, name: &str) -> Result<Option<Vec<[T; N]>>> {
+        let Some(array) = self.array::<T>(name)? else {
+            return Ok(None);
+        };
+        ensure!(
+            matches!(*array.shape(), [_, columns] if columns == N as u64),
+            "`{name}`: its shape is {}; (m, {N}) is needed, where m can be 0",
+            shape(array.shape())
+        );
+        let numbers = array.read().map_err(|error| of_array(name, T::CAST, error))?;
+        Ok(Some(numbers.as_chunks().0.to_vec()))
+    }
+
+    fn array<T: Numpy>(&self, name: &str) -> Result<Option<Array<Box<dyn Read + '_>>>> {
+        let Some(source) = self.source(name)? else {
+            return Ok(None);
+        };
+        Array::open(source, None).map(Some).map_err(|error| of_array(name, T::CAST, error))
+    }
+
+    /// The bytes of an array. The last of them come only if the checksum is right.
+    fn source(&self, name: &str) -> Result<Option<Box<dyn Read + '_>>> {
+        let Some(entry) = self.arrays.get(name) else {
+            return Ok(None);
+        };
+        let found = self.archive.get_entry(entry.at).map_err(damaged)?;
+        Ok(Some(match entry.is_deflated {
+            true => Box::new(found.verifying_reader(DeflateDecoder::new(found.reader()))),
+            false => Box::new(found.verifying_reader(found.reader())),
+        }))
+    }
+}
+
+/// As NumPy writes it.
+fn shape(lengths: &[u64]) -> String {
+    match lengths {
+        [length] => format!("({length},)"),
+        [.., _] if lengths.len() > 5 => format!("of {} dimensions", lengths.len()),
+        _ => format!("({})", lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// With the array's name, and what to do about a wrong dtype.
+fn of_array(name: &str, cast: &str, error: npy::Error) -> Error {
+    match error {
+        npy::Error::Dtype { .. } => anyhow!("`{name}`: {error}, which {name}.astype({cast}) gives"),
+        npy::Error::Io(error) if is_damage(&error) => anyhow!("`{name}` is truncated or damaged: {error}"),
+        error => anyhow!("`{name}`: {error}"),
+    }
+}
+
+/// What NumPy calls a type.
+trait Numpy: Number {
+    const CAST: &str;
+}
+
+impl Numpy for u32 {
+    const CAST: &str = "np.uint32";
+}
+
+impl Numpy for f32 {
+    const CAST: &str = "np.float32";
+}
+
+impl Numpy for bool {
+    const CAST: &str = "bool";
+}
