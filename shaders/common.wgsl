@@ -16,8 +16,8 @@ struct Params {
     candidate_limit_high: u32,
     vertices_per_pair: u32,
     tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
-    unused_a: u32,
-    unused_b: u32,
+    world_count: u32,
+    include_count: u32,
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.

@@ -417,8 +417,8 @@ impl BroadPhase {
             candidate_limit_high: (limit >> 32) as u32,
             vertices_per_pair: self.options.vertices_per_pair,
             tile_capacity: plan.tile_capacity,
-            unused_a: 0,
-            unused_b: 0,
+            world_count: 0,
+            include_count: 0,
         };
         Buffer::uniform(&self.gpu, "params", &[params])
     }

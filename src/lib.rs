@@ -63,7 +63,7 @@ mod workspace;
 pub use aabb::{Aabb, Pair};
 pub use broad_phase::{BroadPhase, GpuPairs};
 pub use error::Error;
-pub use filters::{Attribute, Filters, HalfSpace, Rule};
+pub use filters::{Attribute, ByWorld, Filters, HalfSpace, Rule};
 pub use gpu::Gpu;
 pub use memory::MemoryPlan;
 pub use options::{CellSize, Options, Overlaps, PairOrder, Report, SweepAxis};

@@ -91,7 +91,7 @@ fn twins() -> impl IntoIterator<Item = Twin> {
     twins! {
         Params {
             box_count, entry_capacity, giant_tile_capacity, axis, cell_mode, cell_size, candidate_limit_low,
-            candidate_limit_high, vertices_per_pair, tile_capacity, unused_a, unused_b,
+            candidate_limit_high, vertices_per_pair, tile_capacity, world_count, include_count,
         }
         Window { first_low, first_high, capacity, unused }
         SortPass { shift, of_pairs, digit_bits, unused }

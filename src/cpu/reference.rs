@@ -2,8 +2,9 @@
 
 use super::{bin, emit, frame, giants, order, pca, rank, small, sort, sweep};
 use crate::constants::*;
+use crate::filters::Compiled;
 use crate::stages::layout::{Frame, Params};
-use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
+use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 
 /// Candidates that are tested before there is a look whether there is room for as many pairs again.
 const BATCH: u64 = 1 << 20;
@@ -14,12 +15,38 @@ const BATCH: u64 = 1 << 20;
 /// # Errors
 /// Those of [`cpu::find_pairs`](super::find_pairs).
 pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> {
+    find_filtered_pairs(boxes, &Filters::default(), options)
+}
+
+/// The same with filters: what [`cpu::BroadPhase`](super::BroadPhase) finds that has them.
+///
+/// # Errors
+/// Those of [`Filters::check`] too.
+pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
     options.check()?;
-    let box_count = checked_count(boxes.len())?;
-    if options.tests_all_pairs(box_count) {
-        return all_pairs(boxes);
+    filters.check(boxes.len())?;
+    let filters = Compiled::new(filters.clone())?;
+    checked_count(boxes.len())?;
+    let mut prepared = boxes.to_vec();
+    filters.filters().prepare(&mut prepared);
+    let Overlaps { mut pairs, mut report } = search(&prepared, &filters, options)?;
+    // A search leaves out what is included, so that nothing comes twice.
+    make_room(&mut pairs, filters.include().len() as u64)?;
+    pairs.extend_from_slice(filters.include());
+    if options.order == PairOrder::Canonical || report.tested_all_pairs() {
+        order::canonical(&mut pairs);
     }
-    let params = params(box_count, options);
+    report.pair_count = pairs.len() as u64;
+    Ok(Overlaps { pairs, report })
+}
+
+/// Everything but the pairs that are included and the order.
+fn search(boxes: &[Aabb], filters: &Compiled, options: &Options) -> Result<Overlaps, Error> {
+    let box_count = boxes.len() as u32;
+    if options.tests_all_pairs(box_count) {
+        return all_pairs(boxes, filters);
+    }
+    let params = params(box_count, options, filters);
 
     let bounds = pca::bounds(boxes);
     let moments = pca::moments(boxes, &bounds);
@@ -49,15 +76,16 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
             rank += 1;
         }
         make_room(&mut pairs, most)?;
+        let before = pairs.len();
         sweep::test(boxes, &entries, &extents, &ends, first..rank, &mut pairs);
+        retain(&mut pairs, before, filters, boxes);
     }
     for &giant in &giants {
         let words = giants::test(boxes, &cells, &frame, level, giant);
         make_room(&mut pairs, emit::scan(&words))?;
+        let before = pairs.len();
         emit::giants(&words, giant, &mut pairs);
-    }
-    if options.order == PairOrder::Canonical {
-        order::canonical(&mut pairs);
+        retain(&mut pairs, before, filters, boxes);
     }
 
     let report = Report {
@@ -66,25 +94,30 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
         giant_count: giants.len() as u32,
         entry_count: entries.len() as u32,
         candidate_count,
-        pair_count: pairs.len() as u64,
         ..of_frame(&frame, level, box_count)
     };
     Ok(Overlaps { pairs, report })
 }
 
-/// What [`find_pairs`] does with few boxes.
-fn all_pairs(boxes: &[Aabb]) -> Result<Overlaps, Error> {
+/// What [`search`] does with few boxes.
+fn all_pairs(boxes: &[Aabb], filters: &Compiled) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     let columns = small::Columns::new(boxes);
     let mut pairs = Vec::new();
     for a in 0..box_count {
         let words = small::test(&columns, a);
         make_room(&mut pairs, emit::scan(&words))?;
+        let before = pairs.len();
         small::emit(&words, a, &mut pairs);
+        retain(&mut pairs, before, filters, boxes);
     }
     let (invalid_count, first_invalid) = small::invalid(boxes);
-    let report = Report { invalid_count, first_invalid, pair_count: pairs.len() as u64, ..of_all_pairs(box_count) };
-    Ok(Overlaps { pairs, report })
+    Ok(Overlaps { pairs, report: Report { invalid_count, first_invalid, ..of_all_pairs(box_count) } })
+}
+
+/// Drops what `filters` do not keep of the pairs from `first` on.
+fn retain(pairs: &mut Vec<Pair>, first: usize, filters: &Compiled, boxes: &[Aabb]) {
+    pairs.extract_if(first.., |pair| !filters.keeps(boxes, pair.a, pair.b)).for_each(drop);
 }
 
 /// The number of boxes, if there are not too many.
@@ -104,7 +137,7 @@ pub(super) fn checked_count(box_count: usize) -> Result<u32, Error> {
 }
 
 /// What the kernels are told of so many boxes.
-pub(super) fn params(box_count: u32, options: &Options) -> Params {
+pub(super) fn params(box_count: u32, options: &Options, filters: &Compiled) -> Params {
     let (cell_mode, cell_size) = options.cell_size.code();
     Params {
         box_count,
@@ -112,6 +145,8 @@ pub(super) fn params(box_count: u32, options: &Options) -> Params {
         axis: options.axis.code(),
         cell_mode,
         cell_size,
+        world_count: filters.world_count(),
+        include_count: filters.include().len() as u32,
         ..bytemuck::Zeroable::zeroed()
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Compiled {
     world_count: u32,
     /// Ascending by index.
     half_spaces: Vec<HalfSpace>,
+    /// So many boxes the indices of all lists need.
+    least_boxes: u64,
 }
 
 /// Pairs by their smaller index.
@@ -40,7 +42,10 @@ impl Compiled {
         let both = ascending(&[&filters.exclude[..], &filters.include[..]].concat());
         let mut half_spaces = filters.half_spaces.clone();
         half_spaces.sort_unstable_by_key(|half_space| half_space.index);
-        let mut compiled = Self { include, listed: Listed::new(&both), half_spaces, filters, ..Self::default() };
+        let largest = both.iter().map(|pair| pair.b).chain(half_spaces.last().map(|half_space| half_space.index)).max();
+        let least_boxes = largest.map_or(0, |index| u64::from(index) + 1);
+        let listed = Listed::new(&both);
+        let mut compiled = Self { include, listed, half_spaces, least_boxes, filters, ..Self::default() };
         compiled.number_worlds();
         Ok(compiled)
     }
@@ -50,10 +55,18 @@ impl Compiled {
         &self.filters
     }
 
-    /// # Errors
-    /// Those of [`Filters::check`].
+    /// The same as [`Filters::check`], but in no time where they fit: values were checked when they came.
     pub fn check(&self, box_count: usize) -> Result<(), Error> {
+        if box_count as u64 >= self.least_boxes && self.filters.check_lengths(box_count).is_ok() {
+            return Ok(());
+        }
         self.filters.check(box_count)
+    }
+
+    /// Whether a search reports every two boxes that overlap once [prepared](Filters::prepare).
+    pub fn keeps_all(&self) -> bool {
+        let no_list = self.filters.lengths().iter().all(|&(list, length)| length == 0 || list == "margin");
+        no_list && self.listed.others.is_empty() && self.half_spaces.is_empty()
     }
 
     /// See [`Filters::change`].

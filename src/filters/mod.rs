@@ -1,9 +1,11 @@
 //! Which pairs are not wanted, which always are, and shapes that are no boxes: [`Filters`].
 
+mod by_world;
 mod compiled;
 mod half_space;
 mod margin;
 
+pub use by_world::ByWorld;
 pub(crate) use compiled::Compiled;
 pub use half_space::HalfSpace;
 pub(crate) use margin::grown;
@@ -127,11 +129,7 @@ impl Filters {
     /// negative or not finite, the first pair of `exclude` or `include` with an index beyond the boxes or twice the
     /// same, and the first half-space that is none.
     pub fn check(&self, box_count: usize) -> Result<(), Error> {
-        for (list, length) in self.lengths() {
-            if length != 0 && length != box_count {
-                return Err(Error::FilterLength { list, length: length as u64, box_count: box_count as u64 });
-            }
-        }
+        self.check_lengths(box_count)?;
         self.check_values()?;
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
             if let Some(at) = pairs.iter().position(|pair| pair.a.max(pair.b) as usize >= box_count) {
@@ -143,6 +141,16 @@ impl Filters {
         if let Some(at) = self.half_spaces.iter().position(|half_space| half_space.index as usize >= box_count) {
             let problem = format!("is of box {}, and there are {box_count} boxes", self.half_spaces[at].index);
             return Err(Error::BadFilter { list: "half_spaces", index: at as u64, problem });
+        }
+        Ok(())
+    }
+
+    /// Whether each list by box has an element for each box, or none.
+    fn check_lengths(&self, box_count: usize) -> Result<(), Error> {
+        for (list, length) in self.lengths() {
+            if length != 0 && length != box_count {
+                return Err(Error::FilterLength { list, length: length as u64, box_count: box_count as u64 });
+            }
         }
         Ok(())
     }
@@ -206,20 +214,30 @@ impl Filters {
     /// # Panics
     /// If `world` is not empty and has no such index.
     pub fn world_of(&self, pair: Pair) -> u32 {
-        if self.world.is_empty() {
-            return Self::GLOBAL;
-        }
-        match self.world[pair.a as usize] {
-            Self::GLOBAL => self.world[pair.b as usize],
-            world => world,
-        }
+        if self.world.is_empty() { Self::GLOBAL } else { self.world[self.placed(pair)] }
+    }
+
+    /// The box whose world a pair belongs to, where there are worlds.
+    fn placed(&self, pair: Pair) -> usize {
+        let (a, b) = (pair.a as usize, pair.b as usize);
+        if self.world[a] == Self::GLOBAL { b } else { a }
     }
 
     /// The boxes as they are searched: grown by their margins, and the whole space where one stands for a half-space.
     pub(crate) fn prepare(&self, boxes: &mut [Aabb]) {
-        for (aabb, &margin) in boxes.iter_mut().zip(&self.margin) {
+        self.grow(0, boxes);
+        self.open_half_spaces(boxes);
+    }
+
+    /// Boxes in a row from box `first` on, grown by their margins.
+    pub(crate) fn grow(&self, first: usize, boxes: &mut [Aabb]) {
+        for (aabb, &margin) in boxes.iter_mut().zip(self.margin.iter().skip(first)) {
             *aabb = grown(aabb, margin);
         }
+    }
+
+    /// The whole space in place of the boxes that stand for half-spaces.
+    pub(crate) fn open_half_spaces(&self, boxes: &mut [Aabb]) {
         for half_space in &self.half_spaces {
             boxes[half_space.index as usize] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
         }

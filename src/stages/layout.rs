@@ -20,8 +20,8 @@ pub struct Params {
     pub candidate_limit_high: u32,
     pub vertices_per_pair: u32,
     pub tile_capacity: u32,
-    pub unused_a: u32,
-    pub unused_b: u32,
+    pub world_count: u32,
+    pub include_count: u32,
 }
 
 /// The range of pairs that `emit` writes.

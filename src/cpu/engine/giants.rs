@@ -1,9 +1,8 @@
 //! All giants against all boxes, a few boxes at a time, which then stay in a first-level cache.
 
+use super::keep::Keep;
 use super::lists::Lists;
-use crate::cpu::bin::is_giant;
 use crate::cpu::reference::make_room;
-use crate::stages::layout::Frame;
 use crate::{Aabb, Error, Pair};
 
 /// Boxes against which a thread tests all giants.
@@ -13,9 +12,8 @@ const BOXES: usize = 1 << 9;
 pub fn test(
     boxes: &[Aabb],
     giants: &[u32],
-    cells: &[[i32; 4]],
-    frame: &Frame,
-    level: u32,
+    is_giant: impl Fn(u32) -> bool + Sync,
+    keep: impl Keep,
     lists: &mut Lists,
     pairs: &mut Vec<Pair>,
 ) -> Result<(), Error> {
@@ -25,13 +23,14 @@ pub fn test(
     lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
         for &giant in giants {
             make_room(list, BOXES as u64)?;
-            let own = &boxes[giant as usize];
+            let (own, before) = (&boxes[giant as usize], list.len());
             for (aabb, i) in boxes[first..boxes.len().min(first + BOXES)].iter().zip(first as u32..) {
                 // Two giants meet once: from the smaller index.
-                if own.overlaps(aabb) && (i > giant || i < giant && !is_giant(cells[i as usize], level, frame)) {
+                if own.overlaps(aabb) && (i > giant || i < giant && !is_giant(i)) {
                     list.push(Pair::new(giant, i));
                 }
             }
+            keep.retain_last(list, before);
         }
         Ok(())
     })

@@ -4,24 +4,28 @@
 //! a time; the frame, the cells, the keys and the candidates are the same numbers. What has another shape here, since
 //! the mirrors' is not fast: boxes in [chunks](chunks), a [sort](radix) that first deals out by the leading digit, so
 //! that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and pairs in
-//! [lists](lists) that several threads fill.
+//! [lists](lists) that several threads fill. What filters do to the boxes is done to a copy of them before, what they
+//! do to pairs [where those are found](keep).
 
 mod chunks;
 mod giants;
+mod keep;
 mod lists;
 mod order;
 mod radix;
+mod search;
 mod sorted;
 
-use self::chunks::Chunks;
-use self::lists::Lists;
-use self::sorted::Sorted;
-use super::{bin, frame, reference, small};
-use crate::constants::{ENTRY_BOX, SMALL_MOST};
-use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
+use rayon::prelude::*;
 
-/// Boxes that a thread tests against all others at a time.
-const ROWS: u32 = 128;
+use self::keep::{All, Filtered};
+use self::search::Search;
+use super::pca::CHUNK;
+use super::reference;
+use crate::constants::ENTRY_BOX;
+use crate::filters::Compiled;
+use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps};
+
 /// Up to so many boxes, all is done before another thread would be awake.
 const ALONE: u32 = 512;
 
@@ -44,39 +48,20 @@ const ALONE: u32 = 512;
 #[derive(Debug)]
 pub struct BroadPhase {
     options: Options,
-    found: Overlaps,
-    columns: small::Columns,
-    chunks: Chunks,
-    /// `[entry_count]` key and entry, ascending by key once sorted; equal keys by box.
-    entries: Vec<u64>,
-    /// As long, for the sort.
-    other_entries: Vec<u64>,
-    sorted: Sorted,
-    giants: Vec<u32>,
-    lists: Lists,
-    /// `[pair_count]` for the order.
-    other_pairs: Vec<Pair>,
+    filters: Compiled,
+    /// `[box_count]` the boxes as they are searched, where that is not as they came.
+    prepared: Vec<Aabb>,
+    search: Search,
 }
 
 impl BroadPhase {
-    /// An engine with these options.
+    /// An engine with these options, without filters.
     ///
     /// # Errors
     /// [`Error::BadOption`].
     pub fn new(options: Options) -> Result<Self, Error> {
         options.check()?;
-        Ok(Self {
-            options,
-            found: Overlaps { pairs: Vec::new(), report: reference::of_all_pairs(0) },
-            columns: small::Columns::default(),
-            chunks: Chunks::default(),
-            entries: Vec::new(),
-            other_entries: Vec::new(),
-            sorted: Sorted::default(),
-            giants: Vec::new(),
-            lists: Lists::default(),
-            other_pairs: Vec::new(),
-        })
+        Ok(Self { options, filters: Compiled::default(), prepared: Vec::new(), search: Search::default() })
     }
 
     /// What it was made with, or given since.
@@ -94,113 +79,90 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Every pair of `boxes` that overlaps, each once. The answer stays until the next call.
+    /// What is said of the boxes beside their bounds, from the next frame on, until it is replaced. It is sorted here,
+    /// once; [`Filters::default`] is none at all, and costs nothing.
     ///
     /// # Errors
+    /// [`Error::BadFilter`] for a value that has no meaning; the old filters then stay. Whether lists and indices fit
+    /// the boxes is seen by each [`find_pairs`](Self::find_pairs).
+    pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
+        self.filters = Compiled::new(filters)?;
+        Ok(())
+    }
+
+    /// What was set and changed since.
+    pub fn filters(&self) -> &Filters {
+        self.filters.filters()
+    }
+
+    /// Other values for the boxes from `first` on, in a list that was set. It costs as much as copying them, but for
+    /// worlds, which are all numbered again.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] where the list has no such places, or for a margin that is negative or not finite; nothing
+    /// is changed then.
+    pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+        self.filters.change(first, values)
+    }
+
+    /// Every pair of `boxes` that overlaps and that the [filters](Self::set_filters) keep, each once. The answer stays
+    /// until the next call. With [`PairOrder::Sweep`](crate::PairOrder::Sweep), pairs that are
+    /// [included](Filters::include) come last, where the boxes are swept.
+    ///
+    /// # Errors
+    /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes;
     /// [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`]. The next call
     /// is as good as any.
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
+        self.search.clear();
         if let Err(error) = self.start(boxes) {
-            self.clear();
+            self.search.clear();
             return Err(error);
         }
-        Ok(&self.found)
+        Ok(&self.search.found)
     }
 
     fn start(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
-        self.clear();
+        self.filters.check(boxes.len())?;
         let box_count = reference::checked_count(boxes.len())?;
         if box_count <= ALONE {
-            return self.search(boxes, box_count);
+            return self.run(boxes, box_count);
         }
         // One visit to the pool, and not one for each stage.
-        rayon::join(|| self.search(boxes, box_count), || ()).0
+        rayon::join(|| self.run(boxes, box_count), || ()).0
     }
 
-    /// The answer for no boxes, in the same memory.
-    fn clear(&mut self) {
-        self.found.pairs.clear();
-        let mut first_invalid = std::mem::take(&mut self.found.report.first_invalid);
-        first_invalid.clear();
-        self.found.report = Report { first_invalid, ..reference::of_all_pairs(0) };
+    fn run(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
+        let Self { options, filters, prepared, search } = self;
+        let boxes = if filters.filters().leaves_boxes() { boxes } else { prepare(filters.filters(), boxes, prepared) };
+        if filters.keeps_all() {
+            search.run(boxes, box_count, options, filters, All)?;
+        } else {
+            search.run(boxes, box_count, options, filters, Filtered { filters, boxes })?;
+        }
+        search.add(filters.include(), options)
     }
 
     /// The last answer, without a copy; no pairs of no boxes before the first, and after an error.
     pub fn into_overlaps(self) -> Overlaps {
-        self.found
+        self.search.found
     }
 
-    /// Bytes of memory that are kept for the next frame, the last answer among them.
+    /// Bytes of memory that are kept for the next frame, the last answer among them; without the filters.
     pub fn memory_bytes(&self) -> u64 {
-        let entries = (self.entries.capacity() + self.other_entries.capacity()) * size_of::<u64>();
-        let pairs = (self.found.pairs.capacity() + self.other_pairs.capacity()) * size_of::<Pair>();
-        let giants = self.giants.capacity() * size_of::<u32>();
-        let parts = self.columns.bytes() + self.chunks.bytes() + self.sorted.bytes() + self.lists.bytes();
-        (entries + pairs + giants + parts) as u64
+        (self.search.bytes() + self.prepared.capacity() * size_of::<Aabb>()) as u64
     }
+}
 
-    fn search(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
-        if self.options.tests_all_pairs(box_count) {
-            return self.test_all_pairs(boxes, box_count);
-        }
-        let params = reference::params(box_count, &self.options);
-        let (bounds, moments) = self.chunks.statistics(boxes);
-        let frame = frame::choose(&params, boxes, &bounds, &moments);
-        let totals = self.chunks.count(boxes, &frame);
-        let level = bin::scan(&totals, box_count, params.entry_capacity);
-        self.chunks.scatter(&frame, level, &mut self.entries);
-        self.chunks.list(&frame, level, &mut self.giants, &mut self.found.report.first_invalid);
-        radix::sort(&mut self.entries, &mut self.other_entries, frame.key_bits);
-        let swept = self.sorted.gather(boxes, &self.entries, &self.chunks.positions, &frame);
-
-        let candidate_count = swept + self.giants.len() as u64 * u64::from(box_count);
-        let limit = self.options.effective_candidate_limit();
-        if candidate_count > limit {
-            return Err(Error::TooManyCandidates { candidate_count, limit });
-        }
-        let pairs = &mut self.found.pairs;
-        self.sorted.sweep(&self.entries, &mut self.lists, pairs)?;
-        giants::test(boxes, &self.giants, &self.chunks.cells, &frame, level, &mut self.lists, pairs)?;
-        if self.options.order == PairOrder::Canonical {
-            order::canonical(pairs, &mut self.other_pairs, box_count);
-        }
-        self.found.report = Report {
-            invalid_count: totals.invalid,
-            first_invalid: std::mem::take(&mut self.found.report.first_invalid),
-            giant_count: self.giants.len() as u32,
-            entry_count: self.entries.len() as u32,
-            candidate_count,
-            pair_count: self.found.pairs.len() as u64,
-            ..reference::of_frame(&frame, level, box_count)
-        };
-        Ok(())
-    }
-
-    fn test_all_pairs(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
-        self.columns.fill(boxes);
-        let columns = &self.columns;
-        let at_once = if box_count <= ALONE { ALONE } else { ROWS };
-        let rows = (0..box_count).step_by(at_once as usize);
-        self.lists.fill(rows, &mut self.found.pairs, |&first, list| {
-            let mut words = [0; SMALL_MOST as usize / 32];
-            for a in first..box_count.min(first + at_once) {
-                let words = &mut words[..boxes.len().div_ceil(32)];
-                words.fill(0);
-                small::test_into(columns, a, words);
-                reference::make_room(list, super::emit::scan(words))?;
-                small::emit(words, a, list);
-            }
-            Ok(())
-        })?;
-        let (invalid_count, first_invalid) = small::invalid(boxes);
-        self.found.report = Report {
-            invalid_count,
-            first_invalid,
-            pair_count: self.found.pairs.len() as u64,
-            ..reference::of_all_pairs(box_count)
-        };
-        Ok(())
-    }
+/// The boxes as they are searched, in memory that is kept.
+fn prepare<'a>(filters: &Filters, boxes: &[Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
+    prepared.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
+    prepared.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
+        to.copy_from_slice(from);
+        filters.grow(chunk * CHUNK, to);
+    });
+    filters.open_half_spaces(prepared);
+    prepared
 }
 
 /// The box of a sorted entry.

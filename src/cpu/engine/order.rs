@@ -23,6 +23,23 @@ pub fn canonical(pairs: &mut Vec<Pair>, other: &mut Vec<Pair>, box_count: u32) {
     std::mem::swap(pairs, other);
 }
 
+/// Adds pairs to others, both ascending, none of them in both.
+pub fn merge(pairs: &mut Vec<Pair>, mut others: &[Pair]) {
+    let mut left = pairs.len();
+    pairs.extend_from_slice(others);
+    // From the end down: what is overwritten has been moved.
+    while let Some((&other, rest)) = others.split_last() {
+        let place = left + rest.len();
+        if left > 0 && pairs[left - 1] > other {
+            left -= 1;
+            pairs[place] = pairs[left];
+        } else {
+            pairs[place] = other;
+            others = rest;
+        }
+    }
+}
+
 fn each_part(starts: &[usize], pairs: &mut [Pair], key: &(impl Fn(&Pair) -> u64 + Sync)) {
     if starts.len() == 2 {
         return pairs.par_sort_unstable_by_key(key);

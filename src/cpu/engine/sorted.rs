@@ -6,6 +6,7 @@ use glam::Vec3A;
 use rayon::prelude::*;
 
 use super::box_of;
+use super::keep::Keep;
 use super::lists::Lists;
 use crate::cpu::reference::make_room;
 use crate::cpu::{rank, sweep};
@@ -70,7 +71,13 @@ impl Sorted {
     }
 
     /// Appends the pairs among the candidates, by rank.
-    pub fn sweep(&self, entries: &[u64], lists: &mut Lists, pairs: &mut Vec<Pair>) -> Result<(), Error> {
+    pub fn sweep(
+        &self,
+        entries: &[u64],
+        keep: impl Keep,
+        lists: &mut Lists,
+        pairs: &mut Vec<Pair>,
+    ) -> Result<(), Error> {
         let mut next = 0;
         let tasks = std::iter::from_fn(|| {
             let (first, mut candidates) = (next, 0);
@@ -80,11 +87,11 @@ impl Sorted {
             }
             (first < next).then_some((first, next))
         });
-        lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, list))
+        lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, keep, list))
     }
 
     /// Appends the pairs among the candidates of `ranks` to a list that is empty.
-    fn test(&self, entries: &[u64], ranks: Range<usize>, list: &mut Vec<Pair>) -> Result<(), Error> {
+    fn test(&self, entries: &[u64], ranks: Range<usize>, keep: impl Keep, list: &mut Vec<Pair>) -> Result<(), Error> {
         let mut found = 0;
         for rank in ranks {
             let (own, [min, max], a) = (self.extents[rank], self.corners[rank], box_of(entries[rank]));
@@ -95,7 +102,7 @@ impl Sorted {
                     make_room(list, 2 * ROOM as u64)?;
                     list.resize(found + 2 * ROOM, Pair { a: 0, b: 0 });
                 }
-                let out = &mut list[..];
+                let (out, before) = (&mut list[..], found);
                 let extents = &self.extents[others.clone()];
                 for ((&extent, &[other_min, other_max]), &entry) in
                     extents.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
@@ -107,6 +114,7 @@ impl Sorted {
                     }
                     found += usize::from(meets & sweep::survives(own, extent));
                 }
+                found = keep.retain(out, before, found);
             }
         }
         list.truncate(found);

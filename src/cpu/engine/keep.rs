@@ -1,0 +1,48 @@
+//! Which of the pairs that overlap are reported. The loops are compiled for each case, so that it costs nothing where
+//! all are.
+
+use crate::filters::Compiled;
+use crate::{Aabb, Pair};
+
+/// Decides over pairs that overlap.
+pub trait Keep: Copy + Sync {
+    /// Moves those of `pairs[from..to]` that stay to the front, in their order, and returns where they end.
+    fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
+
+    /// The same with all that a list has from `from` on.
+    fn retain_last(self, list: &mut Vec<Pair>, from: usize) {
+        let to = list.len();
+        let end = self.retain(list, from, to);
+        list.truncate(end);
+    }
+}
+
+/// Every pair stays.
+#[derive(Clone, Copy)]
+pub struct All;
+
+impl Keep for All {
+    fn retain(self, _: &mut [Pair], _: usize, to: usize) -> usize {
+        to
+    }
+}
+
+/// Those stay that filters keep.
+#[derive(Clone, Copy)]
+pub struct Filtered<'a> {
+    pub filters: &'a Compiled,
+    /// As they are searched.
+    pub boxes: &'a [Aabb],
+}
+
+impl Keep for Filtered<'_> {
+    fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
+        let mut end = from;
+        for at in from..to {
+            let pair = pairs[at];
+            pairs[end] = pair;
+            end += usize::from(self.filters.keeps(self.boxes, pair.a, pair.b));
+        }
+        end
+    }
+}

@@ -1,0 +1,153 @@
+//! The flow, with the memory that it keeps.
+
+use super::chunks::Chunks;
+use super::keep::Keep;
+use super::lists::Lists;
+use super::sorted::Sorted;
+use super::{ALONE, giants, order, radix};
+use crate::constants::SMALL_MOST;
+use crate::cpu::{bin, emit, frame, reference, small};
+use crate::filters::Compiled;
+use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
+
+/// Boxes that a thread tests against all others at a time.
+const ROWS: u32 = 128;
+
+/// The last answer, and what is needed on the way to one.
+#[derive(Debug)]
+pub struct Search {
+    pub found: Overlaps,
+    columns: small::Columns,
+    chunks: Chunks,
+    /// `[entry_count]` key and entry, ascending by key once sorted; equal keys by box.
+    entries: Vec<u64>,
+    /// As long, for the sort.
+    other_entries: Vec<u64>,
+    sorted: Sorted,
+    giants: Vec<u32>,
+    lists: Lists,
+    /// `[pair_count]` for the order.
+    other_pairs: Vec<Pair>,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self {
+            found: Overlaps { pairs: Vec::new(), report: reference::of_all_pairs(0) },
+            columns: small::Columns::default(),
+            chunks: Chunks::default(),
+            entries: Vec::new(),
+            other_entries: Vec::new(),
+            sorted: Sorted::default(),
+            giants: Vec::new(),
+            lists: Lists::default(),
+            other_pairs: Vec::new(),
+        }
+    }
+}
+
+impl Search {
+    /// The answer for no boxes, in the same memory.
+    pub fn clear(&mut self) {
+        self.found.pairs.clear();
+        let mut first_invalid = std::mem::take(&mut self.found.report.first_invalid);
+        first_invalid.clear();
+        self.found.report = Report { first_invalid, ..reference::of_all_pairs(0) };
+    }
+
+    /// The pairs among boxes that are prepared, without those that are included.
+    pub fn run(
+        &mut self,
+        boxes: &[Aabb],
+        box_count: u32,
+        options: &Options,
+        filters: &Compiled,
+        keep: impl Keep,
+    ) -> Result<(), Error> {
+        if options.tests_all_pairs(box_count) {
+            return self.test_all_pairs(boxes, box_count, keep);
+        }
+        let params = reference::params(box_count, options, filters);
+        let (bounds, moments) = self.chunks.statistics(boxes);
+        let frame = frame::choose(&params, boxes, &bounds, &moments);
+        let totals = self.chunks.count(boxes, &frame);
+        let level = bin::scan(&totals, box_count, params.entry_capacity);
+        self.chunks.scatter(&frame, level, &mut self.entries);
+        self.chunks.list(&frame, level, &mut self.giants, &mut self.found.report.first_invalid);
+        radix::sort(&mut self.entries, &mut self.other_entries, frame.key_bits);
+        let swept = self.sorted.gather(boxes, &self.entries, &self.chunks.positions, &frame);
+
+        let candidate_count = swept + self.giants.len() as u64 * u64::from(box_count);
+        let limit = options.effective_candidate_limit();
+        if candidate_count > limit {
+            return Err(Error::TooManyCandidates { candidate_count, limit });
+        }
+        let pairs = &mut self.found.pairs;
+        self.sorted.sweep(&self.entries, keep, &mut self.lists, pairs)?;
+        let is_giant = |i: u32| bin::is_giant(self.chunks.cells[i as usize], level, &frame);
+        giants::test(boxes, &self.giants, is_giant, keep, &mut self.lists, pairs)?;
+        if options.order == PairOrder::Canonical {
+            order::canonical(pairs, &mut self.other_pairs, box_count);
+        }
+        self.found.report = Report {
+            invalid_count: totals.invalid,
+            first_invalid: std::mem::take(&mut self.found.report.first_invalid),
+            giant_count: self.giants.len() as u32,
+            entry_count: self.entries.len() as u32,
+            candidate_count,
+            pair_count: self.found.pairs.len() as u64,
+            ..reference::of_frame(&frame, level, box_count)
+        };
+        Ok(())
+    }
+
+    fn test_all_pairs(&mut self, boxes: &[Aabb], box_count: u32, keep: impl Keep) -> Result<(), Error> {
+        self.columns.fill(boxes);
+        let columns = &self.columns;
+        let at_once = if box_count <= ALONE { ALONE } else { ROWS };
+        let rows = (0..box_count).step_by(at_once as usize);
+        self.lists.fill(rows, &mut self.found.pairs, |&first, list| {
+            let mut words = [0; SMALL_MOST as usize / 32];
+            for a in first..box_count.min(first + at_once) {
+                let words = &mut words[..boxes.len().div_ceil(32)];
+                words.fill(0);
+                small::test_into(columns, a, words);
+                reference::make_room(list, emit::scan(words))?;
+                let before = list.len();
+                small::emit(words, a, list);
+                keep.retain_last(list, before);
+            }
+            Ok(())
+        })?;
+        let (invalid_count, first_invalid) = small::invalid(boxes);
+        self.found.report = Report {
+            invalid_count,
+            first_invalid,
+            pair_count: self.found.pairs.len() as u64,
+            ..reference::of_all_pairs(box_count)
+        };
+        Ok(())
+    }
+
+    /// Adds pairs, ascending, which the search did not find: behind all others, or where the order wants them.
+    pub fn add(&mut self, included: &[Pair], options: &Options) -> Result<(), Error> {
+        let Overlaps { pairs, report } = &mut self.found;
+        reference::make_room(pairs, included.len() as u64)?;
+        if options.order == PairOrder::Canonical || report.tested_all_pairs() {
+            order::merge(pairs, included);
+        } else {
+            pairs.extend_from_slice(included);
+        }
+        report.pair_count = pairs.len() as u64;
+        Ok(())
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let entries = (self.entries.capacity() + self.other_entries.capacity()) * size_of::<u64>();
+        let pairs = (self.found.pairs.capacity() + self.other_pairs.capacity()) * size_of::<Pair>();
+        let giants = self.giants.capacity() * size_of::<u32>();
+        let parts = self.columns.bytes() + self.chunks.bytes() + self.sorted.bytes() + self.lists.bytes();
+        entries + pairs + giants + parts
+    }
+}

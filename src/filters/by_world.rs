@@ -1,0 +1,123 @@
+//! Pairs split by world: [`ByWorld`].
+
+use super::Filters;
+use crate::{Error, Overlaps, Pair};
+
+/// The pairs of one call by the world that they belong to, and how many boxes each world has:
+/// [`Overlaps::by_world`].
+///
+/// A pair belongs to [the world of its boxes](Filters::world_of); where one of them is global, to that of the other;
+/// where both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to that of its box `a`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByWorld {
+    /// `[world_count]` the worlds that occur in [`Filters::world`], also those without a pair, ascending: so
+    /// [`Filters::GLOBAL`], where it occurs, is the last.
+    pub worlds: Vec<u32>,
+    /// `[world_count]` boxes of each world. A global box counts for [`Filters::GLOBAL`] alone.
+    pub box_counts: Vec<u32>,
+    /// `[world_count + 1]` where the pairs of each world begin, and behind the last where they end.
+    pub offsets: Vec<usize>,
+    /// `[pair_count]` the pairs, world after world; those of one world in the order in which they were found.
+    pub pairs: Vec<Pair>,
+}
+
+impl ByWorld {
+    /// The pairs of one world; none where there is no such world. It costs a binary search.
+    pub fn of(&self, world: u32) -> &[Pair] {
+        self.worlds.binary_search(&world).map_or(&[], |slot| self.of_slot(slot))
+    }
+
+    /// The worlds, ascending, each with its pairs.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &[Pair])> {
+        self.worlds.iter().enumerate().map(|(slot, &world)| (world, self.of_slot(slot)))
+    }
+
+    fn of_slot(&self, slot: usize) -> &[Pair] {
+        match self.offsets.get(slot..).unwrap_or_default() {
+            &[first, end, ..] => self.pairs.get(first..end).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+}
+
+impl Overlaps {
+    /// The pairs split by the worlds of the filters that they were found with. Without worlds, all boxes and pairs are
+    /// in [`Filters::GLOBAL`].
+    ///
+    /// It takes a stable counting sort, on one thread, in time proportional to the pairs and to the boxes times the
+    /// logarithm of the number of worlds, and memory for as many pairs again.
+    ///
+    /// # Errors
+    /// [`Error::FilterLength`] where the filters have worlds of another number of boxes; [`Error::ListTooLong`] where
+    /// there is no memory for the pairs.
+    ///
+    /// ```
+    /// use broadsweep::{Aabb, Filters, Options, Pair, cpu};
+    ///
+    /// // Two worlds in the same place, of two boxes each, and the floor of both.
+    /// let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];
+    /// let filters = Filters { world: vec![7, 3, 7, 3, Filters::GLOBAL], ..Filters::default() };
+    /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
+    /// broad_phase.set_filters(filters)?;
+    /// let overlaps = broad_phase.find_pairs(&boxes)?.clone();
+    /// let by_world = overlaps.by_world(broad_phase.filters())?;
+    /// assert_eq!(by_world.worlds, [3, 7, Filters::GLOBAL]);
+    /// assert_eq!(by_world.box_counts, [2, 2, 1]);
+    /// assert_eq!(by_world.of(3), [Pair::new(1, 3), Pair::new(1, 4), Pair::new(3, 4)]);
+    /// # Ok::<(), broadsweep::Error>(())
+    /// ```
+    pub fn by_world(&self, filters: &Filters) -> Result<ByWorld, Error> {
+        if filters.world.is_empty() {
+            return self.of_one_world();
+        }
+        // The pairs are the caller's: they may name boxes that the report knows nothing of.
+        let named = self.pairs.iter().map(|pair| u64::from(pair.a.max(pair.b)) + 1).max().unwrap_or(0);
+        let (length, box_count) = (filters.world.len() as u64, named.max(u64::from(self.report.box_count)));
+        if length != box_count {
+            return Err(Error::FilterLength { list: "world", length, box_count });
+        }
+        let mut sorted = filters.world.clone();
+        sorted.sort_unstable();
+        let runs = || sorted.chunk_by(|a, b| a == b);
+        let worlds: Vec<u32> = runs().map(|run| run[0]).collect();
+        let box_counts = runs().map(|run| run.len() as u32).collect();
+
+        // Of each box, where its world stands among all.
+        let slots: Vec<usize> = filters.world.iter().map(|world| worlds.partition_point(|w| w < world)).collect();
+        let slot = |pair: &Pair| slots[filters.placed(*pair)];
+        let mut offsets = vec![0; worlds.len() + 1];
+        for pair in &self.pairs {
+            offsets[slot(pair) + 1] += 1;
+        }
+        for slot in 0..worlds.len() {
+            offsets[slot + 1] += offsets[slot];
+        }
+        let mut next = offsets.clone();
+        let mut pairs = self.room_for_pairs()?;
+        pairs.resize(self.pairs.len(), Pair { a: 0, b: 0 });
+        for pair in &self.pairs {
+            let place = &mut next[slot(pair)];
+            pairs[*place] = *pair;
+            *place += 1;
+        }
+        Ok(ByWorld { worlds, box_counts, offsets, pairs })
+    }
+
+    /// What there is without worlds.
+    fn of_one_world(&self) -> Result<ByWorld, Error> {
+        let mut pairs = self.room_for_pairs()?;
+        pairs.extend_from_slice(&self.pairs);
+        let (worlds, box_counts) = (vec![Filters::GLOBAL], vec![self.report.box_count]);
+        Ok(ByWorld { worlds, box_counts, offsets: vec![0, pairs.len()], pairs })
+    }
+
+    fn room_for_pairs(&self) -> Result<Vec<Pair>, Error> {
+        let (mut pairs, pair_count) = (Vec::new(), self.pairs.len());
+        let too_long = Error::ListTooLong {
+            pair_count: pair_count as u64,
+            required: (pair_count as u64).saturating_mul(size_of::<Pair>() as u64),
+        };
+        pairs.try_reserve_exact(pair_count).map_err(|_| too_long)?;
+        Ok(pairs)
+    }
+}
