@@ -9,7 +9,7 @@ use broadsweep::baselines::mj_sap::{self, MjSap};
 use broadsweep::baselines::{self, Baseline, Entry, Work};
 use broadsweep::cpu::{self, brute_force};
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
-use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
@@ -99,6 +99,11 @@ impl Engine {
             #[cfg(feature = "peers")]
             Self::Peer(_) => false,
         }
+    }
+
+    /// Whether it takes filters: algorithms of the literature and other libraries have none, or others.
+    pub fn takes_filters(self) -> bool {
+        matches!(self, Self::Gpu | Self::Cpu | Self::Brute)
     }
 
     /// Where there is a limit: more boxes are refused at once.
@@ -215,9 +220,17 @@ impl Ready {
         matches!(self, Self::Gpu(gpu) if gpu.adapter_info().device_type == DeviceType::Cpu)
     }
 
-    /// Every pair among `boxes`. Brute force takes no options and lists in canonical order; of the options, baselines
-    /// look at the order, and at the axis where they can.
-    pub fn find_pairs(&self, boxes: &[Aabb], options: Options) -> Result<Answer> {
+    /// Which engine it is.
+    pub fn engine(&self) -> Engine {
+        match self {
+            Self::Gpu(_) => Engine::Gpu,
+            Self::Other(engine) => *engine,
+        }
+    }
+
+    /// Every pair among `boxes` that the filters leave. Brute force takes no options and lists in canonical order; of the
+    /// options, baselines look at the order, and at the axis where they can; they do not look at filters.
+    pub fn find_pairs(&self, boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
         let work = || Progress::start(format!("finding the pairs of {}", text::boxes(boxes.len() as u64)));
         let mut answer = Answer {
             engine: Engine::Gpu,
@@ -233,7 +246,7 @@ impl Ready {
             Self::Gpu(gpu) => {
                 let (broad_phase, time) = {
                     let _progress = Progress::start("compiling the kernels".to_owned());
-                    timed(|| BroadPhase::new(gpu, options))
+                    timed(|| on_gpu(gpu, filters, options))
                 };
                 let (mut broad_phase, _progress) = (broad_phase?, work());
                 let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
@@ -242,7 +255,7 @@ impl Ready {
                 answer = Answer { adapter, pairs, report: Some(report), setup_seconds: time, seconds, ..answer };
             }
             Self::Other(Engine::Cpu) => {
-                let mut broad_phase = cpu::BroadPhase::new(options)?;
+                let mut broad_phase = on_cpu(filters, options)?;
                 let _progress = work();
                 let (found, seconds) = timed(|| broad_phase.find_pairs(boxes).map(drop));
                 found?;
@@ -255,7 +268,7 @@ impl Ready {
                 let (work, seconds) = match engine.baseline(options.axis) {
                     Some(mut baseline) => timed(|| baseline.find_pairs(boxes, &mut pairs).map(Some)),
                     None => timed(|| {
-                        pairs = brute_force::find_pairs(boxes);
+                        pairs = by_brute_force(boxes, filters);
                         Ok(None)
                     }),
                 };
@@ -270,11 +283,12 @@ impl Ready {
         Ok(answer)
     }
 
-    /// Hands every pair among `boxes` to `each`, piece by piece, and keeps none; `None` where the engine has to hold
+    /// Hands every pair among `boxes` that the filters leave to `each`, piece by piece, and keeps none; `None` where the engine has to hold
     /// all of them in memory anyway.
     pub fn stream_pairs(
         &self,
         boxes: &[Aabb],
+        filters: &Filters,
         options: Options,
         mut each: impl FnMut(&Report, &[Pair]) -> Result<()>,
     ) -> Option<Result<Answer>> {
@@ -284,7 +298,7 @@ impl Ready {
         let mut stream = || {
             let (broad_phase, setup_seconds) = {
                 let _progress = Progress::start("compiling the kernels".to_owned());
-                timed(|| BroadPhase::new(gpu, options))
+                timed(|| on_gpu(gpu, filters, options))
             };
             let mut broad_phase = broad_phase?;
             let _progress = Progress::start(format!("finding the pairs of {}", text::boxes(boxes.len() as u64)));
@@ -310,6 +324,24 @@ impl Ready {
         };
         Some(stream())
     }
+}
+
+/// The GPU engine with these filters.
+fn on_gpu(gpu: &Gpu, filters: &Filters, options: Options) -> Result<BroadPhase> {
+    anyhow::ensure!(filters.is_empty(), "the GPU engine takes no filters");
+    Ok(BroadPhase::new(gpu, options)?)
+}
+
+/// The CPU engine with these filters.
+pub fn on_cpu(filters: &Filters, options: Options) -> Result<cpu::BroadPhase> {
+    let mut broad_phase = cpu::BroadPhase::new(options)?;
+    broad_phase.set_filters(filters.clone())?;
+    Ok(broad_phase)
+}
+
+/// The double loop, each filter as it is written down.
+pub fn by_brute_force(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
+    if filters.is_empty() { brute_force::find_pairs(boxes) } else { brute_force::find_filtered_pairs(boxes, filters) }
 }
 
 /// What an engine found.

@@ -1,4 +1,4 @@
-//! `broadsweep`: every overlapping pair among the boxes of a `.npy` file, from the command line.
+//! `broadsweep`: every overlapping pair among the boxes of a `.npy` or `.npz` file, from the command line.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -6,6 +6,8 @@
 mod adapters;
 mod bench;
 mod engine;
+mod filters;
+mod npz;
 mod output;
 mod pairs;
 mod progress;

@@ -1,32 +1,44 @@
 //! `broadsweep pairs`.
 
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use broadsweep::scenes::{Source, npy};
-use broadsweep::{Aabb, CellSize, Options, PairOrder, SweepAxis};
+use broadsweep::{Aabb, ByWorld, CellSize, Filters, Options, Overlaps, PairOrder, Rule, SweepAxis};
 
 use crate::engine::{Answer, Engine, MJ_SAP, Ready};
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::report::Run;
 use crate::stream::PairWriter;
-use crate::text;
 use crate::verify::verify;
+use crate::{npz, text};
 
 /// The most boxes that --verify compares by brute force: some seconds of work.
 const BRUTE_FORCE_BOXES: usize = 50_000;
 
-/// Find every overlapping pair among the boxes of a .npy file, or of a scene
+/// Find every overlapping pair among the boxes of a .npy or .npz file, or of a scene
 #[derive(clap::Args)]
 pub struct Args {
     /// Boxes: an (n, 6) or (n, 2, 3) array of f4 or f8, minimum corners first; `-` is stdin
     ///
     /// Either byte order and either of C and Fortran order will do. f8 is rounded outward. KIND:N, such as
     /// clusters:1000000, is a scene that `broadsweep scene` would make with its seed 1.
-    #[arg(value_name = "SCENE.npy")]
+    ///
+    /// An .npz of np.savez or np.savez_compressed has that array as `boxes`, and what leaves pairs out beside it, all of
+    /// it optional. A number for each box: u4 `group`, `mask` (see --rule), `body` (boxes of one never pair), `parent`
+    /// (nor with those of its parent body; 2^32 - 1 is none), `world` (boxes of different ones never pair; 2^32 - 1 meets
+    /// all), f4 `margin` (grows the box on each side), b1 or u1 `fixed`, `sleeping` (two such boxes never pair). Pairs of
+    /// boxes, u4 (m, 2): `exclude` (never reported), `include` (always reported). Half-spaces, x n_x + y n_y + z n_z <= d:
+    /// f4 (h, 4) `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,) `half_space_box`, the boxes that stand for them.
+    #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
+
+    /// When `group` and `mask` of an .npz let two boxes pair [default: any]
+    #[arg(long, value_enum)]
+    rule: Option<RuleName>,
 
     /// Who finds the pairs [default: the GPU if there is one, otherwise the CPU]
     ///
@@ -81,9 +93,24 @@ pub struct Args {
     #[arg(long, value_name = "PAIRS.npy")]
     out: Option<PathBuf>,
 
+    /// Where to write the worlds, as CSV with the columns world,boxes,pairs,first_pair, ascending; `-` is stdout
+    ///
+    /// The pairs of --out then come world after world; first_pair is where those of the world begin. A pair with a box
+    /// that is in all worlds is one of the other box's world. The list is held in memory.
+    #[arg(long, value_name = "WORLDS.csv")]
+    by_world: Option<PathBuf>,
+
     /// Print the report as one JSON object
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum RuleName {
+    /// group_a & mask_b or group_b & mask_a is not zero: MuJoCo, ODE
+    Any,
+    /// Both are not zero: rapier, Bullet
+    Both,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -151,6 +178,7 @@ impl Args {
         if engine == Engine::Cpu {
             return Ok(());
         }
+        ensure!(self.by_world.is_none(), "--by-world is for gpu and cpu, but --engine is {name}");
         ensure!(self.candidate_limit.is_none(), "--candidate-limit is for gpu and cpu, and --engine {name} has none");
         ensure!(
             self.all_pairs_up_to.is_none(),
@@ -165,53 +193,122 @@ impl Args {
     }
 }
 
-/// Boxes from a file, from standard input (`-`), or of a scene (`KIND:N`).
-fn read(scene: &Path) -> Result<Vec<Aabb>> {
+/// Boxes and filters from a file, from standard input (`-`), or of a scene (`KIND:N`), which has none.
+fn read(scene: &Path) -> Result<(Vec<Aabb>, Filters)> {
     if scene == "-" {
-        return npy::read_boxes_from(io::stdin().lock(), None)
-            .map_err(|error| npy::FileError { path: scene.to_owned(), error }.into());
+        return read_stdin().map_err(|error| anyhow!("cannot read -: {error:#}"));
+    }
+    if scene.extension().is_some_and(|extension| extension == "npz") {
+        return npz::read(scene);
     }
     let source = match scene.to_str() {
         // A file that is there is that file, whatever its name.
         Some(text) if !scene.exists() => text.parse()?,
         _ => Source::File(scene.to_owned()),
     };
-    Ok(source.boxes(1)?)
+    Ok((source.boxes(1)?, Filters::default()))
+}
+
+/// An .npz is known by its first bytes.
+fn read_stdin() -> Result<(Vec<Aabb>, Filters)> {
+    let mut stdin = io::stdin().lock();
+    if stdin.fill_buf()?.starts_with(b"PK") {
+        let mut bytes = Vec::new();
+        stdin.read_to_end(&mut bytes)?;
+        return npz::read_bytes(bytes);
+    }
+    Ok((npy::read_boxes_from(stdin, None)?, Filters::default()))
 }
 
 /// The pairs on their way to the output without being held in memory; `None` where the engine cannot.
-fn stream(engine: &Ready, boxes: &[Aabb], options: Options, output: Option<&Output>) -> Option<Result<Answer>> {
+fn stream(
+    engine: &Ready,
+    boxes: &[Aabb],
+    filters: &Filters,
+    options: Options,
+    output: Option<&Output>,
+) -> Option<Result<Answer>> {
     let Ready::Gpu(_) = engine else {
         return None;
     };
     let Some(output) = output else {
-        return engine.stream_pairs(boxes, options, |_, _| Ok(()));
+        return engine.stream_pairs(boxes, filters, options, |_, _| Ok(()));
     };
     let written = output.write(|to| {
         let mut writer = PairWriter::new(to, options.order, output.directory());
-        let answer = engine.stream_pairs(boxes, options, |report, piece| writer.add(report, piece)).transpose()?;
+        let answer =
+            engine.stream_pairs(boxes, filters, options, |report, piece| writer.add(report, piece)).transpose()?;
         writer.finish()?;
         Ok(answer)
     });
     written.transpose()
 }
 
+/// What the scene says and the command line does.
+fn set_rule(filters: &mut Filters, rule: Option<RuleName>) -> Result<()> {
+    let is_used = !filters.group.is_empty() || !filters.mask.is_empty();
+    ensure!(rule.is_none() || is_used, "--rule is for `group` and `mask` of an .npz, and the scene has neither");
+    filters.rule = match rule {
+        None | Some(RuleName::Any) => Rule::Any,
+        Some(RuleName::Both) => Rule::Both,
+    };
+    Ok(())
+}
+
+/// The pairs of the answer, world after world, and what is known of each world.
+fn split(answer: &mut Answer, filters: &Filters) -> Result<Option<ByWorld>> {
+    let Some(report) = answer.report.clone() else {
+        return Ok(None);
+    };
+    let overlaps = Overlaps { pairs: std::mem::take(&mut answer.pairs), report };
+    let mut by_world = overlaps.by_world(filters)?;
+    answer.pairs = std::mem::take(&mut by_world.pairs);
+    Ok(Some(by_world))
+}
+
+/// As CSV.
+fn table(by_world: &ByWorld) -> String {
+    let mut table = "world,boxes,pairs,first_pair\n".to_owned();
+    for ((world, boxes), ends) in by_world.worlds.iter().zip(&by_world.box_counts).zip(by_world.offsets.windows(2)) {
+        let _ = writeln!(table, "{world},{boxes},{},{}", ends[1] - ends[0], ends[0]);
+    }
+    table
+}
+
 /// Runs `broadsweep pairs`.
 pub fn run(args: &Args) -> Result<()> {
     args.check()?;
     let output = args.out.as_deref().map(Output::check).transpose()?;
-    if let Some(output) = &output {
-        ensure!(!output.is_file(&args.scene), "--out is the scene itself: {}", args.scene.display());
+    let worlds = args.by_world.as_deref().map(Output::check).transpose()?;
+    for (option, output) in [("--out", &output), ("--by-world", &worlds)] {
+        let is_scene = output.as_ref().is_some_and(|output| output.is_file(&args.scene));
+        ensure!(!is_scene, "{option} is the scene itself: {}", args.scene.display());
     }
-    let boxes = {
+    ensure!(
+        args.out.is_none() || args.out != args.by_world,
+        "--out and --by-world are the same: pairs and worlds need a place each"
+    );
+    let (boxes, mut filters) = {
         let _progress = Progress::start(format!("reading {}", args.scene.display()));
         read(&args.scene)?
     };
+    set_rule(&mut filters, args.rule)?;
+    let has_worlds = !filters.world.is_empty();
+    ensure!(worlds.is_none() || has_worlds, "--by-world is for scenes with `world`, and this one has none");
     let engine = Ready::choose(args.engine, args.adapter.as_deref())?;
-    let streamed = if args.verify { None } else { stream(&engine, &boxes, args.options(), output.as_ref()) };
+    ensure!(
+        filters.is_empty() || engine.engine().takes_filters(),
+        "--engine {} knows no filters, which {} has; gpu, cpu and brute do",
+        engine.engine().name(),
+        args.scene.display()
+    );
+    let is_held = args.verify || worlds.is_some();
+    let streamed = if is_held { None } else { stream(&engine, &boxes, &filters, args.options(), output.as_ref()) };
     let is_written = streamed.is_some();
-    let answer = streamed.unwrap_or_else(|| engine.find_pairs(&boxes, args.options()))?;
-    let verified = args.verify.then(|| verify(&answer, &boxes, args.options(), BRUTE_FORCE_BOXES)).transpose()?;
+    let mut answer = streamed.unwrap_or_else(|| engine.find_pairs(&boxes, &filters, args.options()))?;
+    let verify = || verify(&answer, &boxes, &filters, args.options(), BRUTE_FORCE_BOXES);
+    let verified = args.verify.then(verify).transpose()?;
+    let by_world = if worlds.is_some() { split(&mut answer, &filters)? } else { None };
     if let Some(output) = output.as_ref().filter(|_| !is_written) {
         let _progress = Progress::start(format!("writing {} pairs", text::count(answer.pair_count)));
         output.write(|to| {
@@ -219,16 +316,21 @@ pub fn run(args: &Args) -> Result<()> {
             Ok(npy::write_pairs(to, &answer.pairs)?)
         })?;
     }
+    if let (Some(output), Some(by_world)) = (&worlds, &by_world) {
+        output.write(|to| Ok(to.write_all(table(by_world).as_bytes())?))?;
+    }
     let run = Run {
         scene: args.scene.display().to_string(),
         box_count: boxes.len(),
+        filters: &filters,
         engine: engine.describe(),
         answer: &answer,
         verified: verified.as_ref(),
         written: args.out.as_deref(),
+        by_world: args.by_world.as_deref(),
     };
     let report = if args.json { format!("{}\n", run.json()) } else { run.lines() };
-    if output.is_some_and(|output| output.is_stdout()) {
+    if [&output, &worlds].into_iter().flatten().any(Output::is_stdout) {
         io::stderr().write_all(report.as_bytes()).context("cannot write to standard error")
     } else {
         print(&report)

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use broadsweep::baselines::Work;
-use broadsweep::{Report, SweepAxis};
+use broadsweep::{Filters, Report, SweepAxis};
 use serde_json::{Value, json};
 
 use crate::engine::Answer;
 use crate::verify::Verified;
-use crate::{adapters, text};
+use crate::{adapters, filters, text};
 
 /// All that there is to tell about one run.
 pub struct Run<'a> {
@@ -17,6 +17,8 @@ pub struct Run<'a> {
     pub scene: String,
     /// The boxes in it.
     pub box_count: usize,
+    /// What is said of them.
+    pub filters: &'a Filters,
     /// The engine, in one line.
     pub engine: String,
     /// What it found.
@@ -25,6 +27,8 @@ pub struct Run<'a> {
     pub verified: Option<&'a Verified>,
     /// Where the pairs are, if they were written.
     pub written: Option<&'a Path>,
+    /// Where the table of worlds is, if it was written.
+    pub by_world: Option<&'a Path>,
 }
 
 impl Run<'_> {
@@ -35,6 +39,9 @@ impl Run<'_> {
         let per_box = pair_count as f64 / self.box_count.max(1) as f64;
         let mut lines = Lines(String::new());
         lines.add("scene", &format!("{}, {}", self.scene, text::boxes(self.box_count as u64)));
+        if let Some(filters) = filters::describe(self.filters) {
+            lines.add("filters", &filters);
+        }
         lines.add("engine", &self.engine);
         lines.add("pairs", &format!("{} ({per_box:.2} per box)", text::count(pair_count)));
         if let Some(report) = &answer.report {
@@ -54,10 +61,13 @@ impl Run<'_> {
         if let Some(path) = self.written {
             lines.add("written", &path.display().to_string());
         }
+        if let Some(path) = self.by_world {
+            lines.add("by world", &path.display().to_string());
+        }
         lines.0
     }
 
-    /// One object. What does not apply is `null`: the report of brute force and of baselines, the work of engines that
+    /// One object. What does not apply is `null`: the filters of a scene without, the report of brute force and of baselines, the work of engines that
     /// are none, a comparison that was not made,
     /// the cell size where the grid was a single cell, and the axis too where every box was tested against every other.
     pub fn json(&self) -> Value {
@@ -65,6 +75,7 @@ impl Run<'_> {
         json!({
             "scene": self.scene,
             "boxes": self.box_count,
+            "filters": filters::json(self.filters),
             "engine": answer.engine.name(),
             "adapter": answer.adapter.as_ref().map(adapters::json),
             "pairs": answer.pair_count,
@@ -83,6 +94,7 @@ impl Run<'_> {
                 "seconds": verified.seconds,
             })),
             "out": self.written.map(|path| path.display().to_string()),
+            "by_world": self.by_world.map(|path| path.display().to_string()),
         })
     }
 }

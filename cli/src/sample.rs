@@ -3,8 +3,8 @@
 use std::env;
 
 use anyhow::Result;
-use broadsweep::Options;
 use broadsweep::scenes::Kind;
+use broadsweep::{Filters, Options};
 
 use crate::engine::Ready;
 use crate::output::print;
@@ -25,16 +25,19 @@ pub fn run() -> Result<()> {
          Here are {count} cubes at random places, and their pairs:\n\n"
     ))?;
     let boxes = Kind::Uniform.generate(BOX_COUNT, SEED);
+    let filters = Filters::default();
     let engine = Ready::choose(None, None)?;
-    let answer = engine.find_pairs(&boxes, Options::default())?;
-    let verified = verify(&answer, &boxes, Options::default(), BRUTE_FORCE_BOXES)?;
+    let answer = engine.find_pairs(&boxes, &filters, Options::default())?;
+    let verified = verify(&answer, &boxes, &filters, Options::default(), BRUTE_FORCE_BOXES)?;
     let run = Run {
         scene: format!("{}, seed {SEED}", Kind::Uniform),
         box_count: boxes.len(),
+        filters: &filters,
         engine: engine.describe(),
         answer: &answer,
         verified: Some(&verified),
         written: None,
+        by_world: None,
     };
     let hint = if engine.is_software() {
         "\nThis adapter is a driver in software. On the same cores, the CPU engine is faster: --engine cpu\n"

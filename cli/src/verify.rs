@@ -1,12 +1,11 @@
 //! Whether an answer equals that of another engine.
 
 use anyhow::{Result, bail};
-use broadsweep::cpu::{self, brute_force};
-use broadsweep::{Aabb, Options, Pair, PairOrder};
+use broadsweep::{Aabb, Filters, Options, Pair, PairOrder};
 
-use crate::engine::{Answer, Engine, timed};
+use crate::engine::{Answer, Engine, by_brute_force, on_cpu, timed};
 use crate::progress::Progress;
-use crate::text;
+use crate::{filters, text};
 
 /// A comparison that was made and found no difference.
 pub struct Verified {
@@ -36,7 +35,13 @@ impl Verified {
 /// Compares an answer with the CPU engine's, or the CPU engine's own with brute force, whose work grows with
 /// the square of the boxes: of more than `brute_force_boxes` it looks at that many. The error names the first
 /// pair that differs.
-pub fn verify(answer: &Answer, boxes: &[Aabb], options: Options, brute_force_boxes: usize) -> Result<Verified> {
+pub fn verify(
+    answer: &Answer,
+    boxes: &[Aabb],
+    filters: &Filters,
+    options: Options,
+    brute_force_boxes: usize,
+) -> Result<Verified> {
     let _progress = Progress::start("verifying".to_owned());
     let (against, checked) = match answer.engine {
         Engine::Cpu => (Engine::Brute, boxes.len().min(brute_force_boxes)),
@@ -44,10 +49,11 @@ pub fn verify(answer: &Answer, boxes: &[Aabb], options: Options, brute_force_box
     };
     let (expected, seconds) = timed(|| -> Result<Vec<Pair>> {
         if against == Engine::Brute {
-            return Ok(brute_force::find_pairs(&boxes[..checked]));
+            return Ok(by_brute_force(&boxes[..checked], &filters::of_first(filters, checked)));
         }
-        let options = Options { order: PairOrder::Canonical, ..options };
-        Ok(cpu::find_pairs(boxes, &options)?.pairs)
+        let mut broad_phase = on_cpu(filters, Options { order: PairOrder::Canonical, ..options })?;
+        broad_phase.find_pairs(boxes)?;
+        Ok(broad_phase.into_overlaps().pairs)
     });
     let mut found: Vec<Pair> =
         answer.pairs.iter().copied().filter(|pair| (pair.b as usize) < checked || checked == boxes.len()).collect();
@@ -116,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_is_refused_with_the_pair_and_the_engine() {
-        let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 3];
+        let (boxes, none) = (vec![Aabb::new([0.0; 3], [1.0; 3]); 3], Filters::default());
         let mut answer = Answer {
             engine: Engine::Cpu,
             adapter: None,
@@ -127,16 +133,16 @@ mod tests {
             setup_seconds: 0.0,
             seconds: 0.0,
         };
-        let verified = verify(&answer, &boxes, Options::default(), 10).unwrap();
+        let verified = verify(&answer, &boxes, &none, Options::default(), 10).unwrap();
         assert_eq!((verified.against, verified.boxes, verified.of), (Engine::Brute, 3, 3));
         answer.pairs.remove(0);
-        let message = verify(&answer, &boxes, Options::default(), 10).err().unwrap().to_string();
+        let message = verify(&answer, &boxes, &none, Options::default(), 10).err().unwrap().to_string();
         assert!(message.contains("misses the pair (1, 2), which brute force has"), "{message}");
     }
 
     #[test]
     fn brute_force_looks_at_the_first_boxes_of_many() {
-        let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 3];
+        let (boxes, none) = (vec![Aabb::new([0.0; 3], [1.0; 3]); 3], Filters::default());
         let mut answer = Answer {
             engine: Engine::Cpu,
             adapter: None,
@@ -147,10 +153,10 @@ mod tests {
             setup_seconds: 0.0,
             seconds: 0.0,
         };
-        let verified = verify(&answer, &boxes, Options::default(), 2).unwrap();
+        let verified = verify(&answer, &boxes, &none, Options::default(), 2).unwrap();
         assert_eq!((verified.boxes, verified.of), (2, 3));
         answer.pairs.clear();
-        assert!(verify(&answer, &boxes, Options::default(), 2).is_err());
+        assert!(verify(&answer, &boxes, &none, Options::default(), 2).is_err());
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::Aabb;
 
 /// Where boxes come from, as it is typed: `KIND:N`, such as `clusters:1000000`, or the name of a `.npy` file.
 ///
-/// What has a colon is a kind and a number, unless it ends in `.npy` or has a `/` or `\` in it; all else is a file.
+/// What has a colon is a kind and a number, unless it ends in `.npy` or `.npz` or has a `/` or `\` in it; all else is a
+/// file.
 ///
 /// ```
 /// use broadsweep::scenes::{Kind, Source};
@@ -66,10 +67,14 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Self, SourceError> {
         match text.split_once(':') {
-            Some((kind, count)) if !text.ends_with(".npy") && !text.contains(['/', '\\']) => Ok(Self::Kind {
-                kind: kind.parse()?,
-                n: count.parse().map_err(|_| SourceError::Count { count: count.to_owned() })?,
-            }),
+            Some((kind, count))
+                if ![".npy", ".npz"].iter().any(|end| text.ends_with(end)) && !text.contains(['/', '\\']) =>
+            {
+                Ok(Self::Kind {
+                    kind: kind.parse()?,
+                    n: count.parse().map_err(|_| SourceError::Count { count: count.to_owned() })?,
+                })
+            }
             _ => Ok(Self::File(text.into())),
         }
     }
@@ -105,12 +110,20 @@ mod tests {
 
     #[test]
     fn a_source_parses_back_from_what_it_prints() {
-        for text in
-            ["uniform:0", "free-fall:4294967295", "a.npy", "-", "C:\\a:b", "/tmp/uniform:5", "uniform:5.npy", ""]
-        {
+        for text in [
+            "uniform:0",
+            "free-fall:4294967295",
+            "a.npy",
+            "-",
+            "C:\\a:b",
+            "/tmp/uniform:5",
+            "uniform:5.npy",
+            "uniform:5.npz",
+            "",
+        ] {
             let source: Source = text.parse().unwrap();
             assert_eq!(source.to_string(), text);
-            assert_eq!(matches!(source, Source::Kind { .. }), text.starts_with(['u', 'f']) && !text.ends_with("npy"));
+            assert_eq!(matches!(source, Source::Kind { .. }), text.starts_with(['u', 'f']) && !text.contains(".np"));
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is measured: kinds of scenes, in all sizes or in one, and files.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use broadsweep::Aabb;
 use broadsweep::scenes::{Kind, Source, npy};
 
@@ -20,6 +20,11 @@ impl Scene {
             Source::File(path) if !path.exists() && !text.contains(['.', '/', '\\']) => {
                 // More likely a kind than a file; the message lists them.
                 Err(text.parse::<Kind>().map_or_else(Into::into, |_| anyhow!("{text}")))
+            }
+            Source::File(path) if path.extension().is_some_and(|extension| extension == "npz") => {
+                bail!(
+                    "{text} may have filters, which most engines of the benchmark do not take; give the boxes as .npy"
+                )
             }
             source => Ok(Self::Source(source)),
         }
@@ -106,5 +111,6 @@ mod tests {
         assert!(matches!(Scene::parse("city.npy").unwrap(), Scene::Source(Source::File(_))));
         assert!(Scene::parse("cloud").err().unwrap().to_string().contains("there is no scene called \"cloud\""));
         assert!(Scene::parse("cloud:5").is_err());
+        assert!(Scene::parse("city.npz").err().unwrap().to_string().contains("give the boxes as .npy"));
     }
 }

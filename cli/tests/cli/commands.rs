@@ -28,11 +28,11 @@ fn npy_with(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn npy(header: &str, data: &[u8]) -> Vec<u8> {
+pub fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     npy_with(1, header, data)
 }
 
-fn header(descr: &str, fortran: &str, shape: &str) -> String {
+pub fn header(descr: &str, fortran: &str, shape: &str) -> String {
     format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}")
 }
 
@@ -43,7 +43,7 @@ fn doubles(rows: &[[f64; 6]]) -> Vec<u8> {
 }
 
 /// The pairs in an `(m, 2)` file, whose header must be what NumPy itself would write.
-fn pairs_in(bytes: &[u8]) -> Vec<Pair> {
+pub fn pairs_in(bytes: &[u8]) -> Vec<Pair> {
     let pairs: Vec<Pair> = bytes[128..]
         .chunks_exact(8)
         .map(|pair| Pair {

@@ -2,5 +2,6 @@
 
 mod bench;
 mod commands;
+mod npz;
 mod place;
 mod usscd;

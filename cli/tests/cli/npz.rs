@@ -1,0 +1,434 @@
+//! `broadsweep pairs` with scenes that have filters.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+
+use broadsweep::cpu::brute_force;
+use broadsweep::scenes::{self, npy};
+use broadsweep::{Aabb, Filters, HalfSpace, Pair, Rule};
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveWriter, crc32};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::commands::{header, npy as array, pairs_in};
+use crate::place::{Place, one_line};
+
+/// Those that take filters.
+const ENGINES: [&str; 2] = ["cpu", "brute"];
+
+/// Names without `.npy`, and the files.
+type Arrays = Vec<(&'static str, Vec<u8>)>;
+
+fn words(shape: &str, words: &[u32]) -> Vec<u8> {
+    let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    array(&header("<u4", "False", shape), &data)
+}
+
+fn list(list: &[u32]) -> Vec<u8> {
+    words(&format!("({},)", list.len()), list)
+}
+
+fn floats(shape: &str, floats: &[f32]) -> Vec<u8> {
+    let data: Vec<u8> = floats.iter().flat_map(|float| float.to_le_bytes()).collect();
+    array(&header("<f4", "False", shape), &data)
+}
+
+fn truths(descr: &str, truths: &[bool]) -> Vec<u8> {
+    let data: Vec<u8> = truths.iter().map(|&is| u8::from(is)).collect();
+    array(&header(descr, "False", &format!("({},)", truths.len())), &data)
+}
+
+fn pairs(pairs: &[Pair]) -> Vec<u8> {
+    let numbers: Vec<u32> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
+    words(&format!("({}, 2)", pairs.len()), &numbers)
+}
+
+fn boxes(boxes: &[Aabb]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    npy::write_boxes(&mut bytes, boxes).unwrap();
+    bytes
+}
+
+/// All that is not empty.
+fn arrays(scene: &[Aabb], filters: &Filters) -> Arrays {
+    let mut arrays = vec![("boxes", boxes(scene))];
+    for (name, numbers) in [
+        ("group", &filters.group),
+        ("mask", &filters.mask),
+        ("body", &filters.body),
+        ("parent", &filters.parent),
+        ("world", &filters.world),
+    ] {
+        arrays.extend((!numbers.is_empty()).then(|| (name, list(numbers))));
+    }
+    for (name, descr, is) in [("fixed", "|b1", &filters.fixed), ("sleeping", "|u1", &filters.sleeping)] {
+        arrays.extend((!is.is_empty()).then(|| (name, truths(descr, is))));
+    }
+    if !filters.margin.is_empty() {
+        arrays.push(("margin", floats(&format!("({},)", filters.margin.len()), &filters.margin)));
+    }
+    for (name, listed) in [("exclude", &filters.exclude), ("include", &filters.include)] {
+        arrays.extend((!listed.is_empty()).then(|| (name, pairs(listed))));
+    }
+    if !filters.half_spaces.is_empty() {
+        let rows: Vec<f32> = filters.half_spaces.iter().flat_map(|h| h.normal.into_iter().chain([h.offset])).collect();
+        arrays.push(("half_space", floats(&format!("({}, 4)", filters.half_spaces.len()), &rows)));
+        arrays.push(("half_space_box", list(&filters.half_spaces.iter().map(|h| h.index).collect::<Vec<_>>())));
+    }
+    arrays
+}
+
+/// As `np.savez` writes it: stored, with the sizes in zip64 fields of the local headers alone.
+fn stored(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    for (name, data) in arrays {
+        let name = format!("{name}.npy");
+        let (offset, size, crc) = (file.len() as u32, data.len() as u32, crc32(data));
+        let common = |bytes: &mut Vec<u8>, size: u32, extra: u16| {
+            // Version, flags, method, time, date.
+            [45u16, 0, 0, 0, 0x21].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+            [crc, size, size].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+            [name.len() as u16, extra].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        };
+        file.extend(b"PK\x03\x04");
+        common(&mut file, u32::MAX, 20);
+        file.extend(name.as_bytes());
+        file.extend([1, 0, 16, 0]);
+        [size, 0, size, 0].iter().for_each(|word| file.extend(word.to_le_bytes()));
+        file.extend(data);
+        directory.extend(b"PK\x01\x02\x2d\x03");
+        common(&mut directory, size, 0);
+        // Comment, disk, attributes.
+        directory.extend([0; 10]);
+        directory.extend(offset.to_le_bytes());
+        directory.extend(name.as_bytes());
+    }
+    let (start, length, count) = (file.len() as u32, directory.len() as u32, arrays.len() as u16);
+    file.extend(&directory);
+    file.extend(b"PK\x05\x06\0\0\0\0");
+    [count, count].iter().for_each(|word| file.extend(word.to_le_bytes()));
+    [length, start].iter().for_each(|word| file.extend(word.to_le_bytes()));
+    file.extend([0, 0]);
+    file
+}
+
+/// As `np.savez_compressed` does.
+fn deflated(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = ZipArchiveWriter::new(Vec::new());
+    for (name, data) in arrays {
+        let name = format!("{name}.npy");
+        let builder = writer.new_file(&name).compression_method(CompressionMethod::DEFLATE);
+        let (mut entry, config) = builder.start().unwrap();
+        let mut to = config.wrap(DeflateEncoder::new(&mut entry, Compression::default()));
+        to.write_all(data).unwrap();
+        let (encoder, descriptor) = to.finish().unwrap();
+        encoder.finish().unwrap();
+        entry.finish(descriptor).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// Boxes that overlap often, and every filter; each of them changes the answer.
+fn scene() -> (Vec<Aabb>, Filters) {
+    let boxes = scenes::uniform(200, 5, Some(0.3));
+    let by_box = |count: u32| -> Vec<u32> { (0..200).map(|i: u32| i.wrapping_mul(0x9e37_79b9) % count).collect() };
+    let filters = Filters {
+        rule: Rule::Any,
+        group: by_box(7).iter().map(|i| 1 << i).collect(),
+        mask: by_box(11).iter().map(|i| 0x3b >> (i % 6)).collect(),
+        body: by_box(60),
+        parent: by_box(13).iter().map(|&i| if i == 0 { Filters::NO_PARENT } else { i * 4 }).collect(),
+        fixed: by_box(3).iter().map(|&i| i == 0).collect(),
+        sleeping: by_box(5).iter().map(|&i| i == 1).collect(),
+        world: by_box(4).iter().map(|&i| if i == 3 { Filters::GLOBAL } else { 10 * i }).collect(),
+        margin: by_box(9).iter().map(|&i| i as f32 / 100.0).collect(),
+        exclude: (0..199).map(|i| Pair { a: i + 1, b: i }).collect(),
+        include: vec![Pair { a: 17, b: 3 }, Pair { a: 3, b: 17 }, Pair { a: 198, b: 199 }],
+        half_spaces: vec![
+            HalfSpace { index: 20, normal: [0.1, 0.2, 1.0], offset: 0.3 },
+            HalfSpace { index: 4, normal: [-1.0, 0.0, 1.0], offset: -0.5 },
+        ],
+    };
+    (boxes, filters)
+}
+
+/// The filters, each alone.
+fn each_alone(all: &Filters) -> Vec<Filters> {
+    let none = Filters::default;
+    vec![
+        Filters { group: all.group.clone(), ..none() },
+        Filters { mask: all.mask.clone(), ..none() },
+        Filters { body: all.body.clone(), ..none() },
+        Filters { parent: all.parent.clone(), ..none() },
+        Filters { fixed: all.fixed.clone(), ..none() },
+        Filters { sleeping: all.sleeping.clone(), ..none() },
+        Filters { world: all.world.clone(), ..none() },
+        Filters { margin: all.margin.clone(), ..none() },
+        Filters { exclude: all.exclude.clone(), ..none() },
+        Filters { include: all.include.clone(), ..none() },
+        Filters { half_spaces: all.half_spaces.clone(), ..none() },
+    ]
+}
+
+#[test]
+fn every_filter_alone_and_all_together_give_the_pairs_of_the_double_loop() {
+    let place = Place::new();
+    let (boxes, all) = scene();
+    let unfiltered = brute_force::find_pairs(&boxes);
+    let mut cases = each_alone(&all);
+    // A box is in its own groups where only one of both lists is given, which leaves all pairs.
+    let changes = |filters: &Filters| filters.mask.is_empty() && filters.group.is_empty();
+    cases.extend([all.clone(), Filters { rule: Rule::Both, ..all }]);
+    for (case, filters) in cases.iter().enumerate() {
+        let expected = brute_force::find_filtered_pairs(&boxes, filters);
+        assert!(!changes(filters) || expected != unfiltered, "case {case}");
+        let arrays = arrays(&boxes, filters);
+        for (layout, bytes) in [("stored", stored(&arrays)), ("deflated", deflated(&arrays))] {
+            place.write("scene.npz", &bytes);
+            for engine in ENGINES {
+                let rule = if filters.rule == Rule::Both { "--rule both" } else { "" };
+                let report = place.run(&format!("pairs scene.npz {rule} --engine {engine} --verify --out pairs.npy"));
+                assert_eq!(pairs_in(&place.read("pairs.npy")), expected, "case {case}, {layout}, {engine}");
+                assert!(report.contains("filters     "), "{report}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_report_tells_every_filter() {
+    let place = Place::new();
+    let (boxes, filters) = scene();
+    place.write("scene.npz", &stored(&arrays(&boxes, &filters)));
+    let report = place.run("pairs scene.npz --engine cpu");
+    let expected = "filters     group and mask (any), body, parent, 67 fixed, 40 sleeping, 3 worlds and 50 boxes in all of \
+                    them, margins up to 0.08, 199 excluded pairs, 3 included pairs, 2 half-spaces\n";
+    assert!(report.contains(expected), "{report}");
+    let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --rule both --json")).unwrap();
+    let filters = &object["filters"];
+    assert_eq!((&filters["rule"], &filters["worlds"], &filters["exclude"]), (&"both".into(), &3.into(), &199.into()));
+    place.write("scene.npz", &stored(&arrays(&boxes, &Filters::default())));
+    let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --json")).unwrap();
+    assert!(object["filters"].is_null());
+}
+
+#[test]
+fn other_byte_orders_and_fortran_order_are_read_and_so_is_a_pipe() {
+    let place = Place::new();
+    let (scene, filters) = scene();
+    let filters = Filters { body: filters.body, exclude: filters.exclude, ..Filters::default() };
+    let big = |words: Vec<u32>| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
+    let columns = filters.exclude.iter().map(|pair| pair.a).chain(filters.exclude.iter().map(|pair| pair.b)).collect();
+    let bytes = deflated(&[
+        ("exclude", array(&header(">u4", "True", "(199, 2)"), &big(columns))),
+        ("body", array(&header(">u4", "False", "(200,)"), &big(filters.body.clone()))),
+        ("include", pairs(&[])),
+        ("boxes", boxes(&scene)),
+    ]);
+    let output = place.pipe("pairs - --engine cpu --out pairs.npy", &bytes);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(pairs_in(&place.read("pairs.npy")), brute_force::find_filtered_pairs(&scene, &filters));
+}
+
+#[test]
+fn pairs_come_world_after_world_with_a_table_of_the_worlds() {
+    let place = Place::new();
+    let cube = Aabb::new([0.0; 3], [1.0; 3]);
+    let filters = Filters { world: vec![7, 3, 7, 3, Filters::GLOBAL, 5], ..Filters::default() };
+    place.write("scene.npz", &deflated(&arrays(&[cube; 6], &filters)));
+    for engine in ENGINES.into_iter().filter(|engine| *engine != "brute") {
+        let report =
+            place.run(&format!("pairs scene.npz --engine {engine} --verify --out pairs.npy --by-world worlds.csv"));
+        assert!(report.contains("by world    worlds.csv"), "{report}");
+        assert_eq!(
+            place.text("worlds.csv"),
+            "world,boxes,pairs,first_pair\n3,2,3,0\n5,1,1,3\n7,2,3,4\n4294967295,1,0,7\n"
+        );
+        let expected = [(1, 3), (1, 4), (3, 4), (4, 5), (0, 2), (0, 4), (2, 4)].map(|(a, b)| Pair { a, b });
+        assert_eq!(pairs_in(&place.read("pairs.npy")), expected);
+    }
+    let output = place.command("pairs scene.npz --engine cpu --by-world -").output().unwrap();
+    assert!(output.stdout.starts_with(b"world,boxes,pairs,first_pair\n3,"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("6 boxes"));
+    let line = place.fail("pairs scene.npz --engine brute --by-world worlds.csv");
+    assert!(line.contains("--by-world is for gpu and cpu, but --engine is brute"), "{line}");
+    let line = place.fail("pairs uniform:10 --engine cpu --by-world worlds.csv");
+    assert!(line.contains("--by-world is for scenes with `world`"), "{line}");
+    let line = place.fail("pairs scene.npz --engine cpu --by-world same --out same");
+    assert!(line.contains("need a place each"), "{line}");
+}
+
+#[test]
+fn filters_are_refused_where_they_would_be_ignored() {
+    let place = Place::new();
+    let (boxes, filters) = scene();
+    place.write("scene.npz", &stored(&arrays(&boxes, &filters)));
+    for (arguments, expected) in [
+        ("pairs scene.npz --engine scd", "--engine scd knows no filters, which scene.npz has; gpu, cpu and brute do"),
+        ("pairs uniform:10 --rule both", "--rule is for `group` and `mask` of an .npz, and the scene has neither"),
+        ("bench --scenes scene.npz --engines cpu", "give the boxes as .npy"),
+        ("pairs scene.npz --engine cpu --out scene.npz", "--out is the scene itself"),
+        ("pairs scene.npz --engine cpu --by-world scene.npz", "--by-world is the scene itself"),
+    ] {
+        let line = place.fail(arguments);
+        assert!(line.contains(expected), "{line}");
+    }
+    // Without filters, any engine will do.
+    place.write("scene.npz", &stored(&arrays(&boxes, &Filters::default())));
+    place.run("pairs scene.npz --engine scd --out pairs.npy");
+    assert_eq!(pairs_in(&place.read("pairs.npy")), brute_force::find_pairs(&boxes));
+}
+
+#[test]
+fn a_bad_npz_gets_one_clear_line_and_no_result() {
+    let place = Place::new();
+    let cubes = boxes(&[Aabb::new([0.0; 3], [1.0; 3]); 3]);
+    let with = |name: &'static str, array: Vec<u8>| stored(&[("boxes", cubes.clone()), (name, array)]);
+    let typed = |descr: &str, shape: &str, size: usize| array(&header(descr, "False", shape), &vec![0; size]);
+    let good = with("group", list(&[1, 2, 3]));
+    let find = |bytes: &[u8], wanted: &[u8]| bytes.windows(wanted.len()).rposition(|part| part == wanted).unwrap();
+    let directory = find(&good, b"PK\x01\x02");
+    let patched = |at: usize, bytes: &[u8]| {
+        let mut patched = good.clone();
+        patched[at..at + bytes.len()].copy_from_slice(bytes);
+        patched
+    };
+    let planes = |rows: u32| floats(&format!("({rows}, 4)"), &vec![1.0; rows as usize * 4]);
+    let files: Vec<(Vec<u8>, &str)> = vec![
+        (vec![], "it is no .npz file, or its end is missing"),
+        (cubes.clone(), "it is no .npz file, or its end is missing"),
+        (good[..good.len() / 2].to_vec(), "it is no .npz file, or its end is missing"),
+        (good[30..].to_vec(), "damaged"),
+        (stored(&[]), "it has no array `boxes`, which is the one that it needs"),
+        (stored(&[("group", list(&[]))]), "it has no array `boxes`"),
+        (
+            with("grup", list(&[1, 2, 3])),
+            "it has an unknown array, \"grup\"; the known ones are boxes, group, mask, body, parent, fixed, sleeping, \
+             world, margin, exclude, include, half_space_box, half_space",
+        ),
+        (
+            patched(find(&good, b"group.npy"), b"group.txt"),
+            "it has an unknown array, \"group.txt\"; the known ones are",
+        ),
+        (with("boxes", cubes.clone()), "it has `boxes` twice"),
+        (
+            stored(&[("boxes", cubes.clone()), ("group", list(&[1, 2, 3])), ("group", list(&[1, 2, 3]))]),
+            "it has `group` twice",
+        ),
+        (patched(directory + 8, &[1]), "`group` is encrypted, which is not read"),
+        (patched(directory + 10, &[14]), "`group` is compressed in another way"),
+        (patched(directory + 16, &[0, 0, 0, 0]), "`group` is truncated or damaged: Invalid checksum"),
+        (patched(good.len() - 14, &[3, 0, 3, 0]), "it has 2 arrays, and should have 3"),
+        (patched(directory + 20, &[255, 255, 255, 127]), "damaged"),
+        (
+            with("group", typed("<i8", "(3,)", 24)),
+            "`group`: its dtype is \"<i8\"; 'u4' is needed, which group.astype(np.uint32) gives",
+        ),
+        (
+            with("fixed", typed("<i4", "(3,)", 12)),
+            "`fixed`: its dtype is \"<i4\"; 'b1' or 'u1' is needed, which fixed.astype(bool) gives",
+        ),
+        (
+            with("margin", typed("<f8", "(3,)", 24)),
+            "`margin`: its dtype is \"<f8\"; 'f4' is needed, which margin.astype(np.float32) gives",
+        ),
+        (
+            with("exclude", typed("<i8", "(2, 2)", 32)),
+            "`exclude`: its dtype is \"<i8\"; 'u4' is needed, which exclude.astype(np.uint32) gives",
+        ),
+        (
+            stored(&[("boxes", typed("<i4", "(3, 6)", 72))]),
+            "`boxes`: its dtype is \"<i4\"; boxes are 'f4' or 'f8', which boxes.astype(np.float32) gives",
+        ),
+        (stored(&[("boxes", typed("<f4", "(3, 4)", 48))]), "`boxes`: its shape is (3, 4)"),
+        (stored(&[("boxes", typed("<f4", "(3, 6)", 71))]), "`boxes` is truncated or damaged"),
+        (stored(&[("boxes", typed("<f4", "(4000000000, 6)", 72))]), "`boxes`: it claims 4000000000 boxes"),
+        (with("group", typed("|O", "(3,)", 12)), "`group`: it holds pickled Python objects"),
+        (with("group", b"no array".to_vec()), "`group`: it is not a .npy file"),
+        (with("group", list(&[1, 2])), "`group`: its shape is (2,); (3,) is needed, a number for each box"),
+        (with("group", words("(3, 1)", &[1, 2, 3])), "`group`: its shape is (3, 1); (3,) is needed"),
+        (with("sleeping", typed("|b1", "()", 1)), "`sleeping`: its shape is (); (3,) is needed"),
+        (with("exclude", list(&[1, 2])), "`exclude`: its shape is (2,); (m, 2) is needed, where m can be 0"),
+        (with("include", words("(2, 3)", &[0; 6])), "`include`: its shape is (2, 3); (m, 2) is needed"),
+        (with("include", typed("<u4", "(9000000000000000000, 2)", 8)), "does not fit 64 bits"),
+        (with("include", typed("<u4", "(1000000000000, 2)", 8)), "`include` is truncated or damaged"),
+        (with("include", words("(2, 2)", &[0, 1, 2, 3])), "number 1 of `include` is (2, 3), and there are 3 boxes"),
+        (with("exclude", words("(1, 2)", &[2, 2])), "number 0 of `exclude` is (2, 2): a box with itself"),
+        (with("margin", floats("(3,)", &[0.0, -1.0, 0.0])), "number 1 of `margin` is -1"),
+        (with("half_space", planes(1)), "it has only one of `half_space` and `half_space_box`"),
+        (with("half_space_box", list(&[0])), "it has only one of `half_space` and `half_space_box`"),
+        (
+            stored(&[("boxes", cubes.clone()), ("half_space", planes(2)), ("half_space_box", list(&[0]))]),
+            "`half_space_box`: its shape is (1,); (2,) is needed, a number for each row of `half_space`",
+        ),
+        (
+            stored(&[("boxes", cubes.clone()), ("half_space", planes(1)), ("half_space_box", list(&[3]))]),
+            "number 0 of `half_spaces` is of box 3, and there are 3 boxes",
+        ),
+    ];
+    for (bytes, expected) in files {
+        place.write("bad.npz", &bytes);
+        let line = place.fail("pairs bad.npz --engine cpu --out pairs.npy");
+        assert!(line.contains("cannot read bad.npz: ") && line.contains(expected), "{expected}: {line}");
+        if bytes.starts_with(b"PK") {
+            let output = place.pipe("pairs - --engine cpu --out pairs.npy", &bytes);
+            let line = one_line(&output, expected);
+            assert!(line.contains("cannot read -: ") && line.contains(expected), "{expected}: {line}");
+        }
+        assert_eq!(place.names(), ["bad.npz"], "{expected}");
+    }
+    assert!(place.fail("pairs nowhere.npz --engine cpu").contains("cannot read nowhere.npz: No such file"));
+    fs::create_dir(place.path("folder.npz")).unwrap();
+    assert!(place.fail("pairs folder.npz --engine cpu").contains("cannot read folder.npz: it is a directory"));
+}
+
+/// Scenes with known answers, where they stand beside the repository or where `BROADSWEEP_DATA` says.
+fn data() -> Option<PathBuf> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data");
+    let folder = std::env::var_os("BROADSWEEP_DATA").map_or_else(|| beside.into(), PathBuf::from);
+    folder.join("expected.json").exists().then_some(folder)
+}
+
+/// One array of an .npz.
+fn extract(file: &[u8], name: &str) -> Vec<u8> {
+    let archive = ZipArchive::from_slice(file).unwrap();
+    let mut entries = archive.entries();
+    let entry = std::iter::from_fn(|| entries.next_entry().unwrap())
+        .find(|entry| entry.file_path().as_bytes() == name.as_bytes())
+        .unwrap();
+    let mut bytes = Vec::new();
+    let found = archive.get_entry(entry.wayfinder()).unwrap();
+    flate2::read::DeflateDecoder::new(found.data()).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn simulated_scenes_have_the_pairs_that_are_known() {
+    let Some(data) = data() else {
+        return;
+    };
+    let expected: Value = serde_json::from_slice(&fs::read(data.join("expected.json")).unwrap()).unwrap();
+    let place = Place::new();
+    for (name, expected) in expected.as_object().unwrap() {
+        let Ok(file) = fs::read(data.join(format!("{name}.npz"))) else {
+            continue;
+        };
+        place.write("scene.npz", &file);
+        place.write("boxes.npy", &extract(&file, "boxes.npy"));
+        for engine in ENGINES {
+            let filtered = place.run(&format!("pairs scene.npz --engine {engine} --json --out pairs.npy"));
+            let filtered: Value = serde_json::from_str(&filtered).unwrap();
+            assert_eq!(filtered["boxes"], expected["boxes"], "{name}, {engine}");
+            assert_eq!(filtered["pairs"], expected["pairs"], "{name}, {engine}");
+            let hash = Sha256::digest(&place.read("pairs.npy")[128..]);
+            let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(hash, expected["sha256"].as_str().unwrap(), "{name}, {engine}");
+            let all: Value =
+                serde_json::from_str(&place.run(&format!("pairs boxes.npy --engine {engine} --json"))).unwrap();
+            assert_eq!(all["pairs"], expected["all_pairs"], "{name}, {engine}");
+        }
+    }
+}
