@@ -17,7 +17,7 @@ use crate::commands::{header, npy as array, pairs_in};
 use crate::place::{Place, one_line};
 
 /// Those that take filters.
-const ENGINES: [&str; 2] = ["cpu", "brute"];
+const ENGINES: [&str; 3] = ["gpu", "cpu", "brute"];
 
 /// Names without `.npy`, and the files.
 type Arrays = Vec<(&'static str, Vec<u8>)>;
@@ -344,7 +344,7 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
             "`boxes`: its dtype is \"<i4\"; boxes are 'f4' or 'f8', which boxes.astype(np.float32) gives",
         ),
         (stored(&[("boxes", typed("<f4", "(3, 4)", 48))]), "`boxes`: its shape is (3, 4)"),
-        (stored(&[("boxes", typed("<f4", "(3, 6)", 71))]), "`boxes` is truncated or damaged"),
+        (stored(&[("boxes", typed("<f4", "(3, 6)", 71))]), "`boxes`: it is truncated: its array is 72 bytes long"),
         (stored(&[("boxes", typed("<f4", "(4000000000, 6)", 72))]), "`boxes`: it claims 4000000000 boxes"),
         (with("group", typed("|O", "(3,)", 12)), "`group`: it holds pickled Python objects"),
         (with("group", b"no array".to_vec()), "`group`: it is not a .npy file"),
@@ -354,7 +354,7 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         (with("exclude", list(&[1, 2])), "`exclude`: its shape is (2,); (m, 2) is needed, where m can be 0"),
         (with("include", words("(2, 3)", &[0; 6])), "`include`: its shape is (2, 3); (m, 2) is needed"),
         (with("include", typed("<u4", "(9000000000000000000, 2)", 8)), "does not fit 64 bits"),
-        (with("include", typed("<u4", "(1000000000000, 2)", 8)), "`include` is truncated or damaged"),
+        (with("include", typed("<u4", "(1000000000000, 2)", 8)), "`include`: it is truncated"),
         (with("include", words("(2, 2)", &[0, 1, 2, 3])), "number 1 of `include` is (2, 3), and there are 3 boxes"),
         (with("exclude", words("(1, 2)", &[2, 2])), "number 0 of `exclude` is (2, 2): a box with itself"),
         (with("margin", floats("(3,)", &[0.0, -1.0, 0.0])), "number 1 of `margin` is -1"),
