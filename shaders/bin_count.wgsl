@@ -2,9 +2,11 @@
 //
 // Reads   boxes         [box_count * 3] bits of f32, two at a time
 //         frame         one Frame
+//         filter_layout, filters: the worlds (filters.wgsl)
 // Writes  cells         [box_count] first and last cell, before any coarsening
 //         positions     [box_count] (start, end) on the sweep axis, and where in its first and last cells the box
-//                       begins and ends, as an extent: bytes (first u, last u, first v, last v)
+//                       begins and ends, as an extent: bytes (first u, last u, first v, last v); and what the key of
+//                       its cells is changed by so that boxes of other worlds have others
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
@@ -78,6 +80,15 @@ fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
     return Place(kept, fraction);
 }
 
+// The cells of a world, with other ids than those of most other worlds: its number is in the bits of the id that cells of
+// one world do not vary in, or not often. Ids of one world remain different, and that is all that the sweep relies on.
+fn tile_of(world: u32) -> u32 {
+    let bits = frame.cell_bits - frame.tile_bits;
+    let low = world & ((1u << bits.x) - 1u);
+    let high = (world >> bits.x) & ((1u << bits.y) - 1u);
+    return (low << frame.tile_bits.x) | (high << (frame.cell_bits.x + frame.tile_bits.y));
+}
+
 @compute @workgroup_size(256)
 fn bin_count(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -102,7 +113,10 @@ fn bin_count(
         let kind = kind_of(min_bits, max_bits);
         var own = select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID);
         var own_position = vec4<u32>(0u);
-        if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
+        let world = world_of(i);
+        if world == WORLD_GLOBAL {
+            // It meets boxes in the cells of every world.
+        } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
             let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
             let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
             let place = place_of(low, high);
@@ -111,7 +125,12 @@ fn bin_count(
             let start = position(interval.x - frame.sweep_slop);
             let end = position(interval.y + frame.sweep_slop);
             let last = (1u << frame.position_bits) - 1u;
-            own_position = vec4<u32>(max(start, 1u) - 1u, min(end, last - 1u) + 1u, extent_of(place.fractions), 0u);
+            own_position = vec4<u32>(max(start, 1u) - 1u, min(end, last - 1u) + 1u, extent_of(place.fractions), tile_of(world));
+        } else if HAS_WORLDS && kind != KIND_INVALID && all(frame.cell_min == vec2<i32>(0)) {
+            // A box without end is in all cells of a grid that has one, and need not be tested against other worlds.
+            own = vec4<i32>(frame.cell_min, frame.cell_max);
+            let everywhere = extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
+            own_position = vec4<u32>(0u, (1u << frame.position_bits) - 1u, everywhere, tile_of(world));
         }
         cells[i] = own;
         positions[i] = own_position;

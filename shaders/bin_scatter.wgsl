@@ -112,13 +112,14 @@ fn write_entries(i: u32, level: u32, place: u32, first: vec2<u32>, count: u32) {
     let width = u32(span.z - span.x) + 1u;
     let height = u32(span.w - span.y) + 1u;
     let start = positions[i].x;
+    let tile = positions[i].w;
     let mask = (vec2<u32>(1u) << frame.cell_bits) - 1u;
     var du = first.x;
     var dv = first.y;
     for (var nth = 0u; nth < count; nth += 1u) {
         let wrapped = (vec2<u32>(span.xy) + vec2<u32>(du, dv)) & mask;
         let cell = (wrapped.y << frame.cell_bits.x) | wrapped.x;
-        keys[place + nth] = (cell << frame.position_bits) | start;
+        keys[place + nth] = ((cell ^ tile) << frame.position_bits) | start;
         entries[place + nth] = i
             | select(0u, ENTRY_FIRST_U, du == 0u)
             | select(0u, ENTRY_FIRST_V, dv == 0u)

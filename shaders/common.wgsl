@@ -16,8 +16,28 @@ struct Params {
     candidate_limit_high: u32,
     vertices_per_pair: u32,
     tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
-    world_count: u32,
-    include_count: u32,
+    world_count: u32,         // worlds that boxes are in, the global one aside
+    include_count: u32,       // pairs that are reported whatever the boxes are
+}
+
+// Where in `filters` the lists begin (filters.wgsl); ABSENT where there is none.
+struct FilterLayout {
+    rule: u32,                // RULE_*
+    groups: u32,              // [box_count]
+    masks: u32,               // [box_count]
+    bodies: u32,              // [box_count]
+    parents: u32,             // [box_count]
+    fixed: u32,               // [box_count] bits
+    sleeping: u32,            // [box_count] bits
+    worlds: u32,              // [box_count] numbers of worlds
+    rows: u32,                // [row_count] where the listed pairs of each box begin in others
+    row_count: u32,
+    others: u32,              // the larger indices of listed pairs, ascending within a row
+    half_space_bits: u32,     // [box_count] bits
+    half_space_boxes: u32,    // [half_space_count] ascending
+    half_spaces: u32,         // [half_space_count * 4] bits of normal and offset, in the same order
+    half_space_count: u32,
+    unused: u32,
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -77,16 +97,15 @@ struct Frame {
     sweep_slop: f32,          // in length, widens a box's interval
     cell_min: vec2<i32>,      // cells outside are merged into the outermost ones
     cell_max: vec2<i32>,
-    cell_bits: vec2<u32>,     // of the key, for u and v: cell ids repeat every 2^cell_bits cells
+    cell_bits: vec2<u32>,     // of the key, for u and v: cell ids of a world repeat every 2^cell_bits cells
     max_span: vec2<u32>,      // a box over more cells along u or v is a giant
     position_bits: u32,       // of the key, lowest
     key_bits: u32,
     giant_cells: u32,         // a box in more cells is a giant
     axis: u32,                // AXIS_*, never AXIS_AUTO
     cell_size: f32,           // in input units
-    unused_a: f32,
-    unused_b: f32,
-    unused_c: f32,
+    unused: f32,
+    tile_bits: vec2<u32>,     // of cell_bits, the low ones that cells of one world vary in; the others tell worlds apart
     // Knots of the position scale, two by two: where a segment starts, and quanta per unit length in it.
     knots: array<vec4<f32>, KNOT_COUNT / 2u>,
 }

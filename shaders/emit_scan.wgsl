@@ -2,8 +2,8 @@
 //
 // Reads   params, window
 //         block_hits     [sweep_blocks + giant_blocks], of emit_place and giants_test
-// Writes  block_offsets  [the same + 1] pairs before, as (low, high); the last is the number of all pairs
-//         counts         pairs, written
+// Writes  block_offsets  [the same + 1] pairs before, as (low, high); the last is the number of pairs that were found
+//         counts         pairs, written; the included ones come behind those that were found
 //         header         for a consumer on the GPU
 //         dispatches     of emit_again, order and the sort of pairs
 // One workgroup.
@@ -34,9 +34,8 @@ fn emit_scan(@builtin(local_invocation_index) local: u32) {
     }
 
     if local == 0u {
-        let total = scan.total;
-        block_offsets[block_count] = total;
-        let written = write_header(total);
+        block_offsets[block_count] = scan.total;
+        let written = write_header(add64(scan.total, vec2<u32>(params.include_count, 0u)));
         let is_kept = counts.sweep_tiles <= params.tile_capacity;
         dispatches.emit_again = dispatch_size(select(counts.sweep_blocks, 0u, is_kept));
         dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));

@@ -251,17 +251,29 @@ fn choose_grid(scene: Scale, count: u32) {
         bits[k] = min(min(fits[k], bits_for(most + 2.0)), MAX_CELL_BITS);
         occupied *= min(most + 1.0, 1e6);
     }
-    let magnitude = bits_for(f32(params.box_count) + 1.0);
-    while bits.x + bits.y > max(5u * magnitude / 6u, 2u) {
+    // Where there are worlds, those of one of them: they may all be in the same place. Ids to spare let more boxes of it
+    // find the grid bounded, and unbounded ones be binned (bin_count).
+    let worlds = max(params.world_count, 1u);
+    let magnitude = bits_for(f32(params.box_count / worlds) + 1.0);
+    var most_bits = max(5u * magnitude / 6u, 2u);
+    var world_bits = 0u;
+    if worlds > 1u {
+        world_bits = min(bits_for(f32(worlds)), MAX_WORLD_BITS);
+        most_bits = min(most_bits + 3u, WORLD_CELL_BITS - world_bits);
+    }
+    while bits.x + bits.y > most_bits {
         if bits.x > bits.y {
             bits.x -= 1u;
         } else {
             bits.y -= 1u;
         }
     }
+    // About as many bits for u as for v.
+    let of_u = u32(clamp((i32(world_bits) + i32(bits.y) - i32(bits.x)) / 2, 0, i32(world_bits)));
+    let world = vec2<u32>(of_u, world_bits - of_u);
     for (var k = 0u; k < 2u; k += 1u) {
         let interval = project(axes[k + 1u], scene.low, scene.high);
-        bits[k] = min(fits[k], max(bits[k], MIN_WRAP_BITS));
+        bits[k] = min(fits[k], max(bits[k], MIN_WRAP_BITS - min(world[k], MIN_WRAP_BITS)));
         if bits[k] == fits[k] {
             // The whole range of cells fits the key.
             frame.origin[k] = interval.x;
@@ -278,15 +290,17 @@ fn choose_grid(scene: Scale, count: u32) {
             }
             frame.cell_min[k] = -CELL_REACH;
             frame.cell_max[k] = CELL_REACH;
-            frame.max_span[k] = 1u << (bits[k] - 1u);
+            frame.max_span[k] = 1u << (bits[k] + world[k] - 1u);
         }
     }
+    frame.tile_bits = bits;
+    bits += world;
     frame.cell_bits = bits;
 
     // Enough position bits that an entry rarely shares its quantum with another of its cell, also where boxes lie many
     // times as densely as on average; all there are where the position tells the cell, so that a cell has but a small
     // part of the positions.
-    let cells = min(occupied, f32(1u << (bits.x + bits.y)));
+    let cells = min(occupied * f32(worlds), f32(1u << (bits.x + bits.y)));
     let crowd = 64.0 * f32(params.box_count) / cells;
     let wanted = bits.x + bits.y + max(bits_for(crowd), MIN_POSITION_BITS);
     let key_bits = select(div_ceil(wanted, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u, is_oblique);

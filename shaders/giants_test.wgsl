@@ -7,8 +7,8 @@
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(2) var<storage, read> counts: Counts;
-@group(0) @binding(3) var<storage, read> frame: Frame;
+@group(0) @binding(2) var<uniform> counts: Counts;
+@group(0) @binding(3) var<uniform> frame: Frame;
 @group(0) @binding(4) var<storage, read> cells: array<vec4<i32>>;
 @group(0) @binding(5) var<storage, read> giants: array<u32>;
 @group(0) @binding(6) var<storage, read_write> hit_words: array<u32>;

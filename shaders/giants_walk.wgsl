@@ -22,7 +22,7 @@ fn test_boxes(tile: u32, local: u32) -> u32 {
             // An invalid box pairs with nothing, and two giants meet once.
             let is_candidate = is_binned(other) || other.y == CELLS_OF_UNBOUNDED.y;
             if is_candidate && (i > giant || !is_giant(other, counts.level, frame.max_span, frame.giant_cells)) && i != giant {
-                if overlap(giant_box, ordered_box(i)) {
+                if overlap(giant_box, ordered_box(i)) && keeps(giant, i) {
                     hits |= 1u << bit;
                 }
             }

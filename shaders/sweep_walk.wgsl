@@ -90,7 +90,7 @@ fn survey(at: vec2<u32>) -> Run {
     return run;
 }
 
-// The survivors whose boxes overlap.
+// The survivors whose boxes overlap, and that the filters keep.
 fn exact_hits(run: Run) -> u32 {
     var hits = 0u;
     for (var word = run.hits; word != 0u; word &= word - 1u) {
@@ -98,7 +98,11 @@ fn exact_hits(run: Run) -> u32 {
         let ranks = ranks_of(run, bit);
         let a = ordered_box(entries[ranks.x] & ENTRY_BOX);
         let b = ordered_box(entries[ranks.y] & ENTRY_BOX);
-        hits |= select(0u, 1u << bit, overlap(a, b));
+        var is_hit = overlap(a, b);
+        if IS_FILTERED {
+            is_hit &= keeps(entries[ranks.x] & ENTRY_BOX, entries[ranks.y] & ENTRY_BOX);
+        }
+        hits |= select(0u, 1u << bit, is_hit);
     }
     return hits;
 }

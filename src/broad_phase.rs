@@ -1,11 +1,13 @@
 //! The whole flow: [`BroadPhase`]. How its results come to the host is in [`frames`], more boxes than fit in [`slabs`].
 
+mod filtering;
 mod frames;
 #[cfg(not(target_arch = "wasm32"))]
 mod slabs;
 
 use std::num::NonZeroU64;
 
+use crate::filters::Compiled;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
@@ -15,18 +17,23 @@ use crate::gpu::timing::Timer;
 use crate::memory::{MemoryPlan, Wishes, boxes_bytes, staging_bytes};
 use crate::stages::bin::Bin;
 use crate::stages::emit::Emit;
+use crate::stages::filter::Uses;
 use crate::stages::frame::FrameStage;
 use crate::stages::giants::Giants;
 use crate::stages::layout::*;
 use crate::stages::order::Order;
 use crate::stages::pca::Pca;
+use crate::stages::prepare::Prepare;
 use crate::stages::rank::Rank;
 use crate::stages::small::Small;
 use crate::stages::sort::{Sort, SortVariant};
 use crate::stages::sweep::Sweep;
 use crate::workspace::{Buffers, PairList, Staging};
 use crate::{Aabb, Error, Options};
+use filtering::{Filtering, Shapes};
 use frames::Frames;
+
+pub(crate) use filtering::{FilterBytes, sum};
 
 /// Finds all overlapping pairs of boxes on a GPU. Keep one across frames: its kernels are compiled once, and its
 /// buffers are reused and grow when they have to.
@@ -48,6 +55,9 @@ pub struct BroadPhase {
     wishes: Wishes,
     frames: Frames,
     contents: Contents,
+    filtering: Filtering,
+    /// Those of the whole scene while one of its slabs is searched.
+    whole_filtering: Option<Filtering>,
 }
 
 /// Whose results lie in the buffers.
@@ -64,6 +74,7 @@ enum Contents {
 /// The kernels of all stages.
 #[derive(Debug)]
 struct Stages {
+    prepare: Prepare,
     pca: Pca,
     frame: FrameStage,
     bin: Bin,
@@ -74,6 +85,25 @@ struct Stages {
     emit: Emit,
     order: Order,
     small: Small,
+}
+
+impl Stages {
+    /// For filters that need this.
+    fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self {
+            prepare: Prepare::new(gpu)?,
+            pca: Pca::new(gpu)?,
+            frame: FrameStage::new(gpu)?,
+            bin: Bin::new(gpu, uses)?,
+            sort: Sort::new(gpu)?,
+            rank: Rank::new(gpu)?,
+            sweep: Sweep::new(gpu, uses)?,
+            giants: Giants::new(gpu, uses)?,
+            emit: Emit::new(gpu, uses)?,
+            order: Order::new(gpu)?,
+            small: Small::new(gpu, uses)?,
+        })
+    }
 }
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`].
@@ -106,22 +136,13 @@ impl BroadPhase {
         Ok(Self {
             gpu: gpu.clone(),
             options,
-            stages: Stages {
-                pca: Pca::new(gpu)?,
-                frame: FrameStage::new(gpu)?,
-                bin: Bin::new(gpu)?,
-                sort: Sort::new(gpu)?,
-                rank: Rank::new(gpu)?,
-                sweep: Sweep::new(gpu)?,
-                giants: Giants::new(gpu)?,
-                emit: Emit::new(gpu)?,
-                order: Order::new(gpu)?,
-                small: Small::new(gpu)?,
-            },
+            stages: Stages::new(gpu, Uses::default())?,
             buffers: None,
             wishes: Wishes::default(),
             frames: Frames::default(),
             contents: Contents::Nothing,
+            filtering: Filtering::new(gpu, Compiled::default())?,
+            whole_filtering: None,
         })
     }
 
@@ -165,13 +186,15 @@ impl BroadPhase {
         self.stages.sort.variant()
     }
 
-    /// The GPU memory that `box_count` boxes would take on this device.
+    /// The GPU memory that `box_count` boxes would take on this device, with the [filters](Self::set_filters).
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`]: what one pass cannot hold. [`find_pairs`](Self::find_pairs) and
     /// [`stream_pairs`](Self::stream_pairs) take several then; any other call returns this error.
     pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
-        MemoryPlan::with_wishes(box_count, &self.options, &self.gpu.device().limits(), self.wishes)
+        let mut plan = self.plan(box_count)?;
+        plan.buffers.extend(self.filter_bytes(box_count).into_iter().filter(|(_, bytes)| *bytes > 0));
+        Ok(plan)
     }
 
     // ---- pairs on the GPU ----
@@ -207,7 +230,9 @@ impl BroadPhase {
         box_count: u32,
     ) -> Result<GpuPairs<'_>, Error> {
         check_box_buffer(boxes, box_count)?;
+        self.begin(box_count as usize)?;
         self.reserve(box_count as usize, 0)?;
+        self.upload_filters(box_count as usize)?;
         self.contents = Contents::Nothing;
         let scopes = self.gpu.open_scopes();
         self.record_flow(encoder, self.bind_boxes(boxes, box_count)?, box_count, None)?;
@@ -283,7 +308,9 @@ impl BroadPhase {
         let Some(timer) = Timer::new(&self.gpu)? else {
             return Ok(None);
         };
+        self.begin(boxes.len())?;
         self.ensure_buffers(boxes.len())?;
+        self.upload_filters(boxes.len())?;
         self.contents = Contents::Nothing;
         let scopes = self.gpu.open_scopes();
         let own = self.allocated()?.own_boxes()?;
@@ -310,9 +337,14 @@ impl BroadPhase {
             self.allocated()?;
         let params = &self.params(n)?;
         let s = &self.stages;
+        let Filtering { lists: filters, included, .. } = &self.filtering;
         if self.tests_all_pairs(n) {
             let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
-            s.small.record_test(pass, n, params, boxes.clone(), hits);
+            let boxes = self.record_prepare(pass, n, boxes);
+            s.small.record_test(pass, n, params, boxes.clone(), filters, hits);
+            if let Some(included) = included {
+                s.small.record_include(pass, params, included, hits);
+            }
             self.record_emit(pass, params, boxes, n, 0)?;
             return pass.finish();
         }
@@ -320,9 +352,10 @@ impl BroadPhase {
         encoder.clear_buffer(hits.block_hits.raw(), 0, None);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
+        let boxes = self.record_prepare(pass, n, boxes);
         s.pca.record(pass, n, params, boxes.clone(), bounds, moments);
         s.frame.record(pass, params, boxes.clone(), bounds, moments, frame);
-        s.bin.record_count(pass, n, params, boxes.clone(), frame, bins);
+        s.bin.record_count(pass, n, params, boxes.clone(), filters, frame, bins);
         s.bin.record_scan(pass, params, frame, bins, counts, dispatches);
         s.bin.record_scatter(pass, params, frame, bins, counts, dispatches, s.sort.starts(entries), giants);
         s.sort.record_entries(pass, counts, dispatches, entries);
@@ -330,11 +363,29 @@ impl BroadPhase {
         s.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.positions, path);
         s.sweep.record_count(pass, counts, dispatches, path);
         s.sweep.record_scan(pass, params, counts, dispatches, path);
-        s.sweep.record_test(pass, params, boxes.clone(), counts, dispatches, entries, path, hits);
+        s.sweep.record_test(pass, params, boxes.clone(), filters, counts, dispatches, entries, path, hits);
         s.emit.record_place(pass, params, counts, dispatches, hits);
-        s.giants.record(pass, params, boxes.clone(), counts, dispatches, frame, bins, giants, hits);
+        s.giants.record(pass, params, boxes.clone(), filters, counts, dispatches, frame, bins, giants, hits);
         self.record_emit(pass, params, boxes, n, 0)?;
         pass.finish()
+    }
+
+    /// The boxes as they are searched: as they are, or with margins and half-spaces.
+    fn record_prepare<'a>(
+        &'a self,
+        pass: &mut Pass,
+        n: u32,
+        boxes: wgpu::BindingResource<'a>,
+    ) -> wgpu::BindingResource<'a> {
+        if let Some(Shapes { margins, half_space_bits, prepared }) = &self.filtering.shapes {
+            self.stages.prepare.record(pass, n, boxes.clone(), margins, half_space_bits, prepared);
+        }
+        self.searched(boxes)
+    }
+
+    /// Where those lie once they were recorded.
+    fn searched<'a>(&'a self, boxes: wgpu::BindingResource<'a>) -> wgpu::BindingResource<'a> {
+        self.filtering.shapes.as_ref().map_or(boxes, |shapes| shapes.prepared.all())
     }
 
     /// The pairs from number `first` on, as many as the list holds.
@@ -348,6 +399,7 @@ impl BroadPhase {
     ) -> Result<(), Error> {
         let Buffers { plan, frame, counts, dispatches, bins, giants, entries, path, hits, list, .. } =
             self.allocated()?;
+        let boxes = self.searched(boxes);
         let window = Window {
             first_low: first as u32,
             first_high: (first >> 32) as u32,
@@ -366,6 +418,7 @@ impl BroadPhase {
             params,
             window,
             boxes,
+            &self.filtering.lists,
             counts,
             dispatches,
             frame,
@@ -376,6 +429,9 @@ impl BroadPhase {
             hits,
             &list.pairs,
         );
+        if let Some(included) = &self.filtering.included {
+            s.emit.record_include(pass, params, window, counts, included, &list.pairs);
+        }
         if let Some(lists) = &list.sort_lists {
             s.order.record(pass, &s.sort, n, counts, dispatches, lists, &list.pairs);
         }
@@ -385,8 +441,7 @@ impl BroadPhase {
     /// Whether this many boxes are few. What earlier calls needed has no say: the order of the pairs depends on it.
     fn tests_all_pairs(&self, n: u32) -> bool {
         // Only few boxes need a plan to tell.
-        self.options.tests_all_pairs(n)
-            && MemoryPlan::new(n as usize, &self.options, &self.gpu.device().limits()).is_ok_and(|plan| plan.all_pairs)
+        self.options.tests_all_pairs(n) && self.lone_plan(n as usize).is_ok_and(|plan| plan.all_pairs)
     }
 
     // ---- memory ----
@@ -404,7 +459,7 @@ impl BroadPhase {
         let limit = self.options.effective_candidate_limit();
         // What a plan for these boxes has, not what larger scenes before have left: the same boxes give the same
         // bytes whatever came before.
-        let own = MemoryPlan::new(box_count as usize, &self.options, &self.gpu.device().limits())?;
+        let own = self.lone_plan(box_count as usize)?;
         let (cell_mode, cell_size) = self.options.cell_size.code();
         let params = Params {
             box_count,
@@ -417,10 +472,23 @@ impl BroadPhase {
             candidate_limit_high: (limit >> 32) as u32,
             vertices_per_pair: self.options.vertices_per_pair,
             tile_capacity: plan.tile_capacity,
-            world_count: 0,
-            include_count: 0,
+            world_count: self.filtering.compiled.world_count(),
+            include_count: self.filtering.compiled.include().len() as u32,
         };
         Buffer::uniform(&self.gpu, "params", &[params])
+    }
+
+    /// The buffers for `box_count` boxes and what was wished for, those of the filters aside.
+    fn plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
+        let limits = self.gpu.device().limits();
+        MemoryPlan::with_wishes(box_count, &self.options, &limits, self.wishes, &self.filter_bytes(box_count))
+    }
+
+    /// What it would be if these boxes were the first: it does not depend on earlier calls.
+    fn lone_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
+        let limits = self.gpu.device().limits();
+        let none = Wishes::default();
+        MemoryPlan::with_wishes(box_count, &self.options, &limits, none, &self.filter_bytes(box_count))
     }
 
     /// Makes room for `box_count` boxes and what was wished for.
@@ -433,7 +501,7 @@ impl BroadPhase {
 
     /// The plan to allocate for `box_count` boxes, if what there is does not do.
     fn missing_room(&self, box_count: usize) -> Result<Option<MemoryPlan>, Error> {
-        let plan = self.memory_plan(box_count)?;
+        let plan = self.plan(box_count)?;
         let Some(buffers) = &self.buffers else {
             return Ok(Some(plan));
         };
@@ -443,7 +511,7 @@ impl BroadPhase {
         // Never less than now; and a scene that grows a little every frame must not allocate every frame.
         let now = buffers.plan.box_count as usize;
         let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
-        let ample = self.memory_plan(ample).ok().filter(|ample| ample.covers(&plan, &self.options));
+        let ample = self.plan(ample).ok().filter(|ample| ample.covers(&plan, &self.options));
         Ok(Some(ample.unwrap_or(plan)))
     }
 
@@ -484,7 +552,7 @@ impl BroadPhase {
         // Staging buffers that no other frame holds are replaced along with the list.
         let boxes = self.all_boxes().iter().map(|boxes| boxes_bytes(boxes.len() as u32)).sum::<u64>();
         let stagings = self.frames.queued_stagings().map(|staging| staging_bytes(staging.capacity)).sum::<u64>();
-        let others = boxes - boxes_bytes(now.box_count) + stagings;
+        let others = boxes - boxes_bytes(now.box_count) + stagings + self.held_filter_bytes();
         let plan = now.with_longer_list(wish, others, &self.options, &self.gpu.device().limits());
         Ok((plan.pair_capacity > now.pair_capacity).then_some(plan))
     }
@@ -536,7 +604,7 @@ impl BroadPhase {
         let shared = self.buffers.as_ref().map_or(0, |buffers| buffers.plan.total() - buffers.plan.frame_bytes());
         let boxes = self.all_boxes().iter().map(|boxes| boxes_bytes(boxes.len() as u32)).sum::<u64>();
         let stagings = self.all_stagings().iter().map(|staging| staging_bytes(staging.capacity)).sum::<u64>();
-        shared + boxes + stagings
+        shared + boxes + stagings + self.held_filter_bytes()
     }
 
     /// Whether the budget allows `bytes` more than there are.

@@ -36,6 +36,10 @@ shared_constants! {
     /// Fewest key bits along u or v where cell ids repeat. A box over more than half of 2^MIN_WRAP_BITS cells may
     /// then be a giant, so with fewer bits there would be many.
     MIN_WRAP_BITS: u32 = 5;
+    /// Most key bits that tell worlds apart. Worlds that have no other such bits share their cells.
+    MAX_WORLD_BITS: u32 = 20;
+    /// Most key bits of world and cell together, where there are worlds: the others are the position's.
+    WORLD_CELL_BITS: u32 = 22;
     /// Fewest key bits of a position; must exceed `KNOT_BITS`.
     MIN_POSITION_BITS: u32 = 8;
     /// How many tests of a giant cost as much as one entry costs in all stages.
@@ -174,6 +178,16 @@ shared_constants! {
     OVERFLOW_PAIRS: u32 = 1;
     /// There are more candidates than `Options::candidate_limit`; nothing was tested.
     OVERFLOW_CANDIDATES: u32 = 2;
+    /// Where a list of the filters would begin that there is none of.
+    ABSENT: u32 = u32::MAX;
+    /// `Rule::Any`.
+    RULE_ANY: u32 = 0;
+    /// `Rule::Both`.
+    RULE_BOTH: u32 = 1;
+    /// `Filters::NO_PARENT`.
+    NO_PARENT: u32 = u32::MAX;
+    /// In place of the number of a world, `Filters::GLOBAL`.
+    WORLD_GLOBAL: u32 = u32::MAX;
 }
 
 /// Tiles of 256 by 256 tests that `small` has for so many boxes, at most `SMALL_MOST`.
@@ -217,6 +231,9 @@ impl<const N: usize> Literal for [u32; N] {
 const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
+    // A cell along u and v needs a bit each; a box's cells along both are counted in 32 bits.
+    assert!(MAX_WORLD_BITS + 2 <= WORLD_CELL_BITS && WORLD_CELL_BITS + MIN_POSITION_BITS <= 32);
+    assert!(WORLD_CELL_BITS <= 2 * MAX_CELL_BITS && 2 * MIN_WRAP_BITS <= WORLD_CELL_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
     assert!(PATH_BLOCK.is_multiple_of(COUNT_RUN) && (256 * COUNT_RUN).is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);

@@ -1,5 +1,6 @@
 //! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
 
+use crate::broad_phase::{FilterBytes, sum};
 use crate::constants::*;
 use crate::stages::layout::{BoundsPartial, Counts, Dispatches, Frame, Moments, PairHeader, Run, Step};
 use crate::{Aabb, Error, Options, Pair, PairOrder};
@@ -58,14 +59,16 @@ impl MemoryPlan {
     /// [`Error::TooManyBoxes`] where a buffer that has to be there exceeds a limit; [`Error::OverBudget`] where
     /// the least that works exceeds `options.memory_budget`.
     pub fn new(box_count: usize, options: &Options, limits: &wgpu::Limits) -> Result<Self, Error> {
-        Self::with_wishes(box_count, options, limits, Wishes::default())
+        Self::with_wishes(box_count, options, limits, Wishes::default(), &[("", 0); 5])
     }
 
+    /// Beside it there is room for the filters, which take `filters` bytes.
     pub(crate) fn with_wishes(
         box_count: usize,
         options: &Options,
         limits: &wgpu::Limits,
         wishes: Wishes,
+        filters: &FilterBytes,
     ) -> Result<Self, Error> {
         let boxes = box_count as u64;
         let binding = largest_binding(limits);
@@ -94,9 +97,18 @@ impl MemoryPlan {
             });
         }
 
+        if let Some(&(buffer, required)) = filters.iter().find(|(_, bytes)| *bytes > binding) {
+            let (limit, available) = limit_name(limits);
+            // Lists of pairs aside, as many words for each box.
+            let max_boxes = (u128::from(boxes) * u128::from(available) / u128::from(required)) as u64;
+            return Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes });
+        }
+
         // Four entries per box, or what half of the budget holds. This does not depend on what earlier calls
         // needed, since the level of coarsening, and with it the order of the pairs, depends on it.
-        let budget = options.memory_budget.unwrap_or(u64::MAX);
+        let beside = sum(filters);
+        let whole_budget = options.memory_budget.unwrap_or(u64::MAX);
+        let budget = whole_budget.saturating_sub(beside);
         let entries = (4 * boxes + 1024).min(most_entries).min((budget / 2 / ENTRY_BYTES).max(boxes));
         let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES).max(wishes.giant_tiles);
         // A larger scene never wishes for fewer tiles than one that tests all pairs, or the buffers would be laid out anew
@@ -132,7 +144,7 @@ impl MemoryPlan {
         if least.total() <= budget {
             return Ok(least);
         }
-        Err(Error::OverBudget { box_count: boxes, required: least.total(), budget })
+        Err(Error::OverBudget { box_count: boxes, required: least.total() + beside, budget: whole_budget })
     }
 
     fn of(boxes: u64, entries: u64, [tiles, giant_tiles]: [u64; 2], pairs: u64, order: PairOrder) -> Self {

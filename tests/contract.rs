@@ -93,6 +93,10 @@ fn twins() -> impl IntoIterator<Item = Twin> {
             box_count, entry_capacity, giant_tile_capacity, axis, cell_mode, cell_size, candidate_limit_low,
             candidate_limit_high, vertices_per_pair, tile_capacity, world_count, include_count,
         }
+        FilterLayout {
+            rule, groups, masks, bodies, parents, fixed, sleeping, worlds, rows, row_count, others, half_space_bits,
+            half_space_boxes, half_spaces, half_space_count, unused,
+        }
         Window { first_low, first_high, capacity, unused }
         SortPass { shift, of_pairs, digit_bits, unused }
         Bounds { min, count, max, unused }
@@ -100,8 +104,7 @@ fn twins() -> impl IntoIterator<Item = Twin> {
         Moments { sum, count, squares, unused_a, products, unused_b, edge_sum, unused_c, edge_max, unused_d }
         Frame {
             sweep, scale, plane_u, limit, plane_v, inverse_cell, origin, plane_slop, sweep_slop, cell_min, cell_max,
-            cell_bits, max_span, position_bits, key_bits, giant_cells, axis, cell_size, unused_a, unused_b, unused_c,
-            knots,
+            cell_bits, max_span, position_bits, key_bits, giant_cells, axis, cell_size, unused, tile_bits, knots,
         }
         Counts {
             level, entry_count, giant_count, invalid_count, first_invalid, candidate_low, candidate_high, refused,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use broadsweep::cpu::pca::CHUNK;
 use broadsweep::cpu::{self, brute_force, reference};
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, CellSize, Error, Options, Overlaps, PairOrder, SweepAxis};
+use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, SweepAxis};
 
 /// Counts what all threads of this process allocate.
 struct Counting;
@@ -168,13 +168,28 @@ fn a_warm_engine_allocates_nothing() {
     let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     let uniform = Kind::Uniform.generate(30_000, 1);
     let hard = with_giants_and_invalid(30_000);
-    for (boxes, options) in [
-        (&uniform, swept()),
-        (&uniform, Options { order: PairOrder::Sweep, ..swept() }),
-        (&uniform, Options { all_pairs_up_to: u32::MAX, ..Options::default() }),
-        (&hard, swept()),
+    let none = Filters::default();
+    let filters = Filters {
+        group: vec![1; 30_000],
+        world: (0..30_000).map(|i| i % 3).collect(),
+        margin: vec![1e-4; 30_000],
+        exclude: (1..10_000).map(|i| Pair::new(i, 2 * i)).collect(),
+        include: (1..10_000).map(|i| Pair::new(i, 3 * i)).collect(),
+        half_spaces: vec![HalfSpace { index: 5, normal: [0.1, 0.2, 1.0], offset: 0.3 }],
+        ..Filters::default()
+    };
+    let all_pairs = Options { all_pairs_up_to: u32::MAX, ..Options::default() };
+    for (boxes, filters, options) in [
+        (&uniform, &none, swept()),
+        (&uniform, &none, Options { order: PairOrder::Sweep, ..swept() }),
+        (&uniform, &none, all_pairs),
+        (&hard, &none, swept()),
+        (&uniform, &filters, swept()),
+        (&uniform, &filters, all_pairs),
+        (&hard, &filters, swept()),
     ] {
         let mut engine = cpu::BroadPhase::new(options).unwrap();
+        engine.set_filters(filters.clone()).unwrap();
         engine.find_pairs(boxes).unwrap();
         engine.find_pairs(boxes).unwrap();
         let (before, held) = (ALLOCATED.load(Ordering::Relaxed), engine.memory_bytes());

@@ -11,7 +11,7 @@ use std::mem::take;
 use std::ops::Range;
 use std::task::{Context, Poll, Waker, ready};
 
-use super::{BroadPhase, Contents};
+use super::{BroadPhase, Contents, sum};
 use crate::constants::INVALID_LISTED;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
@@ -197,10 +197,11 @@ impl BroadPhase {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<Overlaps, Error> {
         self.check_idle()?;
-        if let Some(slabs) = self.slabs(boxes)? {
-            return self.find_in_slabs(boxes, &slabs);
+        self.begin(boxes.len())?;
+        if let Some(scene) = self.slabs(boxes)? {
+            return self.find_in_slabs(&scene);
         }
-        self.submit(boxes)?;
+        self.submit_pass(boxes)?;
         loop {
             let waited = self.wait();
             if let Some(overlaps) = self.try_take()? {
@@ -255,8 +256,9 @@ impl BroadPhase {
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         self.check_idle()?;
+        self.begin(boxes.len())?;
         match self.slabs(boxes)? {
-            Some(slabs) => self.stream_slabs(boxes, &slabs, each),
+            Some(scene) => self.stream_slabs(&scene, each),
             None => self.stream_pass(boxes, each),
         }
     }
@@ -268,7 +270,7 @@ impl BroadPhase {
         boxes: &[Aabb],
         mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        self.submit(boxes)?;
+        self.submit_pass(boxes)?;
         loop {
             let waited = self.wait();
             let mut context = Context::from_waker(Waker::noop());
@@ -301,8 +303,15 @@ impl BroadPhase {
         if self.frames.collection.is_some() || self.frames.queue.len() >= Self::FRAMES_IN_FLIGHT {
             return Err(Error::Busy);
         }
+        self.begin(boxes.len())?;
+        self.submit_pass(boxes)
+    }
+
+    /// [`submit`](Self::submit) with the filters as they are.
+    fn submit_pass(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
         self.forget_frame();
         self.ensure_buffers_beside_frames(boxes.len())?;
+        self.upload_filters(boxes.len())?;
         let own = self.unused_boxes()?.ok_or(Error::Busy)?;
         let staging = self.unused_staging()?.ok_or(Error::Busy)?;
         self.contents = Contents::Nothing;
@@ -637,13 +646,14 @@ impl BroadPhase {
         };
         let mut others = 0;
         for frame in &self.frames.queue {
-            let own = self.memory_plan(frame.box_count as usize)?;
+            let own = self.plan(frame.box_count as usize)?;
             if !plan.covers(&own, &self.options) {
                 return Err(Error::Busy);
             }
             others += boxes_bytes(frame.boxes.len() as u32) + staging_bytes(frame.summary.staging.capacity);
         }
         // Alone it has room.
+        let others = others + sum(&self.filter_bytes(box_count));
         if plan.total().saturating_add(others) > self.options.memory_budget.unwrap_or(u64::MAX) {
             return Err(Error::Busy);
         }

@@ -5,11 +5,15 @@
 //! bounds, so the slab of that coordinate holds both, and no other slab reports the pair: it is the only one that
 //! holds both and in which at least one of them begins.
 
+use std::borrow::Cow;
+use std::mem::replace;
 use std::ops::RangeInclusive;
 
 use super::BroadPhase;
+use super::filtering::Filtering;
+use crate::filters::Compiled;
 use crate::merge::merge_runs;
-use crate::{Aabb, Error, MemoryPlan, Overlaps, Pair, PairOrder, Report};
+use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report};
 
 /// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
 const MOST_COPIES: u64 = 16;
@@ -22,6 +26,13 @@ pub(super) struct Slabs {
     cuts: Vec<f32>,
     /// Boxes in each slab.
     counts: Vec<u64>,
+}
+
+/// A scene that is cut: its boxes as they are searched, and where.
+#[derive(Debug)]
+pub(super) struct CutScene<'a> {
+    boxes: Cow<'a, [Aabb]>,
+    slabs: Slabs,
 }
 
 /// A box of a slab.
@@ -143,21 +154,26 @@ fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
 
 impl BroadPhase {
     /// How to cut boxes that one pass has no room for; `None` where it has.
-    pub(super) fn slabs(&self, boxes: &[Aabb]) -> Result<Option<Slabs>, Error> {
-        let Err(refused) = self.memory_plan(boxes.len()) else {
+    pub(super) fn slabs<'a>(&self, boxes: &'a [Aabb]) -> Result<Option<CutScene<'a>>, Error> {
+        let Err(refused) = self.plan(boxes.len()) else {
             return Ok(None);
         };
         // The index u32::MAX stays free, as in the shaders.
         if boxes.len() as u64 >= u64::from(u32::MAX) {
             return Err(refused);
         }
-        Slabs::new(boxes, self.most_boxes()).map(Some).ok_or(refused)
+        let mut boxes = Cow::Borrowed(boxes);
+        if !self.filters().leaves_boxes() {
+            // Grown boxes may reach into further slabs.
+            self.filters().prepare(boxes.to_mut());
+        }
+        let slabs = Slabs::new(&boxes, self.most_boxes()).ok_or(refused)?;
+        Ok(Some(CutScene { boxes, slabs }))
     }
 
     /// The most boxes that limits and budget allow in one pass.
     fn most_boxes(&self) -> u64 {
-        let limits = self.gpu.device().limits();
-        let fits = |boxes: u64| MemoryPlan::new(boxes as usize, &self.options, &limits).is_ok();
+        let fits = |boxes: u64| self.lone_plan(boxes as usize).is_ok();
         let (mut most, mut too_many) = (0, 1 << 32);
         while too_many - most > 1 {
             let middle = (most + too_many) / 2;
@@ -167,9 +183,9 @@ impl BroadPhase {
     }
 
     /// [`find_pairs`](Self::find_pairs), slab by slab.
-    pub(super) fn find_in_slabs(&mut self, boxes: &[Aabb], slabs: &Slabs) -> Result<Overlaps, Error> {
+    pub(super) fn find_in_slabs(&mut self, scene: &CutScene<'_>) -> Result<Overlaps, Error> {
         let mut pairs: Vec<Pair> = Vec::new();
-        let report = self.search_slabs(boxes, slabs, &mut |piece| {
+        let report = self.search_slabs(scene, &mut |piece| {
             let pair_count = (pairs.len() + piece.len()) as u64;
             let too_long = Error::ListTooLong { pair_count, required: pair_count * size_of::<Pair>() as u64 };
             pairs.try_reserve(piece.len()).map_err(|_| too_long)?;
@@ -185,26 +201,25 @@ impl BroadPhase {
     /// [`stream_pairs`](Self::stream_pairs), slab by slab, twice: only the first time all pairs are counted.
     pub(super) fn stream_slabs<E: From<Error>>(
         &mut self,
-        boxes: &[Aabb],
-        slabs: &Slabs,
+        scene: &CutScene<'_>,
         mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        let report = self.search_slabs(boxes, slabs, &mut |_| Ok::<_, Error>(()))?;
+        let report = self.search_slabs(scene, &mut |_| Ok::<_, Error>(()))?;
         if report.pair_count == 0 {
             each(&report, &[])?;
             return Ok(report);
         }
-        self.search_slabs(boxes, slabs, &mut |piece| each(&report, piece))?;
+        self.search_slabs(scene, &mut |piece| each(&report, piece))?;
         Ok(report)
     }
 
-    /// Every pair to `each`, slab by slab, in pieces that are not empty.
+    /// Every pair to `each`, slab by slab and then those that are included, in pieces that are not empty.
     fn search_slabs<E: From<Error>>(
         &mut self,
-        boxes: &[Aabb],
-        slabs: &Slabs,
+        scene: &CutScene<'_>,
         each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
+        let CutScene { boxes, slabs } = scene;
         // Once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
         self.ensure_buffers(largest as usize)?;
@@ -213,6 +228,9 @@ impl BroadPhase {
         for slab in 0..slabs.counts.len() {
             let (inside, origins) = slabs.boxes(slab, boxes)?;
             let mut kept = Vec::new();
+            let filters = self.filtering.compiled.part(&origins.iter().map(|origin| origin.index).collect::<Vec<_>>());
+            let own = Filtering::new(&self.gpu, Compiled::new(filters)?)?;
+            self.whole_filtering = Some(replace(&mut self.filtering, own));
             let report = self.stream_pass(&inside, |_, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {
@@ -221,11 +239,18 @@ impl BroadPhase {
                 }));
                 pair_count += kept.len() as u64;
                 if kept.is_empty() { Ok(()) } else { each(&kept) }
-            })?;
+            });
+            self.restore_filters();
+            let report = report?;
             match &mut whole {
                 Some(whole) => add(whole, &report),
                 None => whole = Some(report),
             }
+        }
+        let included = self.filtering.compiled.include();
+        pair_count += included.len() as u64;
+        if !included.is_empty() {
+            each(included)?;
         }
         let mut whole = whole.ok_or(Error::NothingSubmitted)?;
         let invalid = || (0..boxes.len() as u32).filter(|&index| !boxes[index as usize].is_valid());

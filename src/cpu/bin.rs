@@ -116,8 +116,25 @@ pub fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
     }))
 }
 
-/// Cells and (start, end, extent, 0) of each box, and what all of them have together.
-pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &mut [[u32; 4]]) -> Totals {
+/// What the ids of a world's cells are changed by; see `bin_count.wgsl`.
+fn tile_of(frame: &Frame, world: u32) -> u32 {
+    let bits = [0, 1].map(|k| frame.cell_bits[k] - frame.tile_bits[k]);
+    let low = world & ((1 << bits[0]) - 1);
+    let high = world >> bits[0] & ((1 << bits[1]) - 1);
+    low << frame.tile_bits[0] | high << (frame.cell_bits[0] + frame.tile_bits[1])
+}
+
+/// Cells and (start, end, extent, tile) of each box, and what all of them have together. `worlds` has the number of each
+/// box's world, or nothing.
+pub fn count(
+    boxes: &[Aabb],
+    worlds: &[u32],
+    frame: &Frame,
+    cells: &mut [[i32; 4]],
+    positions: &mut [[u32; 4]],
+) -> Totals {
+    let last = (1 << frame.position_bits) - 1;
+    let is_bounded = frame.cell_min == [0; 2];
     let mut totals = Totals::default();
     let mut single = [0; LEVELS as usize];
     for (i, aabb) in boxes.iter().enumerate() {
@@ -127,19 +144,25 @@ pub fn count(boxes: &[Aabb], frame: &Frame, cells: &mut [[i32; 4]], positions: &
             totals.invalid += 1;
             continue;
         }
-        if super::pca::counts_within(aabb, frame.limit) {
+        let world = worlds.get(i).copied().unwrap_or(0);
+        if world == WORLD_GLOBAL {
+            cells[i] = CELLS_OF_UNBOUNDED;
+        } else if super::pca::counts_within(aabb, frame.limit) {
             let low = Vec3::from(aabb.min) * frame.scale;
             let high = Vec3::from(aabb.max) * frame.scale;
             let (own, extent) = place_of(frame, low, high);
             cells[i] = own;
             let (from, to) = project(frame.sweep.into(), low, high);
-            let last = (1 << frame.position_bits) - 1;
             positions[i] = [
                 position(frame, from - frame.sweep_slop).saturating_sub(1),
                 (position(frame, to + frame.sweep_slop) + 1).min(last),
                 extent,
-                0,
+                tile_of(frame, world),
             ];
+        } else if is_bounded && !worlds.is_empty() {
+            let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
+            cells[i] = [u0, v0, u1, v1];
+            positions[i] = [0, last, extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]), tile_of(frame, world)];
         } else {
             cells[i] = CELLS_OF_UNBOUNDED;
         }
@@ -186,11 +209,11 @@ pub struct Entries {
     pub first_invalid: Vec<u32>,
 }
 
-/// The key and the entry of a binned box in each of its cells at a level, by rows of cells.
+/// The key and the entry of a binned box in each of its cells at a level, by rows of cells, with the box's position.
 pub fn for_each_entry(
     own: [i32; 4],
     index: u32,
-    start: u32,
+    [start, _, _, tile]: [u32; 4],
     frame: &Frame,
     level: u32,
     mut each: impl FnMut(u32, u32),
@@ -204,7 +227,7 @@ pub fn for_each_entry(
             let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
             let last_u = if u == u1 { ENTRY_LAST_U } else { 0 };
             let last_v = if v == v1 { ENTRY_LAST_V } else { 0 };
-            each(cell << frame.position_bits | start, index | first_u | first_v | last_u | last_v);
+            each((cell ^ tile) << frame.position_bits | start, index | first_u | first_v | last_u | last_v);
         }
     }
 }
@@ -217,7 +240,7 @@ pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, le
             out.giants.push(i as u32);
         } else if is_binned(own) {
             positions[i][2] = merged_extent(own, positions[i][2], level);
-            for_each_entry(own, i as u32, positions[i][0], frame, level, |key, entry| {
+            for_each_entry(own, i as u32, positions[i], frame, level, |key, entry| {
                 out.keys.push(key);
                 out.entries.push(entry);
             });

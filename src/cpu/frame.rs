@@ -224,12 +224,21 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
         bits[k] = fits[k].min(bits_for(most + 2.0)).min(MAX_CELL_BITS);
         occupied *= (most + 1.0).min(1e6);
     }
-    let magnitude = bits_for(params.box_count as f32 + 1.0);
-    while bits[0] + bits[1] > (5 * magnitude / 6).max(2) {
+    let worlds = params.world_count.max(1);
+    let magnitude = bits_for((params.box_count / worlds) as f32 + 1.0);
+    let mut most_bits = (5 * magnitude / 6).max(2);
+    let mut world_bits = 0;
+    if worlds > 1 {
+        world_bits = bits_for(worlds as f32).min(MAX_WORLD_BITS);
+        most_bits = (most_bits + 3).min(WORLD_CELL_BITS - world_bits);
+    }
+    while bits[0] + bits[1] > most_bits {
         bits[usize::from(bits[0] <= bits[1])] -= 1;
     }
+    let of_u = ((world_bits as i32 + bits[1] as i32 - bits[0] as i32) / 2).clamp(0, world_bits as i32) as u32;
+    let world = [of_u, world_bits - of_u];
     for k in 0..2 {
-        bits[k] = fits[k].min(bits[k].max(MIN_WRAP_BITS));
+        bits[k] = fits[k].min(bits[k].max(MIN_WRAP_BITS.saturating_sub(world[k])));
         if bits[k] == fits[k] {
             frame.origin[k] = intervals[k].0;
             frame.cell_max[k] = (1 << bits[k]) - 1;
@@ -238,12 +247,14 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
             frame.origin[k] = if count > 0 { samples.quantile(2 + k, 0.5) } else { 0.0 };
             frame.cell_min[k] = -CELL_REACH;
             frame.cell_max[k] = CELL_REACH;
-            frame.max_span[k] = 1 << (bits[k] - 1);
+            frame.max_span[k] = 1 << (bits[k] + world[k] - 1);
         }
     }
+    frame.tile_bits = bits;
+    let bits = [bits[0] + world[0], bits[1] + world[1]];
     frame.cell_bits = bits;
     let cell_bits = bits[0] + bits[1];
-    let crowd = 64.0 * params.box_count as f32 / f32::min(occupied, (1u32 << cell_bits) as f32);
+    let crowd = 64.0 * params.box_count as f32 / f32::min(occupied * worlds as f32, (1u32 << cell_bits) as f32);
     let wanted = cell_bits + bits_for(crowd).max(MIN_POSITION_BITS);
     frame.key_bits = if is_oblique { 32 } else { wanted.next_multiple_of(2 * RADIX_BITS).min(32) };
     frame.position_bits = frame.key_bits - cell_bits;

@@ -53,7 +53,7 @@ fn search(boxes: &[Aabb], filters: &Compiled, options: &Options) -> Result<Overl
     let frame = frame::choose(&params, boxes, &bounds, &moments);
     let mut cells = vec![[0; 4]; boxes.len()];
     let mut positions = vec![[0; 4]; boxes.len()];
-    let totals = bin::count(boxes, &frame, &mut cells, &mut positions);
+    let totals = bin::count(boxes, filters.worlds(), &frame, &mut cells, &mut positions);
     let level = bin::scan(&totals, box_count, params.entry_capacity);
     let bin::Entries { mut keys, mut entries, giants, first_invalid } =
         bin::scatter(&cells, &mut positions, &frame, level);

@@ -19,6 +19,8 @@ pub(crate) struct Compiled {
     world_count: u32,
     /// Ascending by index.
     half_spaces: Vec<HalfSpace>,
+    /// By box, a bit each, up to the last of `half_spaces`: whether it stands for one.
+    half_space_bits: Vec<u32>,
     /// So many boxes the indices of all lists need.
     least_boxes: u64,
 }
@@ -45,7 +47,13 @@ impl Compiled {
         let largest = both.iter().map(|pair| pair.b).chain(half_spaces.last().map(|half_space| half_space.index)).max();
         let least_boxes = largest.map_or(0, |index| u64::from(index) + 1);
         let listed = Listed::new(&both);
-        let mut compiled = Self { include, listed, half_spaces, least_boxes, filters, ..Self::default() };
+        let words = half_spaces.last().map_or(0, |half_space| half_space.index as usize / 32 + 1);
+        let mut half_space_bits = vec![0; words];
+        for half_space in &half_spaces {
+            half_space_bits[half_space.index as usize / 32] |= 1 << (half_space.index % 32);
+        }
+        let lists = Self { include, listed, half_spaces, half_space_bits, ..Self::default() };
+        let mut compiled = Self { least_boxes, filters, ..lists };
         compiled.number_worlds();
         Ok(compiled)
     }
@@ -110,6 +118,50 @@ impl Compiled {
         &self.half_spaces
     }
 
+    /// `[box_count]` bits, 32 to a word: set for boxes that stand for half-spaces. Empty where there are none.
+    pub fn half_space_bits(&self, box_count: usize) -> Vec<u32> {
+        let mut words = vec![0; if self.half_spaces.is_empty() { 0 } else { box_count.div_ceil(32) }];
+        for half_space in &self.half_spaces {
+            words[half_space.index as usize / 32] |= 1 << (half_space.index % 32);
+        }
+        words
+    }
+
+    /// The filters of some of the boxes, with ascending indices, which are prepared already. What is included is left
+    /// out as if it were excluded.
+    pub fn part(&self, indices: &[u32]) -> Filters {
+        let all = &self.filters;
+        let place = |index: u32| indices.binary_search(&index).ok().map(|place| place as u32);
+        let mut exclude = Vec::new();
+        for (place_a, &a) in (0..).zip(indices) {
+            let others = self.listed.of(a).iter();
+            exclude.extend(others.filter_map(|&b| Some(Pair { a: place_a, b: place(b)? })));
+        }
+        let half_spaces = self.half_spaces.iter();
+        Filters {
+            rule: all.rule,
+            group: part(&all.group, indices),
+            mask: part(&all.mask, indices),
+            body: self.part_of_bodies(indices),
+            parent: part(&all.parent, indices),
+            fixed: part(&all.fixed, indices),
+            sleeping: part(&all.sleeping, indices),
+            world: part(&all.world, indices),
+            margin: Vec::new(),
+            exclude,
+            include: Vec::new(),
+            half_spaces: half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect(),
+        }
+    }
+
+    /// Where boxes are bodies by their index, that is the one in the whole input.
+    fn part_of_bodies(&self, indices: &[u32]) -> Vec<u32> {
+        if self.filters.body.is_empty() && !self.filters.parent.is_empty() {
+            return indices.to_vec();
+        }
+        part(&self.filters.body, indices)
+    }
+
     /// Whether a search reports the pair of two boxes that overlap once [prepared](Filters::prepare).
     pub fn keeps(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
         self.filters.keeps(a, b) && !self.listed.contains(Pair::new(a, b)) && self.half_spaces_meet(boxes, a, b)
@@ -128,7 +180,12 @@ impl Compiled {
         }
     }
 
-    fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+    /// The one that a box stands for.
+    pub fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+        // Next to no box is one.
+        if self.half_space_bits.get(index as usize / 32)? >> (index % 32) & 1 == 0 {
+            return None;
+        }
         let at = self.half_spaces.binary_search_by_key(&index, |half_space| half_space.index).ok()?;
         Some(&self.half_spaces[at])
     }
@@ -150,11 +207,23 @@ impl Listed {
         Self { rows, others: pairs.iter().map(|pair| pair.b).collect() }
     }
 
-    fn contains(&self, pair: Pair) -> bool {
-        let a = pair.a as usize;
-        a + 1 < self.rows.len()
-            && self.others[self.rows[a] as usize..self.rows[a + 1] as usize].binary_search(&pair.b).is_ok()
+    /// The larger indices of the pairs whose smaller one this is.
+    fn of(&self, a: u32) -> &[u32] {
+        match self.rows.get(a as usize..) {
+            Some(&[start, end, ..]) => &self.others[start as usize..end as usize],
+            _ => &[],
+        }
     }
+
+    fn contains(&self, pair: Pair) -> bool {
+        self.of(pair.a).binary_search(&pair.b).is_ok()
+    }
+}
+
+/// The elements with these indices, of a list that is in use.
+fn part<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
+    let indices = if list.is_empty() { &[] } else { indices };
+    indices.iter().map(|&index| list[index as usize]).collect()
 }
 
 /// The pairs with `a < b`, ascending, each once.

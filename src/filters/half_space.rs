@@ -24,6 +24,12 @@ impl HalfSpace {
         self.normal.iter().all(|n| n.is_finite()) && self.normal.iter().any(|&n| n != 0.0) && self.offset.is_finite()
     }
 
+    /// The bits of normal and offset.
+    pub(crate) fn bits(&self) -> [u32; 4] {
+        let [x, y, z] = self.normal;
+        [x, y, z, self.offset].map(f32::to_bits)
+    }
+
     /// Whether a point of the box lies in it, exactly. An invalid box has none.
     ///
     /// A coordinate along which the normal is zero does not matter, even if it is infinite; where the deepest corner is
@@ -42,7 +48,10 @@ impl HalfSpace {
         if products.iter().any(|p| p.is_infinite()) {
             return products.contains(&f64::NEG_INFINITY);
         }
-        sum_is_at_most_zero([products[0], products[1], products[2], -f64::from(self.offset)])
+        let terms = [products[0], products[1], products[2], -f64::from(self.offset)];
+        let (sum, magnitude) = terms.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
+        // Three sums round by 2^-53 of the magnitude each: beyond that the sign is right.
+        if f64::abs(sum) > 1e-15 * magnitude { sum < 0.0 } else { sum_is_at_most_zero(terms) }
     }
 }
 

@@ -6,7 +6,7 @@ mod half_space;
 mod margin;
 
 pub use by_world::ByWorld;
-pub(crate) use compiled::Compiled;
+pub(crate) use compiled::{Compiled, Listed};
 pub use half_space::HalfSpace;
 pub(crate) use margin::grown;
 
@@ -191,21 +191,20 @@ impl Filters {
         let group = |i: usize| if self.group.is_empty() { u32::MAX } else { self.group[i] };
         let mask = |i: usize| if self.mask.is_empty() { u32::MAX } else { self.mask[i] };
         let (a_meets, b_meets) = (mask(i) & group(j) != 0, mask(j) & group(i) != 0);
+        // What is read anyway is not branched on: a search asks for millions of pairs, and cannot predict the answers.
         let by_group = match self.rule {
-            Rule::Any => a_meets || b_meets,
-            Rule::Both => a_meets && b_meets,
+            Rule::Any => a_meets | b_meets,
+            Rule::Both => a_meets & b_meets,
         };
         let body = |i: usize| if self.body.is_empty() { i as u32 } else { self.body[i] };
         let is_child = |i: usize, j: usize| {
-            !self.parent.is_empty() && self.parent[i] != Self::NO_PARENT && self.parent[i] == body(j)
+            !self.parent.is_empty() && (self.parent[i] != Self::NO_PARENT) & (self.parent[i] == body(j))
         };
-        let by_body = body(i) != body(j) && !is_child(i, j) && !is_child(j, i);
-        let both = |list: &[bool]| !list.is_empty() && list[i] && list[j];
+        let by_body = (body(i) != body(j)) & !is_child(i, j) & !is_child(j, i);
+        let both = |list: &[bool]| !list.is_empty() && list[i] & list[j];
         let by_world = self.world.is_empty()
-            || self.world[i] == self.world[j]
-            || self.world[i] == Self::GLOBAL
-            || self.world[j] == Self::GLOBAL;
-        by_group && by_body && !both(&self.fixed) && !both(&self.sleeping) && by_world
+            || (self.world[i] == self.world[j]) | (self.world[i] == Self::GLOBAL) | (self.world[j] == Self::GLOBAL);
+        by_group & by_body & !both(&self.fixed) & !both(&self.sleeping) & by_world
     }
 
     /// The world that a pair belongs to: that of its boxes, or of the one that is not global; [`GLOBAL`](Self::GLOBAL)

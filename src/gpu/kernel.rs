@@ -104,20 +104,30 @@ pub fn bindings(module: &naga::Module) -> Vec<Binding> {
 
 impl Kernel {
     /// Compiles a kernel, or gives the one that was compiled for this device before: drivers take from a tenth
-    /// of a second to half a second for each.
+    /// of a second to half a second for each. The switches of its source stay as they are there.
     ///
     /// # Errors
     /// [`Error::Gpu`] where naga or the driver rejects it.
     pub fn new(gpu: &Gpu, source: &Source) -> Result<Self, Error> {
-        if let Some(kernel) = gpu.kernels().get(source.label) {
+        Self::specialised(gpu, source, &[])
+    }
+
+    /// The same with some switches (`override NAME: bool`) on: the driver leaves out what is switched off.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where naga or the driver rejects it, or there is no such switch.
+    pub fn specialised(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
+        let key = (source.label, switches.to_vec());
+        if let Some(kernel) = gpu.kernels().get(&key) {
             return Ok(kernel.clone());
         }
-        let kernel = Self::compile(gpu, source)?;
-        gpu.kernels().insert(source.label, kernel.clone());
+        let kernel = Self::compile(gpu, source, switches)?;
+        gpu.kernels().insert(key, kernel.clone());
         Ok(kernel)
     }
 
-    fn compile(gpu: &Gpu, source: &Source) -> Result<Self, Error> {
+    fn compile(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
+        let constants: Vec<_> = switches.iter().map(|&name| (name, 1.0)).collect();
         let bindings = bindings(&source.module()?);
         let device = gpu.device();
         let scopes = gpu.open_scopes();
@@ -148,7 +158,7 @@ impl Kernel {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(source.label),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
             cache: None,
         });
         scopes.close(source.label)?;

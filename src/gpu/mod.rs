@@ -20,6 +20,9 @@ use scopes::Scopes;
 /// Bytes that any device has to bind; WebGPU's default is 128 MiB.
 const LEAST_BINDING: u64 = 4 << 20;
 
+/// Compiled kernels by label, and the switches that are on.
+type Kernels = HashMap<(&'static str, Vec<&'static str>), Kernel>;
+
 /// A device and its queue: one's own, or those of the program that calls.
 ///
 /// Cheap to clone; kernels are compiled once for all clones. Requirements are those of WebGPU's defaults; see [`Gpu::required_limits`].
@@ -29,8 +32,8 @@ pub struct Gpu {
     queue: wgpu::Queue,
     /// Why the device was lost, where it told us.
     lost: Arc<Mutex<Option<String>>>,
-    /// Kernels that were compiled for it, by label.
-    kernels: Arc<Mutex<HashMap<&'static str, Kernel>>>,
+    /// Kernels that were compiled for it, by label and switches.
+    kernels: Arc<Mutex<Kernels>>,
     /// Dispatches that were recorded for it.
     dispatches: Arc<AtomicU64>,
     /// The variant of the sort that was found to be best.
@@ -273,7 +276,7 @@ impl Gpu {
         !mapped
     }
 
-    pub(crate) fn kernels(&self) -> MutexGuard<'_, HashMap<&'static str, Kernel>> {
+    pub(crate) fn kernels(&self) -> MutexGuard<'_, Kernels> {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

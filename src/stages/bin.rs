@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 
+use super::filter::{FilterLists, Uses};
 use super::layout::{Counts, Dispatches, Frame, Params};
 use crate::Error;
 use crate::constants::BIN_BLOCK;
@@ -10,7 +11,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `bin_count`.
-pub const COUNT: Source = source!("bin_count", "boxes");
+pub const COUNT: Source = source!("bin_count", "boxes", "filters", "half_space");
 /// `bin_scan`.
 pub const SCAN: Source = source!("bin_scan", "scan");
 /// `bin_scatter`.
@@ -29,7 +30,8 @@ pub struct Bin {
 pub struct Bins {
     /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
     pub cells: Buffer<[i32; 4]>,
-    /// `[box_count]` quantised (start, end) on the sweep axis, extent in the first and last cells, 0.
+    /// `[box_count]` quantised (start, end) on the sweep axis, extent in the first and last cells, and what
+    /// the ids of its cells are changed by.
     pub positions: Buffer<[u32; 4]>,
     /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
     pub block_counts: Buffer<u32>,
@@ -38,13 +40,13 @@ pub struct Bins {
 }
 
 impl Bin {
-    /// Compiles the stage.
+    /// Compiles the stage for filters that need this.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
         Ok(Self {
-            count: Kernel::new(gpu, &COUNT)?,
+            count: Kernel::specialised(gpu, &COUNT, &uses.world_switches())?,
             scan: Kernel::new(gpu, &SCAN)?,
             scatter: Kernel::new(gpu, &SCATTER)?,
         })
@@ -57,12 +59,15 @@ impl Bin {
         box_count: u32,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
+        filters: &FilterLists,
         frame: &Buffer<Frame>,
         bins: &Bins,
     ) {
         let buffers = [
             ("params", params.all()),
             ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
             ("frame", frame.all()),
             ("cells", bins.cells.all()),
             ("positions", bins.positions.all()),

@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 
 use super::bin::Bins;
+use super::filter::{FilterLists, Uses};
 use super::layout::{Counts, Dispatches, Frame, PairHeader, Params, Window};
 use super::sweep::{Hits, Path};
 use crate::gpu::Gpu;
@@ -17,9 +18,13 @@ pub const SCAN: Source = source!("emit_scan", "emit_header", "scan");
 /// `emit_sweep`.
 pub const SWEEP: Source = source!("emit_sweep", "emit_pair", "emit_window");
 /// `emit_again`.
-pub const AGAIN: Source = source!("emit_again", "sweep_walk", "boxes", "emit_pair", "emit_window", "scan");
+pub const AGAIN: Source =
+    source!("emit_again", "sweep_walk", "boxes", "emit_pair", "emit_window", "scan", "filters", "half_space");
 /// `emit_giants`.
-pub const GIANTS: Source = source!("emit_giants", "giants_walk", "boxes", "emit_window", "scan");
+pub const GIANTS: Source =
+    source!("emit_giants", "giants_walk", "boxes", "emit_window", "scan", "filters", "half_space");
+/// `emit_include`.
+pub const INCLUDE: Source = source!("emit_include", "emit_window");
 
 /// The stage.
 #[derive(Debug)]
@@ -29,20 +34,23 @@ pub struct Emit {
     sweep: Kernel,
     again: Kernel,
     giants: Kernel,
+    include: Kernel,
 }
 
 impl Emit {
-    /// Compiles the stage.
+    /// Compiles the stage for filters that need this.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        let switches = &uses.switches();
         Ok(Self {
             place: Kernel::new(gpu, &PLACE)?,
             scan: Kernel::new(gpu, &SCAN)?,
             sweep: Kernel::new(gpu, &SWEEP)?,
-            again: Kernel::new(gpu, &AGAIN)?,
-            giants: Kernel::new(gpu, &GIANTS)?,
+            again: Kernel::specialised(gpu, &AGAIN, switches)?,
+            giants: Kernel::specialised(gpu, &GIANTS, switches)?,
+            include: Kernel::new(gpu, &INCLUDE)?,
         })
     }
 
@@ -89,7 +97,27 @@ impl Emit {
         self.scan.dispatch(pass, 1, &buffers);
     }
 
-    /// Writes the pairs in the window.
+    /// Writes the included pairs that lie in the window, behind those that were found. `params` has their number.
+    pub fn record_include(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        counts: &Buffer<Counts>,
+        included: &Buffer<Pair>,
+        pairs: &Buffer<Pair>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("counts", counts.all()),
+            ("included", included.all()),
+            ("pairs", pairs.all()),
+        ];
+        self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
+    }
+
+    /// Writes the pairs that were found and lie in the window.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_pairs(
         &self,
@@ -97,6 +125,7 @@ impl Emit {
         params: &Buffer<Params>,
         window: &Buffer<Window>,
         boxes: wgpu::BindingResource,
+        filters: &FilterLists,
         counts: &Buffer<Counts>,
         dispatches: &Buffer<Dispatches>,
         frame: &Buffer<Frame>,
@@ -111,6 +140,8 @@ impl Emit {
             ("params", params.all()),
             ("window", window.all()),
             ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
             ("counts", counts.all()),
             ("frame", frame.all()),
             ("cells", bins.cells.all()),

@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 
 use super::bin::Bins;
+use super::filter::{FilterLists, Uses};
 use super::layout::{Counts, Dispatches, Frame, Params};
 use super::sweep::Hits;
 use crate::Error;
@@ -11,7 +12,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// `giants_test`.
-pub const TEST: Source = source!("giants_test", "giants_walk", "boxes");
+pub const TEST: Source = source!("giants_test", "giants_walk", "boxes", "filters", "half_space");
 
 /// The stage.
 #[derive(Debug)]
@@ -20,12 +21,12 @@ pub struct Giants {
 }
 
 impl Giants {
-    /// Compiles the stage.
+    /// Compiles the stage for filters that need this.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { test: Kernel::new(gpu, &TEST)? })
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self { test: Kernel::specialised(gpu, &TEST, &uses.switches())? })
     }
 
     /// The exact tests of all `giants`.
@@ -35,6 +36,7 @@ impl Giants {
         pass: &mut Pass,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
+        filters: &FilterLists,
         counts: &Buffer<Counts>,
         dispatches: &Buffer<Dispatches>,
         frame: &Buffer<Frame>,
@@ -45,6 +47,8 @@ impl Giants {
         let buffers = [
             ("params", params.all()),
             ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
             ("counts", counts.all()),
             ("frame", frame.all()),
             ("cells", bins.cells.all()),

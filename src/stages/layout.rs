@@ -24,6 +24,29 @@ pub struct Params {
     pub include_count: u32,
 }
 
+/// Where the lists of [`Filters`](crate::Filters) begin in a buffer of words.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct FilterLayout {
+    pub rule: u32,
+    pub groups: u32,
+    pub masks: u32,
+    pub bodies: u32,
+    pub parents: u32,
+    pub fixed: u32,
+    pub sleeping: u32,
+    pub worlds: u32,
+    pub rows: u32,
+    pub row_count: u32,
+    pub others: u32,
+    pub half_space_bits: u32,
+    pub half_space_boxes: u32,
+    pub half_spaces: u32,
+    pub half_space_count: u32,
+    pub unused: u32,
+}
+
 /// The range of pairs that `emit` writes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -106,9 +129,8 @@ pub struct Frame {
     pub giant_cells: u32,
     pub axis: u32,
     pub cell_size: f32,
-    pub unused_a: f32,
-    pub unused_b: f32,
-    pub unused_c: f32,
+    pub unused: f32,
+    pub tile_bits: [u32; 2],
     /// Where each segment of the position scale starts, and quanta per unit length in it.
     pub knots: [[f32; 2]; KNOT_COUNT as usize],
 }

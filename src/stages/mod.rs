@@ -8,11 +8,13 @@
 
 pub mod bin;
 pub mod emit;
+pub mod filter;
 pub mod frame;
 pub mod giants;
 pub mod layout;
 pub mod order;
 pub mod pca;
+pub mod prepare;
 pub mod rank;
 pub mod small;
 pub mod sort;
@@ -44,8 +46,10 @@ pub const SOURCES: &[Source] = &[
     emit::SWEEP,
     emit::AGAIN,
     emit::GIANTS,
+    emit::INCLUDE,
     order::SPLIT,
     order::JOIN,
     small::TEST,
+    small::INCLUDE,
     small::EMIT,
 ];

@@ -1,5 +1,6 @@
 //! Every box against every other, where there are few: two dispatches in place of all other stages.
 
+use super::filter::{FilterLists, Uses};
 use super::layout::{Counts, PairHeader, Params, Window};
 use super::sweep::Hits;
 use crate::constants::*;
@@ -9,7 +10,9 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::{Error, Pair};
 
 /// `small_test`.
-pub const TEST: Source = source!("small_test", "small_tiles", "boxes");
+pub const TEST: Source = source!("small_test", "small_tiles", "boxes", "filters", "half_space");
+/// `small_include`.
+pub const INCLUDE: Source = source!("small_include", "small_tiles");
 /// `small_emit`.
 pub const EMIT: Source = source!("small_emit", "small_tiles", "boxes", "emit_window", "emit_header", "scan");
 
@@ -17,16 +20,21 @@ pub const EMIT: Source = source!("small_emit", "small_tiles", "boxes", "emit_win
 #[derive(Debug)]
 pub struct Small {
     test: Kernel,
+    include: Kernel,
     emit: Kernel,
 }
 
 impl Small {
-    /// Compiles the stage.
+    /// Compiles the stage for filters that need this.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { test: Kernel::new(gpu, &TEST)?, emit: Kernel::new(gpu, &EMIT)? })
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self {
+            test: Kernel::specialised(gpu, &TEST, &uses.switches())?,
+            include: Kernel::new(gpu, &INCLUDE)?,
+            emit: Kernel::new(gpu, &EMIT)?,
+        })
     }
 
     /// The exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
@@ -36,15 +44,29 @@ impl Small {
         n: u32,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
+        filters: &FilterLists,
         hits: &Hits,
     ) {
         let buffers = [
             ("params", params.all()),
             ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
             ("hit_words", hits.words.all()),
             ("block_hits", hits.block_hits.all()),
         ];
         self.test.dispatch(pass, small_tiles(n), &buffers);
+    }
+
+    /// Adds the included pairs to those that were found. `params` has their number.
+    pub fn record_include(&self, pass: &mut Pass, params: &Buffer<Params>, included: &Buffer<Pair>, hits: &Hits) {
+        let buffers = [
+            ("params", params.all()),
+            ("included", included.all()),
+            ("hit_words", hits.words.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
     /// Writes the pairs in the window, and all counts.

@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 
+use super::filter::{FilterLists, Uses};
 use super::layout::{Counts, Dispatches, Params, Run, Step};
 use crate::Error;
 use crate::gpu::Gpu;
@@ -13,7 +14,7 @@ pub const COUNT: Source = source!("sweep_count", "scan");
 /// `sweep_scan`.
 pub const SCAN: Source = source!("sweep_scan", "scan");
 /// `sweep_test`.
-pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes");
+pub const TEST: Source = source!("sweep_test", "sweep_walk", "boxes", "filters", "half_space");
 
 /// The stage.
 #[derive(Debug)]
@@ -53,12 +54,16 @@ pub struct Hits {
 }
 
 impl Sweep {
-    /// Compiles the stage.
+    /// Compiles the stage for filters that need this.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { count: Kernel::new(gpu, &COUNT)?, scan: Kernel::new(gpu, &SCAN)?, test: Kernel::new(gpu, &TEST)? })
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self {
+            count: Kernel::new(gpu, &COUNT)?,
+            scan: Kernel::new(gpu, &SCAN)?,
+            test: Kernel::specialised(gpu, &TEST, &uses.switches())?,
+        })
     }
 
     /// Where on the path each entry stands.
@@ -93,6 +98,7 @@ impl Sweep {
         pass: &mut Pass,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
+        filters: &FilterLists,
         counts: &Buffer<Counts>,
         dispatches: &Buffer<Dispatches>,
         entries: &Buffer<u32>,
@@ -102,6 +108,8 @@ impl Sweep {
         let buffers = [
             ("params", params.all()),
             ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
             ("counts", counts.all()),
             ("entries", entries.all()),
             ("steps", path.steps.all()),

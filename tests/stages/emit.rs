@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::constants::*;
 use broadsweep::stages::emit::Emit;
+use broadsweep::stages::filter::Uses;
 use broadsweep::stages::layout::{Counts, Dispatches, PairHeader, Params, Run, Window, dispatch_size};
 use broadsweep::stages::sweep::Hits;
 use broadsweep::{Aabb, Pair, cpu};
@@ -13,7 +14,7 @@ use crate::inputs::Random;
 use crate::sweep::{TILE_WORDS, hits_of_blocks, hits_of_runs, no_hits};
 use crate::*;
 
-static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu()).unwrap());
+static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu(), Uses::default()).unwrap());
 
 fn window(first: u64, capacity: u32) -> Window {
     let [first_low, first_high] = halves(first);
@@ -310,6 +311,7 @@ impl Found {
                     &params,
                     &window,
                     boxes.all(),
+                    no_filters(),
                     &counts,
                     &sizes,
                     &frame,

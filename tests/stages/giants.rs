@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::constants::*;
 use broadsweep::stages::bin::Bins;
+use broadsweep::stages::filter::Uses;
 use broadsweep::stages::giants::Giants;
 use broadsweep::stages::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::stages::sweep::Hits;
@@ -15,7 +16,7 @@ use crate::inputs::{Random, lattice};
 use crate::sweep::{TILE_WORDS, hits_of_blocks, no_hits};
 use crate::*;
 
-static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu()).unwrap());
+static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu(), Uses::default()).unwrap());
 
 /// Boxes with cells, at a level of coarsening.
 pub struct Scene {
@@ -105,7 +106,9 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.giants_test = size);
         let hits = Hits { words: poisoned(kept.len()), block_hits: poisoned(block_hits.len()), ..no_hits() };
-        run(|pass| GIANTS.record(pass, &params, boxes.all(), &counts, &sizes, &frame, &bins, &giants, &hits));
+        run(|pass| {
+            GIANTS.record(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &frame, &bins, &giants, &hits)
+        });
         assert_eq!(written(&hits.block_hits), block_hits);
         assert!(written(&hits.words) == *kept, "hit bits of {} giants differ", scene.giants.len());
     }

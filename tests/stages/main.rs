@@ -25,6 +25,7 @@ use broadsweep::Gpu;
 use broadsweep::gpu::buffers::Buffer;
 use broadsweep::gpu::kernel::Pass;
 use broadsweep::gpu::readback::Readback;
+use broadsweep::stages::filter::FilterLists;
 use broadsweep::stages::layout::{Counts, Dispatches};
 use broadsweep::wgpu::{BufferUsages, CommandEncoderDescriptor, PollType};
 use bytemuck::{Pod, Zeroable};
@@ -56,6 +57,12 @@ fn turn() -> MutexGuard<'static, ()> {
 fn cases(count: u32) -> Config {
     let usual = Config::default();
     Config { cases: (count * usual.cases / 256).max(1), failure_persistence: None, ..usual }
+}
+
+/// For stages that test boxes.
+fn no_filters() -> &'static FilterLists {
+    static NONE: LazyLock<FilterLists> = LazyLock::new(|| FilterLists::none(gpu()).unwrap());
+    &NONE
 }
 
 /// Records into a pass of its own, and submits.

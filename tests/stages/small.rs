@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::constants::*;
 use broadsweep::cpu::{self, brute_force, small::Columns};
+use broadsweep::stages::filter::Uses;
 use broadsweep::stages::layout::{Counts, PairHeader, Params, Window, dispatch_size};
 use broadsweep::stages::small::Small;
 use broadsweep::stages::sweep::Hits;
@@ -13,7 +14,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, SPECIAL, any_box, lattice, mixed};
 use crate::*;
 
-static SMALL: LazyLock<Small> = LazyLock::new(|| Small::new(gpu()).unwrap());
+static SMALL: LazyLock<Small> = LazyLock::new(|| Small::new(gpu(), Uses::default()).unwrap());
 
 /// What the mirror finds, as the kernels lay it out.
 struct Found<'a> {
@@ -74,7 +75,7 @@ impl<'a> Found<'a> {
             block_hits: poisoned(self.block_hits.len()),
             ..crate::sweep::no_hits()
         };
-        run(|pass| SMALL.record_test(pass, self.boxes.len() as u32, &params, boxes.all(), &hits));
+        run(|pass| SMALL.record_test(pass, self.boxes.len() as u32, &params, boxes.all(), no_filters(), &hits));
         assert_eq!(written(&hits.block_hits), self.block_hits, "{} boxes", self.boxes.len());
         assert!(written(&hits.words) == self.words, "hit bits of {} boxes differ", self.boxes.len());
     }
@@ -219,7 +220,7 @@ fn as_many_boxes_as_are_ever_tested_like_this_have_room() {
     let hits = Hits { words: poisoned(tiles * 8 * 256), block_hits: poisoned(tiles * 8), ..crate::sweep::no_hits() };
     let (boxes, list, counts, header) = (upload(&boxes), poisoned(pairs.len()), poisoned(1), poisoned::<PairHeader>(1));
     run(|pass| {
-        SMALL.record_test(pass, n, &params, boxes.all(), &hits);
+        SMALL.record_test(pass, n, &params, boxes.all(), no_filters(), &hits);
         SMALL.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header);
     });
     assert!(written(&list) == pairs);

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use broadsweep::constants::*;
+use broadsweep::stages::filter::Uses;
 use broadsweep::stages::layout::{Counts, Dispatches, Params, Run, Step, dispatch_size};
 use broadsweep::stages::sweep::{Hits, Path, Sweep};
 use broadsweep::{Aabb, Pair, cpu};
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, lattice};
 use crate::*;
 
-static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu()).unwrap());
+static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu(), Uses::default()).unwrap());
 
 /// Invocations that look at a tile: runs, or words.
 pub const TILE_WORDS: usize = 256;
@@ -489,7 +490,9 @@ fn check_test(scene: &Scene, tiles_per_group: u32, tile_capacity: u32) {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
         let block_hits = guarded(&vec![0; blocks as usize]);
         let hits = Hits { runs: poisoned(kept.len()), block_hits, ..no_hits() };
-        run(|pass| SWEEP.record_test(pass, &params, boxes.all(), &counts, &sizes, &entries, &path, &hits));
+        run(|pass| {
+            SWEEP.record_test(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &entries, &path, &hits)
+        });
         assert_eq!(written(&hits.block_hits), hits_of_runs(&without, tiles_per_block));
         for (i, (found, expected)) in written(&hits.runs).iter().zip(kept).enumerate() {
             assert!(found == expected, "run {i} of {n} entries: {found:x?} instead of {expected:x?}");

@@ -29,7 +29,7 @@ pub struct Chunks {
     chunks: Vec<Chunk>,
     /// `[box_count]` first and last cell (u, v, u, v).
     pub cells: Vec<[i32; 4]>,
-    /// `[box_count]` (start, end, extent, 0).
+    /// `[box_count]` (start, end, extent, tile).
     pub positions: Vec<[u32; 4]>,
 }
 
@@ -50,16 +50,18 @@ impl Chunks {
         (bounds, sums.moments())
     }
 
-    /// Cells and positions of all boxes, and what they have together.
-    pub fn count(&mut self, boxes: &[Aabb], frame: &Frame) -> Totals {
+    /// Cells and positions of all boxes, and what they have together. `worlds` has the number of each box's world, or
+    /// nothing.
+    pub fn count(&mut self, boxes: &[Aabb], worlds: &[u32], frame: &Frame) -> Totals {
         self.cells.resize(boxes.len(), [0; 4]);
         self.positions.resize(boxes.len(), [0; 4]);
         self.chunks
             .par_iter_mut()
-            .zip(boxes.par_chunks(CHUNK))
+            .zip(boxes.par_chunks(CHUNK).enumerate())
             .zip(self.cells.par_chunks_mut(CHUNK).zip(self.positions.par_chunks_mut(CHUNK)))
-            .for_each(|((chunk, boxes), (cells, positions))| {
-                chunk.totals = bin::count(boxes, frame, cells, positions);
+            .for_each(|((chunk, (number, boxes)), (cells, positions))| {
+                let worlds = worlds.chunks(CHUNK).nth(number).unwrap_or_default();
+                chunk.totals = bin::count(boxes, worlds, frame, cells, positions);
             });
         self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
     }
@@ -124,7 +126,7 @@ impl Scatter<'_> {
                 continue;
             }
             position[2] = bin::merged_extent(own, position[2], self.level);
-            bin::for_each_entry(own, index, position[0], self.frame, self.level, |key, entry| {
+            bin::for_each_entry(own, index, *position, self.frame, self.level, |key, entry| {
                 if let Some(place) = places.next() {
                     *place = u64::from(key) << 32 | u64::from(entry);
                 }

@@ -23,10 +23,11 @@ pub fn test(
     lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
         for &giant in giants {
             make_room(list, BOXES as u64)?;
-            let (own, before) = (&boxes[giant as usize], list.len());
+            let (own, before, half_space) = (&boxes[giant as usize], list.len(), keep.half_space(giant));
             for (aabb, i) in boxes[first..boxes.len().min(first + BOXES)].iter().zip(first as u32..) {
                 // Two giants meet once: from the smaller index.
-                if own.overlaps(aabb) && (i > giant || i < giant && !is_giant(i)) {
+                let meets = half_space.map_or_else(|| own.overlaps(aabb), |half_space| half_space.touches(aabb));
+                if meets && (i > giant || i < giant && !is_giant(i)) {
                     list.push(Pair::new(giant, i));
                 }
             }

@@ -2,7 +2,7 @@
 //! all are.
 
 use crate::filters::Compiled;
-use crate::{Aabb, Pair};
+use crate::{Aabb, HalfSpace, Pair};
 
 /// Decides over pairs that overlap.
 pub trait Keep: Copy + Sync {
@@ -15,6 +15,9 @@ pub trait Keep: Copy + Sync {
         let end = self.retain(list, from, to);
         list.truncate(end);
     }
+
+    /// The half-space that a box stands for: every box overlaps it, and few may touch it.
+    fn half_space(&self, index: u32) -> Option<&HalfSpace>;
 }
 
 /// Every pair stays.
@@ -24,6 +27,10 @@ pub struct All;
 impl Keep for All {
     fn retain(self, _: &mut [Pair], _: usize, to: usize) -> usize {
         to
+    }
+
+    fn half_space(&self, _: u32) -> Option<&HalfSpace> {
+        None
     }
 }
 
@@ -44,5 +51,9 @@ impl Keep for Filtered<'_> {
             end += usize::from(self.filters.keeps(self.boxes, pair.a, pair.b));
         }
         end
+    }
+
+    fn half_space(&self, index: u32) -> Option<&HalfSpace> {
+        self.filters.half_space(index)
     }
 }

@@ -92,17 +92,20 @@ impl Sorted {
 
     /// Appends the pairs among the candidates of `ranks` to a list that is empty.
     fn test(&self, entries: &[u64], ranks: Range<usize>, keep: impl Keep, list: &mut Vec<Pair>) -> Result<(), Error> {
-        let mut found = 0;
+        // Written so far, and those of them that stay for sure.
+        let (mut found, mut kept) = (0, 0);
         for rank in ranks {
             let (own, [min, max], a) = (self.extents[rank], self.corners[rank], box_of(entries[rank]));
             // An entry may have as many candidates as there are entries, and few pairs.
             for first in (rank + 1..self.ends[rank] as usize).step_by(ROOM) {
                 let others = first..(self.ends[rank] as usize).min(first + ROOM);
                 if list.len() < found + others.len() {
+                    found = keep.retain(list, kept, found);
+                    kept = found;
                     make_room(list, 2 * ROOM as u64)?;
                     list.resize(found + 2 * ROOM, Pair { a: 0, b: 0 });
                 }
-                let (out, before) = (&mut list[..], found);
+                let out = &mut list[..];
                 let extents = &self.extents[others.clone()];
                 for ((&extent, &[other_min, other_max]), &entry) in
                     extents.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
@@ -114,10 +117,10 @@ impl Sorted {
                     }
                     found += usize::from(meets & sweep::survives(own, extent));
                 }
-                found = keep.retain(out, before, found);
             }
         }
         list.truncate(found);
+        keep.retain_last(list, kept);
         Ok(())
     }
 

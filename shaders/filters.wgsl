@@ -1,0 +1,134 @@
+// Which pairs of boxes that overlap are wanted, and which world a box is in: shared by the kernels that test boxes or bin
+// them, which bind boxes. What is not used is switched off when the pipeline is made, and neither compiled nor read.
+//
+// Reads   filter_layout  where each list begins in `filters`
+//         filters        lists by box and pairs by box, one after the other (src/stages/filter.rs)
+// It is asked of pairs that passed the exact test, since most candidates do not.
+
+@group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
+@group(0) @binding(11) var<storage, read> filters: array<u32>;
+
+// Whether any of the others is on.
+override IS_FILTERED: bool = false;
+override HAS_GROUPS: bool = false;
+override HAS_BODIES: bool = false;
+override HAS_FIXED: bool = false;
+override HAS_SLEEPING: bool = false;
+override HAS_WORLDS: bool = false;
+override HAS_LISTS: bool = false;
+override HAS_HALF_SPACES: bool = false;
+
+// The element of a list by box, or `missing` where the list is not there.
+fn of_box(list: u32, i: u32, missing: u32) -> u32 {
+    if list == ABSENT {
+        return missing;
+    }
+    return filters[list + i];
+}
+
+// The bit of a box in a list of bits by box.
+fn bit_of(list: u32, i: u32) -> u32 {
+    return (filters[list + i / 32u] >> (i % 32u)) & 1u;
+}
+
+// The number of a box's world, from zero, or WORLD_GLOBAL.
+fn world_of(i: u32) -> u32 {
+    if HAS_WORLDS {
+        return filters[filter_layout.worlds + i];
+    }
+    return 0u;
+}
+
+// Whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
+// adapters run through anyhow.
+fn keeps(a: u32, b: u32) -> bool {
+    var kept = true;
+    if HAS_GROUPS {
+        let a_meets = (of_box(filter_layout.masks, a, 0xffffffffu) & of_box(filter_layout.groups, b, 0xffffffffu)) != 0u;
+        let b_meets = (of_box(filter_layout.masks, b, 0xffffffffu) & of_box(filter_layout.groups, a, 0xffffffffu)) != 0u;
+        kept = select(a_meets | b_meets, a_meets & b_meets, filter_layout.rule == RULE_BOTH);
+    }
+    if HAS_BODIES {
+        let body_a = of_box(filter_layout.bodies, a, a);
+        let body_b = of_box(filter_layout.bodies, b, b);
+        let parent_a = of_box(filter_layout.parents, a, NO_PARENT);
+        let parent_b = of_box(filter_layout.parents, b, NO_PARENT);
+        let is_child = ((parent_a == body_b) & (parent_a != NO_PARENT)) | ((parent_b == body_a) & (parent_b != NO_PARENT));
+        kept &= (body_a != body_b) & !is_child;
+    }
+    if HAS_FIXED {
+        kept &= (bit_of(filter_layout.fixed, a) & bit_of(filter_layout.fixed, b)) == 0u;
+    }
+    if HAS_SLEEPING {
+        kept &= (bit_of(filter_layout.sleeping, a) & bit_of(filter_layout.sleeping, b)) == 0u;
+    }
+    if HAS_WORLDS {
+        let world_a = world_of(a);
+        let world_b = world_of(b);
+        kept &= (world_a == world_b) | (world_a == WORLD_GLOBAL) | (world_b == WORLD_GLOBAL);
+    }
+    if HAS_LISTS {
+        kept &= !is_listed(min(a, b), max(a, b));
+    }
+    if HAS_HALF_SPACES {
+        kept &= half_spaces_meet(a, b);
+    }
+    return kept;
+}
+
+// Whether the pair, a < b, is one of the excluded or included ones.
+fn is_listed(a: u32, b: u32) -> bool {
+    var low = 0u;
+    var end = 0u;
+    if a + 1u < filter_layout.row_count {
+        low = filters[filter_layout.rows + a];
+        end = filters[filter_layout.rows + a + 1u];
+    }
+    // The first of the row that is not below b.
+    var high = end;
+    while low < high {
+        let middle = low + (high - low) / 2u;
+        if filters[filter_layout.others + middle] < b {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    var found = false;
+    if low < end {
+        found = filters[filter_layout.others + low] == b;
+    }
+    return found;
+}
+
+// Whether two boxes meet of which one may stand for a half-space, whose own box is the whole space.
+fn half_spaces_meet(a: u32, b: u32) -> bool {
+    if filter_layout.half_space_count == 0u {
+        return true;
+    }
+    let a_is_half = bit_of(filter_layout.half_space_bits, a);
+    let b_is_half = bit_of(filter_layout.half_space_bits, b);
+    var meet = (a_is_half & b_is_half) == 0u;
+    if a_is_half != b_is_half {
+        let at = filter_layout.half_spaces + 4u * half_space_of(select(b, a, a_is_half == 1u));
+        let other = select(a, b, a_is_half == 1u);
+        let normal = vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]);
+        meet = half_space_touches(normal, filters[at + 3u], min_bits_of(other), max_bits_of(other));
+    }
+    return meet;
+}
+
+// The number of the half-space of a box that has one.
+fn half_space_of(i: u32) -> u32 {
+    var low = 0u;
+    var high = filter_layout.half_space_count;
+    while low + 1u < high {
+        let middle = low + (high - low) / 2u;
+        if filters[filter_layout.half_space_boxes + middle] <= i {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}

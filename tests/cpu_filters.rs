@@ -1,0 +1,387 @@
+//! Filters on the CPU engine: against the double loop with the same filters, and against the mirrors.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use broadsweep::cpu::pca::CHUNK;
+use broadsweep::cpu::{self, brute_force, reference};
+use broadsweep::scenes::Kind;
+use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report, Rule};
+use common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
+
+/// One list or two that belong together, with values that matter for these boxes.
+type Fill = fn(&mut Filters, &[Aabb], &mut Random);
+
+const FILLS: [(&str, Fill); 13] = [
+    ("group", |filters, boxes, random| filters.group = numbers(boxes, random, 4)),
+    ("mask", |filters, boxes, random| filters.mask = numbers(boxes, random, 4)),
+    ("group and mask of both", |filters, boxes, random| {
+        filters.rule = Rule::Both;
+        filters.group = numbers(boxes, random, 8);
+        filters.mask = numbers(boxes, random, 8);
+    }),
+    ("body", |filters, boxes, random| filters.body = numbers(boxes, random, 6)),
+    ("parent", |filters, boxes, random| {
+        filters.parent = or_last(numbers(boxes, random, boxes.len().max(1)), random, Filters::NO_PARENT);
+    }),
+    ("body and parent", |filters, boxes, random| {
+        filters.body = numbers(boxes, random, 20);
+        filters.parent = or_last(numbers(boxes, random, 20), random, Filters::NO_PARENT);
+    }),
+    ("fixed", |filters, boxes, random| filters.fixed = flags(boxes, random)),
+    ("sleeping", |filters, boxes, random| filters.sleeping = flags(boxes, random)),
+    ("world", |filters, boxes, random| {
+        filters.world = or_last(numbers(boxes, random, 5), random, Filters::GLOBAL);
+    }),
+    ("margin", |filters, boxes, random| {
+        let margins = [0.0, f32::from_bits(1), 1e-3, 0.02, 1.0];
+        filters.margin = boxes.iter().map(|_| margins[random.below(margins.len())]).collect();
+    }),
+    ("exclude", |filters, boxes, random| filters.exclude = some_pairs(boxes, random)),
+    ("include", |filters, boxes, random| filters.include = some_pairs(boxes, random)),
+    ("half-spaces", |filters, boxes, random| {
+        for index in (0..boxes.len() as u32).step_by(67) {
+            // Through the corner of a box, so that some only touch it.
+            let normals = [[0.0, 0.0, 1.0], [1.0, -0.5, 0.25], [-1.0, 0.0, -1.0], [0.3, 0.2, 0.1]];
+            let normal = normals[random.below(normals.len())];
+            let corner = boxes[random.below(boxes.len())].min;
+            let offset: f32 = (0..3).map(|k| normal[k] * corner[k]).sum();
+            let offset = if offset.is_finite() { offset } else { 0.5 };
+            filters.half_spaces.push(HalfSpace { index, normal, offset });
+        }
+    }),
+];
+
+fn numbers(boxes: &[Aabb], random: &mut Random, most: usize) -> Vec<u32> {
+    boxes.iter().map(|_| random.below(most) as u32).collect()
+}
+
+fn flags(boxes: &[Aabb], random: &mut Random) -> Vec<bool> {
+    boxes.iter().map(|_| random.below(2) == 0).collect()
+}
+
+/// One in four is the number that stands for something else.
+fn or_last(mut values: Vec<u32>, random: &mut Random, last: u32) -> Vec<u32> {
+    values.iter_mut().filter(|_| random.below(4) == 0).for_each(|value| *value = last);
+    values
+}
+
+/// A third of the pairs that overlap, and some others, in any order, some twice.
+fn some_pairs(boxes: &[Aabb], random: &mut Random) -> Vec<Pair> {
+    let mut pairs = brute_force::find_pairs(boxes);
+    pairs.retain(|_| random.below(3) == 0);
+    for _ in 0..if boxes.len() < 2 { 0 } else { 50 } {
+        let a = random.below(boxes.len());
+        let b = (a + 1 + random.below(boxes.len() - 1)) % boxes.len();
+        pairs.extend([Pair { a: a as u32, b: b as u32 }, Pair { a: b as u32, b: a as u32 }]);
+    }
+    for at in 1..pairs.len() {
+        pairs.swap(at, random.below(at));
+    }
+    pairs
+}
+
+/// Each filter alone, and all at once.
+fn each_and_all(boxes: &[Aabb], random: &mut Random) -> Vec<(&'static str, Filters)> {
+    let mut all = Filters::default();
+    let mut list = Vec::new();
+    for (name, fill) in FILLS {
+        let mut alone = Filters::default();
+        fill(&mut alone, boxes, random);
+        fill(&mut all, boxes, random);
+        list.push((name, alone));
+    }
+    // So many filters together would leave next to nothing.
+    all.body = (0..boxes.len() as u32).map(|i| i / 2).collect();
+    all.fixed = boxes.iter().map(|_| random.below(8) == 0).collect();
+    list.push(("all", all));
+    list
+}
+
+fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
+}
+
+/// The pairs of the oracle, in the order that the options promise, and the report of the mirrors.
+fn assert_finds(engine: &mut cpu::BroadPhase, boxes: &[Aabb], expected: &[Pair], options: Options, what: &str) {
+    engine.set_options(options).unwrap();
+    let filters = engine.filters().clone();
+    let found = engine.find_pairs(boxes).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let mirrors = reference::find_filtered_pairs(boxes, &filters, &options).unwrap();
+    assert_eq!(found.report, mirrors.report, "{what}");
+    assert_eq!(found.report.pair_count, expected.len() as u64, "{what}");
+    let sorted = |pairs: &[Pair]| {
+        let mut pairs = pairs.to_vec();
+        pairs.sort_unstable();
+        pairs
+    };
+    assert!(sorted(&mirrors.pairs) == expected, "{what}: the mirrors");
+    if options.order == PairOrder::Canonical || found.report.tested_all_pairs() {
+        assert!(found.pairs == expected && mirrors.pairs == expected, "{what}: the engine");
+        return;
+    }
+    assert!(sorted(&found.pairs) == expected, "{what}: the engine");
+    let mut included: Vec<Pair> = filters.include.iter().map(|pair| Pair::new(pair.a, pair.b)).collect();
+    included.sort_unstable();
+    included.dedup();
+    for pairs in [&found.pairs, &mirrors.pairs] {
+        assert!(pairs.ends_with(&included), "{what}: included pairs come last");
+    }
+}
+
+#[test]
+fn every_filter_alone_and_all_together_are_exact_in_every_scene() {
+    let mut random = Random(5);
+    // One engine for all: nothing of the filters before may stay.
+    let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
+    let mut matters = BTreeSet::new();
+    for kind in Kind::ALL {
+        for n in [0, 1, 2, 33, 270] {
+            let boxes = kind.generate(n, 1);
+            let unfiltered = brute_force::find_pairs(&boxes);
+            for (name, filters) in each_and_all(&boxes, &mut random) {
+                let expected = brute_force::find_filtered_pairs(&boxes, &filters);
+                if expected != unfiltered && expected.len() > filters.include.len() {
+                    matters.insert(name);
+                }
+                engine.set_filters(filters).unwrap();
+                for options in [CANONICAL, SWEEP, ALL_PAIRS, Options { order: PairOrder::Sweep, ..ALL_PAIRS }] {
+                    assert_finds(&mut engine, &boxes, &expected, options, &format!("{kind}:{n}, {name}, {options:?}"));
+                }
+            }
+            engine.set_filters(Filters::default()).unwrap();
+            assert_finds(&mut engine, &boxes, &unfiltered, CANONICAL, "without filters again");
+        }
+    }
+    assert_eq!(matters.len(), FILLS.len() + 1, "{matters:?} change the answer");
+}
+
+/// More boxes than a thread takes at a time, with bad boxes among them.
+fn several_chunks() -> Vec<Aabb> {
+    let mut boxes = Kind::Uniform.generate(2 * CHUNK + 1, 1);
+    boxes.iter_mut().step_by(997).for_each(|aabb| aabb.max = [f32::INFINITY; 3]);
+    boxes.iter_mut().skip(500).step_by(1500).for_each(|aabb| aabb.min[1] = f32::NAN);
+    boxes
+}
+
+#[test]
+fn any_number_of_threads_finds_the_same_filtered_pairs_in_the_same_order() {
+    let boxes = several_chunks();
+    for (name, filters) in each_and_all(&boxes, &mut Random(6)) {
+        let margins = filters.margin.iter().map(|margin| margin.min(1e-3)).collect();
+        let filters = Filters { margin: margins, ..filters };
+        let expected = {
+            let mut pairs = reference::find_filtered_pairs(&boxes, &filters, &CANONICAL).unwrap().pairs;
+            pairs.sort_unstable();
+            pairs
+        };
+        for options in [CANONICAL, SWEEP, ALL_PAIRS] {
+            let find = |threads| -> Overlaps {
+                with_threads(threads, || {
+                    let mut engine = cpu::BroadPhase::new(options).unwrap();
+                    engine.set_filters(filters.clone()).unwrap();
+                    engine.find_pairs(&boxes).unwrap().clone()
+                })
+            };
+            let (one, two) = (find(1), find(2));
+            assert!(one == two, "{name}, {options:?}");
+            let mut pairs = one.pairs;
+            pairs.sort_unstable();
+            assert!(pairs == expected, "{name}, {options:?}");
+        }
+    }
+}
+
+#[test]
+fn changed_ranges_count_from_the_next_frame_on() {
+    let boxes = Kind::Uniform.generate(500, 1);
+    let random = &mut Random(7);
+    let (_, filters) = each_and_all(&boxes, random).pop().unwrap();
+    let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
+    engine.set_filters(filters.clone()).unwrap();
+    engine.find_pairs(&boxes).unwrap();
+    let mut expected = filters;
+    let (numbers, flags, margins) = (numbers(&boxes, random, 4), flags(&boxes, random), [0.1, 0.0, 0.2]);
+    for (first, len) in [(0, 500), (0, 0), (500, 0), (17, 100), (499, 1)] {
+        let (numbers, flags) = (&numbers[..len], &flags[..len]);
+        for values in [
+            Attribute::Group(numbers),
+            Attribute::Mask(numbers),
+            Attribute::Body(numbers),
+            Attribute::Parent(numbers),
+            Attribute::World(numbers),
+            Attribute::Fixed(flags),
+            Attribute::Sleeping(flags),
+            Attribute::Margin(&margins[..len.min(3)]),
+        ] {
+            expected.change(first, values).unwrap();
+            engine.change_filters(first, values).unwrap();
+            assert_eq!(engine.filters(), &expected);
+            let what = format!("{values:?} from {first}");
+            let pairs = brute_force::find_filtered_pairs(&boxes, &expected);
+            for options in [CANONICAL, ALL_PAIRS] {
+                assert_finds(&mut engine, &boxes, &pairs, options, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_change_beyond_a_list_is_refused_and_changes_nothing() {
+    let boxes = Kind::Uniform.generate(10, 1);
+    let filters = Filters { group: vec![1; 10], margin: vec![0.5; 10], ..Filters::default() };
+    let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
+    engine.set_filters(filters.clone()).unwrap();
+    let refused = |list, index, error| match error {
+        Err(Error::BadFilter { list: l, index: i, .. }) => assert_eq!((l, i), (list, index)),
+        other => panic!("{other:?}"),
+    };
+    refused("group", 9, engine.change_filters(9, Attribute::Group(&[2, 2])));
+    refused("group", usize::MAX as u64, engine.change_filters(usize::MAX, Attribute::Group(&[2, 2])));
+    refused("world", 0, engine.change_filters(0, Attribute::World(&[0])));
+    refused("margin", 4, engine.change_filters(3, Attribute::Margin(&[0.0, f32::NAN])));
+    refused("margin", 3, engine.change_filters(3, Attribute::Margin(&[-1.0])));
+    assert_eq!(engine.filters(), &filters);
+    let expected = brute_force::find_filtered_pairs(&boxes, &filters);
+    assert_finds(&mut engine, &boxes, &expected, CANONICAL, "after refusals");
+}
+
+#[test]
+fn filters_of_other_boxes_are_refused_by_the_call_and_the_first_that_is_wrong_is_named() {
+    let boxes = Kind::Uniform.generate(600, 1);
+    let two = Pair { a: 0, b: 1 };
+    let half_space = |index| HalfSpace { index, normal: [0.0, 0.0, 1.0], offset: 0.0 };
+    let length = |list, length| Error::FilterLength { list, length, box_count: 600 };
+    let bad = |list, index, problem: &str| Error::BadFilter { list, index, problem: problem.to_owned() };
+    let cases = [
+        (Filters { group: vec![1; 599], ..Filters::default() }, length("group", 599)),
+        (Filters { sleeping: vec![true; 601], world: vec![0; 1], ..Filters::default() }, length("sleeping", 601)),
+        (Filters { margin: vec![0.0; 1], ..Filters::default() }, length("margin", 1)),
+        (
+            Filters { exclude: vec![two, Pair { a: 600, b: 3 }, Pair { a: 3, b: 700 }], ..Filters::default() },
+            bad("exclude", 1, "is (600, 3), and there are 600 boxes"),
+        ),
+        (
+            Filters { include: vec![two, two, Pair { a: 3, b: u32::MAX }], ..Filters::default() },
+            bad("include", 2, "is (3, 4294967295), and there are 600 boxes"),
+        ),
+        (
+            Filters { half_spaces: vec![half_space(599), half_space(600)], ..Filters::default() },
+            bad("half_spaces", 1, "is of box 600, and there are 600 boxes"),
+        ),
+    ];
+    for options in [CANONICAL, ALL_PAIRS] {
+        let mut engine = cpu::BroadPhase::new(options).unwrap();
+        for (filters, error) in &cases {
+            engine.set_filters(filters.clone()).unwrap();
+            assert_eq!(engine.find_pairs(&boxes), Err(error.clone()));
+            assert_eq!(reference::find_filtered_pairs(&boxes, filters, &options), Err(error.clone()));
+            engine.set_filters(Filters::default()).unwrap();
+            assert_finds(&mut engine, &boxes, &brute_force::find_pairs(&boxes), options, "after a refusal");
+        }
+    }
+}
+
+#[test]
+fn filters_without_a_meaning_are_refused_at_once_and_the_old_ones_stay() {
+    let boxes = Kind::Uniform.generate(600, 1);
+    let old = Filters { exclude: vec![brute_force::find_pairs(&boxes)[0]], ..Filters::default() };
+    let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
+    engine.set_filters(old.clone()).unwrap();
+    let margin = |value| Filters { margin: vec![0.0, 1.0, value, -2.0], ..Filters::default() };
+    let half_space = |index, normal, offset| HalfSpace { index, normal, offset };
+    let up = [0.0, 0.0, 1.0];
+    let half_spaces = |bad| Filters { half_spaces: vec![half_space(3, up, 0.0), bad], ..Filters::default() };
+    let itself = vec![Pair { a: 0, b: 1 }, Pair { a: 5, b: 5 }];
+    for (filters, wrong) in [
+        (margin(-1e-30), ("margin", 2)),
+        (margin(f32::NAN), ("margin", 2)),
+        (margin(f32::INFINITY), ("margin", 2)),
+        (half_spaces(half_space(3, up, 1.0)), ("half_spaces", 1)),
+        (half_spaces(half_space(4, [0.0, -0.0, 0.0], 1.0)), ("half_spaces", 1)),
+        (half_spaces(half_space(4, [0.0, f32::NAN, 1.0], 1.0)), ("half_spaces", 1)),
+        (half_spaces(half_space(4, up, f32::INFINITY)), ("half_spaces", 1)),
+        (Filters { exclude: itself.clone(), ..Filters::default() }, ("exclude", 1)),
+        (Filters { include: itself, ..Filters::default() }, ("include", 1)),
+    ] {
+        match engine.set_filters(filters) {
+            Err(Error::BadFilter { list, index, .. }) => assert_eq!((list, index), wrong),
+            other => panic!("{wrong:?}: {other:?}"),
+        }
+        assert_eq!(engine.filters(), &old);
+        let expected = brute_force::find_filtered_pairs(&boxes, &old);
+        assert_finds(&mut engine, &boxes, &expected, CANONICAL, "after a refusal");
+    }
+}
+
+#[test]
+fn invalid_boxes_are_counted_as_they_are_searched() {
+    let nan = Aabb::new([f32::NAN; 3], [1.0; 3]);
+    // A margin turns the second the right way round; a half-space stands where the third is.
+    let boxes = [nan, Aabb::new([1.0; 3], [0.5; 3]), nan, Aabb::new([0.0; 3], [1.0; 3])];
+    let half_space = HalfSpace { index: 2, normal: [0.0, 0.0, 1.0], offset: 0.0 };
+    let filters = Filters { margin: vec![1.0; 4], half_spaces: vec![half_space], ..Filters::default() };
+    for options in [CANONICAL, ALL_PAIRS] {
+        let mut engine = cpu::BroadPhase::new(options).unwrap();
+        engine.set_filters(filters.clone()).unwrap();
+        let Overlaps { pairs, report } = engine.find_pairs(&boxes).unwrap().clone();
+        assert_eq!((report.invalid_count, report.first_invalid), (1, vec![0]));
+        assert_eq!(pairs, [Pair::new(1, 2), Pair::new(1, 3), Pair::new(2, 3)]);
+    }
+}
+
+/// The pairs of worlds, picked one world after the other.
+fn assert_splits(overlaps: &Overlaps, filters: &Filters) {
+    let by_world = overlaps.by_world(filters).unwrap();
+    assert!(by_world.worlds.is_sorted_by(|a, b| a < b));
+    assert_eq!(by_world.offsets.len(), by_world.worlds.len() + 1);
+    assert_eq!(by_world.pairs.len(), overlaps.pairs.len());
+    for (slot, (world, pairs)) in by_world.iter().enumerate() {
+        let expected: Vec<Pair> =
+            overlaps.pairs.iter().copied().filter(|&pair| filters.world_of(pair) == world).collect();
+        assert_eq!(pairs, expected, "world {world}");
+        assert_eq!(by_world.of(world), expected);
+        let boxes = filters.world.iter().filter(|&&of_box| of_box == world).count();
+        assert!(boxes > 0 && boxes == by_world.box_counts[slot] as usize, "world {world}");
+    }
+}
+
+#[test]
+fn pairs_are_split_by_world_in_the_order_in_which_they_were_found() {
+    let mut random = Random(8);
+    for kind in [Kind::Uniform, Kind::Identical, Kind::Infinite, Kind::Spread] {
+        let boxes = kind.generate(700, 1);
+        // Some worlds of one box, some of many, numbers anywhere.
+        let number = |random: &mut Random| {
+            let most = 1 + random.below(60);
+            random.below(most) as u32 * 71_000_003
+        };
+        let world = boxes.iter().map(|_| number(&mut random)).collect();
+        let world = or_last(world, &mut random, Filters::GLOBAL);
+        let filters = Filters { world, include: some_pairs(&boxes, &mut random), ..Filters::default() };
+        let mut engine = cpu::BroadPhase::new(SWEEP).unwrap();
+        engine.set_filters(filters.clone()).unwrap();
+        let found = engine.find_pairs(&boxes).unwrap();
+        assert_splits(found, &filters);
+        assert_eq!(found.by_world(&filters).unwrap().of(1), []);
+        let no_worlds = found.by_world(&Filters::default()).unwrap();
+        assert_eq!((no_worlds.worlds, no_worlds.box_counts), (vec![Filters::GLOBAL], vec![700]));
+        assert_eq!((no_worlds.offsets, &no_worlds.pairs), (vec![0, found.pairs.len()], &found.pairs));
+    }
+}
+
+#[test]
+fn worlds_of_another_number_of_boxes_split_nothing() {
+    let overlaps = cpu::find_pairs(&[Aabb::new([0.0; 3], [1.0; 3]); 4], &Options::default()).unwrap();
+    for length in [1, 3, 5] {
+        let filters = Filters { world: vec![0; length], ..Filters::default() };
+        let error = Error::FilterLength { list: "world", length: length as u64, box_count: 4 };
+        assert_eq!(overlaps.by_world(&filters), Err(error));
+    }
+    // A list that says more than its report.
+    let report = Report { box_count: 2, ..overlaps.report };
+    let filters = Filters { world: vec![0; 2], ..Filters::default() };
+    let error = Error::FilterLength { list: "world", length: 2, box_count: 4 };
+    assert_eq!(Overlaps { pairs: overlaps.pairs, report }.by_world(&filters), Err(error));
+}
