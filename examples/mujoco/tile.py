@@ -1,7 +1,7 @@
 """Lays copies of an exported scene side by side, or puts each into a world of its own.
 
-    python tile.py frames/humanoids-20-000400.npz 2700 --out million.npz
-    python tile.py frames/pile-1000-000400.npz 1000 --worlds --out million.npz
+    python tile.py frames/humanoids-10-000400.npz 5300 --out million.npz
+    python tile.py frames/pile-300-000400.npz 3300 --worlds --out million.npz
 
 A floor is there once. A scene with planes that stand or lean has to go into worlds: such a plane has no end, and would
 reach all the other copies. Needs numpy.
