@@ -183,7 +183,8 @@ def write(stem, arrays, found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="a name, or the path of an .xml file; a wrong name lists all")
+    named = "a name, or the path of an .xml file; a wrong name lists all"
+    parser.add_argument("models", nargs="+", metavar="MODEL", help=named)
     parser.add_argument("--steps", type=int, default=400, help="of simulation (default: 400)")
     parser.add_argument("--every", type=int, default=10, help="export every so many steps (default: 10)")
     parser.add_argument("--worlds", action="store_true", help="one file for a model, in which each step is a world")

@@ -119,7 +119,13 @@ def humanoids(count):
     return spec.compile()
 
 
-MADE = {"pile": (pile, 1000), "heap": (heap, 1000), "tilted": (tilted, 60), "pairs": (pairs, 15), "humanoids": (humanoids, 20)}
+MADE = {
+    "pile": (pile, 1000),
+    "heap": (heap, 1000),
+    "tilted": (tilted, 60),
+    "pairs": (pairs, 15),
+    "humanoids": (humanoids, 20),
+}
 
 
 def bodies(count, half, rich=False):

@@ -17,8 +17,8 @@ BY_BOX = ("boxes", "group", "mask", "fixed", "sleeping", "margin")
 
 
 def join(scenes, once=None, worlds=False):
-    """One scene of many that have the same rows and arrays, as dictionaries. Rows that are true in `once` are taken from
-    the first alone. With `worlds`, the scenes are worlds 0, 1, 2, ..."""
+    """One scene of many that have the same rows and arrays, as dictionaries. Rows that are true in `once` are taken
+    from the first alone. With `worlds`, the scenes are worlds 0, 1, 2, ..."""
     joined = {}
     box_count = body_count = 0
     for number, scene in enumerate(scenes):
