@@ -11,6 +11,9 @@
 # apt-get install (as root, or through sudo), SwiftShader by unpacking a package under target/ (needs neither).
 # No GPU test is ever skipped: without an adapter this script fails.
 #
+# MuJoCo, for the comparison with its contacts, is installed with pip into an environment under target/ where that is
+# possible; where it is not, a recording is compared with.
+#
 #   BROADSWEEP_ONE_ADAPTER=1   go on where SwiftShader cannot be had (offline, another system); not in CI
 #
 # The last line is the number of tests over all adapters: `N passed, N failed`.
@@ -148,6 +151,30 @@ layer_messages() {
         grep -vE 'VALIDATION-SETTINGS|VUID-StandaloneSpirv-None-10684'
 }
 
+# ---- MuJoCo ----
+
+mujoco_python=$work/mujoco/bin/python
+
+# Fails where there is no Python or no network, or where they have no build of it.
+install_mujoco() {
+    "$mujoco_python" -c 'import mujoco' && return
+    rm -rf "$work/mujoco"
+    # Of dm_control only the models are needed, not what it depends on.
+    python3 -m venv "$work/mujoco" &&
+        "$mujoco_python" -m pip install --quiet --retries 1 --timeout 20 mujoco-core==4.0.0 &&
+        "$mujoco_python" -m pip install --quiet --retries 1 --timeout 20 --no-deps dm_control==1.0.50
+}
+
+# Simulates eight models, for a test to compare with.
+export_mujoco() {
+    local script=$PWD/examples/mujoco/export.py
+    export BROADSWEEP_MUJOCO=$work/mujoco-frames
+    rm -rf "$BROADSWEEP_MUJOCO"
+    # MuJoCo writes a log into the current directory.
+    (cd "$work" && "$mujoco_python" -B "$script" --worlds --out "$BROADSWEEP_MUJOCO" \
+        dog humanoid_CMU quadruped stacker tilted pairs humanoids:10 pile:300)
+}
+
 # ---- tests ----
 
 total_passed=0
@@ -199,6 +226,14 @@ esac
 
 step "building the tests"
 cargo test --workspace --locked --features "$features" --no-run
+
+step "MuJoCo"
+unset BROADSWEEP_MUJOCO
+if install_mujoco >"$work/mujoco.log" 2>&1; then
+    export_mujoco
+else
+    echo "NOT RUN: MuJoCo, as it cannot be had here ($(tail -n 1 "$work/mujoco.log")); its recording is tested" >&2
+fi
 
 step "adapters"
 packages=()

@@ -2,6 +2,7 @@
 
 mod bench;
 mod commands;
+mod mujoco;
 mod npz;
 mod place;
 mod usscd;

@@ -1,0 +1,136 @@
+//! Side by side with MuJoCo: every pair for which it has a contact is among the filtered pairs.
+//!
+//! What is looked at is what `examples/mujoco/export.py --worlds` writes: for each model `NAME.npz`, in which each step
+//! of the simulation is a world, and `NAME.contacts.npy`. A recording of eight models is in `tests/data/mujoco`. Where
+//! MuJoCo is installed, `scripts/test.sh` lets it simulate here and now, and names the folder in `BROADSWEEP_MUJOCO`.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use broadsweep::scenes::npy;
+use broadsweep::{Aabb, Filters, Options, Pair, Rule, cpu};
+
+// The binary's own reader.
+#[allow(dead_code)] // standard input
+#[path = "../../src/npz.rs"]
+mod npz;
+
+/// The steps of one model.
+struct Recording {
+    name: String,
+    boxes: Vec<Aabb>,
+    filters: Filters,
+    contacts: HashSet<Pair>,
+}
+
+fn read(folder: &Path) -> Vec<Recording> {
+    let files = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut scenes: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    scenes.retain(|path| path.extension().is_some_and(|extension| extension == "npz"));
+    scenes.sort();
+    let recording = |path: &PathBuf| {
+        let (boxes, filters) = npz::read(path).unwrap();
+        let contacts = File::open(path.with_extension("contacts.npy")).unwrap();
+        let contacts: Vec<u32> = npy::Array::open(contacts, None).unwrap().read().unwrap();
+        let contacts = contacts.as_chunks().0.iter().map(|&[a, b]| Pair { a, b }).collect();
+        Recording { name: path.file_stem().unwrap().to_string_lossy().into_owned(), boxes, filters, contacts }
+    };
+    scenes.iter().map(recording).collect()
+}
+
+fn recorded() -> Vec<Recording> {
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mujoco"))
+}
+
+fn on_cpu(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
+    let mut broad_phase = cpu::BroadPhase::new(Options::default()).unwrap();
+    broad_phase.set_filters(filters.clone()).unwrap();
+    broad_phase.find_pairs(boxes).unwrap().pairs.clone()
+}
+
+fn missed(contacts: &HashSet<Pair>, pairs: &[Pair]) -> usize {
+    contacts.len() - pairs.iter().filter(|pair| contacts.contains(pair)).count()
+}
+
+/// Checks both engines, prints a row for each model and returns the number of contacts.
+fn check(recordings: &[Recording]) -> usize {
+    println!("{:>16} {:>6} {:>8} {:>9} {:>9} {:>9}", "model", "steps", "boxes", "all", "filtered", "contacts");
+    let mut contact_count = 0;
+    for Recording { name, boxes, filters, contacts } in recordings {
+        let pairs = on_cpu(boxes, filters);
+        assert_eq!(missed(contacts, &pairs), 0, "{name}: contacts that are not among the pairs, CPU");
+
+        let (half_spaces, margin) = (filters.half_spaces.clone(), filters.margin.clone());
+        let shapes = Filters { world: filters.world.clone(), half_spaces, margin, ..Filters::default() };
+        let all = on_cpu(boxes, &shapes);
+        let steps = filters.world.iter().max().unwrap() + 1;
+        let counts = (boxes.len(), all.len(), pairs.len(), contacts.len());
+        println!("{name:>16} {steps:>6} {:>8} {:>9} {:>9} {:>9}", counts.0, counts.1, counts.2, counts.3);
+        assert!(pairs.len() < all.len(), "{name}: nothing was filtered");
+        contact_count += contacts.len();
+    }
+    contact_count
+}
+
+#[test]
+fn every_contact_of_the_recording_is_among_the_pairs() {
+    let recordings = recorded();
+    assert_eq!(recordings.len(), 8);
+    assert!(check(&recordings) > 4000);
+}
+
+#[test]
+fn the_recording_has_every_filter_that_a_model_of_mujoco_can_need() {
+    let recordings = recorded();
+    let some = |has: fn(&Filters) -> bool| recordings.iter().any(|recording| has(&recording.filters));
+    assert!(some(|filters| filters.group != filters.mask));
+    assert!(some(|filters| filters.parent.iter().any(|&parent| parent != Filters::NO_PARENT)));
+    assert!(some(|filters| filters.margin.iter().any(|&margin| margin > 0.0)));
+    assert!(some(|filters| !filters.exclude.is_empty()));
+    assert!(some(|filters| !filters.include.is_empty()));
+    assert!(some(|filters| !filters.half_spaces.is_empty()));
+}
+
+#[test]
+fn contacts_are_missed_where_any_filter_is_wrong() {
+    let recordings = recorded();
+    type Mistake = fn(&mut Filters);
+    let mistakes: [(&str, Mistake); 10] = [
+        ("a bit of the groups is lost", |filters| filters.group.iter_mut().for_each(|group| *group &= !1)),
+        ("a bit of the masks is lost", |filters| filters.mask.iter_mut().for_each(|mask| *mask &= !1)),
+        ("both have to meet", |filters| filters.rule = Rule::Both),
+        ("neighbours are of one body", |filters| filters.body.iter_mut().for_each(|body| *body /= 2)),
+        ("what moves is fixed", |filters| filters.fixed.fill(true)),
+        ("worlds are off by one", |filters| filters.world.rotate_right(1)),
+        ("margins are forgotten", |filters| filters.margin.clear()),
+        ("included pairs are forgotten", |filters| filters.include.clear()),
+        ("half-spaces are turned round", |filters| {
+            filters.half_spaces.iter_mut().for_each(|half_space| half_space.normal = half_space.normal.map(|n| -n))
+        }),
+        ("exclusions are of other boxes", |filters| {
+            filters.exclude.iter_mut().for_each(|pair| *pair = Pair::new(pair.a / 2, pair.b / 2 + 1))
+        }),
+    ];
+    for (mistake, make) in mistakes {
+        let mut count = 0;
+        for Recording { boxes, filters, contacts, .. } in &recordings {
+            let mut filters = filters.clone();
+            make(&mut filters);
+            count += missed(contacts, &on_cpu(boxes, &filters));
+        }
+        println!("{mistake}: {count} contacts are missed");
+        assert!(count > 0, "nobody would notice that {mistake}");
+    }
+}
+
+#[test]
+fn every_contact_of_mujoco_here_is_among_the_pairs() {
+    let Some(folder) = std::env::var_os("BROADSWEEP_MUJOCO") else {
+        println!("NOT RUN: BROADSWEEP_MUJOCO names no folder that export.py wrote");
+        return;
+    };
+    let recordings = read(Path::new(&folder));
+    assert!(recordings.len() >= 5);
+    assert!(check(&recordings) > 4000);
+}
