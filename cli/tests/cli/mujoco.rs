@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use broadsweep::scenes::npy;
-use broadsweep::{Aabb, Filters, Options, Pair, Rule, cpu};
+use broadsweep::{Aabb, BroadPhase, Filters, Gpu, Options, Pair, Rule, cpu};
 
 // The binary's own reader.
 #[allow(dead_code)] // standard input
@@ -56,10 +56,14 @@ fn missed(contacts: &HashSet<Pair>, pairs: &[Pair]) -> usize {
 /// Checks both engines, prints a row for each model and returns the number of contacts.
 fn check(recordings: &[Recording]) -> usize {
     println!("{:>16} {:>6} {:>8} {:>9} {:>9} {:>9}", "model", "steps", "boxes", "all", "filtered", "contacts");
+    let gpu = Gpu::headless().expect("the tests need a Vulkan adapter");
+    let mut on_gpu = BroadPhase::new(&gpu, Options { all_pairs_up_to: 0, ..Options::default() }).unwrap();
     let mut contact_count = 0;
     for Recording { name, boxes, filters, contacts } in recordings {
         let pairs = on_cpu(boxes, filters);
-        assert_eq!(missed(contacts, &pairs), 0, "{name}: contacts that are not among the pairs, CPU");
+        assert_eq!(missed(contacts, &pairs), 0, "{name}: contacts that are not among the pairs");
+        on_gpu.set_filters(filters.clone()).unwrap();
+        assert!(on_gpu.find_pairs(boxes).unwrap().pairs == pairs, "{name}: the GPU has other pairs than the CPU");
 
         let (half_spaces, margin) = (filters.half_spaces.clone(), filters.margin.clone());
         let shapes = Filters { world: filters.world.clone(), half_spaces, margin, ..Filters::default() };
