@@ -53,6 +53,7 @@ impl Bin {
     }
 
     /// Cells, positions and counts of `box_count` boxes.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_count(
         &self,
         pass: &mut Pass,
