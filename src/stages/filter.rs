@@ -1,4 +1,4 @@
-//! What the exact tests are told of the [`Filters`](crate::Filters): where each list lies, and which there are.
+//! What the exact tests are told of the [`Filters`]: where each list lies, and which there are.
 
 use std::ops::Range;
 

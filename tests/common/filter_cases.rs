@@ -72,7 +72,7 @@ pub fn bound_and_margin(bits: Bits) -> (f32, f32) {
         // Up to infinity.
         _ => {
             let large =
-                |bits: Bits| f32::from_bits(0x7f7f_ffff - (bits() as u32 & 0x01ff_ffff) & !(bits() as u32 & 0xff));
+                |bits: Bits| f32::from_bits((0x7f7f_ffff - (bits() as u32 & 0x01ff_ffff)) & !(bits() as u32 & 0xff));
             let sign = if below(bits, 2) == 0 { -1.0 } else { 1.0 };
             (sign * large(bits), large(bits))
         }

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use broadsweep::scenes::npy;
-use broadsweep::{Aabb, BroadPhase, Filters, Gpu, Options, Pair, Rule, cpu};
+use broadsweep::{Aabb, BroadPhase, Filters, Gpu, Options, Pair, PairOrder, Rule, cpu};
 
 // The binary's own reader.
 #[allow(dead_code)] // standard input
@@ -43,8 +43,12 @@ fn recorded() -> Vec<Recording> {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mujoco"))
 }
 
+fn canonical() -> Options {
+    Options { order: PairOrder::Canonical, ..Options::default() }
+}
+
 fn on_cpu(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
-    let mut broad_phase = cpu::BroadPhase::new(Options::default()).unwrap();
+    let mut broad_phase = cpu::BroadPhase::new(canonical()).unwrap();
     broad_phase.set_filters(filters.clone()).unwrap();
     broad_phase.find_pairs(boxes).unwrap().pairs.clone()
 }
@@ -57,7 +61,7 @@ fn missed(contacts: &HashSet<Pair>, pairs: &[Pair]) -> usize {
 fn check(recordings: &[Recording]) -> usize {
     println!("{:>16} {:>6} {:>8} {:>9} {:>9} {:>9}", "model", "steps", "boxes", "all", "filtered", "contacts");
     let gpu = Gpu::headless().expect("the tests need a Vulkan adapter");
-    let mut on_gpu = BroadPhase::new(&gpu, Options { all_pairs_up_to: 0, ..Options::default() }).unwrap();
+    let mut on_gpu = BroadPhase::new(&gpu, Options { all_pairs_up_to: 0, ..canonical() }).unwrap();
     let mut contact_count = 0;
     for Recording { name, boxes, filters, contacts } in recordings {
         let pairs = on_cpu(boxes, filters);
