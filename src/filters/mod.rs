@@ -265,7 +265,7 @@ impl Filters {
             Attribute::Margin(values) => {
                 if let Some(at) = values.iter().position(|&margin| !(margin >= 0.0 && margin.is_finite())) {
                     let problem = format!("is {}; it must be finite and not negative", values[at]);
-                    return Err(Error::BadFilter { list: "margin", index: (first + at) as u64, problem });
+                    return Err(Error::BadFilter { list: "margin", index: first.saturating_add(at) as u64, problem });
                 }
                 replace("margin", &mut self.margin, first, values)
             }

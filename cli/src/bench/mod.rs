@@ -14,6 +14,7 @@ mod results;
 mod scene;
 mod table;
 mod usscd;
+mod worlds;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,12 +118,15 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Experiment {
     Usscd(usscd::Args),
+    Worlds(worlds::Args),
 }
 
 /// Runs `broadsweep bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    if let Some(Experiment::Usscd(args)) = &args.experiment {
-        return usscd::run(args);
+    match &args.experiment {
+        Some(Experiment::Usscd(args)) => return usscd::run(args),
+        Some(Experiment::Worlds(args)) => return worlds::run(args),
+        None => {}
     }
     ensure!(args.threshold >= 1.0, "--threshold is {}; it must be at least 1", args.threshold);
     let old = args.compare.as_deref().map(Results::read).transpose()?;

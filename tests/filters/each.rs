@@ -1,0 +1,184 @@
+//! Each filter alone, and all together: on scenes of every kind, and on boxes and values that nobody thought of.
+
+use broadsweep::scenes::Kind;
+use broadsweep::{Aabb, CellSize, Filters, HalfSpace, Options, Pair, Rule};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::common::{AXES, CANONICAL, Random};
+use crate::engines::{WAYS, assert_filtered};
+use crate::inputs::{ALONE, BITS, IDS, all};
+
+#[test]
+fn each_filter_alone_is_exact_on_scenes_of_every_kind() {
+    for (i, kind) in Kind::ALL.into_iter().enumerate() {
+        let boxes = kind.generate(300, 7);
+        for (j, (name, make)) in ALONE.into_iter().enumerate() {
+            let filters = make(&mut Random(i as u64 * 100 + j as u64), &boxes);
+            // The whole flow and every box against every other, in the one order or in the other.
+            let ways = [WAYS[(i + j) % 2], WAYS[2 + (i + j) % 2]];
+            assert_filtered(&boxes, &filters, &ways, &format!("{name}: {}", kind.name()));
+        }
+    }
+}
+
+#[test]
+fn all_filters_together_are_exact_on_scenes_of_every_kind() {
+    for (i, kind) in Kind::ALL.into_iter().enumerate() {
+        let boxes = kind.generate(700, 3);
+        let filters = all(&mut Random(i as u64), &boxes);
+        assert_filtered(&boxes, &filters, &WAYS, kind.name());
+        let axis = AXES[i % AXES.len()];
+        let cell_size = [CellSize::Usscd, CellSize::Fixed(1e-3), CellSize::Fixed(1.0), CellSize::Fixed(1e20)][i % 4];
+        assert_filtered(&boxes, &filters, &[Options { axis, cell_size, ..CANONICAL }], kind.name());
+    }
+}
+
+#[test]
+fn larger_scenes_are_exact() {
+    for (i, kind) in [Kind::Uniform, Kind::Clusters, Kind::Pile, Kind::City, Kind::Invalid].into_iter().enumerate() {
+        let boxes = kind.generate(4000, 3);
+        let filters = all(&mut Random(100 + i as u64), &boxes);
+        assert_filtered(&boxes, &filters, &WAYS, kind.name());
+        let filters = Filters { margin: Vec::new(), half_spaces: Vec::new(), ..filters };
+        assert_filtered(&boxes, &filters, &WAYS[..1], kind.name());
+    }
+}
+
+#[test]
+fn no_box_one_box_and_two_boxes_work() {
+    let unit = Aabb::new([0.0; 3], [1.0; 3]);
+    let far = Aabb::new([5.0; 3], [6.0; 3]);
+    let bad = Aabb::new([f32::NAN; 3], [1.0; 3]);
+    let scenes: [&[Aabb]; 7] = [&[], &[unit], &[bad], &[unit, unit], &[unit, far], &[unit, bad], &[bad, bad]];
+    for boxes in scenes {
+        for (name, make) in ALONE {
+            assert_filtered(boxes, &make(&mut Random(1), boxes), &WAYS, &format!("{name}: {boxes:?}"));
+        }
+        for seed in 0..4 {
+            assert_filtered(boxes, &all(&mut Random(seed), boxes), &WAYS, &format!("all: {boxes:?}"));
+        }
+    }
+    // Nothing but half-spaces, and pairs of them that are asked for.
+    let half_space = |index| HalfSpace { index, normal: [0.0, 1.0, 0.0], offset: 0.0 };
+    let half_spaces = vec![half_space(1), half_space(0)];
+    let filters = Filters { half_spaces, ..Filters::default() };
+    assert_filtered(&[bad, unit], &filters, &WAYS, "half-spaces");
+    let filters = Filters { include: vec![Pair { a: 1, b: 0 }], ..filters };
+    assert_filtered(&[bad, unit], &filters, &WAYS, "included half-spaces");
+}
+
+#[test]
+fn sizes_around_the_workgroup_are_exact() {
+    for n in [3, 31, 32, 33, 63, 64, 65, 255, 256, 257, 511, 513, 1023, 1024, 1025] {
+        let boxes = Kind::Uniform.generate(n, n as u64);
+        assert_filtered(&boxes, &all(&mut Random(n as u64), &boxes), &WAYS, &format!("{n} boxes"));
+    }
+}
+
+/// Bounds that go wrong: not numbers, infinite, denormal, the largest, next to each other, and zeros of both signs.
+const BOUNDS: [f32; 15] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.0,
+    1.0 + f32::EPSILON,
+    1e-45,
+    -1e-45,
+    1e-38,
+    1e30,
+    -1e30,
+    f32::MAX,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+];
+
+prop_compose! {
+    /// Mostly a box, now and then none.
+    fn adversarial_box()(
+        corners in prop::array::uniform3((select(&BOUNDS[..]), select(&BOUNDS[..]))),
+        as_it_is in prop::bool::weighted(0.1),
+    ) -> Aabb {
+        let corner = |lower: bool| corners.map(|(a, b)| if as_it_is || (a <= b) == lower { a } else { b });
+        Aabb { min: corner(true), max: if as_it_is { corners.map(|(_, b)| b) } else { corner(false) } }
+    }
+}
+
+/// A list by box, or none.
+fn list<T: Clone + std::fmt::Debug>(
+    value: impl Strategy<Value = T> + Clone,
+    n: usize,
+) -> impl Strategy<Value = Vec<T>> {
+    prop_oneof![Just(Vec::new()), prop::collection::vec(value, n)]
+}
+
+fn pairs(n: usize) -> impl Strategy<Value = Vec<Pair>> {
+    let pair = (0..n.max(2) as u32, 0..n.max(2) as u32).prop_map(|(a, b)| Pair { a, b });
+    prop::collection::vec(pair, 0..12)
+        .prop_map(move |pairs| pairs.into_iter().filter(|pair| n > 1 && pair.a != pair.b).collect())
+}
+
+fn half_spaces(n: usize) -> impl Strategy<Value = Vec<HalfSpace>> {
+    let numbers = || select(&[0.0, -0.0, 1.0, -1.0, 0.1, 1e-45, 1e30, f32::MAX, f32::MIN][..]);
+    let half_space = (0..n.max(1) as u32, prop::array::uniform3(numbers()), numbers());
+    prop::collection::vec(half_space, 0..4).prop_map(move |all| {
+        let mut found: Vec<HalfSpace> = Vec::new();
+        for (index, normal, offset) in all {
+            let half_space = HalfSpace { index, normal, offset };
+            if n > 0 && half_space.is_valid() && found.iter().all(|other| other.index != index) {
+                found.push(half_space);
+            }
+        }
+        found
+    })
+}
+
+fn scene_and_filters() -> impl Strategy<Value = (Vec<Aabb>, Filters)> {
+    prop::collection::vec(adversarial_box(), 0..24).prop_flat_map(|boxes| {
+        let n = boxes.len();
+        let margin = select(&[0.0, -0.0, 1e-45, 1e-38, 1.0, 1e30, f32::MAX][..]);
+        let by_box = (
+            (prop::bool::ANY, list(select(&BITS[..]), n), list(select(&BITS[..]), n)),
+            (list(select(&IDS[..]), n), list(select(&IDS[..]), n), list(select(&IDS[..]), n)),
+            (list(prop::bool::ANY, n), list(prop::bool::ANY, n), list(margin, n)),
+        );
+        (Just(boxes), by_box, pairs(n), pairs(n), half_spaces(n)).prop_map(
+            |(
+                boxes,
+                ((any, group, mask), (body, parent, world), (fixed, sleeping, margin)),
+                exclude,
+                include,
+                half_spaces,
+            )| {
+                let rule = if any { Rule::Any } else { Rule::Both };
+                let filters = Filters {
+                    rule,
+                    group,
+                    mask,
+                    body,
+                    parent,
+                    fixed,
+                    sleeping,
+                    world,
+                    margin,
+                    exclude,
+                    include,
+                    half_spaces,
+                };
+                (boxes, filters)
+            },
+        )
+    })
+}
+
+// Few, since some combinations of filters have kernels of their own, which take a second to compile.
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn filters_that_nobody_thought_of_are_exact((boxes, filters) in scene_and_filters(), way in 0..2usize) {
+        assert_filtered(&boxes, &filters, &[WAYS[way], WAYS[2 + way]], "adversarial");
+    }
+}

@@ -1,0 +1,247 @@
+//! Filters in a frame loop: results that are taken later, boxes and pairs that stay on the GPU.
+
+use broadsweep::scenes::Kind;
+use broadsweep::{Aabb, Attribute, Error, Filters, GpuPairs, Options, Pair, PairHeader, PairOrder, wgpu};
+use wgpu::BufferUsages as U;
+
+use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs};
+use crate::engines::{WAYS, assert_overlaps, gpu};
+use crate::inputs::{all, some_pairs};
+use crate::rule;
+
+#[test]
+fn submitted_frames_have_the_filters_of_their_submission() {
+    for options in WAYS {
+        let mut broad_phase = gpu(options);
+        for seed in 0..4 {
+            let boxes = Kind::Clusters.generate(900, seed);
+            let filters = all(&mut Random(seed), &boxes);
+            broad_phase.set_filters(filters.clone()).unwrap();
+            broad_phase.submit(&boxes).unwrap();
+            let found = pollster::block_on(broad_phase.take()).unwrap();
+            let expected = rule::find_pairs(&boxes, &filters);
+            assert_overlaps(found, &boxes, &filters, options.order, &expected, "submitted");
+        }
+    }
+}
+
+#[test]
+fn filters_cannot_change_while_a_frame_is_in_flight() {
+    for options in [CANONICAL, ALL_PAIRS] {
+        let boxes = Kind::Uniform.generate(1500, 1);
+        let filters = all(&mut Random(1), &boxes);
+        let mut broad_phase = gpu(options);
+        broad_phase.set_filters(filters.clone()).unwrap();
+        for _ in 0..2 {
+            broad_phase.submit(&boxes).unwrap();
+            let second = broad_phase.submit(&boxes);
+            assert!(matches!(second, Ok(()) | Err(Error::Busy)), "{second:?}");
+            let busy = broad_phase.set_filters(Filters::default());
+            assert_eq!(busy.unwrap_err(), Error::Busy);
+            assert_eq!(broad_phase.change_filters(0, Attribute::World(&[5])).unwrap_err(), Error::Busy);
+            assert_eq!(broad_phase.change_filters(0, Attribute::World(&[])).unwrap_err(), Error::Busy);
+            assert_eq!(*broad_phase.filters(), filters);
+            let expected = rule::find_pairs(&boxes, &filters);
+            for _ in 0..1 + u32::from(second.is_ok()) {
+                let found = pollster::block_on(broad_phase.take()).unwrap();
+                assert_overlaps(found, &boxes, &filters, PairOrder::Canonical, &expected, "in flight");
+            }
+        }
+        broad_phase.set_filters(Filters::default()).unwrap();
+        let expected = rule::find_pairs(&boxes, &Filters::default());
+        assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "without filters");
+    }
+}
+
+#[test]
+fn frames_in_flight_with_leaps_in_length_are_exact() {
+    // Lists by box are of one number of boxes; pairs of lists fit any, and leaps need their lists again.
+    let filters = Filters {
+        exclude: some_pairs(&mut Random(1), 300, 20_000),
+        include: some_pairs(&mut Random(2), 300, 5000),
+        ..Filters::default()
+    };
+    let scenes: Vec<Vec<Aabb>> =
+        [(Kind::Uniform, 300), (Kind::Identical, 400), (Kind::Uniform, 2000), (Kind::Identical, 600)]
+            .into_iter()
+            .chain([(Kind::Touching, 300), (Kind::Identical, 350)])
+            .map(|(kind, n)| kind.generate(n, 1))
+            .collect();
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let mut results = Vec::new();
+    for boxes in &scenes {
+        while let Err(error) = broad_phase.submit(boxes) {
+            assert_eq!(error, Error::Busy);
+            results.push(pollster::block_on(broad_phase.take()).unwrap());
+        }
+    }
+    while results.len() < scenes.len() {
+        results.push(pollster::block_on(broad_phase.take()).unwrap());
+    }
+    for (found, boxes) in results.into_iter().zip(&scenes) {
+        let expected = rule::find_pairs(boxes, &filters);
+        assert_overlaps(found, boxes, &filters, PairOrder::Canonical, &expected, "beside others");
+    }
+}
+
+#[test]
+fn a_submission_with_wrong_filters_is_refused_and_leaves_the_one_in_flight() {
+    let boxes = Kind::Uniform.generate(500, 1);
+    let filters = all(&mut Random(1), &boxes);
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(filters.clone()).unwrap();
+    broad_phase.submit(&boxes).unwrap();
+    let refused = broad_phase.submit(&boxes[..499]).unwrap_err();
+    assert!(matches!(refused, Error::FilterLength { length: 500, box_count: 499, .. }), "{refused}");
+    let found = pollster::block_on(broad_phase.take()).unwrap();
+    let expected = rule::find_pairs(&boxes, &filters);
+    assert_overlaps(found, &boxes, &filters, PairOrder::Canonical, &expected, "the one before");
+}
+
+// ---- on the GPU ----
+
+fn upload(boxes: &[Aabb]) -> wgpu::Buffer {
+    let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some("boxes of the caller"),
+        size: (boxes.len() as u64 * 24).max(24),
+        usage: U::STORAGE | U::COPY_DST | U::COPY_SRC,
+        mapped_at_creation: false,
+    });
+    GPU.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(boxes));
+    buffer
+}
+
+fn encoder() -> wgpu::CommandEncoder {
+    GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+}
+
+/// Runs what was recorded, and reads a buffer that is then full.
+fn read<T: bytemuck::Pod>(mut encoder: wgpu::CommandEncoder, buffers: &[&wgpu::Buffer]) -> Vec<Vec<T>> {
+    let copies: Vec<wgpu::Buffer> = buffers
+        .iter()
+        .map(|from| {
+            let copy = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+                label: Some("copy"),
+                size: from.size(),
+                usage: U::MAP_READ | U::COPY_DST,
+                mapped_at_creation: false,
+            });
+            encoder.copy_buffer_to_buffer(from, 0, &copy, 0, from.size());
+            copy
+        })
+        .collect();
+    GPU.queue().submit([encoder.finish()]);
+    for copy in &copies {
+        copy.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
+    }
+    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    copies.iter().map(|copy| bytemuck::pod_collect_to_vec(&copy.get_mapped_range(..).unwrap())).collect()
+}
+
+/// Runs what was recorded, and reads header and list.
+fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
+    let words = read::<u32>(encoder, &[left.header, left.pairs]);
+    let header: PairHeader = bytemuck::pod_read_unaligned(&bytemuck::cast_slice(&words[0])[..48]);
+    (header, bytemuck::cast_slice(&words[1])[..header.written as usize].to_vec())
+}
+
+#[test]
+fn boxes_on_the_gpu_are_filtered_and_stay_as_they_are() {
+    for options in WAYS {
+        let mut broad_phase = gpu(options);
+        for seed in 0..3 {
+            let boxes = Kind::Infinite.generate(1200, seed);
+            let buffer = upload(&boxes);
+            let filters = all(&mut Random(seed), &boxes);
+            let expected = rule::find_pairs(&boxes, &filters);
+            broad_phase.set_filters(filters).unwrap();
+            broad_phase.reserve(1200, expected.len() as u32).unwrap();
+            let mut encoder = encoder();
+            let left = broad_phase.record(&mut encoder, &buffer, 1200).unwrap();
+            let (header, mut pairs) = run(encoder, left);
+            if options.order == PairOrder::Sweep {
+                pairs.sort_unstable();
+            }
+            assert_pairs(&pairs, &expected, "left on the GPU");
+            let count = expected.len() as u32;
+            assert_eq!((header.count, header.count_high, header.written, header.overflow), (count, 0, count, 0));
+            assert_eq!((header.dispatch, header.draw), ([count.div_ceil(256), 1, 1], [24, count, 0, 0]));
+            // Margins and half-spaces are the engine's; the caller's buffer is read only.
+            let after = read::<u32>(self::encoder(), &[&buffer]).remove(0);
+            assert!(after == bytemuck::cast_slice::<Aabb, u32>(&boxes), "boxes were written to");
+        }
+    }
+}
+
+#[test]
+fn a_filtered_list_that_is_too_short_can_be_emitted_again() {
+    let boxes = Kind::Identical.generate(300, 1);
+    let buffer = upload(&boxes);
+    let filters = Filters {
+        world: (0..300).map(|i| i % 2).collect(),
+        exclude: some_pairs(&mut Random(1), 300, 2000),
+        include: some_pairs(&mut Random(2), 300, 9000),
+        ..Filters::default()
+    };
+    let expected = rule::find_pairs(&boxes, &filters);
+    let count = expected.len() as u32;
+    for options in WAYS {
+        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
+        broad_phase.set_filters(filters.clone()).unwrap();
+        let mut first = encoder();
+        let left = broad_phase.record(&mut first, &buffer, 300).unwrap();
+        let capacity = left.capacity;
+        let (header, mut pairs) = run(first, left);
+        assert!(capacity < count, "the test needs a short list");
+        assert_eq!((header.count, header.written, header.overflow), (count, capacity, 1));
+        while (pairs.len() as u32) < count {
+            let mut again = encoder();
+            let left = broad_phase.record_again(&mut again, &buffer, 300, pairs.len() as u64, 0).unwrap();
+            let (header, piece) = run(again, left);
+            assert_eq!((header.count, header.overflow), (count, u32::from(pairs.len() + piece.len() < count as usize)));
+            assert!(!piece.is_empty());
+            pairs.extend(piece);
+        }
+        pairs.sort_unstable();
+        assert_pairs(&pairs, &expected, "in pieces");
+        let mut again = encoder();
+        let left = broad_phase.record_again(&mut again, &buffer, 300, 0, count).unwrap();
+        let (header, mut pairs) = run(again, left);
+        assert_eq!((header.count, header.written, header.overflow), (count, count, 0));
+        pairs.sort_unstable();
+        assert_pairs(&pairs, &expected, "in a longer list");
+    }
+}
+
+#[test]
+fn what_was_recorded_with_other_filters_is_not_emitted_again() {
+    let boxes = Kind::Uniform.generate(500, 1);
+    let buffer = upload(&boxes);
+    let mut broad_phase = gpu(SWEEP);
+    let mut first = encoder();
+    broad_phase.record(&mut first, &buffer, 500).unwrap();
+    GPU.queue().submit([first.finish()]);
+    broad_phase.set_filters(Filters { body: vec![1; 500], ..Filters::default() }).unwrap();
+    let mut again = encoder();
+    // A refusal, or the list of the filters there are now; never one of both.
+    match broad_phase.record_again(&mut again, &buffer, 500, 0, 0) {
+        Err(error) => assert_eq!(error, Error::NothingRecorded),
+        Ok(left) => assert_eq!(run(again, left).1, []),
+    }
+}
+
+#[test]
+fn wrong_filters_are_refused_when_recording() {
+    let boxes = Kind::Uniform.generate(500, 1);
+    let buffer = upload(&boxes);
+    let mut broad_phase = gpu(Options { order: PairOrder::Sweep, ..CANONICAL });
+    broad_phase.set_filters(Filters { margin: vec![0.0; 501], ..Filters::default() }).unwrap();
+    let refused = broad_phase.record(&mut encoder(), &buffer, 500).unwrap_err();
+    assert!(matches!(refused, Error::FilterLength { list: "margin", length: 501, box_count: 500 }), "{refused}");
+    broad_phase.set_filters(Filters { include: vec![Pair { a: 0, b: 500 }], ..Filters::default() }).unwrap();
+    let refused = broad_phase.record(&mut encoder(), &buffer, 500).unwrap_err();
+    assert!(matches!(refused, Error::BadFilter { list: "include", index: 0, .. }), "{refused}");
+    broad_phase.set_filters(Filters::default()).unwrap();
+    assert!(broad_phase.record(&mut encoder(), &buffer, 500).is_ok());
+}

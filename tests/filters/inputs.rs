@@ -1,0 +1,191 @@
+//! Filters to try, made for the boxes that they are of.
+
+use broadsweep::{Aabb, Filters, HalfSpace, Pair, Rule};
+
+use crate::common::Random;
+
+/// Ids from a set so small that boxes have the same ones all the time; the largest means something for some lists and
+/// nothing for others.
+pub const IDS: [u32; 5] = [0, 1, 2, u32::MAX - 1, u32::MAX];
+/// Groups and masks, none among them.
+pub const BITS: [u32; 7] = [0, 1, 2, 3, 4, 0x8000_0000, u32::MAX];
+
+type Make = fn(&mut Random, &[Aabb]) -> Filters;
+
+/// Each filter alone, with its name.
+pub const ALONE: [(&str, Make); 19] = [
+    ("none", |_, _| Filters::default()),
+    ("group", |random, boxes| Filters { group: bits(random, boxes), ..Filters::default() }),
+    ("group, both", |random, boxes| Filters { group: bits(random, boxes), rule: Rule::Both, ..Filters::default() }),
+    ("mask", |random, boxes| Filters { mask: bits(random, boxes), ..Filters::default() }),
+    ("mask, both", |random, boxes| Filters { mask: bits(random, boxes), rule: Rule::Both, ..Filters::default() }),
+    ("group and mask, any", |random, boxes| Filters {
+        group: bits(random, boxes),
+        mask: bits(random, boxes),
+        rule: Rule::Any,
+        ..Filters::default()
+    }),
+    ("group and mask, both", |random, boxes| Filters {
+        group: bits(random, boxes),
+        mask: bits(random, boxes),
+        rule: Rule::Both,
+        ..Filters::default()
+    }),
+    ("body", |random, boxes| Filters { body: ids(random, boxes), ..Filters::default() }),
+    ("parent", |random, boxes| Filters { parent: parents(random, boxes), ..Filters::default() }),
+    ("body and parent", |random, boxes| Filters {
+        body: ids(random, boxes),
+        parent: ids(random, boxes),
+        ..Filters::default()
+    }),
+    ("fixed", |random, boxes| Filters { fixed: flags(random, boxes), ..Filters::default() }),
+    ("sleeping", |random, boxes| Filters { sleeping: flags(random, boxes), ..Filters::default() }),
+    ("world", |random, boxes| Filters { world: worlds(random, boxes, false), ..Filters::default() }),
+    ("world and global", |random, boxes| Filters { world: worlds(random, boxes, true), ..Filters::default() }),
+    ("only global", |_, boxes| Filters { world: vec![Filters::GLOBAL; boxes.len()], ..Filters::default() }),
+    ("margin", |random, boxes| Filters { margin: margins(random, boxes), ..Filters::default() }),
+    ("exclude", |random, boxes| Filters { exclude: exclude(random, boxes), ..Filters::default() }),
+    ("include", |random, boxes| Filters { include: some_pairs(random, boxes.len(), 60), ..Filters::default() }),
+    ("half-spaces", |random, boxes| Filters { half_spaces: half_spaces(random, boxes), ..Filters::default() }),
+];
+
+/// All of them at once, each so that much is left.
+pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
+    let mostly = |random: &mut Random, other: &[u32], most: u32| {
+        let one = |random: &mut Random| if random.below(4) == 0 { pick(random, other) } else { most };
+        boxes.iter().map(|_| one(random)).collect::<Vec<u32>>()
+    };
+    let exclude = exclude(random, boxes);
+    let mut include = some_pairs(random, boxes.len(), 40);
+    include.extend(exclude.iter().step_by(7));
+    let body = (0..boxes.len() as u32).map(|i| if i.is_multiple_of(3) { i } else { pick(random, &IDS) }).collect();
+    Filters {
+        rule: if random.below(2) == 0 { Rule::Any } else { Rule::Both },
+        group: mostly(random, &BITS, u32::MAX),
+        mask: mostly(random, &BITS, u32::MAX),
+        body,
+        parent: mostly(random, &IDS, Filters::NO_PARENT),
+        fixed: boxes.iter().map(|_| random.below(4) == 0).collect(),
+        sleeping: boxes.iter().map(|_| random.below(4) == 0).collect(),
+        world: mostly(random, &IDS, 7),
+        margin: margins(random, boxes),
+        exclude,
+        include,
+        half_spaces: half_spaces(random, boxes),
+    }
+}
+
+fn pick(random: &mut Random, from: &[u32]) -> u32 {
+    from[random.below(from.len())]
+}
+
+fn bits(random: &mut Random, boxes: &[Aabb]) -> Vec<u32> {
+    boxes.iter().map(|_| pick(random, &BITS)).collect()
+}
+
+fn ids(random: &mut Random, boxes: &[Aabb]) -> Vec<u32> {
+    boxes.iter().map(|_| pick(random, &IDS)).collect()
+}
+
+fn flags(random: &mut Random, boxes: &[Aabb]) -> Vec<bool> {
+    boxes.iter().map(|_| random.below(2) == 0).collect()
+}
+
+/// Boxes as parents of boxes: neighbours in the input, which in many scenes are neighbours in space, and any others.
+fn parents(random: &mut Random, boxes: &[Aabb]) -> Vec<u32> {
+    let parent = |i: usize| match random.below(4) {
+        0 => Filters::NO_PARENT,
+        1 => random.below(boxes.len()) as u32,
+        _ => (i as u32).wrapping_sub(1 + random.below(3) as u32), // before the first there is none, or a body without boxes
+    };
+    (0..boxes.len()).map(parent).collect()
+}
+
+/// A few worlds or many, by their ids or in a row, now and then a global box.
+pub fn worlds(random: &mut Random, boxes: &[Aabb], with_global: bool) -> Vec<u32> {
+    let spread = [1, 0x9e37_79b9][random.below(2)];
+    let count = [2, 5, boxes.len() / 20 + 1][random.below(3)];
+    let is_global = |random: &mut Random| with_global && random.below(16) == 0;
+    let world = |i: usize| match random.below(2) {
+        0 => random.below(count),
+        _ => i * count / boxes.len(),
+    };
+    let mut worlds: Vec<u32> = (0..boxes.len()).map(world).map(|world| (world as u32).wrapping_mul(spread)).collect();
+    for world in &mut worlds {
+        if is_global(random) {
+            *world = Filters::GLOBAL;
+        }
+    }
+    worlds
+}
+
+/// None, hardly any, as much as an edge, and now and then enough to reach everything.
+pub fn margins(random: &mut Random, boxes: &[Aabb]) -> Vec<f32> {
+    let edge = |aabb: &Aabb| (0..3).map(|k| aabb.max[k] - aabb.min[k]).find(|edge| edge.is_finite()).unwrap_or(1.0);
+    let margin = |aabb: &Aabb| match random.below(64) {
+        0 => f32::MAX,
+        1 => 1e20,
+        2..16 => 0.0,
+        16..24 => -0.0,
+        24..32 => f32::from_bits(1),
+        32..40 => f32::MIN_POSITIVE,
+        _ => random.unit() * edge(aabb).abs(),
+    };
+    boxes.iter().map(margin).collect()
+}
+
+/// About half of the pairs that there are, either way round, some of them twice, and some that are none.
+pub fn exclude(random: &mut Random, boxes: &[Aabb]) -> Vec<Pair> {
+    let mut pairs = some_pairs(random, boxes.len(), 50);
+    for Pair { a, b } in crate::rule::find_pairs(boxes, &Filters::default()) {
+        match random.below(8) {
+            0 | 1 => pairs.push(Pair { a, b }),
+            2 => pairs.push(Pair { a: b, b: a }),
+            3 => pairs.extend([Pair { a, b }, Pair { a: b, b: a }, Pair { a, b }]),
+            _ => {}
+        }
+    }
+    for i in (1..pairs.len()).rev() {
+        pairs.swap(i, random.below(i + 1));
+    }
+    pairs
+}
+
+/// Pairs of any two boxes, either way round, some of them twice; none where there are not two.
+pub fn some_pairs(random: &mut Random, n: usize, count: usize) -> Vec<Pair> {
+    if n < 2 {
+        return Vec::new();
+    }
+    let mut pairs: Vec<Pair> = Vec::new();
+    for _ in 0..count {
+        let (a, b) = (random.below(n) as u32, random.below(n - 1) as u32);
+        let b = b + u32::from(b >= a);
+        pairs.push(Pair { a, b });
+        if random.below(4) == 0 {
+            pairs.push(Pair { a: b, b: a });
+        }
+    }
+    pairs
+}
+
+/// Some boxes as half-spaces whose faces go through corners of others, straight and oblique.
+pub fn half_spaces(random: &mut Random, boxes: &[Aabb]) -> Vec<HalfSpace> {
+    let mut half_spaces: Vec<HalfSpace> = Vec::new();
+    if boxes.is_empty() {
+        return half_spaces;
+    }
+    for _ in 0..5 {
+        let index = random.below(boxes.len()) as u32;
+        let mut normal = [0.0; 3];
+        while normal == [0.0; 3] {
+            normal = std::array::from_fn(|_| [0.0, 1.0, -1.0, 0.1, -1e-3, 3e7][random.below(6)]);
+        }
+        let through = boxes[random.below(boxes.len())];
+        let at: f32 = (0..3).filter(|&k| normal[k] != 0.0).map(|k| normal[k] * through.min[k]).sum();
+        let offset = if at.is_finite() { at } else { 0.0 };
+        if half_spaces.iter().all(|other| other.index != index) {
+            half_spaces.push(HalfSpace { index, normal, offset });
+        }
+    }
+    half_spaces
+}

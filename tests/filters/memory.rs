@@ -1,0 +1,149 @@
+//! Filters where memory is short: lists in pieces, boxes in slabs, pairs streamed.
+
+use broadsweep::scenes::Kind;
+use broadsweep::{Aabb, BroadPhase, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
+
+use crate::common::{CANONICAL, Random, assert_pairs};
+use crate::engines::{assert_overlaps, gpu};
+use crate::inputs::{all, some_pairs, worlds};
+use crate::rule;
+
+/// The smallest budget in which so many boxes are not refused, with the filters there are.
+fn least_budget(broad_phase: &mut BroadPhase, n: usize, order: PairOrder) -> u64 {
+    broad_phase.set_options(Options { order, memory_budget: Some(0), ..CANONICAL }).unwrap();
+    match broad_phase.memory_plan(n) {
+        Err(Error::OverBudget { required, .. }) => required,
+        other => panic!("no memory at all should not be enough: {other:?}"),
+    }
+}
+
+/// All pieces, none of them empty unless there are no pairs; each comes with the report of the whole.
+fn streamed(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> (Overlaps, usize) {
+    let (mut pairs, mut told) = (Vec::new(), Vec::new());
+    let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {
+        assert_eq!(piece.is_empty(), report.pair_count == 0);
+        pairs.extend_from_slice(piece);
+        told.push(report.clone());
+        Ok(())
+    };
+    let report = broad_phase.stream_pairs(boxes, each).unwrap();
+    assert!(!told.is_empty() && told.iter().all(|told| *told == report));
+    (Overlaps { pairs, report }, told.len())
+}
+
+/// Checks both calls that block, with a budget for `most` boxes, and gives their passes and the streamed pieces.
+fn assert_exact_within(boxes: &[Aabb], filters: &Filters, most: usize, order: PairOrder, what: &str) -> (u32, usize) {
+    let expected = rule::find_pairs(boxes, filters);
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let budget = least_budget(&mut broad_phase, most, order);
+    broad_phase.set_options(Options { order, memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    let found = broad_phase.find_pairs(boxes).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (passes, bytes) = (found.report.passes, found.report.gpu_bytes);
+    assert!(bytes <= budget, "{what}: {bytes} bytes, and the budget is {budget}");
+    let (streamed, pieces) = streamed(&mut broad_phase, boxes);
+    // In canonical order each piece is sorted by itself.
+    if order == PairOrder::Sweep {
+        assert_pairs(&streamed.pairs, &found.pairs, what);
+    }
+    assert_overlaps(found, boxes, filters, order, &expected, what);
+    assert_overlaps(streamed, boxes, filters, PairOrder::Sweep, &expected, what);
+    (passes, pieces)
+}
+
+#[test]
+fn long_lists_come_in_pieces_and_once() {
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        // Two in three pairs of identical boxes: by worlds, bodies, lists.
+        let boxes = Kind::Identical.generate(500, 1);
+        let mut random = Random(1);
+        let filters = Filters {
+            world: (0..500).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { i % 2 }).collect(),
+            body: (0..500).map(|i| i / 2).collect(),
+            sleeping: (0..500).map(|i| i % 5 == 0).collect(),
+            exclude: some_pairs(&mut random, 500, 9000),
+            include: some_pairs(&mut random, 500, 20_000),
+            half_spaces: vec![HalfSpace { index: 3, normal: [1.0, 1.0, 1.0], offset: 1.5 }],
+            ..Filters::default()
+        };
+        let (passes, pieces) = assert_exact_within(&boxes, &filters, 500, order, "in pieces");
+        assert!(passes == 1 && pieces > 5, "{passes} passes, {pieces} pieces");
+        // Nothing but included pairs.
+        let filters = Filters { group: vec![0; 500], ..filters };
+        let (passes, pieces) = assert_exact_within(&boxes, &filters, 500, order, "included, in pieces");
+        assert!(passes == 1 && pieces > 3, "{passes} passes, {pieces} pieces");
+    }
+}
+
+#[test]
+fn scenes_in_slabs_are_exact_with_all_filters() {
+    for (i, kind) in [Kind::Uniform, Kind::Clusters, Kind::City, Kind::Invalid, Kind::Touching, Kind::Infinite]
+        .into_iter()
+        .enumerate()
+    {
+        let boxes = kind.generate(3000, 3);
+        let mut filters = all(&mut Random(i as u64), &boxes);
+        // Margins that reach everywhere and many half-spaces would be in every slab.
+        for margin in &mut filters.margin {
+            *margin = if *margin > 1e10 { 0.0 } else { *margin };
+        }
+        for order in [PairOrder::Sweep, PairOrder::Canonical] {
+            let (passes, _) = assert_exact_within(&boxes, &filters, 1200, order, kind.name());
+            assert!(passes > 2, "{}: {passes} passes", kind.name());
+        }
+    }
+}
+
+#[test]
+fn pairs_across_slabs_are_excluded_and_included_once() {
+    let boxes = Kind::Uniform.generate(3000, 9);
+    let mut random = Random(2);
+    let exclude = crate::inputs::exclude(&mut random, &boxes);
+    let mut include = some_pairs(&mut random, boxes.len(), 30_000);
+    include.extend(exclude.iter().step_by(3));
+    let filters = Filters { exclude, include, ..Filters::default() };
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let (passes, _) = assert_exact_within(&boxes, &filters, 1000, order, "lists in slabs");
+        assert!(passes > 2, "{passes} passes");
+    }
+    // No box is in any pair but an included one, and some are in no slab.
+    let mut boxes = boxes;
+    boxes.iter_mut().step_by(3).for_each(|aabb| aabb.min[1] = f32::NAN);
+    let filters = Filters { fixed: vec![true; boxes.len()], exclude: Vec::new(), ..filters };
+    assert_exact_within(&boxes, &filters, 1000, PairOrder::Canonical, "nothing but included pairs");
+}
+
+#[test]
+fn worlds_in_one_place_are_exact_in_slabs() {
+    let boxes = Kind::Uniform.generate(3000, 5);
+    let filters = Filters { world: worlds(&mut Random(5), &boxes, true), ..Filters::default() };
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let (passes, _) = assert_exact_within(&boxes, &filters, 1000, order, "worlds");
+        assert!(passes > 2, "{passes} passes");
+    }
+}
+
+#[test]
+fn a_callback_that_stops_leaves_the_filters_and_the_next_call() {
+    let boxes = Kind::Uniform.generate(2000, 5);
+    let filters = all(&mut Random(6), &boxes);
+    let expected = rule::find_pairs(&boxes, &filters);
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let stopped = broad_phase.stream_pairs(&boxes, |_, _| Err(Error::Busy));
+    assert_eq!(stopped.unwrap_err(), Error::Busy);
+    let found = broad_phase.find_pairs(&boxes).unwrap();
+    assert_overlaps(found, &boxes, &filters, PairOrder::Canonical, &expected, "after a stop");
+}
+
+#[test]
+fn wrong_filters_are_refused_before_a_piece_comes() {
+    let boxes = Kind::Uniform.generate(500, 5);
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(Filters { world: vec![0; 499], ..Filters::default() }).unwrap();
+    let streamed = broad_phase.stream_pairs(&boxes, |_, _| -> Result<(), Error> { panic!("a piece came") });
+    assert!(matches!(streamed.unwrap_err(), Error::FilterLength { list: "world", length: 499, box_count: 500 }));
+    broad_phase.set_filters(Filters::default()).unwrap();
+    let expected = rule::find_pairs(&boxes, &Filters::default());
+    assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "afterwards");
+}

@@ -1,0 +1,114 @@
+//! Many worlds in one place.
+
+use broadsweep::scenes::Kind;
+use broadsweep::{Aabb, Filters, Pair};
+
+use crate::common::{AXES, CANONICAL, Random, SWEEP, assert_pairs};
+use crate::engines::{WAYS, assert_filtered, on_both};
+use broadsweep::{CellSize, Options};
+
+/// `worlds` scenes of `n` boxes in one place, all with other boxes, each box of one world beside those of the others.
+fn in_one_place(kind: Kind, worlds: usize, n: usize) -> (Vec<Aabb>, Vec<u32>) {
+    let scenes: Vec<Vec<Aabb>> = (0..worlds).map(|world| kind.generate(n, world as u64)).collect();
+    let ids: Vec<u32> = (0..worlds as u32).map(|world| world.wrapping_mul(0x9e37_79b9)).collect();
+    let places = (0..n).flat_map(|i| (0..worlds).map(move |world| (world, i)));
+    places.map(|(world, i)| (scenes[world][i], ids[world])).unzip()
+}
+
+/// What separate searches find, by the places of their boxes in the whole.
+fn alone(boxes: &[Aabb], worlds: &[u32]) -> Vec<Pair> {
+    let mut ids = worlds.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut pairs = Vec::new();
+    for id in ids {
+        let own: Vec<u32> = (0..boxes.len() as u32).filter(|&i| worlds[i as usize] == id).collect();
+        let of_world: Vec<Aabb> = own.iter().map(|&i| boxes[i as usize]).collect();
+        let found = crate::rule::find_pairs(&of_world, &Filters::default());
+        pairs.extend(found.iter().map(|pair| Pair::new(own[pair.a as usize], own[pair.b as usize])));
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+#[test]
+fn worlds_in_one_place_are_as_if_each_were_alone() {
+    for (kind, worlds, n) in [
+        (Kind::Uniform, 200, 100),
+        (Kind::Identical, 500, 7),
+        (Kind::Clusters, 50, 100),
+        (Kind::Touching, 64, 64),
+        (Kind::Uniform, 5000, 2),
+        (Kind::Infinite, 40, 50),
+        (Kind::Denormal, 40, 50),
+    ] {
+        let (boxes, world) = in_one_place(kind, worlds, n);
+        let expected = alone(&boxes, &world);
+        on_both(CANONICAL, |engine| {
+            engine.set_filters(Filters { world: world.clone(), ..Filters::default() }).unwrap();
+            let found = engine.find_pairs(&boxes).unwrap();
+            assert_pairs(&found.pairs, &expected, &format!("{}, {kind}, {:?}", engine.name(), found.report));
+        });
+    }
+}
+
+#[test]
+fn worlds_are_exact_on_every_axis_and_cell_size() {
+    let (mut boxes, mut world) = in_one_place(Kind::Uniform, 20, 60);
+    // A plane for each of half of the worlds, and one for all; boxes that are everywhere; two far from all others.
+    let inf = f32::INFINITY;
+    for id in (0..10).map(|i| world[i]).chain([Filters::GLOBAL]).collect::<Vec<u32>>() {
+        boxes.extend([Aabb::new([-inf; 3], [inf, inf, 0.1]), Aabb::new([-1e30; 3], [1e30, 0.2, 1e30])]);
+        world.extend([id; 2]);
+    }
+    boxes.extend([Aabb::new([1e7; 3], [1e7 + 1.0; 3]); 2]);
+    world.extend([world[0], world[1]]);
+    let filters = Filters { world, ..Filters::default() };
+    for axis in AXES {
+        for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-3), CellSize::Fixed(1e20)] {
+            assert_filtered(
+                &boxes,
+                &filters,
+                &[Options { axis, cell_size, ..SWEEP }],
+                &format!("{axis:?}, {cell_size:?}"),
+            );
+        }
+    }
+    assert_filtered(&boxes, &filters, &WAYS, "every way");
+}
+
+#[test]
+fn a_global_box_meets_every_world_and_other_global_ones() {
+    let unit = Aabb::new([0.0; 3], [1.0; 3]);
+    for n in [3, 100, 700] {
+        let boxes = vec![unit; n];
+        for every in [2, 3, 7] {
+            let world = |i: u32| if i.is_multiple_of(every) { Filters::GLOBAL } else { i };
+            let filters = Filters { world: (0..n as u32).map(world).collect(), ..Filters::default() };
+            assert_filtered(&boxes, &filters, &WAYS, &format!("every {every}th is global"));
+        }
+    }
+}
+
+#[test]
+fn ids_next_to_each_other_and_far_apart_are_different_worlds() {
+    let unit = Aabb::new([0.0; 3], [1.0; 3]);
+    let mut random = Random(8);
+    let ids: Vec<u32> = (0..32).map(|bit| 1 << bit).chain(0..64).chain(u32::MAX - 64..=u32::MAX).collect();
+    let world: Vec<u32> = (0..1500).map(|_| ids[random.below(ids.len())]).collect();
+    assert_filtered(&vec![unit; 1500], &Filters { world, ..Filters::default() }, &WAYS, "ids");
+}
+
+#[test]
+fn worlds_are_hardly_tested_against_each_other() {
+    let density = |candidates: u64, n: usize, pairs: usize| candidates as f64 / (n + pairs) as f64;
+    for worlds in [16, 128, 1024] {
+        let (boxes, world) = in_one_place(Kind::Uniform, worlds, 20_480 / worlds);
+        on_both(SWEEP, |engine| {
+            engine.set_filters(Filters { world: world.clone(), ..Filters::default() }).unwrap();
+            let found = engine.find_pairs(&boxes).unwrap();
+            let density = density(found.report.candidate_count, boxes.len(), found.pairs.len());
+            assert!(density < 6.0, "{}, {worlds} worlds: {density} candidates per (box + pair)", engine.name());
+        });
+    }
+}
