@@ -13,8 +13,6 @@ use crate::{Aabb, Attribute, Error, Filters, Pair};
 #[derive(Debug)]
 pub(super) struct Filtering {
     pub compiled: Compiled,
-    /// So many boxes they were found to fit.
-    checked: Option<usize>,
     /// For so many boxes they lie on the GPU. A frame in flight may be searched again for fewer.
     uploaded: Option<usize>,
     pub lists: FilterLists,
@@ -45,7 +43,7 @@ pub(crate) fn sum(bytes: &FilterBytes) -> u64 {
 impl Filtering {
     pub fn new(gpu: &Gpu, compiled: Compiled) -> Result<Self, Error> {
         let lists = FilterLists::none(gpu)?;
-        Ok(Self { compiled, checked: None, uploaded: None, lists, included: None, shapes: None })
+        Ok(Self { compiled, uploaded: None, lists, included: None, shapes: None })
     }
 
     /// What these filters take for so many boxes.
@@ -64,12 +62,8 @@ impl Filtering {
     }
 
     /// Whether the filters fit so many boxes.
-    fn check(&mut self, box_count: usize) -> Result<(), Error> {
-        if self.checked != Some(box_count) {
-            self.compiled.check(box_count)?;
-            self.checked = Some(box_count);
-        }
-        Ok(())
+    pub fn check(&mut self, box_count: usize) -> Result<(), Error> {
+        self.compiled.fit(box_count)
     }
 
     /// Uploads what is not there yet for so many boxes.

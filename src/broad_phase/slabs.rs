@@ -229,7 +229,8 @@ impl BroadPhase {
             let (inside, origins) = slabs.boxes(slab, boxes)?;
             let mut kept = Vec::new();
             let filters = self.filtering.compiled.part(&origins.iter().map(|origin| origin.index).collect::<Vec<_>>());
-            let own = Filtering::new(&self.gpu, Compiled::new(filters)?)?;
+            let mut own = Filtering::new(&self.gpu, Compiled::new(filters)?)?;
+            own.check(inside.len())?;
             self.whole_filtering = Some(replace(&mut self.filtering, own));
             let report = self.stream_pass(&inside, |_, piece| {
                 kept.clear();

@@ -24,8 +24,8 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
 /// Those of [`Filters::check`] too.
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
     options.check()?;
-    filters.check(boxes.len())?;
-    let filters = Compiled::new(filters.clone())?;
+    let mut filters = Compiled::new(filters.clone())?;
+    filters.fit(boxes.len())?;
     checked_count(boxes.len())?;
     let mut prepared = boxes.to_vec();
     filters.filters().prepare(&mut prepared);

@@ -12,7 +12,9 @@ pub(crate) struct Compiled {
     filters: Filters,
     /// Ascending, each once.
     include: Vec<Pair>,
-    /// The excluded and the included pairs, which a search never reports by itself.
+    /// The excluded and the included pairs, ascending, each once: those that a search never reports by itself.
+    listed_pairs: Vec<Pair>,
+    /// The same by box.
     listed: Listed,
     /// By box: the number of its world, from 0 to `world_count`, or [`Filters::GLOBAL`]. Empty without worlds.
     worlds: Vec<u32>,
@@ -21,6 +23,8 @@ pub(crate) struct Compiled {
     half_spaces: Vec<HalfSpace>,
     /// By box, a bit each, up to the last of `half_spaces`: whether it stands for one.
     half_space_bits: Vec<u32>,
+    /// Whether `listed` and `half_space_bits` are there.
+    is_laid_out: bool,
     /// So many boxes the indices of all lists need.
     least_boxes: u64,
 }
@@ -46,13 +50,7 @@ impl Compiled {
         half_spaces.sort_unstable_by_key(|half_space| half_space.index);
         let largest = both.iter().map(|pair| pair.b).chain(half_spaces.last().map(|half_space| half_space.index)).max();
         let least_boxes = largest.map_or(0, |index| u64::from(index) + 1);
-        let listed = Listed::new(&both);
-        let words = half_spaces.last().map_or(0, |half_space| half_space.index as usize / 32 + 1);
-        let mut half_space_bits = vec![0; words];
-        for half_space in &half_spaces {
-            half_space_bits[half_space.index as usize / 32] |= 1 << (half_space.index % 32);
-        }
-        let lists = Self { include, listed, half_spaces, half_space_bits, ..Self::default() };
+        let lists = Self { include, listed_pairs: both, half_spaces, ..Self::default() };
         let mut compiled = Self { least_boxes, filters, ..lists };
         compiled.number_worlds();
         Ok(compiled)
@@ -63,12 +61,22 @@ impl Compiled {
         &self.filters
     }
 
-    /// The same as [`Filters::check`], but in no time where they fit: values were checked when they came.
-    pub fn check(&self, box_count: usize) -> Result<(), Error> {
-        if box_count as u64 >= self.least_boxes && self.filters.check_lengths(box_count).is_ok() {
-            return Ok(());
+    /// That they fit so many boxes: [`Filters::check`], but in no time where they do, since values were checked when they
+    /// came. Lists by box are made here at first: before, an index could be any, and the list as long.
+    pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
+        if (box_count as u64) < self.least_boxes || self.filters.check_lengths(box_count).is_err() {
+            return self.filters.check(box_count);
         }
-        self.filters.check(box_count)
+        if !self.is_laid_out {
+            self.listed = Listed::new(&self.listed_pairs);
+            let words = self.half_spaces.last().map_or(0, |half_space| half_space.index as usize / 32 + 1);
+            self.half_space_bits = vec![0; words];
+            for half_space in &self.half_spaces {
+                self.half_space_bits[half_space.index as usize / 32] |= 1 << (half_space.index % 32);
+            }
+            self.is_laid_out = true;
+        }
+        Ok(())
     }
 
     /// Whether a search reports every two boxes that overlap once [prepared](Filters::prepare).
@@ -106,6 +114,11 @@ impl Compiled {
         &self.listed
     }
 
+    /// Words that [`listed`](Self::listed) has or will have.
+    pub fn listed_words(&self) -> u64 {
+        self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2) + self.listed_pairs.len() as u64
+    }
+
     pub fn worlds(&self) -> &[u32] {
         &self.worlds
     }
@@ -120,10 +133,8 @@ impl Compiled {
 
     /// `[box_count]` bits, 32 to a word: set for boxes that stand for half-spaces. Empty where there are none.
     pub fn half_space_bits(&self, box_count: usize) -> Vec<u32> {
-        let mut words = vec![0; if self.half_spaces.is_empty() { 0 } else { box_count.div_ceil(32) }];
-        for half_space in &self.half_spaces {
-            words[half_space.index as usize / 32] |= 1 << (half_space.index % 32);
-        }
+        let mut words = self.half_space_bits.clone();
+        words.resize(if words.is_empty() { 0 } else { box_count.div_ceil(32) }, 0);
         words
     }
 

@@ -133,8 +133,7 @@ impl FilterLists {
         let words = by_box.iter().filter(|list| !list.is_empty()).count() as u64 * box_count;
         let by_bit = [all.fixed.is_empty(), all.sleeping.is_empty(), all.half_spaces.is_empty()];
         let bits = by_bit.iter().filter(|is_empty| !**is_empty).count() as u64 * box_count.div_ceil(32);
-        let Listed { rows, others } = filters.listed();
-        words + bits + (rows.len() + others.len() + 5 * all.half_spaces.len()) as u64
+        words + bits + filters.listed_words() + 5 * all.half_spaces.len() as u64
     }
 }
 

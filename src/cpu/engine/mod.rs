@@ -123,7 +123,7 @@ impl BroadPhase {
     }
 
     fn start(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
-        self.filters.check(boxes.len())?;
+        self.filters.fit(boxes.len())?;
         let box_count = reference::checked_count(boxes.len())?;
         if box_count <= ALONE {
             return self.run(boxes, box_count);
