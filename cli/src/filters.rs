@@ -50,7 +50,7 @@ pub fn json(filters: &Filters) -> Value {
         "fixed": truths(&filters.fixed),
         "sleeping": truths(&filters.sleeping),
         "worlds": world_count(filters),
-        "largest_margin": largest_margin(filters),
+        "largest_margin": largest_margin(filters).and_then(text::shortest),
         "exclude": filters.exclude.len(),
         "include": filters.include.len(),
         "half_spaces": filters.half_spaces.len(),
