@@ -169,14 +169,14 @@ assert (version('mujoco-core'), version('dm_control')) == ('$core', '$control')"
         "$mujoco_python" -m pip install --quiet --retries 1 --timeout 20 --no-deps dm_control==$control
 }
 
-# Simulates eight models, for a test to compare with.
+# Simulates nine models, for a test to compare with.
 export_mujoco() {
     local script=$PWD/examples/mujoco/export.py
     export BROADSWEEP_MUJOCO=$work/mujoco-frames
     rm -rf "$BROADSWEEP_MUJOCO"
     # MuJoCo writes a log into the current directory.
     (cd "$work" && "$mujoco_python" -B "$script" --worlds --out "$BROADSWEEP_MUJOCO" \
-        dog humanoid_CMU quadruped stacker tilted pairs humanoids:10 pile:300)
+        dog humanoid_CMU quadruped stacker tilted pairs humanoids:10 pile:300 sleepers)
 }
 
 # ---- tests ----

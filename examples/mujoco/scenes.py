@@ -60,6 +60,13 @@ def heap(count):
     return compiled(f'<worldbody><geom type="plane" size="1 1 1"/>{bodies(count, half)}</worldbody>')
 
 
+def sleepers(count):
+    """Bodies that fall asleep where they come to rest on a floor."""
+    half = 0.12 * count ** (1 / 3) + 0.7
+    sleep = '<option><flag sleep="enable"/></option>'
+    return compiled(f'{sleep}<worldbody><geom type="plane" size="1 1 1"/>{bodies(count, half)}</worldbody>')
+
+
 def tilted(count):
     """A tilted floor, two tilted walls and a field of hills; bodies of every shape, with margins and gaps, and some
     of several parts welded together."""
@@ -122,6 +129,7 @@ def humanoids(count):
 MADE = {
     "pile": (pile, 1000),
     "heap": (heap, 1000),
+    "sleepers": (sleepers, 60),
     "tilted": (tilted, 60),
     "pairs": (pairs, 15),
     "humanoids": (humanoids, 20),

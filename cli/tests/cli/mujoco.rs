@@ -1,7 +1,7 @@
 //! Side by side with MuJoCo: every pair for which it has a contact is among the filtered pairs.
 //!
 //! What is looked at is what `examples/mujoco/export.py --worlds` writes: for each model `NAME.npz`, in which each step
-//! of the simulation is a world, and `NAME.contacts.npy`. A recording of eight models is in `tests/data/mujoco`. Where
+//! of the simulation is a world, and `NAME.contacts.npy`. A recording of nine models is in `tests/data/mujoco`. Where
 //! MuJoCo is installed, `scripts/test.sh` lets it simulate here and now, and names the folder in `BROADSWEEP_MUJOCO`.
 
 use std::collections::HashSet;
@@ -84,7 +84,7 @@ fn check(recordings: &[Recording]) -> usize {
 #[test]
 fn every_contact_of_the_recording_is_among_the_pairs() {
     let recordings = recorded();
-    assert_eq!(recordings.len(), 8);
+    assert_eq!(recordings.len(), 9);
     assert!(check(&recordings) > 4000);
 }
 
@@ -94,6 +94,7 @@ fn the_recording_has_every_filter_that_a_model_of_mujoco_can_need() {
     let some = |has: fn(&Filters) -> bool| recordings.iter().any(|recording| has(&recording.filters));
     assert!(some(|filters| filters.group != filters.mask));
     assert!(some(|filters| filters.parent.iter().any(|&parent| parent != Filters::NO_PARENT)));
+    assert!(some(|filters| filters.sleeping.contains(&true) && filters.sleeping.contains(&false)));
     assert!(some(|filters| filters.margin.iter().any(|&margin| margin > 0.0)));
     assert!(some(|filters| !filters.exclude.is_empty()));
     assert!(some(|filters| !filters.include.is_empty()));
@@ -104,12 +105,17 @@ fn the_recording_has_every_filter_that_a_model_of_mujoco_can_need() {
 fn contacts_are_missed_where_any_filter_is_wrong() {
     let recordings = recorded();
     type Mistake = fn(&mut Filters);
-    let mistakes: [(&str, Mistake); 10] = [
+    let mistakes: [(&str, Mistake); 12] = [
         ("a bit of the groups is lost", |filters| filters.group.iter_mut().for_each(|group| *group &= !1)),
         ("a bit of the masks is lost", |filters| filters.mask.iter_mut().for_each(|mask| *mask &= !1)),
         ("both have to meet", |filters| filters.rule = Rule::Both),
         ("neighbours are of one body", |filters| filters.body.iter_mut().for_each(|body| *body /= 2)),
+        ("parents are grandparents", |filters| {
+            let next = |parent: &mut u32| *parent = parent.saturating_sub(1);
+            filters.parent.iter_mut().filter(|parent| **parent != Filters::NO_PARENT).for_each(next)
+        }),
         ("what moves is fixed", |filters| filters.fixed.fill(true)),
+        ("all are asleep", |filters| filters.sleeping.fill(true)),
         ("worlds are off by one", |filters| filters.world.rotate_right(1)),
         ("margins are forgotten", |filters| filters.margin.clear()),
         ("included pairs are forgotten", |filters| filters.include.clear()),
