@@ -337,7 +337,8 @@ impl BroadPhase {
             self.allocated()?;
         let params = &self.params(n)?;
         let s = &self.stages;
-        let Filtering { lists: filters, included, .. } = &self.filtering;
+        let Filtering { lists: filters, included, world_cells, .. } = &self.filtering;
+        let has_worlds = self.filtering.compiled.world_count() > 0;
         if self.tests_all_pairs(n) {
             let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
             let boxes = self.record_prepare(pass, n, params, boxes);
@@ -350,12 +351,18 @@ impl BroadPhase {
         }
         encoder.clear_buffer(counts.raw(), 0, None);
         encoder.clear_buffer(hits.block_hits.raw(), 0, None);
+        if has_worlds {
+            encoder.clear_buffer(world_cells.raw(), 0, None);
+        }
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         let boxes = self.record_prepare(pass, n, params, boxes);
         s.pca.record(pass, n, params, boxes.clone(), bounds, moments);
         s.frame.record(pass, params, boxes.clone(), bounds, moments, frame);
-        s.bin.record_count(pass, n, params, boxes.clone(), filters, frame, bins);
+        if has_worlds {
+            s.bin.record_worlds(pass, n, params, boxes.clone(), filters, frame, world_cells);
+        }
+        s.bin.record_count(pass, n, params, boxes.clone(), filters, frame, world_cells, bins);
         s.bin.record_scan(pass, params, frame, bins, counts, dispatches);
         s.bin.record_scatter(pass, params, frame, bins, counts, dispatches, s.sort.starts(entries), giants);
         s.sort.record_entries(pass, counts, dispatches, entries);

@@ -16,6 +16,8 @@ pub(super) struct Filtering {
     /// For so many boxes they lie on the GPU. A frame in flight may be searched again for fewer.
     uploaded: Option<usize>,
     pub lists: FilterLists,
+    /// `[world_count]` the range of cells of each world.
+    pub world_cells: Buffer<[u32; 4]>,
     /// `[include_count]` ascending; `None` where there are none.
     pub included: Option<Buffer<Pair>>,
     pub shapes: Option<Shapes>,
@@ -33,7 +35,7 @@ pub(super) struct Shapes {
 }
 
 /// Bytes that filters take on the GPU, buffer by buffer.
-pub(crate) type FilterBytes = [(&'static str, u64); 5];
+pub(crate) type FilterBytes = [(&'static str, u64); 6];
 
 /// All of them.
 pub(crate) fn sum(bytes: &FilterBytes) -> u64 {
@@ -43,7 +45,8 @@ pub(crate) fn sum(bytes: &FilterBytes) -> u64 {
 impl Filtering {
     pub fn new(gpu: &Gpu, compiled: Compiled) -> Result<Self, Error> {
         let lists = FilterLists::none(gpu)?;
-        Ok(Self { compiled, uploaded: None, lists, included: None, shapes: None })
+        let world_cells = Buffer::storage(gpu, "world_cells", 0)?;
+        Ok(Self { compiled, uploaded: None, lists, world_cells, included: None, shapes: None })
     }
 
     /// What these filters take for so many boxes.
@@ -54,6 +57,7 @@ impl Filtering {
         let include = compiled.include().len() as u64;
         [
             ("filters", 4 * FilterLists::words_for(compiled, boxes)),
+            ("world_cells", u64::from(compiled.world_count()) * 16),
             ("included", include * size_of::<Pair>() as u64),
             ("margins", per_box(!filters.margin.is_empty(), 4 * boxes)),
             ("half_space_bits", per_box(!filters.half_spaces.is_empty(), 4 * boxes.div_ceil(32))),
@@ -73,6 +77,7 @@ impl Filtering {
         }
         let filters = self.compiled.filters();
         self.lists = FilterLists::new(gpu, &self.compiled, box_count)?;
+        self.world_cells = Buffer::storage(gpu, "world_cells", u64::from(self.compiled.world_count()))?;
         let include = self.compiled.include();
         self.included = match include.len() {
             0 => None,
@@ -101,6 +106,10 @@ impl Filtering {
 
     fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.compiled.change(first, values)?;
+        if u64::from(self.compiled.world_count()) > self.world_cells.len() {
+            // There are new worlds.
+            self.uploaded = None;
+        }
         if self.uploaded.is_some() {
             self.lists.change(gpu, &self.compiled, first, values);
             if let (Attribute::Margin(values), Some(shapes)) = (values, &self.shapes) {

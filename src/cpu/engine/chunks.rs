@@ -27,6 +27,8 @@ impl Default for Chunk {
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: Vec<Chunk>,
+    /// `[world_count]` the range of cells of each world.
+    world_cells: Vec<[u32; 4]>,
     /// `[box_count]` first and last cell (u, v, u, v).
     pub cells: Vec<[i32; 4]>,
     /// `[box_count]` (start, end, extent, 0), the bits of its world above the start.
@@ -51,8 +53,11 @@ impl Chunks {
     }
 
     /// Cells and positions of all boxes, and what they have together. `worlds` has the number of each box's world, or
-    /// nothing.
-    pub fn count(&mut self, boxes: &[Aabb], worlds: &[u32], frame: &Frame) -> Totals {
+    /// nothing, and `world_count` how many worlds there are.
+    pub fn count(&mut self, boxes: &[Aabb], worlds: &[u32], world_count: u32, frame: &Frame) -> Totals {
+        self.world_cells.resize(world_count as usize, [0; 4]);
+        bin::worlds(boxes, worlds, frame, &mut self.world_cells);
+        let world_cells = &self.world_cells;
         self.cells.resize(boxes.len(), [0; 4]);
         self.positions.resize(boxes.len(), [0; 4]);
         self.chunks
@@ -61,7 +66,7 @@ impl Chunks {
             .zip(self.cells.par_chunks_mut(CHUNK).zip(self.positions.par_chunks_mut(CHUNK)))
             .for_each(|((chunk, (number, boxes)), (cells, positions))| {
                 let worlds = worlds.chunks(CHUNK).nth(number).unwrap_or_default();
-                chunk.totals = bin::count(boxes, worlds, frame, cells, positions);
+                chunk.totals = bin::count(boxes, worlds, world_cells, frame, cells, positions);
             });
         self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
     }
@@ -91,7 +96,8 @@ impl Chunks {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<Chunk>() + (self.cells.capacity() + self.positions.capacity()) * 16
+        self.chunks.capacity() * size_of::<Chunk>()
+            + (self.cells.capacity() + self.positions.capacity() + self.world_cells.capacity()) * 16
     }
 }
 
