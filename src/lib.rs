@@ -20,12 +20,13 @@
 //! # The flow
 //! | stage | what it does |
 //! |---|---|
+//! | [`prepare`](stages::prepare) | boxes with margins and half-spaces as they are searched, where there are any |
 //! | [`pca`](stages::pca) | two reductions over the finite boxes: bounds, then sums of centroids, of their products and of edges |
 //! | [`frame`](stages::frame) | eigenvectors of the covariance, the sweep axis, the cell size, the sort key |
 //! | [`bin`](stages::bin) | the cells of each box in the plane across the sweep axis, and an entry for each of them |
 //! | [`sort`](stages::sort) | a radix sort of the entries by cell and start |
 //! | [`rank`](stages::rank) | where each entry's interval ends among the sorted starts |
-//! | [`sweep`](stages::sweep) | the exact test of every two entries of a cell whose intervals meet, evenly divided |
+//! | [`sweep`](stages::sweep) | the exact test of every two entries of a cell whose intervals meet, evenly divided; and the [`Filters`] for those that pass |
 //! | [`giants`](stages::giants) | boxes that are unbounded or in too many cells, against all boxes |
 //! | [`emit`](stages::emit) | the compacted pairs, any range of them, as often as asked |
 //! | [`order`](stages::order) | the pairs sorted by `(a, b)`, where asked for |
@@ -72,3 +73,8 @@ pub use stages::sort::SortVariant;
 
 pub use glam;
 pub use wgpu;
+
+/// What the README shows compiles and holds.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

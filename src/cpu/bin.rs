@@ -26,6 +26,15 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// A giant gets these cells after all.
+    pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
+        for level in 0..LEVELS {
+            let count = cell_count(cells, level, frame);
+            self.entries[level as usize] += u64::from(count);
+            self.giants[level as usize] -= u32::from(count > 0);
+        }
+    }
+
     /// Of both.
     pub fn united(self, other: &Self) -> Self {
         Self {
@@ -136,11 +145,15 @@ pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [
         if world != WORLD_GLOBAL && super::pca::counts_within(aabb, frame.limit) {
             let (low, high) = (Vec3::from(aabb.min) * frame.scale, Vec3::from(aabb.max) * frame.scale);
             let ([u0, v0, u1, v1], _) = place_of(frame, low, high);
-            let own = [CELL_BASE - u0, CELL_BASE - v0, CELL_BASE + u1, CELL_BASE + v1];
-            let kept = &mut world_cells[world as usize];
-            *kept = std::array::from_fn(|k| kept[k].max(own[k] as u32));
+            widen(&mut world_cells[world as usize], [u0, v0, u1, v1]);
         }
     }
+}
+
+/// Widens what [`worlds`] keeps by the cells of a box.
+pub fn widen(kept: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
+    let own = [CELL_BASE - u0, CELL_BASE - v0, CELL_BASE + u1, CELL_BASE + v1];
+    *kept = std::array::from_fn(|k| kept[k].max(own[k] as u32));
 }
 
 /// What [`worlds`] keeps as a range of cells, somewhat wider.
@@ -155,8 +168,16 @@ fn cells_of_world(frame: &Frame, kept: [u32; 4]) -> [i32; 4] {
     [down(-first_u, u0), down(-first_v, v0), up(last_u, u1), up(last_v, v1)]
 }
 
+/// Cells and position of a box of a world that has no cells of its own.
+pub fn in_world(frame: &Frame, kept: [u32; 4], world: u32) -> ([i32; 4], [u32; 4]) {
+    let last = (1 << frame.position_bits) - 1;
+    let everywhere = extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+    (cells_of_world(frame, kept), [tile_of(frame, world), last, everywhere, 0])
+}
+
 /// Cells and (start, end, extent, 0) of each box, with the bits of its world above the start, and what all of them have
-/// together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of [`worlds`].
+/// together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of [`worlds`], or nothing,
+/// and then boxes that would be put there are giants.
 pub fn count(
     boxes: &[Aabb],
     worlds: &[u32],
@@ -190,9 +211,8 @@ pub fn count(
                 extent,
                 0,
             ];
-        } else if !worlds.is_empty() {
-            cells[i] = cells_of_world(frame, world_cells[world as usize]);
-            positions[i] = [tile_of(frame, world), last, extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]), 0];
+        } else if let Some(&kept) = world_cells.get(world as usize) {
+            (cells[i], positions[i]) = in_world(frame, kept, world);
         } else {
             cells[i] = CELLS_OF_UNBOUNDED;
         }
