@@ -104,6 +104,17 @@ impl Stages {
             small: Small::new(gpu, uses)?,
         })
     }
+
+    /// Compiles now what depends on the filters: that for few boxes, or all of the others.
+    fn compile(&self, gpu: &Gpu, tests_all_pairs: bool) -> Result<(), Error> {
+        if tests_all_pairs {
+            return self.small.compile(gpu);
+        }
+        self.bin.compile(gpu)?;
+        self.sweep.compile(gpu)?;
+        self.giants.compile(gpu)?;
+        self.emit.compile(gpu)
+    }
 }
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`].
@@ -199,15 +210,17 @@ impl BroadPhase {
 
     // ---- pairs on the GPU ----
 
-    /// Makes room for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow)
-    /// now rather than in the call that needs it. A list that [`record`](Self::record) left is no longer there.
+    /// Makes room for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and
+    /// [compiles](Self::compile) kernels, now rather than in the call that needs it. A list that
+    /// [`record`](Self::record) left is no longer there.
     ///
     /// # Errors
-    /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`].
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`], [`Error::Gpu`].
     pub fn reserve(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
         self.check_idle()?;
         self.wishes.pairs = self.wishes.pairs.max(u64::from(pair_capacity));
-        self.ensure_buffers(box_count)
+        self.ensure_buffers(box_count)?;
+        self.compile(box_count)
     }
 
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`]) at the

@@ -124,12 +124,12 @@ impl BroadPhase {
     /// Which pairs are not wanted, or always are, from the next call on, until they are replaced;
     /// `Filters::default()` wants every pair of boxes that overlap.
     ///
-    /// They are uploaded once, by the next call. Kernels are compiled for the filters that are in use, when they are
-    /// first used on the device: about a second on a software adapter, nothing the next time.
+    /// They are uploaded once, by the next call. Kernels are compiled for the lists there are, by the first call on the
+    /// device that needs them: for a moment, or seconds on a software adapter, and never again.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken;
-    /// [`Error::Gpu`], [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Whether they fit the
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Whether they fit the
     /// boxes is said by each call: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.check_idle()?;
@@ -144,6 +144,16 @@ impl BroadPhase {
             self.release();
         }
         Ok(())
+    }
+
+    /// Compiles the kernels that a call for `box_count` boxes needs for the filters, now rather than in that call. Nothing
+    /// is left to compile without filters, or where it was done before on this device.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`].
+    pub fn compile(&self, box_count: usize) -> Result<(), Error> {
+        let tests_all_pairs = u32::try_from(box_count).is_ok_and(|n| self.tests_all_pairs(n));
+        self.stages.compile(&self.gpu, tests_all_pairs)
     }
 
     /// The filters in use.

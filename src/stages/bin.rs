@@ -56,6 +56,15 @@ impl Bin {
         })
     }
 
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.worlds.compile(gpu)?;
+        self.count.compile(gpu)
+    }
+
     /// The cells that the boxes of each world are in. `world_cells` has zeros before.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_worlds(
