@@ -203,8 +203,12 @@ impl BroadPhase {
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`]: what one pass cannot hold. [`find_pairs`](Self::find_pairs) and
     /// [`stream_pairs`](Self::stream_pairs) take several then; any other call returns this error.
     pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
-        let mut plan = self.plan(box_count)?;
-        plan.buffers.extend(self.filter_bytes(box_count).into_iter().filter(|(_, bytes)| *bytes > 0));
+        // Not those of a slab, where its search ended in a panic of the caller's.
+        let filtering = self.whole_filtering.as_ref().unwrap_or(&self.filtering);
+        let filters = Filtering::bytes_for(&filtering.compiled, box_count);
+        let limits = self.gpu.device().limits();
+        let mut plan = MemoryPlan::with_wishes(box_count, &self.options, &limits, self.wishes, &filters)?;
+        plan.buffers.extend(filters.into_iter().filter(|(_, bytes)| *bytes > 0));
         Ok(plan)
     }
 
@@ -218,6 +222,7 @@ impl BroadPhase {
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`], [`Error::Gpu`].
     pub fn reserve(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
         self.check_idle()?;
+        self.restore_filters();
         self.wishes.pairs = self.wishes.pairs.max(u64::from(pair_capacity));
         self.ensure_buffers(box_count)?;
         self.compile(box_count)
@@ -526,7 +531,9 @@ impl BroadPhase {
         let Some(buffers) = &self.buffers else {
             return Ok(Some(plan));
         };
-        if buffers.plan.covers(&plan, &self.options) {
+        // The list may have grown into the room that filters need now: of more boxes, or uploaded again.
+        let held = self.held_bytes() - self.held_filter_bytes();
+        if buffers.plan.covers(&plan, &self.options) && self.is_affordable(held + self.coming_filter_bytes(box_count)) {
             return Ok(None);
         }
         // Never less than now; and a scene that grows a little every frame must not allocate every frame.
@@ -538,8 +545,12 @@ impl BroadPhase {
 
     /// Replaces the buffers by those of `plan`, which is for at least `box_count` boxes.
     fn allocate(&mut self, plan: MemoryPlan, box_count: usize) -> Result<(), Error> {
-        // The old ones go first: both at once might not fit.
+        // The old ones go first: both at once might not fit. So do filters, of which there may be more than now have room,
+        // unless a frame is to be searched again with them.
         self.release();
+        if self.options.memory_budget.is_some() && self.check_idle().is_ok() {
+            self.filtering.unload(&self.gpu)?;
+        }
         let made = Buffers::new(&self.gpu, plan, self.options.order);
         if matches!(made, Err(Error::OutOfMemory { .. })) && self.wishes != Wishes::default() {
             // What earlier calls needed is a wish, not a need.
@@ -573,7 +584,7 @@ impl BroadPhase {
         // Staging buffers that no other frame holds are replaced along with the list.
         let boxes = self.all_boxes().iter().map(|boxes| boxes_bytes(boxes.len() as u32)).sum::<u64>();
         let stagings = self.frames.queued_stagings().map(|staging| staging_bytes(staging.capacity)).sum::<u64>();
-        let others = boxes - boxes_bytes(now.box_count) + stagings + self.held_filter_bytes();
+        let others = boxes - boxes_bytes(now.box_count) + stagings + self.coming_filter_bytes(now.box_count as usize);
         let plan = now.with_longer_list(wish, others, &self.options, &self.gpu.device().limits());
         Ok((plan.pair_capacity > now.pair_capacity).then_some(plan))
     }
@@ -630,7 +641,12 @@ impl BroadPhase {
 
     /// Whether the budget allows `bytes` more than there are.
     fn has_room(&self, bytes: u64) -> bool {
-        self.held_bytes().saturating_add(bytes) <= self.options.memory_budget.unwrap_or(u64::MAX)
+        self.is_affordable(self.held_bytes().saturating_add(bytes))
+    }
+
+    /// Whether the budget allows as much in all.
+    fn is_affordable(&self, bytes: u64) -> bool {
+        bytes <= self.options.memory_budget.unwrap_or(u64::MAX)
     }
 }
 

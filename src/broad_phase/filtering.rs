@@ -70,6 +70,15 @@ impl Filtering {
         self.compiled.fit(box_count)
     }
 
+    /// Gives the memory on the GPU back; what is needed is uploaded again.
+    pub fn unload(&mut self, gpu: &Gpu) -> Result<(), Error> {
+        if self.uploaded.take().is_some() {
+            (self.included, self.shapes) = (None, None);
+            self.lists = FilterLists::none(gpu)?;
+        }
+        Ok(())
+    }
+
     /// Uploads what is not there yet for so many boxes.
     fn upload(&mut self, gpu: &Gpu, box_count: usize) -> Result<(), Error> {
         if self.compiled.filters().is_empty() || self.uploaded.is_some_and(|uploaded| uploaded >= box_count) {
@@ -170,8 +179,9 @@ impl BroadPhase {
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.check_idle()?;
         self.restore_filters();
+        self.filtering.change(&self.gpu, first, values)?;
         self.contents = Contents::Nothing;
-        self.filtering.change(&self.gpu, first, values)
+        Ok(())
     }
 
     /// A call for so many boxes begins: the filters are those of the caller, and fit.
@@ -193,8 +203,17 @@ impl BroadPhase {
         self.filtering.uploaded.map_or(0, |box_count| sum(&self.filter_bytes(box_count)))
     }
 
+    /// Bytes that they hold once they are there for so many boxes, or for as many as they are there already.
+    pub(super) fn coming_filter_bytes(&self, box_count: usize) -> u64 {
+        sum(&self.filter_bytes(box_count.max(self.filtering.uploaded.unwrap_or(0))))
+    }
+
     /// Makes the filters be there for so many boxes.
     pub(super) fn upload_filters(&mut self, box_count: usize) -> Result<(), Error> {
+        if self.check_idle().is_ok() && self.filtering.uploaded.is_some_and(|uploaded| uploaded < box_count) {
+            // The old ones go first: both at once might not fit.
+            self.filtering.unload(&self.gpu)?;
+        }
         self.filtering.upload(&self.gpu, box_count)
     }
 
