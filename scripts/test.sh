@@ -157,12 +157,16 @@ mujoco_python=$work/mujoco/bin/python
 
 # Fails where there is no Python or no network, or where they have no build of it.
 install_mujoco() {
-    "$mujoco_python" -c 'import mujoco' && return
+    # Both, and in these versions: an earlier run may have been stopped, or be of other ones.
+    local core=4.0.0 control=1.0.50
+    "$mujoco_python" -c "import mujoco
+from importlib.metadata import version
+assert (version('mujoco-core'), version('dm_control')) == ('$core', '$control')" && return
     rm -rf "$work/mujoco"
     # Of dm_control only the models are needed, not what it depends on.
     python3 -m venv "$work/mujoco" &&
-        "$mujoco_python" -m pip install --quiet --retries 1 --timeout 20 mujoco-core==4.0.0 &&
-        "$mujoco_python" -m pip install --quiet --retries 1 --timeout 20 --no-deps dm_control==1.0.50
+        "$mujoco_python" -m pip install --quiet --retries 1 --timeout 20 mujoco-core==$core &&
+        "$mujoco_python" -m pip install --quiet --retries 1 --timeout 20 --no-deps dm_control==$control
 }
 
 # Simulates eight models, for a test to compare with.
@@ -229,8 +233,10 @@ cargo test --workspace --locked --features "$features" --no-run
 
 step "MuJoCo"
 unset BROADSWEEP_MUJOCO
+has_mujoco=false
 if install_mujoco >"$work/mujoco.log" 2>&1; then
-    export_mujoco
+    export_mujoco || fail "MuJoCo is installed, and examples/mujoco/export.py could not export its models"
+    has_mujoco=true
 else
     echo "NOT RUN: MuJoCo, as it cannot be had here ($(tail -n 1 "$work/mujoco.log")); its recording is tested" >&2
 fi
@@ -278,6 +284,9 @@ step "summary"
 printf '%s' "$summary"
 if ! $two_adapters; then
     echo "NOT RUN: the tests on SwiftShader"
+fi
+if ! $has_mujoco; then
+    echo "NOT RUN: MuJoCo here and now; its recording was tested"
 fi
 echo "$total_passed passed, $total_failed failed"
 [ "$total_failed" = 0 ]

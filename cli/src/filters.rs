@@ -50,7 +50,7 @@ pub fn json(filters: &Filters) -> Value {
         "fixed": truths(&filters.fixed),
         "sleeping": truths(&filters.sleeping),
         "worlds": world_count(filters),
-        "largest_margin": largest_margin(filters),
+        "largest_margin": largest_margin(filters).and_then(text::shortest),
         "exclude": filters.exclude.len(),
         "include": filters.include.len(),
         "half_spaces": filters.half_spaces.len(),
@@ -107,4 +107,46 @@ fn largest_margin(filters: &Filters) -> Option<f32> {
 
 fn counted(count: u64, name: &str) -> String {
     format!("{} {name}{}", text::count(count), if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use broadsweep::cpu::brute_force;
+    use broadsweep::{HalfSpace, scenes};
+
+    use super::*;
+
+    #[test]
+    fn the_first_boxes_have_among_them_the_pairs_that_they_have_among_all() {
+        let boxes = scenes::uniform(120, 1, Some(0.4));
+        let count = boxes.len() as u32;
+        let list = |modulus: u32| (0..count).map(|i| i * 7 % modulus).collect::<Vec<u32>>();
+        let truths = |modulus: u32| (0..count).map(|i| i % modulus == 0).collect::<Vec<bool>>();
+        // As many in the first half as across it, each way round.
+        let pairs = |step: u32| (0..count - step).map(|i| Pair { a: i + step, b: i }).collect::<Vec<Pair>>();
+        let half_space = |index| HalfSpace { index, normal: [0.3, 0.0, 1.0], offset: 0.5 };
+        let none = Filters::default;
+        let each = [
+            Filters { group: list(4), ..none() },
+            Filters { group: list(4), mask: list(3), rule: Rule::Both, ..none() },
+            Filters { mask: list(4), ..none() },
+            Filters { body: list(5), ..none() },
+            Filters { parent: list(11), ..none() },
+            Filters { fixed: truths(2), ..none() },
+            Filters { sleeping: truths(3), ..none() },
+            Filters { world: list(3), ..none() },
+            Filters { margin: list(2).iter().map(|&x| x as f32 * 0.1).collect(), ..none() },
+            Filters { exclude: pairs(3), ..none() },
+            Filters { include: pairs(9), ..none() },
+            Filters { half_spaces: [3, 20, 70].map(half_space).to_vec(), ..none() },
+        ];
+        let half = boxes.len() / 2;
+        let unfiltered = brute_force::find_pairs(&boxes[..half]);
+        for filters in each {
+            let mut expected = brute_force::find_filtered_pairs(&boxes, &filters);
+            expected.retain(|pair| (pair.b as usize) < half);
+            assert_ne!(expected, unfiltered, "{filters:?}");
+            assert_eq!(brute_force::find_filtered_pairs(&boxes[..half], &of_first(&filters, half)), expected);
+        }
+    }
 }

@@ -35,7 +35,12 @@ const KNOWN: [&str; 13] = [
 pub fn read(path: &Path) -> Result<(Vec<Aabb>, Filters)> {
     let read = || {
         let file = File::open(path)?;
-        ensure!(!file.metadata()?.is_dir(), "it is a directory");
+        let metadata = file.metadata()?;
+        ensure!(!metadata.is_dir(), "it is a directory");
+        ensure!(
+            metadata.is_file(),
+            "it is a pipe or a device, and a zip file begins at its end; from a pipe, give `-`"
+        );
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
         Scene::open(ZipArchive::from_file(file, &mut buffer).map_err(damaged)?, &mut buffer)?.read()
     };
@@ -106,7 +111,7 @@ impl<R: ReaderAt> Scene<R> {
 
     fn read(&self) -> Result<(Vec<Aabb>, Filters)> {
         let source = self.source("boxes")?.context("it has no array `boxes`, which is the one that it needs")?;
-        let boxes = npy::read_boxes_from(source, None).map_err(|error| of_array("boxes", "np.float32", error))?;
+        let boxes = npy::read_boxes_from(source, None).map_err(|error| of_array("boxes", "np.float64", error))?;
         let count = boxes.len();
         let pairs = |name| -> Result<Vec<Pair>> {
             let pairs: Vec<[u32; 2]> = self.table(name)?.unwrap_or_default();
@@ -126,7 +131,7 @@ impl<R: ReaderAt> Scene<R> {
             half_spaces: self.half_spaces()?,
             ..Filters::default()
         };
-        filters.check(count)?;
+        filters.check(count).map_err(in_arrays)?;
         Ok((boxes, filters))
     }
 
@@ -203,6 +208,16 @@ fn shape(lengths: &[u64]) -> String {
         [length] => format!("({length},)"),
         [.., _] if lengths.len() > 5 => format!("of {} dimensions", lengths.len()),
         _ => format!("({})", lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// What is wrong with the values of a filter, under the name that it has in a file.
+fn in_arrays(error: broadsweep::Error) -> Error {
+    match error {
+        broadsweep::Error::BadFilter { list: "half_spaces", index, problem } => {
+            broadsweep::Error::BadFilter { list: "half_space", index, problem }.into()
+        }
+        error => error.into(),
     }
 }
 

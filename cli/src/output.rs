@@ -14,6 +14,7 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// A place that an array can be written to.
+#[derive(PartialEq)]
 pub enum Output {
     /// Standard output.
     Stdout,
@@ -34,7 +35,7 @@ impl Output {
             return Ok(Self::Stdout);
         }
         // A link stays a link: what it leads to is replaced.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = resolved(path).unwrap_or_else(|| path.to_owned());
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => bail!("it is a directory"),
             Ok(metadata) if !metadata.is_file() || path.starts_with("/dev") => {
@@ -125,6 +126,12 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(directory(path))
+}
+
+/// Where `path` leads to, the same for every way to write it; of a file that is to come, too.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let of_new = || Some(fs::canonicalize(directory(path)).ok()?.join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(of_new)
 }
 
 fn directory(path: &Path) -> &Path {

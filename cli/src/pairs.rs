@@ -113,6 +113,15 @@ enum RuleName {
     Both,
 }
 
+impl RuleName {
+    fn rule(self) -> Rule {
+        match self {
+            Self::Any => Rule::Any,
+            Self::Both => Rule::Both,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 enum Axis {
     /// Whichever of the others separates the boxes best
@@ -244,22 +253,14 @@ fn stream(
     written.transpose()
 }
 
-/// What the scene says and the command line does.
-fn set_rule(filters: &mut Filters, rule: Option<RuleName>) -> Result<()> {
-    let is_used = !filters.group.is_empty() || !filters.mask.is_empty();
-    ensure!(rule.is_none() || is_used, "--rule is for `group` and `mask` of an .npz, and the scene has neither");
-    filters.rule = match rule {
-        None | Some(RuleName::Any) => Rule::Any,
-        Some(RuleName::Both) => Rule::Both,
-    };
-    Ok(())
-}
-
 /// The pairs of the answer, world after world, and what is known of each world.
 fn split(answer: &mut Answer, filters: &Filters) -> Result<Option<ByWorld>> {
     let Some(report) = answer.report.clone() else {
         return Ok(None);
     };
+    if report.box_count == 0 {
+        return Ok(Some(ByWorld::default()));
+    }
     let overlaps = Overlaps { pairs: std::mem::take(&mut answer.pairs), report };
     let mut by_world = overlaps.by_world(filters)?;
     answer.pairs = std::mem::take(&mut by_world.pairs);
@@ -284,16 +285,19 @@ pub fn run(args: &Args) -> Result<()> {
         let is_scene = output.as_ref().is_some_and(|output| output.is_file(&args.scene));
         ensure!(!is_scene, "{option} is the scene itself: {}", args.scene.display());
     }
-    ensure!(
-        args.out.is_none() || args.out != args.by_world,
-        "--out and --by-world are the same: pairs and worlds need a place each"
-    );
+    let is_same = output.as_ref().zip(worlds.as_ref()).is_some_and(|(output, worlds)| output == worlds);
+    ensure!(!is_same, "--out and --by-world are the same: pairs and worlds need a place each");
     let (boxes, mut filters) = {
         let _progress = Progress::start(format!("reading {}", args.scene.display()));
         read(&args.scene)?
     };
-    set_rule(&mut filters, args.rule)?;
-    let has_worlds = !filters.world.is_empty();
+    // Lists of no boxes are empty, whether they are there or not.
+    ensure!(
+        args.rule.is_none() || boxes.is_empty() || !(filters.group.is_empty() && filters.mask.is_empty()),
+        "--rule is for `group` and `mask` of an .npz, and the scene has neither"
+    );
+    filters.rule = args.rule.map_or(Rule::Any, RuleName::rule);
+    let has_worlds = boxes.is_empty() || !filters.world.is_empty();
     ensure!(worlds.is_none() || has_worlds, "--by-world is for scenes with `world`, and this one has none");
     let engine = Ready::choose(args.engine, args.adapter.as_deref())?;
     ensure!(

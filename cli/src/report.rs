@@ -168,16 +168,11 @@ fn report_json(report: &Report) -> Value {
         "entries": report.entry_count,
         "candidates": report.candidate_count,
         "axis": swept.then(|| axis_name(report.axis)),
-        "direction": swept.then(|| report.direction.map(shortest)),
-        "cell_size": shortest(report.cell_size),
+        "direction": swept.then(|| report.direction.map(text::shortest)),
+        "cell_size": text::shortest(report.cell_size),
         "passes": report.passes,
         "gpu_bytes": report.gpu_bytes,
     })
-}
-
-/// The fewest digits that name this `f32`: 0.1 and not 0.10000000149011612. Infinities become `null`.
-fn shortest(number: f32) -> Option<f64> {
-    number.to_string().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 fn axis_name(axis: SweepAxis) -> &'static str {

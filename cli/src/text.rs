@@ -56,6 +56,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(base.pow(exponent)).ok_or_else(|| "that many bytes do not fit 64 bits".to_owned())
 }
 
+/// The fewest digits that name this `f32`: 0.1 and not 0.10000000149011612. Infinities become `null`.
+pub fn shortest(number: f32) -> Option<f64> {
+    number.to_string().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

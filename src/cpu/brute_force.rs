@@ -25,14 +25,16 @@ pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     let grown = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| grown(&boxes[i], margin));
     let boxes: Vec<Aabb> = (0..boxes.len()).map(grown).collect();
-    let half_space = |i: u32| filters.half_spaces.iter().find(|half_space| half_space.index == i);
+    // By box: there may be a floor for each of thousands of worlds.
+    let mut half_spaces = vec![None; boxes.len()];
+    filters.half_spaces.iter().for_each(|half_space| half_spaces[half_space.index as usize] = Some(half_space));
     let set = |pairs: &[Pair]| pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect::<HashSet<Pair>>();
     let (exclude, include) = (set(&filters.exclude), set(&filters.include));
     let mut pairs = Vec::new();
     for a in 0..boxes.len() as u32 {
         for b in a + 1..boxes.len() as u32 {
             let (box_a, box_b) = (&boxes[a as usize], &boxes[b as usize]);
-            let meet = match (half_space(a), half_space(b)) {
+            let meet = match (half_spaces[a as usize], half_spaces[b as usize]) {
                 (None, None) => box_a.overlaps(box_b),
                 (Some(half_space), None) => half_space.touches(box_b),
                 (None, Some(half_space)) => half_space.touches(box_a),

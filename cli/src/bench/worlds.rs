@@ -171,6 +171,8 @@ struct Row {
 
 /// Runs `broadsweep bench worlds`.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    let most = args.worlds.iter().copied().max().unwrap_or(0);
+    ensure!(most <= args.boxes, "--worlds {most} is more than --boxes {}: each world needs a box", args.boxes);
     fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
     let csv = Output::check(&args.out.join("worlds.csv"))?;
@@ -185,10 +187,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let machine = machine(gpu.as_ref());
     stop_on_ctrl_c()?;
     print(&format!(
-        "{} in all. Milliseconds, the median of {} calls, and how many times one world without filters.\n\n\
+        "{} in all. Milliseconds, the median of {}, and how many times one world without filters.\n\n\
          {:>8}  {:<18}{:>5}{:>10}{:>8}{:>12}{:>14}\n",
         text::boxes(args.boxes.into()),
-        args.runs,
+        if args.runs == 1 { "1 call".to_owned() } else { format!("{} calls", args.runs) },
         "worlds",
         "scene",
         "",
@@ -204,25 +206,28 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let _progress = Progress::start(format!("{worlds} worlds"));
             measure(args, worlds, gpu.as_ref())?
         };
-        if is_stopped() {
-            break;
-        }
         for row in &measured {
             show(row)?;
             write_row(&mut lines, row, &machine)?;
         }
         rows.extend(measured);
-        csv.write(|to| Ok(to.write_all(lines.as_bytes())?))?;
-        draw(&args.out, &rows, args.boxes)?;
+        if !rows.is_empty() {
+            csv.write(|to| Ok(to.write_all(lines.as_bytes())?))?;
+            draw(&args.out, &rows, args.boxes)?;
+        }
+        if is_stopped() {
+            break;
+        }
     }
-    if is_stopped() {
-        return Ok(ExitCode::from(STOPPED));
+    if rows.is_empty() {
+        print("\nnothing was measured, and nothing written\n")?;
+    } else {
+        print(&format!("\nwritten: {}, and the figures as SVG and PNG\n", args.out.join("worlds.csv").display()))?;
     }
-    print(&format!("\nwritten: {}, and the figures as SVG and PNG\n", args.out.join("worlds.csv").display()))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if is_stopped() { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
 }
 
-/// Every scene by every engine, in turn, and once more what is not measured at first.
+/// Every scene by every engine, in turn, and once more what is not measured at first; what there is of it on Ctrl-C.
 fn measure(args: &Args, worlds: u32, gpu: Option<&Gpu>) -> Result<Vec<Row>> {
     let mut fields = Vec::new();
     let options = Options { candidate_limit: MOST_CANDIDATES, ..Options::default() };
@@ -239,12 +244,12 @@ fn measure(args: &Args, worlds: u32, gpu: Option<&Gpu>) -> Result<Vec<Row>> {
         let lanes = engines.into_iter().map(|engine| Lane { engine, times: Vec::new(), report: None }).collect();
         fields.push(Field { variant, boxes, lanes });
     }
-    for run in 0..=args.runs {
+    'runs: for run in 0..=args.runs {
         for field in &mut fields {
             let mut first: Option<Vec<Pair>> = None;
             for lane in &mut field.lanes {
                 if is_stopped() {
-                    return Ok(Vec::new());
+                    break 'runs;
                 }
                 let (Overlaps { mut pairs, report }, ms) = match lane.engine.find_pairs(&field.boxes) {
                     Ok(found) => found,

@@ -6,3 +6,4 @@ mod mujoco;
 mod npz;
 mod place;
 mod usscd;
+mod worlds;

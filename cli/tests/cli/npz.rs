@@ -214,6 +214,10 @@ fn the_report_tells_every_filter() {
     place.write("scene.npz", &stored(&arrays(&boxes, &Filters::default())));
     let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --json")).unwrap();
     assert!(object["filters"].is_null());
+    let margins = Filters { margin: vec![0.1; boxes.len()], ..Filters::default() };
+    place.write("scene.npz", &stored(&arrays(&boxes, &margins)));
+    let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --json")).unwrap();
+    assert_eq!(object["filters"]["largest_margin"].to_string(), "0.1");
 }
 
 #[test]
@@ -258,8 +262,27 @@ fn pairs_come_world_after_world_with_a_table_of_the_worlds() {
     assert!(line.contains("--by-world is for gpu and cpu, but --engine is brute"), "{line}");
     let line = place.fail("pairs uniform:10 --engine cpu --by-world worlds.csv");
     assert!(line.contains("--by-world is for scenes with `world`"), "{line}");
-    let line = place.fail("pairs scene.npz --engine cpu --by-world same --out same");
-    assert!(line.contains("need a place each"), "{line}");
+    for same in ["same", "./same", "../{}/same"] {
+        let name = place.path("").file_name().unwrap().to_string_lossy().into_owned();
+        let same = same.replace("{}", &name);
+        let line = place.fail(&format!("pairs scene.npz --engine cpu --by-world same --out {same}"));
+        assert!(line.contains("need a place each"), "{same}: {line}");
+    }
+}
+
+#[test]
+fn lists_of_no_boxes_are_used_as_those_of_many_are() {
+    let place = Place::new();
+    let none = [("boxes", boxes(&[])), ("group", list(&[])), ("world", list(&[])), ("exclude", pairs(&[]))];
+    place.write("scene.npz", &stored(&none));
+    for engine in ["gpu", "cpu"] {
+        let report = place.run(&format!(
+            "pairs scene.npz --engine {engine} --rule both --verify --out pairs.npy --by-world worlds.csv"
+        ));
+        assert!(report.contains("0 boxes"), "{report}");
+        assert_eq!(pairs_in(&place.read("pairs.npy")), []);
+        assert_eq!(place.text("worlds.csv"), "world,boxes,pairs,first_pair\n");
+    }
 }
 
 #[test]
@@ -342,7 +365,7 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         ),
         (
             stored(&[("boxes", typed("<i4", "(3, 6)", 72))]),
-            "`boxes`: its dtype is \"<i4\"; boxes are 'f4' or 'f8', which boxes.astype(np.float32) gives",
+            "`boxes`: its dtype is \"<i4\"; boxes are 'f4' or 'f8', which boxes.astype(np.float64) gives",
         ),
         (stored(&[("boxes", typed("<f4", "(3, 4)", 48))]), "`boxes`: its shape is (3, 4)"),
         (stored(&[("boxes", typed("<f4", "(3, 6)", 71))]), "`boxes`: it is truncated: its array is 72 bytes long"),
@@ -367,7 +390,7 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         ),
         (
             stored(&[("boxes", cubes.clone()), ("half_space", planes(1)), ("half_space_box", list(&[3]))]),
-            "number 0 of `half_spaces` is of box 3, and there are 3 boxes",
+            "number 0 of `half_space` is of box 3, and there are 3 boxes",
         ),
     ];
     for (bytes, expected) in files {

@@ -1,0 +1,70 @@
+//! `broadsweep bench worlds`, from its arguments to its files.
+
+#[cfg(target_os = "linux")]
+use std::io::{BufRead, BufReader, Read};
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
+
+use crate::place::Place;
+
+#[test]
+fn every_scene_leaves_its_rows_and_figures() {
+    let place = Place::new();
+    let said = place.run("bench worlds --boxes 300 --worlds 1,4 --runs 1 --out a/b");
+    assert!(said.contains("300 boxes in all. Milliseconds, the median of 1 call,"), "{said}");
+    for figure in ["ratio", "candidates"] {
+        assert!(place.read(&format!("a/b/{figure}.png")).starts_with(b"\x89PNG"));
+        assert!(place.text(&format!("a/b/{figure}.svg")).contains("cpu, a plane per world"));
+    }
+    let csv = place.text("a/b/worlds.csv");
+    // The device is quoted, and has commas.
+    let unquoted = |line: &str| line.split('"').step_by(2).collect::<String>();
+    let rows: Vec<String> = csv.lines().map(unquoted).collect();
+    assert!(rows.iter().all(|row| row.split(',').count() == rows[0].split(',').count()));
+    for engine in ["cpu", "gpu"] {
+        for scene in [
+            "one world,1,300",
+            "worlds,1,300",
+            "a plane per world,1,301",
+            "one global plane,1,301",
+            "one world,4,300",
+            "worlds,4,300",
+            "a plane per world,4,304",
+            "one global plane,4,301",
+        ] {
+            assert!(rows.iter().any(|row| row.starts_with(&format!("{scene},{engine},"))), "{scene}, {engine}: {csv}");
+        }
+    }
+    assert_eq!(rows.len(), 1 + 16);
+}
+
+#[test]
+fn worlds_without_boxes_are_refused() {
+    let line = Place::new().fail("bench worlds --boxes 10 --worlds 4294967295,1");
+    assert!(line.contains("--worlds 4294967295 is more than --boxes 10"), "{line}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_tells_where() {
+    let place = Place::new();
+    let arguments = "bench worlds --boxes 300 --worlds 4 --runs 4000000000 --out out";
+    // Without a GPU, no kernels have to be compiled before the first call.
+    let mut command = place.command(arguments);
+    command.env("VK_DRIVER_FILES", "nowhere.json").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    // It prints nothing before it catches the signal.
+    stdout.read_line(&mut said).unwrap();
+    // Some calls of each scene.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let killed = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
+    assert!(killed.success());
+    stdout.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let csv = std::path::Path::new("out").join("worlds.csv");
+    assert!(said.contains(&format!("written: {}", csv.display())), "{said}");
+    assert_eq!(place.text("out/worlds.csv").lines().count(), 1 + 4);
+    assert_eq!(place.names(), ["out"]);
+}
