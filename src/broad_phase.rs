@@ -44,6 +44,9 @@ pub(crate) use filtering::{FilterBytes, sum};
 /// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
 /// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
 ///
+/// [`set_filters`](Self::set_filters) says which pairs are wanted, for all four. A call whose boxes the filters do not fit
+/// is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
+///
 /// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two that block take
 /// more boxes than the device or the budget has room for, in several passes; the others refuse them.
 #[derive(Debug)]

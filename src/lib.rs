@@ -36,6 +36,10 @@
 //! its mirror on plain slices in [`cpu`]; [`cpu::BroadPhase`] is the same flow on all cores, for machines without a GPU,
 //! and [`cpu::brute_force`] is what both are compared with. [`baselines`] are the algorithms of the literature.
 //!
+//! # Which pairs are wanted
+//! [`Filters`] say it by groups, bodies, worlds, and lists of pairs, and hold what boxes are not: margins and half-spaces.
+//! They are given once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied where pairs are found.
+//!
 //! # What any input gets
 //! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are
 //! exact. −0 equals 0, denormals are told apart, boxes without extent are boxes. What does not fit is refused
