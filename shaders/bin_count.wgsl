@@ -3,6 +3,7 @@
 // Reads   boxes         [box_count * 3] bits of f32, two at a time
 //         frame         one Frame
 //         filter_layout, filters: the worlds (filters.wgsl)
+//         world_cells   [world_count] of bin_worlds
 // Writes  cells         [box_count] first and last cell, before any coarsening
 //         positions     [box_count] (start, end) on the sweep axis, and where in its first and last cells the box
 //                       begins and ends, as an extent: bytes (first u, last u, first v, last v). Above the start, where
@@ -19,6 +20,7 @@
 @group(0) @binding(3) var<storage, read_write> cells: array<vec4<i32>>;
 @group(0) @binding(4) var<storage, read_write> positions: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> block_counts: array<u32>;
+@group(0) @binding(6) var<storage, read> world_cells: array<vec4<u32>>;
 
 const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_SHIFTS[2], LEVEL_SHIFTS[3]);
 // The last level has one cell for all, and no shift.
@@ -54,30 +56,6 @@ fn position(x: f32) -> u32 {
     // Of more than 24 bits, the last quantum rounds up to the first of the next segment: clamped as an integer.
     let quantum = u32(clamp((x - knot.x) * knot.y, 0.0, f32(last)));
     return (segment << segment_bits) | min(quantum, last);
-}
-
-struct Place {
-    cells: vec4<i32>,         // first u, first v, last u, last v
-    fractions: vec4<u32>,     // of those cells
-}
-
-// Monotone too: cell and fraction together ascend with the coordinate.
-fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
-    let along_u = project(frame.plane_u, low, high);
-    let along_v = project(frame.plane_v, low, high);
-    let corner = vec4<f32>(along_u.x, along_v.x, along_u.y, along_v.y);
-    let at = (corner - frame.origin.xyxy) * frame.inverse_cell;
-    // More than two units in the last place of `at`, which is all that two evaluations can differ by.
-    let slop = frame.plane_slop + abs(at) * RELATIVE_SLOP;
-    let outward = vec4<f32>(at.xy - slop.xy, at.zw + slop.zw);
-    let reach = vec4<f32>(f32(CELL_REACH));
-    let inside = clamp(outward, -reach, reach);
-    let whole = floor(inside);
-    let cell = vec4<i32>(whole);
-    let kept = clamp(cell, vec4<i32>(frame.cell_min, frame.cell_min), vec4<i32>(frame.cell_max, frame.cell_max));
-    let within = vec4<u32>(clamp((inside - whole) * f32(FRACTION_LAST + 1u), vec4<f32>(0.0), vec4<f32>(f32(FRACTION_LAST))));
-    let fraction = select(select(within, vec4<u32>(0u), cell < kept), vec4<u32>(FRACTION_LAST), cell > kept);
-    return Place(kept, fraction);
 }
 
 // What the keys of a world's entries are changed by, bit by bit, so that they differ from those of most other worlds: its
@@ -128,9 +106,9 @@ fn bin_count(
             let end = position(interval.y + frame.sweep_slop);
             let last = (1u << frame.position_bits) - 1u;
             own_position = vec4<u32>(tile_of(world) | (max(start, 1u) - 1u), min(end, last - 1u) + 1u, extent_of(place.fractions), 0u);
-        } else if HAS_WORLDS && kind != KIND_INVALID && all(frame.cell_min == vec2<i32>(0)) {
-            // A box without end is in all cells of a grid that has one, and need not be tested against other worlds.
-            own = vec4<i32>(frame.cell_min, frame.cell_max);
+        } else if HAS_WORLDS && kind != KIND_INVALID {
+            // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
+            own = cells_of_world(world_cells[world]);
             let everywhere = extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
             own_position = vec4<u32>(tile_of(world), (1u << frame.position_bits) - 1u, everywhere, 0u);
         }

@@ -213,6 +213,7 @@ fn choose_grid(scene: Scale, count: u32) {
     frame.scale = scene.scale;
     frame.limit = scene.limit;
     frame.axis = chosen_axis;
+    frame.outside_count = params.box_count - scene.count;
     frame.giant_cells = clamp(params.box_count / 16u, 64u, MAX_CELLS);
 
     var cell = 1.0;
@@ -251,8 +252,8 @@ fn choose_grid(scene: Scale, count: u32) {
         bits[k] = min(min(fits[k], bits_for(most + 2.0)), MAX_CELL_BITS);
         occupied *= min(most + 1.0, 1e6);
     }
-    // Where there are worlds, those of one of them: they may all be in the same place. Ids to spare let more boxes of it
-    // find the grid bounded, and unbounded ones be binned (bin_count).
+    // Where there are worlds, those of one of them: they may all be in the same place. Three bits to spare are for
+    // those that are longer than wide, or emptier than others: where ids repeat, they may be those of another world.
     let worlds = max(params.world_count, 1u);
     let magnitude = bits_for(f32(params.box_count / worlds) + 1.0);
     var most_bits = max(5u * magnitude / 6u, 2u);

@@ -44,6 +44,9 @@ pub(crate) use filtering::{FilterBytes, sum};
 /// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
 /// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
 ///
+/// [`set_filters`](Self::set_filters) says which pairs are wanted, for all four. A call whose boxes the filters do not fit
+/// is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
+///
 /// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two that block take
 /// more boxes than the device or the budget has room for, in several passes; the others refuse them.
 #[derive(Debug)]
@@ -103,6 +106,17 @@ impl Stages {
             order: Order::new(gpu)?,
             small: Small::new(gpu, uses)?,
         })
+    }
+
+    /// Compiles now what depends on the filters: that for few boxes, or all of the others.
+    fn compile(&self, gpu: &Gpu, tests_all_pairs: bool) -> Result<(), Error> {
+        if tests_all_pairs {
+            return self.small.compile(gpu);
+        }
+        self.bin.compile(gpu)?;
+        self.sweep.compile(gpu)?;
+        self.giants.compile(gpu)?;
+        self.emit.compile(gpu)
     }
 }
 
@@ -192,22 +206,29 @@ impl BroadPhase {
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`]: what one pass cannot hold. [`find_pairs`](Self::find_pairs) and
     /// [`stream_pairs`](Self::stream_pairs) take several then; any other call returns this error.
     pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
-        let mut plan = self.plan(box_count)?;
-        plan.buffers.extend(self.filter_bytes(box_count).into_iter().filter(|(_, bytes)| *bytes > 0));
+        // Not those of a slab, where its search ended in a panic of the caller's.
+        let filtering = self.whole_filtering.as_ref().unwrap_or(&self.filtering);
+        let filters = Filtering::bytes_for(&filtering.compiled, box_count);
+        let limits = self.gpu.device().limits();
+        let mut plan = MemoryPlan::with_wishes(box_count, &self.options, &limits, self.wishes, &filters)?;
+        plan.buffers.extend(filters.into_iter().filter(|(_, bytes)| *bytes > 0));
         Ok(plan)
     }
 
     // ---- pairs on the GPU ----
 
-    /// Makes room for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow)
-    /// now rather than in the call that needs it. A list that [`record`](Self::record) left is no longer there.
+    /// Makes room for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and
+    /// [compiles](Self::compile) kernels, now rather than in the call that needs it. A list that
+    /// [`record`](Self::record) left is no longer there.
     ///
     /// # Errors
-    /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`].
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`], [`Error::Gpu`].
     pub fn reserve(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
         self.check_idle()?;
+        self.restore_filters();
         self.wishes.pairs = self.wishes.pairs.max(u64::from(pair_capacity));
-        self.ensure_buffers(box_count)
+        self.ensure_buffers(box_count)?;
+        self.compile(box_count)
     }
 
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`]) at the
@@ -337,7 +358,8 @@ impl BroadPhase {
             self.allocated()?;
         let params = &self.params(n)?;
         let s = &self.stages;
-        let Filtering { lists: filters, included, .. } = &self.filtering;
+        let Filtering { lists: filters, included, world_cells, .. } = &self.filtering;
+        let has_worlds = self.filtering.compiled.world_count() > 0;
         if self.tests_all_pairs(n) {
             let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
             let boxes = self.record_prepare(pass, n, params, boxes);
@@ -350,12 +372,18 @@ impl BroadPhase {
         }
         encoder.clear_buffer(counts.raw(), 0, None);
         encoder.clear_buffer(hits.block_hits.raw(), 0, None);
+        if has_worlds {
+            encoder.clear_buffer(world_cells.raw(), 0, None);
+        }
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         let boxes = self.record_prepare(pass, n, params, boxes);
         s.pca.record(pass, n, params, boxes.clone(), bounds, moments);
         s.frame.record(pass, params, boxes.clone(), bounds, moments, frame);
-        s.bin.record_count(pass, n, params, boxes.clone(), filters, frame, bins);
+        if has_worlds {
+            s.bin.record_worlds(pass, n, params, boxes.clone(), filters, frame, world_cells);
+        }
+        s.bin.record_count(pass, n, params, boxes.clone(), filters, frame, world_cells, bins);
         s.bin.record_scan(pass, params, frame, bins, counts, dispatches);
         s.bin.record_scatter(pass, params, frame, bins, counts, dispatches, s.sort.starts(entries), giants);
         s.sort.record_entries(pass, counts, dispatches, entries);
@@ -506,7 +534,9 @@ impl BroadPhase {
         let Some(buffers) = &self.buffers else {
             return Ok(Some(plan));
         };
-        if buffers.plan.covers(&plan, &self.options) {
+        // The list may have grown into the room that filters need now: of more boxes, or uploaded again.
+        let held = self.held_bytes() - self.held_filter_bytes();
+        if buffers.plan.covers(&plan, &self.options) && self.is_affordable(held + self.coming_filter_bytes(box_count)) {
             return Ok(None);
         }
         // Never less than now; and a scene that grows a little every frame must not allocate every frame.
@@ -518,8 +548,12 @@ impl BroadPhase {
 
     /// Replaces the buffers by those of `plan`, which is for at least `box_count` boxes.
     fn allocate(&mut self, plan: MemoryPlan, box_count: usize) -> Result<(), Error> {
-        // The old ones go first: both at once might not fit.
+        // The old ones go first: both at once might not fit. So do filters, of which there may be more than now have room,
+        // unless a frame is to be searched again with them.
         self.release();
+        if self.options.memory_budget.is_some() && self.check_idle().is_ok() {
+            self.filtering.unload(&self.gpu)?;
+        }
         let made = Buffers::new(&self.gpu, plan, self.options.order);
         if matches!(made, Err(Error::OutOfMemory { .. })) && self.wishes != Wishes::default() {
             // What earlier calls needed is a wish, not a need.
@@ -553,7 +587,7 @@ impl BroadPhase {
         // Staging buffers that no other frame holds are replaced along with the list.
         let boxes = self.all_boxes().iter().map(|boxes| boxes_bytes(boxes.len() as u32)).sum::<u64>();
         let stagings = self.frames.queued_stagings().map(|staging| staging_bytes(staging.capacity)).sum::<u64>();
-        let others = boxes - boxes_bytes(now.box_count) + stagings + self.held_filter_bytes();
+        let others = boxes - boxes_bytes(now.box_count) + stagings + self.coming_filter_bytes(now.box_count as usize);
         let plan = now.with_longer_list(wish, others, &self.options, &self.gpu.device().limits());
         Ok((plan.pair_capacity > now.pair_capacity).then_some(plan))
     }
@@ -610,7 +644,12 @@ impl BroadPhase {
 
     /// Whether the budget allows `bytes` more than there are.
     fn has_room(&self, bytes: u64) -> bool {
-        self.held_bytes().saturating_add(bytes) <= self.options.memory_budget.unwrap_or(u64::MAX)
+        self.is_affordable(self.held_bytes().saturating_add(bytes))
+    }
+
+    /// Whether the budget allows as much in all.
+    fn is_affordable(&self, bytes: u64) -> bool {
+        bytes <= self.options.memory_budget.unwrap_or(u64::MAX)
     }
 }
 

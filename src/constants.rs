@@ -48,6 +48,8 @@ shared_constants! {
     MAX_CELLS: u32 = 4096;
     /// Cells this far from the origin are merged into the outermost one. Exact in f32, and its double in i32.
     CELL_REACH: i32 = 1 << 29;
+    /// Above every cell, so that cells can be counted from it up and down without a sign.
+    CELL_BASE: i32 = 1 << 30;
     /// 2⁻¹²⁰, smallest cell edge in scaled units. Smaller, and its inverse overflows.
     CELL_MIN: f32 = 7.523_164e-37;
     /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty candidates;
@@ -235,6 +237,7 @@ const _: () = {
     assert!(MAX_WORLD_BITS + 2 <= WORLD_CELL_BITS && WORLD_CELL_BITS + MIN_POSITION_BITS <= 32);
     assert!(WORLD_CELL_BITS <= 2 * MAX_CELL_BITS && 2 * MIN_WRAP_BITS <= WORLD_CELL_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
+    assert!(CELL_BASE > CELL_REACH);
     assert!(PATH_BLOCK.is_multiple_of(COUNT_RUN) && (256 * COUNT_RUN).is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);

@@ -20,12 +20,13 @@
 //! # The flow
 //! | stage | what it does |
 //! |---|---|
+//! | [`prepare`](stages::prepare) | boxes with margins and half-spaces as they are searched, where there are any |
 //! | [`pca`](stages::pca) | two reductions over the finite boxes: bounds, then sums of centroids, of their products and of edges |
 //! | [`frame`](stages::frame) | eigenvectors of the covariance, the sweep axis, the cell size, the sort key |
 //! | [`bin`](stages::bin) | the cells of each box in the plane across the sweep axis, and an entry for each of them |
 //! | [`sort`](stages::sort) | a radix sort of the entries by cell and start |
 //! | [`rank`](stages::rank) | where each entry's interval ends among the sorted starts |
-//! | [`sweep`](stages::sweep) | the exact test of every two entries of a cell whose intervals meet, evenly divided |
+//! | [`sweep`](stages::sweep) | the exact test of every two entries of a cell whose intervals meet, evenly divided; and the [`Filters`] for those that pass |
 //! | [`giants`](stages::giants) | boxes that are unbounded or in too many cells, against all boxes |
 //! | [`emit`](stages::emit) | the compacted pairs, any range of them, as often as asked |
 //! | [`order`](stages::order) | the pairs sorted by `(a, b)`, where asked for |
@@ -34,6 +35,10 @@
 //! [`BroadPhase`] is the flow on one screen. Each stage is a file in [`stages`] with its kernels in `shaders/` and
 //! its mirror on plain slices in [`cpu`]; [`cpu::BroadPhase`] is the same flow on all cores, for machines without a GPU,
 //! and [`cpu::brute_force`] is what both are compared with. [`baselines`] are the algorithms of the literature.
+//!
+//! # Which pairs are wanted
+//! [`Filters`] say it by groups, bodies, worlds, and lists of pairs, and hold what boxes are not: margins and half-spaces.
+//! They are given once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied where pairs are found.
 //!
 //! # What any input gets
 //! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are
@@ -72,3 +77,8 @@ pub use stages::sort::SortVariant;
 
 pub use glam;
 pub use wgpu;
+
+/// What the README shows compiles and holds.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

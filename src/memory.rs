@@ -59,7 +59,7 @@ impl MemoryPlan {
     /// [`Error::TooManyBoxes`] where a buffer that has to be there exceeds a limit; [`Error::OverBudget`] where
     /// the least that works exceeds `options.memory_budget`.
     pub fn new(box_count: usize, options: &Options, limits: &wgpu::Limits) -> Result<Self, Error> {
-        Self::with_wishes(box_count, options, limits, Wishes::default(), &[("", 0); 5])
+        Self::with_wishes(box_count, options, limits, Wishes::default(), &[("", 0); 6])
     }
 
     /// Beside it there is room for the filters, which take `filters` bytes.

@@ -163,7 +163,7 @@ pub enum PairOrder {
 /// The pairs of one call, and what was found on the way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlaps {
-    /// Every overlapping pair, each once.
+    /// Every overlapping pair that the [`Filters`](crate::Filters) leave, each once.
     pub pairs: Vec<Pair>,
     /// Counts and choices.
     pub report: Report,
@@ -176,7 +176,7 @@ pub struct Overlaps {
 pub struct Report {
     /// Boxes in the input.
     pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`; they pair with nothing.
+    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; they pair with nothing.
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
@@ -189,7 +189,7 @@ pub struct Report {
     /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes; or all the
     /// `n (n - 1) / 2` there are.
     pub candidate_count: u64,
-    /// Overlapping pairs.
+    /// Overlapping pairs that the [`Filters`](crate::Filters) leave, with those that they include.
     pub pair_count: u64,
     /// The axis that was taken; [`SweepAxis::Auto`] only where none was, since every box was tested against every
     /// other.

@@ -246,7 +246,7 @@ impl Ready {
             Self::Gpu(gpu) => {
                 let (broad_phase, time) = {
                     let _progress = Progress::start("compiling the kernels".to_owned());
-                    timed(|| on_gpu(gpu, filters, options))
+                    timed(|| on_gpu(gpu, boxes.len(), filters, options))
                 };
                 let (mut broad_phase, _progress) = (broad_phase?, work());
                 let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
@@ -298,7 +298,7 @@ impl Ready {
         let mut stream = || {
             let (broad_phase, setup_seconds) = {
                 let _progress = Progress::start("compiling the kernels".to_owned());
-                timed(|| on_gpu(gpu, filters, options))
+                timed(|| on_gpu(gpu, boxes.len(), filters, options))
             };
             let mut broad_phase = broad_phase?;
             let _progress = Progress::start(format!("finding the pairs of {}", text::boxes(boxes.len() as u64)));
@@ -326,10 +326,11 @@ impl Ready {
     }
 }
 
-/// The GPU engine with these filters.
-fn on_gpu(gpu: &Gpu, filters: &Filters, options: Options) -> Result<BroadPhase> {
+/// The GPU engine with these filters, for so many boxes.
+fn on_gpu(gpu: &Gpu, box_count: usize, filters: &Filters, options: Options) -> Result<BroadPhase> {
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
+    broad_phase.compile(box_count)?;
     Ok(broad_phase)
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Filtering {
     /// For so many boxes they lie on the GPU. A frame in flight may be searched again for fewer.
     uploaded: Option<usize>,
     pub lists: FilterLists,
+    /// `[world_count]` the range of cells of each world.
+    pub world_cells: Buffer<[u32; 4]>,
     /// `[include_count]` ascending; `None` where there are none.
     pub included: Option<Buffer<Pair>>,
     pub shapes: Option<Shapes>,
@@ -33,7 +35,7 @@ pub(super) struct Shapes {
 }
 
 /// Bytes that filters take on the GPU, buffer by buffer.
-pub(crate) type FilterBytes = [(&'static str, u64); 5];
+pub(crate) type FilterBytes = [(&'static str, u64); 6];
 
 /// All of them.
 pub(crate) fn sum(bytes: &FilterBytes) -> u64 {
@@ -43,7 +45,8 @@ pub(crate) fn sum(bytes: &FilterBytes) -> u64 {
 impl Filtering {
     pub fn new(gpu: &Gpu, compiled: Compiled) -> Result<Self, Error> {
         let lists = FilterLists::none(gpu)?;
-        Ok(Self { compiled, uploaded: None, lists, included: None, shapes: None })
+        let world_cells = Buffer::storage(gpu, "world_cells", 0)?;
+        Ok(Self { compiled, uploaded: None, lists, world_cells, included: None, shapes: None })
     }
 
     /// What these filters take for so many boxes.
@@ -54,6 +57,7 @@ impl Filtering {
         let include = compiled.include().len() as u64;
         [
             ("filters", 4 * FilterLists::words_for(compiled, boxes)),
+            ("world_cells", u64::from(compiled.world_count()) * 16),
             ("included", include * size_of::<Pair>() as u64),
             ("margins", per_box(!filters.margin.is_empty(), 4 * boxes)),
             ("half_space_bits", per_box(!filters.half_spaces.is_empty(), 4 * boxes.div_ceil(32))),
@@ -66,6 +70,15 @@ impl Filtering {
         self.compiled.fit(box_count)
     }
 
+    /// Gives the memory on the GPU back; what is needed is uploaded again.
+    pub fn unload(&mut self, gpu: &Gpu) -> Result<(), Error> {
+        if self.uploaded.take().is_some() {
+            (self.included, self.shapes) = (None, None);
+            self.lists = FilterLists::none(gpu)?;
+        }
+        Ok(())
+    }
+
     /// Uploads what is not there yet for so many boxes.
     fn upload(&mut self, gpu: &Gpu, box_count: usize) -> Result<(), Error> {
         if self.compiled.filters().is_empty() || self.uploaded.is_some_and(|uploaded| uploaded >= box_count) {
@@ -73,6 +86,7 @@ impl Filtering {
         }
         let filters = self.compiled.filters();
         self.lists = FilterLists::new(gpu, &self.compiled, box_count)?;
+        self.world_cells = Buffer::storage(gpu, "world_cells", u64::from(self.compiled.world_count()))?;
         let include = self.compiled.include();
         self.included = match include.len() {
             0 => None,
@@ -101,6 +115,10 @@ impl Filtering {
 
     fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.compiled.change(first, values)?;
+        if u64::from(self.compiled.world_count()) > self.world_cells.len() {
+            // There are new worlds.
+            self.uploaded = None;
+        }
         if self.uploaded.is_some() {
             self.lists.change(gpu, &self.compiled, first, values);
             if let (Attribute::Margin(values), Some(shapes)) = (values, &self.shapes) {
@@ -115,12 +133,12 @@ impl BroadPhase {
     /// Which pairs are not wanted, or always are, from the next call on, until they are replaced;
     /// `Filters::default()` wants every pair of boxes that overlap.
     ///
-    /// They are uploaded once, by the next call. Kernels are compiled for the filters that are in use, when they are
-    /// first used on the device: about a second on a software adapter, nothing the next time.
+    /// They are uploaded once, by the next call. Kernels are compiled for the lists there are, by the first call on the
+    /// device that needs them: for a moment, or seconds on a software adapter, and never again.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken;
-    /// [`Error::Gpu`], [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Whether they fit the
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Whether they fit the
     /// boxes is said by each call: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.check_idle()?;
@@ -137,6 +155,16 @@ impl BroadPhase {
         Ok(())
     }
 
+    /// Compiles the kernels that a call for `box_count` boxes needs for the filters, now rather than in that call. Nothing
+    /// is left to compile without filters, or where it was done before on this device.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`].
+    pub fn compile(&self, box_count: usize) -> Result<(), Error> {
+        let tests_all_pairs = u32::try_from(box_count).is_ok_and(|n| self.tests_all_pairs(n));
+        self.stages.compile(&self.gpu, tests_all_pairs)
+    }
+
     /// The filters in use.
     pub fn filters(&self) -> &Filters {
         self.whole_filtering.as_ref().unwrap_or(&self.filtering).compiled.filters()
@@ -151,8 +179,9 @@ impl BroadPhase {
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.check_idle()?;
         self.restore_filters();
+        self.filtering.change(&self.gpu, first, values)?;
         self.contents = Contents::Nothing;
-        self.filtering.change(&self.gpu, first, values)
+        Ok(())
     }
 
     /// A call for so many boxes begins: the filters are those of the caller, and fit.
@@ -174,8 +203,17 @@ impl BroadPhase {
         self.filtering.uploaded.map_or(0, |box_count| sum(&self.filter_bytes(box_count)))
     }
 
+    /// Bytes that they hold once they are there for so many boxes, or for as many as they are there already.
+    pub(super) fn coming_filter_bytes(&self, box_count: usize) -> u64 {
+        sum(&self.filter_bytes(box_count.max(self.filtering.uploaded.unwrap_or(0))))
+    }
+
     /// Makes the filters be there for so many boxes.
     pub(super) fn upload_filters(&mut self, box_count: usize) -> Result<(), Error> {
+        if self.check_idle().is_ok() && self.filtering.uploaded.is_some_and(|uploaded| uploaded < box_count) {
+            // The old ones go first: both at once might not fit.
+            self.filtering.unload(&self.gpu)?;
+        }
         self.filtering.upload(&self.gpu, box_count)
     }
 

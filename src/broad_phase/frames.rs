@@ -27,7 +27,7 @@ const PIECES_AT_ONCE: usize = 2;
 /// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. Fewer, and what each piece costs in
 /// submissions shows; more take memory and gain nothing.
 #[cfg(not(target_arch = "wasm32"))]
-const STREAMED_PIECE: u64 = 1 << 22;
+pub(super) const STREAMED_PIECE: u64 = 1 << 22;
 /// Most pairs that the first submission copies before it is known whether there are as many: 8 MiB.
 const FIRST_COPY: u64 = 1 << 20;
 /// Pairs that any submission copies, if there is room.
@@ -653,8 +653,12 @@ impl BroadPhase {
             others += boxes_bytes(frame.boxes.len() as u32) + staging_bytes(frame.summary.staging.capacity);
         }
         // Alone it has room.
-        let others = others + sum(&self.filter_bytes(box_count));
-        if plan.total().saturating_add(others) > self.options.memory_budget.unwrap_or(u64::MAX) {
+        let filters = if self.frames.is_empty() {
+            sum(&self.filter_bytes(box_count))
+        } else {
+            self.coming_filter_bytes(box_count)
+        };
+        if !self.is_affordable(plan.total().saturating_add(others + filters)) {
             return Err(Error::Busy);
         }
         self.allocate(plan, box_count)

@@ -11,6 +11,7 @@ use std::ops::RangeInclusive;
 
 use super::BroadPhase;
 use super::filtering::Filtering;
+use super::frames::STREAMED_PIECE;
 use crate::filters::Compiled;
 use crate::merge::merge_runs;
 use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report};
@@ -220,6 +221,8 @@ impl BroadPhase {
         each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let CutScene { boxes, slabs } = scene;
+        // Each slab uploads its own.
+        self.filtering.unload(&self.gpu)?;
         // Once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
         self.ensure_buffers(largest as usize)?;
@@ -250,9 +253,7 @@ impl BroadPhase {
         }
         let included = self.filtering.compiled.include();
         pair_count += included.len() as u64;
-        if !included.is_empty() {
-            each(included)?;
-        }
+        included.chunks(STREAMED_PIECE as usize).try_for_each(each)?;
         let mut whole = whole.ok_or(Error::NothingSubmitted)?;
         let invalid = || (0..boxes.len() as u32).filter(|&index| !boxes[index as usize].is_valid());
         whole.box_count = boxes.len() as u32;

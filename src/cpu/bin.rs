@@ -26,6 +26,15 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// A giant gets these cells after all.
+    pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
+        for level in 0..LEVELS {
+            let count = cell_count(cells, level, frame);
+            self.entries[level as usize] += u64::from(count);
+            self.giants[level as usize] -= u32::from(count > 0);
+        }
+    }
+
     /// Of both.
     pub fn united(self, other: &Self) -> Self {
         Self {
@@ -125,18 +134,59 @@ fn tile_of(frame: &Frame, world: u32) -> u32 {
     cell << frame.position_bits
 }
 
+/// The cells that the boxes of each world are in, as `cells_of_world` takes them; see `bin_worlds.wgsl`. Zeros where no
+/// box has to be put there.
+pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [[u32; 4]]) {
+    world_cells.fill([0; 4]);
+    if frame.outside_count == 0 {
+        return;
+    }
+    for (aabb, &world) in boxes.iter().zip(worlds) {
+        if world != WORLD_GLOBAL && super::pca::counts_within(aabb, frame.limit) {
+            let (low, high) = (Vec3::from(aabb.min) * frame.scale, Vec3::from(aabb.max) * frame.scale);
+            let ([u0, v0, u1, v1], _) = place_of(frame, low, high);
+            widen(&mut world_cells[world as usize], [u0, v0, u1, v1]);
+        }
+    }
+}
+
+/// Widens what [`worlds`] keeps by the cells of a box.
+pub fn widen(kept: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
+    let own = [CELL_BASE - u0, CELL_BASE - v0, CELL_BASE + u1, CELL_BASE + v1];
+    *kept = std::array::from_fn(|k| kept[k].max(own[k] as u32));
+}
+
+/// What [`worlds`] keeps as a range of cells, somewhat wider.
+fn cells_of_world(frame: &Frame, kept: [u32; 4]) -> [i32; 4] {
+    let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
+    if kept == [0; 4] {
+        return [u0, v0, u0, v0];
+    }
+    let [first_u, first_v, last_u, last_v] = kept.map(|cell| cell as i32 - CELL_BASE);
+    let down = |cell: i32, least: i32| (cell - 1 - (cell.abs() >> 20)).max(least);
+    let up = |cell: i32, most: i32| (cell + 1 + (cell.abs() >> 20)).min(most);
+    [down(-first_u, u0), down(-first_v, v0), up(last_u, u1), up(last_v, v1)]
+}
+
+/// Cells and position of a box of a world that has no cells of its own.
+pub fn in_world(frame: &Frame, kept: [u32; 4], world: u32) -> ([i32; 4], [u32; 4]) {
+    let last = (1 << frame.position_bits) - 1;
+    let everywhere = extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+    (cells_of_world(frame, kept), [tile_of(frame, world), last, everywhere, 0])
+}
+
 /// Cells and (start, end, extent, 0) of each box, with the bits of its world above the start, and what all of them have
-/// together. `worlds` has the number of each
-/// box's world, or nothing.
+/// together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of [`worlds`], or nothing,
+/// and then boxes that would be put there are giants.
 pub fn count(
     boxes: &[Aabb],
     worlds: &[u32],
+    world_cells: &[[u32; 4]],
     frame: &Frame,
     cells: &mut [[i32; 4]],
     positions: &mut [[u32; 4]],
 ) -> Totals {
     let last = (1 << frame.position_bits) - 1;
-    let is_bounded = frame.cell_min == [0; 2];
     let mut totals = Totals::default();
     let mut single = [0; LEVELS as usize];
     for (i, aabb) in boxes.iter().enumerate() {
@@ -161,10 +211,8 @@ pub fn count(
                 extent,
                 0,
             ];
-        } else if is_bounded && !worlds.is_empty() {
-            let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
-            cells[i] = [u0, v0, u1, v1];
-            positions[i] = [tile_of(frame, world), last, extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]), 0];
+        } else if let Some(&kept) = world_cells.get(world as usize) {
+            (cells[i], positions[i]) = in_world(frame, kept, world);
         } else {
             cells[i] = CELLS_OF_UNBOUNDED;
         }

@@ -202,6 +202,7 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
     frame.scale = scene.scale;
     frame.limit = scene.limit;
     frame.axis = axis;
+    frame.outside_count = params.box_count - scene.count;
     frame.giant_cells = (params.box_count / 16).clamp(64, MAX_CELLS);
 
     let cell = if count > 0 { choose_cell(params, &scene, moments, &samples) } else { 1.0 };

@@ -53,7 +53,9 @@ fn search(boxes: &[Aabb], filters: &Compiled, options: &Options) -> Result<Overl
     let frame = frame::choose(&params, boxes, &bounds, &moments);
     let mut cells = vec![[0; 4]; boxes.len()];
     let mut positions = vec![[0; 4]; boxes.len()];
-    let totals = bin::count(boxes, filters.worlds(), &frame, &mut cells, &mut positions);
+    let mut world_cells = vec![[0; 4]; filters.world_count() as usize];
+    bin::worlds(boxes, filters.worlds(), &frame, &mut world_cells);
+    let totals = bin::count(boxes, filters.worlds(), &world_cells, &frame, &mut cells, &mut positions);
     let level = bin::scan(&totals, box_count, params.entry_capacity);
     let bin::Entries { mut keys, mut entries, giants, first_invalid } =
         bin::scatter(&cells, &mut positions, &frame, level);

@@ -4,6 +4,8 @@ mod by_world;
 mod compiled;
 mod half_space;
 mod margin;
+#[cfg(not(target_arch = "wasm32"))]
+mod part;
 
 pub use by_world::ByWorld;
 pub(crate) use compiled::{Compiled, Listed};

@@ -1,5 +1,7 @@
 //! A compute kernel whose buffers are bound by the names they have in WGSL.
 
+use std::sync::{Arc, OnceLock};
+
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::Gpu;
@@ -7,10 +9,16 @@ use super::timing::Timer;
 use crate::Error;
 use crate::stages::layout::dispatch_size;
 
-/// A compiled kernel. Its label is the name of its file and of its entry point. A clone is the same kernel.
+/// A kernel. Its label is the name of its file and of its entry point. A clone is the same kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    label: &'static str,
+    source: Source,
+    switches: Vec<&'static str>,
+    compiled: Arc<OnceLock<Result<Compiled, Error>>>,
+}
+
+#[derive(Debug)]
+struct Compiled {
     pipeline: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     bindings: Vec<Binding>,
@@ -102,31 +110,8 @@ pub fn bindings(module: &naga::Module) -> Vec<Binding> {
         .collect()
 }
 
-impl Kernel {
-    /// Compiles a kernel, or gives the one that was compiled for this device before: drivers take from a tenth
-    /// of a second to half a second for each. The switches of its source stay as they are there.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where naga or the driver rejects it.
-    pub fn new(gpu: &Gpu, source: &Source) -> Result<Self, Error> {
-        Self::specialised(gpu, source, &[])
-    }
-
-    /// The same with some switches (`override NAME: bool`) on: the driver leaves out what is switched off.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where naga or the driver rejects it, or there is no such switch.
-    pub fn specialised(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
-        let key = (source.label, switches.to_vec());
-        if let Some(kernel) = gpu.kernels().get(&key) {
-            return Ok(kernel.clone());
-        }
-        let kernel = Self::compile(gpu, source, switches)?;
-        gpu.kernels().insert(key, kernel.clone());
-        Ok(kernel)
-    }
-
-    fn compile(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
+impl Compiled {
+    fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
         let constants: Vec<_> = switches.iter().map(|&name| (name, 1.0)).collect();
         let bindings = bindings(&source.module()?);
         let device = gpu.device();
@@ -162,7 +147,45 @@ impl Kernel {
             cache: None,
         });
         scopes.close(source.label)?;
-        Ok(Self { label: source.label, pipeline, layout, bindings })
+        Ok(Self { pipeline, layout, bindings })
+    }
+}
+
+impl Kernel {
+    /// Compiles a kernel, or gives the one that was compiled for this device before: drivers take from a tenth
+    /// of a second to half a second for each. The switches of its source stay as they are there.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where naga or the driver rejects it.
+    pub fn new(gpu: &Gpu, source: &Source) -> Result<Self, Error> {
+        Self::specialised(gpu, source, &[])
+    }
+
+    /// The same with some switches (`override NAME: bool`) on: the driver leaves out what is switched off. With any, it
+    /// is compiled when it is first dispatched, since a scene seldom needs all that could be; an error is that pass's.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where naga or the driver rejects it, and no switch is on.
+    pub fn specialised(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
+        let new = || Self { source: *source, switches: switches.to_vec(), compiled: Arc::default() };
+        let kernel = gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone();
+        if switches.is_empty() {
+            kernel.compile(gpu)?;
+        }
+        Ok(kernel)
+    }
+
+    /// Compiles it now, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where naga or the driver rejects it.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.compiled(gpu).map(|_| ())
+    }
+
+    fn compiled(&self, gpu: &Gpu) -> Result<&Compiled, Error> {
+        let compiled = self.compiled.get_or_init(|| Compiled::new(gpu, &self.source, &self.switches));
+        compiled.as_ref().map_err(Clone::clone)
     }
 
     /// Runs `groups` workgroups, laid out in two dimensions where they are many.
@@ -170,7 +193,7 @@ impl Kernel {
         if groups > 0 && self.bind(pass, buffers) {
             let [x, y, z] = dispatch_size(groups);
             pass.pass.dispatch_workgroups(x, y, z);
-            pass.end(self.label);
+            pass.end(self.source.label);
         }
     }
 
@@ -184,17 +207,25 @@ impl Kernel {
     ) {
         if self.bind(pass, buffers) {
             pass.pass.dispatch_workgroups_indirect(dispatches, offset as u64);
-            pass.end(self.label);
+            pass.end(self.source.label);
         }
     }
 
     /// Binds every variable of the kernel to the buffer of its name.
     fn bind(&self, pass: &mut Pass, buffers: &[(&str, wgpu::BindingResource)]) -> bool {
-        let mut entries = Vec::with_capacity(self.bindings.len());
-        for binding in &self.bindings {
+        let compiled = match self.compiled(&pass.gpu) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                pass.error.get_or_insert(error);
+                return false;
+            }
+        };
+        let label = self.source.label;
+        let mut entries = Vec::with_capacity(compiled.bindings.len());
+        for binding in &compiled.bindings {
             let Some((_, resource)) = buffers.iter().find(|(name, _)| *name == binding.name) else {
                 pass.error.get_or_insert(Error::Gpu {
-                    label: self.label.to_owned(),
+                    label: label.to_owned(),
                     message: format!("no buffer was given for `{}`", binding.name),
                 });
                 return false;
@@ -202,12 +233,12 @@ impl Kernel {
             entries.push(wgpu::BindGroupEntry { binding: binding.index, resource: resource.clone() });
         }
         let group = pass.gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(self.label),
-            layout: &self.layout,
+            label: Some(label),
+            layout: &compiled.layout,
             entries: &entries,
         });
-        pass.pass.push_debug_group(self.label);
-        pass.pass.set_pipeline(&self.pipeline);
+        pass.pass.push_debug_group(label);
+        pass.pass.set_pipeline(&compiled.pipeline);
         pass.pass.set_bind_group(0, &group, &[]);
         true
     }

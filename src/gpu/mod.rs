@@ -66,7 +66,7 @@ impl Gpu {
         let checks = [
             ("max_storage_buffers_per_shader_stage", 8, u64::from(has.max_storage_buffers_per_shader_stage)),
             ("max_uniform_buffers_per_shader_stage", 4, u64::from(has.max_uniform_buffers_per_shader_stage)),
-            ("max_bindings_per_bind_group", 10, u64::from(has.max_bindings_per_bind_group)),
+            ("max_bindings_per_bind_group", 12, u64::from(has.max_bindings_per_bind_group)),
             ("max_compute_workgroup_storage_size", 16_384, u64::from(has.max_compute_workgroup_storage_size)),
             ("max_compute_invocations_per_workgroup", 256, u64::from(has.max_compute_invocations_per_workgroup)),
             ("max_compute_workgroup_size_x", 256, u64::from(has.max_compute_workgroup_size_x)),

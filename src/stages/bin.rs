@@ -10,8 +10,10 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
+/// `bin_worlds`.
+pub const WORLDS: Source = source!("bin_worlds", "boxes", "cells", "filters", "half_space", "float_parts");
 /// `bin_count`.
-pub const COUNT: Source = source!("bin_count", "boxes", "filters", "half_space", "float_parts");
+pub const COUNT: Source = source!("bin_count", "boxes", "cells", "filters", "half_space", "float_parts");
 /// `bin_scan`.
 pub const SCAN: Source = source!("bin_scan", "scan");
 /// `bin_scatter`.
@@ -20,6 +22,7 @@ pub const SCATTER: Source = source!("bin_scatter", "scan");
 /// The stage.
 #[derive(Debug)]
 pub struct Bin {
+    worlds: Kernel,
     count: Kernel,
     scan: Kernel,
     scatter: Kernel,
@@ -46,13 +49,46 @@ impl Bin {
     /// [`Error::Gpu`] where the driver rejects a kernel.
     pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
         Ok(Self {
+            worlds: Kernel::specialised(gpu, &WORLDS, &uses.world_switches())?,
             count: Kernel::specialised(gpu, &COUNT, &uses.world_switches())?,
             scan: Kernel::new(gpu, &SCAN)?,
             scatter: Kernel::new(gpu, &SCATTER)?,
         })
     }
 
-    /// Cells, positions and counts of `box_count` boxes.
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.worlds.compile(gpu)?;
+        self.count.compile(gpu)
+    }
+
+    /// The cells that the boxes of each world are in. `world_cells` has zeros before.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_worlds(
+        &self,
+        pass: &mut Pass,
+        box_count: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        filters: &FilterLists,
+        frame: &Buffer<Frame>,
+        world_cells: &Buffer<[u32; 4]>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
+            ("frame", frame.all()),
+            ("world_cells", world_cells.all()),
+        ];
+        self.worlds.dispatch(pass, box_count.div_ceil(256), &buffers);
+    }
+
+    /// Cells, positions and counts of `box_count` boxes. `world_cells` is looked at where the filters have worlds.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_count(
         &self,
@@ -62,6 +98,7 @@ impl Bin {
         boxes: wgpu::BindingResource,
         filters: &FilterLists,
         frame: &Buffer<Frame>,
+        world_cells: &Buffer<[u32; 4]>,
         bins: &Bins,
     ) {
         let buffers = [
@@ -70,6 +107,7 @@ impl Bin {
             ("filter_layout", filters.layout.all()),
             ("filters", filters.words.all()),
             ("frame", frame.all()),
+            ("world_cells", world_cells.all()),
             ("cells", bins.cells.all()),
             ("positions", bins.positions.all()),
             ("block_counts", bins.block_counts.all()),

@@ -63,6 +63,15 @@ impl Emit {
         })
     }
 
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.again.compile(gpu)?;
+        self.giants.compile(gpu)
+    }
+
     /// Where the pairs of each run go within its block, and how many pairs each block has.
     pub fn record_place(
         &self,

@@ -78,6 +78,16 @@ impl FilterLists {
     /// Uploads those of these filters, for so many boxes.
     ///
     /// # Errors
+    /// [`Error::OutOfMemory`]; those of [`Filters::check`].
+    pub fn of(gpu: &Gpu, filters: &Filters, box_count: usize) -> Result<Self, Error> {
+        let mut compiled = Compiled::new(filters.clone())?;
+        compiled.fit(box_count)?;
+        Self::new(gpu, &compiled, box_count)
+    }
+
+    /// Uploads those of these filters, which fit so many boxes.
+    ///
+    /// # Errors
     /// [`Error::OutOfMemory`].
     pub(crate) fn new(gpu: &Gpu, filters: &Compiled, box_count: usize) -> Result<Self, Error> {
         Self::with(gpu, Words::of(filters, box_count))

@@ -29,6 +29,14 @@ impl Giants {
         Ok(Self { test: Kernel::specialised(gpu, &TEST, &uses.switches())? })
     }
 
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.test.compile(gpu)
+    }
+
     /// The exact tests of all `giants`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(

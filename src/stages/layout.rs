@@ -129,7 +129,7 @@ pub struct Frame {
     pub giant_cells: u32,
     pub axis: u32,
     pub cell_size: f32,
-    pub unused: f32,
+    pub outside_count: u32,
     pub tile_bits: [u32; 2],
     /// Where each segment of the position scale starts, and quanta per unit length in it.
     pub knots: [[f32; 2]; KNOT_COUNT as usize],

@@ -29,6 +29,7 @@ pub const SOURCES: &[Source] = &[
     pca::BOUNDS,
     pca::MOMENTS,
     frame::CHOOSE,
+    bin::WORLDS,
     bin::COUNT,
     bin::SCAN,
     bin::SCATTER,

@@ -37,6 +37,14 @@ impl Small {
         })
     }
 
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.test.compile(gpu)
+    }
+
     /// The exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
     pub fn record_test(
         &self,

@@ -66,6 +66,14 @@ impl Sweep {
         })
     }
 
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.test.compile(gpu)
+    }
+
     /// Where on the path each entry stands.
     pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
         let buffers = [("counts", counts.all()), ("steps", path.steps.all()), ("path_sums", path.sums.all())];

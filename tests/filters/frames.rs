@@ -232,6 +232,24 @@ fn what_was_recorded_with_other_filters_is_not_emitted_again() {
 }
 
 #[test]
+fn a_change_that_is_refused_leaves_what_was_recorded() {
+    let boxes = Kind::Uniform.generate(500, 1);
+    let buffer = upload(&boxes);
+    let filters = Filters { sleeping: vec![false; 500], ..Filters::default() };
+    let expected = rule::find_pairs(&boxes, &filters);
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(filters).unwrap();
+    let mut first = encoder();
+    broad_phase.record(&mut first, &buffer, 500).unwrap();
+    GPU.queue().submit([first.finish()]);
+    assert!(broad_phase.change_filters(0, Attribute::Group(&[1])).is_err());
+    assert!(broad_phase.change_filters(500, Attribute::Sleeping(&[true])).is_err());
+    let mut again = encoder();
+    let left = broad_phase.record_again(&mut again, &buffer, 500, 0, expected.len() as u32).unwrap();
+    assert_pairs(&run(again, left).1, &expected, "after a refusal");
+}
+
+#[test]
 fn wrong_filters_are_refused_when_recording() {
     let boxes = Kind::Uniform.generate(500, 1);
     let buffer = upload(&boxes);

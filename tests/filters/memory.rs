@@ -3,7 +3,7 @@
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
 
-use crate::common::{CANONICAL, Random, assert_pairs};
+use crate::common::{CANONICAL, Random, SWEEP, assert_pairs};
 use crate::engines::{assert_overlaps, gpu};
 use crate::inputs::{all, some_pairs, worlds};
 use crate::rule;
@@ -134,6 +134,71 @@ fn a_callback_that_stops_leaves_the_filters_and_the_next_call() {
     assert_eq!(stopped.unwrap_err(), Error::Busy);
     let found = broad_phase.find_pairs(&boxes).unwrap();
     assert_overlaps(found, &boxes, &filters, PairOrder::Canonical, &expected, "after a stop");
+}
+
+#[test]
+fn a_callback_that_panics_in_a_slab_leaves_the_filters_and_what_they_take() {
+    let boxes = Kind::Uniform.generate(6000, 1);
+    let exclude = some_pairs(&mut Random(1), boxes.len(), 20_000);
+    let filters = Filters { exclude, body: (0..6000).map(|i| i / 2).collect(), ..Filters::default() };
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let budget = least_budget(&mut broad_phase, 3000, PairOrder::Sweep);
+    broad_phase.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    let plan = broad_phase.memory_plan(1000).unwrap();
+    let mut passes = 0;
+    let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        broad_phase.stream_pairs(&boxes, |report, _| -> Result<(), Error> {
+            passes = report.passes;
+            panic!("the caller's")
+        })
+    }));
+    assert!(stopped.is_err() && passes > 1);
+    assert_eq!(*broad_phase.filters(), filters);
+    assert_eq!(broad_phase.memory_plan(1000).unwrap(), plan);
+    let expected = rule::find_pairs(&boxes, &filters);
+    let found = broad_phase.find_pairs(&boxes).unwrap();
+    assert_overlaps(found, &boxes, &filters, PairOrder::Canonical, &expected, "after a panic");
+}
+
+#[test]
+fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
+    let floor = HalfSpace { index: 0, normal: [0.0, 1.0, 0.1], offset: -1.0 };
+    let filters = Filters { half_spaces: vec![floor], ..Filters::default() };
+    let large = Kind::Uniform.generate(50_000, 1);
+    // A list that takes all the room there is.
+    let small = vec![Aabb::new([0.0, 5.0, 0.0], [1.0, 6.0, 1.0]); 2500];
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(filters).unwrap();
+    let budget = broad_phase.memory_plan(large.len()).unwrap().total() + 500_000;
+    let options = Options { memory_budget: Some(budget), ..SWEEP };
+    broad_phase.set_options(options).unwrap();
+    broad_phase.reserve(large.len(), 0).unwrap();
+    for (boxes, what) in [(&small, "few boxes"), (&large, "many"), (&small, "few again"), (&large, "many again")] {
+        let bytes = broad_phase.find_pairs(boxes).unwrap().report.gpu_bytes;
+        assert!(bytes <= budget, "{what}: {bytes} bytes, and the budget is {budget}");
+    }
+    // Those for many boxes do not stay where there is no room for them.
+    let budget = budget / 8;
+    broad_phase.set_options(Options { memory_budget: Some(budget), ..options }).unwrap();
+    let bytes = broad_phase.find_pairs(&small[..300]).unwrap().report.gpu_bytes;
+    assert!(bytes <= budget, "less memory: {bytes} bytes, and the budget is {budget}");
+}
+
+#[test]
+fn lists_of_pairs_keep_to_the_budget_before_slabs_and_after() {
+    let boxes = Kind::Uniform.generate(6000, 1);
+    let filters = Filters { exclude: some_pairs(&mut Random(1), 500, 100_000), ..Filters::default() };
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(filters).unwrap();
+    let budget = least_budget(&mut broad_phase, 3000, PairOrder::Sweep);
+    broad_phase.set_options(Options { memory_budget: Some(budget), ..SWEEP }).unwrap();
+    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
+    for (boxes, passes) in [(&boxes[..1000], false), (&boxes, true), (&crowd, false), (&boxes, true)] {
+        let report = broad_phase.find_pairs(boxes).unwrap().report;
+        assert!(report.passes > 1 || !passes);
+        assert!(report.gpu_bytes <= budget, "{report:?}, and the budget is {budget}");
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, frame) = (upload(boxes), uniform(*frame));
-    run(|pass| BIN.record_count(pass, n, &params, input.all(), no_filters(), &frame, &bins));
+    run(|pass| BIN.record_count(pass, n, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
     assert!(written(&bins.block_offsets).iter().all(is_poison));
     let counted = Counted {
         cells: written(&bins.cells),
@@ -103,7 +103,7 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
     let counted = count(boxes, frame);
     let mut cells = vec![[0; 4]; boxes.len()];
     let mut positions = vec![[0; 4]; boxes.len()];
-    cpu::bin::count(boxes, &[], frame, &mut cells, &mut positions);
+    cpu::bin::count(boxes, &[], &[], frame, &mut cells, &mut positions);
     let straight = frame.sweep_slop == 0.0;
     for (i, aabb) in boxes.iter().enumerate() {
         let (found, mirror) = (counted.cells[i], cells[i]);

@@ -10,7 +10,7 @@ use broadsweep::stages::pca::groups;
 use broadsweep::{Aabb, cpu};
 use proptest::prelude::*;
 
-use crate::inputs::{Random, any_box, mixed, ordinary};
+use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
 static FRAME: LazyLock<FrameStage> = LazyLock::new(|| FrameStage::new(gpu()).unwrap());
@@ -41,16 +41,19 @@ fn statistics(boxes: &[Aabb]) -> (Vec<BoundsPartial>, Vec<Moments>) {
 
 /// The kernel's frame and the mirror's, once the first is found sound.
 fn frames(boxes: &[Aabb], axis: u32, cell: Cell) -> (Frame, Frame) {
+    frames_of_worlds(boxes, axis, cell, 0)
+}
+
+fn frames_of_worlds(boxes: &[Aabb], axis: u32, cell: Cell, world_count: u32) -> (Frame, Frame) {
     let (cell_mode, cell_size) = cell;
-    let host = Params { box_count: boxes.len() as u32, axis, cell_mode, cell_size, ..Params::zeroed() };
+    let box_count = boxes.len() as u32;
+    let host = Params { box_count, axis, cell_mode, cell_size, world_count, ..Params::zeroed() };
     let (bounds, moments) = statistics(boxes);
     let frame = poisoned(1);
     let (params, input) = (uniform(host), upload(boxes));
     let (bounds, moments) = (upload(&bounds), upload(&moments));
     run(|pass| FRAME.record(pass, &params, input.all(), &bounds, &moments, &frame));
-    let mut frame: Frame = written(&frame)[0];
-    assert!(is_poison(&[frame.unused]), "nobody writes the unused field");
-    frame.unused = 0.0;
+    let frame: Frame = written(&frame)[0];
     let context = format!("axis {axis}, cells {cell:?}, {} boxes: {frame:?}", boxes.len());
     check_sound(&frame, &host, &context);
     let all = cpu::pca::bounds(boxes);
@@ -58,6 +61,7 @@ fn frames(boxes: &[Aabb], axis: u32, cell: Cell) -> (Frame, Frame) {
     check_sound(&mirror, &host, "the mirror");
     assert_eq!((frame.scale, frame.limit), (mirror.scale, mirror.limit), "{context}");
     assert_eq!(frame.giant_cells, mirror.giant_cells, "{context}");
+    assert_eq!(frame.outside_count, mirror.outside_count, "{context}");
     (frame, mirror)
 }
 
@@ -90,12 +94,18 @@ fn check_sound(frame: &Frame, params: &Params, context: &str) {
         assert!(frame.cell_min[k] < frame.cell_max[k], "{context}");
         // Either the ids of all cells fit the key, or the grid has no bounds and the widest box is too narrow
         // for two of its cells to have one id.
-        let whole = frame.cell_min[k] == 0 && frame.cell_max[k] == (1 << frame.cell_bits[k]) - 1;
+        let whole = frame.cell_min[k] == 0 && frame.cell_max[k] == (1 << frame.tile_bits[k]) - 1;
         let wraps = frame.cell_max[k] == CELL_REACH && frame.cell_min[k] == -CELL_REACH;
         let narrow = frame.cell_bits[k] >= MIN_WRAP_BITS && 2 * frame.max_span[k] <= 1 << frame.cell_bits[k];
         assert!(whole || wraps && narrow, "{context}");
         assert!(frame.max_span[k] > 0 && u64::from(frame.max_span[k]) <= 1 << MAX_CELL_BITS, "{context}");
     }
+    let world_bits: u32 = (0..2).map(|k| frame.cell_bits[k] - frame.tile_bits[k]).sum();
+    assert_eq!(
+        world_bits,
+        params.world_count.max(1).next_power_of_two().trailing_zeros().min(MAX_WORLD_BITS),
+        "{context}"
+    );
     for pair in frame.knots.windows(2) {
         assert!(pair[0][0] <= pair[1][0], "knots do not ascend: {context}");
     }
@@ -120,6 +130,7 @@ fn check_alike(frame: &Frame, mirror: &Frame) {
     close(frame.plane_slop, mirror.plane_slop, 1e-3, "plane_slop");
     assert_eq!(frame.sweep_slop, mirror.sweep_slop);
     assert_eq!((frame.cell_bits, frame.key_bits), (mirror.cell_bits, mirror.key_bits));
+    assert_eq!(frame.tile_bits, mirror.tile_bits);
     assert_eq!((frame.cell_min, frame.cell_max), (mirror.cell_min, mirror.cell_max));
 }
 
@@ -133,6 +144,18 @@ fn rod(direction: [f32; 3], n: u32) -> Vec<Aabb> {
             Aabb::new(min, min.map(|x| x + 0.1))
         })
         .collect()
+}
+
+#[test]
+fn worlds_have_bits_of_their_own_beside_those_of_cells() {
+    for n in [1, 255, 257, 1234] {
+        for world_count in [0, 1, 2, 3, 64, 1000, 1 << 19, (1 << 20) + 1, 1 << 25] {
+            for boxes in [ordinary(n, 5), mixed(n, 6), lattice(n, 7)] {
+                let (frame, mirror) = frames_of_worlds(&boxes, AXIS_X, (CELL_FIXED, 1.0), world_count);
+                assert_eq!((frame.cell_bits, frame.tile_bits), (mirror.cell_bits, mirror.tile_bits), "{world_count}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod emit;
 mod exact;
 #[path = "../common/filter_cases.rs"]
 mod filter_cases;
+mod filters;
 mod frame;
 mod giants;
 mod half_space;

@@ -27,6 +27,8 @@ impl Default for Chunk {
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: Vec<Chunk>,
+    /// `[world_count]` the range of cells of each world.
+    world_cells: Vec<[u32; 4]>,
     /// `[box_count]` first and last cell (u, v, u, v).
     pub cells: Vec<[i32; 4]>,
     /// `[box_count]` (start, end, extent, 0), the bits of its world above the start.
@@ -51,8 +53,8 @@ impl Chunks {
     }
 
     /// Cells and positions of all boxes, and what they have together. `worlds` has the number of each box's world, or
-    /// nothing.
-    pub fn count(&mut self, boxes: &[Aabb], worlds: &[u32], frame: &Frame) -> Totals {
+    /// nothing, and `world_count` how many worlds there are.
+    pub fn count(&mut self, boxes: &[Aabb], worlds: &[u32], world_count: u32, frame: &Frame) -> Totals {
         self.cells.resize(boxes.len(), [0; 4]);
         self.positions.resize(boxes.len(), [0; 4]);
         self.chunks
@@ -61,9 +63,36 @@ impl Chunks {
             .zip(self.cells.par_chunks_mut(CHUNK).zip(self.positions.par_chunks_mut(CHUNK)))
             .for_each(|((chunk, (number, boxes)), (cells, positions))| {
                 let worlds = worlds.chunks(CHUNK).nth(number).unwrap_or_default();
-                chunk.totals = bin::count(boxes, worlds, frame, cells, positions);
+                chunk.totals = bin::count(boxes, worlds, &[], frame, cells, positions);
             });
+        if frame.outside_count > 0 {
+            self.put_into_worlds(worlds, world_count, frame);
+        }
         self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
+    }
+
+    /// Gives the boxes of worlds that have no cells those of their worlds. The mirror does so for all boxes at once, but here
+    /// the cells of the others are there already.
+    fn put_into_worlds(&mut self, worlds: &[u32], world_count: u32, frame: &Frame) {
+        let Self { chunks, cells, positions, world_cells } = self;
+        let is_outside = |cells: [i32; 4], world: u32| cells == bin::CELLS_OF_UNBOUNDED && world != WORLD_GLOBAL;
+        if !cells.iter().zip(worlds).any(|(&own, &world)| is_outside(own, world)) {
+            return;
+        }
+        world_cells.clear();
+        world_cells.resize(world_count as usize, [0; 4]);
+        for (&own, &world) in cells.iter().zip(worlds) {
+            if bin::is_binned(own) {
+                bin::widen(&mut world_cells[world as usize], own);
+            }
+        }
+        let boxes = cells.iter_mut().zip(positions).zip(worlds).enumerate();
+        for (i, ((own, position), &world)) in boxes {
+            if is_outside(*own, world) {
+                (*own, *position) = bin::in_world(frame, world_cells[world as usize], world);
+                chunks[i / CHUNK].totals.binned(*own, frame);
+            }
+        }
     }
 
     /// The entries of all boxes at a level, key and entry in one number, by boxes and then by rows of cells.
@@ -91,7 +120,8 @@ impl Chunks {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<Chunk>() + (self.cells.capacity() + self.positions.capacity()) * 16
+        self.chunks.capacity() * size_of::<Chunk>()
+            + (self.cells.capacity() + self.positions.capacity() + self.world_cells.capacity()) * 16
     }
 }
 

@@ -1,0 +1,37 @@
+// The cells of a finite box, and those of a world: shared by bin_worlds and bin_count, which bind frame.
+
+struct Place {
+    cells: vec4<i32>,         // first u, first v, last u, last v
+    fractions: vec4<u32>,     // of those cells
+}
+
+// Monotone too: cell and fraction together ascend with the coordinate.
+fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
+    let along_u = project(frame.plane_u, low, high);
+    let along_v = project(frame.plane_v, low, high);
+    let corner = vec4<f32>(along_u.x, along_v.x, along_u.y, along_v.y);
+    let at = (corner - frame.origin.xyxy) * frame.inverse_cell;
+    // More than two units in the last place of `at`, which is all that two evaluations can differ by.
+    let slop = frame.plane_slop + abs(at) * RELATIVE_SLOP;
+    let outward = vec4<f32>(at.xy - slop.xy, at.zw + slop.zw);
+    let reach = vec4<f32>(f32(CELL_REACH));
+    let inside = clamp(outward, -reach, reach);
+    let whole = floor(inside);
+    let cell = vec4<i32>(whole);
+    let kept = clamp(cell, vec4<i32>(frame.cell_min, frame.cell_min), vec4<i32>(frame.cell_max, frame.cell_max));
+    let within = vec4<u32>(clamp((inside - whole) * f32(FRACTION_LAST + 1u), vec4<f32>(0.0), vec4<f32>(f32(FRACTION_LAST))));
+    let fraction = select(select(within, vec4<u32>(0u), cell < kept), vec4<u32>(FRACTION_LAST), cell > kept);
+    return Place(kept, fraction);
+}
+
+// A range of cells from what bin_worlds keeps of it: CELL_BASE less the first ones, CELL_BASE and the last ones, zeros
+// where there are none. It is wider by a cell, and by 2^-20 of the coordinate, since another kernel may round otherwise.
+fn cells_of_world(kept: vec4<u32>) -> vec4<i32> {
+    let base = vec2<i32>(CELL_BASE);
+    let first = base - vec2<i32>(kept.xy);
+    let last = vec2<i32>(kept.zw) - base;
+    let wide_first = max(first - 1 - (abs(first) >> vec2<u32>(20u)), frame.cell_min);
+    let wide_last = min(last + 1 + (abs(last) >> vec2<u32>(20u)), frame.cell_max);
+    let none = vec4<i32>(frame.cell_min, frame.cell_min);
+    return select(vec4<i32>(wide_first, wide_last), none, kept == vec4<u32>(0u));
+}
