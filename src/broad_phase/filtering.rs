@@ -217,6 +217,17 @@ impl BroadPhase {
         self.filtering.upload(&self.gpu, box_count)
     }
 
+    /// The most that they take for a slab of so many boxes: [`Compiled::part`] numbers the bodies there are by index.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn slab_filter_bytes(&self, box_count: usize) -> FilterBytes {
+        let filters = self.filtering.compiled.filters();
+        let mut bytes = self.filter_bytes(box_count);
+        if filters.body.is_empty() && !filters.parent.is_empty() {
+            bytes[0].1 += 4 * box_count as u64;
+        }
+        bytes
+    }
+
     /// What the filters take for so many boxes.
     pub(super) fn filter_bytes(&self, box_count: usize) -> FilterBytes {
         Filtering::bytes_for(&self.filtering.compiled, box_count)

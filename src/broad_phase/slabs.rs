@@ -13,8 +13,9 @@ use super::BroadPhase;
 use super::filtering::Filtering;
 use super::frames::STREAMED_PIECE;
 use crate::filters::Compiled;
+use crate::memory::Wishes;
 use crate::merge::merge_runs;
-use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report};
+use crate::{Aabb, Error, MemoryPlan, Overlaps, Pair, PairOrder, Report};
 
 /// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
 const MOST_COPIES: u64 = 16;
@@ -174,7 +175,11 @@ impl BroadPhase {
 
     /// The most boxes that limits and budget allow in one pass.
     fn most_boxes(&self) -> u64 {
-        let fits = |boxes: u64| self.lone_plan(boxes as usize).is_ok();
+        let limits = self.gpu.device().limits();
+        let fits = |boxes: u64| {
+            let filters = self.slab_filter_bytes(boxes as usize);
+            MemoryPlan::with_wishes(boxes as usize, &self.options, &limits, Wishes::default(), &filters).is_ok()
+        };
         let (mut most, mut too_many) = (0, 1 << 32);
         while too_many - most > 1 {
             let middle = (most + too_many) / 2;

@@ -16,7 +16,8 @@ pub(crate) struct Compiled {
     listed_pairs: Vec<Pair>,
     /// The same by box.
     listed: Listed,
-    /// By box: the number of its world, from 0 to `world_count`, or [`Filters::GLOBAL`]. Empty without worlds.
+    /// By box: the number of its world, from 0 to `world_count`, or [`Filters::GLOBAL`]; 0 where all are global. Empty
+    /// without worlds.
     worlds: Vec<u32>,
     world_count: u32,
     /// Ascending by index.
@@ -101,6 +102,11 @@ impl Compiled {
         let mut ids: Vec<u32> = ids.into_iter().collect();
         ids.sort_unstable_by_key(|&id| hash(id));
         self.world_count = ids.len() as u32;
+        if ids.is_empty() {
+            // Global boxes alone are as those of one world, and need not be tested against all others.
+            self.worlds = vec![0; self.filters.world.len()];
+            return;
+        }
         let numbers: HashMap<u32, u32> = ids.into_iter().zip(0..).collect();
         let number = |id| numbers.get(id).copied().unwrap_or(Filters::GLOBAL);
         self.worlds = self.filters.world.iter().map(number).collect();

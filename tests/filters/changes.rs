@@ -1,7 +1,7 @@
 //! Filters that change from frame to frame: the next frame is the first with the new ones.
 
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, Attribute, Filters, Overlaps, Report};
+use broadsweep::{Aabb, Attribute, Filters, HalfSpace, Overlaps, Report};
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP, assert_pairs};
 use crate::engines::{Engine, assert_finds, on_both};
@@ -140,6 +140,23 @@ fn the_number_of_boxes_may_change_with_their_filters() {
             engine.set_filters(lists.clone()).unwrap();
             let expected = rule::find_pairs(&boxes, &lists);
             assert_finds(engine, &boxes, &lists, CANONICAL.order, &expected, &format!("{n} boxes and 300"));
+        }
+    });
+}
+
+#[test]
+fn filters_that_fit_any_number_of_boxes_are_there_for_all_of_them() {
+    on_both(CANONICAL, |engine| {
+        let boxes = Kind::Uniform.generate(3000, 4);
+        // Some that boxes of the first frame touch, and boxes of all others.
+        let half_spaces = [[0.3, 1.0, 0.1], [-1.0, 0.2, 0.0]];
+        let half_spaces = (0..).step_by(7).zip(half_spaces);
+        let half_spaces = half_spaces.map(|(index, normal)| HalfSpace { index, normal, offset: 0.1 }).collect();
+        let filters = Filters { half_spaces, ..Filters::default() };
+        engine.set_filters(filters.clone()).unwrap();
+        for n in [40, 1500, 20, 3000] {
+            let expected = rule::find_pairs(&boxes[..n], &filters);
+            assert_finds(engine, &boxes[..n], &filters, CANONICAL.order, &expected, &format!("{n} boxes"));
         }
     });
 }

@@ -229,6 +229,13 @@ fn what_was_recorded_with_other_filters_is_not_emitted_again() {
         Err(error) => assert_eq!(error, Error::NothingRecorded),
         Ok(left) => assert_eq!(run(again, left).1, []),
     }
+    // Nor where they were changed since.
+    let mut first = encoder();
+    broad_phase.record(&mut first, &buffer, 500).unwrap();
+    GPU.queue().submit([first.finish()]);
+    broad_phase.change_filters(0, Attribute::Body(&[2])).unwrap();
+    let again = broad_phase.record_again(&mut encoder(), &buffer, 500, 0, 0).map(|_| ());
+    assert_eq!(again, Err(Error::NothingRecorded));
 }
 
 #[test]

@@ -124,6 +124,19 @@ fn worlds_in_one_place_are_exact_in_slabs() {
 }
 
 #[test]
+fn parents_of_boxes_that_are_bodies_by_their_index_are_exact_in_slabs() {
+    let boxes = Kind::Uniform.generate(3000, 5);
+    // Each child of a box that it overlaps, where there is one.
+    let mut parent = vec![Filters::NO_PARENT; boxes.len()];
+    for Pair { a, b } in rule::find_pairs(&boxes, &Filters::default()) {
+        parent[b as usize] = a;
+    }
+    let filters = Filters { parent, ..Filters::default() };
+    let (passes, _) = assert_exact_within(&boxes, &filters, 1000, PairOrder::Canonical, "parents");
+    assert!(passes > 2, "{passes} passes");
+}
+
+#[test]
 fn a_callback_that_stops_leaves_the_filters_and_the_next_call() {
     let boxes = Kind::Uniform.generate(2000, 5);
     let filters = all(&mut Random(6), &boxes);

@@ -91,6 +91,18 @@ fn a_global_box_meets_every_world_and_other_global_ones() {
 }
 
 #[test]
+fn global_boxes_alone_are_searched_as_those_of_one_world() {
+    let boxes = Kind::Uniform.generate(20_000, 1);
+    let expected = broadsweep::cpu::find_pairs(&boxes, &CANONICAL).unwrap();
+    on_both(CANONICAL, |engine| {
+        engine.set_filters(Filters { world: vec![Filters::GLOBAL; boxes.len()], ..Filters::default() }).unwrap();
+        let found = engine.find_pairs(&boxes).unwrap();
+        assert_pairs(&found.pairs, &expected.pairs, engine.name());
+        assert_eq!(found.report.giant_count, 0, "{}", engine.name());
+    });
+}
+
+#[test]
 fn ids_next_to_each_other_and_far_apart_are_different_worlds() {
     let unit = Aabb::new([0.0; 3], [1.0; 3]);
     let mut random = Random(8);
