@@ -42,11 +42,11 @@ pub(crate) struct Listed {
 
 impl Compiled {
     /// # Errors
-    /// [`Error::BadFilter`] for what is wrong whatever the boxes are.
+    /// [`Error::BadFilter`] for what is wrong whatever the boxes are; [`Error::OutOfMemory`] for lists of pairs.
     pub fn new(filters: Filters) -> Result<Self, Error> {
         filters.check_values()?;
-        let include = ascending(&filters.include);
-        let both = ascending(&[&filters.exclude[..], &filters.include[..]].concat());
+        let include = ascending(&[&filters.include])?;
+        let both = ascending(&[&filters.exclude, &filters.include])?;
         let mut half_spaces = filters.half_spaces.clone();
         half_spaces.sort_unstable_by_key(|half_space| half_space.index);
         let largest = both.iter().map(|pair| pair.b).chain(half_spaces.last().map(|half_space| half_space.index)).max();
@@ -69,7 +69,7 @@ impl Compiled {
             return self.filters.check(box_count);
         }
         if !self.is_laid_out {
-            self.listed = Listed::new(&self.listed_pairs);
+            self.listed = Listed::new(&self.listed_pairs)?;
             let words = self.half_spaces.last().map_or(0, |half_space| half_space.index as usize / 32 + 1);
             self.half_space_bits = vec![0; words];
             for half_space in &self.half_spaces {
@@ -105,6 +105,7 @@ impl Compiled {
         if ids.is_empty() {
             // Global boxes alone are as those of one world, and need not be tested against all others.
             self.worlds = vec![0; self.filters.world.len()];
+            self.world_count = u32::from(!self.worlds.is_empty());
             return;
         }
         let numbers: HashMap<u32, u32> = ids.into_iter().zip(0..).collect();
@@ -175,18 +176,21 @@ impl Compiled {
 
 impl Listed {
     /// Of ascending pairs.
-    fn new(pairs: &[Pair]) -> Self {
+    fn new(pairs: &[Pair]) -> Result<Self, Error> {
         let Some(last) = pairs.last() else {
-            return Self::default();
+            return Ok(Self::default());
         };
-        let mut rows = vec![0; last.a as usize + 2];
+        let mut rows = with_room(last.a as usize + 2)?;
+        rows.resize(last.a as usize + 2, 0);
         for pair in pairs {
             rows[pair.a as usize + 1] += 1;
         }
         for row in 1..rows.len() {
             rows[row] += rows[row - 1];
         }
-        Self { rows, others: pairs.iter().map(|pair| pair.b).collect() }
+        let mut others = with_room(pairs.len())?;
+        others.extend(pairs.iter().map(|pair| pair.b));
+        Ok(Self { rows, others })
     }
 
     /// The larger indices of the pairs whose smaller one this is.
@@ -202,12 +206,24 @@ impl Listed {
     }
 }
 
-/// The pairs with `a < b`, ascending, each once.
-fn ascending(pairs: &[Pair]) -> Vec<Pair> {
-    let mut pairs: Vec<Pair> = pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect();
+/// The pairs of all lists with `a < b`, ascending, each once.
+fn ascending(lists: &[&[Pair]]) -> Result<Vec<Pair>, Error> {
+    let mut pairs = with_room(lists.iter().map(|list| list.len()).sum())?;
+    for list in lists {
+        pairs.extend(list.iter().map(|pair| Pair::new(pair.a, pair.b)));
+    }
     pairs.sort_unstable();
     pairs.dedup();
-    pairs
+    Ok(pairs)
+}
+
+/// A list for so many elements, or an error instead of an abort: there may be as many as anybody likes.
+fn with_room<T>(length: usize) -> Result<Vec<T>, Error> {
+    let mut list = Vec::new();
+    let bytes = (length as u64).saturating_mul(size_of::<T>() as u64);
+    let no_room = |_| Error::OutOfMemory { buffer: "lists of pairs on the host".to_owned(), bytes };
+    list.try_reserve_exact(length).map_err(no_room)?;
+    Ok(list)
 }
 
 /// A bijection that leaves no order.

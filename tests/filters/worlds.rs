@@ -99,6 +99,17 @@ fn global_boxes_alone_are_searched_as_those_of_one_world() {
         let found = engine.find_pairs(&boxes).unwrap();
         assert_pairs(&found.pairs, &expected.pairs, engine.name());
         assert_eq!(found.report.giant_count, 0, "{}", engine.name());
+        // One of them without an end is in all cells, too.
+        let mut boxes = Kind::Uniform.generate(3000, 2);
+        boxes[1000] = Aabb::new([f32::NEG_INFINITY; 3], [0.5, f32::INFINITY, f32::INFINITY]);
+        boxes[2000] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+        let filters = Filters { world: vec![Filters::GLOBAL; boxes.len()], ..Filters::default() };
+        engine.set_filters(filters.clone()).unwrap();
+        assert_pairs(
+            &engine.find_pairs(&boxes).unwrap().pairs,
+            &crate::rule::find_pairs(&boxes, &filters),
+            engine.name(),
+        );
     });
 }
 

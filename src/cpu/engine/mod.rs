@@ -83,7 +83,7 @@ impl BroadPhase {
     /// once; [`Filters::default`] is none at all, and costs nothing.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning; the old filters then stay. Whether lists and indices fit
+    /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the old filters then stay. Whether lists and indices fit
     /// the boxes is seen by each [`find_pairs`](Self::find_pairs).
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.filters = Compiled::new(filters)?;
