@@ -110,7 +110,8 @@ pub enum Error {
         /// Boxes of the call.
         box_count: u64,
     },
-    /// A value in the [`Filters`](crate::Filters) has no meaning.
+    /// A value in the [`Filters`](crate::Filters) has no meaning, or there are more included pairs than one binding of the
+    /// device holds.
     #[error("number {index} of `{list}` {problem}")]
     BadFilter {
         /// The list.

@@ -99,6 +99,12 @@ impl MemoryPlan {
 
         if let Some(&(buffer, required)) = filters.iter().find(|(_, bytes)| *bytes > binding) {
             let (limit, available) = limit_name(limits);
+            if buffer == "included" {
+                // No fewer boxes would help.
+                let (each, most) = (size_of::<Pair>() as u64, available / size_of::<Pair>() as u64);
+                let problem = format!("is one of {}, and {limit} of {available} has room for {most}", required / each);
+                return Err(Error::BadFilter { list: "include", index: most, problem });
+            }
             // Lists of pairs aside, as many words for each box.
             let max_boxes = (u128::from(boxes) * u128::from(available) / u128::from(required)) as u64;
             return Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes });

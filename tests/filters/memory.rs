@@ -1,9 +1,9 @@
 //! Filters where memory is short: lists in pieces, boxes in slabs, pairs streamed.
 
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, BroadPhase, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, HalfSpace, Options, Overlaps, Pair, PairOrder, Report, wgpu};
 
-use crate::common::{CANONICAL, Random, SWEEP, assert_pairs};
+use crate::common::{CANONICAL, Random, SWEEP, assert_pairs, device_with};
 use crate::engines::{assert_overlaps, gpu};
 use crate::inputs::{all, some_pairs, worlds};
 use crate::rule;
@@ -134,6 +134,23 @@ fn parents_of_boxes_that_are_bodies_by_their_index_are_exact_in_slabs() {
     let filters = Filters { parent, ..Filters::default() };
     let (passes, _) = assert_exact_within(&boxes, &filters, 1000, PairOrder::Canonical, "parents");
     assert!(passes > 2, "{passes} passes");
+}
+
+#[test]
+fn more_included_pairs_than_a_binding_holds_are_refused_for_what_they_are() {
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
+    let gpu = device_with(limits);
+    let boxes = Kind::Uniform.generate(1100, 1);
+    let every = (0..1100).flat_map(|a| (a + 1..1100).map(move |b| Pair { a, b }));
+    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+    // 524,288 pairs of 8 bytes fit.
+    let include: Vec<Pair> = every.take(524_289).collect();
+    broad_phase.set_filters(Filters { include: include[1..].to_vec(), ..Filters::default() }).unwrap();
+    assert!(broad_phase.find_pairs(&boxes).unwrap().pairs.len() >= 524_288);
+    broad_phase.set_filters(Filters { include, ..Filters::default() }).unwrap();
+    let error = broad_phase.find_pairs(&boxes).unwrap_err();
+    assert!(matches!(error, Error::BadFilter { list: "include", index: 524_288, .. }), "{error}");
+    assert!(error.to_string().contains("524289") && error.to_string().contains("4194304"), "{error}");
 }
 
 #[test]
