@@ -171,7 +171,8 @@ impl BroadPhase {
     }
 
     /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all): for
-    /// what sleeps and wakes, or leaves and enters, from frame to frame.
+    /// what sleeps and wakes, or leaves and enters, from frame to frame. What was [recorded](Self::record) and is submitted
+    /// later searches with the list as it is then.
     ///
     /// # Errors
     /// [`Error::BadFilter`] where the list is shorter, or not in use, or a margin is negative or not finite;
