@@ -78,8 +78,8 @@ impl Variant {
         match self {
             Self::One => "one world",
             Self::Worlds => "worlds",
-            Self::Planes => "a plane per world",
-            Self::GlobalPlane => "one global plane",
+            Self::Planes => "plane per world",
+            Self::GlobalPlane => "global plane",
         }
     }
 

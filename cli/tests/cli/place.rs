@@ -48,6 +48,8 @@ impl Place {
         command.current_dir(self.0.path()).args(arguments.split_whitespace()).stdin(Stdio::null());
         // A validation layer that the tests run under may write to standard output.
         command.env_remove("VK_INSTANCE_LAYERS");
+        // Mesa's layer that selects a device writes to standard error where there is no display.
+        command.env("NODEVICE_SELECT", "1");
         command
     }
 
