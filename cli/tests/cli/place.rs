@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::Write;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -51,6 +53,23 @@ impl Place {
         // Mesa's layer that selects a device writes to standard error where there is no display.
         command.env("NODEVICE_SELECT", "1");
         command
+    }
+
+    /// Runs it for a second, interrupts it as Ctrl-C does, expects that it says so by its exit code, and gives standard
+    /// output.
+    #[cfg(unix)]
+    pub fn interrupt(&self, mut command: Command) -> String {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut said = String::new();
+        // It prints nothing before it catches the signal.
+        stdout.read_line(&mut said).unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let killed = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
+        assert!(killed.success());
+        stdout.read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        said
     }
 
     /// Runs it, expects success and quiet on standard error, and gives standard output.

@@ -1,10 +1,5 @@
 //! `broadsweep bench usscd`, from its arguments to its files.
 
-#[cfg(unix)]
-use std::io::{BufRead, BufReader, Read};
-#[cfg(unix)]
-use std::process::{Command, Stdio};
-
 use crate::place::Place;
 
 #[test]
@@ -39,17 +34,8 @@ fn every_experiment_leaves_its_rows_and_figures() {
 fn ctrl_c_keeps_what_was_measured_and_tells_where() {
     let place = Place::new();
     let arguments = "bench usscd --quick --frames 4000000000 --seconds 1e9 --engines scd,cpu --out out";
-    let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut said = String::new();
-    // It prints nothing before it catches the signal.
-    stdout.read_line(&mut said).unwrap();
     // Some frames of the first setting.
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    let killed = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
-    assert!(killed.success());
-    stdout.read_to_string(&mut said).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let said = place.interrupt(place.command(arguments));
     let csv = std::path::Path::new("out").join("usscd.csv");
     assert!(said.contains(&format!("written: {}", csv.display())), "{said}");
     assert_eq!(place.text("out/usscd.csv").lines().count(), 1 + 2);

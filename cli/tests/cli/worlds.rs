@@ -1,10 +1,5 @@
 //! `broadsweep bench worlds`, from its arguments to its files.
 
-#[cfg(target_os = "linux")]
-use std::io::{BufRead, BufReader, Read};
-#[cfg(target_os = "linux")]
-use std::process::{Command, Stdio};
-
 use crate::place::Place;
 
 #[test]
@@ -51,18 +46,9 @@ fn ctrl_c_keeps_what_was_measured_and_tells_where() {
     let arguments = "bench worlds --boxes 300 --worlds 4 --runs 4000000000 --out out";
     // Without a GPU, no kernels have to be compiled before the first call.
     let mut command = place.command(arguments);
-    command.env("VK_DRIVER_FILES", "nowhere.json").stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut said = String::new();
-    // It prints nothing before it catches the signal.
-    stdout.read_line(&mut said).unwrap();
+    command.env("VK_DRIVER_FILES", "nowhere.json");
     // Some calls of each scene.
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    let killed = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
-    assert!(killed.success());
-    stdout.read_to_string(&mut said).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let said = place.interrupt(command);
     let csv = std::path::Path::new("out").join("worlds.csv");
     assert!(said.contains(&format!("written: {}", csv.display())), "{said}");
     assert_eq!(place.text("out/worlds.csv").lines().count(), 1 + 4);
