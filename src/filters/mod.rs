@@ -160,10 +160,7 @@ impl Filters {
 
     /// What can be said without the number of boxes.
     pub(crate) fn check_values(&self) -> Result<(), Error> {
-        if let Some(at) = self.margin.iter().position(|&margin| !(margin >= 0.0 && margin.is_finite())) {
-            let problem = format!("is {}; it must be finite and not negative", self.margin[at]);
-            return Err(Error::BadFilter { list: "margin", index: at as u64, problem });
-        }
+        check_margins(0, &self.margin)?;
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
             if let Some(at) = pairs.iter().position(|pair| pair.a == pair.b) {
                 let problem = format!("is ({0}, {0}): a box with itself", pairs[at].a);
@@ -265,12 +262,20 @@ impl Filters {
             Attribute::Sleeping(values) => replace("sleeping", &mut self.sleeping, first, values),
             Attribute::World(values) => replace("world", &mut self.world, first, values),
             Attribute::Margin(values) => {
-                if let Some(at) = values.iter().position(|&margin| !(margin >= 0.0 && margin.is_finite())) {
-                    let problem = format!("is {}; it must be finite and not negative", values[at]);
-                    return Err(Error::BadFilter { list: "margin", index: first.saturating_add(at) as u64, problem });
-                }
+                check_margins(first, values)?;
                 replace("margin", &mut self.margin, first, values)
             }
+        }
+    }
+}
+
+/// That all are finite and not negative; the first of them is number `first` of the list.
+fn check_margins(first: usize, margins: &[f32]) -> Result<(), Error> {
+    match margins.iter().position(|&margin| !(margin >= 0.0 && margin.is_finite())) {
+        None => Ok(()),
+        Some(at) => {
+            let problem = format!("is {}; it must be finite and not negative", margins[at]);
+            Err(Error::BadFilter { list: "margin", index: first.saturating_add(at) as u64, problem })
         }
     }
 }
