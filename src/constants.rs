@@ -182,9 +182,9 @@ shared_constants! {
     OVERFLOW_CANDIDATES: u32 = 2;
     /// Where a list of the filters would begin that there is none of.
     ABSENT: u32 = u32::MAX;
-    /// `Rule::Any`.
+    /// `GroupRule::Any`.
     RULE_ANY: u32 = 0;
-    /// `Rule::Both`.
+    /// `GroupRule::Both`.
     RULE_BOTH: u32 = 1;
     /// `Filters::NO_PARENT`.
     NO_PARENT: u32 = u32::MAX;

@@ -49,31 +49,37 @@
 #![warn(missing_docs)]
 
 mod aabb;
-pub mod baselines;
 mod broad_phase;
-pub mod constants;
+mod constants;
 pub mod cpu;
 mod error;
 mod filters;
-pub mod gpu;
+mod gpu;
+mod grid;
+#[doc(hidden)]
+pub mod internals;
+mod kernels;
+mod layout;
 mod memory;
-mod merge;
 mod options;
+mod pairs;
+mod report;
+
+pub mod baselines;
 #[cfg(feature = "peers")]
 pub mod peers;
 pub mod scenes;
-pub mod stages;
-mod workspace;
 
 pub use aabb::{Aabb, Pair};
 pub use broad_phase::{BroadPhase, GpuPairs};
 pub use error::Error;
-pub use filters::{Attribute, ByWorld, Filters, HalfSpace, Rule};
-pub use gpu::Gpu;
+pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
+pub use gpu::timing::KernelTime;
+pub use gpu::{Gpu, SortVariant};
+pub use layout::{PairArguments, PairHeader};
 pub use memory::MemoryPlan;
-pub use options::{CellSize, Options, Overlaps, PairOrder, Report, SweepAxis};
-pub use stages::layout::PairHeader;
-pub use stages::sort::SortVariant;
+pub use options::{CellSize, Options, PairOrder, SweepAxis};
+pub use report::{Overlaps, Report};
 
 pub use glam;
 pub use wgpu;

@@ -1,7 +1,7 @@
-//! What a caller can choose, and what it is told afterwards.
+//! What a caller can choose.
 
+use crate::Error;
 use crate::constants::*;
-use crate::{Error, Pair};
 
 /// How to look for pairs. No choice here changes the *set* of pairs, only the time, the memory and the order.
 ///
@@ -158,61 +158,4 @@ pub enum PairOrder {
     /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Costs a sort,
     /// except where every box was tested against every other.
     Canonical,
-}
-
-/// The pairs of one call, and what was found on the way.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Overlaps {
-    /// Every overlapping pair that the [`Filters`](crate::Filters) leave, each once.
-    pub pairs: Vec<Pair>,
-    /// Counts and choices.
-    pub report: Report,
-}
-
-/// Counts and choices of one call. Where it took several [`passes`](Self::passes), what they counted is added up, and a
-/// box counts in each pass that it was searched in, except in `box_count`, `invalid_count` and `pair_count`; axis,
-/// direction and cell size are those of the first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Report {
-    /// Boxes in the input.
-    pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; they pair with nothing.
-    pub invalid_count: u32,
-    /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
-    pub first_invalid: Vec<u32>,
-    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead; 0 where every
-    /// box was ([`tested_all_pairs`](Self::tested_all_pairs)).
-    pub giant_count: u32,
-    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other. 2³² − 1 where
-    /// all passes together have more.
-    pub entry_count: u32,
-    /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes; or all the
-    /// `n (n - 1) / 2` there are.
-    pub candidate_count: u64,
-    /// Overlapping pairs that the [`Filters`](crate::Filters) leave, with those that they include.
-    pub pair_count: u64,
-    /// The axis that was taken; [`SweepAxis::Auto`] only where none was, since every box was tested against every
-    /// other.
-    pub axis: SweepAxis,
-    /// Its direction, of unit length; zeros where no axis was taken.
-    pub direction: [f32; 3],
-    /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
-    /// none.
-    pub cell_size: f32,
-    /// How many times boxes were searched: 1, or as many as there were slabs of a scene with more boxes than fit
-    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)).
-    pub passes: u32,
-    /// Bytes of GPU memory held; 0 for the CPU engine.
-    pub gpu_bytes: u64,
-}
-
-impl Report {
-    /// How many invalid boxes are listed by index.
-    pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
-
-    /// Whether every box was tested against every other, without axis and grid
-    /// ([`Options::all_pairs_up_to`]); in several passes, whether the first did so with its boxes.
-    pub fn tested_all_pairs(&self) -> bool {
-        self.axis == SweepAxis::Auto
-    }
 }

@@ -1,7 +1,7 @@
 //! Every algorithm of the literature against brute force.
 
 use broadsweep::baselines::{self, Baseline, BaselineError};
-use broadsweep::cpu::brute_force;
+use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Pair};
 

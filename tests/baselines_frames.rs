@@ -1,7 +1,7 @@
 //! Every algorithm of the literature over frames of moving boxes, each frame against brute force.
 
 use broadsweep::baselines::{self, Baseline};
-use broadsweep::cpu::brute_force;
+use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Pair};
 use proptest::prelude::*;

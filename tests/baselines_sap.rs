@@ -5,7 +5,7 @@ use broadsweep::baselines::mj_broadphase::MjBroadphase;
 use broadsweep::baselines::mj_sap::{Axis, MjSap};
 use broadsweep::baselines::pruning::Pruning;
 use broadsweep::baselines::{Baseline, Work};
-use broadsweep::cpu::brute_force;
+use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, Pair};
 use proptest::prelude::*;
 use proptest::sample::select;

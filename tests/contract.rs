@@ -6,8 +6,9 @@ use std::mem::offset_of;
 use std::path::Path;
 
 use broadsweep::cpu;
-use broadsweep::gpu::kernel::{Source, bindings};
-use broadsweep::stages::{SOURCES, layout};
+use broadsweep::internals::gpu::kernel::{Source, bindings};
+use broadsweep::internals::mirror;
+use broadsweep::internals::{kernels::SOURCES, layout};
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
 
 /// Name without `.wgsl`, and text.
@@ -207,7 +208,7 @@ fn every_kernel_has_a_mirror_of_the_same_name_unless_it_only_places_what_another
         small::emit,
     ];
     let mirrored: Vec<_> = mirrors.iter().map(|(label, _)| *label).collect();
-    // The pairs that these write are those of `cpu::sweep::test`, in its order, or those that the filters include.
+    // The pairs that these write are those of `mirror::sweep::test`, in its order, or those that the filters include.
     let placed = ["emit_place", "emit_sweep", "emit_again", "emit_include", "small_include"];
     let kernels: Vec<_> = SOURCES.iter().map(|source| source.label).collect();
     assert!(placed.iter().all(|label| kernels.contains(label)));
@@ -292,7 +293,7 @@ fn bindings_are_in_group_0_without_gaps_and_every_variable_is_used() {
 /// Browsers reject a constant that is larger than any number of its type, and the shortest decimal for the largest is.
 #[test]
 fn constants_are_within_their_types() {
-    for line in broadsweep::constants::wgsl().lines() {
+    for line in broadsweep::internals::constants::wgsl().lines() {
         if let Some((name, value)) = line.split_once(": f32 = ") {
             let value: f64 = value.trim_end_matches("f;").parse().unwrap();
             assert!(value.abs() <= f64::from(f32::MAX), "{name} is {value}");

@@ -3,8 +3,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use broadsweep::cpu::pca::CHUNK;
-use broadsweep::cpu::{self, brute_force, reference};
+use broadsweep::cpu;
+use broadsweep::internals::mirror::pca::CHUNK;
+use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, SweepAxis};
 

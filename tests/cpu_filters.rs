@@ -4,8 +4,9 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use broadsweep::cpu::pca::CHUNK;
-use broadsweep::cpu::{self, brute_force, reference};
+use broadsweep::cpu;
+use broadsweep::internals::mirror::pca::CHUNK;
+use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report, Rule};
 use common::{ALL_PAIRS, CANONICAL, Random, SWEEP};

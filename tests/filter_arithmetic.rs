@@ -3,7 +3,8 @@
 #[path = "common/filter_cases.rs"]
 mod filter_cases;
 
-use broadsweep::{Aabb, HalfSpace, cpu};
+use broadsweep::internals::mirror;
+use broadsweep::{Aabb, HalfSpace};
 use num_bigint::BigInt;
 
 use filter_cases::{bound_and_margin, half_space_and_box};
@@ -41,7 +42,7 @@ fn is_next_above(found: f32, exact: &BigInt) -> bool {
 }
 
 fn check_margin(bound: f32, margin: f32) {
-    let grown = cpu::prepare::boxes(&[Aabb::new([bound; 3], [bound; 3])], &[margin], &[])[0];
+    let grown = mirror::prepare::boxes(&[Aabb::new([bound; 3], [bound; 3])], &[margin], &[])[0];
     for k in 0..3 {
         let (low, high) = (grown.min[k], grown.max[k]);
         if bound.is_finite() {

@@ -4,7 +4,8 @@ mod common;
 
 use std::mem::offset_of;
 
-use broadsweep::cpu::{self, brute_force};
+use broadsweep::cpu;
+use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Overlaps, Pair, PairHeader, PairOrder, wgpu};
 use common::*;

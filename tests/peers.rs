@@ -1,7 +1,7 @@
 //! Other libraries against brute force: equal, but for what is listed here.
 
 use broadsweep::baselines::{Baseline, BaselineError};
-use broadsweep::cpu::brute_force;
+use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Pair, peers};
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use broadsweep::cpu::brute_force;
+use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{CellSize, Options};
 use common::*;

@@ -2,7 +2,8 @@
 
 mod common;
 
-use broadsweep::cpu::{self, brute_force};
+use broadsweep::cpu;
+use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, wgpu};
 use common::*;

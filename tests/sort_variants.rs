@@ -4,11 +4,12 @@ mod common;
 
 use std::collections::BTreeSet;
 
+use broadsweep::internals::grid::sort;
+use broadsweep::internals::layout::Params;
+use broadsweep::internals::mirror;
 use broadsweep::scenes::Kind;
-use broadsweep::stages::layout::Params;
-use broadsweep::stages::sort;
 use broadsweep::wgpu::DeviceType;
-use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, Report, SortVariant, cpu};
+use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, Report, SortVariant};
 use bytemuck::Zeroable;
 use common::*;
 
@@ -48,9 +49,9 @@ fn scenes_have_keys_of_even_and_of_odd_numbers_of_steps() {
     let bits = |kind: Kind, n| {
         let boxes = kind.generate(n, 1);
         let params = Params { box_count: boxes.len() as u32, entry_capacity: 1 << 20, ..Params::zeroed() };
-        let bounds = cpu::pca::bounds(&boxes);
-        let moments = cpu::pca::moments(&boxes, &bounds);
-        cpu::frame::choose(&params, &boxes, &bounds, &moments).key_bits
+        let bounds = mirror::pca::bounds(&boxes);
+        let moments = mirror::pca::moments(&boxes, &bounds);
+        mirror::frame::choose(&params, &boxes, &bounds, &moments).key_bits
     };
     let widths = BTreeSet::from([bits(Kind::Uniform, 200), bits(Kind::Uniform, 9000), bits(Kind::Diagonal, 3000)]);
     assert!(widths.iter().any(|bits| bits / 8 % 2 == 0) && widths.iter().any(|bits| bits / 8 % 2 == 1), "{widths:?}");

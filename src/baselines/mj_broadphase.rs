@@ -18,7 +18,7 @@ use glam::DVec3;
 
 use super::mj_sap::{Axis, MjSap, PairBuffer, Sweep, ids_of, pair_of, refuse_too_many, signature};
 use super::{Baseline, BaselineError, Work};
-use crate::cpu::frame::jacobi;
+use crate::cpu::mirror::frame::jacobi;
 use crate::{Aabb, Pair};
 
 const NAME: &str = "mj_broadphase";

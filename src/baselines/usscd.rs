@@ -292,7 +292,7 @@ mod tests {
                     assert!(cost(less, log_density) > cost(best, log_density), "{log_density} {ratio}");
                 }
             }
-            let other = f64::from(crate::cpu::frame::usscd_cell(log_density as f32));
+            let other = f64::from(crate::cpu::mirror::frame::usscd_cell(log_density as f32));
             assert!((best / other - 1.0).abs() < 1e-2, "{log_density}: {best} {other}");
         }
         // As far as the note above goes: how much lower twice the largest edge is.

@@ -6,16 +6,13 @@
 //! holds both and in which at least one of them begins.
 
 use std::borrow::Cow;
-use std::mem::replace;
 use std::ops::RangeInclusive;
 
-use super::BroadPhase;
-use super::filtering::Filtering;
-use super::frames::STREAMED_PIECE;
-use crate::filters::Compiled;
-use crate::memory::Wishes;
-use crate::merge::merge_runs;
-use crate::{Aabb, Error, MemoryPlan, Overlaps, Pair, PairOrder, Report};
+use super::core::Core;
+use super::find::STREAMED_PIECE;
+use crate::filters::device::FilterSet;
+use crate::memory::{MemoryPlan, Wishes};
+use crate::{Aabb, Error, Pair, Report};
 
 /// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
 const MOST_COPIES: u64 = 16;
@@ -154,10 +151,10 @@ fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
     Some(cuts)
 }
 
-impl BroadPhase {
-    /// How to cut boxes that one pass has no room for; `None` where it has.
-    pub(super) fn slabs<'a>(&self, boxes: &'a [Aabb]) -> Result<Option<CutScene<'a>>, Error> {
-        let Err(refused) = self.plan(boxes.len()) else {
+impl Core {
+    /// Cuts boxes that one pass has no room for; `None` where it has.
+    pub(super) fn slabs<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Option<CutScene<'a>>, Error> {
+        let Err(refused) = self.workspace.plan(boxes.len(), &self.options, filters) else {
             return Ok(None);
         };
         // The index u32::MAX stays free, as in the shaders.
@@ -165,20 +162,20 @@ impl BroadPhase {
             return Err(refused);
         }
         let mut boxes = Cow::Borrowed(boxes);
-        if !self.filters().leaves_boxes() {
+        if !filters.filters().leaves_boxes() {
             // Grown boxes may reach into further slabs.
-            self.filters().prepare(boxes.to_mut());
+            filters.filters().prepare(boxes.to_mut());
         }
-        let slabs = Slabs::new(&boxes, self.most_boxes()).ok_or(refused)?;
+        let slabs = Slabs::new(&boxes, self.most_boxes(filters)).ok_or(refused)?;
         Ok(Some(CutScene { boxes, slabs }))
     }
 
-    /// The most boxes that limits and budget allow in one pass.
-    fn most_boxes(&self) -> u64 {
-        let limits = self.gpu.device().limits();
+    /// Returns the most boxes that limits and budget allow in one pass.
+    fn most_boxes(&self, filters: &FilterSet) -> u64 {
         let fits = |boxes: u64| {
-            let filters = self.slab_filter_bytes(boxes as usize);
-            MemoryPlan::with_wishes(boxes as usize, &self.options, &limits, Wishes::default(), &filters).is_ok()
+            let rows = filters.slab_rows(boxes as usize);
+            MemoryPlan::with_wishes(boxes as usize, &self.options, self.workspace.limits(), Wishes::default(), rows)
+                .is_ok()
         };
         let (mut most, mut too_many) = (0, 1 << 32);
         while too_many - most > 1 {
@@ -188,59 +185,46 @@ impl BroadPhase {
         most
     }
 
-    /// [`find_pairs`](Self::find_pairs), slab by slab.
-    pub(super) fn find_in_slabs(&mut self, scene: &CutScene<'_>) -> Result<Overlaps, Error> {
-        let mut pairs: Vec<Pair> = Vec::new();
-        let report = self.search_slabs(scene, &mut |piece| {
-            let pair_count = (pairs.len() + piece.len()) as u64;
-            let too_long = Error::ListTooLong { pair_count, required: pair_count * size_of::<Pair>() as u64 };
-            pairs.try_reserve(piece.len()).map_err(|_| too_long)?;
-            pairs.extend_from_slice(piece);
-            Ok::<_, Error>(())
-        })?;
-        if self.options.order == PairOrder::Canonical {
-            merge_runs(&mut pairs);
-        }
-        Ok(Overlaps { pairs, report })
-    }
-
-    /// [`stream_pairs`](Self::stream_pairs), slab by slab, twice: only the first time all pairs are counted.
+    /// Streams the pairs slab by slab, twice: only the first time all pairs are counted.
     pub(super) fn stream_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
+        filters: &mut FilterSet,
         mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        let report = self.search_slabs(scene, &mut |_| Ok::<_, Error>(()))?;
+        let report = self.search_slabs(scene, filters, &mut |_| Ok::<_, Error>(()))?;
         if report.pair_count == 0 {
             each(&report, &[])?;
             return Ok(report);
         }
-        self.search_slabs(scene, &mut |piece| each(&report, piece))?;
+        self.search_slabs(scene, filters, &mut |piece| each(&report, piece))?;
         Ok(report)
     }
 
-    /// Every pair to `each`, slab by slab and then those that are included, in pieces that are not empty.
-    fn search_slabs<E: From<Error>>(
+    /// Hands every pair to `each`, slab by slab and then those that are included, in pieces that are not empty. `filters`
+    /// are those of the whole scene; each slab is searched with its part of them.
+    pub(super) fn search_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
+        filters: &mut FilterSet,
         each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let CutScene { boxes, slabs } = scene;
         // Each slab uploads its own.
-        self.filtering.unload(&self.gpu)?;
+        filters.unload(&self.gpu)?;
         // Once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
-        self.ensure_buffers(largest as usize)?;
+        self.ensure(largest as usize, filters)?;
         let mut whole: Option<Report> = None;
         let mut pair_count = 0;
         for slab in 0..slabs.counts.len() {
             let (inside, origins) = slabs.boxes(slab, boxes)?;
+            let indices: Vec<u32> = origins.iter().map(|origin| origin.index).collect();
+            let mut part = FilterSet::new(&self.gpu, filters.checked().part(&indices))?;
+            part.fit(inside.len())?;
             let mut kept = Vec::new();
-            let filters = self.filtering.compiled.part(&origins.iter().map(|origin| origin.index).collect::<Vec<_>>());
-            let mut own = Filtering::new(&self.gpu, Compiled::new(filters)?)?;
-            own.check(inside.len())?;
-            self.whole_filtering = Some(replace(&mut self.filtering, own));
-            let report = self.stream_pass(&inside, |_, piece| {
+            self.submit(&inside, &mut part)?;
+            let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |_, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {
                     let (a, b) = (origins[pair.a as usize], origins[pair.b as usize]);
@@ -248,15 +232,13 @@ impl BroadPhase {
                 }));
                 pair_count += kept.len() as u64;
                 if kept.is_empty() { Ok(()) } else { each(&kept) }
-            });
-            self.restore_filters();
-            let report = report?;
+            })?;
             match &mut whole {
                 Some(whole) => add(whole, &report),
                 None => whole = Some(report),
             }
         }
-        let included = self.filtering.compiled.include();
+        let included = filters.checked().include();
         pair_count += included.len() as u64;
         included.chunks(STREAMED_PIECE as usize).try_for_each(each)?;
         let mut whole = whole.ok_or(Error::NothingSubmitted)?;

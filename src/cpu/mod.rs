@@ -8,20 +8,10 @@
 //!   [`reference`](mod@reference) chains the mirrors on one thread.
 //! - [`brute_force`] is the oracle.
 
-pub mod bin;
 pub mod brute_force;
-pub mod emit;
+mod call;
 mod engine;
-pub mod frame;
-pub mod giants;
-pub mod order;
-pub mod pca;
-pub mod prepare;
-pub mod rank;
-pub mod reference;
-pub mod small;
-pub mod sort;
-pub mod sweep;
+pub mod mirror;
 
 pub use engine::BroadPhase;
 

@@ -1,14 +1,17 @@
 //! Which pairs are not wanted, which always are, and shapes that are no boxes: [`Filters`].
 
 mod by_world;
-mod compiled;
+mod checked;
+pub mod device;
 mod half_space;
+pub mod lists;
 mod margin;
 #[cfg(not(target_arch = "wasm32"))]
 mod part;
+pub mod prepare;
 
 pub use by_world::ByWorld;
-pub(crate) use compiled::{Compiled, Listed};
+pub use checked::{CheckedFilters, Listed};
 pub use half_space::HalfSpace;
 pub(crate) use half_space::WHOLE_SPACE;
 pub(crate) use margin::grown;
@@ -35,7 +38,7 @@ use crate::{Aabb, Error, Pair};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filters {
     /// How `group` and `mask` of two boxes decide.
-    pub rule: Rule,
+    pub rule: GroupRule,
     /// The groups that a box is in, a bit each. Where only `mask` is given, every box is in all of them.
     pub group: Vec<u32>,
     /// The groups that a box meets. Where only `group` is given, every box meets all of them.
@@ -69,7 +72,7 @@ pub struct Filters {
 
 /// How the groups and masks of two boxes decide whether they may pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Rule {
+pub enum GroupRule {
     /// `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and conaffinity, ODE's category and
     /// collide bits.
     #[default]
@@ -193,8 +196,8 @@ impl Filters {
         let (a_meets, b_meets) = (mask(i) & group(j) != 0, mask(j) & group(i) != 0);
         // What is read anyway is not branched on: a search asks for millions of pairs, and cannot predict the answers.
         let by_group = match self.rule {
-            Rule::Any => a_meets | b_meets,
-            Rule::Both => a_meets & b_meets,
+            GroupRule::Any => a_meets | b_meets,
+            GroupRule::Both => a_meets & b_meets,
         };
         let body = |i: usize| if self.body.is_empty() { i as u32 } else { self.body[i] };
         let is_child = |i: usize, j: usize| {

@@ -1,9 +1,9 @@
 //! The filters of some of the boxes, for slabs.
 
-use super::{Compiled, Filters, HalfSpace};
+use super::{CheckedFilters, Filters, HalfSpace};
 use crate::Pair;
 
-impl Compiled {
+impl CheckedFilters {
     /// The filters of some of the boxes, with ascending indices, which are prepared already. What is included is left
     /// out as if it were excluded.
     pub fn part(&self, indices: &[u32]) -> Filters {

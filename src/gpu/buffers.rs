@@ -73,7 +73,8 @@ impl<T: Pod> Buffer<T> {
 
     /// Bytes that `len` elements take on the GPU.
     pub fn bytes(len: u64) -> u64 {
-        (len.max(1) * size_of::<T>() as u64).next_multiple_of(16)
+        // More than there is anywhere stays more than there is.
+        len.max(1).saturating_mul(size_of::<T>() as u64).checked_next_multiple_of(16).unwrap_or(u64::MAX)
     }
 
     /// The buffer itself.
@@ -98,6 +99,11 @@ impl<T: Pod> Buffer<T> {
 
     /// Writes `values` at the start, before the next submission runs.
     pub fn write(&self, gpu: &Gpu, values: &[T]) {
-        gpu.queue().write_buffer(&self.raw, 0, bytemuck::cast_slice(values));
+        self.write_at(gpu, 0, values);
+    }
+
+    /// Writes `values` from element `first` on, before the next submission runs.
+    pub fn write_at(&self, gpu: &Gpu, first: u64, values: &[T]) {
+        gpu.queue().write_buffer(&self.raw, first * size_of::<T>() as u64, bytemuck::cast_slice(values));
     }
 }

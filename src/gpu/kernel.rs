@@ -7,7 +7,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use super::Gpu;
 use super::timing::Timer;
 use crate::Error;
-use crate::stages::layout::dispatch_size;
+use crate::layout::dispatch_size;
 
 /// A kernel. Its label is the name of its file and of its entry point. A clone is the same kernel.
 #[derive(Clone, Debug)]
@@ -51,16 +51,26 @@ pub struct Source {
 macro_rules! source {
     ($name:literal $(, $shared:literal)*) => {
         $crate::gpu::kernel::Source {
-            label: $name,
+            label: $crate::gpu::kernel::label($name),
             own: include_str!(concat!("../../shaders/", $name, ".wgsl")),
             shared: &[
-                include_str!("../../shaders/common.wgsl"),
+                include_str!("../../shaders/shared/common.wgsl"),
                 $(include_str!(concat!("../../shaders/", $shared, ".wgsl")),)*
             ],
         }
     };
 }
 pub(crate) use source;
+
+/// The name of a kernel: that of its file without the folder.
+pub(crate) const fn label(path: &'static str) -> &'static str {
+    let bytes = path.as_bytes();
+    let mut at = bytes.len();
+    while at > 0 && bytes[at - 1] != b'/' {
+        at -= 1;
+    }
+    path.split_at(at).1
+}
 
 impl Source {
     /// The whole text.

@@ -6,6 +6,7 @@ pub mod buffers;
 pub mod kernel;
 pub mod readback;
 pub mod scopes;
+pub(crate) mod table;
 pub mod timing;
 
 use std::collections::HashMap;
@@ -13,7 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
-use crate::stages::sort::{self, SortVariant};
 use kernel::Kernel;
 use scopes::Scopes;
 
@@ -45,7 +45,7 @@ pub struct Gpu {
 impl Gpu {
     /// The limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and
     /// 4 uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y.
-    /// No features are needed; the sort is faster on a GPU with those of [`sort::SUBGROUP_FEATURES`]. Sizes of buffers
+    /// No features are needed; the sort is faster on a GPU with those of [`SUBGROUP_FEATURES`]. Sizes of buffers
     /// bound the number of boxes; see [`BroadPhase::memory_plan`].
     ///
     /// [`BroadPhase::memory_plan`]: crate::BroadPhase::memory_plan
@@ -145,7 +145,7 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("broadsweep"),
-                required_features: adapter.features() & (timing::FEATURES | sort::SUBGROUP_FEATURES),
+                required_features: adapter.features() & (timing::FEATURES | SUBGROUP_FEATURES),
                 required_limits: adapter.limits(),
                 ..Default::default()
             })
@@ -214,9 +214,9 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::BadOption`] for [`SortVariant::Subgroup`] where the device has not
-    /// [what it needs](sort::has_subgroups).
+    /// [what it needs](Gpu::has_subgroups).
     pub fn with_sort(self, variant: Option<SortVariant>) -> Result<Self, Error> {
-        if variant == Some(SortVariant::Subgroup) && !sort::has_subgroups(&self) {
+        if variant == Some(SortVariant::Subgroup) && !self.has_subgroups() {
             return Err(Error::BadOption {
                 option: "Gpu::with_sort",
                 value: "Subgroup".to_owned(),
@@ -226,23 +226,24 @@ impl Gpu {
         Ok(Self { asked_sort: variant, ..self })
     }
 
-    /// The variant of the sort that is used with this device: what was asked for, or else what is
-    /// [best](sort::choose). That is found out once for all clones, and **blocks** for a trial where the device has
-    /// subgroups.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
-    pub fn sort_variant(&self) -> Result<SortVariant, Error> {
-        if let Some(variant) = self.asked_sort {
-            return Ok(variant);
-        }
-        let mut best = self.best_sort.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(variant) = *best {
-            return Ok(variant);
-        }
-        let variant = sort::choose(self, self.adapter_info().device_type, &sort::BALLOT)?;
-        *best = Some(variant);
-        Ok(variant)
+    /// Returns whether the device has what [`SortVariant::Subgroup`] needs: the features, and subgroups of 8 to 64.
+    pub fn has_subgroups(&self) -> bool {
+        let info = self.adapter_info();
+        self.device().features().contains(SUBGROUP_FEATURES)
+            && info.subgroup_min_size >= 8
+            && info.subgroup_max_size <= 64
+            // A browser has other builtins, and no way to wait for a trial.
+            && cfg!(not(target_arch = "wasm32"))
+    }
+
+    /// Returns the variant of the sort that was asked for, if any.
+    pub(crate) fn asked_sort(&self) -> Option<SortVariant> {
+        self.asked_sort
+    }
+
+    /// Returns the place for the variant of the sort that is best for this device, once it is known.
+    pub(crate) fn best_sort(&self) -> MutexGuard<'_, Option<SortVariant>> {
+        self.best_sort.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.
@@ -299,4 +300,25 @@ fn instance() -> wgpu::Instance {
 /// OpenGL has no compute shaders that suffice everywhere, and its adapters would be found twice.
 fn backends() -> wgpu::Backends {
     wgpu::Backends::PRIMARY.with_env()
+}
+
+/// What `sort_ballot` needs of a device.
+pub const SUBGROUP_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP.union(wgpu::Features::SUBGROUP_BARRIER);
+
+/// How the keys of a pass find their places. All are stable, so the result is the same, bit for bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SortVariant {
+    /// Four bits a pass, 256 invocations with counts of their own: `sort_scatter`. Runs on any device.
+    Portable,
+    /// Eight bits a pass, eight invocations with counts of their own: `sort_tally` and `sort_wide`. Runs on any device;
+    /// for processors that do not need many invocations to be busy, software adapters above all.
+    Wide,
+    /// Eight bits a pass, counts per subgroup and ballots inside: `sort_ballot`. Needs [`SUBGROUP_FEATURES`] and
+    /// subgroups of 8 to 64.
+    Subgroup,
+}
+
+impl SortVariant {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Wide, Self::Subgroup];
 }

@@ -85,10 +85,12 @@ fn verdict(
     let Some(error) = other else {
         return Ok(());
     };
+    // The API says it in several lines.
+    let message = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     if gpu.is_lost_on_trial() {
-        return Err(gpu.lost(&error.to_string()));
+        return Err(gpu.lost(&message));
     }
-    Err(Error::Gpu { label: label.to_owned(), message: error.to_string() })
+    Err(Error::Gpu { label: label.to_owned(), message })
 }
 
 /// What a scope collected. Outside browsers it is there at once.

@@ -3,7 +3,8 @@
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use broadsweep::cpu::{self, brute_force};
+use broadsweep::cpu;
+use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, BroadPhase, CellSize, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, wgpu};
 
 /// The adapter that the environment chooses. Without one the tests fail; they never skip.

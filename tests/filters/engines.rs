@@ -2,7 +2,8 @@
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use broadsweep::cpu::{self, brute_force};
+use broadsweep::cpu;
+use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, Attribute, BroadPhase, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
 use crate::common::{self, ALL_PAIRS, CANONICAL, SWEEP, assert_pairs};

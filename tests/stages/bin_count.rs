@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
+use broadsweep::internals::constants::*;
+use broadsweep::internals::filters::lists::Uses;
+use broadsweep::internals::grid::bin::{Bin, Bins};
+use broadsweep::internals::layout::{Frame, Params};
+use broadsweep::internals::mirror;
 use broadsweep::scenes::Kind;
-use broadsweep::stages::bin::{Bin, Bins};
-use broadsweep::stages::filter::Uses;
-use broadsweep::stages::layout::{Frame, Params};
 use broadsweep::{Aabb, cpu};
 use proptest::prelude::*;
 
@@ -19,8 +20,8 @@ pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), Uses::default()
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
     let (cell_mode, cell_size) = cell.map_or((CELL_AUTO, 0.0), |size| (CELL_FIXED, size));
     let params = Params { box_count: boxes.len() as u32, axis, cell_mode, cell_size, ..Params::zeroed() };
-    let bounds = cpu::pca::bounds(boxes);
-    cpu::frame::choose(&params, boxes, &bounds, &cpu::pca::moments(boxes, &bounds))
+    let bounds = mirror::pca::bounds(boxes);
+    mirror::frame::choose(&params, boxes, &bounds, &mirror::pca::moments(boxes, &bounds))
 }
 
 struct Counted {
@@ -92,7 +93,7 @@ fn check_places(frame: &Frame, aabb: &Aabb, found: [i64; 4]) {
 /// Start and end contain the exact interval, and are at most by the slop, as much rounding, and a quantum wider.
 fn check_positions(frame: &Frame, aabb: &Aabb, [start, end]: [u32; 2]) {
     let [from, to] = project(frame.sweep, frame.scale, aabb);
-    let at = |x: f64| cpu::bin::position(frame, x as f32);
+    let at = |x: f64| mirror::bin::position(frame, x as f32);
     let slop = 2.0 * f64::from(frame.sweep_slop);
     let last = (1 << frame.position_bits) - 1;
     assert!(start <= at(from) && start >= at(from - slop).saturating_sub(1), "start {start} of {from}: {aabb:?}");
@@ -103,11 +104,11 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
     let counted = count(boxes, frame);
     let mut cells = vec![[0; 4]; boxes.len()];
     let mut positions = vec![[0; 4]; boxes.len()];
-    cpu::bin::count(boxes, &[], &[], frame, &mut cells, &mut positions);
+    mirror::bin::count(boxes, &[], &[], frame, &mut cells, &mut positions);
     let straight = frame.sweep_slop == 0.0;
     for (i, aabb) in boxes.iter().enumerate() {
         let (found, mirror) = (counted.cells[i], cells[i]);
-        if cpu::bin::is_binned(mirror) {
+        if mirror::bin::is_binned(mirror) {
             let [start, end, extent, unused] = counted.positions[i];
             check_places(frame, aabb, places(found, extent));
             check_positions(frame, aabb, [start, end]);
@@ -129,15 +130,15 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
     // The counts are those of the kernel's own cells.
     let mut block_counts = Vec::new();
     for block in counted.cells.chunks(BIN_BLOCK as usize) {
-        let binned = || block.iter().filter(|&&cells| cpu::bin::is_binned(cells));
+        let binned = || block.iter().filter(|&&cells| mirror::bin::is_binned(cells));
         for level in 0..LEVELS {
-            block_counts.push(binned().map(|&cells| cpu::bin::cell_count(cells, level, frame)).sum());
+            block_counts.push(binned().map(|&cells| mirror::bin::cell_count(cells, level, frame)).sum());
         }
         for level in 0..LEVELS {
-            let giant = |cells: &&[i32; 4]| cpu::bin::is_giant(**cells, level, frame);
+            let giant = |cells: &&[i32; 4]| mirror::bin::is_giant(**cells, level, frame);
             block_counts.push(block.iter().filter(giant).count() as u32);
         }
-        block_counts.push(block.iter().filter(|&&cells| cells == cpu::bin::CELLS_OF_INVALID).count() as u32);
+        block_counts.push(block.iter().filter(|&&cells| cells == mirror::bin::CELLS_OF_INVALID).count() as u32);
     }
     assert_eq!(counted.block_counts, block_counts);
     counted
@@ -147,7 +148,7 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
 /// their extents let them pass: at every level of coarsening.
 fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
     let mut pairs = cpu::brute_force::find_pairs(boxes);
-    pairs.retain(|pair| [pair.a, pair.b].iter().all(|&i| cpu::bin::is_binned(counted.cells[i as usize])));
+    pairs.retain(|pair| [pair.a, pair.b].iter().all(|&i| mirror::bin::is_binned(counted.cells[i as usize])));
     for pair in &pairs {
         let (a, b) = (pair.a as usize, pair.b as usize);
         let (cells_a, cells_b) = (counted.cells[a], counted.cells[b]);
@@ -158,22 +159,22 @@ fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
     }
     for level in 0..LEVELS {
         let mut positions = counted.positions.clone();
-        cpu::bin::scatter(&counted.cells, &mut positions, frame, level);
-        let is_entered = |&i: &u32| !cpu::bin::is_giant(counted.cells[i as usize], level, frame);
+        mirror::bin::scatter(&counted.cells, &mut positions, frame, level);
+        let is_entered = |&i: &u32| !mirror::bin::is_giant(counted.cells[i as usize], level, frame);
         for pair in pairs.iter().filter(|pair| is_entered(&pair.a) && is_entered(&pair.b)) {
             let extents = [[pair.a, pair.b], [pair.b, pair.a]].map(|[i, other]| {
-                let [own, others] = [i, other].map(|i| cpu::bin::coarse(counted.cells[i as usize], level));
+                let [own, others] = [i, other].map(|i| mirror::bin::coarse(counted.cells[i as usize], level));
                 let owner = [0, 1].map(|k| own[k].max(others[k]));
                 let is = |held: bool, flag: u32| if held { flag } else { 0 };
                 let entry = is(own[0] == owner[0], ENTRY_FIRST_U)
                     | is(own[1] == owner[1], ENTRY_FIRST_V)
                     | is(own[2] == owner[0], ENTRY_LAST_U)
                     | is(own[3] == owner[1], ENTRY_LAST_V);
-                cpu::rank::extents(&[entry], &[positions[i as usize]])[0]
+                mirror::rank::extents(&[entry], &[positions[i as usize]])[0]
             });
             let [a, b] = [pair.a, pair.b].map(|i| boxes[i as usize]);
-            assert!(cpu::sweep::survives(extents[0], extents[1]), "{a:?} and {b:?} at level {level}: {extents:x?}");
-            assert!(cpu::sweep::survives(extents[1], extents[0]), "{b:?} and {a:?} at level {level}: {extents:x?}");
+            assert!(mirror::sweep::survives(extents[0], extents[1]), "{a:?} and {b:?} at level {level}: {extents:x?}");
+            assert!(mirror::sweep::survives(extents[1], extents[0]), "{b:?} and {a:?} at level {level}: {extents:x?}");
         }
     }
 }
@@ -181,7 +182,7 @@ fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
 /// The later a coordinate, the later its place: no first place is after the last place of a box whose end is not
 /// before that start, in any frame along the axes.
 fn check_order(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
-    let binned: Vec<_> = (0..boxes.len()).filter(|&i| cpu::bin::is_binned(counted.cells[i])).collect();
+    let binned: Vec<_> = (0..boxes.len()).filter(|&i| mirror::bin::is_binned(counted.cells[i])).collect();
     for (k, direction) in [frame.plane_u, frame.plane_v].into_iter().enumerate() {
         let axis = direction.iter().position(|&x| x == 1.0).expect("an axis");
         let place = |i: usize| places(counted.cells[i], counted.positions[i][2]);

@@ -1,10 +1,10 @@
 //! `bin_scan`, with counts per block that no boxes would give.
 
-use broadsweep::constants::*;
-use broadsweep::cpu;
-use broadsweep::cpu::bin::Totals;
-use broadsweep::stages::bin::Bins;
-use broadsweep::stages::layout::{Counts, Dispatches, Frame, Params, dispatch_size};
+use broadsweep::internals::constants::*;
+use broadsweep::internals::grid::bin::Bins;
+use broadsweep::internals::layout::{Counts, Dispatches, Frame, Params, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::internals::mirror::bin::Totals;
 use proptest::prelude::*;
 
 use crate::bin_count::BIN;
@@ -33,7 +33,7 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
         giants: std::array::from_fn(|level| total(LEVELS + level as u32) as u32),
         invalid: total(2 * LEVELS) as u32,
     };
-    let level = cpu::bin::scan(&totals, box_count, entry_capacity);
+    let level = mirror::bin::scan(&totals, box_count, entry_capacity);
     let entry_count = u32::try_from(totals.entries[level as usize]).unwrap();
     let steps = key_bits.div_ceil(WIDE_BITS) as usize;
     let expected = Counts {

@@ -1,9 +1,9 @@
 //! `bin_scatter`, with cells of every kind.
 
-use broadsweep::constants::*;
-use broadsweep::cpu;
-use broadsweep::stages::bin::Bins;
-use broadsweep::stages::layout::{Counts, Frame, Params, dispatch_size};
+use broadsweep::internals::constants::*;
+use broadsweep::internals::grid::bin::Bins;
+use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
+use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
 use crate::bin_count::BIN;
@@ -21,8 +21,8 @@ pub fn random_cells(n: u32, widest: u32, rarity: u32, seed: u64) -> Vec<[i32; 4]
             let corner = [0; 2].map(|_| random.below(5000) as i32 - 2500);
             let span = |random: &mut Random, widest: u32| [0; 2].map(|_| random.below(widest) as i32);
             let [du, dv] = match random.below(4 * rarity) {
-                0 => return cpu::bin::CELLS_OF_INVALID,
-                1 => return cpu::bin::CELLS_OF_UNBOUNDED,
+                0 => return mirror::bin::CELLS_OF_INVALID,
+                1 => return mirror::bin::CELLS_OF_UNBOUNDED,
                 2 => span(&mut random, 1 << 16),
                 3 => [random.below(2 * SPAN) as i32, 0],
                 _ => span(&mut random, widest),
@@ -32,7 +32,7 @@ pub fn random_cells(n: u32, widest: u32, rarity: u32, seed: u64) -> Vec<[i32; 4]
         .collect()
 }
 
-fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> cpu::bin::Entries {
+fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries {
     let n = cells.len() as u32;
     let mut random = Random::new(u64::from(n) + 1);
     let positions: Vec<_> = cells
@@ -40,16 +40,16 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> cpu::bin::Entries {
         .map(|_| [random.below(1 << frame.position_bits), random.below(1 << 20), random.next() as u32 & 0x7f7f_7f7f, 0])
         .collect();
     let mut merged = positions.clone();
-    let expected = cpu::bin::scatter(cells, &mut merged, frame, level);
+    let expected = mirror::bin::scatter(cells, &mut merged, frame, level);
     let mut before = [0; 4];
     let mut block_offsets = Vec::new();
     for block in cells.chunks(BIN_BLOCK as usize) {
         block_offsets.push(before);
         for &cells in block {
-            if cpu::bin::is_giant(cells, level, frame) {
+            if mirror::bin::is_giant(cells, level, frame) {
                 before[1] += 1;
-            } else if cpu::bin::is_binned(cells) {
-                before[0] += cpu::bin::cell_count(cells, level, frame);
+            } else if mirror::bin::is_binned(cells) {
+                before[0] += mirror::bin::cell_count(cells, level, frame);
             } else {
                 before[2] += 1;
             }
@@ -116,7 +116,7 @@ fn key_widths_that_differ_between_u_and_v_are_kept_apart() {
 
 #[test]
 fn a_block_without_entries_and_one_of_boxes_in_thousands_of_cells_are_written_alike() {
-    let empty = [cpu::bin::CELLS_OF_INVALID; BIN_BLOCK as usize];
+    let empty = [mirror::bin::CELLS_OF_INVALID; BIN_BLOCK as usize];
     let wide = [[-3, -3, 60, 60]; 150]; // 64 by 64 cells
     let row = [[5, 7, 516, 7], [9, -1000, 9, -489]]; // 512, the widest; 513 would be a giant
     let cells = [&empty[..], &wide, &empty, &row, &wide, &empty].concat();
@@ -128,11 +128,11 @@ fn a_block_without_entries_and_one_of_boxes_in_thousands_of_cells_are_written_al
 
 #[test]
 fn boxes_of_which_all_are_giants_or_all_invalid_have_no_entries() {
-    for cells in [cpu::bin::CELLS_OF_INVALID, cpu::bin::CELLS_OF_UNBOUNDED, [0, 0, 512, 0], [-9, 0, 0, 1 << 29]] {
+    for cells in [mirror::bin::CELLS_OF_INVALID, mirror::bin::CELLS_OF_UNBOUNDED, [0, 0, 512, 0], [-9, 0, 0, 1 << 29]] {
         for n in [1, 3, 8, 9, 1234] {
             let expected = check(&vec![cells; n], &frame([10, 10], 12, MAX_CELLS), 0);
             assert!(expected.entries.is_empty());
-            assert_eq!(expected.giants.len() + n * usize::from(cells == cpu::bin::CELLS_OF_INVALID), n);
+            assert_eq!(expected.giants.len() + n * usize::from(cells == mirror::bin::CELLS_OF_INVALID), n);
         }
     }
 }
@@ -170,12 +170,12 @@ fn extents_in_merged_cells_are_the_same_places_in_larger_steps() {
         run(|pass| BIN.record_scatter(pass, &params, &input, &bins, &counts, &sizes, starts, &giants));
         let shift = LEVEL_SHIFTS[level as usize];
         for ((own, before), after) in cells.iter().zip(&positions).zip(written(&bins.positions)) {
-            if !cpu::bin::is_binned(*own) || cpu::bin::is_giant(*own, level, &host) {
+            if !mirror::bin::is_binned(*own) || mirror::bin::is_giant(*own, level, &host) {
                 assert_eq!(after, *before);
                 continue;
             }
             let [before, found] = [before[2], after[2]].map(|extent| extent.to_le_bytes().map(u32::from));
-            let coarse = cpu::bin::coarse(*own, level);
+            let coarse = mirror::bin::coarse(*own, level);
             // Bytes are first u, last u, first v, last v; cells first u, first v, last u, last v.
             for (byte, corner) in [(0, 0), (1, 2), (2, 1), (3, 3)] {
                 let expected = if shift < 32 {

@@ -2,12 +2,13 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
-use broadsweep::stages::emit::Emit;
-use broadsweep::stages::filter::Uses;
-use broadsweep::stages::layout::{Counts, Dispatches, PairHeader, Params, Run, Window, dispatch_size};
-use broadsweep::stages::sweep::Hits;
-use broadsweep::{Aabb, Pair, cpu};
+use broadsweep::internals::constants::*;
+use broadsweep::internals::filters::lists::Uses;
+use broadsweep::internals::layout::{Counts, Dispatches, PairHeader, Params, Run, Window, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::emit::Emit;
+use broadsweep::internals::pairs::sweep::Hits;
+use broadsweep::{Aabb, Pair};
 use proptest::prelude::*;
 
 use crate::inputs::Random;
@@ -238,8 +239,8 @@ impl Found {
         assert_eq!(runs.iter().map(|run| run.hits.count_ones() as usize).sum::<usize>(), pairs.len());
         for &giant in &giants.giants {
             let mut own = Vec::new();
-            let hits = cpu::giants::test(&giants.boxes, &giants.cells, &crate::giants::frame(), 0, giant);
-            cpu::emit::giants(&hits, giant, &mut own);
+            let hits = mirror::giants::test(&giants.boxes, &giants.cells, &crate::giants::frame(), 0, giant);
+            mirror::emit::giants(&hits, giant, &mut own);
             // Tile by tile, and in it by invocations, of which each has every 256th box.
             own.sort_by_key(|pair| {
                 let other = if pair.a == giant { pair.b } else { pair.a };

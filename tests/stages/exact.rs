@@ -3,16 +3,16 @@
 use std::sync::LazyLock;
 
 use broadsweep::Aabb;
-use broadsweep::constants::MAX_ENTRIES;
-use broadsweep::gpu::buffers::Buffer;
-use broadsweep::gpu::kernel::{Kernel, Source};
-use broadsweep::stages::layout::{Run, dispatch_size, wide};
+use broadsweep::internals::constants::MAX_ENTRIES;
+use broadsweep::internals::gpu::buffers::Buffer;
+use broadsweep::internals::gpu::kernel::{Kernel, Source};
+use broadsweep::internals::layout::{Run, dispatch_size, wide};
 use proptest::prelude::*;
 
 use crate::inputs::{Random, SPECIAL};
 use crate::*;
 
-const SHARED: &[&str] = &[include_str!("../../shaders/common.wgsl")];
+const SHARED: &[&str] = &[include_str!("../../shaders/shared/common.wgsl")];
 
 static OVERLAPS: LazyLock<Kernel> = LazyLock::new(|| {
     let own = "

@@ -3,14 +3,15 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
-use broadsweep::stages::bin::{Bin, Bins};
-use broadsweep::stages::emit::Emit;
-use broadsweep::stages::filter::{FilterLists, Uses};
-use broadsweep::stages::layout::{Counts, Params, Window};
-use broadsweep::stages::small::Small;
-use broadsweep::stages::sweep::Hits;
-use broadsweep::{Aabb, Filters, Pair, cpu};
+use broadsweep::internals::constants::*;
+use broadsweep::internals::filters::lists::{FilterLists, Uses};
+use broadsweep::internals::grid::bin::{Bin, Bins};
+use broadsweep::internals::layout::{Counts, Params, Window};
+use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::emit::Emit;
+use broadsweep::internals::pairs::small::Small;
+use broadsweep::internals::pairs::sweep::Hits;
+use broadsweep::{Aabb, Filters, Pair};
 
 use crate::inputs::{Random, lattice, mixed};
 use crate::sweep::no_hits;
@@ -45,17 +46,17 @@ fn lists(worlds: &[u32]) -> FilterLists {
 fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
     let n = boxes.len() as u32;
     let worlds = numbered(world_count, boxes.len(), u64::from(n));
-    let bounds = cpu::pca::bounds(boxes);
+    let bounds = mirror::pca::bounds(boxes);
     let host =
         Params { box_count: n, axis: AXIS_X, cell_mode: CELL_FIXED, cell_size: cell, world_count, ..Params::zeroed() };
-    let host_frame = cpu::frame::choose(&host, boxes, &bounds, &cpu::pca::moments(boxes, &bounds));
+    let host_frame = mirror::frame::choose(&host, boxes, &bounds, &mirror::pca::moments(boxes, &bounds));
     let (params, input, frame) = (uniform(host), upload(boxes), uniform(host_frame));
     let lists = lists(&worlds);
     let world_cells = guarded(&vec![[0; 4]; world_count as usize]);
     run(|pass| BIN.record_worlds(pass, n, &params, input.all(), &lists, &frame, &world_cells));
     let found: Vec<[u32; 4]> = written(&world_cells);
     let mut mirror = vec![[0; 4]; world_count as usize];
-    cpu::bin::worlds(boxes, &worlds, &host_frame, &mut mirror);
+    mirror::bin::worlds(boxes, &worlds, &host_frame, &mut mirror);
     // Where a coordinate is scaled and widened, a driver may fuse a multiplication.
     let near = |a: u32, b: u32| (a == 0) == (b == 0) && a.abs_diff(b) <= 1 + (b.abs_diff(CELL_BASE as u32) >> 20);
     let is_near = |(a, b): (&[u32; 4], &[u32; 4])| (0..4).all(|k| near(a[k], b[k]));
@@ -73,11 +74,11 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
     run(|pass| BIN.record_count(pass, n, &params, input.all(), &lists, &frame, &ranges, &bins));
     let (cells, positions): (Vec<[i32; 4]>, Vec<[u32; 4]>) = (written(&bins.cells), written(&bins.positions));
     let (mut own_cells, mut own_positions) = (vec![[0; 4]; boxes.len()], vec![[0; 4]; boxes.len()]);
-    cpu::bin::count(boxes, &worlds, &mirror, &host_frame, &mut own_cells, &mut own_positions);
+    mirror::bin::count(boxes, &worlds, &mirror, &host_frame, &mut own_cells, &mut own_positions);
     let start_bits = (1u64 << host_frame.position_bits) as u32 - 1;
     for i in 0..boxes.len() {
         let what = format!("box {i} of world {}: {:?}", worlds[i], boxes[i]);
-        let is_inside = cpu::pca::counts_within(&boxes[i], host_frame.limit);
+        let is_inside = mirror::pca::counts_within(&boxes[i], host_frame.limit);
         if is_inside && worlds[i] != WORLD_GLOBAL {
             assert_eq!(positions[i][0] & !start_bits, own_positions[i][0] & !start_bits, "tile of {what}");
             // What the world has contains what its boxes have, also after another rounding.
@@ -90,7 +91,7 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
                 .iter()
             {
                 let range: [i32; 4] = cells[other];
-                if boxes[other].is_valid() && !cpu::pca::counts_within(&boxes[other], host_frame.limit) {
+                if boxes[other].is_valid() && !mirror::pca::counts_within(&boxes[other], host_frame.limit) {
                     assert!(range[0] <= cells[i][0] && range[1] <= cells[i][1], "{range:?} for {:?}: {what}", cells[i]);
                     assert!(range[2] >= cells[i][2] && range[3] >= cells[i][3], "{range:?} for {:?}: {what}", cells[i]);
                 }

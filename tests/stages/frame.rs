@@ -2,12 +2,13 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
+use broadsweep::Aabb;
+use broadsweep::internals::constants::*;
+use broadsweep::internals::grid::frame::FrameStage;
+use broadsweep::internals::grid::pca::groups;
+use broadsweep::internals::layout::{BoundsPartial, Frame, Moments, Params};
+use broadsweep::internals::mirror;
 use broadsweep::scenes::Kind;
-use broadsweep::stages::frame::FrameStage;
-use broadsweep::stages::layout::{BoundsPartial, Frame, Moments, Params};
-use broadsweep::stages::pca::groups;
-use broadsweep::{Aabb, cpu};
 use proptest::prelude::*;
 
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
@@ -28,13 +29,13 @@ const fn fixed(edge: f32) -> Cell {
 
 /// Statistics in as many parts as there are workgroups of `pca`: all of them have to be read.
 fn statistics(boxes: &[Aabb]) -> (Vec<BoundsPartial>, Vec<Moments>) {
-    let all = cpu::pca::bounds(boxes);
+    let all = mirror::pca::bounds(boxes);
     let parts = groups(boxes.len() as u32) as usize;
     (0..parts)
         .map(|group| {
             let share: Vec<_> = boxes.iter().skip(group).step_by(parts).copied().collect();
             // The share's own bounds decide its scale, so that of all goes with it.
-            (cpu::pca::bounds(&share), cpu::pca::moments(&share, &all))
+            (mirror::pca::bounds(&share), mirror::pca::moments(&share, &all))
         })
         .unzip()
 }
@@ -56,8 +57,8 @@ fn frames_of_worlds(boxes: &[Aabb], axis: u32, cell: Cell, world_count: u32) -> 
     let frame: Frame = written(&frame)[0];
     let context = format!("axis {axis}, cells {cell:?}, {} boxes: {frame:?}", boxes.len());
     check_sound(&frame, &host, &context);
-    let all = cpu::pca::bounds(boxes);
-    let mirror = cpu::frame::choose(&host, boxes, &all, &cpu::pca::moments(boxes, &all));
+    let all = mirror::pca::bounds(boxes);
+    let mirror = mirror::frame::choose(&host, boxes, &all, &mirror::pca::moments(boxes, &all));
     check_sound(&mirror, &host, "the mirror");
     assert_eq!((frame.scale, frame.limit), (mirror.scale, mirror.limit), "{context}");
     assert_eq!(frame.giant_cells, mirror.giant_cells, "{context}");

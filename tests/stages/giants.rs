@@ -2,13 +2,14 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
-use broadsweep::stages::bin::Bins;
-use broadsweep::stages::filter::Uses;
-use broadsweep::stages::giants::Giants;
-use broadsweep::stages::layout::{Counts, Frame, Params, dispatch_size};
-use broadsweep::stages::sweep::Hits;
-use broadsweep::{Aabb, cpu};
+use broadsweep::Aabb;
+use broadsweep::internals::constants::*;
+use broadsweep::internals::filters::lists::Uses;
+use broadsweep::internals::grid::bin::Bins;
+use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::giants::Giants;
+use broadsweep::internals::pairs::sweep::Hits;
 use proptest::prelude::*;
 
 use crate::bin_scatter::{SPAN, random_cells};
@@ -40,12 +41,12 @@ impl Scene {
         for (aabb, cells) in boxes.iter_mut().zip(&cells) {
             let k = random.below(3) as usize;
             match *cells {
-                cpu::bin::CELLS_OF_INVALID => aabb.max[k] = f32::NAN,
-                cpu::bin::CELLS_OF_UNBOUNDED => aabb.max[k] = f32::INFINITY,
+                mirror::bin::CELLS_OF_INVALID => aabb.max[k] = f32::NAN,
+                mirror::bin::CELLS_OF_UNBOUNDED => aabb.max[k] = f32::INFINITY,
                 _ => {}
             }
         }
-        let giants = cpu::bin::scatter(&cells, &mut vec![[0; 4]; n as usize], &frame(), level).giants;
+        let giants = mirror::bin::scatter(&cells, &mut vec![[0; 4]; n as usize], &frame(), level).giants;
         Self { boxes, cells, level, giants }
     }
 
@@ -57,7 +58,7 @@ impl Scene {
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::new();
         for &giant in &self.giants {
-            let by_box = cpu::giants::test(&self.boxes, &self.cells, &frame(), self.level, giant);
+            let by_box = mirror::giants::test(&self.boxes, &self.cells, &frame(), self.level, giant);
             let is_hit = |i: usize| by_box.get(i / 32).is_some_and(|word| word >> (i % 32) & 1 == 1);
             for tile in 0..self.boxes.len().div_ceil(HIT_TILE as usize) {
                 for local in 0..TILE_WORDS {
@@ -157,9 +158,9 @@ fn hits_of_tiles_of_giants_without_room_are_counted_all_the_same() {
 fn boxes_that_are_all_giants_meet_each_other_once() {
     let n = 300u32;
     let boxes = vec![Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]); n as usize];
-    let cells = vec![cpu::bin::CELLS_OF_UNBOUNDED; n as usize];
+    let cells = vec![mirror::bin::CELLS_OF_UNBOUNDED; n as usize];
     let scene = Scene { boxes, cells, level: 3, giants: (0..n).collect() };
-    assert_eq!(cpu::emit::scan(&scene.words()), u64::from(n * (n - 1) / 2));
+    assert_eq!(mirror::emit::scan(&scene.words()), u64::from(n * (n - 1) / 2));
     check(&scene, 1, 0, scene.tiles());
 }
 

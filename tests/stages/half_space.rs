@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::gpu::kernel::{Kernel, Source};
+use broadsweep::internals::gpu::kernel::{Kernel, Source};
 use broadsweep::{Aabb, HalfSpace};
 use proptest::prelude::*;
 
@@ -30,10 +30,10 @@ static TOUCHES: LazyLock<Kernel> = LazyLock::new(|| {
             }
         }";
     let shared = &[
-        include_str!("../../shaders/common.wgsl"),
-        include_str!("../../shaders/boxes.wgsl"),
-        include_str!("../../shaders/half_space.wgsl"),
-        include_str!("../../shaders/float_parts.wgsl"),
+        include_str!("../../shaders/shared/common.wgsl"),
+        include_str!("../../shaders/shared/boxes.wgsl"),
+        include_str!("../../shaders/filters/half_space.wgsl"),
+        include_str!("../../shaders/filters/float_parts.wgsl"),
     ];
     Kernel::new(gpu(), &Source { label: "half_space_verdicts", own, shared }).unwrap()
 });

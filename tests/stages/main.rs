@@ -27,11 +27,11 @@ mod sweep;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use broadsweep::Gpu;
-use broadsweep::gpu::buffers::Buffer;
-use broadsweep::gpu::kernel::Pass;
-use broadsweep::gpu::readback::Readback;
-use broadsweep::stages::filter::FilterLists;
-use broadsweep::stages::layout::{Counts, Dispatches};
+use broadsweep::internals::filters::lists::FilterLists;
+use broadsweep::internals::gpu::buffers::Buffer;
+use broadsweep::internals::gpu::kernel::Pass;
+use broadsweep::internals::gpu::readback::Readback;
+use broadsweep::internals::layout::{Counts, Dispatches};
 use broadsweep::wgpu::{BufferUsages, CommandEncoderDescriptor, PollType};
 use bytemuck::{Pod, Zeroable};
 use proptest::test_runner::Config;

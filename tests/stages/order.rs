@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::gpu::kernel::Kernel;
-use broadsweep::stages::layout::{Counts, dispatch_size};
-use broadsweep::stages::order::{self, Order};
-use broadsweep::{Pair, constants::SORT_TILE, cpu};
+use broadsweep::internals::gpu::kernel::Kernel;
+use broadsweep::internals::layout::{Counts, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::order::{self, Order};
+use broadsweep::{Pair, constants::SORT_TILE};
 use proptest::prelude::*;
 
 use crate::inputs::Random;
@@ -43,12 +44,12 @@ fn check(pairs: &[Pair], box_count: u32) {
         for scratch in [lists.keys, lists.values, lists.other_keys, lists.other_values] {
             written(&scratch);
         }
-        let (mut by_b, mut a) = cpu::order::split(pairs);
+        let (mut by_b, mut a) = mirror::order::split(pairs);
         let bits = u32::BITS - box_count.leading_zeros();
-        cpu::sort::sort(&mut by_b, &mut a, bits);
-        cpu::sort::sort(&mut a, &mut by_b, bits);
+        mirror::sort::sort(&mut by_b, &mut a, bits);
+        mirror::sort::sort(&mut a, &mut by_b, bits);
         let mut mirror = pairs.to_vec();
-        cpu::order::join(&a, &by_b, &mut mirror);
+        mirror::order::join(&a, &by_b, &mut mirror);
         assert_eq!(mirror, expected);
     }
 }
@@ -77,14 +78,14 @@ fn pairs_are_split_and_joined_as_by_the_mirror() {
     let join = Kernel::new(gpu(), &order::JOIN).unwrap();
     for n in SIZES {
         let pairs = random_pairs(n, 1000, 3);
-        let expected = cpu::order::split(&pairs);
+        let expected = mirror::order::split(&pairs);
         let counts = upload(&[Counts { written: n, ..Counts::zeroed() }]);
         for size in [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))] {
             let sizes = dispatches(|sizes| sizes.order = size);
             let (list, keys, values) = (upload(&pairs), poisoned::<u32>(pairs.len()), poisoned::<u32>(pairs.len()));
             let buffers =
                 [("counts", counts.all()), ("pairs", list.all()), ("keys", keys.all()), ("values", values.all())];
-            let offset = std::mem::offset_of!(broadsweep::stages::layout::Dispatches, order);
+            let offset = std::mem::offset_of!(broadsweep::internals::layout::Dispatches, order);
             run(|pass| split.dispatch_indirect(pass, sizes.raw(), offset, &buffers));
             assert_eq!((written(&keys), written(&values)), expected);
 
@@ -93,7 +94,7 @@ fn pairs_are_split_and_joined_as_by_the_mirror() {
                 [("counts", counts.all()), ("pairs", list.all()), ("keys", keys.all()), ("values", values.all())];
             run(|pass| join.dispatch_indirect(pass, sizes.raw(), offset, &buffers));
             let mut joined = vec![Pair { a: 0, b: 0 }; pairs.len()];
-            cpu::order::join(&expected.0, &expected.1, &mut joined);
+            mirror::order::join(&expected.0, &expected.1, &mut joined);
             assert_eq!(written(&list), joined);
         }
     }

@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use broadsweep::Aabb;
-use broadsweep::constants::FLOAT_MAX;
-use broadsweep::cpu;
+use broadsweep::internals::constants::FLOAT_MAX;
+use broadsweep::internals::grid::pca::{Pca, groups};
+use broadsweep::internals::layout::{BoundsPartial, Moments, Params};
+use broadsweep::internals::mirror;
 use broadsweep::scenes::Kind;
-use broadsweep::stages::layout::{BoundsPartial, Moments, Params};
-use broadsweep::stages::pca::{Pca, groups};
 use proptest::prelude::*;
 
 use crate::inputs::{any_box, mixed, ordinary};
@@ -23,10 +23,10 @@ fn statistics(boxes: &[Aabb]) -> (BoundsPartial, Moments) {
     let bounds = poisoned(groups(n) as usize);
     let moments = poisoned(groups(n) as usize);
     run(|pass| PCA.record(pass, n, &params, input.all(), &bounds, &moments));
-    let nothing = BoundsPartial { ordinary: cpu::pca::NO_BOUNDS, finite: cpu::pca::NO_BOUNDS };
+    let nothing = BoundsPartial { ordinary: mirror::pca::NO_BOUNDS, finite: mirror::pca::NO_BOUNDS };
     let bounds = written(&bounds).into_iter().fold(nothing, |a, b: BoundsPartial| BoundsPartial {
-        ordinary: cpu::pca::united(a.ordinary, b.ordinary),
-        finite: cpu::pca::united(a.finite, b.finite),
+        ordinary: mirror::pca::united(a.ordinary, b.ordinary),
+        finite: mirror::pca::united(a.finite, b.finite),
     });
     (bounds, sum(&written(&moments)))
 }
@@ -52,9 +52,9 @@ fn sum(partial: &[Moments]) -> Moments {
 /// driver may sum the bounds and the middle in another order, and scaled coordinates reach 4.
 fn check(boxes: &[Aabb]) {
     let (bounds, moments) = statistics(boxes);
-    let expected_bounds = cpu::pca::bounds(boxes);
+    let expected_bounds = mirror::pca::bounds(boxes);
     assert_eq!(bounds, expected_bounds);
-    let expected = cpu::pca::moments(boxes, &expected_bounds);
+    let expected = mirror::pca::moments(boxes, &expected_bounds);
     assert_eq!(moments.count, expected.count);
     assert_eq!(moments.edge_max, expected.edge_max);
     let close = |name: &str, found: f32, wanted: f32, tolerance: f32| {
@@ -99,7 +99,7 @@ fn nothing_has_no_bounds_and_no_moments() {
     ];
     for boxes in [vec![], invalid.repeat(100)] {
         let (bounds, moments) = statistics(&boxes);
-        assert_eq!(bounds, BoundsPartial { ordinary: cpu::pca::NO_BOUNDS, finite: cpu::pca::NO_BOUNDS });
+        assert_eq!(bounds, BoundsPartial { ordinary: mirror::pca::NO_BOUNDS, finite: mirror::pca::NO_BOUNDS });
         assert_eq!(moments, Moments::zeroed());
     }
 }

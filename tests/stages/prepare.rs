@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::stages::layout::Params;
-use broadsweep::stages::prepare::Prepare;
-use broadsweep::{Aabb, cpu};
+use broadsweep::Aabb;
+use broadsweep::internals::filters::prepare::Prepare;
+use broadsweep::internals::layout::Params;
+use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
 use crate::filter_cases::bound_and_margin;
@@ -19,7 +20,7 @@ fn check(boxes: &[Aabb], margins: &[f32], half_space_bits: &[u32]) {
     let (input, margins_in, bits) = (upload(boxes), upload(margins), upload(half_space_bits));
     let prepared = poisoned(boxes.len());
     run(|pass| PREPARE.record(pass, n, &params, input.all(), &margins_in, &bits, &prepared));
-    let expected = cpu::prepare::boxes(boxes, margins, half_space_bits);
+    let expected = mirror::prepare::boxes(boxes, margins, half_space_bits);
     for (i, (found, expected)) in written(&prepared).iter().zip(&expected).enumerate() {
         let bounds = |aabb: &Aabb| [aabb.min, aabb.max].concat();
         // Zeros are equal whatever their signs, and NaNs whatever else they say.

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
-use broadsweep::cpu;
-use broadsweep::stages::layout::{Counts, Frame, Step, dispatch_size};
-use broadsweep::stages::rank::Rank;
-use broadsweep::stages::sweep::Path;
+use broadsweep::internals::constants::*;
+use broadsweep::internals::layout::{Counts, Frame, Step, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::rank::Rank;
+use broadsweep::internals::pairs::sweep::Path;
 use proptest::prelude::*;
 
 use crate::inputs::Random;
@@ -28,10 +28,10 @@ fn with_extents(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
 /// The ranks where the entries end, after a look at all that the kernel writes.
 fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u32) -> Vec<u32> {
     let n = keys.len() as u32;
-    let ends = cpu::rank::ends(&frame(position_bits), keys, entries, positions);
-    let quads = cpu::sweep::count(&ends);
+    let ends = mirror::rank::ends(&frame(position_bits), keys, entries, positions);
+    let quads = mirror::sweep::count(&ends);
     let steps: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
-    let extents = cpu::rank::extents(entries, positions);
+    let extents = mirror::rank::extents(entries, positions);
     let frame = upload(&[frame(position_bits)]);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let (keys, entries, positions) = (upload(keys), upload(entries), upload(positions));
@@ -119,7 +119,7 @@ fn a_box_goes_on_beyond_cells_that_are_not_its_first_or_last() {
         .map(|set| flags.iter().enumerate().map(|(k, flag)| if set >> k & 1 == 1 { *flag } else { 0 }).sum())
         .collect();
     check(&[3; 16], &entries, &positions, 8);
-    let extents = cpu::rank::extents(&entries, &positions);
+    let extents = mirror::rank::extents(&entries, &positions);
     for (set, extent) in extents.into_iter().enumerate() {
         let is = |k: usize| set >> k & 1 == 1;
         let expected = [
@@ -152,13 +152,13 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&positions));
     let frame_in = upload(&[frame(16)]);
     run(|pass| RANK.record(pass, &frame_in, &counts, &sizes, &keys_in, &entries_in, &positions_in, &path));
-    let ends = cpu::rank::ends(&frame(16), &keys, &entries, &positions);
-    let quads = cpu::sweep::count(&ends);
+    let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
+    let quads = mirror::sweep::count(&ends);
     for (rank, step) in download(&path.steps).into_iter().enumerate() {
         let expected = Step { offset: quads[rank], end: ends[rank] };
         assert!(step == expected, "{step:?} at rank {rank} instead of {expected:?}");
     }
-    assert!(written(&path.extents) == cpu::rank::extents(&entries, &positions));
+    assert!(written(&path.extents) == mirror::rank::extents(&entries, &positions));
 }
 
 proptest! {

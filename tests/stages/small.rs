@@ -2,12 +2,14 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
-use broadsweep::cpu::{self, brute_force, small::Columns};
-use broadsweep::stages::filter::Uses;
-use broadsweep::stages::layout::{Counts, PairHeader, Params, Window, dispatch_size};
-use broadsweep::stages::small::Small;
-use broadsweep::stages::sweep::Hits;
+use broadsweep::internals::brute_force;
+use broadsweep::internals::constants::*;
+use broadsweep::internals::filters::lists::Uses;
+use broadsweep::internals::layout::{Counts, PairHeader, Params, Window, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::internals::mirror::small::Columns;
+use broadsweep::internals::pairs::small::Small;
+use broadsweep::internals::pairs::sweep::Hits;
 use broadsweep::{Aabb, Pair};
 use proptest::prelude::*;
 
@@ -33,10 +35,10 @@ impl<'a> Found<'a> {
         let (mut words, mut block_hits, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
         for block in 0..blocks {
             let rows: Vec<Vec<u32>> = (256 * block..256 * (block + 1))
-                .map(|a| if a < n { cpu::small::test(&columns, a as u32) } else { vec![0; n.div_ceil(32)] })
+                .map(|a| if a < n { mirror::small::test(&columns, a as u32) } else { vec![0; n.div_ceil(32)] })
                 .collect();
             for (a, row) in rows.iter().enumerate().take(n - 256 * block) {
-                cpu::small::emit(row, (256 * block + a) as u32, &mut pairs);
+                mirror::small::emit(row, (256 * block + a) as u32, &mut pairs);
             }
             let word = |row: &Vec<u32>, k: usize| row.get(k).copied().unwrap_or(0);
             for line in 8 * block..8 * blocks {
@@ -50,8 +52,8 @@ impl<'a> Found<'a> {
             }
         }
         assert_eq!(pairs, brute_force::find_pairs(boxes));
-        assert_eq!(cpu::emit::scan(&words), pairs.len() as u64);
-        let (invalid_count, listed) = cpu::small::invalid(boxes);
+        assert_eq!(mirror::emit::scan(&words), pairs.len() as u64);
+        let (invalid_count, listed) = mirror::small::invalid(boxes);
         let mut first_invalid = [[0; 4]; INVALID_LISTED as usize];
         first_invalid.iter_mut().zip(&listed).for_each(|(place, &index)| place[0] = index);
         let counts = Counts {
@@ -179,7 +181,7 @@ fn invalid_boxes_are_counted_and_the_first_are_listed() {
             let aabb: &mut Aabb = &mut boxes[i];
             if i % 2 == 0 { aabb.max[i % 3] = f32::NAN } else { aabb.min[i % 3] = f32::INFINITY }
         }
-        assert_eq!(cpu::small::invalid(&boxes).0 as usize, invalid.len());
+        assert_eq!(mirror::small::invalid(&boxes).0 as usize, invalid.len());
         check(&boxes);
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
-use broadsweep::cpu;
-use broadsweep::gpu::kernel::{Kernel, Source};
-use broadsweep::stages::layout::{Counts, SortPass, dispatch_size};
-use broadsweep::stages::sort::{self, Lists, Sort, SortVariant};
+use broadsweep::internals::constants::*;
+use broadsweep::internals::gpu::kernel::{Kernel, Source};
+use broadsweep::internals::grid::sort::{self, Lists, Sort, SortVariant};
+use broadsweep::internals::layout::{Counts, SortPass, dispatch_size};
+use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
 use crate::inputs::Random;
@@ -50,7 +50,7 @@ fn check(keys: &[u32], key_bits: u32) {
     // Values that say where each key was: an unstable sort cannot hide.
     let values: Vec<u32> = (0..n).collect();
     let (mut expected_keys, mut expected_values) = (keys.to_vec(), values.clone());
-    cpu::sort::sort(&mut expected_keys, &mut expected_values, key_bits);
+    mirror::sort::sort(&mut expected_keys, &mut expected_values, key_bits);
     let expected = (expected_keys, expected_values);
     let groups = n.div_ceil(SORT_TILE);
     let steps = key_bits / WIDE_BITS;
@@ -159,7 +159,7 @@ fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
             let mut result = pairs.clone();
             run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, bits));
             let mut expected = (keys.clone(), values.clone());
-            cpu::sort::sort(&mut expected.0, &mut expected.1, bits.next_multiple_of(digit_bits));
+            mirror::sort::sort(&mut expected.0, &mut expected.1, bits.next_multiple_of(digit_bits));
             assert_eq!(sorted(&result), expected, "{bits} bits, {:?}", sort.variant());
         }
     }
@@ -200,7 +200,7 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
                 (0..1 << digit_bits).flat_map(|digit| by_tile.iter().map(move |counts| counts[digit])).collect();
             assert_eq!(written(&histograms), expected, "{n} keys, shift {shift}");
             if digit_bits == RADIX_BITS {
-                let mirrored = keys.chunks(SORT_TILE as usize).map(|tile| cpu::sort::count(tile, shift).to_vec());
+                let mirrored = keys.chunks(SORT_TILE as usize).map(|tile| mirror::sort::count(tile, shift).to_vec());
                 assert_eq!(by_tile, mirrored.collect::<Vec<_>>());
             }
 
@@ -211,8 +211,8 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
             }
             assert_eq!(written(&histograms), expected, "{n} keys, shift {shift}");
             if tiles == 1 && digit_bits == RADIX_BITS {
-                let mut histogram = cpu::sort::count(&keys, shift);
-                cpu::sort::scan(&mut histogram);
+                let mut histogram = mirror::sort::count(&keys, shift);
+                mirror::sort::scan(&mut histogram);
                 assert_eq!(expected, histogram);
             }
         }
@@ -256,7 +256,7 @@ fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
 #[test]
 fn kernels_other_than_the_one_for_subgroups_need_no_features() {
     use broadsweep::wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
-    for source in broadsweep::stages::SOURCES {
+    for source in broadsweep::internals::kernels::SOURCES {
         let module = source.module().unwrap();
         let valid = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).is_ok();
         assert_eq!(valid, source.label != "sort_ballot", "{}", source.label);

@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::constants::*;
-use broadsweep::stages::filter::Uses;
-use broadsweep::stages::layout::{Counts, Dispatches, Params, Run, Step, dispatch_size};
-use broadsweep::stages::sweep::{Hits, Path, Sweep};
-use broadsweep::{Aabb, Pair, cpu};
+use broadsweep::internals::constants::*;
+use broadsweep::internals::filters::lists::Uses;
+use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Step, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
+use broadsweep::{Aabb, Pair};
 use proptest::prelude::*;
 
 use crate::inputs::{Random, lattice};
@@ -50,7 +51,7 @@ impl Scene {
     }
 
     pub fn new(boxes: Vec<Aabb>, entries: Vec<u32>, extents: Vec<u32>, ends: Vec<u32>) -> Self {
-        let offsets = cpu::sweep::scan(&cpu::sweep::count(&ends));
+        let offsets = mirror::sweep::scan(&mirror::sweep::count(&ends));
         Self { boxes, entries, extents, ends, offsets }
     }
 
@@ -69,7 +70,7 @@ impl Scene {
 
     /// What `rank_ends` leaves.
     pub fn quads(&self) -> Vec<Step> {
-        let quads = cpu::sweep::count(&self.ends);
+        let quads = mirror::sweep::count(&self.ends);
         quads.into_iter().zip(&self.ends).map(|(offset, &end)| Step { offset, end }).collect()
     }
 
@@ -84,7 +85,7 @@ impl Scene {
         let candidates: Vec<u32> = (1..).zip(&self.ends).map(|(next, end)| end - next).collect();
         let of_block = |(quads, candidates): (&[u32], &[u32])| [quads.iter().sum(), candidates.iter().sum()];
         let block = PATH_BLOCK as usize;
-        cpu::sweep::count(&self.ends).chunks(block).zip(candidates.chunks(block)).map(of_block).collect()
+        mirror::sweep::count(&self.ends).chunks(block).zip(candidates.chunks(block)).map(of_block).collect()
     }
 
     pub fn bases(&self) -> Vec<[u32; 2]> {
@@ -110,7 +111,7 @@ impl Scene {
     pub fn runs(&self) -> Vec<Run> {
         let mut runs = vec![Run::zeroed(); self.tiles() as usize * TILE_WORDS];
         let mut at = 0;
-        for (rank, quads) in cpu::sweep::count(&self.ends).into_iter().enumerate() {
+        for (rank, quads) in mirror::sweep::count(&self.ends).into_iter().enumerate() {
             for nth in 0..quads {
                 let (run, k) = (&mut runs[at / RUN_QUADS as usize], at as u32 % RUN_QUADS);
                 let quad = (rank as u32 + 1) / 4 + nth;
@@ -135,21 +136,21 @@ impl Scene {
 
     fn is_pair(&self, rank: usize, other: usize) -> bool {
         let box_of = |rank: usize| &self.boxes[(self.entries[rank] & ENTRY_BOX) as usize];
-        cpu::sweep::survives(self.extents[rank], self.extents[other]) && box_of(rank).overlaps(box_of(other))
+        mirror::sweep::survives(self.extents[rank], self.extents[other]) && box_of(rank).overlaps(box_of(other))
     }
 
     /// The pairs of the mirror.
     pub fn pairs(&self) -> Vec<Pair> {
         let mut pairs = Vec::new();
         let ranks = 0..self.entries.len();
-        cpu::sweep::test(&self.boxes, &self.entries, &self.extents, &self.ends, ranks, &mut pairs);
+        mirror::sweep::test(&self.boxes, &self.entries, &self.extents, &self.ends, ranks, &mut pairs);
         pairs
     }
 }
 
 /// Hits of each block of tiles of giants.
 pub fn hits_of_blocks(words: &[u32], tiles_per_block: u32) -> Vec<u32> {
-    words.chunks(tiles_per_block as usize * TILE_WORDS).map(|words| cpu::emit::scan(words) as u32).collect()
+    words.chunks(tiles_per_block as usize * TILE_WORDS).map(|words| mirror::emit::scan(words) as u32).collect()
 }
 
 /// Hits of each block of tiles of the sweep.
@@ -215,7 +216,7 @@ fn the_mirror_lets_extents_pass_that_meet_along_both_axes_in_a_first_cell_of_bot
     let mut passed = 0;
     for seed in 0..40 {
         for [a, b] in couples(seed) {
-            assert_eq!(cpu::sweep::survives(a, b), survives_plainly(a, b), "{a:08x} and {b:08x}");
+            assert_eq!(mirror::sweep::survives(a, b), survives_plainly(a, b), "{a:08x} and {b:08x}");
             passed += u32::from(survives_plainly(a, b));
         }
     }
@@ -285,7 +286,7 @@ fn the_path_of_the_most_entries_is_counted() {
     // A block of few entries that all reach the end: its candidates alone are nearly as many as 32 bits can count.
     let end = |rank: u32| if rank / PATH_BLOCK == 1 { n } else { (rank + 1 + rank % 7).min(n) };
     let ends: Vec<u32> = (0..n).map(end).collect();
-    let quads = cpu::sweep::count(&ends);
+    let quads = mirror::sweep::count(&ends);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let groups = n.div_ceil(256 * COUNT_RUN);
     let sizes = dispatches(|sizes| sizes.sweep_count = dispatch_size(groups));
@@ -334,7 +335,7 @@ fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
     let dispatches = poisoned(1);
     run(|pass| SWEEP.record_scan(pass, &params, &counts, &dispatches, &path));
 
-    let offsets = cpu::sweep::scan(&sums.iter().map(|sums| sums[0]).collect::<Vec<_>>());
+    let offsets = mirror::sweep::scan(&sums.iter().map(|sums| sums[0]).collect::<Vec<_>>());
     assert_eq!(written(&path.bases), offsets.iter().map(|&offset| halves(offset)).collect::<Vec<_>>());
     let length = offsets[sums.len()];
     let swept: u64 = sums.iter().map(|sums| u64::from(sums[1])).sum();
@@ -548,7 +549,7 @@ fn runs_begin_in_the_middle_of_an_entry_with_thousands_of_quads() {
             ends[rank as usize] = n - first;
         }
         let scene = Scene::random(n, 0, 4).with_ends(ends);
-        assert!(cpu::sweep::count(&scene.ends)[256] > 2000);
+        assert!(mirror::sweep::count(&scene.ends)[256] > 2000);
         check_test(&scene, 1, scene.tiles());
     }
 }

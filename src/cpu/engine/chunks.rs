@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use crate::Aabb;
 use crate::constants::*;
-use crate::cpu::bin::{self, Totals};
-use crate::cpu::pca::{self, CHUNK, Sums};
-use crate::stages::layout::{BoundsPartial, Frame, Moments};
+use crate::cpu::mirror::bin::{self, Totals};
+use crate::cpu::mirror::pca::{self, CHUNK, Sums};
+use crate::layout::{BoundsPartial, Frame, Moments};
 
 /// What the boxes of one chunk have together.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use super::keep::Keep;
 use super::lists::Lists;
-use crate::cpu::reference::make_room;
+use crate::cpu::call::make_room;
 use crate::{Aabb, Error, Pair};
 
 /// Boxes against which a thread tests all giants.

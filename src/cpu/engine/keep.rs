@@ -1,7 +1,7 @@
 //! Which of the pairs that overlap are reported. The loops are compiled for each case, so that it costs nothing where
 //! all are.
 
-use crate::filters::Compiled;
+use crate::filters::CheckedFilters;
 use crate::{Aabb, HalfSpace, Pair};
 
 /// Decides over pairs that overlap.
@@ -37,7 +37,7 @@ impl Keep for All {
 /// Those stay that filters keep.
 #[derive(Clone, Copy)]
 pub struct Filtered<'a> {
-    pub filters: &'a Compiled,
+    pub filters: &'a CheckedFilters,
     /// As they are searched.
     pub boxes: &'a [Aabb],
 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::cpu::reference::{make_room, too_long};
+use crate::cpu::call::{make_room, too_long};
 use crate::{Error, Pair};
 
 /// Lists per thread that are filled before they are appended: enough that none waits long for the last.

@@ -1,6 +1,6 @@
 //! The flow on all cores of the CPU, with memory that is kept.
 //!
-//! The stages are those of [`reference`](mod@super::reference) and use its functions where a stage looks at one box at
+//! The stages are those of [`reference`](mod@super::mirror::reference) and use its functions where a stage looks at one box at
 //! a time; the frame, the cells, the keys and the candidates are the same numbers. What has another shape here, since
 //! the mirrors' is not fast: boxes in [chunks](chunks), a [sort](radix) that first deals out by the leading digit, so
 //! that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and pairs in
@@ -20,10 +20,10 @@ use rayon::prelude::*;
 
 use self::keep::{All, Filtered};
 use self::search::Search;
-use super::pca::CHUNK;
-use super::reference;
+use super::call;
+use super::mirror::pca::CHUNK;
 use crate::constants::ENTRY_BOX;
-use crate::filters::Compiled;
+use crate::filters::CheckedFilters;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps};
 
 /// Up to so many boxes, all is done before another thread would be awake.
@@ -48,7 +48,7 @@ const ALONE: u32 = 512;
 #[derive(Debug)]
 pub struct BroadPhase {
     options: Options,
-    filters: Compiled,
+    filters: CheckedFilters,
     /// `[box_count]` the boxes as they are searched, where that is not as they came.
     prepared: Vec<Aabb>,
     search: Search,
@@ -61,7 +61,7 @@ impl BroadPhase {
     /// [`Error::BadOption`].
     pub fn new(options: Options) -> Result<Self, Error> {
         options.check()?;
-        Ok(Self { options, filters: Compiled::default(), prepared: Vec::new(), search: Search::default() })
+        Ok(Self { options, filters: CheckedFilters::default(), prepared: Vec::new(), search: Search::default() })
     }
 
     /// What it was made with, or given since.
@@ -86,7 +86,7 @@ impl BroadPhase {
     /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the old filters then stay. Whether lists and indices fit
     /// the boxes is seen by each [`find_pairs`](Self::find_pairs).
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
-        self.filters = Compiled::new(filters)?;
+        self.filters = CheckedFilters::new(filters)?;
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl BroadPhase {
 
     fn start(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
         self.filters.fit(boxes.len())?;
-        let box_count = reference::checked_count(boxes.len())?;
+        let box_count = call::checked_count(boxes.len())?;
         if box_count <= ALONE {
             return self.run(boxes, box_count);
         }

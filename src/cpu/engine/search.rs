@@ -6,8 +6,9 @@ use super::lists::Lists;
 use super::sorted::Sorted;
 use super::{ALONE, giants, order, radix};
 use crate::constants::SMALL_MOST;
-use crate::cpu::{bin, emit, frame, reference, small};
-use crate::filters::Compiled;
+use crate::cpu::call;
+use crate::cpu::mirror::{bin, emit, frame, small};
+use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 
 /// Boxes that a thread tests against all others at a time.
@@ -33,7 +34,7 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Self {
         Self {
-            found: Overlaps { pairs: Vec::new(), report: reference::of_all_pairs(0) },
+            found: Overlaps { pairs: Vec::new(), report: Report::of_all_pairs(0) },
             columns: small::Columns::default(),
             chunks: Chunks::default(),
             entries: Vec::new(),
@@ -52,7 +53,7 @@ impl Search {
         self.found.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.found.report.first_invalid);
         first_invalid.clear();
-        self.found.report = Report { first_invalid, ..reference::of_all_pairs(0) };
+        self.found.report = Report { first_invalid, ..Report::of_all_pairs(0) };
     }
 
     /// The pairs among boxes that are prepared, without those that are included.
@@ -61,13 +62,13 @@ impl Search {
         boxes: &[Aabb],
         box_count: u32,
         options: &Options,
-        filters: &Compiled,
+        filters: &CheckedFilters,
         keep: impl Keep,
     ) -> Result<(), Error> {
         if options.tests_all_pairs(box_count) {
             return self.test_all_pairs(boxes, box_count, keep);
         }
-        let params = reference::params(box_count, options, filters);
+        let params = call::params(box_count, options, filters);
         let (bounds, moments) = self.chunks.statistics(boxes);
         let frame = frame::choose(&params, boxes, &bounds, &moments);
         let totals = self.chunks.count(boxes, filters.worlds(), filters.world_count(), &frame);
@@ -96,7 +97,7 @@ impl Search {
             entry_count: self.entries.len() as u32,
             candidate_count,
             pair_count: self.found.pairs.len() as u64,
-            ..reference::of_frame(&frame, level, box_count)
+            ..Report::of_sweep(&frame, level, box_count)
         };
         Ok(())
     }
@@ -112,7 +113,7 @@ impl Search {
                 let words = &mut words[..boxes.len().div_ceil(32)];
                 words.fill(0);
                 small::test_into(columns, a, words);
-                reference::make_room(list, emit::scan(words))?;
+                call::make_room(list, emit::scan(words))?;
                 let before = list.len();
                 small::emit(words, a, list);
                 keep.retain_last(list, before);
@@ -124,7 +125,7 @@ impl Search {
             invalid_count,
             first_invalid,
             pair_count: self.found.pairs.len() as u64,
-            ..reference::of_all_pairs(box_count)
+            ..Report::of_all_pairs(box_count)
         };
         Ok(())
     }
@@ -132,7 +133,7 @@ impl Search {
     /// Adds pairs, ascending, which the search did not find: behind all others, or where the order wants them.
     pub fn add(&mut self, included: &[Pair], options: &Options) -> Result<(), Error> {
         let Overlaps { pairs, report } = &mut self.found;
-        reference::make_room(pairs, included.len() as u64)?;
+        call::make_room(pairs, included.len() as u64)?;
         if options.order == PairOrder::Canonical || report.tested_all_pairs() {
             order::merge(pairs, included);
         } else {

@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use super::box_of;
 use super::keep::Keep;
 use super::lists::Lists;
-use crate::cpu::reference::make_room;
-use crate::cpu::{rank, sweep};
-use crate::stages::layout::Frame;
+use crate::cpu::call::make_room;
+use crate::cpu::mirror::{rank, sweep};
+use crate::layout::Frame;
 use crate::{Aabb, Error, Pair};
 
 /// Ranks that a thread gathers at a time.

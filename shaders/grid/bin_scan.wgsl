@@ -1,0 +1,113 @@
+// bin_scan: how far to coarsen the grid so that the entries fit, and where each block's entries go.
+//
+// Reads   frame          one Frame
+//         block_counts   [blocks * BIN_COUNTS], of bin_count
+// Writes  bin_offsets  [blocks] entries, giants and invalid boxes before the block
+//         counts         level, entry_count, giant_count, invalid_count, key_bits
+//         dispatches     of bin_scatter, sort, rank and sweep_count
+// One workgroup. The last level puts every box in one cell, so the entries always fit: they are never more
+// than the boxes there, and the host makes room for at least that many.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> frame: Frame;
+@group(0) @binding(2) var<storage, read> block_counts: array<u32>;
+@group(0) @binding(3) var<storage, read_write> bin_offsets: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> counts: Counts;
+@group(0) @binding(5) var<storage, read_write> dispatches: Dispatches;
+
+const LANES: u32 = 256u / LEVELS;
+
+// (entries, giants), lane by lane within a level.
+var<workgroup> level_sums: array<vec2<u32>, 256>;
+var<workgroup> level_totals: array<vec2<u32>, LEVELS>;
+
+// Saturating, so that a total past 2^32 still compares as too many.
+fn add_saturating(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return select(a + b, vec2<u32>(0xffffffffu), a + b < a);
+}
+
+// The first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer entries
+// and giants, but more candidates, which are not known yet.
+fn choose_level() -> u32 {
+    var least = FLOAT_MAX;
+    for (var level = 0u; level < LEVELS; level += 1u) {
+        if level_totals[level].x <= params.entry_capacity {
+            least = min(least, cost(level));
+        }
+    }
+    for (var level = 0u; level < LEVELS - 1u; level += 1u) {
+        if level_totals[level].x <= params.entry_capacity && cost(level) <= 4.0 * least {
+            return level;
+        }
+    }
+    return LEVELS - 1u;
+}
+
+fn cost(level: u32) -> f32 {
+    let per_giant = f32(params.box_count) / f32(TESTS_PER_ENTRY);
+    return f32(level_totals[level].x) + f32(level_totals[level].y) * per_giant;
+}
+
+@compute @workgroup_size(256)
+fn bin_scan(@builtin(local_invocation_index) local: u32) {
+    let block_count = div_ceil(params.box_count, BIN_BLOCK);
+    // LANES invocations to a level.
+    var sum = vec2<u32>(0u);
+    for (var block = local % LANES; block < block_count; block += LANES) {
+        let at = block * BIN_COUNTS + local / LANES;
+        sum = add_saturating(sum, vec2<u32>(block_counts[at], block_counts[at + LEVELS]));
+    }
+    level_sums[local] = sum;
+    workgroupBarrier();
+    if local < LEVELS {
+        var total = vec2<u32>(0u);
+        for (var lane = 0u; lane < LANES; lane += 1u) {
+            total = add_saturating(total, level_sums[local * LANES + lane]);
+        }
+        level_totals[local] = total;
+    }
+    workgroupBarrier();
+    let level = choose_level();
+
+    // Each invocation takes a run of blocks.
+    let run = div_ceil(block_count, 256u);
+    let first = local * run;
+    let end = min(first + run, block_count);
+    var mine = vec4<u32>(0u);
+    for (var block = first; block < end; block += 1u) {
+        let base = block * BIN_COUNTS;
+        mine += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+    }
+    let scan = scan_workgroup2(local, mine.xy);
+    let invalid = scan_workgroup(local, mine.z);
+    var running = vec4<u32>(scan.before, invalid.before, 0u);
+    for (var block = first; block < end; block += 1u) {
+        let base = block * BIN_COUNTS;
+        bin_offsets[block] = running;
+        running += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+    }
+
+    if local == 0u {
+        let entry_count = scan.total.x;
+        counts.level = level;
+        counts.entry_count = entry_count;
+        counts.giant_count = scan.total.y;
+        counts.invalid_count = invalid.total;
+        let steps = div_ceil(frame.key_bits, WIDE_BITS);
+        counts.key_bits = steps * WIDE_BITS;
+        let blocks = dispatch_size(block_count);
+        let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
+        for (var k = 0u; k < 3u; k += 1u) {
+            // Entries are written to where the sort has to start for its result always to lie in the same buffer.
+            for (var i = 0u; i < 2u; i += 1u) {
+                dispatches.bin_scatter[i][k] = select(0u, blocks[k], i == steps % 2u);
+            }
+            // Steps beyond the key are left out at the beginning.
+            for (var i = 0u; i < SORT_STEPS; i += 1u) {
+                dispatches.sort_passes[i][k] = select(0u, tiles[k], i + steps >= SORT_STEPS);
+            }
+        }
+        dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));
+        dispatches.sweep_count = dispatch_size(div_ceil(entry_count, 256u * COUNT_RUN));
+    }
+}

@@ -1,0 +1,51 @@
+// emit_again: finds the pairs of those tiles again whose runs were not kept, and writes those numbers of them that lie
+// in the window.
+//
+// Reads   params, window, boxes, counts, entries, steps, extents, path_bases, as sweep_test
+//         hit_offsets  [sweep_blocks + 1] pairs before each block of tiles, of emit_scan
+// Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
+// Apart from emit_sweep, since software adapters run through code that no invocation takes. Not dispatched where all
+// runs were kept. One workgroup per block: it goes through the tiles from the last one back, so that it needs not know
+// how many pairs the kept ones before them have.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<uniform> window: Window;
+@group(0) @binding(2) var<uniform> counts: Counts;
+@group(0) @binding(3) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read> entries: array<u32>;
+@group(0) @binding(5) var<storage, read> steps: array<Step>;
+@group(0) @binding(6) var<storage, read> extents: array<vec4<u32>>;
+@group(0) @binding(7) var<storage, read> path_bases: array<vec2<u32>>;
+@group(0) @binding(8) var<storage, read> hit_offsets: array<vec2<u32>>;
+@group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
+
+@compute @workgroup_size(256)
+fn emit_again(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let block = group_index(group, groups);
+    if block >= counts.sweep_blocks {
+        return;
+    }
+    let start = hit_offsets[block];
+    var next = hit_offsets[block + 1u];
+    if !meets_window(start, sub64(next, start).x) {
+        return;
+    }
+    let first = max(block * counts.sweep_tiles_per_block, params.tile_capacity);
+    var tile = min((block + 1u) * counts.sweep_tiles_per_block, counts.sweep_tiles);
+    while tile > first {
+        tile -= 1u;
+        let run = survey(add64(mul64(tile, TILE_QUADS), vec2<u32>(local * RUN_QUADS, 0u)));
+        var hits = exact_hits(run);
+        let scan = scan_workgroup(local, countOneBits(hits));
+        next = sub64(next, vec2<u32>(scan.total, 0u));
+        var at = add64(next, vec2<u32>(scan.before, 0u));
+        for (; hits != 0u; hits &= hits - 1u) {
+            write_pair(at, pair_at(ranks_of(run, firstTrailingBit(hits))));
+            at = add64(at, vec2<u32>(1u, 0u));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// What is said about a list of pairs: in counts how many there are and how many of them the window takes, and all of
+// the header and of the arguments. Shared by emit_scan and small_emit, which bind params, window, counts, header and
+// arguments.
+
+// Writes all that for a list of `found` pairs, and returns the number of pairs that are written. A search that was
+// refused has none, included pairs neither: a consumer that draws them would draw them as the answer.
+fn write_header(found: vec2<u32>) -> u32 {
+    let refused = counts.refused == 1u;
+    let total = select(found, vec2<u32>(0u), refused);
+    let first_pair = vec2<u32>(window.first_low, window.first_high);
+    var written = 0u;
+    var beyond = false;
+    if less64(first_pair, total) {
+        let left = sub64(total, first_pair);
+        beyond = left.y > 0u || left.x > window.capacity;
+        written = select(left.x, window.capacity, beyond);
+    }
+    counts.pair_low = total.x;
+    counts.pair_high = total.y;
+    counts.written = written;
+    header.count = total.x;
+    header.count_high = total.y;
+    header.capacity = window.capacity;
+    header.overflow = select(select(0u, OVERFLOW_PAIRS, beyond), OVERFLOW_CANDIDATES, refused);
+    header.written = written;
+    header.unused = array<u32, 3>(0u, 0u, 0u);
+    arguments.dispatch = dispatch_size(div_ceil(written, 256u));
+    arguments.unused = 0u;
+    arguments.draw = array<u32, 4>(params.vertices_per_pair, written, 0u, 0u);
+    return written;
+}

@@ -1,0 +1,354 @@
+// What every kernel shares: the structures that pass between stages, the exact overlap test, 64-bit counts,
+// and the projection of a box. Appended behind each stage's own file, so that line numbers there hold.
+// Constants in CAPITALS come from src/constants.rs.
+
+// ---- structures, each the twin of one in src/layout.rs ----
+
+// What the host decides for one call.
+struct Params {
+    box_count: u32,
+    entry_capacity: u32,      // entries that fit the buffers, at least box_count
+    giant_tile_capacity: u32, // tiles of giants whose hit bits are kept; those of later tiles are found again by emit
+    axis: u32,                // AXIS_*
+    cell_mode: u32,           // CELL_*
+    cell_size: f32,           // for CELL_FIXED, in input units
+    candidate_limit_low: u32,
+    candidate_limit_high: u32,
+    vertices_per_pair: u32,
+    tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
+    world_count: u32,         // worlds that boxes are in, the global one aside
+    include_count: u32,       // pairs that are reported whatever the boxes are
+}
+
+// Where in `filters` the lists begin (filters.wgsl); ABSENT where there is none.
+struct FilterLayout {
+    rule: u32,                // RULE_*
+    groups: u32,              // [box_count]
+    masks: u32,               // [box_count]
+    bodies: u32,              // [box_count]
+    parents: u32,             // [box_count]
+    fixed: u32,               // [box_count] bits
+    sleeping: u32,            // [box_count] bits
+    worlds: u32,              // [box_count] numbers of worlds
+    rows: u32,                // [row_count] where the listed pairs of each box begin in others
+    row_count: u32,
+    others: u32,              // the larger indices of listed pairs, ascending within a row
+    half_space_bits: u32,     // [box_count] bits
+    half_space_boxes: u32,    // [half_space_count] ascending
+    half_spaces: u32,         // [half_space_count * 4] bits of normal and offset, in the same order
+    half_space_count: u32,
+    unused: u32,
+}
+
+// The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
+struct Window {
+    first_low: u32,
+    first_high: u32,
+    capacity: u32,
+    unused: u32,
+}
+
+// One radix pass.
+struct SortPass {
+    shift: u32,               // the digit's lowest bit
+    of_pairs: u32,            // 0: as many elements as entries; 1: as many as pairs were written
+    digit_bits: u32,
+    unused: u32,
+}
+
+// Bounds of the boxes that count for the statistics.
+struct Bounds {
+    min: vec3<f32>,
+    count: u32,
+    max: vec3<f32>,
+    unused: u32,
+}
+
+// A workgroup's share: boxes of ordinary magnitude, and all finite ones.
+struct BoundsPartial {
+    ordinary: Bounds,
+    finite: Bounds,
+}
+
+// Sums over centroids (shifted and scaled) and edges (scaled).
+struct Moments {
+    sum: vec3<f32>,
+    count: f32,
+    squares: vec3<f32>,       // xx, yy, zz
+    unused_a: f32,
+    products: vec3<f32>,      // xy, yz, zx
+    unused_b: f32,
+    edge_sum: vec3<f32>,
+    unused_c: f32,
+    edge_max: vec3<f32>,
+    unused_d: f32,
+}
+
+// Directions and grid. Lengths are in scaled units: input times `scale`, a power of two.
+struct Frame {
+    sweep: vec3<f32>,
+    scale: f32,
+    plane_u: vec3<f32>,
+    limit: f32,               // in input units; a box with a coordinate beyond it counts as unbounded
+    plane_v: vec3<f32>,
+    inverse_cell: f32,
+    origin: vec2<f32>,        // of the grid, along u and v
+    plane_slop: f32,          // in cells, widens a box's range of cells
+    sweep_slop: f32,          // in length, widens a box's interval
+    cell_min: vec2<i32>,      // cells outside are merged into the outermost ones
+    cell_max: vec2<i32>,
+    cell_bits: vec2<u32>,     // of the key, for u and v: cell ids of a world repeat every 2^cell_bits cells
+    max_span: vec2<u32>,      // a box over more cells along u or v is a giant
+    position_bits: u32,       // of the key, lowest
+    key_bits: u32,
+    giant_cells: u32,         // a box in more cells is a giant
+    axis: u32,                // AXIS_*, never AXIS_AUTO
+    cell_size: f32,           // in input units
+    outside_count: u32,       // boxes without a place in the grid: unbounded, beyond limit, invalid
+    tile_bits: vec2<u32>,     // of cell_bits, the low ones that cells of one world vary in; the others tell worlds apart
+    // Knots of the position scale, two by two: where a segment starts, and quanta per unit length in it.
+    knots: array<vec4<f32>, KNOT_COUNT / 2u>,
+}
+
+// What the stages count. The host reads it once, at the end.
+struct Counts {
+    level: u32,               // index into the ladder of coarsenings
+    entry_count: u32,
+    giant_count: u32,
+    invalid_count: u32,
+    // In .x, since a uniform has no arrays of less, and since no two invocations may write components of one vector.
+    first_invalid: array<vec4<u32>, INVALID_LISTED>,
+    candidate_low: u32,
+    candidate_high: u32,
+    refused: u32,             // 1 if there are more candidates than the limit
+    sweep_tiles: u32,
+    sweep_tiles_per_group: u32,
+    sweep_tiles_per_block: u32,
+    sweep_blocks: u32,
+    giant_tiles: u32,
+    giant_tiles_per_block: u32,
+    giant_blocks: u32,
+    pair_low: u32,
+    pair_high: u32,
+    written: u32,             // pairs in the window
+    key_bits: u32,            // that the entries are sorted by, a multiple of WIDE_BITS
+    unused_a: u32,
+    unused_b: u32,
+}
+
+// Indirect dispatch sizes.
+struct Dispatches {
+    bin_scatter: array<array<u32, 3>, 2>, // for an even and for an odd number of passes by WIDE_BITS
+    sort_passes: array<array<u32, 3>, SORT_STEPS>,
+    rank: array<u32, 3>,
+    sweep_count: array<u32, 3>,
+    sweep_test: array<u32, 3>,
+    giants_test: array<u32, 3>,
+    emit_place: array<u32, 3>,
+    emit_sweep: array<u32, 3>,
+    emit_again: array<u32, 3>,
+    sort_pairs: array<u32, 3>,
+    order: array<u32, 3>,
+}
+
+// What accompanies a list of pairs that stays on the GPU.
+struct PairHeader {
+    count: u32,               // pairs in all, low and high half, whether they fit or not
+    count_high: u32,
+    capacity: u32,
+    overflow: u32,            // 0, or one of OVERFLOW_*
+    written: u32,             // pairs in the list
+    unused: array<u32, 3>,
+}
+
+// Arguments for indirect calls that accompany such a list.
+struct PairArguments {
+    dispatch: array<u32, 3>,  // workgroups of 256 that cover the list
+    unused: u32,
+    draw: array<u32, 4>,      // vertex_count, instance_count = written, 0, 0
+}
+
+// An entry's place on the path that the sweep walks (see sweep_walk.wgsl).
+struct Step {
+    offset: u32,              // quads of the path before this entry, within its block of entries; of rank_ends, its own
+    end: u32,                 // rank of the first entry that starts after this one ends
+}
+
+// What one invocation found in RUN_QUADS quads of the path.
+struct Run {
+    hits: u32,                // bit 4k + j: candidate j of quad k
+    first_rank: u32,          // the entry of the first quad
+    first_quad: u32,
+    turns: u32,               // bit k: quad k is the first of the next entry
+}
+
+// The ranks of the two entries of a hit, of which only the bit is known.
+fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
+    let k = bit / 4u;
+    let turns = run.turns & ((2u << k) - 1u);
+    let rank = run.first_rank + countOneBits(turns);
+    var quad = run.first_quad + k;
+    if turns != 0u {
+        quad = (rank + 1u) / 4u + k - firstLeadingBit(turns);
+    }
+    return vec2<u32>(rank, quad * 4u + bit % 4u);
+}
+
+// Quads of the path that an entry with candidates (rank, end) contributes: those that hold any, but at least one.
+fn quads_of(rank: u32, end: u32) -> u32 {
+    return max((end - 1u) / 4u, (rank + 1u) / 4u) - (rank + 1u) / 4u + 1u;
+}
+
+// ---- sizes of dispatches ----
+
+// The index of this workgroup in a dispatch that `dispatch_size` laid out.
+fn group_index(id: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return id.x + id.y * groups.x;
+}
+
+// Lays `groups` workgroups out in two dimensions; the last row may reach past the end.
+fn dispatch_size(groups: u32) -> array<u32, 3> {
+    let x = min(groups, MAX_GROUPS_X);
+    var y = 1u;
+    if x > 0u {
+        y = (groups - 1u) / x + 1u;
+    }
+    return array<u32, 3>(x, y, 1u);
+}
+
+fn div_ceil(a: u32, b: u32) -> u32 {
+    return a / b + select(0u, 1u, a % b != 0u);
+}
+
+// Workgroups of the reductions of pca, which is how many partial results there are.
+fn pca_groups(box_count: u32) -> u32 {
+    return clamp(div_ceil(box_count, PCA_BLOCK), 1u, PCA_GROUPS);
+}
+
+// ---- 64-bit counts as (low, high) ----
+
+fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+fn sub64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+
+fn less64(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+fn mul64(a: u32, b: u32) -> vec2<u32> {
+    let low = (a & 0xffffu) * (b & 0xffffu);
+    let middle_a = (a >> 16u) * (b & 0xffffu);
+    let middle_b = (a & 0xffffu) * (b >> 16u);
+    let high = (a >> 16u) * (b >> 16u);
+    var result = add64(vec2<u32>(low, high), vec2<u32>(middle_a << 16u, middle_a >> 16u));
+    result = add64(result, vec2<u32>(middle_b << 16u, middle_b >> 16u));
+    return result;
+}
+
+// a >> bits, for 0 < bits < 32.
+fn shift_right64(a: vec2<u32>, bits: u32) -> vec2<u32> {
+    return vec2<u32>((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits);
+}
+
+// ---- boxes as order-preserving integers ----
+
+// The six bounds of a box as integers that compare as the numbers do, -0 equal to 0. Floating point is not
+// used for the exact test: WGSL lets a driver flush denormals, ignore the sign of zero and assume no NaN.
+struct OrderedBox {
+    min: vec3<i32>,
+    max: vec3<i32>,
+}
+
+// A positive float's bits ascend with it. A negative one's, as a signed integer, descend from -2^31, which is -0.
+fn ordered(bits: vec3<u32>) -> vec3<i32> {
+    let signed = bitcast<vec3<i32>>(bits);
+    return select(signed, bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), signed < vec3<i32>(0));
+}
+
+fn overlap(a: OrderedBox, b: OrderedBox) -> bool {
+    return all(a.min <= b.max) && all(b.min <= a.max);
+}
+
+const KIND_FINITE: u32 = 0u;
+const KIND_UNBOUNDED: u32 = 1u;
+const KIND_INVALID: u32 = 2u;
+
+fn kind_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
+    let infinity = vec3<u32>(0x7f800000u);
+    let low = min_bits & vec3<u32>(0x7fffffffu);
+    let high = max_bits & vec3<u32>(0x7fffffffu);
+    let is_nan = any(low > infinity) || any(high > infinity);
+    if is_nan || any(ordered(min_bits) > ordered(max_bits)) {
+        return KIND_INVALID;
+    }
+    return select(KIND_FINITE, KIND_UNBOUNDED, any(low == infinity) || any(high == infinity));
+}
+
+// ---- projection ----
+
+// Whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
+fn is_within(min_bits: vec3<u32>, max_bits: vec3<u32>, limit: f32) -> bool {
+    let reach = max(abs(bitcast<vec3<f32>>(min_bits)), abs(bitcast<vec3<f32>>(max_bits)));
+    return all(reach <= vec3<f32>(limit));
+}
+
+// The interval of a box on a direction. Each corner's sum is monotone in the bounds under rounding, which
+// centre and radius would not be; along a coordinate axis it is exact.
+fn project(direction: vec3<f32>, low: vec3<f32>, high: vec3<f32>) -> vec2<f32> {
+    let positive = direction > vec3<f32>(0.0);
+    let lower = select(high, low, positive) * direction;
+    let upper = select(low, high, positive) * direction;
+    return vec2<f32>(lower.x + lower.y + lower.z, upper.x + upper.y + upper.z);
+}
+
+// ---- cells of a box: (first u, first v, last u, last v); first u > last u where it has none ----
+
+const CELLS_OF_INVALID: vec4<i32> = vec4<i32>(1, 0, 0, 0);
+const CELLS_OF_UNBOUNDED: vec4<i32> = vec4<i32>(1, 1, 0, 0);
+
+// Cells after coarsening: merging 2^shift by 2^shift of them; from 32 on, all into one.
+fn coarse(cells: vec4<i32>, level: u32) -> vec4<i32> {
+    let shift = LEVEL_SHIFTS[level];
+    return select(cells >> vec4<u32>(min(shift, 31u)), vec4<i32>(0), shift >= 32u);
+}
+
+// Fractions (first u, first v, last u, last v) as the bytes (first u, last u, first v, last v) of an extent.
+fn extent_of(fractions: vec4<u32>) -> u32 {
+    return fractions.x | (fractions.z << 8u) | (fractions.y << 16u) | (fractions.w << 24u);
+}
+
+fn is_binned(cells: vec4<i32>) -> bool {
+    return cells.x <= cells.z;
+}
+
+// How many cells a binned box is in at four levels of coarsening, of less than 32 bits each; 0 for a giant.
+fn cell_counts(cells: vec4<i32>, shifts: vec4<u32>, max_span: vec2<u32>, giant_cells: u32) -> vec4<u32> {
+    let spans_u = vec4<u32>((vec4<i32>(cells.z) >> shifts) - (vec4<i32>(cells.x) >> shifts)) + 1u;
+    let spans_v = vec4<u32>((vec4<i32>(cells.w) >> shifts) - (vec4<i32>(cells.y) >> shifts)) + 1u;
+    let most_u = vec4<u32>(max_span.x);
+    let most_v = vec4<u32>(max_span.y);
+    let counts = min(spans_u, most_u) * min(spans_v, most_v);
+    let is_giant = (spans_u > most_u) | (spans_v > most_v) | (counts > vec4<u32>(giant_cells));
+    return select(counts, vec4<u32>(0u), is_giant);
+}
+
+// How many cells a binned box is in; 0 for a giant.
+fn cell_count(cells: vec4<i32>, level: u32, max_span: vec2<u32>, giant_cells: u32) -> u32 {
+    let c = coarse(cells, level);
+    let spans = vec2<u32>(c.zw - c.xy) + 1u;
+    let kept = min(spans, max_span);
+    let count = kept.x * kept.y;
+    return select(count, 0u, any(spans > max_span) || count > giant_cells);
+}
+
+fn is_giant(cells: vec4<i32>, level: u32, max_span: vec2<u32>, giant_cells: u32) -> bool {
+    if !is_binned(cells) {
+        return cells.y == CELLS_OF_UNBOUNDED.y;
+    }
+    return cell_count(cells, level, max_span, giant_cells) == 0u;
+}

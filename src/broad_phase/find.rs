@@ -1,0 +1,258 @@
+//! Pairs in host memory: the calls that block, and those that do not.
+
+use std::mem::take;
+use std::task::{Context, Poll, Waker};
+
+use super::BroadPhase;
+use super::merge::merge_runs;
+use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report};
+
+/// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. Fewer, and what each piece costs in
+/// submissions shows; more take memory and gain nothing.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) const STREAMED_PIECE: u64 = 1 << 22;
+
+impl BroadPhase {
+    /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is there. The answer stays until
+    /// the next call; [`take_overlaps`](Self::take_overlaps) moves it out.
+    ///
+    /// Up to 2³² − 2 boxes: where there are more than the device's limits or the memory budget have room for (see
+    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, each is searched in a pass of
+    /// its own, and a pair is reported by one of them. Boxes that reach into several slabs are searched in each; those
+    /// of one slab are copied on the host. In the order of the sweep the pairs come slab by slab; in canonical order
+    /// those of all slabs are merged on the CPU. [`Report::passes`] tells how many there were.
+    ///
+    /// # Errors
+    /// Before any work: [`Error::TooManyBoxes`], [`Error::OverBudget`] where one pass does not hold the boxes and no
+    /// axis can be cut so that each slab fits (boxes that all begin at one point, or reach through the whole scene),
+    /// [`Error::Busy`]. Later:
+    /// [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Gpu`]. After any of them the engine can be used again, unless the device is lost; the last answer is gone.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
+        self.core.flight.check_idle()?;
+        self.filters.fit(boxes.len())?;
+        let scene = self.core.slabs(boxes, &self.filters)?;
+        self.answer(|core, filters, list| match &scene {
+            Some(scene) => core.search_slabs(scene, filters, &mut |piece| list.append_slab(piece)),
+            None => {
+                core.submit(boxes, filters)?;
+                core.wait_for_pieces(filters, u64::MAX, |report, piece| list.append(report, piece))
+            }
+        })
+    }
+
+    /// Hands every pair of `boxes` that overlaps, each once, to `each`, piece by piece: lists of any length in
+    /// bounded memory. **Blocks** until the last piece was handed over.
+    ///
+    /// `each` is called at least once, with an empty piece where there are no pairs, and sees the whole [`Report`]
+    /// every time: `pair_count` is known before the first pair is stored. An error that it returns ends the search
+    /// and is returned.
+    ///
+    /// The pieces lie in two staging buffers in turn, mapped, so that the host takes no memory for them beyond what
+    /// the driver does; the GPU writes a piece while the one before is read. A piece has at most 4,194,304 pairs
+    /// (32 MiB), or as many as the list has room for after calls that needed a longer one, or fewer where one binding
+    /// or the [memory budget](crate::Options::memory_budget) ends.
+    ///
+    /// The order is that of the sweep, over all pieces. In canonical order, each piece is ascending in itself, and all
+    /// of them together are where the list has room for them (its length is up to [`reserve`](Self::reserve));
+    /// longer lists are ascending runs, to be merged.
+    ///
+    /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), and slabs follow each other;
+    /// in canonical order they are runs too. In order that `pair_count` is known before the first pair, all passes are
+    /// made twice then, which takes twice as long: the first time the pairs are counted and not handed over.
+    ///
+    /// ```no_run
+    /// # use broadsweep::{Aabb, BroadPhase};
+    /// # fn count(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::io::Write;
+    ///
+    /// let mut file = std::io::BufWriter::new(std::fs::File::create("pairs.txt")?);
+    /// broad_phase.stream_pairs(boxes, |report, piece| -> Result<(), Box<dyn std::error::Error>> {
+    ///     for pair in piece {
+    ///         writeln!(file, "{} {} (of {})", pair.a, pair.b, report.pair_count)?;
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`]; and those of `each`.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn stream_pairs<E: From<Error>>(
+        &mut self,
+        boxes: &[Aabb],
+        each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E> {
+        let Self { core, filters, .. } = self;
+        core.flight.check_idle()?;
+        filters.fit(boxes.len())?;
+        if let Some(scene) = core.slabs(boxes, filters)? {
+            return core.stream_slabs(&scene, filters, each);
+        }
+        core.submit(boxes, filters)?;
+        core.wait_for_pieces(filters, STREAMED_PIECE, each)
+    }
+
+    /// Uploads `boxes` and starts to look for their pairs. Does not block. The result is for
+    /// [`try_take`](Self::try_take) or [`take`](Self::take), in the order of submission.
+    ///
+    /// A second submission may be made before the first is taken
+    /// ([`SUBMISSIONS_IN_FLIGHT`](Self::SUBMISSIONS_IN_FLIGHT)), in order that the GPU has work while the host uses the
+    /// pairs. It takes boxes and a staging buffer of its own (24 bytes per box and 8 per pair of the list), allocated the
+    /// first time, beside the [`MemoryPlan`](crate::MemoryPlan) but within the budget. A submission with many more pairs
+    /// than the one before is searched twice if another was made after it; the result is the same.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where as many submissions are in flight already, where the memory budget or the device has no room
+    /// for another beside them, or while a list is taken that comes in several pieces: take a result first, and
+    /// submit again. [`Error::TooManyBoxes`] or [`Error::OverBudget`] for more boxes than one pass holds, which
+    /// [`find_pairs`](Self::find_pairs) takes; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. What is in
+    /// flight stays so.
+    pub fn submit(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
+        let Self { core, filters, .. } = self;
+        if core.flight.collection.is_some() || core.flight.queue.len() >= Self::SUBMISSIONS_IN_FLIGHT {
+            return Err(Error::Busy);
+        }
+        filters.fit(boxes.len())?;
+        core.submit(boxes, filters)
+    }
+
+    /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; `None` if not yet. Does
+    /// not block. The answer stays until the next result begins to arrive; [`take_overlaps`](Self::take_overlaps) moves it
+    /// out.
+    ///
+    /// A long result needs several calls: what has arrived is taken in, and the next piece is asked for. In canonical
+    /// order the pieces of a list longer than one binding (16.7 million pairs with WebGPU's default) are merged
+    /// here, on the CPU, which takes half as much memory again, or more time where that cannot be had.
+    ///
+    /// # Errors
+    /// [`Error::NothingSubmitted`]; as [`find_pairs`](Self::find_pairs) later than any work. An error takes the place
+    /// of one result, and the next is still to be taken; but with the device all are lost.
+    pub fn try_take(&mut self) -> Result<Option<&Overlaps>, Error> {
+        match self.poll_take(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result.map(|()| Some(&self.found)),
+            Poll::Pending => Ok(None),
+        }
+    }
+
+    /// Waits for the result of the oldest [`submit`](Self::submit) that was not taken, without blocking the thread.
+    ///
+    /// Outside browsers a device makes progress only when it is polled: this does so each time it is polled
+    /// itself, and asks to be polled again, so that it needs no help but keeps an executor busy. Dropping the
+    /// future loses nothing; the result can still be taken.
+    ///
+    /// # Errors
+    /// As [`try_take`](Self::try_take).
+    pub async fn take(&mut self) -> Result<&Overlaps, Error> {
+        std::future::poll_fn(|context| {
+            let result = self.poll_take(context);
+            #[cfg(not(target_arch = "wasm32"))]
+            if result.is_pending() {
+                context.waker().wake_by_ref();
+            }
+            result
+        })
+        .await?;
+        Ok(&self.found)
+    }
+
+    /// Moves the last answer out, without a copy; the next one has to allocate again. Returns no pairs of no boxes before
+    /// the first answer, and after an error.
+    pub fn take_overlaps(&mut self) -> Overlaps {
+        take(&mut self.found)
+    }
+
+    fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let mut pieces = self.pieces;
+        let Self { core, filters, found, .. } = self;
+        let mut list = List { pairs: &mut found.pairs, pieces: &mut pieces };
+        let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| list.append(report, piece));
+        self.pieces = pieces;
+        polled.map(|result| self.finish(result))
+    }
+
+    /// Searches, and takes in what was found. On an error, or a panic, there is no answer.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn answer(
+        &mut self,
+        search: impl FnOnce(&mut super::Core, &mut super::FilterSet, &mut List<'_>) -> Result<Report, Error>,
+    ) -> Result<&Overlaps, Error> {
+        let mut pieces = 0;
+        let Self { core, filters, found, .. } = self;
+        found.pairs.clear();
+        let result = search(core, filters, &mut List { pairs: &mut found.pairs, pieces: &mut pieces });
+        self.pieces = pieces;
+        self.finish(result)?;
+        Ok(&self.found)
+    }
+
+    /// Puts the report to the pairs that have arrived, all of which are there, and in canonical order merges the pieces.
+    fn finish(&mut self, result: Result<Report, Error>) -> Result<(), Error> {
+        let pieces = take(&mut self.pieces);
+        match result {
+            Ok(report) => {
+                self.found.report = report;
+                if self.core.options.order == PairOrder::Canonical && pieces > 1 {
+                    merge_runs(&mut self.found.pairs);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // What has arrived is no answer, and long lists are not kept for nothing.
+                self.found = Overlaps::default();
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A list that grows by pieces, in memory that is kept.
+struct List<'a> {
+    pairs: &'a mut Vec<Pair>,
+    pieces: &'a mut u32,
+}
+
+impl List<'_> {
+    /// Appends a piece of a list whose length is known.
+    fn append(&mut self, report: &Report, piece: &[Pair]) -> Result<(), Error> {
+        if *self.pieces == 0 {
+            self.pairs.clear();
+            make_room(self.pairs, report.pair_count)?;
+        }
+        self.pairs.extend_from_slice(piece);
+        *self.pieces += 1;
+        Ok(())
+    }
+
+    /// Appends a piece of a list whose length is not known.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn append_slab(&mut self, piece: &[Pair]) -> Result<(), Error> {
+        let pair_count = (self.pairs.len() + piece.len()) as u64;
+        self.pairs.try_reserve(piece.len()).map_err(|_| too_long(pair_count))?;
+        self.pairs.extend_from_slice(piece);
+        // A piece of a slab is one run, or several.
+        *self.pieces += 2;
+        Ok(())
+    }
+}
+
+/// Makes room for this many pairs in an empty list, and somewhat more where a longer list than any before may be followed
+/// by a longer one yet.
+fn make_room(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
+    let count = usize::try_from(pair_count).map_err(|_| too_long(pair_count))?;
+    if pairs.capacity() >= count {
+        return Ok(());
+    }
+    // The old list goes first: both at once might not fit.
+    *pairs = Vec::new();
+    let ample = count.saturating_add(count / 8);
+    let made = pairs.try_reserve_exact(ample).or_else(|_| pairs.try_reserve_exact(count));
+    made.map_err(|_| too_long(pair_count))
+}
+
+fn too_long(pair_count: u64) -> Error {
+    Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) }
+}

@@ -1,0 +1,144 @@
+//! What was submitted and has not been taken.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::gpu::Gpu;
+use crate::gpu::readback::Readback;
+use crate::memory::{BoxSlot, Call, Lease, Staging};
+use crate::{Error, Report};
+
+/// Most pairs that the first submission copies before it is known whether there are as many: 8 MiB.
+const FIRST_COPY: u64 = 1 << 20;
+/// Pairs that any submission copies, if there is room.
+const LEAST_COPY: u64 = 64;
+
+/// What was submitted and has not been taken.
+#[derive(Debug, Default)]
+pub(super) struct Flight {
+    /// In the order of submission.
+    pub queue: VecDeque<Submission>,
+    /// The list of the submission before those, where the first copy did not hold all of it.
+    pub collection: Option<Collection>,
+    /// Pairs and boxes of the last submission whose counts arrived.
+    pub last: Option<(u64, u32)>,
+    submitted: u64,
+}
+
+/// A search whose counts are on their way.
+#[derive(Debug)]
+pub(super) struct Submission {
+    pub number: u64,
+    pub call: Call,
+    pub boxes: Lease<BoxSlot>,
+    pub summary: Mapping,
+    /// Pairs that were copied behind the summary.
+    pub copied: u32,
+}
+
+/// A list of which a piece has arrived or is on its way.
+#[derive(Debug)]
+pub(super) struct Collection {
+    pub number: u64,
+    pub call: Call,
+    pub boxes: Lease<BoxSlot>,
+    pub report: Report,
+    /// The numbers of those pairs that lie in the list on the GPU.
+    pub window: Range<u64>,
+    /// Pairs that were handed over, and those that were asked for as well.
+    pub delivered: u64,
+    pub asked: u64,
+    /// In the order of the list.
+    pub pieces: VecDeque<Piece>,
+    pub free: Vec<Lease<Staging>>,
+}
+
+/// A part of a list, on its way.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub mapping: Mapping,
+    /// In bytes.
+    pub offset: u64,
+    /// In pairs.
+    pub length: u64,
+}
+
+/// A staging buffer that is being mapped.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    pub readback: Readback,
+    pub staging: Lease<Staging>,
+    #[cfg(not(target_arch = "wasm32"))]
+    pub submission: wgpu::SubmissionIndex,
+}
+
+impl Mapping {
+    /// Submits what was recorded, and begins to map the first `bytes` bytes of `staging`.
+    pub fn submit(gpu: &Gpu, encoder: wgpu::CommandEncoder, staging: Lease<Staging>, bytes: u64) -> Self {
+        let _submission = gpu.queue().submit([encoder.finish()]);
+        Self {
+            readback: Readback::begin(gpu, staging.raw(), bytes),
+            staging,
+            #[cfg(not(target_arch = "wasm32"))]
+            submission: _submission,
+        }
+    }
+}
+
+impl Flight {
+    /// Returns whether nothing is in flight.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.collection.is_none()
+    }
+
+    /// Checks that nothing is in flight.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    pub fn check_idle(&self) -> Result<(), Error> {
+        if self.is_empty() { Ok(()) } else { Err(Error::Busy) }
+    }
+
+    /// Gives up on everything.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+        self.collection = None;
+    }
+
+    /// Returns the number of the next submission.
+    pub fn next_number(&mut self) -> u64 {
+        self.submitted += 1;
+        self.submitted
+    }
+
+    /// Returns what has to arrive next.
+    pub fn awaited(&self) -> Option<&Mapping> {
+        match &self.collection {
+            Some(collection) => collection.pieces.front().map(|piece| &piece.mapping),
+            None => self.queue.front().map(|submission| &submission.summary),
+        }
+    }
+
+    /// Returns how many pairs of `box_count` boxes to copy along with the counts. It decides about time only.
+    pub fn expected_pairs(&self, box_count: u32) -> u64 {
+        let n = u64::from(box_count);
+        let expected = match self.last {
+            // As many for each box as in the last submission, and an eighth more.
+            Some((pairs, boxes)) => {
+                let scaled = u128::from(pairs) * u128::from(n) / u128::from(boxes.max(1));
+                u64::try_from(scaled + scaled / 8).unwrap_or(u64::MAX)
+            }
+            None => (4 * n).min(FIRST_COPY),
+        };
+        expected.max(LEAST_COPY).min(n * n.saturating_sub(1) / 2)
+    }
+}
+
+impl Collection {
+    /// Forgets what was copied along with the counts.
+    pub fn start_again(&mut self) {
+        self.pieces.clear();
+        self.free.clear();
+        self.asked = 0;
+    }
+}

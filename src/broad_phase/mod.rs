@@ -1,0 +1,233 @@
+//! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in flight
+//! and the filters, and does nothing itself: [`core`] submits and collects, [`record`] leaves pairs on the GPU, [`slabs`] takes
+//! more boxes than fit.
+
+mod core;
+mod find;
+mod flight;
+mod merge;
+mod record;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod slabs;
+
+pub use record::GpuPairs;
+
+use self::core::Core;
+use crate::filters::device::FilterSet;
+use crate::filters::lists::Uses;
+use crate::gpu::{Gpu, SortVariant};
+use crate::memory::{MOST_IN_FLIGHT, MemoryPlan, Workspace};
+use crate::pairs::Pipeline;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{Aabb, KernelTime, gpu::timing::Timer};
+use crate::{Attribute, Error, Filters, Options, Overlaps};
+
+/// Finds all overlapping pairs of boxes on a GPU. Keep one across calls: its kernels are compiled once, and its buffers
+/// are reused and grow when they have to.
+///
+/// There are four ways to use it, of the same flow:
+/// - [`find_pairs`](Self::find_pairs) blocks and returns the pairs;
+/// - [`stream_pairs`](Self::stream_pairs) blocks and hands over the pairs piece by piece, however many there are;
+/// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
+/// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
+///
+/// [`set_filters`](Self::set_filters) says which pairs are wanted, for all four. A call whose boxes the filters do not fit
+/// is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
+///
+/// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two that block take
+/// more boxes than the device or the budget has room for, in several passes; the others refuse them.
+///
+/// The same calls on the CPU are those of [`cpu::BroadPhase`](crate::cpu::BroadPhase); [`Engine`](crate::Engine) is what
+/// both have in common.
+#[derive(Debug)]
+pub struct BroadPhase {
+    core: Core,
+    filters: FilterSet,
+    /// The last answer.
+    found: Overlaps,
+    /// The pieces of the next one that have arrived.
+    pieces: u32,
+}
+
+impl BroadPhase {
+    /// The most submissions whose results have not been taken.
+    pub const SUBMISSIONS_IN_FLIGHT: usize = MOST_IN_FLIGHT;
+
+    /// Makes an engine on this device. Kernels are compiled unless another engine on it has; no memory is taken for boxes
+    /// yet.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`]; [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`];
+    /// [`Error::OutOfMemory`] where there is no room for the trial of the sort.
+    pub fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
+        options.check()?;
+        let pipeline = Pipeline::new(gpu, Uses::default())?;
+        let (workspace, flight) = (Workspace::new(gpu), Default::default());
+        Ok(Self {
+            core: Core { gpu: gpu.clone(), options, pipeline, workspace, flight },
+            filters: FilterSet::new(gpu, Filters::default())?,
+            found: Overlaps::default(),
+            pieces: 0,
+        })
+    }
+
+    /// Returns the options in use.
+    pub fn options(&self) -> &Options {
+        &self.core.options
+    }
+
+    /// Sets other options, from the next call on. The kernels stay; the memory is given back where it was laid out for
+    /// another order or budget.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`], [`Error::Busy`]; the options stay as they were.
+    pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
+        options.check()?;
+        self.core.flight.check_idle()?;
+        let before = std::mem::replace(&mut self.core.options, options);
+        if (options.order, options.memory_budget) != (before.order, before.memory_budget) {
+            self.core.workspace.reset();
+        }
+        Ok(())
+    }
+
+    /// Returns the device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.core.gpu
+    }
+
+    /// Returns how it sorts: what was asked for with [`Gpu::with_sort`], or what was found to be best on the device.
+    pub fn sort_variant(&self) -> SortVariant {
+        self.core.pipeline.grid().sort_variant()
+    }
+
+    // ---- filters ----
+
+    /// Sets which pairs are not wanted, or always are, from the next call on, until they are replaced;
+    /// `Filters::default()` wants every pair of boxes that overlap.
+    ///
+    /// They are uploaded once, by the next call. Kernels are compiled for the lists there are, by the first call on the
+    /// device that needs them: for a moment, or seconds on a software adapter, and never again.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken;
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Whether they fit the
+    /// boxes is said by each call: [`Filters::check`].
+    pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
+        self.core.flight.check_idle()?;
+        let filters = FilterSet::new(&self.core.gpu, filters)?;
+        self.core.pipeline = Pipeline::new(&self.core.gpu, Uses::of(filters.filters()))?;
+        self.filters = filters;
+        self.core.workspace.forget_results();
+        if self.core.options.memory_budget.is_some() {
+            // The buffers may leave no room for them.
+            self.core.workspace.release();
+        }
+        Ok(())
+    }
+
+    /// Returns the filters in use.
+    pub fn filters(&self) -> &Filters {
+        self.filters.filters()
+    }
+
+    /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all): for
+    /// what sleeps and wakes, or leaves and enters, from call to call. What was [recorded](Self::record) and is submitted
+    /// later searches with the list as it is then.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] where the list is shorter, or not in use, or a margin is negative or not finite;
+    /// [`Error::Busy`] while a result is to be taken. Nothing is changed then.
+    pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+        self.core.flight.check_idle()?;
+        self.filters.change(&self.core.gpu, first, values)?;
+        self.core.workspace.forget_results();
+        Ok(())
+    }
+
+    // ---- memory ----
+
+    /// Predicts the GPU memory that `box_count` boxes would take on this device, with the [filters](Self::set_filters).
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`]: what one pass cannot hold. [`find_pairs`](Self::find_pairs) and
+    /// [`stream_pairs`](Self::stream_pairs) take several then; any other call returns this error.
+    pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
+        self.core.workspace.plan(box_count, &self.core.options, &self.filters)
+    }
+
+    /// Lists the GPU buffers that there are now, by name, with the bytes that the device gave each of them.
+    #[doc(hidden)]
+    pub fn buffers(&self) -> Vec<(&'static str, u64)> {
+        let mut rows = self.core.workspace.rows_made();
+        rows.extend(self.filters.made());
+        rows
+    }
+
+    /// Makes room for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and
+    /// [compiles](Self::compile) kernels, now rather than in the call that needs it. A list that
+    /// [`record`](Self::record) left is no longer there.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`], [`Error::Gpu`],
+    /// [`Error::DeviceLost`].
+    pub fn reserve(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
+        self.make_room(box_count, pair_capacity)?;
+        if self.core.gpu.is_lost_on_trial() {
+            // Buffers of a device that is gone are made without a complaint.
+            return Err(self.core.gpu.lost("nothing can be allocated"));
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
+        self.core.flight.check_idle()?;
+        self.core.workspace.wish_for_pairs(pair_capacity.into());
+        self.core.ensure(box_count, &mut self.filters)?;
+        self.compile(box_count)
+    }
+
+    /// Compiles the kernels that a call for `box_count` boxes needs for the filters, now rather than in that call. Nothing
+    /// is left to compile without filters, or where it was done before on this device.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`].
+    pub fn compile(&self, box_count: usize) -> Result<(), Error> {
+        let tests_all_pairs = self.core.decide(box_count, &self.filters).is_ok_and(|call| call.tests_all_pairs);
+        self.core.pipeline.compile(tests_all_pairs)
+    }
+
+    // ---- time ----
+
+    /// Finds the pairs of `boxes`, keeps them on the GPU, and tells what each kernel took there. **Blocks.**
+    /// `None` where the device has no timestamps between dispatches
+    /// ([`Gpu::TIMING_FEATURES`], which [`Gpu::request`] asks for where the adapter has them).
+    ///
+    /// The first call includes what a driver compiles late: measure a second one. A scene with more candidates than
+    /// `Options::candidate_limit` is timed up to the point where they are refused.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn time_kernels(&mut self, boxes: &[Aabb]) -> Result<Option<Vec<KernelTime>>, Error> {
+        let Self { core, filters, .. } = self;
+        core.flight.check_idle()?;
+        let Some(timer) = Timer::new(&core.gpu)? else {
+            return Ok(None);
+        };
+        filters.fit(boxes.len())?;
+        let call = core.decide(boxes.len(), filters)?;
+        core.ensure(boxes.len(), filters)?;
+        filters.upload(&core.gpu, boxes.len(), false)?;
+        let slot = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
+        let scopes = core.gpu.open_scopes();
+        slot.boxes.write(&core.gpu, boxes);
+        let mut encoder = core.encoder();
+        core.record_flow(&mut encoder, &call, slot.boxes.all(), filters, None, Some(&timer))?;
+        core.workspace.forget_results();
+        timer.resolve(&mut encoder);
+        core.gpu.queue().submit([encoder.finish()]);
+        scopes.close("timed submission")?;
+        timer.read(&core.gpu).map(Some)
+    }
+}

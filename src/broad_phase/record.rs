@@ -1,0 +1,141 @@
+//! Pairs that stay on the GPU.
+
+use std::mem::offset_of;
+use std::num::NonZeroU64;
+
+use super::BroadPhase;
+use crate::layout::PairArguments;
+use crate::{Aabb, Error};
+
+/// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: cloned in no time, and the same
+/// ones until the engine allocates others.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GpuPairs {
+    /// `[capacity]` pairs `(a, b)`, two `u32` each, of which the first [`PairHeader::written`](crate::PairHeader::written)
+    /// are there. Usable as storage, as vertex (instance) buffer and to copy from.
+    pub pairs: wgpu::Buffer,
+    /// How many there are: a [`PairHeader`](crate::PairHeader). Usable as storage and to copy from.
+    pub header: wgpu::Buffer,
+    /// The arguments of an indirect dispatch and of an indirect draw: [`PairArguments`]. Usable for those, as storage and
+    /// to copy from. They are not part of the header, in order that a pass can bind the header and dispatch by them.
+    pub arguments: wgpu::Buffer,
+    /// The pairs that fit.
+    pub capacity: u32,
+}
+
+impl GpuPairs {
+    /// Where the arguments of an indirect dispatch lie in [`arguments`](Self::arguments): workgroups of 256 invocations
+    /// that cover the list.
+    pub const DISPATCH_OFFSET: u64 = offset_of!(PairArguments, dispatch) as u64;
+    /// Where the arguments of an indirect draw lie in [`arguments`](Self::arguments): one instance for each pair.
+    pub const DRAW_OFFSET: u64 = offset_of!(PairArguments, draw) as u64;
+}
+
+impl BroadPhase {
+    /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`]) at the start of
+    /// `boxes`, a buffer or a part of one: `buffer.slice(..)`. Nothing is submitted or read back, and nothing blocks.
+    ///
+    /// The list has room for what [`reserve`](Self::reserve) asked for, or for four pairs per box. Where that is
+    /// too little the header says so, with the exact number; [`record_window`](Self::record_window) then gives
+    /// the rest, or the whole into a longer list.
+    ///
+    /// Buffers are shared by all recordings of one `BroadPhase`: submit in the order of recording, and use a
+    /// list before the next one is submitted.
+    ///
+    /// # Errors
+    /// [`Error::BadBuffer`] where the slice has no room for the boxes, begins at no multiple of the device's
+    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; and as [`reserve`](Self::reserve): more boxes
+    /// than fit are for [`find_pairs`](Self::find_pairs).
+    pub fn record(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: u32,
+    ) -> Result<GpuPairs, Error> {
+        self.check_box_buffer(boxes, box_count)?;
+        self.filters.fit(box_count as usize)?;
+        self.make_room(box_count as usize, 0)?;
+        let Self { core, filters, .. } = self;
+        let call = core.decide(box_count as usize, filters)?;
+        filters.upload(&core.gpu, box_count as usize, false)?;
+        let own = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
+        let boxes = binding(boxes, box_count).unwrap_or_else(|| own.boxes.all());
+        let scopes = core.gpu.open_scopes();
+        core.record_flow(encoder, &call, boxes, filters, None, None)?;
+        if let Err(error) = scopes.close("recording") {
+            core.workspace.forget_results();
+            return Err(error);
+        }
+        self.gpu_pairs()
+    }
+
+    /// Records into `encoder` the writing of another part of the list of the last [`record`](Self::record):
+    /// pairs number `first` and following, `pair_capacity` of them if that is more than the list holds now.
+    /// `boxes` and `box_count` are those of the recording. In canonical order each part is sorted in itself.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no
+    /// longer there: after [`submit`](Self::submit), or [`reserve`](Self::reserve) for more boxes.
+    pub fn record_window(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: u32,
+        first: u64,
+        pair_capacity: u32,
+    ) -> Result<GpuPairs, Error> {
+        self.check_box_buffer(boxes, box_count)?;
+        let Self { core, filters, .. } = self;
+        core.flight.check_idle()?;
+        let results = core.workspace.made().ok().and_then(|made| made.results());
+        let call = match results {
+            Some(results) if results.submission.is_none() && results.call.box_count == box_count => {
+                results.call.clone()
+            }
+            _ => return Err(Error::NothingRecorded),
+        };
+        core.workspace.lengthen_list(pair_capacity.into(), &core.options, filters)?;
+        let scopes = core.gpu.open_scopes();
+        let own = core.workspace.any_boxes()?;
+        let boxes = binding(boxes, box_count).unwrap_or_else(|| own.boxes.all());
+        core.record_emit(encoder, &call, boxes, filters, first)?;
+        scopes.close("recording")?;
+        self.gpu_pairs()
+    }
+
+    fn gpu_pairs(&self) -> Result<GpuPairs, Error> {
+        let list = &self.core.workspace.made()?.pairs.list;
+        Ok(GpuPairs {
+            pairs: list.list.pairs.raw().clone(),
+            header: list.list.header.raw().clone(),
+            arguments: list.list.arguments.raw().clone(),
+            capacity: list.capacity,
+        })
+    }
+
+    fn check_box_buffer(&self, boxes: wgpu::BufferSlice<'_>, box_count: u32) -> Result<(), Error> {
+        let (required, has) = (u64::from(box_count) * size_of::<Aabb>() as u64, boxes.size());
+        let alignment = u64::from(self.core.workspace.limits().min_storage_buffer_offset_alignment);
+        let problem = if box_count == 0 {
+            return Ok(());
+        } else if has < required {
+            format!("holds {has} bytes, and {box_count} boxes take {required}")
+        } else if !boxes.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
+            "was made without BufferUsages::STORAGE".to_owned()
+        } else if !boxes.offset().is_multiple_of(alignment) {
+            let offset = boxes.offset();
+            format!("is used from byte {offset} on, and the device binds storage at multiples of {alignment}")
+        } else {
+            return Ok(());
+        };
+        Err(Error::BadBuffer { problem })
+    }
+}
+
+/// Binds the first `box_count` boxes of a buffer of the caller's; `None` where there is nothing to bind.
+fn binding(boxes: wgpu::BufferSlice<'_>, box_count: u32) -> Option<wgpu::BindingResource<'_>> {
+    let size = NonZeroU64::new(u64::from(box_count) * size_of::<Aabb>() as u64)?;
+    let (buffer, offset) = (boxes.buffer(), boxes.offset());
+    Some(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: Some(size) }))
+}

@@ -1,0 +1,54 @@
+//! What the engine and its reference decide before they begin, and how lists grow.
+
+use crate::constants::*;
+use crate::filters::CheckedFilters;
+use crate::layout::Params;
+use crate::{Error, Options, Pair};
+
+/// Returns the number of boxes, if there are not too many.
+///
+/// # Errors
+/// [`Error::TooManyBoxes`].
+pub(crate) fn checked_count(box_count: usize) -> Result<u32, Error> {
+    let (box_count, most) = (box_count as u64, u64::from(MAX_ENTRIES));
+    if box_count <= most {
+        return Ok(box_count as u32);
+    }
+    Err(Error::TooManyBoxes {
+        box_count,
+        buffer: "entries",
+        required: box_count * 4,
+        limit: "the number of entries, times their 4 bytes,",
+        available: most * 4,
+        max_boxes: most,
+    })
+}
+
+/// Returns what the stages are told of this many boxes.
+pub(crate) fn params(box_count: u32, options: &Options, filters: &CheckedFilters) -> Params {
+    let (cell_mode, cell_size) = options.cell_size.code();
+    Params {
+        box_count,
+        entry_capacity: (4 * box_count + 1024).min(MAX_ENTRIES),
+        axis: options.axis.code(),
+        cell_mode,
+        cell_size,
+        world_count: filters.world_count(),
+        include_count: filters.include().len() as u32,
+        ..bytemuck::Zeroable::zeroed()
+    }
+}
+
+/// Makes room for `more` pairs, or returns an error instead of an abort.
+///
+/// # Errors
+/// [`Error::ListTooLong`].
+pub(crate) fn make_room(pairs: &mut Vec<Pair>, more: u64) -> Result<(), Error> {
+    let pair_count = pairs.len() as u64 + more;
+    usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(too_long(pair_count))
+}
+
+/// Makes the error for this many pairs, of which there may be more, that have no room.
+pub(crate) fn too_long(pair_count: u64) -> Error {
+    Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) }
+}

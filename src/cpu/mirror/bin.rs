@@ -1,0 +1,322 @@
+//! Mirror of `bin`: cells and quantised intervals, the level of coarsening, entries.
+
+use std::cmp::Ordering;
+
+use glam::Vec3;
+
+use super::frame::project;
+use crate::Aabb;
+use crate::constants::*;
+use crate::layout::Frame;
+
+/// Cells of a box that pairs with nothing.
+pub const CELLS_OF_INVALID: [i32; 4] = [1, 0, 0, 0];
+/// Cells of a box that is unbounded, or so far out that it counts as unbounded.
+pub const CELLS_OF_UNBOUNDED: [i32; 4] = [1, 1, 0, 0];
+
+/// What all boxes together have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Entries at each level of coarsening.
+    pub entries: [u64; LEVELS as usize],
+    /// Giants at each level.
+    pub giants: [u32; LEVELS as usize],
+    /// Invalid boxes.
+    pub invalid: u32,
+}
+
+impl Totals {
+    /// A giant gets these cells after all.
+    pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
+        for level in 0..LEVELS {
+            let count = cell_count(cells, level, frame);
+            self.entries[level as usize] += u64::from(count);
+            self.giants[level as usize] -= u32::from(count > 0);
+        }
+    }
+
+    /// Of both.
+    pub fn united(self, other: &Self) -> Self {
+        Self {
+            entries: std::array::from_fn(|level| self.entries[level] + other.entries[level]),
+            giants: std::array::from_fn(|level| self.giants[level] + other.giants[level]),
+            invalid: self.invalid + other.invalid,
+        }
+    }
+}
+
+/// Whether the box is in any cell at all.
+pub fn is_binned(cells: [i32; 4]) -> bool {
+    cells[0] <= cells[2]
+}
+
+/// Cells after coarsening.
+pub fn coarse(cells: [i32; 4], level: u32) -> [i32; 4] {
+    let shift = LEVEL_SHIFTS[level as usize];
+    cells.map(|cell| if shift < 32 { cell >> shift } else { 0 })
+}
+
+/// How many cells a binned box is in; 0 for a giant.
+pub fn cell_count(cells: [i32; 4], level: u32, frame: &Frame) -> u32 {
+    let [u0, v0, u1, v1] = coarse(cells, level);
+    let spans = [u0.abs_diff(u1) + 1, v0.abs_diff(v1) + 1];
+    let is_wide = (0..2).any(|k| spans[k] > frame.max_span[k]);
+    if is_wide || spans[0] * spans[1] > frame.giant_cells { 0 } else { spans[0] * spans[1] }
+}
+
+/// Whether the box is tested against all others instead of being binned.
+pub fn is_giant(cells: [i32; 4], level: u32, frame: &Frame) -> bool {
+    if is_binned(cells) { cell_count(cells, level, frame) == 0 } else { cells == CELLS_OF_UNBOUNDED }
+}
+
+/// The quantised position of a scaled coordinate on the sweep axis.
+pub fn position(frame: &Frame, x: f32) -> u32 {
+    let segment = frame.knots.partition_point(|knot| knot[0] <= x).saturating_sub(1);
+    let segment_bits = frame.position_bits - KNOT_BITS;
+    let last = (1u32 << segment_bits) - 1;
+    let [start, quanta] = frame.knots[segment];
+    let quantum = ((x - start) * quanta).clamp(0.0, last as f32) as u32;
+    (segment as u32) << segment_bits | quantum.min(last)
+}
+
+/// Fractions (first u, first v, last u, last v) as the bytes (first u, last u, first v, last v) of an extent.
+pub fn extent_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
+    u0 | u1 << 8 | v0 << 16 | v1 << 24
+}
+
+/// First and last cell of a box in scaled units, and where in those it begins and ends.
+#[inline(always)] // a call costs a twentieth of a whole frame of small boxes
+fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
+    let u = project(frame.plane_u.into(), low, high);
+    let v = project(frame.plane_v.into(), low, high);
+    let corner = [u.0, v.0, u.1, v.1];
+    let places: [(i32, u32); 4] = std::array::from_fn(|k| {
+        let at = (corner[k] - frame.origin[k % 2]) * frame.inverse_cell;
+        let slop = frame.plane_slop + at.abs() * RELATIVE_SLOP;
+        let outward = if k < 2 { at - slop } else { at + slop };
+        let reach = CELL_REACH as f32;
+        let inside = outward.clamp(-reach, reach);
+        // `f32::floor` is a call where the processor is not known to have an instruction for it.
+        let whole = inside as i32;
+        let cell = whole - i32::from(whole as f32 > inside);
+        let kept = cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]);
+        let within = (inside - cell as f32) * (FRACTION_LAST + 1) as f32;
+        let fraction = match cell.cmp(&kept) {
+            Ordering::Less => 0,
+            Ordering::Equal => within.clamp(0.0, FRACTION_LAST as f32) as u32,
+            Ordering::Greater => FRACTION_LAST,
+        };
+        (kept, fraction)
+    });
+    (places.map(|place| place.0), extent_of(places.map(|place| place.1)))
+}
+
+/// The extent in cells that are merged.
+pub fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
+    let shift = LEVEL_SHIFTS[level as usize];
+    if shift == 0 {
+        return extent;
+    }
+    if shift >= 32 {
+        return extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+    }
+    extent_of(std::array::from_fn(|k| {
+        let fraction = extent >> [0, 16, 8, 24][k] & FRACTION_LAST;
+        ((own[k] as u32 & ((1 << shift) - 1)) << FRACTION_BITS | fraction) >> shift
+    }))
+}
+
+/// What the keys of a world's entries are changed by; see `bin_count.wgsl`.
+fn tile_of(frame: &Frame, world: u32) -> u32 {
+    let bits = [0, 1].map(|k| frame.cell_bits[k] - frame.tile_bits[k]);
+    let low = world & ((1 << bits[0]) - 1);
+    let high = world >> bits[0] & ((1 << bits[1]) - 1);
+    let cell = low << frame.tile_bits[0] | high << (frame.cell_bits[0] + frame.tile_bits[1]);
+    cell << frame.position_bits
+}
+
+/// The cells that the boxes of each world are in, as `cells_of_world` takes them; see `bin_worlds.wgsl`. Zeros where no
+/// box has to be put there.
+pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [[u32; 4]]) {
+    world_cells.fill([0; 4]);
+    if frame.outside_count == 0 {
+        return;
+    }
+    for (aabb, &world) in boxes.iter().zip(worlds) {
+        if world != WORLD_GLOBAL && super::pca::counts_within(aabb, frame.limit) {
+            let (low, high) = (Vec3::from(aabb.min) * frame.scale, Vec3::from(aabb.max) * frame.scale);
+            let ([u0, v0, u1, v1], _) = place_of(frame, low, high);
+            widen(&mut world_cells[world as usize], [u0, v0, u1, v1]);
+        }
+    }
+}
+
+/// Widens what [`worlds`] keeps by the cells of a box.
+pub fn widen(kept: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
+    let own = [CELL_BASE - u0, CELL_BASE - v0, CELL_BASE + u1, CELL_BASE + v1];
+    *kept = std::array::from_fn(|k| kept[k].max(own[k] as u32));
+}
+
+/// What [`worlds`] keeps as a range of cells, somewhat wider.
+fn cells_of_world(frame: &Frame, kept: [u32; 4]) -> [i32; 4] {
+    let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
+    if kept == [0; 4] {
+        return [u0, v0, u0, v0];
+    }
+    let [first_u, first_v, last_u, last_v] = kept.map(|cell| cell as i32 - CELL_BASE);
+    let down = |cell: i32, least: i32| (cell - 1 - (cell.abs() >> 20)).max(least);
+    let up = |cell: i32, most: i32| (cell + 1 + (cell.abs() >> 20)).min(most);
+    [down(-first_u, u0), down(-first_v, v0), up(last_u, u1), up(last_v, v1)]
+}
+
+/// Cells and position of a box of a world that has no cells of its own.
+pub fn in_world(frame: &Frame, kept: [u32; 4], world: u32) -> ([i32; 4], [u32; 4]) {
+    let last = (1 << frame.position_bits) - 1;
+    let everywhere = extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+    (cells_of_world(frame, kept), [tile_of(frame, world), last, everywhere, 0])
+}
+
+/// Cells and (start, end, extent, 0) of each box, with the bits of its world above the start, and what all of them have
+/// together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of [`worlds`], or nothing,
+/// and then boxes that would be put there are giants.
+pub fn count(
+    boxes: &[Aabb],
+    worlds: &[u32],
+    world_cells: &[[u32; 4]],
+    frame: &Frame,
+    cells: &mut [[i32; 4]],
+    positions: &mut [[u32; 4]],
+) -> Totals {
+    // CheckedFilters for either case, so that worlds cost nothing where there are none.
+    if worlds.is_empty() {
+        return count_in::<false>(boxes, worlds, world_cells, frame, cells, positions);
+    }
+    count_in::<true>(boxes, worlds, world_cells, frame, cells, positions)
+}
+
+fn count_in<const WORLDS: bool>(
+    boxes: &[Aabb],
+    worlds: &[u32],
+    world_cells: &[[u32; 4]],
+    frame: &Frame,
+    cells: &mut [[i32; 4]],
+    positions: &mut [[u32; 4]],
+) -> Totals {
+    let last = (1 << frame.position_bits) - 1;
+    let mut totals = Totals::default();
+    let mut single = [0; LEVELS as usize];
+    for (i, aabb) in boxes.iter().enumerate() {
+        positions[i] = [0; 4];
+        if !aabb.is_valid() {
+            cells[i] = CELLS_OF_INVALID;
+            totals.invalid += 1;
+            continue;
+        }
+        let world = if WORLDS { worlds[i] } else { 0 };
+        let tile = if WORLDS { tile_of(frame, world) } else { 0 };
+        if WORLDS && world == WORLD_GLOBAL {
+            cells[i] = CELLS_OF_UNBOUNDED;
+        } else if super::pca::counts_within(aabb, frame.limit) {
+            let low = Vec3::from(aabb.min) * frame.scale;
+            let high = Vec3::from(aabb.max) * frame.scale;
+            let (own, extent) = place_of(frame, low, high);
+            cells[i] = own;
+            let (from, to) = project(frame.sweep.into(), low, high);
+            positions[i] = [
+                tile | position(frame, from - frame.sweep_slop).saturating_sub(1),
+                (position(frame, to + frame.sweep_slop) + 1).min(last),
+                extent,
+                0,
+            ];
+        } else if let Some(&kept) = world_cells.get(world as usize)
+            && WORLDS
+        {
+            (cells[i], positions[i]) = in_world(frame, kept, world);
+        } else {
+            cells[i] = CELLS_OF_UNBOUNDED;
+        }
+        for level in 0..LEVELS {
+            match if is_binned(cells[i]) { cell_count(cells[i], level, frame) } else { 0 } {
+                0 => totals.giants[level as usize] += 1,
+                1 => {
+                    // In one cell at all further levels too.
+                    single[level as usize] += 1;
+                    break;
+                }
+                count => totals.entries[level as usize] += u64::from(count),
+            }
+        }
+    }
+    let mut running = 0;
+    for (entries, single) in totals.entries.iter_mut().zip(single) {
+        running += single;
+        *entries += running;
+    }
+    totals
+}
+
+/// The first level whose entries fit and whose cost is not much above the least; see `bin_scan.wgsl`.
+pub fn scan(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
+    let fits = |level: usize| totals.entries[level] <= u64::from(entry_capacity);
+    let per_giant = box_count as f32 / TESTS_PER_ENTRY as f32;
+    let cost = |level: usize| totals.entries[level] as f32 + totals.giants[level] as f32 * per_giant;
+    let last = LEVELS as usize - 1;
+    let least = (0..=last).filter(|&level| fits(level)).map(cost).fold(FLOAT_MAX, f32::min);
+    (0..last).find(|&level| fits(level) && cost(level) <= 4.0 * least).unwrap_or(last) as u32
+}
+
+/// What [`scatter`] writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// `[entry_count]` [cell v bits | cell u bits | start].
+    pub keys: Vec<u32>,
+    /// `[entry_count]` box index and flags, in the same order: by boxes, then by rows of cells.
+    pub entries: Vec<u32>,
+    /// Giants, ascending.
+    pub giants: Vec<u32>,
+    /// The first invalid boxes, ascending.
+    pub first_invalid: Vec<u32>,
+}
+
+/// The key and the entry of a binned box in each of its cells at a level, by rows of cells. `start` has the bits of the
+/// box's world.
+pub fn for_each_entry(
+    own: [i32; 4],
+    index: u32,
+    start: u32,
+    frame: &Frame,
+    level: u32,
+    mut each: impl FnMut(u32, u32),
+) {
+    let mask = frame.cell_bits.map(|bits| (1u32 << bits) - 1);
+    let [u0, v0, u1, v1] = coarse(own, level);
+    for v in v0..=v1 {
+        for u in u0..=u1 {
+            let cell = (v as u32 & mask[1]) << frame.cell_bits[0] | u as u32 & mask[0];
+            let first_u = if u == u0 { ENTRY_FIRST_U } else { 0 };
+            let first_v = if v == v0 { ENTRY_FIRST_V } else { 0 };
+            let last_u = if u == u1 { ENTRY_LAST_U } else { 0 };
+            let last_v = if v == v1 { ENTRY_LAST_V } else { 0 };
+            each(cell << frame.position_bits ^ start, index | first_u | first_v | last_u | last_v);
+        }
+    }
+}
+
+/// The entries of each box at a level, the giants and the first invalid boxes. Extents become those at this level.
+pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, level: u32) -> Entries {
+    let mut out = Entries::default();
+    for (i, &own) in cells.iter().enumerate() {
+        if is_giant(own, level, frame) {
+            out.giants.push(i as u32);
+        } else if is_binned(own) {
+            positions[i][2] = merged_extent(own, positions[i][2], level);
+            for_each_entry(own, i as u32, positions[i][0], frame, level, |key, entry| {
+                out.keys.push(key);
+                out.entries.push(entry);
+            });
+        } else if out.first_invalid.len() < INVALID_LISTED as usize {
+            out.first_invalid.push(i as u32);
+        }
+    }
+    out
+}

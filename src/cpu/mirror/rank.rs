@@ -1,0 +1,45 @@
+//! Mirror of `rank`: where each interval ends among the sorted starts, and what the sweep needs of each entry.
+
+use crate::constants::*;
+use crate::layout::Frame;
+
+/// For each rank the first rank above it whose cell is another or whose start is after the end.
+pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
+    let mask = (1 << frame.position_bits) - 1;
+    (0..keys.len())
+        .map(|rank| {
+            let end_key = keys[rank] & !mask | positions[(entries[rank] & ENTRY_BOX) as usize][1];
+            (rank + reach(&keys[rank..], |&key| key <= end_key)) as u32
+        })
+        .collect()
+}
+
+/// How many of `sorted` come before the first that is not `within`, which the first is. The end is as near as an entry
+/// has candidates: the search doubles its step.
+pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
+    let mut reach = 1;
+    while reach < sorted.len() && within(&sorted[reach]) {
+        reach *= 2;
+    }
+    sorted[..sorted.len().min(reach)].partition_point(within)
+}
+
+/// For each rank where in its cell the box begins and ends, and whether the cell is its first.
+pub fn extents(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
+    entries.iter().map(|&entry| extent(entry, positions[(entry & ENTRY_BOX) as usize][2])).collect()
+}
+
+/// Where in its cell an entry of a box with this extent begins and ends.
+pub fn extent(entry: u32, of_box: u32) -> u32 {
+    let [u0, u1, v0, v1] = of_box.to_le_bytes().map(u32::from);
+    let is = |flag| entry & flag != 0;
+    // The box goes on beyond a cell that is not its first, its last.
+    let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
+    let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
+    super::bin::extent_of([
+        from(ENTRY_FIRST_U, u0),
+        from(ENTRY_FIRST_V, v0),
+        to(ENTRY_LAST_U, u1),
+        to(ENTRY_LAST_V, v1),
+    ])
+}

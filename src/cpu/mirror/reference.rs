@@ -1,0 +1,122 @@
+//! The mirrors, one after the other on one thread: the flow as it is written down, which the engine is compared with.
+
+use super::{bin, emit, frame, giants, order, pca, rank, small, sort, sweep};
+use crate::cpu::call::{checked_count, make_room, params};
+use crate::filters::CheckedFilters;
+use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
+
+/// Candidates that are tested before there is a look whether there is room for as many pairs again.
+const BATCH: u64 = 1 << 20;
+
+/// What [`cpu::find_pairs`](super::find_pairs) finds: the same report and the same pairs, in canonical order in the same
+/// order.
+///
+/// # Errors
+/// Those of [`cpu::find_pairs`](super::find_pairs).
+pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> {
+    find_filtered_pairs(boxes, &Filters::default(), options)
+}
+
+/// The same with filters: what [`cpu::BroadPhase`](super::BroadPhase) finds that has them.
+///
+/// # Errors
+/// Those of [`Filters::check`] too.
+pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
+    options.check()?;
+    let mut filters = CheckedFilters::new(filters.clone())?;
+    filters.fit(boxes.len())?;
+    checked_count(boxes.len())?;
+    let mut prepared = boxes.to_vec();
+    filters.filters().prepare(&mut prepared);
+    let Overlaps { mut pairs, mut report } = search(&prepared, &filters, options)?;
+    // A search leaves out what is included, so that nothing comes twice.
+    make_room(&mut pairs, filters.include().len() as u64)?;
+    pairs.extend_from_slice(filters.include());
+    if options.order == PairOrder::Canonical || report.tested_all_pairs() {
+        order::canonical(&mut pairs);
+    }
+    report.pair_count = pairs.len() as u64;
+    Ok(Overlaps { pairs, report })
+}
+
+/// Everything but the pairs that are included and the order.
+fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result<Overlaps, Error> {
+    let box_count = boxes.len() as u32;
+    if options.tests_all_pairs(box_count) {
+        return all_pairs(boxes, filters);
+    }
+    let params = params(box_count, options, filters);
+
+    let bounds = pca::bounds(boxes);
+    let moments = pca::moments(boxes, &bounds);
+    let frame = frame::choose(&params, boxes, &bounds, &moments);
+    let mut cells = vec![[0; 4]; boxes.len()];
+    let mut positions = vec![[0; 4]; boxes.len()];
+    let mut world_cells = vec![[0; 4]; filters.world_count() as usize];
+    bin::worlds(boxes, filters.worlds(), &frame, &mut world_cells);
+    let totals = bin::count(boxes, filters.worlds(), &world_cells, &frame, &mut cells, &mut positions);
+    let level = bin::scan(&totals, box_count, params.entry_capacity);
+    let bin::Entries { mut keys, mut entries, giants, first_invalid } =
+        bin::scatter(&cells, &mut positions, &frame, level);
+    sort::sort(&mut keys, &mut entries, frame.key_bits);
+    let ends = rank::ends(&frame, &keys, &entries, &positions);
+    let extents = rank::extents(&entries, &positions);
+
+    let candidates = |rank: usize| u64::from(ends[rank]) - rank as u64 - 1;
+    let swept: u64 = (0..entries.len()).map(candidates).sum();
+    let candidate_count = swept + giants.len() as u64 * boxes.len() as u64;
+    if candidate_count > options.effective_candidate_limit() {
+        return Err(Error::TooManyCandidates { candidate_count, limit: options.effective_candidate_limit() });
+    }
+    let mut pairs = Vec::new();
+    let mut rank = 0;
+    while rank < entries.len() {
+        let (first, mut most) = (rank, 0);
+        while rank < entries.len() && most < BATCH {
+            most += candidates(rank);
+            rank += 1;
+        }
+        make_room(&mut pairs, most)?;
+        let before = pairs.len();
+        sweep::test(boxes, &entries, &extents, &ends, first..rank, &mut pairs);
+        retain(&mut pairs, before, filters, boxes);
+    }
+    for &giant in &giants {
+        let words = giants::test(boxes, &cells, &frame, level, giant);
+        make_room(&mut pairs, emit::scan(&words))?;
+        let before = pairs.len();
+        emit::giants(&words, giant, &mut pairs);
+        retain(&mut pairs, before, filters, boxes);
+    }
+
+    let report = Report {
+        invalid_count: totals.invalid,
+        first_invalid,
+        giant_count: giants.len() as u32,
+        entry_count: entries.len() as u32,
+        candidate_count,
+        ..Report::of_sweep(&frame, level, box_count)
+    };
+    Ok(Overlaps { pairs, report })
+}
+
+/// What [`search`] does with few boxes.
+fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters) -> Result<Overlaps, Error> {
+    let box_count = boxes.len() as u32;
+    let columns = small::Columns::new(boxes);
+    let mut pairs = Vec::new();
+    for a in 0..box_count {
+        let words = small::test(&columns, a);
+        make_room(&mut pairs, emit::scan(&words))?;
+        let before = pairs.len();
+        small::emit(&words, a, &mut pairs);
+        retain(&mut pairs, before, filters, boxes);
+    }
+    let (invalid_count, first_invalid) = small::invalid(boxes);
+    Ok(Overlaps { pairs, report: Report { invalid_count, first_invalid, ..Report::of_all_pairs(box_count) } })
+}
+
+/// Drops what `filters` do not keep of the pairs from `first` on.
+fn retain(pairs: &mut Vec<Pair>, first: usize, filters: &CheckedFilters, boxes: &[Aabb]) {
+    pairs.extract_if(first.., |pair| !filters.keeps(boxes, pair.a, pair.b)).for_each(drop);
+}

@@ -1,0 +1,225 @@
+//! The filters of a search, and what of them lies on the GPU: [`FilterSet`].
+//!
+//! They are uploaded by the first call that needs them, since its number of boxes is known then, and stay until they are
+//! replaced. What is changed afterwards is written where it lies.
+
+use super::lists::FilterLists;
+use super::{CheckedFilters, Filters};
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::table::{Row, STORAGE, buffer_table};
+use crate::{Aabb, Attribute, Error, Pair};
+
+/// The filters of a search, checked, and their buffers.
+#[derive(Debug)]
+pub struct FilterSet {
+    checked: CheckedFilters,
+    /// The number of boxes that they lie on the GPU for. A submission in flight may be searched again for fewer.
+    uploaded: Option<usize>,
+    /// The lists that tests read.
+    pub lists: FilterLists,
+    buffers: FilterBuffers,
+}
+
+/// How many elements the filters' buffers have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FilterRoom {
+    words: u64,
+    worlds: u64,
+    included: u64,
+    margins: u64,
+    half_space_words: u64,
+    prepared: u64,
+}
+
+buffer_table! {
+    /// What lies on the GPU beside the lists that tests read.
+    struct FilterBuffers(room: FilterRoom) {
+        /// `[world_count]` the range of cells of each world.
+        world_cells: [[u32; 4]; room.worlds], STORAGE;
+        /// `[include_count]` the included pairs, ascending.
+        included: [Pair; room.included], STORAGE;
+        /// `[box_count]`, or empty.
+        margins: [f32; room.margins], STORAGE;
+        /// `[box_count]` bits, or empty: whether the box stands for a half-space.
+        half_space_bits: [u32; room.half_space_words], STORAGE;
+        /// `[box_count]` the boxes as they are searched, or empty where that is as they come.
+        prepared_boxes: [Aabb; room.prepared], STORAGE;
+    }
+}
+
+/// What boxes are prepared with, where they are not searched as they come.
+#[derive(Clone, Copy, Debug)]
+pub struct Shapes<'a> {
+    /// `[box_count]`, or empty.
+    pub margins: &'a Buffer<f32>,
+    /// `[box_count]` bits, or empty: whether the box stands for a half-space.
+    pub half_space_bits: &'a Buffer<u32>,
+    /// `[box_count]` what is searched.
+    pub prepared: &'a Buffer<Aabb>,
+}
+
+impl FilterSet {
+    /// Checks these filters. Nothing is uploaded yet.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] for what is wrong whatever the boxes are; [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, filters: Filters) -> Result<Self, Error> {
+        let checked = CheckedFilters::new(filters)?;
+        let buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
+        Ok(Self { checked, uploaded: None, lists: FilterLists::none(gpu)?, buffers })
+    }
+
+    /// Returns the filters as the caller gave and changed them.
+    pub fn filters(&self) -> &Filters {
+        self.checked.filters()
+    }
+
+    /// Returns the filters in the shape that searches want.
+    pub fn checked(&self) -> &CheckedFilters {
+        &self.checked
+    }
+
+    /// Checks that the filters fit this many boxes.
+    ///
+    /// # Errors
+    /// Those of [`Filters::check`].
+    pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
+        self.checked.fit(box_count)
+    }
+
+    /// Returns the range of cells of each world, `[world_count]`.
+    pub fn world_cells(&self) -> &Buffer<[u32; 4]> {
+        &self.buffers.world_cells
+    }
+
+    /// Returns the included pairs, ascending; `None` where there are none.
+    pub fn included(&self) -> Option<&Buffer<Pair>> {
+        (self.uploaded.is_some() && !self.checked.include().is_empty()).then_some(&self.buffers.included)
+    }
+
+    /// Returns what boxes are prepared with; `None` where they are searched as they come.
+    pub fn shapes(&self) -> Option<Shapes<'_>> {
+        let FilterBuffers { margins, half_space_bits, prepared_boxes, .. } = &self.buffers;
+        let is_used = self.uploaded.is_some() && !self.filters().leaves_boxes();
+        is_used.then_some(Shapes { margins, half_space_bits, prepared: prepared_boxes })
+    }
+
+    // ---- memory ----
+
+    fn room(&self, box_count: usize) -> FilterRoom {
+        let boxes = box_count as u64;
+        let filters = self.filters();
+        let boxes_if = |is_used: bool| if is_used { boxes } else { 0 };
+        FilterRoom {
+            words: FilterLists::words_for(&self.checked, boxes),
+            worlds: u64::from(self.checked.world_count()),
+            included: self.checked.include().len() as u64,
+            margins: boxes_if(!filters.margin.is_empty()),
+            half_space_words: boxes_if(!filters.half_spaces.is_empty()).div_ceil(32),
+            prepared: boxes_if(!filters.leaves_boxes()),
+        }
+    }
+
+    /// Lists the buffers that hold anything for this many boxes, with their bytes.
+    pub fn rows(&self, box_count: usize) -> Vec<Row> {
+        self.rows_in(&self.room(box_count))
+    }
+
+    /// Lists the buffers that the filters of a slab of this many boxes have at most: [`CheckedFilters::part`] numbers
+    /// the bodies there by index.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {
+        let mut room = self.room(box_count);
+        if self.filters().body.is_empty() && !self.filters().parent.is_empty() {
+            room.words = room.words.saturating_add(box_count as u64);
+        }
+        self.rows_in(&room)
+    }
+
+    fn rows_in(&self, room: &FilterRoom) -> Vec<Row> {
+        if self.filters().is_empty() {
+            // What is always there is no more than a few bytes.
+            return Vec::new();
+        }
+        let words = ("filters", Buffer::<u32>::bytes(room.words));
+        std::iter::once(words).chain(FilterBuffers::rows(room)).collect()
+    }
+
+    /// Returns the bytes of GPU memory that the filters hold.
+    pub fn held_bytes(&self) -> u64 {
+        self.uploaded.map_or(0, |box_count| sum(&self.rows(box_count)))
+    }
+
+    /// Returns the bytes that the filters hold once they are there for this many boxes, or for as many as they are there
+    /// already.
+    pub fn coming_bytes(&self, box_count: usize) -> u64 {
+        sum(&self.rows(box_count.max(self.uploaded.unwrap_or(0))))
+    }
+
+    /// Lists the buffers that the filters hold, with the bytes that the device gave them.
+    pub fn made(&self) -> Vec<Row> {
+        if self.uploaded.is_none() {
+            return Vec::new();
+        }
+        std::iter::once(("filters", self.lists.words.raw().size())).chain(self.buffers.made()).collect()
+    }
+
+    /// Gives the memory on the GPU back; what is needed is uploaded again.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn unload(&mut self, gpu: &Gpu) -> Result<(), Error> {
+        if self.uploaded.take().is_some() {
+            self.lists = FilterLists::none(gpu)?;
+            self.buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
+        }
+        Ok(())
+    }
+
+    /// Uploads what is not there yet for this many boxes. Where nothing `is_in_flight`, the old buffers go first.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn upload(&mut self, gpu: &Gpu, box_count: usize, is_in_flight: bool) -> Result<(), Error> {
+        if self.filters().is_empty() || self.uploaded.is_some_and(|uploaded| uploaded >= box_count) {
+            return Ok(());
+        }
+        if !is_in_flight {
+            // Both at once might not fit.
+            self.unload(gpu)?;
+        }
+        self.lists = FilterLists::new(gpu, &self.checked, box_count)?;
+        self.buffers = FilterBuffers::new(gpu, &self.room(box_count))?;
+        let FilterBuffers { included, margins, half_space_bits, .. } = &self.buffers;
+        included.write(gpu, self.checked.include());
+        margins.write(gpu, &self.filters().margin);
+        half_space_bits.write(gpu, &self.checked.half_space_bits(box_count));
+        self.uploaded = Some(box_count);
+        Ok(())
+    }
+
+    /// Puts `values` in place of those from box `first` on, and uploads no more than that (of the worlds, all).
+    ///
+    /// # Errors
+    /// Those of [`Filters::change`].
+    pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+        self.checked.change(first, values)?;
+        if u64::from(self.checked.world_count()) > self.buffers.world_cells.len() {
+            // There are new worlds.
+            self.uploaded = None;
+        }
+        if self.uploaded.is_some() {
+            self.lists.change(gpu, &self.checked, first, values);
+            if let Attribute::Margin(values) = values {
+                self.buffers.margins.write_at(gpu, first as u64, values);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sums the bytes of rows.
+pub fn sum(rows: &[Row]) -> u64 {
+    rows.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+}

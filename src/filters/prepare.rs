@@ -1,0 +1,50 @@
+//! The boxes as they are searched, where margins or half-spaces change them.
+
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::layout::Params;
+use crate::{Aabb, Error};
+
+/// `prepare_boxes`.
+pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "filters/float_parts");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Prepare {
+    boxes: Kernel,
+}
+
+impl Prepare {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self { boxes: Kernel::new(gpu, &BOXES)? })
+    }
+
+    /// The first `n` boxes, grown by their `margins`, and the whole space where the bit of one is set. `params` has the
+    /// same number. What lies beyond the end of `margins` or `half_space_bits` counts as zero: where there are none, a
+    /// buffer of any length that holds zeros stands for them.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record(
+        &self,
+        pass: &mut Pass,
+        n: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        margins: &Buffer<f32>,
+        half_space_bits: &Buffer<u32>,
+        prepared: &Buffer<Aabb>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("margins", margins.all()),
+            ("half_space_bits", half_space_bits.all()),
+            ("prepared", prepared.all()),
+        ];
+        self.boxes.dispatch(pass, n.div_ceil(256), &buffers);
+    }
+}

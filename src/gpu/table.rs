@@ -1,0 +1,74 @@
+//! Tables of buffers: what a group of buffers holds is written once, and plan and allocation both come from it.
+
+/// A buffer's name and its size in bytes.
+pub type Row = (&'static str, u64);
+
+/// The usages of most buffers: kernels read and write them, and tests copy them.
+pub const STORAGE: wgpu::BufferUsages =
+    wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
+/// The usages of what kernels also read as a constant.
+pub const CONSTANT: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::UNIFORM);
+/// The usages of what dispatches and draws take their sizes from.
+pub const SIZES: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::INDIRECT);
+/// The usages of what the host reads.
+pub const STAGING: wgpu::BufferUsages = wgpu::BufferUsages::MAP_READ.union(wgpu::BufferUsages::COPY_DST);
+
+/// Declares a struct of buffers. A row is `name: [element type; length], usages;`, where the length follows from the room
+/// that the struct is made for. The name is the field, the label in a profiler and the row of the plan; `name as "label"`
+/// where the three differ.
+macro_rules! buffer_table {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $table:ident($room:ident: $room_type:ty) {
+            $($(#[$doc:meta])* $field:ident $(as $label:literal)?: [$element:ty; $length:expr], $usages:expr;)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug)]
+        $vis struct $table {
+            $($(#[$doc])* pub $field: $crate::gpu::buffers::Buffer<$element>,)*
+        }
+
+        impl $table {
+            /// Allocates all buffers of the table.
+            ///
+            /// # Errors
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the device has no room for one of them.
+            pub fn new(gpu: &$crate::gpu::Gpu, $room: &$room_type) -> Result<Self, $crate::Error> {
+                use $crate::gpu::buffers::Buffer;
+                Ok(Self {
+                    $($field: Buffer::new(gpu, $crate::gpu::table::label!($field $($label)?), $length, $usages)?,)*
+                })
+            }
+
+            /// Lists the buffers of the table with the bytes that they take for this room.
+            pub fn rows($room: &$room_type) -> impl Iterator<Item = $crate::gpu::table::Row> + use<> {
+                use $crate::gpu::buffers::Buffer;
+                [$(($crate::gpu::table::label!($field $($label)?), Buffer::<$element>::bytes($length))),*].into_iter()
+            }
+
+            /// Sums the bytes of the buffers of the table for this room.
+            #[allow(dead_code)] // not asked of every table
+            pub fn bytes(room: &$room_type) -> u64 {
+                Self::rows(room).fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
+            }
+
+            /// Lists the buffers of the table with the bytes that the device gave them.
+            pub fn made(&self) -> impl Iterator<Item = $crate::gpu::table::Row> + use<> {
+                [$(($crate::gpu::table::label!($field $($label)?), self.$field.raw().size())),*].into_iter()
+            }
+        }
+    };
+}
+
+/// The label of a row of [`buffer_table`].
+macro_rules! label {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $label:literal) => {
+        $label
+    };
+}
+
+pub(crate) use {buffer_table, label};

@@ -1,0 +1,187 @@
+//! Cells of each box, and its entries: count, scan, scatter.
+
+use std::mem::offset_of;
+
+use super::GridRoom;
+use crate::Error;
+use crate::constants::{BIN_BLOCK, BIN_COUNTS};
+use crate::filters::lists::{FilterLists, Uses};
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::table::{STORAGE, buffer_table};
+use crate::layout::{Counts, Dispatches, Frame, Params};
+
+/// `bin_worlds`.
+pub const WORLDS: Source = source!(
+    "grid/bin_worlds",
+    "shared/boxes",
+    "grid/cells",
+    "filters/filters",
+    "filters/half_space",
+    "filters/float_parts"
+);
+/// `bin_count`.
+pub const COUNT: Source = source!(
+    "grid/bin_count",
+    "shared/boxes",
+    "grid/cells",
+    "filters/filters",
+    "filters/half_space",
+    "filters/float_parts"
+);
+/// `bin_scan`.
+pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
+/// `bin_scatter`.
+pub const SCATTER: Source = source!("grid/bin_scatter", "shared/scan");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Bin {
+    worlds: Kernel,
+    count: Kernel,
+    scan: Kernel,
+    scatter: Kernel,
+}
+
+buffer_table! {
+    /// What [`Bin::record_count`] and [`Bin::record_scatter`] keep per box and per block of boxes.
+    pub struct Bins(room: GridRoom) {
+        /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
+        cells: [[i32; 4]; room.boxes], STORAGE;
+        /// `[box_count]` quantised (start, end) on the sweep axis, extent in the first and last cells, 0; above
+        /// the start, the bits that tell its world apart.
+        positions: [[u32; 4]; room.boxes], STORAGE;
+        /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
+        block_counts: [u32; room.boxes.div_ceil(u64::from(BIN_BLOCK)) * u64::from(BIN_COUNTS)], STORAGE;
+        /// `[blocks]` entries, giants, invalid boxes before the block.
+        bin_offsets: [[u32; 4]; room.boxes.div_ceil(u64::from(BIN_BLOCK))], STORAGE;
+    }
+}
+
+impl Bin {
+    /// Compiles the stage for filters that need this.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self {
+            worlds: Kernel::specialised(gpu, &WORLDS, &uses.world_switches())?,
+            count: Kernel::specialised(gpu, &COUNT, &uses.world_switches())?,
+            scan: Kernel::new(gpu, &SCAN)?,
+            scatter: Kernel::new(gpu, &SCATTER)?,
+        })
+    }
+
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.worlds.compile(gpu)?;
+        self.count.compile(gpu)
+    }
+
+    /// The cells that the boxes of each world are in. `world_cells` has zeros before.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_worlds(
+        &self,
+        pass: &mut Pass,
+        box_count: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        filters: &FilterLists,
+        frame: &Buffer<Frame>,
+        world_cells: &Buffer<[u32; 4]>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
+            ("frame", frame.all()),
+            ("world_cells", world_cells.all()),
+        ];
+        self.worlds.dispatch(pass, box_count.div_ceil(256), &buffers);
+    }
+
+    /// Cells, positions and counts of `box_count` boxes. `world_cells` is looked at where the filters have worlds.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_count(
+        &self,
+        pass: &mut Pass,
+        box_count: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        filters: &FilterLists,
+        frame: &Buffer<Frame>,
+        world_cells: &Buffer<[u32; 4]>,
+        bins: &Bins,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
+            ("frame", frame.all()),
+            ("world_cells", world_cells.all()),
+            ("cells", bins.cells.all()),
+            ("positions", bins.positions.all()),
+            ("block_counts", bins.block_counts.all()),
+        ];
+        self.count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers);
+    }
+
+    /// How coarse, and where each block's entries go.
+    pub fn record_scan(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        frame: &Buffer<Frame>,
+        bins: &Bins,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("frame", frame.all()),
+            ("block_counts", bins.block_counts.all()),
+            ("bin_offsets", bins.bin_offsets.all()),
+            ("counts", counts.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.scan.dispatch(pass, 1, &buffers);
+    }
+
+    /// Entries with their keys, giants, and the first invalid boxes. Keys and entries go to the first of `starts` where
+    /// the sort takes an even number of steps, to the second where it takes an odd one: `bin_scan` has left one of the
+    /// two dispatches empty.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_scatter(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        frame: &Buffer<Frame>,
+        bins: &Bins,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        starts: [(&Buffer<u32>, &Buffer<u32>); 2],
+        giants: &Buffer<u32>,
+    ) {
+        for (parity, (keys, entries)) in starts.into_iter().enumerate() {
+            let buffers = [
+                ("params", params.all()),
+                ("frame", frame.all()),
+                ("counts", counts.all()),
+                ("cells", bins.cells.all()),
+                ("positions", bins.positions.all()),
+                ("bin_offsets", bins.bin_offsets.all()),
+                ("keys", keys.all()),
+                ("entries", entries.all()),
+                ("giants", giants.all()),
+            ];
+            let offset = offset_of!(Dispatches, bin_scatter) + parity * size_of::<[u32; 3]>();
+            self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The grid: boxes sorted into columns along the sweep axis. [`Grid`] is its memory, [`GridKernels`] builds it.
+//!
+//! Whoever has boxes that are near each other to find reads the grid and needs nothing of what else reads it: pairs are
+//! its first consumer. What a consumer keeps of a build holds as long as the grid [still has it](Grid::holds).
+
+pub mod bin;
+pub mod frame;
+pub mod pca;
+pub mod sort;
+mod sort_trial;
+
+pub use sort_trial::{choose, sort_variant};
+
+use crate::constants::*;
+use crate::filters::device::FilterSet;
+use crate::filters::lists::Uses;
+use crate::gpu::kernel::Pass;
+use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
+use crate::gpu::{Gpu, SortVariant};
+use crate::layout::{BoundsPartial, Counts, Dispatches, Frame, Moments, Params};
+use crate::{Error, gpu::buffers::Buffer};
+use bin::{Bin, Bins};
+use frame::FrameStage;
+use pca::Pca;
+use sort::{Sort, SortBuffers};
+
+/// How many boxes and entries a grid has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GridRoom {
+    /// Boxes.
+    pub boxes: u64,
+    /// (box, cell) incidences; the grid is coarsened until they fit.
+    pub entries: u64,
+}
+
+/// A grid on the GPU, and which build it holds.
+#[derive(Debug)]
+pub struct Grid {
+    /// What the boxes have together, and what follows from it.
+    pub summary: GridSummary,
+    /// What is kept per box and per block of boxes.
+    pub bins: Bins,
+    /// The entries, and the boxes that have none.
+    pub entries: Entries,
+    builds: u64,
+}
+
+/// The number of a build of one [`Grid`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Build(u64);
+
+buffer_table! {
+    /// What the boxes have together, and what follows from it.
+    pub struct GridSummary(_room: GridRoom) {
+        /// A share of the bounds for each workgroup of `pca`.
+        bounds: [BoundsPartial; u64::from(PCA_GROUPS)], STORAGE;
+        /// A share of the sums for each workgroup of `pca`.
+        moments: [Moments; u64::from(PCA_GROUPS)], STORAGE;
+        /// Directions, cells and sort key.
+        frame: [Frame; 1], CONSTANT;
+        /// What the stages count, those of the pairs too.
+        counts: [Counts; 1], CONSTANT;
+        /// Sizes of indirect dispatches, those of the pairs too.
+        dispatches: [Dispatches; 1], SIZES;
+    }
+}
+
+buffer_table! {
+    /// The entries, sorted by cell and start, and the giants.
+    pub struct Entries(room: GridRoom) {
+        /// `[giant_count]` boxes that are tested against all boxes, ascending.
+        giants: [u32; room.boxes], STORAGE;
+        /// `[entry_count]` cell and start of each entry, ascending.
+        keys: [u32; room.entries], STORAGE;
+        /// `[entry_count]` box and flags of each entry, in the order of the keys; equal keys by box.
+        entries: [u32; room.entries], STORAGE;
+        /// Scratch of the sort.
+        other_keys: [u32; room.entries], STORAGE;
+        /// Scratch of the sort.
+        other_entries: [u32; room.entries], STORAGE;
+        /// Scratch of the sort.
+        histograms: [u32; sort::histogram_words(room.entries)], STORAGE;
+    }
+}
+
+impl Grid {
+    /// Allocates the memory of a grid.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, room: &GridRoom) -> Result<Self, Error> {
+        let (summary, bins) = (GridSummary::new(gpu, room)?, Bins::new(gpu, room)?);
+        Ok(Self { summary, bins, entries: Entries::new(gpu, room)?, builds: 0 })
+    }
+
+    /// Lists the buffers of a grid with the bytes that they take for this room.
+    pub fn rows(room: &GridRoom) -> impl Iterator<Item = Row> + use<> {
+        GridSummary::rows(room).chain(Bins::rows(room)).chain(Entries::rows(room))
+    }
+
+    /// Lists the buffers of the grid with the bytes that the device gave them.
+    pub fn made(&self) -> impl Iterator<Item = Row> {
+        self.summary.made().chain(self.bins.made()).chain(self.entries.made())
+    }
+
+    /// Returns whether the grid holds what this build left, once what was recorded has run.
+    pub fn holds(&self, build: Build) -> bool {
+        build == Build(self.builds)
+    }
+
+    /// Clears what the kernels add to. For the encoder, before the pass of [`record_build`](Self::record_build).
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, filters: &FilterSet) {
+        encoder.clear_buffer(self.summary.counts.raw(), 0, None);
+        if filters.checked().world_count() > 0 {
+            encoder.clear_buffer(filters.world_cells().raw(), 0, None);
+        }
+    }
+
+    /// Records the building of the grid of `box_count` boxes, as they are searched. Whatever it held before is gone.
+    pub fn record_build(
+        &mut self,
+        pass: &mut Pass,
+        kernels: &GridKernels,
+        box_count: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        filters: &FilterSet,
+    ) -> Build {
+        let GridKernels { pca, frame: choice, bin, sort } = kernels;
+        let GridSummary { bounds, moments, frame, counts, dispatches } = &self.summary;
+        let (bins, world_cells, lists) = (&self.bins, filters.world_cells(), &filters.lists);
+        let sorted = &self.entries.sort_buffers();
+
+        pca.record(pass, box_count, params, boxes.clone(), bounds, moments);
+        choice.record(pass, params, boxes.clone(), bounds, moments, frame);
+        if filters.checked().world_count() > 0 {
+            bin.record_worlds(pass, box_count, params, boxes.clone(), lists, frame, world_cells);
+        }
+        bin.record_count(pass, box_count, params, boxes, lists, frame, world_cells, bins);
+        bin.record_scan(pass, params, frame, bins, counts, dispatches);
+        let (starts, giants) = (sort.starts(sorted), &self.entries.giants);
+        bin.record_scatter(pass, params, frame, bins, counts, dispatches, starts, giants);
+        sort.record_entries(pass, counts, dispatches, sorted);
+        self.builds += 1;
+        Build(self.builds)
+    }
+}
+
+impl Entries {
+    /// Returns keys and entries as the sort takes them.
+    fn sort_buffers(&self) -> SortBuffers {
+        SortBuffers {
+            keys: self.keys.clone(),
+            values: self.entries.clone(),
+            other_keys: self.other_keys.clone(),
+            other_values: self.other_entries.clone(),
+            histograms: self.histograms.clone(),
+        }
+    }
+}
+
+/// The kernels that build a grid.
+#[derive(Debug)]
+pub struct GridKernels {
+    pca: Pca,
+    frame: FrameStage,
+    bin: Bin,
+    /// The sort, which others use too.
+    pub sort: Sort,
+}
+
+impl GridKernels {
+    /// Looks up the kernels, for filters that need this.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
+    /// room for the trial of the sort.
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self { pca: Pca::new(gpu)?, frame: FrameStage::new(gpu)?, bin: Bin::new(gpu, uses)?, sort: Sort::new(gpu)? })
+    }
+
+    /// Compiles the kernels that depend on the filters now, rather than in the call that needs them.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.bin.compile(gpu)
+    }
+
+    /// Returns how the entries are sorted.
+    pub fn sort_variant(&self) -> SortVariant {
+        self.sort.variant()
+    }
+}

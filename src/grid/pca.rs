@@ -1,0 +1,51 @@
+//! Statistics of the boxes by reduction: bounds, then sums of centroids, of their products and of edges.
+
+use crate::Error;
+use crate::constants::{PCA_BLOCK, PCA_GROUPS};
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::layout::{BoundsPartial, Moments, Params};
+
+/// `pca_bounds`.
+pub const BOUNDS: Source = source!("grid/pca_bounds", "grid/pca_reduce", "shared/boxes");
+/// `pca_moments`.
+pub const MOMENTS: Source = source!("grid/pca_moments", "grid/pca_reduce", "shared/boxes");
+
+/// Workgroups, and partial results, for `box_count` boxes.
+pub fn groups(box_count: u32) -> u32 {
+    box_count.div_ceil(PCA_BLOCK).clamp(1, PCA_GROUPS)
+}
+
+/// The stage.
+#[derive(Debug)]
+pub struct Pca {
+    bounds: Kernel,
+    moments: Kernel,
+}
+
+impl Pca {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self { bounds: Kernel::new(gpu, &BOUNDS)?, moments: Kernel::new(gpu, &MOMENTS)? })
+    }
+
+    /// Both reductions, over `box_count` boxes.
+    pub fn record(
+        &self,
+        pass: &mut Pass,
+        box_count: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        bounds: &Buffer<BoundsPartial>,
+        moments: &Buffer<Moments>,
+    ) {
+        let buffers =
+            [("params", params.all()), ("boxes", boxes), ("bounds", bounds.all()), ("moments", moments.all())];
+        self.bounds.dispatch(pass, groups(box_count), &buffers);
+        self.moments.dispatch(pass, groups(box_count), &buffers);
+    }
+}

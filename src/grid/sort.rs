@@ -1,0 +1,234 @@
+//! A stable least-significant-digit radix sort of 32-bit keys with 32-bit values, four or eight bits a pass: see
+//! [`SortVariant`].
+
+use std::mem::offset_of;
+use std::num::NonZeroU64;
+
+use crate::Error;
+use crate::constants::{RADIX_BITS, SORT_STEPS, SORT_TILE, WIDE_BITS, WIDE_RADIX};
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::{Gpu, SortVariant};
+use crate::layout::{Counts, Dispatches, SortPass};
+
+/// `sort_count`.
+pub const COUNT: Source = source!("grid/sort_count", "grid/count_tile", "grid/sort");
+/// `sort_tally`.
+pub const TALLY: Source = source!("grid/sort_tally", "grid/count_tile", "grid/sort");
+/// `sort_scan`.
+pub const SCAN: Source = source!("grid/sort_scan", "grid/sort", "shared/scan");
+/// `sort_scatter`.
+pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort");
+/// `sort_wide`.
+pub const WIDE: Source = source!("grid/sort_wide", "grid/sort");
+/// `sort_ballot`.
+pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort");
+
+/// Uniform buffers may be bound at multiples of this.
+const UNIFORM_ALIGNMENT: usize = 256;
+
+impl SortVariant {
+    fn digit_bits(self) -> u32 {
+        if self == Self::Portable { RADIX_BITS } else { WIDE_BITS }
+    }
+
+    fn count(self) -> &'static Source {
+        if self == Self::Wide { &TALLY } else { &COUNT }
+    }
+
+    fn scatter(self) -> &'static Source {
+        match self {
+            Self::Portable => &SCATTER,
+            Self::Wide => &WIDE,
+            Self::Subgroup => &BALLOT,
+        }
+    }
+}
+
+/// The stage.
+#[derive(Debug)]
+pub struct Sort {
+    variant: SortVariant,
+    count: Kernel,
+    scan: Kernel,
+    scatter: Kernel,
+    /// A [`SortPass`] every `UNIFORM_ALIGNMENT` bytes: the passes over entries, then those over pairs.
+    passes: Buffer<[u32; UNIFORM_ALIGNMENT / 4]>,
+}
+
+/// Keys and values, and room to sort them to and fro. Kernels read four of a list at a time; a [`Buffer`] is long enough.
+#[derive(Clone, Debug)]
+pub struct SortBuffers {
+    /// `[n]` keys; sorted afterwards.
+    pub keys: Buffer<u32>,
+    /// `[n]` values; in the order of the keys afterwards, those of equal keys as they were.
+    pub values: Buffer<u32>,
+    /// `[n]` scratch.
+    pub other_keys: Buffer<u32>,
+    /// `[n]` scratch.
+    pub other_values: Buffer<u32>,
+    /// `[WIDE_RADIX * tiles]` scratch.
+    pub histograms: Buffer<u32>,
+}
+
+/// Returns the words of histograms that sorting `n` elements takes.
+pub fn histogram_words(n: u64) -> u64 {
+    u64::from(WIDE_RADIX) * n.div_ceil(u64::from(SORT_TILE))
+}
+
+impl SortBuffers {
+    /// Allocates buffers for `n` elements.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, label: &str, n: u64) -> Result<Self, Error> {
+        Ok(Self {
+            keys: Buffer::storage(gpu, label, n)?,
+            values: Buffer::storage(gpu, label, n)?,
+            other_keys: Buffer::storage(gpu, label, n)?,
+            other_values: Buffer::storage(gpu, label, n)?,
+            histograms: Buffer::storage(gpu, label, histogram_words(n))?,
+        })
+    }
+
+    /// The same with keys as values and values as keys.
+    pub fn swapped(&self) -> Self {
+        Self {
+            keys: self.values.clone(),
+            values: self.keys.clone(),
+            other_keys: self.other_values.clone(),
+            other_values: self.other_keys.clone(),
+            histograms: self.histograms.clone(),
+        }
+    }
+
+    /// The same with the other lists in front.
+    fn turned(&self) -> Self {
+        Self {
+            keys: self.other_keys.clone(),
+            values: self.other_values.clone(),
+            other_keys: self.keys.clone(),
+            other_values: self.values.clone(),
+            histograms: self.histograms.clone(),
+        }
+    }
+}
+
+impl Sort {
+    /// Compiles the stage, in the variant that is best for this device.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel, [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Self::with_variant(gpu, super::sort_variant(gpu)?)
+    }
+
+    /// Compiles the stage in this variant.
+    ///
+    /// # Errors
+    /// As [`Sort::new`]; [`Error::Gpu`] also where the device has no subgroups and the variant needs them.
+    pub fn with_variant(gpu: &Gpu, variant: SortVariant) -> Result<Self, Error> {
+        Self::with_scatter(gpu, variant, variant.scatter())
+    }
+
+    /// With `scatter` in place of the variant's own.
+    pub(super) fn with_scatter(gpu: &Gpu, variant: SortVariant, scatter: &Source) -> Result<Self, Error> {
+        let bits = variant.digit_bits();
+        let passes: Vec<_> = [0, 1]
+            .into_iter()
+            .flat_map(|of_pairs| (0..32 / bits).map(move |i| (i * bits, of_pairs)))
+            .map(|(shift, of_pairs)| {
+                let mut padded = [0; UNIFORM_ALIGNMENT / 4];
+                let pass = SortPass { shift, of_pairs, digit_bits: bits, unused: 0 };
+                padded[..4].copy_from_slice(bytemuck::cast_slice(&[pass]));
+                padded
+            })
+            .collect();
+        Ok(Self {
+            variant,
+            count: Kernel::new(gpu, variant.count())?,
+            scan: Kernel::new(gpu, &SCAN)?,
+            scatter: Kernel::new(gpu, scatter)?,
+            passes: Buffer::uniform(gpu, "sort_passes", &passes)?,
+        })
+    }
+
+    /// The variant.
+    pub fn variant(&self) -> SortVariant {
+        self.variant
+    }
+
+    /// Keys and values from which [`Sort::record_entries`] starts where the steps of [`WIDE_BITS`] that the key needs
+    /// are even in number, and where they are odd. It ends in `keys` and `values` in either case.
+    pub fn starts<'a>(&self, lists: &'a SortBuffers) -> [(&'a Buffer<u32>, &'a Buffer<u32>); 2] {
+        let even = (&lists.keys, &lists.values);
+        let odd = (&lists.other_keys, &lists.other_values);
+        if self.variant == SortVariant::Portable { [even, even] } else { [even, odd] }
+    }
+
+    /// Sorts entries by as many key bits as `bin_scan` found to be needed.
+    pub fn record_entries(
+        &self,
+        pass: &mut Pass,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        lists: &SortBuffers,
+    ) {
+        let turned = &lists.turned();
+        let passes = 32 / self.variant.digit_bits() as usize;
+        for i in 0..passes {
+            let offset = offset_of!(Dispatches, sort_passes) + i * SORT_STEPS as usize / passes * size_of::<[u32; 3]>();
+            let is_back = (passes - i) % 2 == 1;
+            self.record_pass(pass, counts, dispatches, offset, if is_back { turned } else { lists }, i);
+        }
+    }
+
+    /// Sorts as many elements as pairs were written by the lowest `bits` bits of their keys. The lists that it returns
+    /// are the same ones, with the result in front.
+    pub fn record_pairs(
+        &self,
+        pass: &mut Pass,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        lists: &SortBuffers,
+        bits: u32,
+    ) -> SortBuffers {
+        let digit_bits = self.variant.digit_bits();
+        let mut lists = lists.clone();
+        for i in 0..bits.div_ceil(digit_bits) {
+            let index = (32 / digit_bits + i) as usize;
+            self.record_pass(pass, counts, dispatches, offset_of!(Dispatches, sort_pairs), &lists, index);
+            lists = lists.turned();
+        }
+        lists
+    }
+
+    /// One pass, to the other lists.
+    fn record_pass(
+        &self,
+        pass: &mut Pass,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        offset: usize,
+        lists: &SortBuffers,
+        index: usize,
+    ) {
+        let sort_pass = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: self.passes.raw(),
+            offset: (index * UNIFORM_ALIGNMENT) as u64,
+            size: NonZeroU64::new(size_of::<SortPass>() as u64),
+        });
+        let buffers = [
+            ("sort_pass", sort_pass),
+            ("counts", counts.all()),
+            ("keys_in", lists.keys.all()),
+            ("values_in", lists.values.all()),
+            ("histograms", lists.histograms.all()),
+            ("keys_out", lists.other_keys.all()),
+            ("values_out", lists.other_values.all()),
+        ];
+        self.count.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
+        self.scan.dispatch(pass, 1, &buffers);
+        self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
+    }
+}

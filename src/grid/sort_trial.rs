@@ -1,0 +1,106 @@
+//! Which variant of the sort a device gets. The one that uses subgroups is tried before it is trusted.
+
+use super::sort::BALLOT;
+#[cfg(not(target_arch = "wasm32"))]
+use super::sort::{Sort, SortBuffers};
+use crate::Error;
+use crate::gpu::kernel::Source;
+use crate::gpu::{Gpu, SortVariant};
+#[cfg(not(target_arch = "wasm32"))]
+use {
+    crate::constants::SORT_TILE,
+    crate::gpu::buffers::Buffer,
+    crate::gpu::kernel::Pass,
+    crate::gpu::readback::Readback,
+    crate::layout::{Counts, Dispatches, dispatch_size},
+    bytemuck::Zeroable,
+};
+
+/// Returns the variant of the sort for this device: what was asked for, or else what is [best](choose). That is found out
+/// once for all clones of the [`Gpu`], and **blocks** for a trial where the device has subgroups.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+pub fn sort_variant(gpu: &Gpu) -> Result<SortVariant, Error> {
+    if let Some(variant) = gpu.asked_sort() {
+        return Ok(variant);
+    }
+    let mut best = gpu.best_sort();
+    if let Some(variant) = *best {
+        return Ok(variant);
+    }
+    let variant = choose(gpu, gpu.adapter_info().device_type, &BALLOT)?;
+    *best = Some(variant);
+    Ok(variant)
+}
+
+/// Chooses the variant for a device of this kind, with `ballot` as the kernel that uses subgroups.
+///
+/// Software adapters sort by [`SortVariant::Wide`]. Others sort by [`SortVariant::Subgroup`] where they have what it
+/// needs and it sorts a few thousand keys as it should, and else by [`SortVariant::Portable`]. Nothing is timed: the
+/// choice is the same every time.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+pub fn choose(gpu: &Gpu, kind: wgpu::DeviceType, ballot: &Source) -> Result<SortVariant, Error> {
+    if kind == wgpu::DeviceType::Cpu {
+        return Ok(SortVariant::Wide);
+    }
+    if !gpu.has_subgroups() {
+        return Ok(SortVariant::Portable);
+    }
+    match sorts_as_it_should(gpu, ballot) {
+        Ok(true) => Ok(SortVariant::Subgroup),
+        // A driver that rejects the kernel is a reason to do without.
+        Ok(false) | Err(Error::Gpu { .. }) => Ok(SortVariant::Portable),
+        Err(error) => Err(error),
+    }
+}
+
+/// Sorts a few thousand keys with `ballot` and compares. Blocks.
+#[cfg(not(target_arch = "wasm32"))]
+fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
+    // Two tiles, the second one not full; a third of the keys have few digits, a third are in descending order.
+    let n = SORT_TILE + 1234;
+    let keys: Vec<u32> = (0..n)
+        .map(|i| match i / 64 % 3 {
+            0 => i.wrapping_mul(0x9e37_79b9) >> 16,
+            1 => i.wrapping_mul(0x85eb_ca6b) >> 31,
+            _ => n - i,
+        })
+        .collect();
+    let mut values: Vec<u32> = (0..n).collect();
+    let scopes = gpu.open_scopes();
+    let sort = Sort::with_scatter(gpu, SortVariant::Subgroup, ballot)?;
+    let lists = SortBuffers::new(gpu, "trial", u64::from(n))?;
+    lists.keys.write(gpu, &keys);
+    lists.values.write(gpu, &values);
+    let counts = Buffer::storage(gpu, "trial", 1)?;
+    counts.write(gpu, &[Counts { written: n, ..Counts::zeroed() }]);
+    let usage = wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST;
+    let dispatches = Buffer::new(gpu, "trial", 1, usage)?;
+    let tiles = dispatch_size(n.div_ceil(SORT_TILE));
+    dispatches.write(gpu, &[Dispatches { sort_pairs: tiles, ..Dispatches::zeroed() }]);
+
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = Pass::begin(gpu, &mut encoder);
+    let sorted = sort.record_pairs(&mut pass, &counts, &dispatches, &lists, 16);
+    pass.finish()?;
+    drop(pass);
+    let bytes = u64::from(n) * size_of::<u32>() as u64;
+    let staging = Readback::staging(gpu, "trial", 2 * bytes)?;
+    encoder.copy_buffer_to_buffer(sorted.keys.raw(), 0, &staging, 0, bytes);
+    encoder.copy_buffer_to_buffer(sorted.values.raw(), 0, &staging, bytes, bytes);
+    gpu.queue().submit([encoder.finish()]);
+    let mut readback = Readback::begin(gpu, &staging, 2 * bytes);
+    scopes.close_with("trial of sort_ballot", &mut readback)?;
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| gpu.lost(&error.to_string()))?;
+    values.sort_by_key(|&i| keys[i as usize] & 0xffff);
+    let expected = [values.iter().map(|&i| keys[i as usize]).collect(), values].concat();
+    readback.read(0, expected.len(), |found: &[u32]| found == expected)
+}
+
+#[cfg(target_arch = "wasm32")]
+fn sorts_as_it_should(_: &Gpu, _: &Source) -> Result<bool, Error> {
+    Ok(false)
+}

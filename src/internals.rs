@@ -1,0 +1,33 @@
+//! What the tests, the laboratory and the command line need of the inside. It has no promises: a program that uses it
+//! may not compile with the next version.
+
+pub use crate::cpu::{brute_force, mirror};
+
+pub mod constants {
+    //! The constants that the kernels and the host share.
+    pub use crate::constants::*;
+}
+pub mod gpu {
+    //! The device, kernels and buffers.
+    pub use crate::gpu::*;
+}
+pub mod grid {
+    //! The stages of the grid.
+    pub use crate::grid::*;
+}
+pub mod kernels {
+    //! The sources of all kernels.
+    pub use crate::kernels::*;
+}
+pub mod layout {
+    //! The structures that pass between stages.
+    pub use crate::layout::*;
+}
+pub mod pairs {
+    //! The stages of the pairs.
+    pub use crate::pairs::*;
+}
+pub mod filters {
+    //! The filters on the GPU.
+    pub use crate::filters::{CheckedFilters, device, lists, prepare};
+}

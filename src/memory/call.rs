@@ -1,0 +1,62 @@
+//! What a call decides before its first command.
+
+use super::MemoryPlan;
+use super::plan::Wishes;
+use crate::filters::device::FilterSet;
+use crate::layout::Params;
+use crate::{Error, Options};
+
+/// What a call decides once, and every later step of it is told. It does not depend on earlier calls, since the order of
+/// the pairs depends on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub box_count: u32,
+    /// Whether every box is tested against every other, in place of the sweep.
+    pub tests_all_pairs: bool,
+    pub candidate_limit: u64,
+    params: Params,
+}
+
+impl Call {
+    /// Decides for this many boxes, which the filters fit.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
+    pub fn decide(
+        box_count: usize,
+        options: &Options,
+        limits: &wgpu::Limits,
+        filters: &FilterSet,
+    ) -> Result<Self, Error> {
+        // The plan that there would be if these boxes were the first.
+        let plan = MemoryPlan::with_wishes(box_count, options, limits, Wishes::default(), filters.rows(box_count))?;
+        let candidate_limit = options.effective_candidate_limit();
+        let (cell_mode, cell_size) = options.cell_size.code();
+        let params = Params {
+            box_count: plan.box_count,
+            entry_capacity: plan.entry_capacity,
+            giant_tile_capacity: 0,
+            axis: options.axis.code(),
+            cell_mode,
+            cell_size,
+            candidate_limit_low: candidate_limit as u32,
+            candidate_limit_high: (candidate_limit >> 32) as u32,
+            vertices_per_pair: options.vertices_per_pair,
+            tile_capacity: 0,
+            world_count: filters.checked().world_count(),
+            include_count: filters.checked().include().len() as u32,
+        };
+        Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params })
+    }
+
+    /// Returns what the kernels are told that work in the buffers of this plan.
+    pub fn params(&self, plan: &MemoryPlan) -> Params {
+        Params {
+            // What larger scenes before have left does not count: the same boxes give the same bytes.
+            entry_capacity: self.params.entry_capacity.min(plan.entry_capacity),
+            giant_tile_capacity: plan.giant_tile_capacity,
+            tile_capacity: plan.tile_capacity,
+            ..self.params
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! GPU memory: [what a call takes](MemoryPlan), and [what there is](Workspace).
+
+mod call;
+mod plan;
+mod pool;
+mod workspace;
+
+pub(crate) use call::Call;
+pub use plan::MemoryPlan;
+pub(crate) use plan::{SUMMARY_BYTES, Wishes};
+pub(crate) use pool::Lease;
+pub(crate) use workspace::{BoxSlot, MOST_IN_FLIGHT, PIECES_AT_ONCE, Results, Staging, Workspace};

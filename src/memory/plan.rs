@@ -1,0 +1,325 @@
+//! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
+
+use super::workspace::{BoxSlot, Staging};
+use crate::constants::*;
+use crate::filters::device::sum;
+use crate::gpu::table::Row;
+use crate::grid::{Grid, GridRoom};
+use crate::layout::{Counts, Frame, Run, Step};
+use crate::pairs::PairBuffers;
+use crate::pairs::list::PairList;
+use crate::pairs::sweep::SearchRoom;
+use crate::{Aabb, Error, Options, Pair, PairOrder};
+
+/// The GPU memory that a [`BroadPhase`](crate::BroadPhase) allocates for a number of boxes.
+///
+/// ```
+/// # fn main() -> Result<(), broadsweep::Error> {
+/// use broadsweep::{MemoryPlan, Options, wgpu};
+///
+/// let plan = MemoryPlan::new(1_500_000, &Options::default(), &wgpu::Limits::defaults())?;
+/// assert!(plan.total() < 1 << 30);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryPlan {
+    /// The boxes that fit.
+    pub box_count: u32,
+    /// The (box, cell) incidences that fit; the grid is coarsened until they do.
+    pub entry_capacity: u32,
+    /// The tiles of the sweep, of up to 8,192 candidates, whose results are kept; those of further ones are found again
+    /// for the list.
+    pub tile_capacity: u32,
+    /// The tiles of 8,192 tests of giants whose results are kept.
+    pub giant_tile_capacity: u32,
+    /// The pairs that fit the list; a longer one is produced in pieces of this length.
+    pub pair_capacity: u32,
+    /// Whether every box is tested against every other ([`Options::all_pairs_up_to`]); not all that is in the plan is
+    /// needed then.
+    pub all_pairs: bool,
+    order: PairOrder,
+    /// What the filters take.
+    filters: Vec<Row>,
+}
+
+/// What a call would like to have room for, from what earlier calls needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    pub pairs: u64,
+    pub tiles: u64,
+    pub giant_tiles: u64,
+}
+
+/// What a plan has room for, still in 64 bits.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    boxes: u64,
+    entries: u64,
+    tiles: u64,
+    giant_tiles: u64,
+    pairs: u64,
+}
+
+/// Bytes per entry of all buffers that have an element for each. The level of coarsening, and with it the order of the
+/// pairs, follows from it where a budget binds.
+const ENTRY_BYTES: u64 = 28;
+/// What stands before the pairs in a staging buffer: `Counts`, then `Frame`.
+pub(crate) const SUMMARY_BYTES: u64 = ((size_of::<Counts>() + size_of::<Frame>()) as u64).next_multiple_of(16);
+/// Room that is always there, however small the budget.
+const LEAST_PAIRS: u64 = 4096;
+const LEAST_TILES: u64 = 16;
+
+impl MemoryPlan {
+    /// Lays out the plan for `box_count` boxes, without filters, on a device with these limits.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`] where a buffer that has to be there exceeds a limit; [`Error::OverBudget`] where
+    /// the least that works exceeds `options.memory_budget`.
+    pub fn new(box_count: usize, options: &Options, limits: &wgpu::Limits) -> Result<Self, Error> {
+        Self::with_wishes(box_count, options, limits, Wishes::default(), Vec::new())
+    }
+
+    /// Lays out the plan with room for these filters, and as far as possible for these wishes.
+    pub(crate) fn with_wishes(
+        box_count: usize,
+        options: &Options,
+        limits: &wgpu::Limits,
+        wishes: Wishes,
+        filters: Vec<Row>,
+    ) -> Result<Self, Error> {
+        let boxes = box_count as u64;
+        check_boxes(boxes, limits)?;
+        check_filters(boxes, limits, &filters)?;
+        let beside = sum(&filters);
+        let whole_budget = options.memory_budget.unwrap_or(u64::MAX);
+        let budget = whole_budget.saturating_sub(beside);
+        let wanted = Room::wanted(boxes, options, limits, wishes, budget);
+
+        // This does not depend on earlier calls: the order of the pairs depends on it.
+        let all_pairs_tiles = all_pairs_tiles(boxes).max(LEAST_TILES);
+        let few = Room { boxes, entries: boxes, tiles: LEAST_TILES, giant_tiles: all_pairs_tiles, pairs: LEAST_PAIRS };
+        let all_pairs = options.tests_all_pairs(boxes as u32)
+            && all_pairs_tiles <= wanted.giant_tiles
+            && few.bytes(options.order) <= budget;
+        let least = Room { giant_tiles: if all_pairs { all_pairs_tiles } else { LEAST_TILES }, ..few };
+
+        let room = wanted.shrunk(least, budget, options.order).ok_or_else(|| Error::OverBudget {
+            box_count: boxes,
+            required: least.bytes(options.order) + beside,
+            budget: whole_budget,
+        })?;
+        Ok(Self {
+            box_count: room.boxes as u32,
+            entry_capacity: room.entries as u32,
+            tile_capacity: room.tiles as u32,
+            giant_tile_capacity: room.giant_tiles as u32,
+            pair_capacity: room.pairs as u32,
+            all_pairs,
+            order: options.order,
+            filters,
+        })
+    }
+
+    fn room(&self) -> Room {
+        Room {
+            boxes: self.box_count.into(),
+            entries: self.entry_capacity.into(),
+            tiles: self.tile_capacity.into(),
+            giant_tiles: self.giant_tile_capacity.into(),
+            pairs: self.pair_capacity.into(),
+        }
+    }
+
+    /// Returns the room of the grid.
+    pub(crate) fn grid_room(&self) -> GridRoom {
+        self.room().of_grid()
+    }
+
+    /// Returns the room of a search.
+    pub(crate) fn search_room(&self) -> SearchRoom {
+        self.room().of_search()
+    }
+
+    /// Lists every buffer with its size in bytes, those of the filters last.
+    pub fn buffers(&self) -> Vec<(&'static str, u64)> {
+        self.room().rows(self.order).chain(self.filters.iter().copied()).collect()
+    }
+
+    /// Sums the bytes of all buffers.
+    pub fn total(&self) -> u64 {
+        self.own_bytes() + sum(&self.filters)
+    }
+
+    /// Sums the bytes of all buffers but those of the filters.
+    pub(crate) fn own_bytes(&self) -> u64 {
+        self.room().bytes(self.order)
+    }
+
+    /// Sums the bytes of what all submissions share: all buffers but those of boxes, of staging and of the filters.
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        self.own_bytes() - BoxSlot::bytes(&self.box_count.into()) - Staging::bytes(self.pair_capacity)
+    }
+
+    /// Returns whether buffers of this plan do for `other`, made for the same options, its list aside. More boxes may
+    /// mean fewer tiles where a budget binds, and those are still enough.
+    pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
+        let needed = if other.all_pairs { all_pairs_tiles(u64::from(other.box_count)) } else { 0 };
+        let has_tiles = if options.memory_budget.is_some() {
+            u64::from(self.giant_tile_capacity) >= needed
+        } else {
+            self.giant_tile_capacity >= other.giant_tile_capacity && self.tile_capacity >= other.tile_capacity
+        };
+        self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
+    }
+
+    /// Returns the same plan with room for `wish` pairs, or as many as limits and budget allow, but not fewer than now.
+    /// `others` bytes are held beside the plan. A second staging buffer, for lists in more than one piece, shall find
+    /// room too.
+    pub(crate) fn with_longer_list(&self, wish: u64, others: u64, options: &Options, limits: &wgpu::Limits) -> Self {
+        let list = |pairs: u64| list_rows(pairs, options.order).map(|(_, bytes)| bytes).sum::<u64>();
+        let others = self.own_bytes() - list(u64::from(self.pair_capacity)) + others;
+        let room = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
+        let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
+        let affordable = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
+        let pairs = wish.min(longest_list(limits)).min(affordable).max(u64::from(self.pair_capacity));
+        Self { pair_capacity: pairs as u32, ..self.clone() }
+    }
+}
+
+impl Room {
+    /// Returns what there would be room for without a budget, but for the entries.
+    fn wanted(boxes: u64, options: &Options, limits: &wgpu::Limits, wishes: Wishes, budget: u64) -> Self {
+        let binding = largest_binding(limits);
+        // Four entries per box, or what half of the budget holds. This does not depend on what earlier calls
+        // needed, since the level of coarsening, and with it the order of the pairs, depends on it.
+        let entries = (4 * boxes + 1024).min(most_entries(limits)).min((budget / 2 / ENTRY_BYTES).max(boxes));
+        // A larger scene never wishes for fewer tiles than one that tests all pairs, or the buffers would be laid out
+        // anew whenever a scene grows and shrinks past that size.
+        let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES)
+            .max(wishes.giant_tiles)
+            .max(all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs()))))
+            .min(binding / 1024);
+        // Ten quads per box.
+        let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES)
+            .max(wishes.tiles)
+            .min(binding / (256 * size_of::<Run>() as u64))
+            .min(u64::from(u32::MAX / 256));
+        let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
+        Self { boxes, entries, tiles, giant_tiles, pairs }
+    }
+
+    /// Shrinks the room towards `least` by one factor until the budget is met, and at last the entries to one per box;
+    /// `None` where not even that meets it.
+    fn shrunk(self, least: Self, budget: u64, order: PairOrder) -> Option<Self> {
+        let mut share = 1.0;
+        loop {
+            let part = |least: u64, wish: u64| least.min(wish) + (wish.saturating_sub(least) as f64 * share) as u64;
+            let room = Self {
+                tiles: part(least.tiles, self.tiles),
+                giant_tiles: part(least.giant_tiles, self.giant_tiles),
+                pairs: part(least.pairs, self.pairs),
+                ..self
+            };
+            if room.bytes(order) <= budget {
+                return Some(room);
+            }
+            if share == 0.0 {
+                return (least.bytes(order) <= budget).then_some(least);
+            }
+            share = if share > 0.01 { share * 0.7 } else { 0.0 };
+        }
+    }
+
+    fn of_grid(&self) -> GridRoom {
+        GridRoom { boxes: self.boxes, entries: self.entries }
+    }
+
+    fn of_search(&self) -> SearchRoom {
+        SearchRoom { entries: self.entries, tiles: self.tiles, giant_tiles: self.giant_tiles }
+    }
+
+    /// Lists all buffers, those of the filters aside.
+    fn rows(&self, order: PairOrder) -> impl Iterator<Item = Row> + use<> {
+        let grid = BoxSlot::rows(&self.boxes).chain(Grid::rows(&self.of_grid()));
+        grid.chain(PairBuffers::rows(&self.of_search())).chain(list_rows(self.pairs, order))
+    }
+
+    fn bytes(&self, order: PairOrder) -> u64 {
+        self.rows(order).map(|(_, bytes)| bytes).sum()
+    }
+}
+
+/// Refuses more boxes than the device's limits or the number of an entry allow.
+fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error> {
+    let binding = largest_binding(limits);
+    let max_boxes = (binding / size_of::<Aabb>() as u64).min(most_entries(limits));
+    if boxes <= max_boxes {
+        return Ok(());
+    }
+    // Either the boxes themselves are too many bytes, or one entry for each of them.
+    let (buffer, each) = if boxes.saturating_mul(24) > binding {
+        ("boxes", size_of::<Aabb>() as u64)
+    } else {
+        ("steps", size_of::<Step>() as u64)
+    };
+    let required = boxes.saturating_mul(each);
+    let (limit, available) = if required > binding {
+        limit_name(limits)
+    } else {
+        ("the number of entries, times their 8 bytes,", u64::from(MAX_ENTRIES) * 8)
+    };
+    Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
+}
+
+/// Refuses filters of which a list is longer than one binding.
+fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) -> Result<(), Error> {
+    let (limit, available) = limit_name(limits);
+    let Some(&(buffer, required)) = filters.iter().find(|(_, bytes)| *bytes > available) else {
+        return Ok(());
+    };
+    if buffer == "included" {
+        // No fewer boxes would help.
+        let (each, most) = (size_of::<Pair>() as u64, available / size_of::<Pair>() as u64);
+        let problem = format!("is one of {}, and {limit} of {available} has room for {most}", required / each);
+        return Err(Error::BadFilter { list: "include", index: most, problem });
+    }
+    // Lists of pairs aside, as many words for each box.
+    let max_boxes = (u128::from(boxes) * u128::from(available) / u128::from(required)) as u64;
+    Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
+}
+
+/// Returns the tiles of bits for a test of every two boxes; the most there may be where that is not done with as many.
+fn all_pairs_tiles(boxes: u64) -> u64 {
+    u64::from(small_tiles(boxes.min(u64::from(SMALL_MOST)) as u32) * SMALL_LINES)
+}
+
+/// Lists the buffers of a list of pairs and of its staging.
+fn list_rows(pairs: u64, order: PairOrder) -> impl Iterator<Item = Row> {
+    PairList::rows(pairs, order).chain(Staging::rows(pairs))
+}
+
+fn most_entries(limits: &wgpu::Limits) -> u64 {
+    u64::from(MAX_ENTRIES).min(largest_binding(limits) / size_of::<Step>() as u64)
+}
+
+/// Returns the most bytes that one binding of a storage buffer may have.
+fn largest_binding(limits: &wgpu::Limits) -> u64 {
+    limit_name(limits).1
+}
+
+fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
+    let binding = limits.max_storage_buffer_binding_size;
+    if binding <= limits.max_buffer_size {
+        ("max_storage_buffer_binding_size", binding)
+    } else {
+        ("max_buffer_size", limits.max_buffer_size)
+    }
+}
+
+/// Returns the most pairs in one binding, and in a staging buffer behind the summary; counted in 32 bits too.
+fn longest_list(limits: &wgpu::Limits) -> u64 {
+    let bytes = largest_binding(limits).min(limits.max_buffer_size - SUMMARY_BYTES);
+    (bytes / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)
+}

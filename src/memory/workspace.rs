@@ -1,0 +1,426 @@
+//! The GPU memory of one [`BroadPhase`](crate::BroadPhase), allocated after a [`MemoryPlan`].
+
+use super::plan::{SUMMARY_BYTES, Wishes};
+use super::pool::{Lease, Pool};
+use super::{Call, MemoryPlan};
+use crate::filters::device::{FilterSet, sum};
+use crate::gpu::Gpu;
+use crate::gpu::table::{Row, STAGING, STORAGE, buffer_table};
+use crate::grid::{Build, Grid};
+use crate::layout::Counts;
+use crate::pairs::PairBuffers;
+use crate::pairs::list::PairList;
+use crate::{Aabb, Error, Options, Pair};
+
+buffer_table! {
+    /// The boxes of a submission.
+    pub struct BoxSlot(box_count: u64) {
+        /// `[box_count]`.
+        boxes: [Aabb; *box_count], STORAGE;
+    }
+}
+
+buffer_table! {
+    /// What the host reads: `Counts` and `Frame`, then pairs; or only pairs.
+    struct StagingBuffer(pairs: u64) {
+        staging: [Pair; SUMMARY_BYTES / size_of::<Pair>() as u64 + (*pairs).max(1)], STAGING;
+    }
+}
+
+/// A buffer that the host reads.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    buffer: StagingBuffer,
+    /// The pairs that fit behind the summary.
+    pub capacity: u32,
+}
+
+impl Staging {
+    fn new(gpu: &Gpu, capacity: u32) -> Result<Self, Error> {
+        Ok(Self { buffer: StagingBuffer::new(gpu, &capacity.into())?, capacity })
+    }
+
+    /// Returns the buffer itself.
+    pub fn raw(&self) -> &wgpu::Buffer {
+        self.buffer.staging.raw()
+    }
+
+    /// Lists the buffer with the bytes that it takes for this many pairs.
+    pub fn rows(pairs: u64) -> impl Iterator<Item = Row> {
+        StagingBuffer::rows(&pairs)
+    }
+
+    /// Returns the bytes that it takes for this many pairs.
+    pub fn bytes(pairs: u32) -> u64 {
+        StagingBuffer::bytes(&pairs.into())
+    }
+}
+
+/// The GPU memory of one broad phase.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    gpu: Gpu,
+    limits: wgpu::Limits,
+    made: Option<Made>,
+    boxes: Pool<BoxSlot>,
+    stagings: Pool<Staging>,
+    wishes: Wishes,
+}
+
+/// The buffers that all submissions share.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub plan: MemoryPlan,
+    pub grid: Grid,
+    pub pairs: PairBuffers,
+    /// Whose results lie in the buffers, once what was recorded has run.
+    pub results: Option<Results>,
+}
+
+/// The results of a search.
+#[derive(Debug)]
+pub(crate) struct Results {
+    pub call: Call,
+    /// The number of the submission; `None` for a recording.
+    pub submission: Option<u64>,
+    /// The build of the grid that they rest on, if any.
+    pub build: Option<Build>,
+}
+
+/// Submissions that are in flight at once, each with boxes of its own.
+pub(crate) const MOST_IN_FLIGHT: usize = 2;
+/// Staging buffers: while the host reads a piece of a long list, the GPU writes the next.
+pub(crate) const PIECES_AT_ONCE: usize = 2;
+
+impl Made {
+    /// Returns the results that lie there, unless the grid under them has gone.
+    pub fn results(&self) -> Option<&Results> {
+        let results = self.results.as_ref()?;
+        results.build.is_none_or(|build| self.grid.holds(build)).then_some(results)
+    }
+
+    /// Returns whether the results of this submission lie there.
+    pub fn holds(&self, submission: u64) -> bool {
+        self.results().is_some_and(|results| results.submission == Some(submission))
+    }
+}
+
+impl Workspace {
+    /// Makes a workspace without any memory.
+    pub fn new(gpu: &Gpu) -> Self {
+        let (boxes, stagings) = (Pool::default(), Pool::default());
+        let limits = gpu.device().limits();
+        Self { gpu: gpu.clone(), limits, made: None, boxes, stagings, wishes: Wishes::default() }
+    }
+
+    /// Returns the device's limits.
+    pub fn limits(&self) -> &wgpu::Limits {
+        &self.limits
+    }
+
+    /// Returns the buffers that are there.
+    ///
+    /// # Errors
+    /// [`Error::NothingSubmitted`] where there are none.
+    pub fn made(&self) -> Result<&Made, Error> {
+        self.made.as_ref().ok_or(Error::NothingSubmitted)
+    }
+
+    /// Returns the buffers that are there.
+    ///
+    /// # Errors
+    /// [`Error::NothingSubmitted`] where there are none.
+    pub fn made_mut(&mut self) -> Result<&mut Made, Error> {
+        self.made.as_mut().ok_or(Error::NothingSubmitted)
+    }
+
+    /// Returns whether the results of this submission lie in the buffers.
+    pub fn holds(&self, submission: u64) -> bool {
+        self.made.as_ref().is_some_and(|made| made.holds(submission))
+    }
+
+    /// Forgets whose results lie in the buffers.
+    pub fn forget_results(&mut self) {
+        if let Some(made) = &mut self.made {
+            made.results = None;
+        }
+    }
+
+    // ---- what earlier calls needed ----
+
+    /// Notes what a search needed, for the next plan.
+    pub fn note_counts(&mut self, counts: &Counts) {
+        self.wishes.tiles = self.wishes.tiles.max(u64::from(counts.sweep_tiles));
+        self.wishes.giant_tiles = self.wishes.giant_tiles.max(u64::from(counts.giant_tiles));
+    }
+
+    /// Wishes for a list of this many pairs.
+    pub fn wish_for_pairs(&mut self, pairs: u64) {
+        self.wishes.pairs = self.wishes.pairs.max(pairs);
+    }
+
+    // ---- the plan and what there is ----
+
+    /// Lays out the plan for this many boxes and what was wished for.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
+    pub fn plan(&self, box_count: usize, options: &Options, filters: &FilterSet) -> Result<MemoryPlan, Error> {
+        MemoryPlan::with_wishes(box_count, options, &self.limits, self.wishes, filters.rows(box_count))
+    }
+
+    /// Makes room for this many boxes and what was wished for. Where nothing `is_in_flight`, filters that the plan leaves
+    /// no room for are unloaded.
+    ///
+    /// # Errors
+    /// Those of [`plan`](Self::plan), [`Error::OutOfMemory`].
+    pub fn ensure(
+        &mut self,
+        box_count: usize,
+        options: &Options,
+        filters: &mut FilterSet,
+        is_in_flight: bool,
+    ) -> Result<(), Error> {
+        match self.missing_room(box_count, options, filters)? {
+            None => self.lengthen_list(self.wishes.pairs, options, filters).map(|_| ()),
+            Some(plan) => self.allocate(plan, box_count, options, filters, is_in_flight),
+        }
+    }
+
+    /// Makes room for this many boxes beside submissions of `in_flight` boxes each, which may have to be searched again.
+    ///
+    /// # Errors
+    /// Those of [`ensure`](Self::ensure); [`Error::Busy`] where there is no room beside them.
+    pub fn ensure_beside(
+        &mut self,
+        in_flight: &[u32],
+        box_count: usize,
+        options: &Options,
+        filters: &mut FilterSet,
+    ) -> Result<(), Error> {
+        let Some(plan) = self.missing_room(box_count, options, filters)? else {
+            return self.lengthen_list(self.wishes.pairs, options, filters).map(|_| ());
+        };
+        for &other in in_flight {
+            if !plan.covers(&self.plan(other as usize, options, filters)?, options) {
+                return Err(Error::Busy);
+            }
+        }
+        let filter_bytes = if in_flight.is_empty() {
+            // The old ones go first.
+            sum(&filters.rows(box_count))
+        } else {
+            filters.coming_bytes(box_count)
+        };
+        let others = self.boxes.lent_bytes(box_bytes) + self.stagings.lent_bytes(staging_bytes);
+        if !is_affordable(options, plan.own_bytes().saturating_add(others + filter_bytes)) {
+            return Err(Error::Busy);
+        }
+        self.allocate(plan, box_count, options, filters, !in_flight.is_empty())
+    }
+
+    /// Lays out the plan to allocate for this many boxes, if what there is does not do.
+    fn missing_room(
+        &self,
+        box_count: usize,
+        options: &Options,
+        filters: &FilterSet,
+    ) -> Result<Option<MemoryPlan>, Error> {
+        let plan = self.plan(box_count, options, filters)?;
+        let Some(made) = &self.made else {
+            return Ok(Some(plan));
+        };
+        // The list may have grown into the room that filters need now: of more boxes, or uploaded again.
+        let held = self.held_bytes() + filters.coming_bytes(box_count);
+        if made.plan.covers(&plan, options) && is_affordable(options, held) {
+            return Ok(None);
+        }
+        // Never less than now; and a scene that grows a little every frame must not allocate every frame.
+        let now = made.plan.box_count as usize;
+        let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
+        let ample = self.plan(ample, options, filters).ok().filter(|ample| ample.covers(&plan, options));
+        Ok(Some(ample.unwrap_or(plan)))
+    }
+
+    /// Replaces the buffers by those of `plan`, which is for at least `box_count` boxes.
+    fn allocate(
+        &mut self,
+        plan: MemoryPlan,
+        box_count: usize,
+        options: &Options,
+        filters: &mut FilterSet,
+        is_in_flight: bool,
+    ) -> Result<(), Error> {
+        // The old ones go first: both at once might not fit. So do filters, of which there may be more than now have
+        // room, unless a submission is to be searched again with them.
+        self.release();
+        if options.memory_budget.is_some() && !is_in_flight {
+            filters.unload(&self.gpu)?;
+        }
+        match self.make(plan, options) {
+            Err(Error::OutOfMemory { .. }) if self.wishes != Wishes::default() => {
+                // What earlier calls needed is a wish, not a need.
+                self.wishes = Wishes::default();
+                self.ensure(box_count, options, filters, is_in_flight)
+            }
+            made => made,
+        }
+    }
+
+    fn make(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
+        let grid = Grid::new(&self.gpu, &plan.grid_room())?;
+        let pairs = PairBuffers::new(&self.gpu, &plan.search_room(), plan.pair_capacity, options.order)?;
+        let boxes = BoxSlot::new(&self.gpu, &plan.box_count.into())?;
+        let staging = Staging::new(&self.gpu, plan.pair_capacity)?;
+        self.boxes.add(boxes);
+        self.stagings.add(staging);
+        self.made = Some(Made { plan, grid, pairs, results: None });
+        Ok(())
+    }
+
+    /// Gives the memory back, and with it what was found.
+    pub fn release(&mut self) {
+        self.made = None;
+        self.boxes.clear();
+        self.stagings.clear();
+    }
+
+    /// Gives the memory back, and forgets what earlier calls needed.
+    pub fn reset(&mut self) {
+        self.release();
+        self.wishes = Wishes::default();
+    }
+
+    // ---- the list ----
+
+    /// Makes room for `wish` pairs, or as many as there may be; everything else stays as it is. Returns whether the list
+    /// is another one now.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]: the list is as short as before, or where there is no memory even for that, all buffers
+    /// are gone.
+    pub fn lengthen_list(&mut self, wish: u64, options: &Options, filters: &FilterSet) -> Result<bool, Error> {
+        let now = &self.made()?.plan;
+        if wish <= u64::from(now.pair_capacity) {
+            return Ok(false);
+        }
+        // Staging buffers that no submission has are replaced along with the list.
+        let boxes = self.boxes.bytes(box_bytes) - BoxSlot::bytes(&now.box_count.into());
+        let others = boxes + self.stagings.lent_bytes(staging_bytes) + filters.coming_bytes(now.box_count as usize);
+        let plan = now.with_longer_list(wish, others, options, &self.limits);
+        if plan.pair_capacity == now.pair_capacity {
+            return Ok(false);
+        }
+        self.replace_list(plan, options).map(|()| true)
+    }
+
+    /// Replaces the list by the longer one of `plan`. What else was found stays.
+    fn replace_list(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
+        // If not even the old list can be had back, nothing is kept.
+        let mut made = self.made.take().ok_or(Error::NothingSubmitted)?;
+        // The old list goes first, or both together might exceed the budget.
+        made.pairs.list = PairList::new(&self.gpu, 1, options.order)?;
+        self.stagings.clear();
+        let make =
+            |capacity| Ok((PairList::new(&self.gpu, capacity, options.order)?, Staging::new(&self.gpu, capacity)?));
+        let wanted: Result<_, Error> = make(plan.pair_capacity);
+        let result = wanted.as_ref().map(|_| ()).map_err(Clone::clone);
+        let (list, staging) = match wanted {
+            Ok(wanted) => {
+                made.plan = plan;
+                wanted
+            }
+            Err(_) => make(made.plan.pair_capacity)?,
+        };
+        made.pairs.list = list;
+        self.stagings.add(staging);
+        self.made = Some(made);
+        result
+    }
+
+    // ---- what submissions have to themselves ----
+
+    /// Returns a buffer of boxes, for who has no boxes to bind.
+    ///
+    /// # Errors
+    /// [`Error::NothingSubmitted`] where there is none.
+    pub fn any_boxes(&self) -> Result<&BoxSlot, Error> {
+        self.boxes.any().ok_or(Error::NothingSubmitted)
+    }
+
+    /// Lends a buffer for boxes, made if there is room for it; `None` where there is not.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Gpu`].
+    pub fn lend_boxes(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<BoxSlot>>, Error> {
+        let box_count = self.made()?.plan.box_count.into();
+        let has_room = self.has_room(BoxSlot::bytes(&box_count), options, filters);
+        if self.boxes.lend().is_none() && self.boxes.len() < MOST_IN_FLIGHT && has_room {
+            if let Some(slot) = optional(BoxSlot::new(&self.gpu, &box_count))? {
+                self.boxes.add(slot);
+            }
+        }
+        Ok(self.boxes.lend())
+    }
+
+    /// Lends a staging buffer, made if there is room for it; `None` where there is not.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Gpu`].
+    pub fn lend_staging(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<Staging>>, Error> {
+        let capacity = self.made()?.plan.pair_capacity;
+        let has_room = self.has_room(Staging::bytes(capacity), options, filters);
+        if self.stagings.lend().is_none() && self.stagings.len() < PIECES_AT_ONCE && has_room {
+            if let Some(staging) = optional(Staging::new(&self.gpu, capacity))? {
+                self.stagings.add(staging);
+            }
+        }
+        Ok(self.stagings.lend())
+    }
+
+    // ---- bytes ----
+
+    /// Returns the bytes of GPU memory held, those of the filters aside.
+    pub fn held_bytes(&self) -> u64 {
+        let shared = self.made.as_ref().map_or(0, |made| made.plan.shared_bytes());
+        shared + self.boxes.bytes(box_bytes) + self.stagings.bytes(staging_bytes)
+    }
+
+    /// Lists the buffers that are there, with the bytes that the device gave them.
+    pub fn rows_made(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if let Some(made) = &self.made {
+            rows.extend(made.grid.made().chain(made.pairs.made()));
+        }
+        self.boxes.each(|slot| rows.extend(slot.made()));
+        self.stagings.each(|staging| rows.extend(staging.buffer.made()));
+        rows
+    }
+
+    /// Returns whether the budget allows `bytes` more than there are.
+    fn has_room(&self, bytes: u64, options: &Options, filters: &FilterSet) -> bool {
+        is_affordable(options, (self.held_bytes() + filters.held_bytes()).saturating_add(bytes))
+    }
+}
+
+fn box_bytes(slot: &BoxSlot) -> u64 {
+    BoxSlot::bytes(&slot.boxes.len())
+}
+
+fn staging_bytes(staging: &Staging) -> u64 {
+    Staging::bytes(staging.capacity)
+}
+
+/// Returns whether the budget allows this many bytes in all.
+fn is_affordable(options: &Options, bytes: u64) -> bool {
+    bytes <= options.memory_budget.unwrap_or(u64::MAX)
+}
+
+/// Returns `None` where there was no memory for it.
+fn optional<T>(made: Result<T, Error>) -> Result<Option<T>, Error> {
+    match made {
+        Ok(made) => Ok(Some(made)),
+        Err(Error::OutOfMemory { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

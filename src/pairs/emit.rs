@@ -1,0 +1,191 @@
+//! The compacted list of pairs, or any range of it.
+
+use std::mem::offset_of;
+
+use super::sweep::{Hits, Path};
+use crate::filters::lists::{FilterLists, Uses};
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::grid::bin::Bins;
+use crate::layout::{Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Window};
+use crate::{Error, Pair};
+
+/// `emit_place`.
+pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
+/// `emit_scan`.
+pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared/scan");
+/// `emit_sweep`.
+pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window");
+/// `emit_again`.
+pub const AGAIN: Source = source!(
+    "pairs/emit_again",
+    "pairs/sweep_walk",
+    "shared/boxes",
+    "pairs/emit_pair",
+    "pairs/emit_window",
+    "shared/scan",
+    "filters/filters",
+    "filters/half_space",
+    "filters/float_parts"
+);
+/// `emit_giants`.
+pub const GIANTS: Source = source!(
+    "pairs/emit_giants",
+    "pairs/giants_walk",
+    "shared/boxes",
+    "pairs/emit_window",
+    "shared/scan",
+    "filters/filters",
+    "filters/half_space",
+    "filters/float_parts"
+);
+/// `emit_include`.
+pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Emit {
+    place: Kernel,
+    scan: Kernel,
+    sweep: Kernel,
+    again: Kernel,
+    giants: Kernel,
+    include: Kernel,
+}
+
+impl Emit {
+    /// Compiles the stage for filters that need this.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        let switches = &uses.switches();
+        Ok(Self {
+            place: Kernel::new(gpu, &PLACE)?,
+            scan: Kernel::new(gpu, &SCAN)?,
+            sweep: Kernel::new(gpu, &SWEEP)?,
+            again: Kernel::specialised(gpu, &AGAIN, switches)?,
+            giants: Kernel::specialised(gpu, &GIANTS, switches)?,
+            include: Kernel::new(gpu, &INCLUDE)?,
+        })
+    }
+
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.again.compile(gpu)?;
+        self.giants.compile(gpu)
+    }
+
+    /// Where the pairs of each run go within its block, and how many pairs each block has.
+    pub fn record_place(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        hits: &Hits,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("counts", counts.all()),
+            ("runs", hits.runs.all()),
+            ("run_offsets", hits.run_offsets.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
+    }
+
+    /// How many pairs there are, and how many of them `window` takes.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_scan(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        hits: &Hits,
+        header: &Buffer<PairHeader>,
+        arguments: &Buffer<PairArguments>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("block_hits", hits.block_hits.all()),
+            ("hit_offsets", hits.hit_offsets.all()),
+            ("counts", counts.all()),
+            ("header", header.all()),
+            ("arguments", arguments.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.scan.dispatch(pass, 1, &buffers);
+    }
+
+    /// Writes the included pairs that lie in the window, behind those that were found. `params` has their number.
+    pub fn record_include(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        counts: &Buffer<Counts>,
+        included: &Buffer<Pair>,
+        pairs: &Buffer<Pair>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("counts", counts.all()),
+            ("included", included.all()),
+            ("pairs", pairs.all()),
+        ];
+        self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
+    }
+
+    /// Writes the pairs that were found and lie in the window.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_pairs(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        boxes: wgpu::BindingResource,
+        filters: &FilterLists,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        frame: &Buffer<Frame>,
+        bins: &Bins,
+        entries: &Buffer<u32>,
+        path: &Path,
+        giants: &Buffer<u32>,
+        hits: &Hits,
+        pairs: &Buffer<Pair>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
+            ("counts", counts.all()),
+            ("frame", frame.all()),
+            ("cells", bins.cells.all()),
+            ("entries", entries.all()),
+            ("steps", path.steps.all()),
+            ("extents", path.extents.all()),
+            ("path_bases", path.path_bases.all()),
+            ("runs", hits.runs.all()),
+            ("run_offsets", hits.run_offsets.all()),
+            ("giants", giants.all()),
+            ("hit_words", hits.hit_words.all()),
+            ("hit_offsets", hits.hit_offsets.all()),
+            ("pairs", pairs.all()),
+        ];
+        self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
+        self.again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
+        self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
+    }
+}

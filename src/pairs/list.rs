@@ -1,0 +1,86 @@
+//! The list of pairs on the GPU.
+
+use crate::gpu::Gpu;
+use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
+use crate::grid::sort::{SortBuffers, histogram_words};
+use crate::layout::{PairArguments, PairHeader};
+use crate::{Error, Pair, PairOrder};
+
+buffer_table! {
+    /// A list of pairs, and what a consumer on the GPU is told of it.
+    pub struct List(capacity: u64) {
+        /// `[capacity]` pairs (a, b), a < b.
+        pairs: [Pair; *capacity], STORAGE | wgpu::BufferUsages::VERTEX;
+        /// How many there are.
+        header: [PairHeader; 1], STORAGE;
+        /// Arguments of an indirect dispatch and of an indirect draw, in a buffer of their own: a header that is bound
+        /// as storage could not be read for the dispatch in the same pass.
+        arguments: [PairArguments; 1], SIZES;
+    }
+}
+
+buffer_table! {
+    /// What sorting the list takes.
+    pub struct Scratch(capacity: u64) {
+        /// `[capacity]`.
+        pair_keys: [u32; *capacity], STORAGE;
+        /// `[capacity]`.
+        pair_values: [u32; *capacity], STORAGE;
+        /// `[capacity]`.
+        other_pair_keys: [u32; *capacity], STORAGE;
+        /// `[capacity]`.
+        other_pair_values: [u32; *capacity], STORAGE;
+        /// `[WIDE_RADIX * tiles]`.
+        pair_histograms: [u32; histogram_words(*capacity)], STORAGE;
+    }
+}
+
+/// A list of pairs on the GPU, in the order that was asked for.
+#[derive(Debug)]
+pub struct PairList {
+    /// The list.
+    pub list: List,
+    /// For canonical order.
+    scratch: Option<Scratch>,
+    /// The pairs that fit.
+    pub capacity: u32,
+}
+
+impl PairList {
+    /// Allocates a list for this many pairs.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, capacity: u32, order: PairOrder) -> Result<Self, Error> {
+        let room = u64::from(capacity);
+        let scratch = match order {
+            PairOrder::Sweep => None,
+            PairOrder::Canonical => Some(Scratch::new(gpu, &room)?),
+        };
+        Ok(Self { list: List::new(gpu, &room)?, scratch, capacity })
+    }
+
+    /// Returns what sorting the list takes; `None` where the list is not sorted.
+    pub fn sort_buffers(&self) -> Option<SortBuffers> {
+        let Scratch { pair_keys, pair_values, other_pair_keys, other_pair_values, pair_histograms } =
+            self.scratch.as_ref()?;
+        Some(SortBuffers {
+            keys: pair_keys.clone(),
+            values: pair_values.clone(),
+            other_keys: other_pair_keys.clone(),
+            other_values: other_pair_values.clone(),
+            histograms: pair_histograms.clone(),
+        })
+    }
+
+    /// Lists the buffers of a list with the bytes that they take for this many pairs.
+    pub fn rows(capacity: u64, order: PairOrder) -> impl Iterator<Item = Row> {
+        let scratch = (order == PairOrder::Canonical).then(|| Scratch::rows(&capacity));
+        List::rows(&capacity).chain(scratch.into_iter().flatten())
+    }
+
+    /// Lists the buffers of the list with the bytes that the device gave them.
+    pub fn made(&self) -> impl Iterator<Item = Row> {
+        self.list.made().chain(self.scratch.iter().flat_map(Scratch::made))
+    }
+}

@@ -1,0 +1,50 @@
+//! The pairs of boxes that overlap: the first consumer of the [grid](crate::grid). [`Pipeline`] is the flow on one screen.
+
+pub mod emit;
+pub mod giants;
+pub mod list;
+pub mod order;
+mod pipeline;
+pub mod rank;
+pub mod small;
+pub mod sweep;
+
+pub use pipeline::{Pipeline, Search};
+
+use crate::gpu::Gpu;
+use crate::gpu::table::Row;
+use crate::{Error, PairOrder};
+use list::PairList;
+use sweep::{Hits, Path, SearchRoom};
+
+/// What lies on the GPU between the stages of a search, and the list that comes of it.
+#[derive(Debug)]
+pub struct PairBuffers {
+    /// The path of the sweep.
+    pub path: Path,
+    /// What the tests found.
+    pub hits: Hits,
+    /// The pairs.
+    pub list: PairList,
+}
+
+impl PairBuffers {
+    /// Allocates the memory of a search, with a list for this many pairs.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, room: &SearchRoom, pair_capacity: u32, order: PairOrder) -> Result<Self, Error> {
+        let (path, hits) = (Path::new(gpu, room)?, Hits::new(gpu, room)?);
+        Ok(Self { path, hits, list: PairList::new(gpu, pair_capacity, order)? })
+    }
+
+    /// Lists the buffers of a search, the list aside, with the bytes that they take for this room.
+    pub fn rows(room: &SearchRoom) -> impl Iterator<Item = Row> + use<> {
+        Path::rows(room).chain(Hits::rows(room))
+    }
+
+    /// Lists the buffers with the bytes that the device gave them.
+    pub fn made(&self) -> impl Iterator<Item = Row> {
+        self.path.made().chain(self.hits.made()).chain(self.list.made())
+    }
+}

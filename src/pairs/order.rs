@@ -1,0 +1,64 @@
+//! Canonical order: the pairs sorted by `(a, b)`, with the radix sort of [`crate::grid::sort`].
+
+use std::mem::offset_of;
+
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::grid::sort::{Sort, SortBuffers};
+use crate::layout::{Counts, Dispatches};
+use crate::{Error, Pair};
+
+/// `order_split`.
+pub const SPLIT: Source = source!("pairs/order_split");
+/// `order_join`.
+pub const JOIN: Source = source!("pairs/order_join");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Order {
+    split: Kernel,
+    join: Kernel,
+}
+
+impl Order {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self { split: Kernel::new(gpu, &SPLIT)?, join: Kernel::new(gpu, &JOIN)? })
+    }
+
+    /// Sorts the written pairs of `box_count` boxes in place: by b, then stably by a.
+    #[allow(clippy::too_many_arguments)]
+    pub fn record(
+        &self,
+        pass: &mut Pass,
+        sort: &Sort,
+        box_count: u32,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        lists: &SortBuffers,
+        pairs: &Buffer<Pair>,
+    ) {
+        let bits = u32::BITS - box_count.leading_zeros();
+        let offset = offset_of!(Dispatches, order);
+        let taken_apart = [
+            ("counts", counts.all()),
+            ("pairs", pairs.all()),
+            ("keys", lists.keys.all()),
+            ("values", lists.values.all()),
+        ];
+        self.split.dispatch_indirect(pass, dispatches.raw(), offset, &taken_apart);
+        let by_b = sort.record_pairs(pass, counts, dispatches, lists, bits);
+        let by_a = sort.record_pairs(pass, counts, dispatches, &by_b.swapped(), bits);
+        let put_together = [
+            ("counts", counts.all()),
+            ("pairs", pairs.all()),
+            ("keys", by_a.keys.all()),
+            ("values", by_a.values.all()),
+        ];
+        self.join.dispatch_indirect(pass, dispatches.raw(), offset, &put_together);
+    }
+}

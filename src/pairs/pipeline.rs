@@ -1,0 +1,191 @@
+//! The flow of a search: which stage follows which.
+
+use super::PairBuffers;
+use super::emit::Emit;
+use super::giants::Giants;
+use super::order::Order;
+use super::rank::Rank;
+use super::small::Small;
+use super::sweep::Sweep;
+use crate::Error;
+use crate::filters::device::{FilterSet, Shapes};
+use crate::filters::lists::Uses;
+use crate::filters::prepare::Prepare;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::Pass;
+use crate::gpu::timing::Timer;
+use crate::grid::{Build, Grid, GridKernels};
+use crate::layout::{Params, Window};
+
+/// The kernels of all stages.
+#[derive(Debug)]
+pub struct Pipeline {
+    gpu: Gpu,
+    prepare: Prepare,
+    grid: GridKernels,
+    rank: Rank,
+    sweep: Sweep,
+    giants: Giants,
+    emit: Emit,
+    order: Order,
+    small: Small,
+}
+
+/// What a search works on.
+#[derive(Debug)]
+pub struct Search<'a> {
+    /// The number of boxes.
+    pub box_count: u32,
+    /// Whether every box is tested against every other, in place of the sweep.
+    pub tests_all_pairs: bool,
+    /// What the kernels are told.
+    pub params: &'a Buffer<Params>,
+    /// The boxes as they come.
+    pub boxes: wgpu::BindingResource<'a>,
+    /// The filters, uploaded.
+    pub filters: &'a FilterSet,
+}
+
+impl Search<'_> {
+    /// Returns where the boxes lie as they are searched, once they are prepared.
+    fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
+        self.filters.shapes().map_or(self.boxes.clone(), |shapes| shapes.prepared.all())
+    }
+}
+
+impl Pipeline {
+    /// Looks up the kernels of all stages, for filters that need this.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
+    /// room for the trial of the sort.
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self {
+            gpu: gpu.clone(),
+            prepare: Prepare::new(gpu)?,
+            grid: GridKernels::new(gpu, uses)?,
+            rank: Rank::new(gpu)?,
+            sweep: Sweep::new(gpu, uses)?,
+            giants: Giants::new(gpu, uses)?,
+            emit: Emit::new(gpu, uses)?,
+            order: Order::new(gpu)?,
+            small: Small::new(gpu, uses)?,
+        })
+    }
+
+    /// Compiles the kernels that depend on the filters: that for few boxes, or all of the others.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, tests_all_pairs: bool) -> Result<(), Error> {
+        let gpu = &self.gpu;
+        if tests_all_pairs {
+            return self.small.compile(gpu);
+        }
+        self.grid.compile(gpu)?;
+        self.sweep.compile(gpu)?;
+        self.giants.compile(gpu)?;
+        self.emit.compile(gpu)
+    }
+
+    /// Returns the kernels of the grid.
+    pub fn grid(&self) -> &GridKernels {
+        &self.grid
+    }
+
+    /// Records all stages in their order, or the one for few boxes, and the first pairs of the list. Returns the build
+    /// of the grid that the results rest on, if any.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where a kernel is rejected or was not given one of its buffers; [`Error::OutOfMemory`].
+    pub fn record_flow(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        search: &Search<'_>,
+        grid: &mut Grid,
+        pairs: &PairBuffers,
+        timer: Option<&Timer>,
+    ) -> Result<Option<Build>, Error> {
+        let Search { box_count: n, params, filters, .. } = *search;
+        let PairBuffers { path, hits, .. } = pairs;
+        let lists = &filters.lists;
+        if search.tests_all_pairs {
+            let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
+            let boxes = self.record_prepare(pass, search);
+            self.small.record_test(pass, n, params, boxes, lists, hits);
+            if let Some(included) = filters.included() {
+                self.small.record_include(pass, params, included, hits);
+            }
+            self.record_emit(pass, search, grid, pairs, 0)?;
+            return pass.finish().map(|()| None);
+        }
+        grid.record_clear(encoder, filters);
+        encoder.clear_buffer(hits.block_hits.raw(), 0, None);
+        let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
+
+        let boxes = self.record_prepare(pass, search);
+        let build = grid.record_build(pass, &self.grid, n, params, boxes.clone(), filters);
+        let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
+        let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
+        let (keys, entries, giants) = (&sorted.keys, &sorted.entries, &sorted.giants);
+
+        self.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.positions, path);
+        self.sweep.record_count(pass, counts, dispatches, path);
+        self.sweep.record_scan(pass, params, counts, dispatches, path);
+        self.sweep.record_test(pass, params, boxes.clone(), lists, counts, dispatches, entries, path, hits);
+        self.emit.record_place(pass, params, counts, dispatches, hits);
+        self.giants.record(pass, params, boxes, lists, counts, dispatches, frame, bins, giants, hits);
+        self.record_emit(pass, search, grid, pairs, 0)?;
+        pass.finish().map(|()| Some(build))
+    }
+
+    /// Records the preparing of the boxes, where they are not searched as they come, and returns where they lie then.
+    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a Search<'_>) -> wgpu::BindingResource<'a> {
+        if let Some(Shapes { margins, half_space_bits, prepared }) = search.filters.shapes() {
+            let Search { box_count, params, .. } = *search;
+            self.prepare.record(pass, box_count, params, search.boxes.clone(), margins, half_space_bits, prepared);
+        }
+        search.searched_boxes()
+    }
+
+    /// Records the writing of the pairs from number `first` on, as many as the list holds, of a search that was recorded.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where a kernel is rejected; [`Error::OutOfMemory`].
+    pub fn record_emit(
+        &self,
+        pass: &mut Pass,
+        search: &Search<'_>,
+        grid: &Grid,
+        pairs: &PairBuffers,
+        first: u64,
+    ) -> Result<(), Error> {
+        let Search { box_count: n, params, filters, .. } = *search;
+        let (PairBuffers { path, hits, list }, summary) = (pairs, &grid.summary);
+        let (counts, dispatches, boxes) = (&summary.counts, &summary.dispatches, search.searched_boxes());
+        let (lists, window) = (&filters.lists, &self.window(first, list.capacity)?);
+        let (pairs, header, arguments) = (&list.list.pairs, &list.list.header, &list.list.arguments);
+        if search.tests_all_pairs {
+            self.small.record_emit(pass, n, params, window, boxes, hits, counts, pairs, header, arguments);
+            return Ok(());
+        }
+        let (frame, bins, entries, giants) = (&summary.frame, &grid.bins, &grid.entries.entries, &grid.entries.giants);
+        self.emit.record_scan(pass, params, window, counts, dispatches, hits, header, arguments);
+        self.emit.record_pairs(
+            pass, params, window, boxes, lists, counts, dispatches, frame, bins, entries, path, giants, hits, pairs,
+        );
+        if let Some(included) = filters.included() {
+            self.emit.record_include(pass, params, window, counts, included, pairs);
+        }
+        if let Some(buffers) = list.sort_buffers() {
+            self.order.record(pass, &self.grid.sort, n, counts, dispatches, &buffers, pairs);
+        }
+        Ok(())
+    }
+
+    fn window(&self, first: u64, capacity: u32) -> Result<Buffer<Window>, Error> {
+        let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
+        Buffer::uniform(&self.gpu, "window", &[window])
+    }
+}

@@ -1,0 +1,54 @@
+//! Where each interval ends among the sorted starts.
+
+use std::mem::offset_of;
+
+use super::sweep::Path;
+use crate::Error;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::layout::{Counts, Dispatches, Frame};
+
+/// `rank_ends`.
+pub const ENDS: Source = source!("pairs/rank_ends");
+
+/// The stage.
+#[derive(Debug)]
+pub struct Rank {
+    ends: Kernel,
+}
+
+impl Rank {
+    /// Compiles the stage.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self { ends: Kernel::new(gpu, &ENDS)? })
+    }
+
+    /// The path from sorted `keys` and `entries`.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record(
+        &self,
+        pass: &mut Pass,
+        frame: &Buffer<Frame>,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        keys: &Buffer<u32>,
+        entries: &Buffer<u32>,
+        positions: &Buffer<[u32; 4]>,
+        path: &Path,
+    ) {
+        let buffers = [
+            ("frame", frame.all()),
+            ("counts", counts.all()),
+            ("keys", keys.all()),
+            ("entries", entries.all()),
+            ("positions", positions.all()),
+            ("steps", path.steps.all()),
+            ("extents", path.extents.all()),
+        ];
+        self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);
+    }
+}

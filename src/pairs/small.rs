@@ -1,0 +1,122 @@
+//! Every box against every other, where there are few: two dispatches in place of all other stages.
+
+use super::sweep::Hits;
+use crate::constants::*;
+use crate::filters::lists::{FilterLists, Uses};
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::layout::{Counts, PairArguments, PairHeader, Params, Window};
+use crate::{Error, Pair};
+
+/// `small_test`.
+pub const TEST: Source = source!(
+    "pairs/small_test",
+    "pairs/small_tiles",
+    "shared/boxes",
+    "filters/filters",
+    "filters/half_space",
+    "filters/float_parts"
+);
+/// `small_include`.
+pub const INCLUDE: Source = source!("pairs/small_include", "pairs/small_tiles");
+/// `small_emit`.
+pub const EMIT: Source = source!(
+    "pairs/small_emit",
+    "pairs/small_tiles",
+    "shared/boxes",
+    "pairs/emit_window",
+    "pairs/emit_header",
+    "shared/scan"
+);
+
+/// The stage.
+#[derive(Debug)]
+pub struct Small {
+    test: Kernel,
+    include: Kernel,
+    emit: Kernel,
+}
+
+impl Small {
+    /// Compiles the stage for filters that need this.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self {
+            test: Kernel::specialised(gpu, &TEST, &uses.switches())?,
+            include: Kernel::new(gpu, &INCLUDE)?,
+            emit: Kernel::new(gpu, &EMIT)?,
+        })
+    }
+
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.test.compile(gpu)
+    }
+
+    /// The exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
+    pub fn record_test(
+        &self,
+        pass: &mut Pass,
+        n: u32,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        filters: &FilterLists,
+        hits: &Hits,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
+            ("hit_words", hits.hit_words.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.test.dispatch(pass, small_tiles(n), &buffers);
+    }
+
+    /// Adds the included pairs to those that were found. `params` has their number.
+    pub fn record_include(&self, pass: &mut Pass, params: &Buffer<Params>, included: &Buffer<Pair>, hits: &Hits) {
+        let buffers = [
+            ("params", params.all()),
+            ("included", included.all()),
+            ("hit_words", hits.hit_words.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
+    }
+
+    /// Writes the pairs in the window, and all counts.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_emit(
+        &self,
+        pass: &mut Pass,
+        n: u32,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        boxes: wgpu::BindingResource,
+        hits: &Hits,
+        counts: &Buffer<Counts>,
+        pairs: &Buffer<Pair>,
+        header: &Buffer<PairHeader>,
+        arguments: &Buffer<PairArguments>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("boxes", boxes),
+            ("hit_words", hits.hit_words.all()),
+            ("block_hits", hits.block_hits.all()),
+            ("pairs", pairs.all()),
+            ("counts", counts.all()),
+            ("header", header.all()),
+            ("arguments", arguments.all()),
+        ];
+        self.emit.dispatch(pass, 1 + n.div_ceil(SMALL_ROWS), &buffers);
+    }
+}

@@ -1,0 +1,153 @@
+//! The sweep: the path through all candidates, and the exact test of each.
+
+use std::mem::offset_of;
+
+use crate::Error;
+use crate::constants::{HIT_BLOCKS, PATH_BLOCK};
+use crate::filters::lists::{FilterLists, Uses};
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::table::{STORAGE, buffer_table};
+use crate::layout::{Counts, Dispatches, Params, Run, Step};
+
+/// `sweep_count`.
+pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
+/// `sweep_scan`.
+pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
+/// `sweep_test`.
+pub const TEST: Source = source!(
+    "pairs/sweep_test",
+    "pairs/sweep_walk",
+    "shared/boxes",
+    "filters/filters",
+    "filters/half_space",
+    "filters/float_parts"
+);
+
+/// The stage.
+#[derive(Debug)]
+pub struct Sweep {
+    count: Kernel,
+    scan: Kernel,
+    test: Kernel,
+}
+
+/// How much a search has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchRoom {
+    /// Entries of the grid.
+    pub entries: u64,
+    /// Tiles of the sweep whose runs are kept.
+    pub tiles: u64,
+    /// Tiles of tests of giants whose bits are kept, or of `small`.
+    pub giant_tiles: u64,
+}
+
+buffer_table! {
+    /// The path of the sweep: for each entry the quads that hold its candidates.
+    pub struct Path(room: SearchRoom) {
+        /// `[entry_count]` where each entry stands within its block, and its end.
+        steps: [Step; room.entries], STORAGE;
+        /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
+        extents: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
+        /// `[blocks]` quads and candidates in the block.
+        path_sums: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_BLOCK))], STORAGE;
+        /// `[blocks + 1]` quads before the block, low and high half; the last is the length of the path.
+        path_bases: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_BLOCK)) + 1], STORAGE;
+    }
+}
+
+buffer_table! {
+    /// What the exact tests of `sweep` and `giants` found.
+    pub struct Hits(room: SearchRoom) {
+        /// `[tiles * 256]` what each run of `sweep` found, as far as there is room.
+        runs: [Run; room.tiles * 256], STORAGE;
+        /// `[tiles * 256]` pairs before the run within its block of tiles.
+        run_offsets: [u32; room.tiles * 256], STORAGE;
+        /// `[tiles * 256]` a bit per test of `giants`, as far as there is room; or of `small`.
+        hit_words: [u32; room.giant_tiles * 256], STORAGE;
+        /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles, zero before `sweep_test`; or the counts
+        /// of `small_test`.
+        block_hits: [u32; 2 * u64::from(HIT_BLOCKS)], STORAGE;
+        /// `[sweep_blocks + giant_blocks + 1]` pairs before each block, low and high half.
+        hit_offsets: [[u32; 2]; 2 * u64::from(HIT_BLOCKS) + 1], STORAGE;
+    }
+}
+
+impl Sweep {
+    /// Compiles the stage for filters that need this.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+        Ok(Self {
+            count: Kernel::new(gpu, &COUNT)?,
+            scan: Kernel::new(gpu, &SCAN)?,
+            test: Kernel::specialised(gpu, &TEST, &uses.switches())?,
+        })
+    }
+
+    /// Compiles now what depends on the filters, if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel.
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.test.compile(gpu)
+    }
+
+    /// Where on the path each entry stands.
+    pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
+        let buffers = [("counts", counts.all()), ("steps", path.steps.all()), ("path_sums", path.path_sums.all())];
+        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
+    }
+
+    /// How many candidates there are, and how their tests and those of the giants are divided.
+    pub fn record_scan(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        path: &Path,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("counts", counts.all()),
+            ("path_sums", path.path_sums.all()),
+            ("path_bases", path.path_bases.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.scan.dispatch(pass, 1, &buffers);
+    }
+
+    /// The exact tests.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_test(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource,
+        filters: &FilterLists,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+        entries: &Buffer<u32>,
+        path: &Path,
+        hits: &Hits,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
+            ("counts", counts.all()),
+            ("entries", entries.all()),
+            ("steps", path.steps.all()),
+            ("extents", path.extents.all()),
+            ("path_bases", path.path_bases.all()),
+            ("runs", hits.runs.all()),
+            ("block_hits", hits.block_hits.all()),
+        ];
+        self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
+    }
+}
