@@ -2,12 +2,15 @@
 
 mod by_world;
 mod checked;
+#[cfg(feature = "gpu")]
 pub mod device;
 mod half_space;
+#[cfg(feature = "gpu")]
 pub mod lists;
 mod margin;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod part;
+#[cfg(feature = "gpu")]
 pub mod prepare;
 
 pub use by_world::ByWorld;
