@@ -8,6 +8,7 @@ mod advice;
 mod bench;
 mod engine;
 mod filters;
+mod input;
 mod npz;
 mod output;
 mod pairs;

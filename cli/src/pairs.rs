@@ -1,11 +1,11 @@
 //! `broadsweep pairs`.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, ensure};
-use broadsweep::scenes::{Source, npy};
+use anyhow::{Context, Result, ensure};
+use broadsweep::scenes::npy;
 use broadsweep::{Aabb, ByWorld, CellSize, Filters, Options, Overlaps, PairOrder, Rule, SweepAxis};
 
 use crate::engine::{Engine, MJ_SAP};
@@ -15,7 +15,7 @@ use crate::ready::{Answer, Ready};
 use crate::report::Run;
 use crate::stream::PairWriter;
 use crate::verify::{Verified, verify};
-use crate::{npz, text};
+use crate::{input, text};
 
 /// The most boxes that --verify compares by brute force: some seconds of work.
 const BRUTE_FORCE_BOXES: usize = 50_000;
@@ -205,38 +205,6 @@ impl Args {
     }
 }
 
-/// Reads boxes and filters from a file, from standard input (`-`), or of a scene (`KIND:N`), which has none.
-fn read(scene: &Path) -> Result<(Vec<Aabb>, Filters)> {
-    if scene == "-" {
-        return read_stdin().map_err(|error| anyhow!("cannot read -: {error:#}"));
-    }
-    if has_extension(scene, "npz") {
-        return npz::read(scene);
-    }
-    let source = match scene.to_str() {
-        // A file that is there is that file, whatever its name.
-        Some(text) if !scene.exists() && !has_extension(scene, "npy") => text.parse()?,
-        _ => Source::File(scene.to_owned()),
-    };
-    Ok((source.boxes(1)?, Filters::default()))
-}
-
-/// Tells whether the name of a file ends in a point and `extension`, in upper or lower case.
-fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
-}
-
-/// Reads standard input, where an .npz is known by its first bytes.
-fn read_stdin() -> Result<(Vec<Aabb>, Filters)> {
-    let mut stdin = io::stdin().lock();
-    if stdin.fill_buf()?.starts_with(b"PK") {
-        let mut bytes = Vec::new();
-        stdin.read_to_end(&mut bytes)?;
-        return npz::read_bytes(bytes);
-    }
-    Ok((npy::read_boxes_from(stdin, None)?, Filters::default()))
-}
-
 /// Writes the pairs to the output without holding them in memory; `None` where the engine cannot.
 fn stream(
     engine: &Ready,
@@ -317,7 +285,7 @@ impl Outputs {
 /// Reads the scene, with the rule that was asked for.
 fn read_scene(args: &Args) -> Result<(Vec<Aabb>, Filters)> {
     let _progress = Progress::start(format!("reading {}", text::path(&args.scene)));
-    let (boxes, mut filters) = read(&args.scene)?;
+    let (boxes, mut filters) = input::read(&args.scene)?;
     // Lists of no boxes are empty, whether they are there or not.
     ensure!(
         args.rule.is_none() || boxes.is_empty() || !(filters.group.is_empty() && filters.mask.is_empty()),
