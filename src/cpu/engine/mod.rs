@@ -116,7 +116,11 @@ impl BroadPhase {
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.search.clear();
         if let Err(error) = self.start(boxes) {
-            self.search.clear();
+            match error {
+                // Whoever is to be told, needs memory too.
+                Error::ListTooLong { .. } => self.search = Search::default(),
+                _ => self.search.clear(),
+            }
             return Err(error);
         }
         Ok(&self.search.found)
