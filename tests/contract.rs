@@ -10,13 +10,14 @@ use broadsweep::internals::mirror;
 use broadsweep::internals::{kernels::SOURCES, layout};
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
 
-/// Name without `.wgsl`, and text.
+/// Names without `.wgsl`, and texts, of all folders.
 fn shader_files() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|file| {
-            let path = file.unwrap().path();
+    let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+    let entries = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let mut files: Vec<_> = entries(&shaders)
+        .iter()
+        .flat_map(|folder| entries(folder))
+        .map(|path| {
             let name = path.file_name().unwrap().to_str().unwrap().strip_suffix(".wgsl");
             let name = name.unwrap_or_else(|| panic!("{} is no shader", path.display())).to_owned();
             (name, fs::read_to_string(&path).unwrap())
