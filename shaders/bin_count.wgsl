@@ -69,78 +69,84 @@ fn tile_of(world: u32) -> u32 {
     return cell << frame.position_bits;
 }
 
-@compute @workgroup_size(256)
-fn bin_count(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let block = group_index(group, groups);
-    if local < LEVELS {
-        atomicStore(&giants[local], 0u);
-    }
-    if local == 0u {
-        atomicStore(&invalid, 0u);
-    }
-    var low_entries = vec4<u32>(0u);
-    var high_entries = vec4<u32>(0u);
-    var low_giants = vec4<u32>(0u);
-    var high_giants = vec4<u32>(0u);
-    var invalid_count = 0u;
-    for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
-        let min_bits = min_bits_of(i);
-        let max_bits = max_bits_of(i);
-        let kind = kind_of(min_bits, max_bits);
-        var own = select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID);
-        var own_position = vec4<u32>(0u);
-        let world = world_of(i);
-        if world == WORLD_GLOBAL {
-            // It meets boxes in the cells of every world.
-        } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
-            let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
-            let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
-            let place = place_of(low, high);
-            own = place.cells;
-            let interval = project(frame.sweep, low, high);
-            let start = position(interval.x - frame.sweep_slop);
-            let end = position(interval.y + frame.sweep_slop);
-            let last = (1u << frame.position_bits) - 1u;
-            own_position = vec4<u32>(tile_of(world) | (max(start, 1u) - 1u), min(end, last - 1u) + 1u, extent_of(place.fractions), 0u);
-        } else if HAS_WORLDS && kind != KIND_INVALID {
-            // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
-            own = cells_of_world(world_cells[world]);
-            let everywhere = extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
-            own_position = vec4<u32>(tile_of(world), (1u << frame.position_bits) - 1u, everywhere, 0u);
-        }
-        cells[i] = own;
-        positions[i] = own_position;
+// A box in the grid, as `cells` and `positions` have it.
+struct Binned {
+    cells: vec4<i32>,
+    position: vec4<u32>,
+}
 
-        let is_invalid = kind == KIND_INVALID;
-        invalid_count += select(0u, 1u, is_invalid);
-        var low_counts = vec4<u32>(0u);
-        var high_counts = vec4<u32>(0u);
-        if is_binned(own) {
-            low_counts = cell_counts(own, LOW_SHIFTS, frame.max_span, frame.giant_cells);
-            high_counts = vec4<u32>(cell_counts(own, HIGH_SHIFTS, frame.max_span, frame.giant_cells).xyz, 1u);
-        }
-        low_entries += low_counts;
-        high_entries += high_counts;
-        let may_be_giant = vec4<u32>(select(1u, 0u, is_invalid));
-        low_giants += select(vec4<u32>(0u), may_be_giant, low_counts == vec4<u32>(0u));
-        high_giants += select(vec4<u32>(0u), may_be_giant, high_counts == vec4<u32>(0u));
+// Puts box i, of these bounds, into the grid.
+fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> Binned {
+    var own = Binned(select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID), vec4<u32>(0u));
+    let world = world_of(i);
+    if world == WORLD_GLOBAL {
+        // It meets boxes in the cells of every world.
+    } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
+        let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
+        let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
+        let place = place_of(low, high);
+        let interval = project(frame.sweep, low, high);
+        let start = position(interval.x - frame.sweep_slop);
+        let end = position(interval.y + frame.sweep_slop);
+        let last = (1u << frame.position_bits) - 1u;
+        own.cells = place.cells;
+        own.position = vec4<u32>(
+            tile_of(world) | (max(start, 1u) - 1u),
+            min(end, last - 1u) + 1u,
+            extent_of(place.fractions),
+            0u,
+        );
+    } else if HAS_WORLDS && kind != KIND_INVALID {
+        // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
+        let everywhere = extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
+        own.cells = cells_of_world(world_cells[world]);
+        own.position = vec4<u32>(tile_of(world), (1u << frame.position_bits) - 1u, everywhere, 0u);
     }
+    return own;
+}
 
-    low_sums[local] = low_entries;
-    high_sums[local] = high_entries;
+// Entries and giants at each level, low ones first, and invalid boxes.
+struct Totals {
+    low_entries: vec4<u32>,
+    high_entries: vec4<u32>,
+    low_giants: vec4<u32>,
+    high_giants: vec4<u32>,
+    invalid: u32,
+}
+
+// Adds a box with these cells to the totals.
+fn add_box(totals: Totals, own: vec4<i32>, is_invalid: bool) -> Totals {
+    var low_counts = vec4<u32>(0u);
+    var high_counts = vec4<u32>(0u);
+    if is_binned(own) {
+        low_counts = cell_counts(own, LOW_SHIFTS, frame.max_span, frame.giant_cells);
+        high_counts = vec4<u32>(cell_counts(own, HIGH_SHIFTS, frame.max_span, frame.giant_cells).xyz, 1u);
+    }
+    let may_be_giant = vec4<u32>(select(1u, 0u, is_invalid));
+    return Totals(
+        totals.low_entries + low_counts,
+        totals.high_entries + high_counts,
+        totals.low_giants + select(vec4<u32>(0u), may_be_giant, low_counts == vec4<u32>(0u)),
+        totals.high_giants + select(vec4<u32>(0u), may_be_giant, high_counts == vec4<u32>(0u)),
+        totals.invalid + select(0u, 1u, is_invalid),
+    );
+}
+
+// Adds up what all invocations counted, and writes it. Every invocation of the workgroup has to call.
+fn write_block(local: u32, block: u32, mine: Totals) {
+    low_sums[local] = mine.low_entries;
+    high_sums[local] = mine.high_entries;
     workgroupBarrier();
-    if any(low_giants + high_giants > vec4<u32>(0u)) || invalid_count > 0u {
+    if any(mine.low_giants + mine.high_giants > vec4<u32>(0u)) || mine.invalid > 0u {
         for (var k = 0u; k < 4u; k += 1u) {
-            atomicAdd(&giants[k], low_giants[k]);
-            atomicAdd(&giants[k + 4u], high_giants[k]);
+            atomicAdd(&giants[k], mine.low_giants[k]);
+            atomicAdd(&giants[k + 4u], mine.high_giants[k]);
         }
-        atomicAdd(&invalid, invalid_count);
+        atomicAdd(&invalid, mine.invalid);
     }
     // Sixteen runs of sixteen, then the runs.
+    var low_entries = mine.low_entries;
+    var high_entries = mine.high_entries;
     let run_end = select(0u, 256u, local < 16u);
     for (var k = local + 16u; k < run_end; k += 16u) {
         low_entries += low_sums[k];
@@ -164,4 +170,30 @@ fn bin_count(
             block_counts[base + 2u * LEVELS] = atomicLoad(&invalid);
         }
     }
+}
+
+@compute @workgroup_size(256)
+fn bin_count(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let block = group_index(group, groups);
+    if local < LEVELS {
+        atomicStore(&giants[local], 0u);
+    }
+    if local == 0u {
+        atomicStore(&invalid, 0u);
+    }
+    var totals = Totals();
+    for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
+        let min_bits = min_bits_of(i);
+        let max_bits = max_bits_of(i);
+        let kind = kind_of(min_bits, max_bits);
+        let own = place_box(i, kind, min_bits, max_bits);
+        cells[i] = own.cells;
+        positions[i] = own.position;
+        totals = add_box(totals, own.cells, kind == KIND_INVALID);
+    }
+    write_block(local, block, totals);
 }

@@ -48,9 +48,8 @@ fn cost(level: u32) -> f32 {
     return f32(level_totals[level].x) + f32(level_totals[level].y) * per_giant;
 }
 
-@compute @workgroup_size(256)
-fn bin_scan(@builtin(local_invocation_index) local: u32) {
-    let block_count = div_ceil(params.box_count, BIN_BLOCK);
+// Adds up the entries and giants of all blocks at each level. Every invocation of the workgroup has to call.
+fn add_levels(local: u32, block_count: u32) {
     // LANES invocations to a level.
     var sum = vec2<u32>(0u);
     for (var block = local % LANES; block < block_count; block += LANES) {
@@ -67,6 +66,36 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
         level_totals[local] = total;
     }
     workgroupBarrier();
+}
+
+// (entries, giants, invalid boxes) of a block at a level.
+fn counts_of(block: u32, level: u32) -> vec4<u32> {
+    let base = block * BIN_COUNTS;
+    return vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+}
+
+// Sets how often bin_scatter, the sort, rank and sweep_count are dispatched.
+fn write_dispatches(block_count: u32, entry_count: u32, steps: u32) {
+    let blocks = dispatch_size(block_count);
+    let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
+    for (var k = 0u; k < 3u; k += 1u) {
+        // Entries are written to where the sort has to start for its result always to lie in the same buffer.
+        for (var i = 0u; i < 2u; i += 1u) {
+            dispatches.bin_scatter[i][k] = select(0u, blocks[k], i == steps % 2u);
+        }
+        // Steps beyond the key are left out at the beginning.
+        for (var i = 0u; i < SORT_STEPS; i += 1u) {
+            dispatches.sort_passes[i][k] = select(0u, tiles[k], i + steps >= SORT_STEPS);
+        }
+    }
+    dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));
+    dispatches.sweep_count = dispatch_size(div_ceil(entry_count, 256u * COUNT_RUN));
+}
+
+@compute @workgroup_size(256)
+fn bin_scan(@builtin(local_invocation_index) local: u32) {
+    let block_count = div_ceil(params.box_count, BIN_BLOCK);
+    add_levels(local, block_count);
     let level = choose_level();
 
     // Each invocation takes a run of blocks.
@@ -75,39 +104,23 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
     let end = min(first + run, block_count);
     var mine = vec4<u32>(0u);
     for (var block = first; block < end; block += 1u) {
-        let base = block * BIN_COUNTS;
-        mine += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+        mine += counts_of(block, level);
     }
     let scan = scan_workgroup2(local, mine.xy);
     let invalid = scan_workgroup(local, mine.z);
     var running = vec4<u32>(scan.before, invalid.before, 0u);
     for (var block = first; block < end; block += 1u) {
-        let base = block * BIN_COUNTS;
         block_offsets[block] = running;
-        running += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+        running += counts_of(block, level);
     }
 
     if local == 0u {
-        let entry_count = scan.total.x;
         counts.level = level;
-        counts.entry_count = entry_count;
+        counts.entry_count = scan.total.x;
         counts.giant_count = scan.total.y;
         counts.invalid_count = invalid.total;
         let steps = div_ceil(frame.key_bits, WIDE_BITS);
         counts.key_bits = steps * WIDE_BITS;
-        let blocks = dispatch_size(block_count);
-        let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
-        for (var k = 0u; k < 3u; k += 1u) {
-            // Entries are written to where the sort has to start for its result always to lie in the same buffer.
-            for (var i = 0u; i < 2u; i += 1u) {
-                dispatches.bin_scatter[i][k] = select(0u, blocks[k], i == steps % 2u);
-            }
-            // Steps beyond the key are left out at the beginning.
-            for (var i = 0u; i < SORT_STEPS; i += 1u) {
-                dispatches.sort_passes[i][k] = select(0u, tiles[k], i + steps >= SORT_STEPS);
-            }
-        }
-        dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));
-        dispatches.sweep_count = dispatch_size(div_ceil(entry_count, 256u * COUNT_RUN));
+        write_dispatches(block_count, scan.total.x, steps);
     }
 }

@@ -65,12 +65,7 @@ fn bin_scatter(
         let own = counted(i, level);
         entry_offsets[local * PER_INVOCATION + k] = running.x;
         if own.y > 0u {
-            let invalid = base.z + (running.y >> 16u);
-            if own.y == 1u {
-                giants[base.y + (running.y & 0xffffu)] = i;
-            } else if invalid < INVALID_LISTED {
-                counts.first_invalid[invalid] = vec4<u32>(i, 0u, 0u, 0u);
-            }
+            list_box(i, own.y == 1u, base, running.y);
         }
         if level > 0u && own.x > 0u {
             positions[i].z = merged_extent(cells[i], positions[i].z, level);
@@ -91,19 +86,35 @@ fn bin_scatter(
         return;
     }
     for (var item = local; item < scan.total.x; item += 256u) {
-        // The last box whose entries start at or before the item; boxes without entries start where the
-        // next one does, and so are passed over.
-        var at = 0u;
-        for (var half = BIN_BLOCK / 2u; half > 0u; half /= 2u) {
-            if entry_offsets[at + half] <= item {
-                at += half;
-            }
-        }
-        let nth = item - entry_offsets[at];
-        let span = coarse(cells[block * BIN_BLOCK + at], level);
-        let width = u32(span.z - span.x) + 1u;
-        write_entries(block * BIN_BLOCK + at, level, base.x + item, vec2<u32>(nth % width, nth / width), 1u);
+        write_item(block, level, base.x, item);
     }
+}
+
+// Lists box i, a giant or an invalid one. `base` has the giants and invalid boxes before the block, `running` those
+// before the box within it.
+fn list_box(i: u32, is_giant: bool, base: vec4<u32>, running: u32) {
+    let invalid = base.z + (running >> 16u);
+    if is_giant {
+        giants[base.y + (running & 0xffffu)] = i;
+    } else if invalid < INVALID_LISTED {
+        counts.first_invalid[invalid] = vec4<u32>(i, 0u, 0u, 0u);
+    }
+}
+
+// Writes entry number `item` of a block, whose entries begin at `first`.
+fn write_item(block: u32, level: u32, first: u32, item: u32) {
+    // The last box whose entries start at or before the item; boxes without entries start where the
+    // next one does, and so are passed over.
+    var at = 0u;
+    for (var half = BIN_BLOCK / 2u; half > 0u; half /= 2u) {
+        if entry_offsets[at + half] <= item {
+            at += half;
+        }
+    }
+    let nth = item - entry_offsets[at];
+    let span = coarse(cells[block * BIN_BLOCK + at], level);
+    let width = u32(span.z - span.x) + 1u;
+    write_entries(block * BIN_BLOCK + at, level, first + item, vec2<u32>(nth % width, nth / width), 1u);
 }
 
 // `count` entries of box i, of which the first is in cell (du, dv) of its cells and goes to `place`.

@@ -176,6 +176,36 @@ pub fn in_world(frame: &Frame, kept: [u32; 4], world: u32) -> ([i32; 4], [u32; 4
     (cells_of_world(frame, kept), [tile_of(frame, world), last, everywhere, 0])
 }
 
+/// Cells and position of a box in the grid, [`CELLS_OF_INVALID`] for one that is not valid; see `bin_count.wgsl`.
+#[inline(always)] // as `place_of`
+fn place_box<const WORLDS: bool>(
+    aabb: &Aabb,
+    world: u32,
+    world_cells: &[[u32; 4]],
+    frame: &Frame,
+) -> ([i32; 4], [u32; 4]) {
+    if !aabb.is_valid() {
+        return (CELLS_OF_INVALID, [0; 4]);
+    }
+    if WORLDS && world == WORLD_GLOBAL {
+        return (CELLS_OF_UNBOUNDED, [0; 4]);
+    }
+    if super::pca::counts_within(aabb, frame.limit) {
+        let low = Vec3::from(aabb.min) * frame.scale;
+        let high = Vec3::from(aabb.max) * frame.scale;
+        let (own, extent) = place_of(frame, low, high);
+        let (from, to) = project(frame.sweep.into(), low, high);
+        let start = position(frame, from - frame.sweep_slop).saturating_sub(1);
+        let end = (position(frame, to + frame.sweep_slop) + 1).min((1 << frame.position_bits) - 1);
+        let tile = if WORLDS { tile_of(frame, world) } else { 0 };
+        return (own, [tile | start, end, extent, 0]);
+    }
+    match world_cells.get(world as usize) {
+        Some(&kept) if WORLDS => in_world(frame, kept, world),
+        _ => (CELLS_OF_UNBOUNDED, [0; 4]),
+    }
+}
+
 /// Cells and (start, end, extent, 0) of each box, with the bits of its world above the start, and what all of them have
 /// together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of [`worlds`], or nothing,
 /// and then boxes that would be put there are giants.
@@ -202,38 +232,14 @@ fn count_in<const WORLDS: bool>(
     cells: &mut [[i32; 4]],
     positions: &mut [[u32; 4]],
 ) -> Totals {
-    let last = (1 << frame.position_bits) - 1;
     let mut totals = Totals::default();
     let mut single = [0; LEVELS as usize];
     for (i, aabb) in boxes.iter().enumerate() {
-        positions[i] = [0; 4];
-        if !aabb.is_valid() {
-            cells[i] = CELLS_OF_INVALID;
+        let world = if WORLDS { worlds[i] } else { 0 };
+        (cells[i], positions[i]) = place_box::<WORLDS>(aabb, world, world_cells, frame);
+        if cells[i] == CELLS_OF_INVALID {
             totals.invalid += 1;
             continue;
-        }
-        let world = if WORLDS { worlds[i] } else { 0 };
-        let tile = if WORLDS { tile_of(frame, world) } else { 0 };
-        if WORLDS && world == WORLD_GLOBAL {
-            cells[i] = CELLS_OF_UNBOUNDED;
-        } else if super::pca::counts_within(aabb, frame.limit) {
-            let low = Vec3::from(aabb.min) * frame.scale;
-            let high = Vec3::from(aabb.max) * frame.scale;
-            let (own, extent) = place_of(frame, low, high);
-            cells[i] = own;
-            let (from, to) = project(frame.sweep.into(), low, high);
-            positions[i] = [
-                tile | position(frame, from - frame.sweep_slop).saturating_sub(1),
-                (position(frame, to + frame.sweep_slop) + 1).min(last),
-                extent,
-                0,
-            ];
-        } else if let Some(&kept) = world_cells.get(world as usize)
-            && WORLDS
-        {
-            (cells[i], positions[i]) = in_world(frame, kept, world);
-        } else {
-            cells[i] = CELLS_OF_UNBOUNDED;
         }
         for level in 0..LEVELS {
             match if is_binned(cells[i]) { cell_count(cells[i], level, frame) } else { 0 } {
