@@ -29,23 +29,26 @@ fn add_saturating(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 // The first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer entries
 // and giants, but more candidates, which are not known yet.
 fn choose_level() -> u32 {
-    var least = FLOAT_MAX;
+    var least = vec2<u32>(0xffffffffu);
     for (var level = 0u; level < LEVELS; level += 1u) {
-        if level_totals[level].x <= params.entry_capacity {
-            least = min(least, cost(level));
+        let own = cost(level);
+        if level_totals[level].x <= params.entry_capacity && less64(own, least) {
+            least = own;
         }
     }
+    let most = vec2<u32>(least.x << 2u, (least.y << 2u) | (least.x >> 30u));
     for (var level = 0u; level < LEVELS - 1u; level += 1u) {
-        if level_totals[level].x <= params.entry_capacity && cost(level) <= 4.0 * least {
+        if level_totals[level].x <= params.entry_capacity && !less64(most, cost(level)) {
             return level;
         }
     }
     return LEVELS - 1u;
 }
 
-fn cost(level: u32) -> f32 {
-    let per_giant = f32(params.box_count) / f32(TESTS_PER_ENTRY);
-    return f32(level_totals[level].x) + f32(level_totals[level].y) * per_giant;
+// In tests of a giant; an integer, so that every adapter decides alike.
+fn cost(level: u32) -> vec2<u32> {
+    let totals = level_totals[level];
+    return add64(mul64(totals.x, TESTS_PER_ENTRY), mul64(totals.y, params.box_count));
 }
 
 // Adds up the entries and giants of all blocks at each level. Every invocation of the workgroup has to call.

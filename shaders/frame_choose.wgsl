@@ -40,7 +40,8 @@ struct Eigen {
     vectors: mat3x3<f32>,     // columns
 }
 
-fn jacobi(covariance: mat3x3<f32>) -> Eigen {
+// Diagonal elements that differ by no more than `tie` count as equal where that decides which way to turn.
+fn jacobi(covariance: mat3x3<f32>, tie: f32) -> Eigen {
     var a = covariance;
     var v = mat3x3<f32>(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0);
     // A 3x3 matrix converges in about six sweeps; a fixed number keeps every run the same.
@@ -52,7 +53,8 @@ fn jacobi(covariance: mat3x3<f32>) -> Eigen {
             let difference = a[q][q] - a[p][p];
             if abs(off) > 1e-30 && abs(off) > 1e-9 * abs(difference) {
                 let theta = 0.5 * difference / off;
-                let t = select(-1.0, 1.0, theta >= 0.0) / (abs(theta) + sqrt(theta * theta + 1.0));
+                let turns_forward = theta >= 0.0 || (theta > -0.5 && abs(difference) <= tie);
+                let t = select(-1.0, 1.0, turns_forward) / (abs(theta) + sqrt(theta * theta + 1.0));
                 let c = 1.0 / sqrt(t * t + 1.0);
                 let s = t * c;
                 for (var k = 0u; k < 3u; k += 1u) {
@@ -82,6 +84,7 @@ struct Spread {
     squares: vec3<f32>,       // variances along x, y, z
     products: vec3<f32>,      // covariances of x and y, y and z, z and x
     mean_edge: vec3<f32>,
+    error: f32,               // by which rounding may change a variance or a covariance
 }
 
 fn spread_of(sums: Moments) -> Spread {
@@ -89,7 +92,8 @@ fn spread_of(sums: Moments) -> Spread {
     let mean = sums.sum / n;
     let squares = max(sums.squares / n - mean * mean, vec3<f32>(0.0));
     let products = sums.products / n - mean * mean.yzx;
-    return Spread(squares, products, sums.edge_sum / n);
+    let error = MOMENT_ERROR * dot(sums.squares / n, vec3<f32>(1.0));
+    return Spread(squares, products, sums.edge_sum / n, error);
 }
 
 fn variance_along(d: vec3<f32>, spread: Spread) -> f32 {
@@ -105,24 +109,59 @@ fn unit(k: u32) -> vec3<f32> {
     return vec3<f32>(vec3<u32>(k) == vec3<u32>(0u, 1u, 2u));
 }
 
-// The eigenvectors of the covariance, the one of the largest eigenvalue first.
+// Of d and -d, the one whose first large component is positive. Some component is at least sqrt(1/3) in size; the limit
+// is a number that directions of lattices do not have.
+fn upright(d: vec3<f32>) -> vec3<f32> {
+    let is_large = abs(d) > vec3<f32>(0.55);
+    let component = select(select(d.z, d.y, is_large.y), d.x, is_large.x);
+    return select(-d, d, component > 0.0);
+}
+
+// A unit vector across d: as near as can be to the first coordinate axis that is not too near to d.
+fn across(d: vec3<f32>) -> vec3<f32> {
+    let is_small = abs(d) < vec3<f32>(0.59);
+    let k = select(select(2u, 1u, is_small.y), 0u, is_small.x);
+    return normalize(unit(k) - d[k] * d);
+}
+
+// The eigenvectors of the covariance, the one of the largest eigenvalue first. Where eigenvalues are equal but for
+// rounding, as in lattices, so that any vectors of a plane or of space would do, those are taken that `upright` and
+// `across` make of the others, or x, y and z.
 fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
     let squares = spread.squares;
     let products = spread.products;
+    let tie = 4.0 * spread.error;
     let eigen = jacobi(mat3x3<f32>(
         squares.x, products.x, products.z,
         products.x, squares.y, products.y,
         products.z, products.y, squares.z,
-    ));
+    ), tie);
     var first = 0u;
     if eigen.values[1] > eigen.values[first] { first = 1u; }
     if eigen.values[2] > eigen.values[first] { first = 2u; }
+    let second = (first + 1u) % 3u;
+    let third = (first + 2u) % 3u;
     let v = eigen.vectors;
-    return array<vec3<f32>, 3>(v[first], v[(first + 1u) % 3u], v[(first + 2u) % 3u]);
+    let ties_second = eigen.values[first] - eigen.values[second] <= tie;
+    let ties_third = eigen.values[first] - eigen.values[third] <= tie;
+    if ties_second && ties_third {
+        return array<vec3<f32>, 3>(unit(0u), unit(1u), unit(2u));
+    }
+    if ties_second || ties_third {
+        let least = upright(v[select(second, third, ties_second)]);
+        let principal = across(least);
+        return array<vec3<f32>, 3>(principal, cross(least, principal), least);
+    }
+    if abs(eigen.values[second] - eigen.values[third]) <= tie {
+        let principal = upright(v[first]);
+        let plane_u = across(principal);
+        return array<vec3<f32>, 3>(principal, plane_u, cross(principal, plane_u));
+    }
+    return array<vec3<f32>, 3>(v[first], v[second], v[third]);
 }
 
 // The axis, among x, y, z and the principal one, with the largest spread per mean projected edge. A later axis must be
-// better by a margin, so that a degenerate spectrum falls to a coordinate axis.
+// better by a margin and for sure, so that a degenerate spectrum falls to a coordinate axis.
 fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
     var axis = AXIS_X;
     var best = -1.0;
@@ -133,23 +172,25 @@ fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
             d = unit(k);
             candidate = AXIS_X + k;
         }
-        let score = sqrt(variance_along(d, spread)) / max(dot(abs(d), spread.mean_edge), 1e-30);
-        if score > best * 1.0001 {
-            best = score;
+        let variance = variance_along(d, spread);
+        let mean_edge = max(dot(abs(d), spread.mean_edge), 1e-30);
+        if sqrt(max(variance - spread.error, 0.0)) / mean_edge > best * 1.0001 {
+            best = sqrt(variance) / mean_edge;
             axis = candidate;
         }
     }
     return axis;
 }
 
-// Whether centroids along the sweep axis tell where they are across it, since they lie along a line.
+// Whether centroids along the sweep axis tell where they are across it, since they lie along a line. Three boxes in an
+// L have a correlation of one half.
 fn is_correlated(spread: Spread) -> bool {
     let along = variance_along(axes[0], spread);
     var correlated = false;
     for (var k = 1u; k < 3u; k += 1u) {
-        let across = variance_along(axes[k], spread);
+        let wide = variance_along(axes[k], spread);
         let both = covariance_of(axes[0], axes[k], spread);
-        correlated = correlated || abs(both) > 0.5 * sqrt(along) * sqrt(across);
+        correlated = correlated || abs(both) > 0.501 * sqrt(along) * sqrt(wide) + spread.error;
     }
     return correlated;
 }
@@ -205,6 +246,13 @@ fn range(list: u32, count: u32) -> f32 {
     return quantile(list, count, 0.98) - quantile(list, count, 0.02);
 }
 
+// By how much two evaluations of a projection can differ. Sums of products differ by a few units in the last place where
+// one place fuses them and another does not; no scaled coordinate reaches 4, and a coordinate axis has no such error.
+fn oblique_error() -> f32 {
+    let turned = abs(axes[0]);
+    return select(0.0, OBLIQUE_ERROR, max(turned.x, max(turned.y, turned.z)) < 1.0);
+}
+
 fn choose_cell(scene: Scale, count: u32) -> f32 {
     if params.cell_mode == CELL_FIXED {
         return params.cell_size * scene.scale;
@@ -233,7 +281,10 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
     let more = ENTRIES_PER_BOX - 1.0;
     let edges = (1.0 + sqrt(1.0 + more * spread)) / more;
     // Where boxes are small and few, more than one cell for every two boxes is a waste.
-    let sparse = sqrt(range(CENTRES_U, count)) * sqrt(range(CENTRES_V, count)) * sqrt(2.0 / max(total.count, 1.0));
+    let least = oblique_error();
+    let range_u = max(range(CENTRES_U, count), least);
+    let range_v = max(range(CENTRES_V, count), least);
+    let sparse = sqrt(range_u) * sqrt(range_v) * sqrt(2.0 / max(total.count, 1.0));
     return max(edges * mean_edge, sparse);
 }
 
@@ -262,13 +313,8 @@ fn set_cell(scene: Scale, count: u32) {
     if !(cell > CELL_MIN) {
         cell = CELL_MIN;
     }
-    // Sums of products differ by a few units in the last place where one place fuses them and another does
-    // not; no scaled coordinate reaches 4, and a coordinate axis has no such error. Cells smaller than the error
-    // would only make every box span more of them.
-    var oblique = 0.0;
-    if max(abs(axes[0].x), max(abs(axes[0].y), abs(axes[0].z))) < 1.0 {
-        oblique = OBLIQUE_ERROR;
-    }
+    // Cells smaller than the error would only make every box span more of them.
+    let oblique = oblique_error();
     cell = min(max(cell, oblique), CELL_MAX);
     let inverse = 1.0 / cell;
     frame.inverse_cell = inverse;
@@ -298,8 +344,8 @@ fn choose_ids(scene: Scale, count: u32) -> CellIds {
             most = range(CENTRES_U + k, count) * frame.inverse_cell;
         }
         ids.low[k] = interval.x;
-        ids.fits[k] = bits_for((interval.y - interval.x) * frame.inverse_cell + 2.0);
-        ids.bits[k] = min(min(ids.fits[k], bits_for(most + 2.0)), MAX_CELL_BITS);
+        ids.fits[k] = bits_about((interval.y - interval.x) * frame.inverse_cell + 2.0);
+        ids.bits[k] = min(min(ids.fits[k], bits_about(most + 2.0)), MAX_CELL_BITS);
         ids.occupied *= min(most + 1.0, 1e6);
     }
     // Where there are worlds, those of one of them: they may all be in the same place. Three bits to spare are for
@@ -361,7 +407,7 @@ fn choose_key(ids: CellIds) {
     let cell_bits = ids.bits.x + ids.bits.y + ids.world.x + ids.world.y;
     let cells = min(ids.occupied * f32(max(params.world_count, 1u)), f32(1u << cell_bits));
     let crowd = 64.0 * f32(params.box_count) / cells;
-    let wanted = cell_bits + max(bits_for(crowd), MIN_POSITION_BITS);
+    let wanted = cell_bits + max(bits_about(crowd), MIN_POSITION_BITS);
     let key_bits = select(div_ceil(wanted, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u, is_oblique);
     frame.key_bits = min(key_bits, 32u);
     frame.position_bits = frame.key_bits - cell_bits;
@@ -374,6 +420,11 @@ fn bits_for(x: f32) -> u32 {
         bits += 1u;
     }
     return bits;
+}
+
+// The same for an x that may be rounded, so that one that should be a power of two counts as one.
+fn bits_about(x: f32) -> u32 {
+    return bits_for(x * (1.0 - 1.0 / 262144.0));
 }
 
 // The box of sample i: spread over the input by a multiplicative hash, since boxes that follow each other in

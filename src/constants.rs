@@ -29,6 +29,10 @@ shared_constants! {
     /// sentinel's scale leaves too few exponents below it for the other boxes.
     ORDINARY_MAX: f32 = 1.208_925_8e24;
 
+    /// 2⁻²⁰: by how much of the sum of its second moments rounding may change a variance of the scene. Lower, and which
+    /// of two equal directions is taken depends on the adapter; higher, and differences that are there do not count.
+    MOMENT_ERROR: f32 = 1.0 / 1_048_576.0;
+
     // ---- grid and key ----
 
     /// Most key bits of a cell along u or v. The cells of a box are counted in 32 bits, so twice this must be less.
@@ -266,6 +270,7 @@ mod tests {
         assert_eq!(CELL_MAX, 2f32.powi(60));
         assert_eq!(KNOT_MIN, 2f32.powi(-98));
         assert_eq!(RELATIVE_SLOP, 2f32.powi(-21));
+        assert_eq!(MOMENT_ERROR, 2f32.powi(-20));
         assert_eq!(OBLIQUE_ERROR, 2f32.powi(-19));
     }
 }

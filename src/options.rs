@@ -172,6 +172,11 @@ pub struct Overlaps {
 /// Counts and choices of one call. Where it took several [`passes`](Self::passes), what they counted is added up, and a
 /// box counts in each pass that it was searched in, except in `box_count`, `invalid_count` and `pair_count`; axis,
 /// direction and cell size are those of the first.
+///
+/// Reports of different adapters, and of the GPU and the CPU engine, are the same but for rounding: the last bits of
+/// `direction` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
+/// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
+/// rounding of its limit, or where cells are hardly larger than rounding. The pairs are always the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Boxes in the input.

@@ -264,11 +264,12 @@ fn count_in<const WORLDS: bool>(
 /// The first level whose entries fit and whose cost is not much above the least; see `bin_scan.wgsl`.
 pub fn scan(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
     let fits = |level: usize| totals.entries[level] <= u64::from(entry_capacity);
-    let per_giant = box_count as f32 / TESTS_PER_ENTRY as f32;
-    let cost = |level: usize| totals.entries[level] as f32 + totals.giants[level] as f32 * per_giant;
+    let cost = |level: usize| {
+        totals.entries[level] * u64::from(TESTS_PER_ENTRY) + u64::from(totals.giants[level]) * u64::from(box_count)
+    };
     let last = LEVELS as usize - 1;
-    let least = (0..=last).filter(|&level| fits(level)).map(cost).fold(FLOAT_MAX, f32::min);
-    (0..last).find(|&level| fits(level) && cost(level) <= 4.0 * least).unwrap_or(last) as u32
+    let least = (0..=last).filter(|&level| fits(level)).map(cost).min().unwrap_or(0);
+    (0..last).find(|&level| fits(level) && cost(level) <= 4 * least).unwrap_or(last) as u32
 }
 
 /// What [`scatter`] writes.

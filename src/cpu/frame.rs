@@ -23,8 +23,9 @@ pub fn project(direction: Vec3, low: Vec3, high: Vec3) -> (f32, f32) {
     (lower.x + lower.y + lower.z, upper.x + upper.y + upper.z)
 }
 
-/// Eigenvalues and eigenvectors of a symmetric matrix by cyclic Jacobi rotations.
-pub fn jacobi(covariance: [[f32; 3]; 3]) -> ([f32; 3], [Vec3; 3]) {
+/// Eigenvalues and eigenvectors of a symmetric matrix by cyclic Jacobi rotations. Diagonal elements that differ by no
+/// more than `tie` count as equal where that decides which way to turn.
+pub fn jacobi(covariance: [[f32; 3]; 3], tie: f32) -> ([f32; 3], [Vec3; 3]) {
     let mut a = covariance;
     let mut v = [Vec3::X, Vec3::Y, Vec3::Z];
     for _ in 0..8 {
@@ -35,8 +36,8 @@ pub fn jacobi(covariance: [[f32; 3]; 3]) -> ([f32; 3], [Vec3; 3]) {
                 continue;
             }
             let theta = 0.5 * difference / off;
-            let sign = if theta >= 0.0 { 1.0 } else { -1.0 };
-            let t = sign / (theta.abs() + (theta * theta + 1.0).sqrt());
+            let turns_forward = theta >= 0.0 || theta > -0.5 && difference.abs() <= tie;
+            let t = if turns_forward { 1.0 } else { -1.0 } / (theta.abs() + (theta * theta + 1.0).sqrt());
             let c = 1.0 / (t * t + 1.0).sqrt();
             let s = t * c;
             let (row_p, row_q) = (Vec3::from(a[p]), Vec3::from(a[q]));
@@ -56,6 +57,11 @@ fn bits_for(x: f32) -> u32 {
     (1..30).find(|&bits| (1u32 << bits) as f32 >= x).unwrap_or(30)
 }
 
+/// The same for an x that may be rounded, so that one that should be a power of two counts as one.
+fn bits_about(x: f32) -> u32 {
+    bits_for(x * (1.0 - 1.0 / 262_144.0))
+}
+
 /// How far centroids are spread, and how long edges are on average, in scaled units.
 struct Spread {
     /// Variances along x, y, z.
@@ -63,6 +69,8 @@ struct Spread {
     /// Covariances of x and y, y and z, z and x.
     products: Vec3,
     mean_edge: Vec3,
+    /// By which rounding may change a variance or a covariance.
+    error: f32,
 }
 
 fn spread_of(sums: &Moments) -> Spread {
@@ -70,7 +78,8 @@ fn spread_of(sums: &Moments) -> Spread {
     let mean = Vec3::from(sums.sum) / n;
     let squares = (Vec3::from(sums.squares) / n - mean * mean).max(Vec3::ZERO);
     let products = Vec3::from(sums.products) / n - mean * mean.yzx();
-    Spread { squares, products, mean_edge: Vec3::from(sums.edge_sum) / n }
+    let error = MOMENT_ERROR * (Vec3::from(sums.squares) / n).element_sum();
+    Spread { squares, products, mean_edge: Vec3::from(sums.edge_sum) / n, error }
 }
 
 fn variance_along(d: Vec3, spread: &Spread) -> f32 {
@@ -82,21 +91,48 @@ fn covariance_of(d: Vec3, e: Vec3, spread: &Spread) -> f32 {
     (d * e).dot(spread.squares) + mixed.dot(spread.products)
 }
 
-/// The eigenvectors of the covariance, the one of the largest eigenvalue first.
+/// Of d and -d, the one whose first large component is positive; see `frame_choose.wgsl`.
+fn upright(d: Vec3) -> Vec3 {
+    let component = d.to_array().into_iter().find(|x| x.abs() > 0.55).unwrap_or(d.z);
+    if component > 0.0 { d } else { -d }
+}
+
+/// A unit vector across d; see `frame_choose.wgsl`.
+fn across(d: Vec3) -> Vec3 {
+    let k = d.to_array().into_iter().position(|x| x.abs() < 0.59).unwrap_or(2);
+    (Vec3::AXES[k] - d[k] * d).normalize()
+}
+
+/// The eigenvectors of the covariance, the one of the largest eigenvalue first; see `frame_choose.wgsl` for equal ones.
 fn principal_axes(spread: &Spread) -> [Vec3; 3] {
     let Spread { squares, products, .. } = spread;
-    let (values, vectors) = jacobi([
-        [squares.x, products.x, products.z],
-        [products.x, squares.y, products.y],
-        [products.z, products.y, squares.z],
-    ]);
+    let tie = 4.0 * spread.error;
+    let covariance =
+        [[squares.x, products.x, products.z], [products.x, squares.y, products.y], [products.z, products.y, squares.z]];
+    let (values, vectors) = jacobi(covariance, tie);
     let mut first = 0;
     for k in 1..3 {
         if values[k] > values[first] {
             first = k;
         }
     }
-    std::array::from_fn(|k| vectors[(first + k) % 3])
+    let (second, third) = ((first + 1) % 3, (first + 2) % 3);
+    let ties_second = values[first] - values[second] <= tie;
+    let ties_third = values[first] - values[third] <= tie;
+    if ties_second && ties_third {
+        return Vec3::AXES;
+    }
+    if ties_second || ties_third {
+        let least = upright(vectors[if ties_second { third } else { second }]);
+        let principal = across(least);
+        return [principal, least.cross(principal), least];
+    }
+    if (values[second] - values[third]).abs() <= tie {
+        let principal = upright(vectors[first]);
+        let plane_u = across(principal);
+        return [principal, plane_u, principal.cross(plane_u)];
+    }
+    [vectors[first], vectors[second], vectors[third]]
 }
 
 /// The axis, among x, y, z and the principal one, with the largest spread per mean projected edge; see
@@ -106,9 +142,10 @@ fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
     let mut best = -1.0;
     let candidates = [(AXIS_X, Vec3::X), (AXIS_X + 1, Vec3::Y), (AXIS_X + 2, Vec3::Z), (AXIS_PRINCIPAL, principal)];
     for (candidate, d) in candidates {
-        let score = variance_along(d, spread).sqrt() / d.abs().dot(spread.mean_edge).max(1e-30);
-        if score > best * 1.0001 {
-            best = score;
+        let variance = variance_along(d, spread);
+        let mean_edge = d.abs().dot(spread.mean_edge).max(1e-30);
+        if (variance - spread.error).max(0.0).sqrt() / mean_edge > best * 1.0001 {
+            best = variance.sqrt() / mean_edge;
             axis = candidate;
         }
     }
@@ -119,9 +156,9 @@ fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
 fn is_correlated(spread: &Spread, axes: &[Vec3; 3]) -> bool {
     let along = variance_along(axes[0], spread);
     [axes[1], axes[2]].into_iter().any(|d| {
-        let across = variance_along(d, spread);
+        let wide = variance_along(d, spread);
         let both = covariance_of(axes[0], d, spread);
-        both.abs() > 0.5 * along.sqrt() * across.sqrt()
+        both.abs() > 0.501 * along.sqrt() * wide.sqrt() + spread.error
     })
 }
 
@@ -220,7 +257,12 @@ impl Samples {
     }
 }
 
-fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Samples) -> f32 {
+/// By how much two evaluations of a projection can differ; see `frame_choose.wgsl`.
+fn oblique_error(sweep: Vec3) -> f32 {
+    if sweep.abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 }
+}
+
+fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Samples, least: f32) -> f32 {
     if params.cell_mode == CELL_FIXED {
         return params.cell_size * scene.scale;
     }
@@ -234,8 +276,8 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
     let squares: f32 = samples.lists[EDGES][..kept].iter().map(|edge| (edge / mean_edge.max(CELL_MIN)).powi(2)).sum();
     let more = ENTRIES_PER_BOX - 1.0;
     let edges = (1.0 + (1.0 + more * squares / kept.max(1) as f32).sqrt()) / more;
-    let sparse =
-        samples.range(CENTRES_U).sqrt() * samples.range(CENTRES_V).sqrt() * (2.0 / total.count.max(1.0)).sqrt();
+    let [range_u, range_v] = [CENTRES_U, CENTRES_V].map(|list| samples.range(list).max(least));
+    let sparse = range_u.sqrt() * range_v.sqrt() * (2.0 / total.count.max(1.0)).sqrt();
     (edges * mean_edge).max(sparse)
 }
 
@@ -272,8 +314,8 @@ fn choose_grid(params: &Params, scene: &Scale, total: &Moments, axes: &Axes, sam
 
 /// Sets the edge of a cell, and by how much intervals are widened.
 fn set_cell(frame: &mut Frame, params: &Params, scene: &Scale, total: &Moments, samples: &Samples) {
-    let cell = if samples.count > 0 { choose_cell(params, scene, total, samples) } else { 1.0 };
-    let oblique = if Vec3::from(frame.sweep).abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 };
+    let oblique = oblique_error(frame.sweep.into());
+    let cell = if samples.count > 0 { choose_cell(params, scene, total, samples, oblique) } else { 1.0 };
     let cell = cell.max(oblique).clamp(CELL_MIN, CELL_MAX);
     let inverse = 1.0 / cell;
     frame.inverse_cell = inverse;
@@ -304,8 +346,8 @@ fn choose_ids(frame: &Frame, params: &Params, scene: &Scale, samples: &Samples) 
         let (low, high) = project(plane.into(), scene.low.into(), scene.high.into());
         let most = if samples.count > 0 { samples.range(CENTRES_U + k) * frame.inverse_cell } else { 0.0 };
         ids.low[k] = low;
-        ids.fits[k] = bits_for((high - low) * frame.inverse_cell + 2.0);
-        ids.bits[k] = ids.fits[k].min(bits_for(most + 2.0)).min(MAX_CELL_BITS);
+        ids.fits[k] = bits_about((high - low) * frame.inverse_cell + 2.0);
+        ids.bits[k] = ids.fits[k].min(bits_about(most + 2.0)).min(MAX_CELL_BITS);
         ids.occupied *= (most + 1.0).min(1e6);
     }
     let worlds = params.world_count.max(1);
@@ -351,7 +393,7 @@ fn choose_key(frame: &mut Frame, ids: &CellIds, params: &Params, is_oblique: boo
     let cell_bits: u32 = frame.cell_bits.iter().sum();
     let cells = f32::min(ids.occupied * params.world_count.max(1) as f32, (1u32 << cell_bits) as f32);
     let crowd = 64.0 * params.box_count as f32 / cells;
-    let wanted = cell_bits + bits_for(crowd).max(MIN_POSITION_BITS);
+    let wanted = cell_bits + bits_about(crowd).max(MIN_POSITION_BITS);
     frame.key_bits = if is_oblique { 32 } else { wanted.next_multiple_of(2 * RADIX_BITS).min(32) };
     frame.position_bits = frame.key_bits - cell_bits;
 }
