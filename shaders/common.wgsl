@@ -103,7 +103,7 @@ struct Frame {
     key_bits: u32,
     giant_cells: u32,         // a box in more cells is a giant
     axis: u32,                // AXIS_*, never AXIS_AUTO
-    cell_size: f32,           // in input units
+    cell_size: f32,           // edge of a cell; the host reports it in input units
     outside_count: u32,       // boxes without a place in the grid: unbounded, beyond limit, invalid
     tile_bits: vec2<u32>,     // of cell_bits, the low ones that cells of one world vary in; the others tell worlds apart
     // Knots of the position scale, two by two: where a segment starts, and quanta per unit length in it.

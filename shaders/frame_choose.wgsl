@@ -318,7 +318,7 @@ fn set_cell(scene: Scale, count: u32) {
     cell = min(max(cell, oblique), CELL_MAX);
     let inverse = 1.0 / cell;
     frame.inverse_cell = inverse;
-    frame.cell_size = cell / scene.scale;
+    frame.cell_size = cell;
     frame.sweep_slop = oblique;
     frame.plane_slop = PLANE_SLOP + oblique * inverse;
 }

@@ -202,7 +202,8 @@ pub struct Report {
     /// Its direction, of unit length; zeros where no axis was taken.
     pub direction: [f32; 3],
     /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
-    /// none.
+    /// none, and otherwise positive and finite: the nearest such `f32`, where the edge itself is too small or too large
+    /// for one.
     pub cell_size: f32,
     /// How many times boxes were searched: 1, or as many as there were slabs of a scene with more boxes than fit
     /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)).

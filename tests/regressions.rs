@@ -75,3 +75,25 @@ fn assert_reports_alike(boxes: &[Aabb], options: Options) {
     assert_eq!(gpu.axis, cpu.axis, "{context}");
     assert_eq!((gpu.giant_count, gpu.entry_count), (cpu.giant_count, cpu.entry_count), "{context}");
 }
+
+/// In the units of the input, the edge of a cell was zero or infinite where it is too small or too large for a float.
+#[test]
+fn cells_have_a_size_that_is_positive_and_finite_however_small_or_large_the_boxes_are() {
+    for unit in [1e-44, 1e-38, 1.0, 1e30, 3e37] {
+        for edge in [0.0, 1.0] {
+            let places = (0..64).map(|i| [i % 4, i / 4 % 4, i / 16].map(|k| k as f32));
+            let boxes: Vec<Aabb> =
+                places.map(|at| Aabb::new(at.map(|x| x * unit), at.map(|x| (x + edge) * unit))).collect();
+            for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-45), CellSize::Fixed(f32::MAX)] {
+                let options = Options { cell_size, ..CANONICAL };
+                let sizes = [on_gpu(&boxes, options), cpu::find_pairs(&boxes, &options).unwrap()]
+                    .map(|found| found.report.cell_size);
+                // Infinite stands for a grid of one cell, which no adapter takes here.
+                assert!(
+                    sizes.iter().all(|size| *size > 0.0 && size.is_finite()),
+                    "{sizes:?}: {unit}, {edge}, {options:?}"
+                );
+            }
+        }
+    }
+}

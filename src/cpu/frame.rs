@@ -319,7 +319,7 @@ fn set_cell(frame: &mut Frame, params: &Params, scene: &Scale, total: &Moments, 
     let cell = cell.max(oblique).clamp(CELL_MIN, CELL_MAX);
     let inverse = 1.0 / cell;
     frame.inverse_cell = inverse;
-    frame.cell_size = cell / scene.scale;
+    frame.cell_size = cell;
     frame.sweep_slop = oblique;
     frame.plane_slop = PLANE_SLOP + oblique * inverse;
 }
