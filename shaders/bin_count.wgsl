@@ -6,13 +6,14 @@
 //         world_cells   [world_count] of bin_worlds
 // Writes  cells         [box_count] first and last cell, before any coarsening
 //         positions     [box_count] (start, end) on the sweep axis, and where in its first and last cells the box
-//                       begins and ends, as an extent: bytes (first u, last u, first v, last v). Above the start, where
-//                       a key has the cell, are the bits that tell its world apart
+//                       begins and ends, as an extent: bytes (first u, last u, first v, last v). Above the start,
+//                       where a key has the cell, are the bits that tell its world apart
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
 // rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
+// Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns here.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -32,7 +33,7 @@ var<workgroup> high_sums: array<vec4<u32>, 256>;
 var<workgroup> giants: array<atomic<u32>, LEVELS>;
 var<workgroup> invalid: atomic<u32>;
 
-// How many of eight knots start at or before x.
+// Counts how many of eight knots start at or before x.
 fn knots_before(x: f32, first: u32) -> u32 {
     let a = frame.knots[first].xz;
     let b = frame.knots[first + 1u].xz;
@@ -44,8 +45,8 @@ fn knots_before(x: f32, first: u32) -> u32 {
     return counts.x + counts.y + counts.z + counts.w;
 }
 
-// Monotone: comparisons choose the segment, and inside it a product is clamped to the segment's quanta.
-// Counting all knots is quicker than a search among them: it loads from constant places.
+// Quantises x on the sweep axis. Monotone: comparisons choose the segment, and inside it a product is clamped to the
+// segment's quanta. Counting all knots is quicker than a search among them: it loads from constant places.
 fn position(x: f32) -> u32 {
     let before = knots_before(x, 0u) + knots_before(x, 4u) + knots_before(x, 8u) + knots_before(x, 12u);
     let segment = max(before, 1u) - 1u;
@@ -58,9 +59,9 @@ fn position(x: f32) -> u32 {
     return (segment << segment_bits) | min(quantum, last);
 }
 
-// What the keys of a world's entries are changed by, bit by bit, so that they differ from those of most other worlds: its
-// number, in the bits that cells of one world do not vary in, or not often. Keys of one world that differ still do, and
-// that is all that the sweep relies on.
+// Returns what the keys of a world's entries are changed by, bit by bit, so that they differ from those of most other
+// worlds: its number, in the bits that cells of one world do not vary in, or not often. Keys of one world that differ
+// still do, and that is all that the sweep relies on.
 fn tile_of(world: u32) -> u32 {
     let bits = frame.cell_bits - frame.tile_bits;
     let low = world & ((1u << bits.x) - 1u);

@@ -7,6 +7,8 @@
 //         dispatches     of bin_scatter, sort, rank and sweep_count
 // One workgroup. The last level puts every box in one cell, so the entries always fit: they are never more
 // than the boxes there, and the host makes room for at least that many.
+// Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. That the counts of eight grids
+// choose one of them is of this project.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> frame: Frame;
@@ -21,13 +23,13 @@ const LANES: u32 = 256u / LEVELS;
 var<workgroup> level_sums: array<vec2<u32>, 256>;
 var<workgroup> level_totals: array<vec2<u32>, LEVELS>;
 
-// Saturating, so that a total past 2^32 still compares as too many.
+// Adds with saturation, so that a total past 2^32 still compares as too many.
 fn add_saturating(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return select(a + b, vec2<u32>(0xffffffffu), a + b < a);
 }
 
-// The first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer entries
-// and giants, but more candidates, which are not known yet.
+// Returns the first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer
+// entries and giants, but more candidates, which are not known yet.
 fn choose_level() -> u32 {
     var least = vec2<u32>(0xffffffffu);
     for (var level = 0u; level < LEVELS; level += 1u) {
@@ -45,7 +47,7 @@ fn choose_level() -> u32 {
     return LEVELS - 1u;
 }
 
-// In tests of a giant; an integer, so that every adapter decides alike.
+// Returns the cost of a level in tests of a giant: an integer, so that every adapter decides alike.
 fn cost(level: u32) -> vec2<u32> {
     let totals = level_totals[level];
     return add64(mul64(totals.x, TESTS_PER_ENTRY), mul64(totals.y, params.box_count));
@@ -71,7 +73,7 @@ fn add_levels(local: u32, block_count: u32) {
     workgroupBarrier();
 }
 
-// (entries, giants, invalid boxes) of a block at a level.
+// Returns (entries, giants, invalid boxes) of a block at a level.
 fn counts_of(block: u32, level: u32) -> vec4<u32> {
     let base = block * BIN_COUNTS;
     return vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);

@@ -10,6 +10,14 @@
 //   of Li, Lu, He 2003.
 // - Position scale: quantiles of the sample, so that each quantum holds about as many boxes wherever they lie,
 //   and neither outliers nor distant clusters spoil it.
+// Whatever two engines round differently has a margin where it decides, so that both decide alike; limits lie where
+// regular scenes have no number.
+//
+// Sources: Jacobi 1846, rotations in cyclic order as in Golub and Van Loan, Matrix Computations; the principal axis as
+// in MuJoCo's mj_broadphase and in Liu, Harada, Lee, Kim 2010, Real-time collision culling of a million bodies on
+// graphics processing units; Li, Lu, He 2003, USSCD, Journal of Image and Graphics 8; Batcher 1968, Sorting networks
+// and their applications; Knuth, The Art of Computer Programming 3, 6.4, for the hash by multiplication; Frazer and
+// McKellar 1970, Samplesort, for quantiles of a sample.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -40,7 +48,8 @@ struct Eigen {
     vectors: mat3x3<f32>,     // columns
 }
 
-// Diagonal elements that differ by no more than `tie` count as equal where that decides which way to turn.
+// Finds eigenvalues and eigenvectors. Diagonal elements that differ by no more than `tie` count as equal where that
+// decides which way to turn.
 fn jacobi(covariance: mat3x3<f32>, tie: f32) -> Eigen {
     var a = covariance;
     var v = mat3x3<f32>(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0);
@@ -109,23 +118,23 @@ fn unit(k: u32) -> vec3<f32> {
     return vec3<f32>(vec3<u32>(k) == vec3<u32>(0u, 1u, 2u));
 }
 
-// Of d and -d, the one whose first large component is positive. Some component is at least sqrt(1/3) in size; the limit
-// is a number that directions of lattices do not have.
+// Returns, of d and -d, the one whose first large component is positive. Some component is at least sqrt(1/3) in size;
+// the limit is a number that directions of lattices do not have.
 fn upright(d: vec3<f32>) -> vec3<f32> {
     let is_large = abs(d) > vec3<f32>(0.55);
     let component = select(select(d.z, d.y, is_large.y), d.x, is_large.x);
     return select(-d, d, component > 0.0);
 }
 
-// A unit vector across d: as near as can be to the first coordinate axis that is not too near to d.
+// Returns a unit vector across d: as near as can be to the first coordinate axis that is not too near to d.
 fn across(d: vec3<f32>) -> vec3<f32> {
     let is_small = abs(d) < vec3<f32>(0.59);
     let k = select(select(2u, 1u, is_small.y), 0u, is_small.x);
     return normalize(unit(k) - d[k] * d);
 }
 
-// The eigenvectors of the covariance, the one of the largest eigenvalue first. Where eigenvalues are equal but for
-// rounding, as in lattices, so that any vectors of a plane or of space would do, those are taken that `upright` and
+// Returns the eigenvectors of the covariance, the one of the largest eigenvalue first. Where eigenvalues are equal but
+// for rounding, as in lattices, so that any vectors of a plane or of space would do, those are taken that `upright` and
 // `across` make of the others, or x, y and z.
 fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
     let squares = spread.squares;
@@ -160,8 +169,8 @@ fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
     return array<vec3<f32>, 3>(v[first], v[second], v[third]);
 }
 
-// The axis, among x, y, z and the principal one, with the largest spread per mean projected edge. A later axis must be
-// better by a margin and for sure, so that a degenerate spectrum falls to a coordinate axis.
+// Returns the axis, among x, y, z and the principal one, with the largest spread per mean projected edge. A later axis
+// must be better by a margin and for sure, so that a degenerate spectrum falls to a coordinate axis.
 fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
     var axis = AXIS_X;
     var best = -1.0;
@@ -182,8 +191,8 @@ fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
     return axis;
 }
 
-// Whether centroids along the sweep axis tell where they are across it, since they lie along a line. Three boxes in an
-// L have a correlation of one half.
+// Tells whether centroids along the sweep axis say where they are across it, since they lie along a line. Three boxes
+// in an L have a correlation of one half.
 fn is_correlated(spread: Spread) -> bool {
     let along = variance_along(axes[0], spread);
     var correlated = false;
@@ -223,7 +232,7 @@ fn choose_axes() {
 
 // ---- grid and key ----
 
-// The larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3: the cell edge in units of the largest edge w,
+// Returns the larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3: the cell edge in units of the largest edge w,
 // where the cost of Li, Lu, He 2003 is least; 2 where the boxes lie too sparsely for a root.
 fn usscd_cell(log_density: f32) -> f32 {
     if log_density < 0.6247 {
@@ -241,13 +250,14 @@ fn quantile(list: u32, count: u32, part: f32) -> f32 {
     return samples[list][u32(part * f32(count - 1u))];
 }
 
-// The range that most samples are in.
+// Returns the length of the range that most samples are in.
 fn range(list: u32, count: u32) -> f32 {
     return quantile(list, count, 0.98) - quantile(list, count, 0.02);
 }
 
-// By how much two evaluations of a projection can differ. Sums of products differ by a few units in the last place where
-// one place fuses them and another does not; no scaled coordinate reaches 4, and a coordinate axis has no such error.
+// Bounds the difference of two evaluations of a projection. Sums of products differ by a few units in the last place
+// where one place fuses them and another does not; no scaled coordinate reaches 4, and a coordinate axis has no such
+// error.
 fn oblique_error() -> f32 {
     let turned = abs(axes[0]);
     return select(0.0, OBLIQUE_ERROR, max(turned.x, max(turned.y, turned.z)) < 1.0);
@@ -332,8 +342,8 @@ struct CellIds {
     occupied: f32,            // cells where most boxes are
 }
 
-// Decides the key bits of the cells: enough for the range where most boxes are, but not so many that too few are left
-// for the position. A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
+// Decides the key bits of the cells: enough for the range where most boxes are, as long as enough are
+// left for the position. A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
 fn choose_ids(scene: Scale, count: u32) -> CellIds {
     var ids = CellIds();
     ids.occupied = 1.0;
@@ -413,7 +423,7 @@ fn choose_key(ids: CellIds) {
     frame.position_bits = frame.key_bits - cell_bits;
 }
 
-// The smallest b from 1 to 30 with 2^b >= x.
+// Returns the smallest b from 1 to 30 with 2^b >= x.
 fn bits_for(x: f32) -> u32 {
     var bits = 1u;
     while bits < 30u && f32(1u << bits) < x {
@@ -422,12 +432,12 @@ fn bits_for(x: f32) -> u32 {
     return bits;
 }
 
-// The same for an x that may be rounded, so that one that should be a power of two counts as one.
+// Does as bits_for for an x that may be rounded, so that one that should be a power of two counts as one.
 fn bits_about(x: f32) -> u32 {
     return bits_for(x * (1.0 - 1.0 / 262144.0));
 }
 
-// The box of sample i: spread over the input by a multiplicative hash, since boxes that follow each other in
+// Returns the box of sample i: spread over the input by a multiplicative hash, since boxes that follow each other in
 // the input often follow each other in space too.
 fn sample_box(i: u32) -> u32 {
     if params.box_count <= SAMPLES {
@@ -464,7 +474,7 @@ fn take_sample(i: u32, scene: Scale) {
     samples[CENTRES_V][i] = centre_v;
 }
 
-// Batcher's bitonic sort of all four lists at once; what was not sampled is FLOAT_MAX and ends up last.
+// Sorts all four lists at once by Batcher's bitonic network; what was not sampled is FLOAT_MAX and ends up last.
 fn sort_samples(local: u32) {
     for (var run = 2u; run <= SAMPLES; run *= 2u) {
         for (var distance = run / 2u; distance > 0u; distance /= 2u) {
@@ -520,7 +530,7 @@ fn frame_choose(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Where a segment of the position scale starts, and quanta per unit length in it.
+// Returns where a segment of the position scale starts, and quanta per unit length in it.
 fn knot(segment: u32, count: u32) -> vec2<f32> {
     var start = 0.0;
     var next = 0.0;

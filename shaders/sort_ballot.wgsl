@@ -24,7 +24,7 @@ const MOST_SUBGROUPS: u32 = 256u / 8u;
 // [subgroup * WORDS + word] keys before, within the tile, with either of the word's two digits.
 var<workgroup> ranks: array<atomic<u32>, MOST_SUBGROUPS * WORDS>;
 
-// Which invocations of the subgroup have a key with this digit. Every invocation has to call.
+// Tells which invocations of the subgroup have a key with this digit. Every invocation has to call.
 fn peers_of(digit: u32, there: bool) -> vec2<u32> {
     var peers = subgroupBallot(there).xy;
     for (var bit = 0u; bit < WIDE_BITS; bit += 1u) {

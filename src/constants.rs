@@ -56,8 +56,8 @@ shared_constants! {
     CELL_BASE: i32 = 1 << 30;
     /// 2⁻¹²⁰, smallest cell edge in scaled units. Smaller, and its inverse overflows.
     CELL_MIN: f32 = 7.523_164e-37;
-    /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty candidates;
-    /// fewer entries mean larger cells and more candidates, which grow as the square.
+    /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty
+    /// candidates; fewer entries mean larger cells and more candidates, which grow as the square.
     ENTRIES_PER_BOX: f32 = 1.95;
     /// 2⁶⁰, largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
@@ -97,7 +97,7 @@ shared_constants! {
     ENTRY_LAST_V: u32 = 1 << 28;
     /// The box index of an entry.
     ENTRY_BOX: u32 = (1 << 28) - 1;
-    /// Where in its cell a box begins and ends is kept in so many bits; an extent has four of them, and the eighth
+    /// Bits in which is kept where in its cell a box begins or ends; an extent has four such numbers, and the eighth
     /// bit of each byte is free.
     FRACTION_BITS: u32 = 7;
     /// The last fraction of a cell.
@@ -196,7 +196,7 @@ shared_constants! {
     WORLD_GLOBAL: u32 = u32::MAX;
 }
 
-/// Tiles of 256 by 256 tests that `small` has for so many boxes, at most `SMALL_MOST`.
+/// Counts the tiles of 256 by 256 tests that `small` has for this many boxes, at most `SMALL_MOST`.
 pub(crate) const fn small_tiles(box_count: u32) -> u32 {
     let blocks = box_count.div_ceil(256);
     blocks * (blocks + 1) / 2

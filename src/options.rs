@@ -188,8 +188,8 @@ pub struct Report {
     /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead; 0 where every
     /// box was ([`tested_all_pairs`](Self::tested_all_pairs)).
     pub giant_count: u32,
-    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other. 2³² − 1 where
-    /// all passes together have more.
+    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other.
+    /// 2³² − 1 where all passes together have more.
     pub entry_count: u32,
     /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes; or all the
     /// `n (n - 1) / 2` there are.

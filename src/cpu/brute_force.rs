@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::filters::grown;
 use crate::{Aabb, Filters, Pair};
 
-/// Every overlapping pair, ascending, by `n (n - 1) / 2` tests. This is what the answer means.
+/// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This is what the answer means.
 pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (a, box_a) in boxes.iter().enumerate() {
@@ -18,7 +18,7 @@ pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
     pairs
 }
 
-/// Every pair that `filters` leave, ascending: the same double loop, with each filter as it is written down.
+/// Finds every pair that `filters` leave, ascending: the same double loop, with each filter as it is written down.
 ///
 /// # Panics
 /// Where [`Filters::check`] refuses them.

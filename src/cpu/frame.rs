@@ -14,8 +14,8 @@ const EDGES: usize = 1;
 const CENTRES_U: usize = 2;
 const CENTRES_V: usize = 3;
 
-/// The interval of a box on a direction: the sum of the corner coordinates that are lowest along it, and that of
-/// the highest.
+/// Returns the interval of a box on a direction: the sum of the corner coordinates that are lowest along it, and that
+/// of the highest.
 pub fn project(direction: Vec3, low: Vec3, high: Vec3) -> (f32, f32) {
     let positive = direction.cmpgt(Vec3::ZERO);
     let lower = Vec3::select(positive, low, high) * direction;
@@ -23,8 +23,8 @@ pub fn project(direction: Vec3, low: Vec3, high: Vec3) -> (f32, f32) {
     (lower.x + lower.y + lower.z, upper.x + upper.y + upper.z)
 }
 
-/// Eigenvalues and eigenvectors of a symmetric matrix by cyclic Jacobi rotations. Diagonal elements that differ by no
-/// more than `tie` count as equal where that decides which way to turn.
+/// Finds eigenvalues and eigenvectors of a symmetric matrix by cyclic Jacobi rotations. Diagonal elements that differ
+/// by no more than `tie` count as equal where that decides which way to turn.
 pub fn jacobi(covariance: [[f32; 3]; 3], tie: f32) -> ([f32; 3], [Vec3; 3]) {
     let mut a = covariance;
     let mut v = [Vec3::X, Vec3::Y, Vec3::Z];
@@ -52,17 +52,17 @@ pub fn jacobi(covariance: [[f32; 3]; 3], tie: f32) -> ([f32; 3], [Vec3; 3]) {
     ([a[0][0], a[1][1], a[2][2]], v)
 }
 
-/// The smallest b from 1 to 30 with 2^b >= x.
+/// Returns the smallest b from 1 to 30 with 2^b >= x.
 fn bits_for(x: f32) -> u32 {
     (1..30).find(|&bits| (1u32 << bits) as f32 >= x).unwrap_or(30)
 }
 
-/// The same for an x that may be rounded, so that one that should be a power of two counts as one.
+/// Does as [`bits_for`] for an x that may be rounded, so that one that should be a power of two counts as one.
 fn bits_about(x: f32) -> u32 {
     bits_for(x * (1.0 - 1.0 / 262_144.0))
 }
 
-/// How far centroids are spread, and how long edges are on average, in scaled units.
+/// Says how far centroids are spread, and how long edges are on average, in scaled units.
 struct Spread {
     /// Variances along x, y, z.
     squares: Vec3,
@@ -91,19 +91,20 @@ fn covariance_of(d: Vec3, e: Vec3, spread: &Spread) -> f32 {
     (d * e).dot(spread.squares) + mixed.dot(spread.products)
 }
 
-/// Of d and -d, the one whose first large component is positive; see `frame_choose.wgsl`.
+/// Returns, of d and -d, the one whose first large component is positive; see `frame_choose.wgsl`.
 fn upright(d: Vec3) -> Vec3 {
     let component = d.to_array().into_iter().find(|x| x.abs() > 0.55).unwrap_or(d.z);
     if component > 0.0 { d } else { -d }
 }
 
-/// A unit vector across d; see `frame_choose.wgsl`.
+/// Returns a unit vector across d; see `frame_choose.wgsl`.
 fn across(d: Vec3) -> Vec3 {
     let k = d.to_array().into_iter().position(|x| x.abs() < 0.59).unwrap_or(2);
     (Vec3::AXES[k] - d[k] * d).normalize()
 }
 
-/// The eigenvectors of the covariance, the one of the largest eigenvalue first; see `frame_choose.wgsl` for equal ones.
+/// Returns the eigenvectors of the covariance, that of the largest eigenvalue first; see `frame_choose.wgsl` for equal
+/// ones.
 fn principal_axes(spread: &Spread) -> [Vec3; 3] {
     let Spread { squares, products, .. } = spread;
     let tie = 4.0 * spread.error;
@@ -135,7 +136,7 @@ fn principal_axes(spread: &Spread) -> [Vec3; 3] {
     [vectors[first], vectors[second], vectors[third]]
 }
 
-/// The axis, among x, y, z and the principal one, with the largest spread per mean projected edge; see
+/// Returns the axis, among x, y, z and the principal one, with the largest spread per mean projected edge; see
 /// `frame_choose.wgsl`.
 fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
     let mut axis = AXIS_X;
@@ -152,7 +153,7 @@ fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
     axis
 }
 
-/// Whether centroids along the sweep axis tell where they are across it, since they lie along a line.
+/// Tells whether centroids along the sweep axis say where they are across it, since they lie along a line.
 fn is_correlated(spread: &Spread, axes: &[Vec3; 3]) -> bool {
     let along = variance_along(axes[0], spread);
     [axes[1], axes[2]].into_iter().any(|d| {
@@ -162,7 +163,7 @@ fn is_correlated(spread: &Spread, axes: &[Vec3; 3]) -> bool {
     })
 }
 
-/// The axes of the grid.
+/// Holds the axes of the grid.
 struct Axes {
     /// What was taken; never [`AXIS_AUTO`].
     chosen: u32,
@@ -195,7 +196,7 @@ fn choose_axes(asked: u32, total: &Moments) -> Axes {
     Axes { chosen, directions, is_oblique: is_correlated(&spread, &directions) }
 }
 
-/// USSCD's cell edge in units of the largest edge; see `frame_choose.wgsl`.
+/// Returns USSCD's cell edge in units of the largest edge; see `frame_choose.wgsl`.
 pub fn usscd_cell(log_density: f32) -> f32 {
     if log_density < 0.6247 {
         return 2.0;
@@ -207,7 +208,7 @@ pub fn usscd_cell(log_density: f32) -> f32 {
     x
 }
 
-/// Sorted samples: interval starts, mean plane edges, centres along u and v.
+/// Holds sorted samples: interval starts, mean plane edges, centres along u and v.
 struct Samples {
     lists: [[f32; SAMPLES]; 4],
     count: usize,
@@ -251,13 +252,13 @@ impl Samples {
         self.lists[list][(part * (self.count - 1) as f32) as usize]
     }
 
-    /// The range that most samples are in.
+    /// Returns the length of the range that most samples are in.
     fn range(&self, list: usize) -> f32 {
         self.quantile(list, 0.98) - self.quantile(list, 0.02)
     }
 }
 
-/// By how much two evaluations of a projection can differ; see `frame_choose.wgsl`.
+/// Bounds the difference of two evaluations of a projection; see `frame_choose.wgsl`.
 fn oblique_error(sweep: Vec3) -> f32 {
     if sweep.abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 }
 }
@@ -324,7 +325,7 @@ fn set_cell(frame: &mut Frame, params: &Params, scene: &Scale, total: &Moments, 
     frame.plane_slop = PLANE_SLOP + oblique * inverse;
 }
 
-/// The ids of cells along u and v.
+/// Describes the ids of cells along u and v.
 #[derive(Default)]
 struct CellIds {
     /// Where the scene begins.
@@ -398,7 +399,7 @@ fn choose_key(frame: &mut Frame, ids: &CellIds, params: &Params, is_oblique: boo
     frame.position_bits = frame.key_bits - cell_bits;
 }
 
-/// Where a segment of the position scale starts, and quanta per unit length in it.
+/// Returns where a segment of the position scale starts, and quanta per unit length in it.
 fn knot(frame: &Frame, samples: &Samples, segment: usize) -> [f32; 2] {
     if samples.count == 0 {
         return [0.0; 2];

@@ -27,7 +27,7 @@ pub use engine::BroadPhase;
 
 use crate::{Aabb, Error, Options, Overlaps};
 
-/// Every pair of `boxes` that overlaps, each once, on all cores of the CPU.
+/// Finds every pair of `boxes` that overlaps, each once, on all cores of the CPU.
 ///
 /// `options.memory_budget` concerns GPU memory and is not looked at. Up to `options.all_pairs_up_to` boxes it tests
 /// every two of them, as the GPU does. Whoever has more than one frame keeps a [`BroadPhase`].

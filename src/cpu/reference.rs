@@ -6,11 +6,11 @@ use crate::filters::Compiled;
 use crate::stages::layout::{Frame, Params};
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 
-/// Candidates that are tested before there is a look whether there is room for as many pairs again.
+/// Bounds the candidates that are tested before room is made for as many pairs again.
 const BATCH: u64 = 1 << 20;
 
-/// What [`cpu::find_pairs`](super::find_pairs) finds: the same report and the same pairs, in canonical order in the same
-/// order.
+/// Finds what [`cpu::find_pairs`](super::find_pairs) finds: the same report and the same pairs, in canonical order in
+/// the same order.
 ///
 /// # Errors
 /// Those of [`cpu::find_pairs`](super::find_pairs).
@@ -18,7 +18,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     find_filtered_pairs(boxes, &Filters::default(), options)
 }
 
-/// The same with filters: what [`cpu::BroadPhase`](super::BroadPhase) finds that has them.
+/// Finds what [`cpu::BroadPhase`](super::BroadPhase) finds that has these filters.
 ///
 /// # Errors
 /// Those of [`Filters::check`] too.
@@ -40,7 +40,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
     Ok(Overlaps { pairs, report })
 }
 
-/// Everything but the pairs that are included and the order.
+/// Finds the pairs without those that are included, in any order.
 fn search(boxes: &[Aabb], filters: &Compiled, options: &Options) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     if options.tests_all_pairs(box_count) {
@@ -101,7 +101,7 @@ fn search(boxes: &[Aabb], filters: &Compiled, options: &Options) -> Result<Overl
     Ok(Overlaps { pairs, report })
 }
 
-/// What [`search`] does with few boxes.
+/// Tests every box against every other, as [`search`] does where there are few.
 fn all_pairs(boxes: &[Aabb], filters: &Compiled) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     let columns = small::Columns::new(boxes);
@@ -117,12 +117,12 @@ fn all_pairs(boxes: &[Aabb], filters: &Compiled) -> Result<Overlaps, Error> {
     Ok(Overlaps { pairs, report: Report { invalid_count, first_invalid, ..of_all_pairs(box_count) } })
 }
 
-/// Drops what `filters` do not keep of the pairs from `first` on.
+/// Drops the pairs from `first` on that `filters` do not keep.
 fn retain(pairs: &mut Vec<Pair>, first: usize, filters: &Compiled, boxes: &[Aabb]) {
     pairs.extract_if(first.., |pair| !filters.keeps(boxes, pair.a, pair.b)).for_each(drop);
 }
 
-/// The number of boxes, if there are not too many.
+/// Returns the number of boxes, or an error where there are too many.
 pub(super) fn checked_count(box_count: usize) -> Result<u32, Error> {
     let (box_count, most) = (box_count as u64, u64::from(MAX_ENTRIES));
     if box_count <= most {
@@ -138,7 +138,7 @@ pub(super) fn checked_count(box_count: usize) -> Result<u32, Error> {
     })
 }
 
-/// What the kernels are told of so many boxes.
+/// Returns what the kernels are told of this many boxes.
 pub(super) fn params(box_count: u32, options: &Options, filters: &Compiled) -> Params {
     let (cell_mode, cell_size) = options.cell_size.code();
     Params {
@@ -153,7 +153,7 @@ pub(super) fn params(box_count: u32, options: &Options, filters: &Compiled) -> P
     }
 }
 
-/// A report on a sweep in this frame, before anything was counted.
+/// Begins the report on a sweep in this frame, before anything was counted.
 pub(super) fn of_frame(frame: &Frame, level: u32, box_count: u32) -> Report {
     Report {
         axis: SweepAxis::from_code(frame.axis),
@@ -164,7 +164,7 @@ pub(super) fn of_frame(frame: &Frame, level: u32, box_count: u32) -> Report {
     }
 }
 
-/// A report on every box against every other, before their pairs were counted.
+/// Begins the report on every box against every other, before their pairs were counted.
 pub(super) fn of_all_pairs(box_count: u32) -> Report {
     Report {
         box_count,
@@ -182,13 +182,13 @@ pub(super) fn of_all_pairs(box_count: u32) -> Report {
     }
 }
 
-/// Room for `more` pairs, or an error instead of an abort.
+/// Makes room for `more` pairs, or returns an error instead of an abort.
 pub(super) fn make_room(pairs: &mut Vec<Pair>, more: u64) -> Result<(), Error> {
     let pair_count = pairs.len() as u64 + more;
     usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(too_long(pair_count))
 }
 
-/// So many pairs, of which there may be more, have no room.
+/// Returns the error of this many pairs, and perhaps more, that have no room.
 pub(super) fn too_long(pair_count: u64) -> Error {
     Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) }
 }
