@@ -15,6 +15,11 @@ pub struct Overlaps {
 /// Counts and choices of one call. Where it took several [`passes`](Self::passes), what they counted is added up, and a
 /// box counts in each pass that it was searched in, except in `box_count`, `invalid_count` and `pair_count`; axis,
 /// direction and cell size are those of the first.
+///
+/// Reports of different adapters, and of the GPU and the CPU engine, are the same but for rounding: the last bits of
+/// `direction` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
+/// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
+/// rounding of its limit, or where cells are hardly larger than rounding. The pairs are always the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Boxes in the input.
@@ -40,7 +45,8 @@ pub struct Report {
     /// Its direction, of unit length; zeros where no axis was taken.
     pub direction: [f32; 3],
     /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
-    /// none.
+    /// none, and otherwise positive and finite: the nearest such `f32`, where the edge itself is too small or too large
+    /// for one.
     pub cell_size: f32,
     /// How many times boxes were searched: 1, or as many as there were slabs of a scene with more boxes than fit
     /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: where one holds all that

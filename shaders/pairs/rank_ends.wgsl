@@ -9,6 +9,8 @@
 //         extents    [entry_count] where in its cell the box begins and ends, and whether the cell is its first
 // The start of an entry is its own rank. An end is as near as the entry has candidates, so the search doubles
 // its step from there. Touching intervals meet: a start equal to the end is not after it.
+// Sources: a sweep of every entry on its own, without a list of those that have begun, Liu, Harada, Lee, Kim 2010;
+// Bentley and Yao 1976, An almost optimal algorithm for unbounded searching.
 
 @group(0) @binding(0) var<storage, read> frame: Frame;
 @group(0) @binding(1) var<storage, read> counts: Counts;

@@ -8,6 +8,7 @@
 // of the path can span.
 // An invocation takes COUNT_RUN entries, a workgroup several blocks. Sums over several blocks may wrap; differences of
 // them that are sums of one block do not.
+// Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;
 @group(0) @binding(1) var<storage, read_write> steps: array<Step>;

@@ -6,6 +6,7 @@
 //         block_hits  [sweep_blocks] pairs found in tiles that had no room; zero before
 // Every invocation looks at RUN_QUADS quads, whatever entries, cells or rows they belong to. What survives is tested
 // exactly. There is no barrier here: software adapters keep the registers of a kernel with barriers in memory.
+// Sources: those of sweep_walk.wgsl.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> counts: Counts;

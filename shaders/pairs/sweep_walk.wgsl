@@ -1,8 +1,12 @@
 // The path that the sweep walks: for each entry, in sorted order, the quads that hold its candidates. Pieces of equal
 // length are equal work, wherever they are cut. Shared by sweep_test and emit_again, which bind boxes, counts,
 // entries, steps, extents and path_bases.
+// Sources: sweep and prune, Baraff 1992 and Cohen, Lin, Manocha, Ponamgi 1995 (I-COLLIDE); load-balancing search,
+// Baxter, Modern GPU, 2013; each pair in one cell, the reference point of Dittrich and Seeger 2000, Data redundancy and
+// duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport 1975, Multiple byte
+// processing with full-word instructions.
 
-// The entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
+// Returns the entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
 fn walk_at(at: vec2<u32>) -> vec2<u32> {
     let n = counts.entry_count;
     // The last block that starts at or before the quad. Every block has quads.
@@ -30,7 +34,7 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(rank, within - steps[rank].offset);
 }
 
-// How many of the RUN_QUADS quads from `at` lie on the path.
+// Counts how many of the RUN_QUADS quads from `at` lie on the path.
 fn quads_from(at: vec2<u32>) -> u32 {
     let length = path_bases[div_ceil(counts.entry_count, PATH_BLOCK)];
     if !less64(at, length) {
@@ -44,7 +48,7 @@ fn extent_at(rank: u32) -> u32 {
     return extents[rank / 4u][rank % 4u];
 }
 
-// Which of four boxes may overlap `own` across the sweep axis, and would be reported in this cell.
+// Tells which of four boxes may overlap `own` across the sweep axis, and would be reported in this cell.
 //
 // The first bytes of an extent are where the box begins in the cell, the second ones where it ends, along u and v;
 // both are monotone in the coordinates, so boxes that overlap pass. Two bytes are compared in one subtraction, whose
@@ -61,7 +65,7 @@ fn survivors(own: u32, others: vec4<u32>) -> vec4<bool> {
     return (begins_before & ends_after & (mine | others) & flags) == flags;
 }
 
-// The candidates in the quads from `at` that survive a look at their extents.
+// Returns the candidates in the quads from `at` that survive a look at their extents.
 fn survey(at: vec2<u32>) -> Run {
     let count = quads_from(at);
     if count == 0u {
@@ -90,7 +94,7 @@ fn survey(at: vec2<u32>) -> Run {
     return run;
 }
 
-// The survivors whose boxes overlap, of which the filters keep what they want.
+// Returns the survivors whose boxes overlap, of which the filters keep what they want.
 fn exact_hits(run: Run) -> u32 {
     var hits = 0u;
     for (var word = run.hits; word != 0u; word &= word - 1u) {
@@ -106,7 +110,7 @@ fn exact_hits(run: Run) -> u32 {
     return hits;
 }
 
-// Those that the filters keep.
+// Returns those of the hits that the filters keep.
 fn wanted_hits(run: Run, hits: u32) -> u32 {
     var wanted = hits;
     for (var word = hits; word != 0u; word &= word - 1u) {

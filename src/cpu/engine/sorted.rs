@@ -13,17 +13,17 @@ use crate::cpu::mirror::{rank, sweep};
 use crate::layout::Frame;
 use crate::{Aabb, Error, Pair};
 
-/// Ranks that a thread gathers at a time.
+/// Counts the ranks that a thread gathers at a time.
 const CHUNK: usize = 1 << 11;
-/// Ranks whose boxes are fetched at a time.
+/// Counts the ranks whose boxes are fetched at a time.
 const BLOCK: usize = 64;
-/// Candidates and ranks that a thread takes on at a time, but for the last rank, which may have any number: many enough
-/// to be worth it, few enough for the list to stay in a second-level cache.
+/// Bounds the candidates and ranks that a thread takes on at a time, but for the last rank, which may have any number:
+/// many enough to be worth it, few enough for the list to stay in a second-level cache.
 const TASK: u64 = 1 << 15;
-/// Candidates for all of which there is room in the list before they are tested.
+/// Counts the candidates for all of which there is room in the list before they are tested.
 const ROOM: usize = 1 << 10;
 
-/// What the sweep needs of each entry, by rank: candidates are neighbours in memory.
+/// Holds what the sweep needs of each entry, by rank: candidates are neighbours in memory.
 #[derive(Debug, Default)]
 pub struct Sorted {
     /// `[entry_count]` first rank after the last candidate.
@@ -124,7 +124,7 @@ impl Sorted {
         Ok(())
     }
 
-    /// Bytes held.
+    /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         let per_entry = 2 * size_of::<u32>() + size_of::<[Vec3A; 2]>();
         self.ends.capacity() * per_entry + self.candidates.capacity() * size_of::<u64>()

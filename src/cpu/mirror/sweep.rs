@@ -5,14 +5,14 @@ use std::ops::Range;
 use crate::constants::*;
 use crate::{Aabb, Pair};
 
-/// Quads of the path that each entry contributes: those of four consecutive ranks that hold a candidate, but at
-/// least one.
+/// Counts the quads of the path that each entry contributes: those of four consecutive ranks that hold a candidate, but
+/// at least one.
 pub fn count(ends: &[u32]) -> Vec<u32> {
     let quads = |(rank, &end): (usize, &u32)| ((end - 1) / 4).max((rank as u32 + 1) / 4) - (rank as u32 + 1) / 4 + 1;
     ends.iter().enumerate().map(quads).collect()
 }
 
-/// Quads before each entry, and behind them the length of the path.
+/// Adds up the quads before each entry, and behind them the length of the path.
 pub fn scan(quads: &[u32]) -> Vec<u64> {
     let mut offsets = Vec::with_capacity(quads.len() + 1);
     let mut running = 0;
@@ -24,8 +24,8 @@ pub fn scan(quads: &[u32]) -> Vec<u64> {
     offsets
 }
 
-/// Whether the boxes of two entries of one cell may overlap across the sweep axis, and would be reported there; see
-/// `sweep_walk.wgsl`.
+/// Tells whether the boxes of two entries of one cell may overlap across the sweep axis, and would be reported there;
+/// see `sweep_walk.wgsl`.
 pub fn survives(a: u32, b: u32) -> bool {
     const FIRST: u32 = FRACTION_LAST | FRACTION_LAST << 16;
     let begins_before = (b >> 8 & FIRST | EXTENT_FIRST) - (a & FIRST);
