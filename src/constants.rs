@@ -97,14 +97,14 @@ shared_constants! {
     ENTRY_LAST_V: u32 = 1 << 28;
     /// The box index of an entry.
     ENTRY_BOX: u32 = (1 << 28) - 1;
-    /// Bits in which is kept where in its cell a box begins or ends; an extent has four such numbers, and the eighth
+    /// Bits in which is kept where in its cell a box begins or ends; a footprint has four such numbers, and the eighth
     /// bit of each byte is free.
     FRACTION_BITS: u32 = 7;
     /// The last fraction of a cell.
     FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
-    /// The eighth bits of the first and third byte of an extent: set where the entry is in its box's first cell
+    /// The eighth bits of the first and third byte of a footprint: set where the entry is in its box's first cell
     /// along u, along v.
-    EXTENT_FIRST: u32 = 0x0080_0080;
+    FOOTPRINT_FIRST: u32 = 0x0080_0080;
     /// How many invalid boxes are listed by index.
     INVALID_LISTED: u32 = 8;
 
@@ -246,7 +246,7 @@ const _: () = {
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
-    assert!(FRACTION_BITS == 7 && EXTENT_FIRST == 1 << 7 | 1 << 23);
+    assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
     assert!(WIDE_LANES * WIDE_RADIX * 4 <= 16_384);

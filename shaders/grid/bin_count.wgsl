@@ -6,7 +6,7 @@
 //         world_cells   [world_count] of bin_worlds
 // Writes  cells         [box_count] first and last cell, before any coarsening
 //         positions     [box_count] (start, end) on the sweep axis, and where in its first and last cells the box
-//                       begins and ends, as an extent: bytes (first u, last u, first v, last v). Above the start,
+//                       begins and ends, as a footprint: bytes (first u, last u, first v, last v). Above the start,
 //                       where a key has the cell, are the bits that tell its world apart
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
@@ -94,12 +94,12 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> Bin
         own.position = vec4<u32>(
             tile_of(world) | (max(start, 1u) - 1u),
             min(end, last - 1u) + 1u,
-            extent_of(place.fractions),
+            footprint_of(place.fractions),
             0u,
         );
     } else if HAS_WORLDS && kind != KIND_INVALID {
         // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
-        let everywhere = extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
+        let everywhere = footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
         own.cells = cells_of_world(world_cells[world]);
         own.position = vec4<u32>(tile_of(world), (1u << frame.position_bits) - 1u, everywhere, 0u);
     }

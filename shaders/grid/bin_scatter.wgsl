@@ -8,7 +8,7 @@
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
 //         counts         first_invalid, ascending
-// Changes positions      [box_count], of bin_count: where cells are merged, the extents become those in merged cells
+// Changes positions      [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
 // Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
 // unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
 // such a box does not hold up one invocation.
@@ -71,7 +71,7 @@ fn bin_scatter(
             list_box(i, own.y == 1u, base, running.y);
         }
         if level > 0u && own.x > 0u {
-            positions[i].z = merged_extent(cells[i], positions[i].z, level);
+            positions[i].z = merged_footprint(cells[i], positions[i].z, level);
         }
         running += own;
     }
@@ -147,15 +147,15 @@ fn write_entries(i: u32, level: u32, place: u32, first: vec2<u32>, count: u32) {
     }
 }
 
-// Returns the extent in cells that are merged.
-fn merged_extent(own: vec4<i32>, extent: u32, level: u32) -> u32 {
+// Returns the footprint in cells that are merged.
+fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     let shift = LEVEL_SHIFTS[level];
     if shift >= 32u {
-        return extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
+        return footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
     }
-    let fractions = (vec4<u32>(extent) >> vec4<u32>(0u, 16u, 8u, 24u)) & vec4<u32>(FRACTION_LAST);
+    let fractions = (vec4<u32>(footprint) >> vec4<u32>(0u, 16u, 8u, 24u)) & vec4<u32>(FRACTION_LAST);
     let within = vec4<u32>(own) & vec4<u32>((1u << shift) - 1u);
-    return extent_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
+    return footprint_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
 }
 
 // Counts the entries of a box; 1 for a giant, 65,536 for an invalid box.

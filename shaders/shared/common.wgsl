@@ -319,8 +319,8 @@ fn coarse(cells: vec4<i32>, level: u32) -> vec4<i32> {
     return select(cells >> vec4<u32>(min(shift, 31u)), vec4<i32>(0), shift >= 32u);
 }
 
-// Packs fractions (first u, first v, last u, last v) into the bytes (first u, last u, first v, last v) of an extent.
-fn extent_of(fractions: vec4<u32>) -> u32 {
+// Packs fractions (first u, first v, last u, last v) into the bytes (first u, last u, first v, last v) of a footprint.
+fn footprint_of(fractions: vec4<u32>) -> u32 {
     return fractions.x | (fractions.z << 8u) | (fractions.y << 16u) | (fractions.w << 24u);
 }
 

@@ -31,7 +31,7 @@ pub struct Chunks {
     world_cells: Vec<[u32; 4]>,
     /// `[box_count]` first and last cell (u, v, u, v).
     pub cells: Vec<[i32; 4]>,
-    /// `[box_count]` (start, end, extent, 0), the bits of its world above the start.
+    /// `[box_count]` (start, end, footprint, 0), the bits of its world above the start.
     pub positions: Vec<[u32; 4]>,
 }
 
@@ -155,7 +155,7 @@ impl Scatter<'_> {
             if !bin::is_binned(own) || bin::is_giant(own, self.level, self.frame) {
                 continue;
             }
-            position[2] = bin::merged_extent(own, position[2], self.level);
+            position[2] = bin::merged_footprint(own, position[2], self.level);
             bin::for_each_entry(own, index, position[0], self.frame, self.level, |key, entry| {
                 if let Some(place) = places.next() {
                     *place = u64::from(key) << 32 | u64::from(entry);

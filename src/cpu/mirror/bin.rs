@@ -79,12 +79,12 @@ pub fn position(frame: &Frame, x: f32) -> u32 {
     (segment as u32) << segment_bits | quantum.min(last)
 }
 
-/// Packs fractions (first u, first v, last u, last v) into the bytes (first u, last u, first v, last v) of an extent.
-pub fn extent_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
+/// Packs fractions (first u, first v, last u, last v) into the bytes (first u, last u, first v, last v) of a footprint.
+pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
     u0 | u1 << 8 | v0 << 16 | v1 << 24
 }
 
-/// Returns the first and last cell of a box in scaled units, and its extent: where in those it begins and ends.
+/// Returns the first and last cell of a box in scaled units, and its footprint: where in those it begins and ends.
 #[inline(always)] // a call costs a twentieth of a whole frame of small boxes
 fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
     let u = project(frame.plane_u.into(), low, high);
@@ -108,20 +108,20 @@ fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
         };
         (kept, fraction)
     });
-    (places.map(|place| place.0), extent_of(places.map(|place| place.1)))
+    (places.map(|place| place.0), footprint_of(places.map(|place| place.1)))
 }
 
-/// Returns the extent of a box in merged cells.
-pub fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
+/// Returns the footprint of a box in merged cells.
+pub fn merged_footprint(own: [i32; 4], footprint: u32, level: u32) -> u32 {
     let shift = LEVEL_SHIFTS[level as usize];
     if shift == 0 {
-        return extent;
+        return footprint;
     }
     if shift >= 32 {
-        return extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+        return footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
     }
-    extent_of(std::array::from_fn(|k| {
-        let fraction = extent >> [0, 16, 8, 24][k] & FRACTION_LAST;
+    footprint_of(std::array::from_fn(|k| {
+        let fraction = footprint >> [0, 16, 8, 24][k] & FRACTION_LAST;
         ((own[k] as u32 & ((1 << shift) - 1)) << FRACTION_BITS | fraction) >> shift
     }))
 }
@@ -172,7 +172,7 @@ fn cells_of_world(frame: &Frame, kept: [u32; 4]) -> [i32; 4] {
 /// Returns cells and position of a box of a world that has no cells of its own.
 pub fn in_world(frame: &Frame, kept: [u32; 4], world: u32) -> ([i32; 4], [u32; 4]) {
     let last = (1 << frame.position_bits) - 1;
-    let everywhere = extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+    let everywhere = footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
     (cells_of_world(frame, kept), [tile_of(frame, world), last, everywhere, 0])
 }
 
@@ -193,12 +193,12 @@ fn place_box<const WORLDS: bool>(
     if super::pca::counts_within(aabb, frame.limit) {
         let low = Vec3::from(aabb.min) * frame.scale;
         let high = Vec3::from(aabb.max) * frame.scale;
-        let (own, extent) = place_of(frame, low, high);
+        let (own, footprint) = place_of(frame, low, high);
         let (from, to) = project(frame.sweep.into(), low, high);
         let start = position(frame, from - frame.sweep_slop).saturating_sub(1);
         let end = (position(frame, to + frame.sweep_slop) + 1).min((1 << frame.position_bits) - 1);
         let tile = if WORLDS { tile_of(frame, world) } else { 0 };
-        return (own, [tile | start, end, extent, 0]);
+        return (own, [tile | start, end, footprint, 0]);
     }
     match world_cells.get(world as usize) {
         Some(&kept) if WORLDS => in_world(frame, kept, world),
@@ -206,7 +206,7 @@ fn place_box<const WORLDS: bool>(
     }
 }
 
-/// Writes the cells and (start, end, extent, 0) of each box, with the bits of its world above the start, and counts
+/// Writes the cells and (start, end, footprint, 0) of each box, with the bits of its world above the start, and counts
 /// what all of them have together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of
 /// [`worlds`], or nothing, and then boxes that would be put there are giants.
 pub fn count(
@@ -309,7 +309,7 @@ pub fn for_each_entry(
     }
 }
 
-/// Lists the entries of each box at a level, the giants and the first invalid boxes. Changes extents to those at
+/// Lists the entries of each box at a level, the giants and the first invalid boxes. Changes footprints to those at
 /// this level.
 pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, level: u32) -> Entries {
     let mut out = Entries::default();
@@ -317,7 +317,7 @@ pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, le
         if is_giant(own, level, frame) {
             out.giants.push(i as u32);
         } else if is_binned(own) {
-            positions[i][2] = merged_extent(own, positions[i][2], level);
+            positions[i][2] = merged_footprint(own, positions[i][2], level);
             for_each_entry(own, i as u32, positions[i][0], frame, level, |key, entry| {
                 out.keys.push(key);
                 out.entries.push(entry);

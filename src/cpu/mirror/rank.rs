@@ -25,18 +25,18 @@ pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
 }
 
 /// Returns for each rank where in its cell the box begins and ends, and whether the cell is its first.
-pub fn extents(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
-    entries.iter().map(|&entry| extent(entry, positions[(entry & ENTRY_BOX) as usize][2])).collect()
+pub fn footprints(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
+    entries.iter().map(|&entry| footprint(entry, positions[(entry & ENTRY_BOX) as usize][2])).collect()
 }
 
-/// Returns where in its cell an entry of a box with this extent begins and ends.
-pub fn extent(entry: u32, of_box: u32) -> u32 {
+/// Returns where in its cell an entry of a box with this footprint begins and ends.
+pub fn footprint(entry: u32, of_box: u32) -> u32 {
     let [u0, u1, v0, v1] = of_box.to_le_bytes().map(u32::from);
     let is = |flag| entry & flag != 0;
     // The box goes on beyond a cell that is not its first, its last.
     let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
     let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
-    super::bin::extent_of([
+    super::bin::footprint_of([
         from(ENTRY_FIRST_U, u0),
         from(ENTRY_FIRST_V, v0),
         to(ENTRY_LAST_U, u1),

@@ -60,7 +60,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
         bin::scatter(&cells, &mut positions, &frame, level);
     sort::sort(&mut keys, &mut entries, frame.key_bits);
     let ends = rank::ends(&frame, &keys, &entries, &positions);
-    let extents = rank::extents(&entries, &positions);
+    let footprints = rank::footprints(&entries, &positions);
 
     let candidates = |rank: usize| u64::from(ends[rank]) - rank as u64 - 1;
     let swept: u64 = (0..entries.len()).map(candidates).sum();
@@ -78,7 +78,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
         }
         make_room(&mut pairs, most)?;
         let before = pairs.len();
-        sweep::test(boxes, &entries, &extents, &ends, first..rank, &mut pairs);
+        sweep::test(boxes, &entries, &footprints, &ends, first..rank, &mut pairs);
         retain(&mut pairs, before, filters, boxes);
     }
     for &giant in &giants {

@@ -28,27 +28,27 @@ pub fn scan(quads: &[u32]) -> Vec<u64> {
 /// see `sweep_walk.wgsl`.
 pub fn survives(a: u32, b: u32) -> bool {
     const FIRST: u32 = FRACTION_LAST | FRACTION_LAST << 16;
-    let begins_before = (b >> 8 & FIRST | EXTENT_FIRST) - (a & FIRST);
-    let ends_after = (a >> 8 & FIRST | EXTENT_FIRST) - (b & FIRST);
-    begins_before & ends_after & (a | b) & EXTENT_FIRST == EXTENT_FIRST
+    let begins_before = (b >> 8 & FIRST | FOOTPRINT_FIRST) - (a & FIRST);
+    let ends_after = (a >> 8 & FIRST | FOOTPRINT_FIRST) - (b & FIRST);
+    begins_before & ends_after & (a | b) & FOOTPRINT_FIRST == FOOTPRINT_FIRST
 }
 
 /// Appends the pairs among the candidates of the entries `ranks`, in the order of the path.
 pub fn test(
     boxes: &[Aabb],
     entries: &[u32],
-    extents: &[u32],
+    footprints: &[u32],
     ends: &[u32],
     ranks: Range<usize>,
     pairs: &mut Vec<Pair>,
 ) {
     for rank in ranks {
-        let own = extents[rank];
+        let own = footprints[rank];
         let a = entries[rank] & ENTRY_BOX;
         let others = rank + 1..ends[rank] as usize;
-        for (&extent, &entry) in extents[others.clone()].iter().zip(&entries[others]) {
+        for (&footprint, &entry) in footprints[others.clone()].iter().zip(&entries[others]) {
             let b = entry & ENTRY_BOX;
-            if survives(own, extent) && boxes[a as usize].overlaps(&boxes[b as usize]) {
+            if survives(own, footprint) && boxes[a as usize].overlaps(&boxes[b as usize]) {
                 pairs.push(Pair::new(a, b));
             }
         }
