@@ -26,10 +26,10 @@ use std::fmt::Write as _;
 use std::hash::Hasher;
 use std::time::{Duration, Instant};
 
-use broadsweep::constants::{RADIX_BITS, RUN_QUADS, WIDE_BITS};
-use broadsweep::gpu::timing::KernelTime;
-use broadsweep::scenes::Source;
+use broadsweep::internals::constants::{RADIX_BITS, RUN_QUADS, WIDE_BITS};
+use broadsweep::internals::gpu::timing::KernelTime;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SortVariant, SweepAxis, cpu, wgpu};
+use laboratory::scenes::Source;
 
 /// The stages of the flow, which the names of their kernels begin with.
 const STAGES: [&str; 10] = ["small", "pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
@@ -267,7 +267,7 @@ fn compare_axes(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
 /// Every pair as another library finds it, into a list as ours.
 #[cfg(feature = "peers")]
 fn with_peer(name: &str, boxes: &[Aabb]) -> Result<Overlaps, Box<dyn Error>> {
-    let peer = broadsweep::peers::by_name(name).ok_or_else(|| format!("there is no engine '{name}'"))?;
+    let peer = laboratory::peers::by_name(name).ok_or_else(|| format!("there is no engine '{name}'"))?;
     let mut pairs = Vec::new();
     peer.entry.make().find_pairs(boxes, &mut pairs)?;
     Ok(Overlaps { report: Report { box_count: boxes.len() as u32, pair_count: pairs.len() as u64, ..EMPTY }, pairs })

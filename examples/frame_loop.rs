@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use broadsweep::scenes::Kind;
 use broadsweep::{BroadPhase, Error, Gpu, Options};
+use laboratory::scenes::Kind;
 
 fn main() -> Result<(), Error> {
     let gpu = Gpu::headless()?;

@@ -2,8 +2,8 @@
 //! shader of the renderer marks every box that touches another, as many workgroups as the header says.
 //! `cargo run --example stay_on_gpu`
 
-use broadsweep::scenes::Kind;
 use broadsweep::{BroadPhase, Error, Gpu, GpuPairs, Options, wgpu};
+use laboratory::scenes::Kind;
 use wgpu::util::DeviceExt;
 
 const MARK: &str = "

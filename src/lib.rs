@@ -34,7 +34,7 @@
 //!
 //! [`BroadPhase`] is the flow on one screen. Each stage is a file in [`stages`] with its kernels in `shaders/` and
 //! its mirror on plain slices in [`cpu`]; [`cpu::BroadPhase`] is the same flow on all cores, for machines without a GPU,
-//! and [`cpu::brute_force`] is what both are compared with. [`baselines`] are the algorithms of the literature.
+//! and [`cpu::brute_force`] is what both are compared with.
 //!
 //! # Which pairs are wanted
 //! [`Filters`] say it by groups, bodies, worlds, and lists of pairs, and hold what boxes are not: margins and half-spaces.
@@ -49,7 +49,6 @@
 #![warn(missing_docs)]
 
 mod aabb;
-pub mod baselines;
 mod broad_phase;
 pub mod constants;
 pub mod cpu;
@@ -59,9 +58,6 @@ pub mod gpu;
 mod memory;
 mod merge;
 mod options;
-#[cfg(feature = "peers")]
-pub mod peers;
-pub mod scenes;
 pub mod stages;
 mod workspace;
 
@@ -77,6 +73,12 @@ pub use stages::sort::SortVariant;
 
 pub use glam;
 pub use wgpu;
+
+/// What the tests, the laboratory and the binary need of the inside. Not for others: it changes without notice.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::{constants, cpu, gpu, stages};
+}
 
 /// What the README shows compiles and holds.
 #[cfg(doctest)]

@@ -3,9 +3,9 @@
 mod common;
 
 use broadsweep::cpu::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Options, SweepAxis};
 use common::*;
+use laboratory::scenes::Kind;
 
 #[test]
 fn no_box_one_box_and_two_boxes_work() {

@@ -3,9 +3,9 @@
 mod common;
 
 use broadsweep::cpu::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Error, Gpu, MemoryPlan, Options, PairOrder, wgpu};
 use common::*;
+use laboratory::scenes::Kind;
 
 #[test]
 fn the_report_holds_what_the_plan_predicted() {

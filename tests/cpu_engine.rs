@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use broadsweep::cpu::pca::CHUNK;
 use broadsweep::cpu::{self, brute_force, reference};
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, SweepAxis};
+use laboratory::scenes::Kind;
 
 /// Counts what all threads of this process allocate.
 struct Counting;

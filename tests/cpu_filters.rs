@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use broadsweep::cpu::pca::CHUNK;
 use broadsweep::cpu::{self, brute_force, reference};
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report, Rule};
 use common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
+use laboratory::scenes::Kind;
 
 /// One list or two that belong together, with values that matter for these boxes.
 type Fill = fn(&mut Filters, &[Aabb], &mut Random);

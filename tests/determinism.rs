@@ -2,9 +2,9 @@
 
 mod common;
 
-use broadsweep::scenes::Kind;
 use broadsweep::{BroadPhase, CellSize, Options, PairOrder, Report, SweepAxis, cpu};
 use common::*;
+use laboratory::scenes::Kind;
 
 #[test]
 fn repeated_runs_give_the_same_bytes_in_sweep_order() {

@@ -5,9 +5,9 @@ mod common;
 use std::mem::offset_of;
 
 use broadsweep::cpu::{self, brute_force};
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Overlaps, Pair, PairHeader, PairOrder, wgpu};
 use common::*;
+use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
 #[test]

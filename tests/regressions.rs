@@ -3,9 +3,9 @@
 mod common;
 
 use broadsweep::cpu::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{CellSize, Options};
 use common::*;
+use laboratory::scenes::Kind;
 
 /// The last quantum of a segment of more than 24 bits rounded up to the first of the next, so that positions did
 /// not ascend and pairs were lost. An oblique scene in one cell has keys of 30 position bits.

@@ -3,9 +3,9 @@
 mod common;
 
 use broadsweep::cpu::{self, brute_force};
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, wgpu};
 use common::*;
+use laboratory::scenes::Kind;
 
 /// Options whose budget has room for so many boxes and no more.
 fn room_for(n: usize, order: PairOrder) -> Options {

@@ -4,13 +4,13 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use broadsweep::scenes::Kind;
 use broadsweep::stages::layout::Params;
 use broadsweep::stages::sort;
 use broadsweep::wgpu::DeviceType;
 use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, Report, SortVariant, cpu};
 use bytemuck::Zeroable;
 use common::*;
+use laboratory::scenes::Kind;
 
 /// The variants that the device can run.
 fn variants() -> impl Iterator<Item = SortVariant> {

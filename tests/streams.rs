@@ -5,9 +5,9 @@ mod common;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use broadsweep::cpu::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Pair, PairOrder, wgpu};
 use common::*;
+use laboratory::scenes::Kind;
 
 fn identical(n: usize) -> Vec<Aabb> {
     vec![Aabb::new([0.0; 3], [1.0; 3]); n]

@@ -5,14 +5,14 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
-use broadsweep::baselines::mj_sap::{self, MjSap};
-use broadsweep::baselines::{self, Baseline, Entry, Work};
-use broadsweep::cpu::{self, brute_force};
+use broadsweep::internals::cpu::brute_force;
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, cpu};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
+use laboratory::baselines::mj_sap::{self, MjSap};
+use laboratory::baselines::{self, Baseline, Entry, Work};
 
 use crate::progress::Progress;
 use crate::{adapters, say, text};
@@ -30,7 +30,7 @@ pub enum Engine {
     Baseline(&'static Entry),
     /// Another library.
     #[cfg(feature = "peers")]
-    Peer(&'static broadsweep::peers::Peer),
+    Peer(&'static laboratory::peers::Peer),
 }
 
 impl PartialEq for Engine {
@@ -45,7 +45,7 @@ impl Engine {
         let mut all = vec![Self::Gpu, Self::Cpu, Self::Brute];
         all.extend(baselines::ALL.iter().map(Self::Baseline));
         #[cfg(feature = "peers")]
-        all.extend(broadsweep::peers::ALL.iter().map(Self::Peer));
+        all.extend(laboratory::peers::ALL.iter().map(Self::Peer));
         all
     }
 

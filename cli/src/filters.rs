@@ -111,8 +111,9 @@ fn counted(count: u64, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use broadsweep::cpu::brute_force;
-    use broadsweep::{HalfSpace, scenes};
+    use broadsweep::HalfSpace;
+    use broadsweep::internals::cpu::brute_force;
+    use laboratory::scenes;
 
     use super::*;
 

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use broadsweep::scenes::{Source, npy};
 use broadsweep::{Aabb, ByWorld, CellSize, Filters, Options, Overlaps, PairOrder, Rule, SweepAxis};
+use laboratory::scenes::{Source, npy};
 
 use crate::engine::{Answer, Engine, MJ_SAP, Ready};
 use crate::output::{Output, print};

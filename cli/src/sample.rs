@@ -3,8 +3,8 @@
 use std::env;
 
 use anyhow::Result;
-use broadsweep::scenes::Kind;
 use broadsweep::{Filters, Options};
+use laboratory::scenes::Kind;
 
 use crate::engine::Ready;
 use crate::output::print;

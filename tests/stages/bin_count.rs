@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use broadsweep::constants::*;
-use broadsweep::scenes::Kind;
 use broadsweep::stages::bin::{Bin, Bins};
 use broadsweep::stages::filter::Uses;
 use broadsweep::stages::layout::{Frame, Params};
 use broadsweep::{Aabb, cpu};
+use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};

@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use broadsweep::constants::*;
-use broadsweep::scenes::Kind;
 use broadsweep::stages::frame::FrameStage;
 use broadsweep::stages::layout::{BoundsPartial, Frame, Moments, Params};
 use broadsweep::stages::pca::groups;
 use broadsweep::{Aabb, cpu};
+use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use broadsweep::Aabb;
 use broadsweep::constants::FLOAT_MAX;
 use broadsweep::cpu;
-use broadsweep::scenes::Kind;
 use broadsweep::stages::layout::{BoundsPartial, Moments, Params};
 use broadsweep::stages::pca::{Pca, groups};
+use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::inputs::{any_box, mixed, ordinary};

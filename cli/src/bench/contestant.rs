@@ -1,9 +1,9 @@
 //! An engine that is shown one frame after another.
 
 use anyhow::Result;
-use broadsweep::baselines::Baseline;
-use broadsweep::cpu::{self, brute_force};
-use broadsweep::{Aabb, BroadPhase, Gpu, Options, Pair, SweepAxis};
+use broadsweep::internals::cpu::brute_force;
+use broadsweep::{Aabb, BroadPhase, Gpu, Options, Pair, SweepAxis, cpu};
+use laboratory::baselines::Baseline;
 
 use super::results::Time;
 use crate::engine::{Engine, timed};

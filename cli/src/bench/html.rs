@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use broadsweep::scenes::Kind;
+use laboratory::scenes::Kind;
 
 use super::charts::Figure;
 use super::results::{Outcome, Results, Row};

@@ -1,7 +1,8 @@
 //! An engine on its way through one scene of one size: its calls, and what becomes of their answers.
 
 use anyhow::{Error, Result};
-use broadsweep::{Aabb, Options, Pair, cpu};
+use broadsweep::internals::cpu;
+use broadsweep::{Aabb, Options, Pair};
 
 use super::contestant::{Call, Contestant};
 use super::difference::{difference, fold, hash};
@@ -211,7 +212,7 @@ impl Expected {
 
 #[cfg(test)]
 mod tests {
-    use broadsweep::scenes::Kind;
+    use laboratory::scenes::Kind;
 
     use super::super::predict::Known;
     use super::*;

@@ -47,7 +47,7 @@ pub fn versions() -> BTreeMap<String, String> {
         versions.insert("wgpu".to_owned(), version.to_owned());
     }
     #[cfg(feature = "peers")]
-    versions.extend(broadsweep::peers::ALL.iter().map(|peer| (peer.library.to_owned(), peer.version.to_owned())));
+    versions.extend(laboratory::peers::ALL.iter().map(|peer| (peer.library.to_owned(), peer.version.to_owned())));
     versions
 }
 

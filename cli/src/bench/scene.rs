@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use broadsweep::Aabb;
-use broadsweep::scenes::{Kind, Source, npy};
+use laboratory::scenes::{Kind, Source, npy};
 
 /// A scene as it is typed: `KIND` in all sizes, `KIND:N` in one, or a file.
 #[derive(Clone, PartialEq)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use broadsweep::scenes::Particles;
+use laboratory::scenes::Particles;
 
 use super::STOPPED;
 use super::measure::{is_stopped, stop_on_ctrl_c};

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-use broadsweep::baselines;
+use laboratory::baselines;
 use serde_json::{Value, json};
 
 use crate::place::{Place, last_line};
@@ -503,14 +503,14 @@ fn what_an_algorithm_of_the_literature_does_not_have_is_refused() {
 #[test]
 fn other_libraries_are_engines_whose_pairs_are_compared_with_ours() {
     let place = Place::new();
-    let peers: Vec<&str> = broadsweep::peers::ALL.iter().map(|peer| peer.entry.name).collect();
+    let peers: Vec<&str> = laboratory::peers::ALL.iter().map(|peer| peer.entry.name).collect();
     let engines = peers.join(",");
     place.run(&format!("bench --scenes uniform,gravity --n 500 --frames 2 --runs 1 --engines {engines} --out out"));
     let results = place.json("out/results.json");
     assert_eq!(rows(&results).len(), 2 * peers.len());
     // Without an engine of ours among them.
     assert!(rows(&results).iter().all(|row| row["outcome"] == "measured" && row["compared_with"] == "cpu"));
-    for peer in broadsweep::peers::ALL {
+    for peer in laboratory::peers::ALL {
         assert_eq!(results["versions"][peer.library], peer.version);
         let report = place.run(&format!("pairs uniform:500 --engine {} --verify", peer.entry.name));
         assert!(report.contains("all pairs equal those of the CPU engine"), "{report}");

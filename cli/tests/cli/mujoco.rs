@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use broadsweep::scenes::npy;
 use broadsweep::{Aabb, BroadPhase, Filters, Gpu, Options, Pair, PairOrder, Rule, cpu};
+use laboratory::scenes::npy;
 
 // The binary's own reader.
 #[allow(dead_code)] // standard input

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-use broadsweep::cpu::brute_force;
-use broadsweep::scenes::{self, npy};
+use broadsweep::internals::cpu::brute_force;
 use broadsweep::{Aabb, Filters, HalfSpace, Pair, Rule};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use laboratory::scenes::{self, npy};
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveWriter, crc32};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

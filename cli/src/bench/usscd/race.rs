@@ -1,8 +1,8 @@
 //! Engines side by side over the same frames.
 
 use anyhow::{Context, Result, bail, ensure};
-use broadsweep::scenes::{Particles, particles};
 use broadsweep::{Aabb, Gpu, Pair};
+use laboratory::scenes::{Particles, particles};
 
 use crate::bench::contestant::{Call, Contestant};
 use crate::bench::machine::machine;
