@@ -2,129 +2,28 @@
 
 use std::ffi::OsStr;
 use std::thread;
-use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use broadsweep::internals::cpu::brute_force;
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, cpu};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report, cpu};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
-use laboratory::baselines::mj_sap::{self, MjSap};
-use laboratory::baselines::{self, Baseline, Entry, Work};
+use laboratory::adapter;
+use laboratory::baselines::Work;
+use laboratory::engine::{Engine, timed};
 
 use crate::progress::Progress;
-use crate::{adapters, say, text};
+use crate::{say, text};
 
-/// What can find pairs.
-#[derive(Clone, Copy, Debug)]
-pub enum Engine {
-    /// The GPU.
-    Gpu,
-    /// The same method on the CPU.
-    Cpu,
-    /// The double loop.
-    Brute,
-    /// An algorithm of the literature.
-    Baseline(&'static Entry),
-    /// Another library.
-    #[cfg(feature = "peers")]
-    Peer(&'static laboratory::peers::Peer),
-}
-
-impl PartialEq for Engine {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Engine {
-    /// Every engine, ours first.
-    pub fn all() -> Vec<Self> {
-        let mut all = vec![Self::Gpu, Self::Cpu, Self::Brute];
-        all.extend(baselines::ALL.iter().map(Self::Baseline));
-        #[cfg(feature = "peers")]
-        all.extend(laboratory::peers::ALL.iter().map(Self::Peer));
-        all
-    }
-
-    /// For `--engine` and `--engines`.
-    pub fn parser() -> impl TypedValueParser<Value = Self> {
-        let values = Self::all().into_iter().map(|engine| PossibleValue::new(engine.name()).help(engine.description()));
-        Names(PossibleValuesParser::new(values)).map(|name| {
-            // What is no name of an engine has been refused.
-            Self::all().into_iter().find(|engine| engine.name() == name).unwrap_or(Self::Cpu)
-        })
-    }
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Gpu => "gpu",
-            Self::Cpu => "cpu",
-            Self::Brute => "brute",
-            Self::Baseline(entry) => entry.name,
-            #[cfg(feature = "peers")]
-            Self::Peer(peer) => peer.entry.name,
-        }
-    }
-
-    /// What it is, in a line.
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::Gpu => "the GPU",
-            Self::Cpu => "the same method on the CPU",
-            Self::Brute => "every box against every other: slow, and right by definition",
-            Self::Baseline(entry) => entry.description,
-            #[cfg(feature = "peers")]
-            Self::Peer(peer) => peer.entry.description,
-        }
-    }
-
-    /// The name in a sentence.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Gpu => "the GPU engine",
-            Self::Cpu => "the CPU engine",
-            Self::Brute => "brute force",
-            _ => self.name(),
-        }
-    }
-
-    /// Whether its pairs are exactly the overlapping ones: other libraries have margins and rounding of their own.
-    pub fn is_exact(self) -> bool {
-        match self {
-            Self::Gpu | Self::Cpu | Self::Brute | Self::Baseline(_) => true,
-            #[cfg(feature = "peers")]
-            Self::Peer(_) => false,
-        }
-    }
-
-    /// Whether it takes filters: algorithms of the literature and other libraries have none, or others.
-    pub fn takes_filters(self) -> bool {
-        matches!(self, Self::Gpu | Self::Cpu | Self::Brute)
-    }
-
-    /// Where there is a limit: more boxes are refused at once.
-    pub fn most_boxes(self) -> Option<usize> {
-        ["mj_sap", "mj_broadphase"].contains(&self.name()).then_some(mj_sap::MOST_BOXES)
-    }
-
-    /// An algorithm of the literature or another library, that has seen no frame; `None` for ours. `axis` is for
-    /// those that can choose one.
-    pub fn baseline(self, axis: SweepAxis) -> Option<Box<dyn Baseline>> {
-        match self {
-            Self::Gpu | Self::Cpu | Self::Brute => None,
-            Self::Baseline(entry) => Some(match (entry.name, axis) {
-                (MJ_SAP, SweepAxis::Y) => Box::new(MjSap::new(mj_sap::Axis::Y, MjSap::MAX_PAIRS)),
-                (MJ_SAP, SweepAxis::Z) => Box::new(MjSap::new(mj_sap::Axis::Z, MjSap::MAX_PAIRS)),
-                _ => entry.make(),
-            }),
-            #[cfg(feature = "peers")]
-            Self::Peer(peer) => Some(peer.entry.make()),
-        }
-    }
+/// For `--engine` and `--engines`.
+pub fn parser() -> impl TypedValueParser<Value = Engine> {
+    let values = Engine::all().into_iter().map(|engine| PossibleValue::new(engine.name()).help(engine.description()));
+    Names(PossibleValuesParser::new(values)).map(|name| {
+        // What is no name of an engine has been refused.
+        Engine::all().into_iter().find(|engine| engine.name() == name).unwrap_or(Engine::Cpu)
+    })
 }
 
 /// Those of engines. To whoever types another, a build without other libraries tells where they are.
@@ -148,9 +47,6 @@ impl TypedValueParser for Names {
         self.0.possible_values()
     }
 }
-
-/// The baseline whose axis can be chosen.
-pub const MJ_SAP: &str = "mj_sap";
 
 /// The GPU whose name contains `adapter`, or the one that the system prefers.
 pub fn headless(adapter: Option<&str>) -> Result<Gpu> {
@@ -205,7 +101,7 @@ impl Ready {
     /// In one line, with the adapter.
     pub fn describe(&self) -> String {
         match self {
-            Self::Gpu(gpu) => format!("GPU: {}", adapters::line(&gpu.adapter_info())),
+            Self::Gpu(gpu) => format!("GPU: {}", adapter::line(&gpu.adapter_info())),
             Self::Other(Engine::Cpu) => {
                 let threads = thread::available_parallelism().map_or(1, usize::from);
                 format!("CPU, {threads} {}", if threads == 1 { "thread" } else { "threads" })
@@ -364,11 +260,4 @@ pub struct Answer {
     pub setup_seconds: f64,
     /// What the call took, with the transfers to and from the GPU, but without what was done with the pieces.
     pub seconds: f64,
-}
-
-/// The result of `work`, and the seconds that it took.
-pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let start = Instant::now();
-    let result = work();
-    (result, start.elapsed().as_secs_f64())
 }

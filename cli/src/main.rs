@@ -4,9 +4,12 @@
 #![warn(missing_docs)]
 
 mod adapters;
+#[cfg(feature = "bench")]
 mod bench;
 mod engine;
 mod filters;
+#[cfg(any(not(feature = "bench"), test))]
+mod no_bench;
 mod npz;
 mod output;
 mod pairs;
@@ -22,6 +25,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+#[cfg(not(feature = "bench"))]
+use no_bench as bench;
+
+/// Compiles and runs the benchmark, which is no part of every build.
+const BENCH: &str = "cargo run --release --features broadsweep-cli/bench -- bench";
 
 /// Find every overlapping pair among millions of axis-aligned boxes, on the GPU.
 ///

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use broadsweep::{Aabb, ByWorld, CellSize, Filters, Options, Overlaps, PairOrder, Rule, SweepAxis};
+use laboratory::engine::{Engine, MJ_SAP};
 use laboratory::scenes::{Source, npy};
 
-use crate::engine::{Answer, Engine, MJ_SAP, Ready};
+use crate::engine::{self, Answer, Ready};
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::report::Run;
@@ -44,7 +45,7 @@ pub struct Args {
     ///
     /// After the first three, to compare with, on one thread: algorithms of the literature and, in a build with the
     /// feature `peers`, other libraries.
-    #[arg(long, value_name = "ENGINE", value_parser = Engine::parser())]
+    #[arg(long, value_name = "ENGINE", value_parser = engine::parser())]
     engine: Option<Engine>,
 
     /// The GPU adapter whose name contains this; `broadsweep adapters` lists them

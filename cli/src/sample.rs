@@ -6,6 +6,7 @@ use anyhow::Result;
 use broadsweep::{Filters, Options};
 use laboratory::scenes::Kind;
 
+use crate::BENCH;
 use crate::engine::Ready;
 use crate::output::print;
 use crate::report::Run;
@@ -47,11 +48,12 @@ pub fn run() -> Result<()> {
     // As it was typed, or as cargo runs it: either can be typed again.
     let program = env::args_os().next().unwrap_or_else(|| "broadsweep".into());
     let program = program.to_string_lossy();
+    let bench = if cfg!(feature = "bench") { format!("{program} bench") } else { BENCH.to_owned() };
     print(&format!(
         "{}{hint}\nNext, with a scene of your own or another of these (`{program} scene --help` lists {}):\n\n  \
          {program} scene clusters --n 1000000 --out scene.npy\n  \
          {program} pairs scene.npy --out pairs.npy\n  \
-         {program} bench                 # this and other methods side by side, in about a minute\n",
+         {bench}                 # this and other methods side by side, in about a minute\n",
         run.lines(),
         Kind::ALL.len()
     ))

@@ -2,8 +2,9 @@
 
 use anyhow::{Result, bail};
 use broadsweep::{Aabb, Filters, Options, Pair, PairOrder};
+use laboratory::engine::{Engine, timed};
 
-use crate::engine::{Answer, Engine, by_brute_force, on_cpu, timed};
+use crate::engine::{Answer, by_brute_force, on_cpu};
 use crate::progress::Progress;
 use crate::{filters, text};
 

@@ -99,11 +99,21 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is, in a line.
     pub description: &'static str,
-    pub(crate) make: fn() -> Box<dyn Baseline>,
+    /// The most boxes that it takes, where that is a limit of its own: more are refused at once.
+    pub most_boxes: Option<usize>,
+    make: fn() -> Box<dyn Baseline>,
 }
 
 impl Entry {
-    /// A new one, that has seen no frame.
+    pub(crate) const fn new(name: &'static str, description: &'static str, make: fn() -> Box<dyn Baseline>) -> Self {
+        Self { name, description, most_boxes: None, make }
+    }
+
+    const fn at_most(self, boxes: usize) -> Self {
+        Self { most_boxes: Some(boxes), ..self }
+    }
+
+    /// Makes a new one, that has seen no frame.
     pub fn make(&self) -> Box<dyn Baseline> {
         (self.make)()
     }
@@ -111,46 +121,38 @@ impl Entry {
 
 /// Every algorithm.
 pub const ALL: &[Entry] = &[
-    Entry {
-        name: "mj_sap",
-        description: "sort starts and ends along one axis (by default x), keep a list of the boxes that have begun (MuJoCo)",
-        make: || Box::new(mj_sap::MjSap::default()),
-    },
-    Entry {
-        name: "mj_broadphase",
-        description: "the same along the principal axis of the centroids, then the exact test (MuJoCo)",
-        make: || Box::new(mj_broadphase::MjBroadphase::default()),
-    },
-    Entry {
-        name: "scd",
-        description: "sweep and prune on three axes, sorted by balanced trees",
-        make: || Box::new(scd::Scd::default()),
-    },
-    Entry {
-        name: "i_collide",
-        description: "three lists that insertion sort keeps sorted, pairs that change where it swaps (I-COLLIDE)",
-        make: || Box::new(i_collide::ICollide::default()),
-    },
-    Entry {
-        name: "usscd",
-        description: "uniform cells of the optimal size, sweep and prune inside each",
-        make: || Box::new(usscd::Usscd::default()),
-    },
-    Entry {
-        name: "pruning",
-        description: "sort by the minimum on x, stop at the first start past the end (PhysX)",
-        make: || Box::new(pruning::Pruning::default()),
-    },
-    Entry {
-        name: "mbp",
-        description: "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)",
-        make: || Box::new(mbp::Mbp::default()),
-    },
-    Entry {
-        name: "aabb_tree",
-        description: "two dynamic trees, for boxes at rest and boxes that move; only those that move search",
-        make: || Box::new(aabb_tree::DynamicTrees::default()),
-    },
+    Entry::new(
+        "mj_sap",
+        "sort starts and ends along one axis (by default x), keep a list of the boxes that have begun (MuJoCo)",
+        || Box::new(mj_sap::MjSap::default()),
+    )
+    .at_most(mj_sap::MOST_BOXES),
+    Entry::new(
+        "mj_broadphase",
+        "the same along the principal axis of the centroids, then the exact test (MuJoCo)",
+        || Box::new(mj_broadphase::MjBroadphase::default()),
+    )
+    .at_most(mj_sap::MOST_BOXES),
+    Entry::new("scd", "sweep and prune on three axes, sorted by balanced trees", || Box::new(scd::Scd::default())),
+    Entry::new(
+        "i_collide",
+        "three lists that insertion sort keeps sorted, pairs that change where it swaps (I-COLLIDE)",
+        || Box::new(i_collide::ICollide::default()),
+    ),
+    Entry::new("usscd", "uniform cells of the optimal size, sweep and prune inside each", || {
+        Box::new(usscd::Usscd::default())
+    }),
+    Entry::new("pruning", "sort by the minimum on x, stop at the first start past the end (PhysX)", || {
+        Box::new(pruning::Pruning::default())
+    }),
+    Entry::new("mbp", "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)", || {
+        Box::new(mbp::Mbp::default())
+    }),
+    Entry::new(
+        "aabb_tree",
+        "two dynamic trees, for boxes at rest and boxes that move; only those that move search",
+        || Box::new(aabb_tree::DynamicTrees::default()),
+    ),
 ];
 
 /// The algorithm of this name.

@@ -42,47 +42,41 @@ pub const ALL: &[Peer] = &[
     Peer {
         library: "parry3d",
         version: "0.31.1",
-        entry: Entry {
-            name: "parry",
-            description: "a binary tree built by binned surface area, each frame",
-            make: || Box::new(parry::Parry::default()),
-        },
+        entry: Entry::new("parry", "a binary tree built by binned surface area, each frame", || {
+            Box::new(parry::Parry::default())
+        }),
     },
     Peer {
         library: "parry3d",
         version: "0.31.1",
-        entry: Entry {
-            name: "parry_refit",
-            description: "the same tree, refitted and partly rebuilt each frame",
-            make: || Box::new(parry::ParryRefit::default()),
-        },
+        entry: Entry::new("parry_refit", "the same tree, refitted and partly rebuilt each frame", || {
+            Box::new(parry::ParryRefit::default())
+        }),
     },
     Peer {
         library: "rapier3d",
         version: "0.36.1",
-        entry: Entry {
-            name: "rapier",
-            description: "the broad phase of a physics engine, without margins: a dynamic tree, and the pairs that change",
-            make: || Box::new(rapier::Rapier::default()),
-        },
+        entry: Entry::new(
+            "rapier",
+            "the broad phase of a physics engine, without margins: a dynamic tree, and the pairs that change",
+            || Box::new(rapier::Rapier::default()),
+        ),
     },
     Peer {
         library: "rstar",
         version: "0.13.1",
-        entry: Entry {
-            name: "rstar",
-            description: "an R*-tree loaded in bulk and joined with itself, each frame",
-            make: || Box::new(rstar::Rstar),
-        },
+        entry: Entry::new("rstar", "an R*-tree loaded in bulk and joined with itself, each frame", || {
+            Box::new(rstar::Rstar)
+        }),
     },
     Peer {
         library: "bvh",
         version: "0.13.0",
-        entry: Entry {
-            name: "bvh",
-            description: "a binary tree built by surface area in buckets, asked for every box, each frame",
-            make: || Box::new(bvh::Bvh),
-        },
+        entry: Entry::new(
+            "bvh",
+            "a binary tree built by surface area in buckets, asked for every box, each frame",
+            || Box::new(bvh::Bvh),
+        ),
     },
 ];
 

@@ -293,7 +293,6 @@ fn filters_are_refused_where_they_would_be_ignored() {
     for (arguments, expected) in [
         ("pairs scene.npz --engine scd", "--engine scd knows no filters, which scene.npz has; gpu, cpu and brute do"),
         ("pairs uniform:10 --rule both", "--rule is for `group` and `mask` of an .npz, and the scene has neither"),
-        ("bench --scenes scene.npz --engines cpu", "give the boxes as .npy"),
         ("pairs scene.npz --engine cpu --out scene.npz", "--out is the scene itself"),
         ("pairs scene.npz --engine cpu --by-world scene.npz", "--by-world is the scene itself"),
     ] {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::results::{Outcome, Results, Row, Time, unique};
+use super::results::{Outcome, Results, Row, unique};
+use crate::measure::time::Time;
 use crate::text;
 
 /// A table for each scene: engines down, sizes across.

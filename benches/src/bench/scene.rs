@@ -1,17 +1,23 @@
 //! What is measured: kinds of scenes, in all sizes or in one, and files.
 
+use crate::scenes::{Kind, Source, npy};
 use anyhow::{Result, anyhow, bail};
 use broadsweep::Aabb;
-use laboratory::scenes::{Kind, Source, npy};
 
 /// A scene as it is typed: `KIND` in all sizes, `KIND:N` in one, or a file.
 #[derive(Clone, PartialEq)]
 pub enum Scene {
+    /// A kind in all sizes.
     Kind(Kind),
+    /// A kind in one size, or a file.
     Source(Source),
 }
 
 impl Scene {
+    /// Reads what was typed.
+    ///
+    /// # Errors
+    /// If there is no such kind, or the file is of a sort that is not measured.
     pub fn parse(text: &str) -> Result<Self> {
         if let Ok(kind) = text.parse() {
             return Ok(Self::Kind(kind));
@@ -45,6 +51,7 @@ impl Scene {
         }
     }
 
+    /// Tells whether its frames differ.
     pub fn moves(&self) -> bool {
         self.kind().is_some_and(Kind::moves)
     }

@@ -1,51 +1,52 @@
 //! The measurement: scenes × sizes × engines, interleaved.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use anyhow::{Error, Result, ensure};
-use broadsweep::{Aabb, Gpu};
-use indicatif::{ProgressBar, ProgressStyle};
+use broadsweep::{Aabb, Gpu, Options};
 
-use super::contestant::Contestant;
+use super::compare::compare;
 use super::lane::{Enough, Expected, KEPT_PAIRS, Lane, MOST_CALLS};
 use super::predict::{Known, SLACK, calibrate};
-use super::results::{Outcome, Row};
+use super::results::{Outcome, Results, Row, unique};
 use super::scene::Scene;
+use super::stop::is_stopped;
 use crate::engine::Engine;
+use crate::measure::contestant::Contestant;
 use crate::text;
 
 /// What to measure.
 #[derive(Clone)]
 pub struct Plan {
+    /// Each once.
     pub scenes: Vec<Scene>,
     /// Of scenes that can have any.
     pub sizes: Vec<u32>,
     /// In the order of [`Engine::all`].
     pub engines: Vec<Engine>,
+    /// Calls that count of scenes that move.
     pub frames: u32,
+    /// Calls that count of all other scenes.
     pub runs: u32,
     /// Seconds that the calls of a row may take, together, before it is left at those it has.
     pub limit: f64,
+    /// Of the scenes.
     pub seed: u64,
 }
 
-/// Set by Ctrl-C: what is running is the last.
-static STOP: AtomicBool = AtomicBool::new(false);
+/// How often what seems slower or faster than before is measured again: with the first time, one is in the middle.
+const CONFIRMATIONS: usize = 2;
 
-/// From here on, Ctrl-C ends the measurement after the run that it is in; a second one ends it at once.
-pub fn stop_on_ctrl_c() -> Result<()> {
-    let set = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-        crate::say("stopping after this run; once more to stop at once");
-    });
-    Ok(set?)
-}
-
-/// Whether it was asked to.
-pub fn is_stopped() -> bool {
-    STOP.load(Ordering::SeqCst)
+/// Is told how a measurement goes on.
+pub trait Watcher {
+    /// Takes the work that there is in all.
+    fn expect(&mut self, work: u64);
+    /// Takes what begins now.
+    fn begin(&mut self, what: &str);
+    /// Takes the work that is done, in all.
+    fn reach(&mut self, work: u64);
+    /// Takes all rows that there are, after each scene of each size.
+    fn keep(&mut self, rows: &[Row]);
+    /// Comes after the last row.
+    fn finish(&mut self);
 }
 
 impl Plan {
@@ -61,8 +62,8 @@ impl Plan {
         self.scenes.iter().try_for_each(Scene::check)
     }
 
-    /// Measures until the end or Ctrl-C. After each scene of each size, `each` gets all rows that there are.
-    pub fn measure(&self, gpu: Option<&Gpu>, mut each: impl FnMut(&[Row])) -> Measured {
+    /// Measures until the end, or until it is [stopped](super::stop::stop).
+    pub fn measure(&self, gpu: Option<&Gpu>, watcher: &mut dyn Watcher) -> Measured {
         // Small ones first: they tell which of the large ones take too long.
         let sizes = |scene: &Scene| {
             let mut sizes = scene.sizes(&self.sizes);
@@ -81,15 +82,16 @@ impl Plan {
             .map(|(scene, n)| Cell { scene, n, steps: if scene.moves() { self.frames } else { self.runs } })
             .collect();
         let weight = |cell: &Cell| (1 + u64::from(cell.steps)) * cell.weight() * self.engines.len() as u64;
-        let progress = Progress::new(cells.iter().map(weight).sum());
+        watcher.expect(cells.iter().map(weight).sum());
+        let mut progress = Progress { watcher, done: 0 };
         let mut measured = Measured { rows: Vec::new(), interrupted: false, failure: None };
         let mut known = Known::default();
         let mut done = 0;
         for cell in cells {
-            match self.cell(&cell, gpu, &mut known, &progress) {
+            match self.cell(&cell, gpu, &mut known, &mut progress) {
                 Ok(rows) => {
                     measured.rows.extend(rows);
-                    each(&measured.rows);
+                    progress.watcher.keep(&measured.rows);
                 }
                 Err(error) => {
                     measured.failure.get_or_insert(error);
@@ -99,24 +101,63 @@ impl Plan {
                 break;
             }
             done += weight(&cell);
-            progress.bar.set_position(done);
+            progress.set(done);
         }
-        progress.bar.finish_and_clear();
+        progress.watcher.finish();
         measured.interrupted = is_stopped();
         measured
     }
 
+    /// Gives the results, with what seems slower or faster than before measured again: two runs of one program differ by
+    /// more than calls that follow one another do. Of all times of a row, the one in the middle counts.
+    pub fn confirm(
+        &self,
+        gpu: Option<&Gpu>,
+        old: &Results,
+        threshold: f64,
+        results: &Results,
+        watcher: &mut dyn Watcher,
+    ) -> Results {
+        let mut confirmed = results.clone();
+        let comparison = compare(old, results, threshold);
+        let changed: Vec<&Row> = results.rows.iter().filter(|row| comparison.is_changed(row)).collect();
+        if changed.is_empty() || results.interrupted {
+            return confirmed;
+        }
+        // All of them once, and then all once more: what disturbs one time is gone by the next.
+        let mut again = Vec::new();
+        for _ in 0..CONFIRMATIONS {
+            for (title, boxes) in unique(changed.iter().map(|row| (&row.scene, row.boxes))) {
+                let mut part = self.clone();
+                part.scenes.retain(|scene| scene.is(title, boxes, &self.sizes));
+                part.sizes.retain(|n| u64::from(*n) == boxes);
+                part.engines.retain(|engine| {
+                    changed.iter().any(|row| (&row.scene, row.boxes) == (title, boxes) && row.engine == engine.name())
+                });
+                again.extend(part.measure(gpu, watcher).rows);
+            }
+        }
+        for row in confirmed.rows.iter_mut().filter(|row| comparison.is_changed(row)) {
+            let same = again.iter().filter(|other| other.is_same(row)).cloned();
+            let mut all: Vec<Row> = same.chain([row.clone()]).collect();
+            let ms = |row: &Row| row.median_ms().or(row.first_ms).unwrap_or(f64::INFINITY);
+            all.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
+            *row = all.swap_remove(all.len() / 2);
+        }
+        confirmed
+    }
+
     /// One scene of one size.
-    fn cell(&self, cell: &Cell, gpu: Option<&Gpu>, known: &mut Known, progress: &Progress) -> Result<Vec<Row>> {
+    fn cell(&self, cell: &Cell, gpu: Option<&Gpu>, known: &mut Known, progress: &mut Progress) -> Result<Vec<Row>> {
         let Cell { scene, n, steps } = *cell;
-        progress.say(&format!("{}: making the boxes", scene.name()));
+        progress.watcher.begin(&format!("{}: making the boxes", scene.name()));
         let mut boxes = scene.boxes(n, self.seed, 0)?;
         let mut lanes = Vec::new();
         for &engine in &self.engines {
             if is_stopped() {
                 break;
             }
-            progress.say(&format!("{}: {} gets ready", scene.name(), engine.name()));
+            progress.watcher.begin(&format!("{}: {} gets ready", scene.name(), engine.name()));
             lanes.push(self.lane(cell, &boxes, engine, gpu, known));
         }
         // The first step is for caches, buffers and branch predictors, and does not count.
@@ -133,7 +174,7 @@ impl Plan {
         }
         for lane in &mut lanes {
             if !is_stopped() {
-                progress.say(&format!("{}: stages on the GPU", scene.title()));
+                progress.watcher.begin(&format!("{}: stages on the GPU", scene.title()));
                 lane.time_stages(&boxes);
             }
         }
@@ -150,7 +191,7 @@ impl Plan {
         let is_refused = engine.most_boxes().is_some_and(|most| boxes.len() > most);
         let mut predicted = known.predict(&lane.row, engine).filter(|_| !is_refused);
         if predicted.is_none_or(|seconds| seconds <= SLACK * self.limit) {
-            match Contestant::new(engine, gpu) {
+            match Contestant::new(engine, gpu, Options::default()) {
                 Ok(mut contestant) => {
                     if predicted.is_none() && !is_refused {
                         predicted = calibrate(engine, &mut contestant, boxes, self.limit);
@@ -185,7 +226,7 @@ fn take_step(
     boxes: &[Aabb],
     lanes: &mut [Lane],
     expected: &mut Option<Expected>,
-    progress: &Progress,
+    progress: &mut Progress,
 ) -> Result<()> {
     // Not the GPU: a driver that is wrong must not make all others look wrong.
     let is_reference = |lane: &Lane| lane.goes_on() && lane.engine.is_exact() && lane.engine != Engine::Gpu;
@@ -208,9 +249,9 @@ fn take_step(
             continue;
         }
         let (title, count) = (cell.scene.title(), text::boxes(boxes.len() as u64));
-        progress.say(&format!("{title} with {count}: {}", lanes[i].engine.name()));
+        progress.watcher.begin(&format!("{title} with {count}: {}", lanes[i].engine.name()));
         if step <= cell.steps {
-            progress.bar.inc(cell.weight());
+            progress.set(progress.done + cell.weight());
         }
         lanes[i].call(step, boxes);
         if reference == Some(i) {
@@ -253,23 +294,16 @@ impl Cell<'_> {
     }
 }
 
-/// A bar with the time left, on standard error; nothing where that is not a terminal.
-struct Progress {
-    bar: ProgressBar,
+/// A watcher, and the work that it was told to be done.
+struct Progress<'a> {
+    watcher: &'a mut dyn Watcher,
+    done: u64,
 }
 
-impl Progress {
-    fn new(length: u64) -> Self {
-        let bar = ProgressBar::new(length);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %, {eta} left  {msg}") {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(std::time::Duration::from_millis(200));
-        Self { bar }
-    }
-
-    fn say(&self, message: &str) {
-        self.bar.set_message(message.to_owned());
+impl Progress<'_> {
+    fn set(&mut self, done: u64) {
+        self.done = done;
+        self.watcher.reach(done);
     }
 }
 

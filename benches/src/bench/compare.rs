@@ -5,9 +5,11 @@ use std::fmt::{self, Write as _};
 
 use anyhow::{Result, ensure};
 
-use super::results::{Outcome, Results, Row, Time, unique};
+use super::results::{Outcome, Results, Row, unique};
+use crate::measure::time::Time;
 use crate::text;
 
+/// Tells row by row what became slower or faster.
 pub struct Comparison {
     threshold: f64,
     rows: Vec<(Key, Verdict)>,

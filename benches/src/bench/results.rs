@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::scene::Scene;
+use crate::engine::Engine;
+use crate::measure::csv::{self, or_empty};
+use crate::measure::time::Time;
+use crate::text;
 
 /// Of the files that are written. One more for each change that older programs would misread; new fields have defaults.
 pub const FORMAT: u32 = 1;
@@ -17,51 +21,66 @@ pub struct Results {
     /// Of this file; 0 where there was none yet.
     #[serde(default)]
     pub format: u32,
+    /// Where it ran.
     pub machine: Machine,
     /// Of this program and of the libraries in it, by name.
     pub versions: BTreeMap<String, String>,
     /// When it ended, in seconds since 1970.
     pub unix_time: u64,
+    /// What was asked for.
     pub settings: Settings,
     /// Whether it was stopped before the last row.
     pub interrupted: bool,
+    /// In the order of scenes, sizes and engines.
     pub rows: Vec<Row>,
 }
 
 /// Where it ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
+    /// The processor, as the system names it.
     pub cpu: String,
     /// Threads that run at a time.
     pub cores: usize,
+    /// The operating system and the architecture.
     pub system: String,
     /// The GPU's, where one took part.
     pub adapter: Option<String>,
+    /// The GPU's driver.
     pub driver: Option<String>,
 }
 
 /// What was asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Settings {
+    /// As they are typed.
     pub scenes: Vec<String>,
+    /// Numbers of boxes.
     pub n: Vec<u32>,
     /// Those that were not there have no rows.
     pub engines: Vec<String>,
+    /// Calls that count of scenes that move.
     pub frames: u32,
+    /// Calls that count of all other scenes.
     pub runs: u32,
     /// Seconds.
     pub limit: f64,
+    /// Of the scenes.
     pub seed: u64,
 }
 
 /// One engine with one scene of one size.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
+    /// Without the number of boxes.
     pub scene: String,
+    /// How many.
     pub boxes: u64,
+    /// Its name.
     pub engine: String,
     /// Whether each time is that of another frame.
     pub moving: bool,
+    /// Whether it was measured.
     pub outcome: Outcome,
     /// Why it, or a part of it, is not measured; empty where all is.
     pub note: String,
@@ -69,6 +88,7 @@ pub struct Row {
     pub first_ms: Option<f64>,
     /// What a call would take, where that is why there was none.
     pub predicted_ms: Option<f64>,
+    /// Of the calls that count.
     pub time: Option<Time>,
     /// Of the first call, as are the candidates.
     pub pairs: Option<u64>,
@@ -88,12 +108,15 @@ pub struct Row {
     pub stages_ms: Vec<(String, f64)>,
     /// Whose pairs these were compared with, after every call; `null` for the one that all others are compared with.
     pub compared_with: Option<String>,
+    /// How the pairs differ from the expected ones, where they do.
     pub difference: Option<Difference>,
 }
 
+/// Says whether a row was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// It was.
     Measured,
     /// Takes longer than it may.
     OverLimit,
@@ -101,24 +124,14 @@ pub enum Outcome {
     Refused,
 }
 
-/// Times of the calls that count, in milliseconds.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Time {
-    pub calls: usize,
-    pub median_ms: f64,
-    pub min_ms: f64,
-    /// Quartiles: half of the calls lie between them. They are the noise.
-    pub q1_ms: f64,
-    pub q3_ms: f64,
-    pub max_ms: f64,
-}
-
 /// How an answer differs from the expected one, over all calls together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Frames or runs whose pairs differ.
     pub calls: u64,
+    /// Pairs that were not found.
     pub missing: u64,
+    /// Pairs that are none.
     pub extra: u64,
     /// Pairs that were listed again.
     pub repeated: u64,
@@ -129,9 +142,10 @@ pub struct Difference {
 impl Results {
     /// Reads what [`json`](Self::json) gave.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let results: Self =
-            serde_json::from_str(&text).with_context(|| format!("{} is no result of a benchmark", path.display()))?;
+        let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let results: Self = serde_json::from_slice(&text).with_context(|| {
+            format!("{} is no result of a benchmark; give the results.json of an earlier run", path.display())
+        })?;
         let (format, path) = (results.format, path.display());
         ensure!(format <= FORMAT, "{path} has format {format}, and this program knows those up to {FORMAT}");
         Ok(results)
@@ -179,10 +193,23 @@ impl Results {
                 differing(|difference| difference.repeated),
                 row.note.clone(),
             ];
-            text += &fields.map(|field| csv_field(&field)).join(",");
-            text += "\n";
+            text += &csv::line(fields);
         }
         text
+    }
+
+    /// Fails where an engine of ours, or an algorithm of the literature, found other pairs.
+    ///
+    /// # Errors
+    /// Names the first row. The files tell more than this line can.
+    pub fn check_exact(&self) -> Result<()> {
+        let exact: Vec<&str> = Engine::all().into_iter().filter(|engine| engine.is_exact()).map(Engine::name).collect();
+        if let Some(row) = self.rows.iter().find(|row| row.difference.is_some() && exact.contains(&&*row.engine)) {
+            let other = row.compared_with.as_deref().unwrap_or_default();
+            let (engine, scene, boxes) = (&row.engine, &row.scene, text::boxes(row.boxes));
+            bail!("the pairs of {engine} and {other} differ, first for {scene} with {boxes}");
+        }
+        Ok(())
     }
 
     /// The scenes in their order, each once.
@@ -208,6 +235,7 @@ impl Results {
         rows.find_map(|row| row.pairs.filter(|_| row.difference.is_none()))
     }
 
+    /// Finds the row of an engine with a scene of this size.
     pub fn row(&self, scene: &str, boxes: u64, engine: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.scene == scene && row.boxes == boxes && row.engine == engine)
     }
@@ -227,34 +255,20 @@ impl Row {
         (&self.scene, self.boxes, &self.engine) == (&other.scene, other.boxes, &other.engine)
     }
 
+    /// Gives the median of the calls that count.
     pub fn median_ms(&self) -> Option<f64> {
         self.time.as_ref().map(|time| time.median_ms)
     }
 }
 
 impl Outcome {
+    /// Names it in a table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
             Self::OverLimit => "over the limit",
             Self::Refused => "refused",
         }
-    }
-}
-
-impl Time {
-    /// `None` without calls.
-    pub fn of(mut ms: Vec<f64>) -> Option<Self> {
-        ms.sort_by(f64::total_cmp);
-        let (&min_ms, &max_ms) = (ms.first()?, ms.last()?);
-        // Between the two neighbours, as NumPy does it.
-        let quantile = |part: f64| {
-            let at = part * (ms.len() - 1) as f64;
-            let (low, high) = (ms[at.floor() as usize], ms[at.ceil() as usize]);
-            low + (high - low) * at.fract()
-        };
-        let [q1_ms, median_ms, q3_ms] = [0.25, 0.5, 0.75].map(quantile);
-        Some(Self { calls: ms.len(), median_ms, min_ms, q1_ms, q3_ms, max_ms })
     }
 }
 
@@ -267,34 +281,4 @@ pub fn unique<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
         }
     }
     seen
-}
-
-fn or_empty(value: Option<impl ToString>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
-}
-
-fn csv_field(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quartiles_lie_between_neighbours_and_one_call_is_its_own_noise() {
-        let time = Time::of(vec![4.0, 1.0, 3.0, 2.0]).unwrap();
-        assert_eq!((time.min_ms, time.q1_ms, time.median_ms, time.q3_ms, time.max_ms), (1.0, 1.75, 2.5, 3.25, 4.0));
-        let time = Time::of(vec![7.0]).unwrap();
-        assert_eq!((time.calls, time.min_ms, time.median_ms, time.q3_ms), (1, 7.0, 7.0, 7.0));
-        assert!(Time::of(Vec::new()).is_none());
-    }
-
-    #[test]
-    fn a_field_with_a_comma_is_one_field() {
-        assert_eq!(["a", "a,b", "say \"x\""].map(csv_field), ["a", "\"a,b\"", "\"say \"\"x\"\"\""]);
-    }
 }

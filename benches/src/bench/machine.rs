@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 use broadsweep::Gpu;
 
 use super::results::Machine;
-use crate::adapters;
+use crate::adapter;
 
 /// This machine; the adapter where one takes part.
 pub fn machine(gpu: Option<&Gpu>) -> Machine {
@@ -17,7 +17,7 @@ pub fn machine(gpu: Option<&Gpu>) -> Machine {
         cores: available_parallelism().map_or(1, usize::from),
         system: system().unwrap_or_else(|| std::env::consts::OS.to_owned()) + ", " + std::env::consts::ARCH,
         driver: info.as_ref().map(|info| format!("{} {}", info.driver, info.driver_info).trim().to_owned()),
-        adapter: info.as_ref().map(adapters::line),
+        adapter: info.as_ref().map(adapter::line),
     }
 }
 
@@ -40,14 +40,14 @@ fn system() -> Option<String> {
 /// Of this program, and of the libraries that find pairs or drive the GPU for it.
 pub fn versions() -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("broadsweep".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
-    // wgpu has no constant with its version, so the lock file is asked, which the program was built from.
+    // wgpu has no constant with its version; the lock file is what the program was built from.
     let lock = include_str!("../../../Cargo.lock");
     let wgpu = lock.split_once("name = \"wgpu\"\nversion = \"").and_then(|(_, rest)| rest.split_once('"'));
     if let Some((version, _)) = wgpu {
         versions.insert("wgpu".to_owned(), version.to_owned());
     }
     #[cfg(feature = "peers")]
-    versions.extend(laboratory::peers::ALL.iter().map(|peer| (peer.library.to_owned(), peer.version.to_owned())));
+    versions.extend(crate::peers::ALL.iter().map(|peer| (peer.library.to_owned(), peer.version.to_owned())));
     versions
 }
 

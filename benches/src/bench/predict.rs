@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use broadsweep::Aabb;
 
-use super::contestant::Contestant;
-use super::measure::is_stopped;
 use super::results::Row;
+use super::stop::is_stopped;
 use crate::engine::Engine;
+use crate::measure::contestant::Contestant;
 
 /// How many times the limit a prediction or a first call has to take before it is believed: both are noisy.
 pub const SLACK: f64 = 3.0;

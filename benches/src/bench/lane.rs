@@ -4,12 +4,15 @@ use anyhow::{Error, Result};
 use broadsweep::internals::cpu;
 use broadsweep::{Aabb, Options, Pair};
 
-use super::contestant::{Call, Contestant};
-use super::difference::{difference, fold, hash};
+use super::difference::difference;
 use super::predict::SLACK;
-use super::results::{Difference, Outcome, Row, Time};
+use super::results::{Difference, Outcome, Row};
 use super::scene::Scene;
 use crate::engine::Engine;
+use crate::measure::contestant::{Call, Contestant};
+use crate::measure::hash::{fold, hash};
+use crate::measure::kernels::KernelTimes;
+use crate::measure::time::Time;
 use crate::text;
 
 /// A list of more pairs is given back after each call, so that those of all engines do not fill the memory.
@@ -18,6 +21,8 @@ pub const KEPT_PAIRS: usize = 1 << 24;
 const LEAST_MS: f64 = 50.0;
 /// See [`LEAST_MS`].
 pub const MOST_CALLS: u32 = 200;
+/// Measured runs of the stages on the GPU.
+const STAGE_RUNS: usize = 3;
 
 /// When a row has had its calls.
 #[derive(Clone, Copy)]
@@ -180,8 +185,12 @@ impl Lane {
         let Some(contestant) = self.contestant.as_mut().filter(|_| is_measured) else {
             return;
         };
-        match contestant.stages(boxes) {
-            Ok(stages) => self.row.stages_ms = stages,
+        let mut times = KernelTimes::default();
+        // The first run includes what a driver compiles late.
+        let first = contestant.time_kernels(boxes, &mut KernelTimes::default());
+        let runs = first.and_then(|()| (0..STAGE_RUNS).try_for_each(|_| contestant.time_kernels(boxes, &mut times)));
+        match runs {
+            Ok(()) => self.row.stages_ms = times.stages_ms(),
             Err(error) => self.row.note = format!("without the times of its stages: {error:#}"),
         }
     }
@@ -212,7 +221,7 @@ impl Expected {
 
 #[cfg(test)]
 mod tests {
-    use laboratory::scenes::Kind;
+    use crate::scenes::Kind;
 
     use super::super::predict::Known;
     use super::*;
@@ -224,7 +233,7 @@ mod tests {
             let mut lane = Lane::new(&Scene::Kind(Kind::Uniform), 9, Engine::Cpu, enough);
             for (step, &ms) in times.iter().enumerate() {
                 assert!(!lane.is_done, "{times:?}");
-                lane.add(step as u32, &Call { ms, candidates: None, updates: None, bytes: None });
+                lane.add(step as u32, &Call { ms, candidates: None, updates: None, bytes: None, report: None });
             }
             (lane.is_done, lane.finish().map(|row| (row.outcome, row.time.is_some())))
         };

@@ -4,7 +4,6 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use plotters::backend::BitMapBackend;
@@ -13,8 +12,6 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-use crate::output::Output;
 
 /// Pixels of the SVG; the PNG has [`FINER`] times as many each way.
 const SIZE: (u32, u32) = (760, 420);
@@ -79,9 +76,12 @@ impl Chart {
         svg(self)
     }
 
-    /// `DIR/NAME.svg` and `DIR/NAME.png`.
-    pub fn write(&self, dir: &Path, name: &str) -> Result<()> {
-        write(self, dir, name)
+    /// Gives the bytes of a PNG file.
+    ///
+    /// # Errors
+    /// If the chart cannot be drawn.
+    pub fn png(&self) -> Result<Vec<u8>> {
+        png(self)
     }
 }
 
@@ -91,9 +91,12 @@ impl Bars {
         svg(self)
     }
 
-    /// `DIR/NAME.svg` and `DIR/NAME.png`.
-    pub fn write(&self, dir: &Path, name: &str) -> Result<()> {
-        write(self, dir, name)
+    /// Gives the bytes of a PNG file.
+    ///
+    /// # Errors
+    /// If the chart cannot be drawn.
+    pub fn png(&self) -> Result<Vec<u8>> {
+        png(self)
     }
 }
 
@@ -113,9 +116,8 @@ fn svg(figure: &impl Figure) -> Result<String> {
     Ok(text)
 }
 
-fn write(figure: &impl Figure, dir: &Path, name: &str) -> Result<()> {
-    let text = svg(figure)?;
-    Output::check(&dir.join(format!("{name}.svg")))?.write(|to| Ok(to.write_all(text.as_bytes())?))?;
+fn png(figure: &impl Figure) -> Result<Vec<u8>> {
+    prepare_font()?;
     let (width, height) = (SIZE.0 * FINER, SIZE.1 * FINER);
     let mut pixels = vec![0; width as usize * height as usize * 3];
     {
@@ -123,11 +125,11 @@ fn write(figure: &impl Figure, dir: &Path, name: &str) -> Result<()> {
         let drawn = figure.draw(&area, FINER).and_then(|()| area.present());
         drawn.map_err(|error| anyhow!("cannot draw a chart: {error}"))?;
     }
-    Output::check(&dir.join(format!("{name}.png")))?.write(|to| {
-        let mut encoder = png::Encoder::new(to, width, height);
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.write_header()?.write_image_data(&pixels).context("cannot encode a PNG")
-    })
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header()?.write_image_data(&pixels).context("cannot encode a PNG")?;
+    Ok(bytes)
 }
 
 fn prepare_font() -> Result<()> {
@@ -430,23 +432,22 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_is_written_as_svg_and_as_png() {
-        let place = tempfile::tempdir().unwrap();
-        chart(&[(1e3, 0.5), (1e6, 70.0)], true).write(place.path(), "time").unwrap();
+    fn a_chart_is_drawn_as_svg_and_as_png() {
+        let chart = chart(&[(1e3, 0.5), (1e6, 70.0)], true);
         let bars = Bars {
             title: "Stages".to_owned(),
             label: "ms".to_owned(),
             groups: vec!["uniform 1,000".to_owned(), "city 1,000".to_owned()],
             series: vec![("sort".to_owned(), vec![1.0, 2.0]), ("sweep".to_owned(), vec![0.0, f64::NAN])],
         };
-        bars.write(place.path(), "stages").unwrap();
-        for name in ["time", "stages"] {
-            let png = std::fs::read(place.path().join(format!("{name}.png"))).unwrap();
-            assert!(png.starts_with(b"\x89PNG"));
-            assert!(std::fs::read_to_string(place.path().join(format!("{name}.svg"))).unwrap().contains("</svg>"));
+        for svg in [chart.svg(), bars.svg()].map(Result::unwrap) {
+            assert!(svg.contains("</svg>"));
+        }
+        for png in [chart.png(), bars.png()].map(Result::unwrap) {
+            let size: Vec<u8> = [FINER * SIZE.0, FINER * SIZE.1].into_iter().flat_map(u32::to_be_bytes).collect();
+            assert!(png.starts_with(b"\x89PNG") && png[16..24] == size && png.ends_with(b"IEND\xaeB`\x82"));
         }
         assert!(bars.svg().unwrap().contains("sort") && !bars.svg().unwrap().contains("sweep"));
-        assert!(chart(&[], true).write(&place.path().join("nowhere"), "time").is_err());
     }
 
     #[test]

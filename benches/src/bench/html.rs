@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use laboratory::scenes::Kind;
 
 use super::charts::Figure;
 use super::results::{Outcome, Results, Row};
 use super::table::{ms, noise, untimed};
 use crate::engine::Engine;
+use crate::scenes::Kind;
 use crate::text;
 
 /// The whole page.
@@ -245,7 +245,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::bench::results::{Difference, Machine, Settings, Time};
+    use crate::bench::results::{Difference, Machine, Settings};
+    use crate::measure::time::Time;
 
     fn row(engine: &str, difference: Option<Difference>) -> Row {
         Row {

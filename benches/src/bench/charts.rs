@@ -1,7 +1,5 @@
 //! The charts of a benchmark.
 
-use std::path::Path;
-
 use anyhow::Result;
 
 use super::plot::{Axis, Bars, Chart, Series};
@@ -26,6 +24,15 @@ enum Drawing {
 }
 
 impl Figure {
+    /// Makes a figure of one chart, apart from any scene.
+    pub fn of_chart(name: &str, chart: Chart) -> Self {
+        Self { name: name.to_owned(), scene: None, drawing: Drawing::Chart(chart) }
+    }
+
+    /// Gives the text of an SVG file.
+    ///
+    /// # Errors
+    /// If the chart cannot be drawn.
     pub fn svg(&self) -> Result<String> {
         match &self.drawing {
             Drawing::Chart(chart) => chart.svg(),
@@ -33,11 +40,14 @@ impl Figure {
         }
     }
 
-    /// `DIR/NAME.svg` and `DIR/NAME.png`.
-    pub fn write(&self, dir: &Path) -> Result<()> {
+    /// Gives the bytes of a PNG file.
+    ///
+    /// # Errors
+    /// If the chart cannot be drawn.
+    pub fn png(&self) -> Result<Vec<u8>> {
         match &self.drawing {
-            Drawing::Chart(chart) => chart.write(dir, &self.name),
-            Drawing::Bars(bars) => bars.write(dir, &self.name),
+            Drawing::Chart(chart) => chart.png(),
+            Drawing::Bars(bars) => bars.png(),
         }
     }
 }

@@ -1,16 +1,14 @@
 //! Engines side by side over the same frames.
 
-use anyhow::{Context, Result, bail, ensure};
-use broadsweep::{Aabb, Gpu, Pair};
-use laboratory::scenes::{Particles, particles};
+use anyhow::{Result, ensure};
+use broadsweep::{Aabb, Gpu, Options, Pair};
 
-use crate::bench::contestant::{Call, Contestant};
-use crate::bench::machine::machine;
-use crate::bench::measure::is_stopped;
-use crate::bench::results::{Machine, Time, unique};
-use crate::engine::{Engine, headless};
-use crate::progress::Progress;
-use crate::say;
+use crate::bench::results::Machine;
+use crate::bench::stop::is_stopped;
+use crate::engine::Engine;
+use crate::measure::contestant::{Call, Contestant};
+use crate::measure::time::Time;
+use crate::scenes::{Particles, particles};
 
 /// Those of the paper, and ours.
 pub const ENGINES: [&str; 5] = ["usscd", "scd", "i_collide", "cpu", "gpu"];
@@ -20,17 +18,25 @@ const LEAST_FRAMES: usize = 3;
 
 /// The engines, and how much they are measured.
 pub struct Race {
-    engines: Vec<Engine>,
-    gpu: Option<Gpu>,
-    machine: Machine,
-    seed: u64,
-    frames: u32,
-    enough_ms: f64,
+    /// Exact ones, each once.
+    pub engines: Vec<Engine>,
+    /// The device, where the GPU is among them.
+    pub gpu: Option<Gpu>,
+    /// Where it runs.
+    pub machine: Machine,
+    /// Of the scenes.
+    pub seed: u64,
+    /// The most frames of a setting.
+    pub frames: u32,
+    /// Milliseconds after which an engine has measured enough frames of a setting.
+    pub enough_ms: f64,
 }
 
 /// What one engine took for the frames of a setting.
 pub struct Lap {
+    /// Which engine.
     pub engine: Engine,
+    /// Of the frames that count.
     pub time: Time,
     /// In the last frame that it was in.
     pub pair_count: usize,
@@ -39,43 +45,6 @@ pub struct Lap {
 }
 
 impl Race {
-    /// Of these engines; where none is named, of [`ENGINES`], without the GPU where there is none.
-    pub fn new(named: &[Engine], adapter: Option<&str>, seed: u64, frames: u32, enough_seconds: f64) -> Result<Self> {
-        ensure!(enough_seconds >= 0.0, "--seconds is {enough_seconds}; it must not be negative");
-        let mut engines = unique(named.iter().copied());
-        if named.is_empty() {
-            let all = Engine::all();
-            engines.extend(ENGINES.iter().filter_map(|name| all.iter().find(|engine| engine.name() == *name)));
-        }
-        if let Some(engine) = engines.iter().find(|engine| !engine.is_exact()) {
-            bail!("`bench usscd` takes exact engines only, and {} is another library", engine.name());
-        }
-        let has_gpu = engines.contains(&Engine::Gpu);
-        ensure!(has_gpu || adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
-        let _progress = Progress::start("looking for a GPU".to_owned());
-        let mut gpu = None;
-        if has_gpu {
-            let found = match adapter {
-                Some(name) => headless(Some(name)).with_context(|| format!("--adapter {name}")),
-                None => headless(None).context("--engines gpu"),
-            };
-            match found {
-                Ok(found) => gpu = Some(found),
-                Err(error) if named.is_empty() && adapter.is_none() => {
-                    say(&format!("note: without the GPU: {:#}", error.root_cause()));
-                    engines.retain(|engine| *engine != Engine::Gpu);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let machine = machine(gpu.as_ref());
-        Ok(Self { engines, gpu, machine, seed, frames, enough_ms: 1e3 * enough_seconds })
-    }
-
-    pub fn engines(&self) -> &[Engine] {
-        &self.engines
-    }
-
     /// What an engine runs on. The algorithms of the literature have one thread.
     pub fn device(&self, engine: Engine) -> String {
         match (engine, &self.machine.adapter) {
@@ -92,7 +61,7 @@ impl Race {
         let mut racers = Vec::new();
         for &engine in &self.engines {
             // Kernels are compiled here, outside the times.
-            let contestant = Contestant::new(engine, self.gpu.as_ref())?;
+            let contestant = Contestant::new(engine, self.gpu.as_ref(), Options::default())?;
             racers.push(Racer { engine, contestant, times: Vec::new(), pairs: Vec::new(), call: None });
         }
         for frame in 0..=self.frames {
