@@ -11,9 +11,8 @@
 //! set, and the boxes themselves tell whether two overlap or overlapped on the other axes. The first frame is sorted
 //! by the standard library and swept, because insertion sort would take `n²` swaps to begin with.
 
-use std::collections::HashSet;
-
 use super::endpoints::{Endpoint, check_count, sweep};
+use super::list::{PairList, PairSet};
 use super::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
@@ -28,8 +27,10 @@ pub struct ICollide {
     /// Endpoints of the valid ones on x, y and z, ascending.
     lists: [Vec<Endpoint>; 3],
     /// Every two of them that overlap.
-    pairs: HashSet<Pair>,
+    pairs: PairSet,
 }
+
+const NAME: &str = "i_collide";
 
 impl Baseline for ICollide {
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError> {
@@ -43,14 +44,15 @@ impl Baseline for ICollide {
             self.seen.copy_from_slice(boxes);
         } else {
             *self = Self::default();
-            check_count("i_collide", boxes)?;
+            check_count(NAME, boxes)?;
             work.candidates = self.start(boxes);
         }
-        pairs.extend(&self.pairs);
+        let mut list = PairList::new(pairs);
+        list.extend(self.pairs.iter());
+        self.pairs.check(NAME).and(list.finish(NAME)).inspect_err(|_| *self = Self::default())?;
         let endpoints: usize = self.lists.iter().map(Vec::capacity).sum();
-        // A set of the standard library has a byte beside each entry, and is at most seven eighths full.
-        let entries = self.pairs.capacity() * 8 / 7 * (size_of::<Pair>() + 1);
-        work.bytes = (self.seen.capacity() * size_of::<Aabb>() + endpoints * size_of::<Endpoint>() + entries) as u64;
+        let lists = self.seen.capacity() * size_of::<Aabb>() + endpoints * size_of::<Endpoint>();
+        work.bytes = (lists + self.pairs.bytes()) as u64;
         Ok(work)
     }
 }
@@ -121,7 +123,7 @@ impl ICollide {
                         pairs.insert(Pair::new(own.id(), other.id()));
                     }
                 } else if seen[a].overlaps(&seen[b]) {
-                    pairs.remove(&Pair::new(own.id(), other.id()));
+                    pairs.remove(Pair::new(own.id(), other.id()));
                 }
             }
             list[at] = own;

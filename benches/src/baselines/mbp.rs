@@ -17,8 +17,7 @@
 //! each cut or on it, and both boxes are on that side. Nor are infinite boxes special: they reach every region, and
 //! only do not count for the bounds.
 
-use std::collections::HashSet;
-
+use super::list::{PairList, PairSet};
 use super::pruning::{Member, members, prune};
 use super::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
@@ -33,7 +32,7 @@ pub struct Mbp {
     /// Whether each box has been put into several regions.
     is_in_several: Vec<bool>,
     /// Pairs of two such boxes.
-    seen: HashSet<Pair>,
+    seen: PairSet,
     regions: u64,
 }
 
@@ -57,7 +56,7 @@ impl Mbp {
     }
 
     /// Searches the region of the members from `first` on, and takes them away. Returns how many pairs were tested.
-    fn search(&mut self, first: usize, region: Region, depth: u32, pairs: &mut Vec<Pair>) -> u64 {
+    fn search(&mut self, first: usize, region: Region, depth: u32, pairs: &mut PairList) -> u64 {
         let region = region.shrunk_to(&self.members[first..]);
         let mut tests = 0;
         match self.plan(first, &region, depth) {
@@ -140,12 +139,10 @@ impl Baseline for Mbp {
         self.is_in_several.resize(boxes.len(), false);
         self.members.clear();
         self.members.extend(members(boxes));
-        let candidates = self.search(0, Region::EVERYWHERE, 0, pairs);
-        // Of a set's slots, an eighth stays free, and each has a byte beside it.
-        let slots = self.seen.capacity() * 8 / 7;
-        let bytes = self.members.capacity() * size_of::<Member>()
-            + self.is_in_several.capacity()
-            + slots * (size_of::<Pair>() + 1);
+        let mut list = PairList::new(pairs);
+        let candidates = self.search(0, Region::EVERYWHERE, 0, &mut list);
+        list.finish("mbp").and(self.seen.check("mbp"))?;
+        let bytes = self.members.capacity() * size_of::<Member>() + self.is_in_several.capacity() + self.seen.bytes();
         Ok(Work { candidates, updates: 0, bytes: bytes as u64 })
     }
 }

@@ -16,6 +16,7 @@
 
 use glam::DVec3;
 
+use super::list::PairList;
 use super::mj_sap::{Axis, MjSap, PairBuffer, Sweep, ids_of, pair_of, refuse_too_many, signature};
 use super::{Baseline, BaselineError, Work};
 use broadsweep::internals::cpu::frame::jacobi;
@@ -107,7 +108,9 @@ impl Baseline for MjBroadphase {
         pairs.clear();
         let candidates = self.search(boxes)?;
         let overlaps = |pair: &Pair| boxes[pair.a as usize].overlaps(&boxes[pair.b as usize]);
-        pairs.extend(self.candidates.signatures.iter().map(|&signature| pair_of(signature)).filter(overlaps));
+        let mut list = PairList::new(pairs);
+        list.extend(self.candidates.signatures.iter().map(|&signature| pair_of(signature)).filter(overlaps));
+        list.finish(NAME)?;
         Ok(Work { candidates, updates: 0, bytes: self.bytes() })
     }
 }

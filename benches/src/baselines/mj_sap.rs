@@ -14,6 +14,7 @@
 //! there were more pairs or not, and returns −1 where it takes no such input. Here a full buffer is an error only
 //! where a pair has no place in it, and every refusal is a [`BaselineError`].
 
+use super::list::PairList;
 use super::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
@@ -73,7 +74,9 @@ impl Baseline for MjSap {
         refuse_too_many(NAME, boxes)?;
         self.found.clear();
         let candidates = self.sweep.run(boxes, self.axis, &mut self.found)?;
-        pairs.extend(self.found.signatures.iter().map(|&signature| pair_of(signature)));
+        let mut list = PairList::new(pairs);
+        list.extend(self.found.signatures.iter().map(|&signature| pair_of(signature)));
+        list.finish(NAME)?;
         Ok(Work { candidates, updates: 0, bytes: self.sweep.bytes() + self.found.bytes() })
     }
 }
@@ -129,6 +132,10 @@ impl PairBuffer {
         if self.signatures.len() >= self.capacity {
             let (algorithm, capacity) = (self.algorithm, self.capacity as u64);
             return Err(BaselineError::PairBufferFull { algorithm, capacity });
+        }
+        if self.signatures.len() == self.signatures.capacity() && self.signatures.try_reserve(1).is_err() {
+            let (algorithm, pair_count) = (self.algorithm, self.signatures.len() as u64 + 1);
+            return Err(BaselineError::ListTooLong { algorithm, pair_count });
         }
         self.signatures.push(signature);
         Ok(())

@@ -20,6 +20,7 @@
 pub mod aabb_tree;
 mod endpoints;
 pub mod i_collide;
+pub(crate) mod list;
 pub mod mbp;
 pub mod mj_broadphase;
 pub mod mj_sap;
@@ -77,6 +78,14 @@ pub enum BaselineError {
         algorithm: &'static str,
         /// Pairs that the buffer holds.
         capacity: u64,
+    },
+    /// There is no memory for the pairs.
+    #[error("{algorithm} finds {pair_count} pairs or more, and there is no memory for a list of them")]
+    ListTooLong {
+        /// Its name.
+        algorithm: &'static str,
+        /// Pairs that were counted.
+        pair_count: u64,
     },
     /// A valid box has a coordinate that it cannot take.
     #[error("{algorithm} takes no coordinates beyond ±{most:e}, and box {index} has one: {reason}")]

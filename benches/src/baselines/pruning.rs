@@ -5,6 +5,7 @@
 //! instead of intersecting a list of pairs for each axis: `O(n log n)` for the sort, and as many tests as boxes overlap
 //! on `x`, which grows with the square of their number in a scene of fixed extent.
 
+use super::list::PairList;
 use super::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
@@ -20,7 +21,9 @@ impl Baseline for Pruning {
         pairs.clear();
         self.sorted.clear();
         self.sorted.extend(members(boxes));
-        let candidates = prune(&mut self.sorted, 0, |pair| pairs.push(pair));
+        let mut list = PairList::new(pairs);
+        let candidates = prune(&mut self.sorted, 0, |pair| list.push(pair));
+        list.finish("pruning")?;
         Ok(Work { candidates, updates: 0, bytes: (self.sorted.capacity() * size_of::<Member>()) as u64 })
     }
 }

@@ -13,6 +13,7 @@
 use std::collections::BTreeSet;
 
 use super::endpoints::{ABSENT, Endpoint, check_count, sweep};
+use super::list::PairList;
 use super::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
@@ -41,7 +42,9 @@ impl Baseline for Scd {
             work.updates += self.trees.replace(id, old, new);
             *old = *new;
         }
-        work.candidates = self.trees.sweep(boxes, &mut self.active, |i, j| pairs.push(Pair::new(i, j)));
+        let mut list = PairList::new(pairs);
+        work.candidates = self.trees.sweep(boxes, &mut self.active, |i, j| list.push(Pair::new(i, j)));
+        list.finish("scd")?;
         work.bytes = self.trees.bytes()
             + (self.seen.capacity() * size_of::<Aabb>() + self.active.capacity() * size_of::<(u32, Aabb)>()) as u64;
         Ok(work)

@@ -28,6 +28,7 @@
 //! Source: Li, Lu and He 2003, "USSCD: A Fast Collision Detection Algorithm Based on Uniform Spatial Subdivision".
 
 use super::endpoints::{ABSENT, check_count};
+use super::list::PairList;
 use super::scd::Trees;
 use super::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
@@ -65,7 +66,10 @@ impl Baseline for Usscd {
             self.seen.resize(boxes.len(), (ABSENT, Range::NONE));
         }
         let updates = self.update(boxes);
-        Ok(Work { updates, ..self.sweep(boxes, pairs) })
+        let mut list = PairList::new(pairs);
+        let work = self.sweep(boxes, &mut list);
+        list.finish("usscd")?;
+        Ok(Work { updates, ..work })
     }
 }
 
@@ -97,7 +101,7 @@ impl Usscd {
     }
 
     /// Visits every cell for its pairs.
-    fn sweep(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Work {
+    fn sweep(&mut self, boxes: &[Aabb], pairs: &mut PairList) -> Work {
         let mut work = Work::default();
         for (index, cell) in self.cells.iter().enumerate() {
             let Some(trees) = cell else {

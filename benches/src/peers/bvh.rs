@@ -13,6 +13,7 @@
 use bvh::aabb::{Aabb as Bounds, Bounded};
 use bvh::bounding_hierarchy::BHShape;
 
+use crate::baselines::list::PairList;
 use crate::baselines::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
@@ -56,10 +57,12 @@ impl Baseline for Bvh {
         };
         let mut shapes: Vec<Shape> = super::valid(boxes).map(shape).collect();
         let tree = bvh::bvh::Bvh::build(&mut shapes);
+        let mut list = PairList::new(pairs);
         for own in &shapes {
             let others = tree.traverse(&own.bounds, &shapes);
-            pairs.extend(others.iter().filter(|other| own.id < other.id).map(|other| Pair { a: own.id, b: other.id }));
+            list.extend(others.iter().filter(|other| own.id < other.id).map(|other| Pair { a: own.id, b: other.id }));
         }
+        list.finish("bvh")?;
         Ok(Work::default())
     }
 }

@@ -10,6 +10,7 @@
 use parry3d::bounding_volume::Aabb as Bounds;
 use parry3d::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
 
+use crate::baselines::list::PairList;
 use crate::baselines::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
@@ -48,18 +49,20 @@ impl Parry {
         self.tree.refit(&mut self.workspace);
     }
 
-    fn join(&mut self, pairs: &mut Vec<Pair>) -> Work {
+    fn join(&mut self, pairs: &mut Vec<Pair>) -> Result<Work, BaselineError> {
         pairs.clear();
-        let mut push = |a: u32, b: u32| pairs.push(Pair::new(self.ids[a as usize], self.ids[b as usize]));
+        let mut list = PairList::new(pairs);
+        let mut push = |a: u32, b: u32| list.push(Pair::new(self.ids[a as usize], self.ids[b as usize]));
         self.tree.traverse_bvtt_single_tree::<false>(&mut self.workspace, &mut push);
-        Work { bytes: self.tree.total_memory_size() as u64, ..Work::default() }
+        list.finish("parry")?;
+        Ok(Work { bytes: self.tree.total_memory_size() as u64, ..Work::default() })
     }
 }
 
 impl Baseline for Parry {
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError> {
         self.build(boxes);
-        Ok(self.join(pairs))
+        self.join(pairs)
     }
 }
 
@@ -72,6 +75,6 @@ impl Baseline for ParryRefit {
             self.box_count = boxes.len();
             self.inner.build(boxes);
         }
-        Ok(self.inner.join(pairs))
+        self.inner.join(pairs)
     }
 }

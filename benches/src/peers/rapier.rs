@@ -95,6 +95,7 @@ impl Baseline for Rapier {
         }
         self.ended.sort_unstable();
         self.pairs.retain(|pair| self.ended.binary_search(pair).is_err());
+        // Its own list of events is longer, and ends the process where there is no memory for it.
         for event in &events {
             if let BroadPhasePairEvent::AddPair(pair) = event {
                 self.pairs.push(self.pair(pair));

@@ -10,6 +10,7 @@
 use rstar::primitives::{GeomWithData, Rectangle};
 use rstar::{AABB as Envelope, RTree};
 
+use crate::baselines::list::PairList;
 use crate::baselines::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
@@ -24,7 +25,9 @@ impl Baseline for Rstar {
         };
         let tree = RTree::bulk_load(super::valid(boxes).map(leaf).collect());
         let found = tree.intersection_candidates_with_other_tree(&tree);
-        pairs.extend(found.filter(|(a, b)| a.data < b.data).map(|(a, b)| Pair { a: a.data, b: b.data }));
+        let mut list = PairList::new(pairs);
+        list.extend(found.filter(|(a, b)| a.data < b.data).map(|(a, b)| Pair { a: a.data, b: b.data }));
+        list.finish("rstar")?;
         Ok(Work::default())
     }
 }

@@ -1,9 +1,14 @@
 //! `broadsweep pairs --engine NAME`, by the algorithms of the literature.
 
+#[cfg(target_os = "linux")]
+use std::process::Command;
+
 use laboratory::baselines;
 use serde_json::Value;
 
 use crate::place::Place;
+#[cfg(target_os = "linux")]
+use crate::place::one_line;
 
 #[test]
 fn pairs_takes_every_algorithm_of_the_literature() {
@@ -45,5 +50,27 @@ fn what_an_algorithm_of_the_literature_does_not_have_is_refused() {
     ] {
         let line = place.fail(&format!("pairs {arguments}"));
         assert!(line.contains(expected), "{arguments}: {line}");
+    }
+}
+
+/// A list that needs more memory than the process may have is refused in one line, and the process does not abort.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_list_that_is_too_long_for_memory_is_an_error() {
+    let mut names: Vec<&str> = baselines::ALL.iter().map(|entry| entry.name).collect();
+    // rapier makes a list of events before there are pairs, which ends the process.
+    #[cfg(feature = "peers")]
+    names.extend(laboratory::peers::ALL.iter().map(|peer| peer.entry.name).filter(|name| *name != "rapier"));
+    for name in names {
+        // 18 million pairs are 137 MiB, in a list that grows from 128 to 256 MiB.
+        let arguments = format!("pairs identical:6000 --engine {name}");
+        let binary = Place::new().command(&arguments);
+        let mut limited = Command::new("sh");
+        limited
+            .args(["-c", "ulimit -v 180000 && exec \"$0\" \"$@\""])
+            .arg(binary.get_program())
+            .args(binary.get_args());
+        let line = one_line(&limited.output().unwrap(), &arguments);
+        assert!(line.contains(" pairs or more, and there is no memory for a list of them"), "{name}: {line}");
     }
 }

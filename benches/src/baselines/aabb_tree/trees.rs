@@ -1,6 +1,7 @@
 //! Two trees that follow a scene from frame to frame: one for boxes at rest, one for boxes that move.
 
 use super::{AabbTree, LeafId, MOST_BOXES};
+use crate::baselines::list::PairList;
 use crate::baselines::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
@@ -48,8 +49,22 @@ pub struct DynamicTrees {
 }
 
 impl DynamicTrees {
+    /// Brings trees and pairs up to date.
+    fn update(&mut self, boxes: &[Aabb]) -> Result<Work, BaselineError> {
+        let mut work = Work::default();
+        if self.bodies.len() != boxes.len() {
+            work.candidates = self.start(boxes)?;
+        } else {
+            let rotations = self.resting.rotations() + self.moving.rotations();
+            work.updates = self.follow(boxes);
+            work.updates += self.resting.rotations() + self.moving.rotations() - rotations;
+            work.candidates = self.search()?;
+        }
+        Ok(work)
+    }
+
     /// The first frame. Returns how many boxes were tested.
-    fn start(&mut self, boxes: &[Aabb]) -> u64 {
+    fn start(&mut self, boxes: &[Aabb]) -> Result<u64, BaselineError> {
         let (resting, leaves) = AabbTree::build(boxes);
         let body = |(aabb, leaf): (&Aabb, Option<LeafId>)| Body {
             aabb: *aabb,
@@ -59,7 +74,10 @@ impl DynamicTrees {
         };
         let bodies = boxes.iter().zip(leaves).map(body).collect();
         *self = Self { resting, bodies, ..Self::default() };
-        self.resting.pairs(|a, b| self.pairs.push(Pair::new(a, b)))
+        let mut list = PairList::new(&mut self.pairs);
+        let tested = self.resting.pairs(|a, b| list.push(Pair::new(a, b)));
+        list.finish(NAME)?;
+        Ok(tested)
     }
 
     /// Brings the trees up to date and lists what moved. Returns how many leaves were put into a tree.
@@ -98,10 +116,11 @@ impl DynamicTrees {
     }
 
     /// Replaces the pairs of all boxes that moved. Returns how many boxes were tested.
-    fn search(&mut self) -> u64 {
+    fn search(&mut self) -> Result<u64, BaselineError> {
         let Self { resting, moving, bodies, active, pairs, .. } = self;
         let is_active = |i: u32| bodies[i as usize].is_active;
         pairs.retain(|pair| !is_active(pair.a) && !is_active(pair.b));
+        let mut pairs = PairList::new(pairs);
         let mut tested = 0;
         let joins = active.len() * BOXES_PER_SEARCH > moving.len();
         if joins {
@@ -123,37 +142,34 @@ impl DynamicTrees {
                 });
             }
         }
-        tested
+        pairs.finish(NAME)?;
+        Ok(tested)
     }
 }
+
+const NAME: &str = "aabb_tree";
 
 impl Baseline for DynamicTrees {
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError> {
         if boxes.len() > MOST_BOXES {
             *self = Self::default();
             return Err(BaselineError::TooManyBoxes {
-                algorithm: "aabb_tree",
+                algorithm: NAME,
                 box_count: boxes.len() as u64,
                 most: MOST_BOXES as u64,
                 reason: "it has two nodes for each, named by 32 bits",
             });
         }
-        let mut work = Work::default();
-        if self.bodies.len() != boxes.len() {
-            work.candidates = self.start(boxes);
-        } else {
-            let rotations = self.resting.rotations() + self.moving.rotations();
-            work.updates = self.follow(boxes);
-            work.updates += self.resting.rotations() + self.moving.rotations() - rotations;
-            work.candidates = self.search();
-        }
+        pairs.clear();
+        let mut work = self.update(boxes).inspect_err(|_| *self = Self::default())?;
         work.bytes = self.resting.bytes()
             + self.moving.bytes()
             + (self.bodies.capacity() * size_of::<Body>()
                 + self.active.capacity() * size_of::<u32>()
                 + self.pairs.capacity() * size_of::<Pair>()) as u64;
-        pairs.clear();
-        pairs.extend_from_slice(&self.pairs);
+        let mut list = PairList::new(pairs);
+        list.extend(self.pairs.iter().copied());
+        list.finish(NAME)?;
         Ok(work)
     }
 }
