@@ -42,165 +42,139 @@ pub use source::{Source, SourceError};
 
 use broadsweep::Aabb;
 
-/// A kind of scene. [`Kind::description`] says what each is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
+/// Makes [`Kind`] from one row for each kind: its variant, its name, the frame that shows best what it is like if it
+/// moves and else 0, how `n` boxes of a frame are made from a seed, and what they are like in one line.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident($name:literal, $frame:literal, $make:expr): $description:literal,)*) => {
+        /// A kind of scene. [`Kind::description`] says what each is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind, the everyday ones first.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$kind),*];
+
+            /// Gives the name to type and to print, such as `two-clusters`; it parses back.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+
+            /// Says what the boxes are like, in one line.
+            pub const fn description(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $description,)*
+                }
+            }
+
+            /// Gives the frame that [`Kind::generate`] makes of a kind that moves, and that shows best what it is like:
+            /// all over the world (`brownian`), in a corner (`gravity`), half of it at rest (`free-fall`, `sediment`).
+            /// Zero for others.
+            pub const fn usual_frame(self) -> u32 {
+                match self {
+                    $(Self::$kind => $frame,)*
+                }
+            }
+
+            fn make(self) -> fn(usize, u64, u32) -> Vec<Aabb> {
+                match self {
+                    $(Self::$kind => $make,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// [`uniform`], with the edge that gives about four pairs per box.
-    Uniform,
+    Uniform("uniform", 0, |n, seed, _| uniform(n, seed, None)):
+        "equal cubes anywhere in the unit cube, about four pairs per box",
     /// [`spread`].
-    Spread,
+    Spread("spread", 0, |n, seed, _| spread(n, seed)):
+        "cubes of edges 1 to 100, log-uniform, in the unit cube",
     /// [`clusters`].
-    Clusters,
+    Clusters("clusters", 0, |n, seed, _| clusters(n, seed)):
+        "64 Gaussian clusters of differing density",
     /// [`many_clusters`].
-    ManyClusters,
+    ManyClusters("many-clusters", 0, |n, seed, _| many_clusters(n, seed)):
+        "1,000 Gaussian clusters, widths and populations up to tenfold apart",
     /// [`two_clusters`].
-    TwoClusters,
+    TwoClusters("two-clusters", 0, |n, seed, _| two_clusters(n, seed)):
+        "two clusters, a million apart",
     /// [`diagonal`].
-    Diagonal,
+    Diagonal("diagonal", 0, |n, seed, _| diagonal(n, seed)):
+        "a thin rod, oblique to all three axes",
     /// [`slab`].
-    Slab,
+    Slab("slab", 0, |n, seed, _| slab(n, seed)):
+        "a thick plate, oblique to all three axes",
     /// [`plane`].
-    Plane,
+    Plane("plane", 0, |n, seed, _| plane(n, seed)):
+        "a plane, oblique to all three axes",
     /// [`pile`].
-    Pile,
+    Pile("pile", 0, |n, seed, _| pile(n, seed)):
+        "a heap under gravity: dense at the floor, sparse on top",
     /// [`settled`](settled()).
-    Settled,
+    Settled("settled", 0, |n, seed, _| settled(n, seed)):
+        "bricks poured in a heap, at rest on one another",
     /// [`city`](city()).
-    City,
+    City("city", 0, |n, seed, _| city(n, seed)):
+        "a city on one plate of ground: bolts, lamps, cars, buildings",
     /// [`sediment`], which moves.
-    Sediment,
+    Sediment("sediment", 200, |n, seed, frame| sediment(n, seed, frame)):
+        "equal particles that sink, half of them at rest at the bottom",
     /// [`brownian`], which moves.
-    Brownian,
+    Brownian("brownian", 100, |n, seed, frame| brownian(n, seed, frame)):
+        "turned cubes that fly about, evenly in a cube",
     /// [`free_fall`], which moves.
-    FreeFall,
+    FreeFall("free-fall", 75, |n, seed, frame| free_fall(n, seed, frame)):
+        "turned cubes that fall, half of them at rest on the floor",
     /// [`gravity`], which moves.
-    Gravity,
+    Gravity("gravity", 195, |n, seed, frame| gravity(n, seed, frame)):
+        "turned cubes pressed by a turning gravity into a corner",
     /// [`identical`].
-    Identical,
+    Identical("identical", 0, |n, _, _| identical(n)):
+        "one box many times: every two are a pair, n(n-1)/2 in all",
     /// [`line`](line()).
-    Line,
+    Line("line", 0, |n, seed, _| line(n, seed)):
+        "all on one line",
     /// [`touching`].
-    Touching,
+    Touching("touching", 0, |n, _, _| touching(n)):
+        "a lattice of unit cubes that touch exactly, 13 pairs per box inside",
     /// [`points`].
-    Points,
+    Points("points", 0, |n, seed, _| points(n, seed)):
+        "boxes without extent, several at each place",
     /// [`giant`].
-    Giant,
+    Giant("giant", 0, |n, seed, _| giant(n, seed)):
+        "uniform, and one box around everything",
     /// [`thousand_giants`].
-    ThousandGiants,
+    ThousandGiants("thousand-giants", 0, |n, seed, _| thousand_giants(n, seed)):
+        "uniform, and a thousand boxes of 0.1 to around everything",
     /// [`infinite`].
-    Infinite,
+    Infinite("infinite", 0, |n, seed, _| infinite(n, seed)):
+        "uniform, and a half-space, the whole world and an endless column",
     /// [`invalid`].
-    Invalid,
+    Invalid("invalid", 0, |n, seed, _| invalid(n, seed)):
+        "uniform, and among every 16 boxes one with a NaN or inverted bounds",
     /// [`huge`].
-    Huge,
+    Huge("huge", 0, |n, seed, _| huge(n, seed)):
+        "coordinates around 1e30, and others up to the largest float",
     /// [`offset`].
-    Offset,
+    Offset("offset", 0, |n, seed, _| offset(n, seed)):
+        "ten million away from the origin, where a float cannot hold the edge",
     /// [`denormal`].
-    Denormal,
+    Denormal("denormal", 0, |n, seed, _| denormal(n, seed)):
+        "coordinates below the smallest normal float, and zeros of both signs",
     /// [`signed_zero`].
-    SignedZero,
+    SignedZero("signed-zero", 0, |n, seed, _| signed_zero(n, seed)):
+        "boxes that meet at -0 and +0",
 }
 
 impl Kind {
-    /// Every kind, the everyday ones first.
-    pub const ALL: [Self; 27] = [
-        Self::Uniform,
-        Self::Spread,
-        Self::Clusters,
-        Self::ManyClusters,
-        Self::TwoClusters,
-        Self::Diagonal,
-        Self::Slab,
-        Self::Plane,
-        Self::Pile,
-        Self::Settled,
-        Self::City,
-        Self::Sediment,
-        Self::Brownian,
-        Self::FreeFall,
-        Self::Gravity,
-        Self::Identical,
-        Self::Line,
-        Self::Touching,
-        Self::Points,
-        Self::Giant,
-        Self::ThousandGiants,
-        Self::Infinite,
-        Self::Invalid,
-        Self::Huge,
-        Self::Offset,
-        Self::Denormal,
-        Self::SignedZero,
-    ];
-
-    /// The name to type and to print, such as `two-clusters`; it parses back.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::Spread => "spread",
-            Self::Clusters => "clusters",
-            Self::ManyClusters => "many-clusters",
-            Self::TwoClusters => "two-clusters",
-            Self::Diagonal => "diagonal",
-            Self::Slab => "slab",
-            Self::Plane => "plane",
-            Self::Pile => "pile",
-            Self::Settled => "settled",
-            Self::City => "city",
-            Self::Sediment => "sediment",
-            Self::Brownian => "brownian",
-            Self::FreeFall => "free-fall",
-            Self::Gravity => "gravity",
-            Self::Identical => "identical",
-            Self::Line => "line",
-            Self::Touching => "touching",
-            Self::Points => "points",
-            Self::Giant => "giant",
-            Self::ThousandGiants => "thousand-giants",
-            Self::Infinite => "infinite",
-            Self::Invalid => "invalid",
-            Self::Huge => "huge",
-            Self::Offset => "offset",
-            Self::Denormal => "denormal",
-            Self::SignedZero => "signed-zero",
-        }
-    }
-
-    /// What the boxes are like, in one line.
-    pub const fn description(self) -> &'static str {
-        match self {
-            Self::Uniform => "equal cubes anywhere in the unit cube, about four pairs per box",
-            Self::Spread => "cubes of edges 1 to 100, log-uniform, in the unit cube",
-            Self::Clusters => "64 Gaussian clusters of differing density",
-            Self::ManyClusters => "1,000 Gaussian clusters, widths and populations up to tenfold apart",
-            Self::TwoClusters => "two clusters, a million apart",
-            Self::Diagonal => "a thin rod, oblique to all three axes",
-            Self::Slab => "a thick plate, oblique to all three axes",
-            Self::Plane => "a plane, oblique to all three axes",
-            Self::Pile => "a heap under gravity: dense at the floor, sparse on top",
-            Self::Settled => "bricks poured in a heap, at rest on one another",
-            Self::City => "a city on one plate of ground: bolts, lamps, cars, buildings",
-            Self::Sediment => "equal particles that sink, half of them at rest at the bottom",
-            Self::Brownian => "turned cubes that fly about, evenly in a cube",
-            Self::FreeFall => "turned cubes that fall, half of them at rest on the floor",
-            Self::Gravity => "turned cubes pressed by a turning gravity into a corner",
-            Self::Identical => "one box many times: every two are a pair, n(n-1)/2 in all",
-            Self::Line => "all on one line",
-            Self::Touching => "a lattice of unit cubes that touch exactly, 13 pairs per box inside",
-            Self::Points => "boxes without extent, several at each place",
-            Self::Giant => "uniform, and one box around everything",
-            Self::ThousandGiants => "uniform, and a thousand boxes of 0.1 to around everything",
-            Self::Infinite => "uniform, and a half-space, the whole world and an endless column",
-            Self::Invalid => "uniform, and among every 16 boxes one with a NaN or inverted bounds",
-            Self::Huge => "coordinates around 1e30, and others up to the largest float",
-            Self::Offset => "ten million away from the origin, where a float cannot hold the edge",
-            Self::Denormal => "coordinates below the smallest normal float, and zeros of both signs",
-            Self::SignedZero => "boxes that meet at -0 and +0",
-        }
-    }
-
-    /// Exactly `n` boxes, the same ones for the same `seed` on every platform.
+    /// Makes exactly `n` boxes, the same ones for the same `seed` on every platform.
     ///
     /// O(n). `identical` and `touching` are the same for every seed. Of a kind that moves, this is frame
     /// [`Kind::usual_frame`].
@@ -208,24 +182,12 @@ impl Kind {
         self.generate_frame(n, seed, self.usual_frame())
     }
 
-    /// The frame that [`Kind::generate`] gives of a kind that moves, and that shows best what it is like: all over
-    /// the world (`brownian`), in a corner (`gravity`), half of it at rest (`free-fall`, `sediment`). Zero for others.
-    pub const fn usual_frame(self) -> u32 {
-        match self {
-            Self::Brownian => 100,
-            Self::FreeFall => 75,
-            Self::Gravity => 195,
-            Self::Sediment => 200,
-            _ => 0,
-        }
-    }
-
-    /// Whether frames differ.
+    /// Tells whether frames differ.
     pub const fn moves(self) -> bool {
         self.usual_frame() > 0
     }
 
-    /// Exactly `n` boxes as they are in this frame, the same ones in the same order as in every other frame.
+    /// Makes exactly `n` boxes as they are in this frame, the same ones in the same order as in every other frame.
     ///
     /// Any frame costs what any other does, O(n), and needs none of those before it; `brownian` and `gravity` take
     /// a little longer for late ones. Kinds that do not [move](Kind::moves) are alike in every frame.
@@ -237,35 +199,7 @@ impl Kind {
     /// assert_ne!(frames[1], frames[2]);
     /// ```
     pub fn generate_frame(self, n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
-        match self {
-            Self::Uniform => uniform(n, seed, None),
-            Self::Spread => spread(n, seed),
-            Self::Clusters => clusters(n, seed),
-            Self::ManyClusters => many_clusters(n, seed),
-            Self::TwoClusters => two_clusters(n, seed),
-            Self::Diagonal => diagonal(n, seed),
-            Self::Slab => slab(n, seed),
-            Self::Plane => plane(n, seed),
-            Self::Pile => pile(n, seed),
-            Self::Settled => settled(n, seed),
-            Self::City => city(n, seed),
-            Self::Sediment => sediment(n, seed, frame),
-            Self::Brownian => brownian(n, seed, frame),
-            Self::FreeFall => free_fall(n, seed, frame),
-            Self::Gravity => gravity(n, seed, frame),
-            Self::Identical => identical(n),
-            Self::Line => line(n, seed),
-            Self::Touching => touching(n),
-            Self::Points => points(n, seed),
-            Self::Giant => giant(n, seed),
-            Self::ThousandGiants => thousand_giants(n, seed),
-            Self::Infinite => infinite(n, seed),
-            Self::Invalid => invalid(n, seed),
-            Self::Huge => huge(n, seed),
-            Self::Offset => offset(n, seed),
-            Self::Denormal => denormal(n, seed),
-            Self::SignedZero => signed_zero(n, seed),
-        }
+        self.make()(n, seed, frame)
     }
 }
 

@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "SCENE,...", value_delimiter = ',')]
     scenes: Vec<String>,
 
-    /// Numbers of boxes [default: 1000,10000,100000]
+    /// Numbers of boxes, of scenes that are named by their kind alone [default: 1000,10000,100000]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     n: Vec<u32>,
 
