@@ -5,11 +5,11 @@ use std::mem::offset_of;
 use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{
     Aabb, BroadPhase, Error, Filters, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader, PairOrder,
     wgpu,
 };
+use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
 #[test]
