@@ -12,7 +12,7 @@ use super::core::Core;
 use super::find::STREAMED_PIECE;
 use crate::constants::AXIS_X;
 use crate::filters::device::FilterSet;
-use crate::memory::{MemoryPlan, Wishes};
+use crate::memory::{Call, MemoryPlan, Wishes};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
 /// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
@@ -33,6 +33,15 @@ pub(super) struct Slabs {
 pub(super) struct CutScene<'a> {
     boxes: Cow<'a, [Aabb]>,
     slabs: Slabs,
+}
+
+/// How often boxes are searched.
+#[derive(Debug)]
+pub(super) enum Passes<'a> {
+    /// Once.
+    One(Call),
+    /// Slab by slab.
+    Slabs(CutScene<'a>),
 }
 
 /// A box of a slab.
@@ -153,10 +162,11 @@ fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
 }
 
 impl Core {
-    /// Cuts boxes that one pass has no room for; `None` where it has.
-    pub(super) fn slabs<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Option<CutScene<'a>>, Error> {
-        let Err(refused) = self.workspace.plan(boxes.len(), &self.options, filters) else {
-            return Ok(None);
+    /// Decides whether one pass has room for the boxes, and cuts those that it has no room for.
+    pub(super) fn passes<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Passes<'a>, Error> {
+        let refused = match self.decide(boxes.len(), filters) {
+            Ok(call) => return Ok(Passes::One(call)),
+            Err(refused) => refused,
         };
         // The index u32::MAX stays free, as in the shaders.
         if boxes.len() as u64 >= u64::from(u32::MAX) {
@@ -168,7 +178,7 @@ impl Core {
             filters.filters().prepare(boxes.to_mut());
         }
         let slabs = Slabs::new(&boxes, self.most_boxes(filters)).ok_or(refused)?;
-        Ok(Some(CutScene { boxes, slabs }))
+        Ok(Passes::Slabs(CutScene { boxes, slabs }))
     }
 
     /// Returns the most boxes that limits and budget allow in one pass.
@@ -215,7 +225,7 @@ impl Core {
         filters.unload(&self.gpu)?;
         // Once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
-        self.ensure(largest as usize, filters)?;
+        self.ensure(&self.decide(largest as usize, filters)?, filters)?;
         let mut whole: Option<Report> = None;
         let mut pair_count = 0;
         for slab in 0..slabs.counts.len() {
@@ -224,7 +234,8 @@ impl Core {
             let mut part = FilterSet::new(&self.gpu, filters.checked().part(&indices))?;
             part.fit(inside.len())?;
             let mut kept = Vec::new();
-            self.submit(&inside, &mut part)?;
+            let call = self.decide(inside.len(), &part)?;
+            self.submit(&inside, call, &mut part)?;
             let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |_, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {
