@@ -29,5 +29,5 @@ pub mod pairs {
 }
 pub mod filters {
     //! The filters on the GPU.
-    pub use crate::filters::{CheckedFilters, device, lists, prepare};
+    pub use crate::filters::{CheckedFilters, device, lists, prepare, rows};
 }

@@ -1,4 +1,4 @@
-//! The structures that pass between stages: twins of those in `shaders/common.wgsl`, compared by
+//! The structures that pass between stages: twins of those in `shaders/shared/common.wgsl`, compared by
 //! `tests/contract.rs`. Vectors of three take sixteen bytes in WGSL; the number after each fills the rest.
 
 use bytemuck::{Pod, Zeroable};
@@ -22,29 +22,6 @@ pub struct Params {
     pub tile_capacity: u32,
     pub world_count: u32,
     pub include_count: u32,
-}
-
-/// Where the lists of [`Filters`](crate::Filters) begin in a buffer of words.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct FilterLayout {
-    pub rule: u32,
-    pub groups: u32,
-    pub masks: u32,
-    pub bodies: u32,
-    pub parents: u32,
-    pub fixed: u32,
-    pub sleeping: u32,
-    pub worlds: u32,
-    pub rows: u32,
-    pub row_count: u32,
-    pub others: u32,
-    pub half_space_bits: u32,
-    pub half_space_boxes: u32,
-    pub half_spaces: u32,
-    pub half_space_count: u32,
-    pub unused: u32,
 }
 
 /// The range of pairs that `emit` writes.

@@ -1,8 +1,10 @@
 // Which pairs of boxes that overlap are wanted, and which world a box is in: shared by the kernels that test boxes or bin
 // them, which bind boxes. What is not used is switched off when the pipeline is made, and neither compiled nor read.
 //
-// Reads   filter_layout  where each list begins in `filters`
-//         filters        lists by box and pairs by box, one after the other (src/stages/filter.rs)
+// Reads   filter_layout  where each list begins in `filters`, or ABSENT
+//         filters        lists by box and lists of pairs, one after the other
+// The structure FilterLayout and the switches of lists by box (`override HAS_...`) follow from src/filters/rows.rs, which
+// documents them, and stand behind the constants. The rule is the twin of src/filters/predicate.rs.
 // It is asked of pairs that passed the exact test, since most candidates do not.
 
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
@@ -10,11 +12,6 @@
 
 // Whether any of the others is on.
 override IS_FILTERED: bool = false;
-override HAS_GROUPS: bool = false;
-override HAS_BODIES: bool = false;
-override HAS_FIXED: bool = false;
-override HAS_SLEEPING: bool = false;
-override HAS_WORLDS: bool = false;
 override HAS_LISTS: bool = false;
 override HAS_HALF_SPACES: bool = false;
 
@@ -34,7 +31,7 @@ fn bit_of(list: u32, i: u32) -> u32 {
 // The number of a box's world, from zero, or WORLD_GLOBAL.
 fn world_of(i: u32) -> u32 {
     if HAS_WORLDS {
-        return filters[filter_layout.worlds + i];
+        return filters[filter_layout.world + i];
     }
     return 0u;
 }
@@ -44,15 +41,15 @@ fn world_of(i: u32) -> u32 {
 fn keeps(a: u32, b: u32) -> bool {
     var kept = true;
     if HAS_GROUPS {
-        let a_meets = (of_box(filter_layout.masks, a, 0xffffffffu) & of_box(filter_layout.groups, b, 0xffffffffu)) != 0u;
-        let b_meets = (of_box(filter_layout.masks, b, 0xffffffffu) & of_box(filter_layout.groups, a, 0xffffffffu)) != 0u;
+        let a_meets = (of_box(filter_layout.mask, a, 0xffffffffu) & of_box(filter_layout.group, b, 0xffffffffu)) != 0u;
+        let b_meets = (of_box(filter_layout.mask, b, 0xffffffffu) & of_box(filter_layout.group, a, 0xffffffffu)) != 0u;
         kept = select(a_meets | b_meets, a_meets & b_meets, filter_layout.rule == RULE_BOTH);
     }
     if HAS_BODIES {
-        let body_a = of_box(filter_layout.bodies, a, a);
-        let body_b = of_box(filter_layout.bodies, b, b);
-        let parent_a = of_box(filter_layout.parents, a, NO_PARENT);
-        let parent_b = of_box(filter_layout.parents, b, NO_PARENT);
+        let body_a = of_box(filter_layout.body, a, a);
+        let body_b = of_box(filter_layout.body, b, b);
+        let parent_a = of_box(filter_layout.parent, a, NO_PARENT);
+        let parent_b = of_box(filter_layout.parent, b, NO_PARENT);
         let is_child = ((parent_a == body_b) & (parent_a != NO_PARENT)) | ((parent_b == body_a) & (parent_b != NO_PARENT));
         kept &= (body_a != body_b) & !is_child;
     }
@@ -80,15 +77,15 @@ fn keeps(a: u32, b: u32) -> bool {
 fn is_listed(a: u32, b: u32) -> bool {
     var low = 0u;
     var end = 0u;
-    if a + 1u < filter_layout.row_count {
-        low = filters[filter_layout.rows + a];
-        end = filters[filter_layout.rows + a + 1u];
+    if a + 1u < filter_layout.listed_row_count {
+        low = filters[filter_layout.listed_rows + a];
+        end = filters[filter_layout.listed_rows + a + 1u];
     }
     // The first of the row that is not below b.
     var high = end;
     while low < high {
         let middle = low + (high - low) / 2u;
-        if filters[filter_layout.others + middle] < b {
+        if filters[filter_layout.listed_others + middle] < b {
             low = middle + 1u;
         } else {
             high = middle;
@@ -96,7 +93,7 @@ fn is_listed(a: u32, b: u32) -> bool {
     }
     var found = false;
     if low < end {
-        found = filters[filter_layout.others + low] == b;
+        found = filters[filter_layout.listed_others + low] == b;
     }
     return found;
 }
