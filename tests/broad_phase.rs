@@ -268,7 +268,7 @@ fn sweep_order_has_the_same_pairs_as_canonical_order() {
     for kind in [Kind::Uniform, Kind::Infinite, Kind::Clusters] {
         let boxes = kind.generate(5000, 8);
         let mut sweep = on_gpu(&boxes, SWEEP).pairs;
-        let mut cpu = broadsweep::cpu::find_pairs(&boxes, &SWEEP).unwrap().pairs;
+        let mut cpu = broadsweep::cpu::find_pairs(&boxes, &SWEEP).unwrap().pairs.clone();
         sweep.sort_unstable();
         cpu.sort_unstable();
         assert_pairs(&sweep, &on_gpu(&boxes, CANONICAL).pairs, kind.name());

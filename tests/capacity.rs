@@ -13,7 +13,7 @@ fn the_report_holds_what_the_plan_predicted() {
         let boxes = Kind::Uniform.generate(n, 1);
         let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
         let plan = broad_phase.memory_plan(n).unwrap();
-        let report = broad_phase.find_pairs(&boxes).unwrap().report;
+        let report = broad_phase.find_pairs(&boxes).unwrap().report.clone();
         assert_eq!(report.tested_all_pairs(), plan.all_pairs);
         assert!(report.gpu_bytes >= plan.total());
         // Four pairs a box are planned for; the list may have had to grow by the rest.
@@ -89,7 +89,7 @@ fn more_candidates_than_the_limit_are_refused_with_both_numbers() {
 fn a_million_and_a_half_boxes_fit_webgpus_default_limits() {
     let limits = wgpu::Limits::defaults();
     let plan = MemoryPlan::new(1_500_000, &CANONICAL, &limits).unwrap();
-    assert!(plan.buffers.iter().all(|(_, bytes)| *bytes <= limits.max_storage_buffer_binding_size));
+    assert!(plan.buffers().iter().all(|(_, bytes)| *bytes <= limits.max_storage_buffer_binding_size));
     // Two and a quarter entries per box are what uniform boxes have.
     assert!(plan.entry_capacity >= 4_000_000);
     assert!(plan.total() < 2 << 30);
@@ -99,7 +99,8 @@ fn a_million_and_a_half_boxes_fit_webgpus_default_limits() {
 fn a_million_and_a_half_boxes_run_within_webgpus_default_limits() {
     let gpu = device_with(Gpu::required_limits());
     let boxes = Kind::Uniform.generate(1_500_000, 1);
-    let mut found = broadsweep::BroadPhase::new(&gpu, Options::default()).unwrap().find_pairs(&boxes).unwrap().pairs;
+    let mut found =
+        broadsweep::BroadPhase::new(&gpu, Options::default()).unwrap().find_pairs(&boxes).unwrap().pairs.clone();
     let mut expected = broadsweep::cpu::find_pairs(&boxes, &Options::default()).unwrap().pairs;
     found.sort_unstable();
     expected.sort_unstable();
@@ -130,7 +131,7 @@ fn a_device_with_webgpus_default_limits_suffices() {
     let gpu = device_with(Gpu::required_limits());
     let boxes = Kind::Infinite.generate(3000, 1);
     let mut broad_phase = broadsweep::BroadPhase::new(&gpu, CANONICAL).unwrap();
-    let overlaps = broad_phase.find_pairs(&boxes).unwrap();
+    let overlaps = broad_phase.find_pairs(&boxes).unwrap().clone();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "default limits");
     let too_many = (128 << 20) / 24 + 1;
     assert!(matches!(broad_phase.memory_plan(too_many), Err(Error::TooManyBoxes { .. })));
@@ -146,7 +147,7 @@ fn small_bindings_mean_more_pieces() {
     assert!(expected.len() > 2 * 524_288);
     for order in [PairOrder::Canonical, PairOrder::Sweep] {
         let mut broad_phase = broadsweep::BroadPhase::new(&gpu, Options { order, ..CANONICAL }).unwrap();
-        let mut overlaps = broad_phase.find_pairs(&boxes).unwrap();
+        let mut overlaps = broad_phase.find_pairs(&boxes).unwrap().clone();
         overlaps.pairs.sort_unstable();
         assert_pairs(&overlaps.pairs, &expected, "small bindings");
     }
@@ -179,7 +180,7 @@ fn scenes_that_grow_and_shrink_reuse_one_broad_phase() {
         let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
         for n in [10, 5000, 0, 300, 5100, 1, 6000, 20] {
             let boxes = Kind::Pile.generate(n, n as u64);
-            let overlaps = broad_phase.find_pairs(&boxes).unwrap();
+            let overlaps = broad_phase.find_pairs(&boxes).unwrap().clone();
             assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), &n.to_string());
             let is_few = all_pairs_up_to > 0 && n <= all_pairs_up_to as usize;
             assert_eq!(overlaps.report.tested_all_pairs(), is_few, "{n} of {all_pairs_up_to}");

@@ -5,7 +5,6 @@ use std::fs;
 use std::mem::offset_of;
 use std::path::Path;
 
-use broadsweep::cpu;
 use broadsweep::internals::gpu::kernel::{Source, bindings};
 use broadsweep::internals::mirror;
 use broadsweep::internals::{kernels::SOURCES, layout};
@@ -74,7 +73,7 @@ struct Twin {
     fields: Vec<(&'static str, usize)>,
 }
 
-/// The layout of structures of `stages::layout`. A field that is left out does not compile.
+/// The layout of structures of `layout`. A field that is left out does not compile.
 macro_rules! twins {
     ($($name:ident { $($field:ident),* $(,)? })*) => {
         [$({
@@ -117,7 +116,8 @@ fn twins() -> impl IntoIterator<Item = Twin> {
             bin_scatter, sort_passes, rank, sweep_count, sweep_test, giants_test, emit_place, emit_sweep, emit_again, sort_pairs,
             order,
         }
-        PairHeader { count, count_high, capacity, overflow, written, dispatch, draw }
+        PairHeader { count, count_high, capacity, overflow, written, unused }
+        PairArguments { dispatch, unused, draw }
         Step { offset, end }
     }
 }
@@ -157,7 +157,7 @@ fn structures_have_the_same_size_and_offsets_in_rust_and_in_wgsl() {
 #[test]
 fn every_structure_of_layout_has_its_twin_compared() {
     let mut compared: Vec<_> = twins().into_iter().map(|twin| twin.name).collect();
-    let mut declared = structs_in(include_str!("../src/stages/layout.rs"), "pub struct ");
+    let mut declared = structs_in(include_str!("../src/layout.rs"), "pub struct ");
     compared.sort_unstable();
     declared.sort_unstable();
     assert_eq!(compared, declared);
@@ -174,7 +174,7 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 /// Label of a kernel and its mirror. A mirror that is missing does not compile.
 macro_rules! mirrors {
     ($($stage:ident::$kernel:ident),* $(,)?) => {
-        [$((concat!(stringify!($stage), "_", stringify!($kernel)), &cpu::$stage::$kernel as &dyn Any)),*]
+        [$((concat!(stringify!($stage), "_", stringify!($kernel)), &mirror::$stage::$kernel as &dyn Any)),*]
     };
 }
 

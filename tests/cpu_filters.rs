@@ -8,7 +8,7 @@ use broadsweep::cpu;
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report, Rule};
+use broadsweep::{Aabb, Attribute, Error, Filters, GroupRule, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
 use common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
 
 /// One list or two that belong together, with values that matter for these boxes.
@@ -18,7 +18,7 @@ const FILLS: [(&str, Fill); 13] = [
     ("group", |filters, boxes, random| filters.group = numbers(boxes, random, 4)),
     ("mask", |filters, boxes, random| filters.mask = numbers(boxes, random, 4)),
     ("group and mask of both", |filters, boxes, random| {
-        filters.rule = Rule::Both;
+        filters.rule = GroupRule::Both;
         filters.group = numbers(boxes, random, 8);
         filters.mask = numbers(boxes, random, 8);
     }),

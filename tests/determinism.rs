@@ -13,11 +13,11 @@ fn repeated_runs_give_the_same_bytes_in_sweep_order() {
             let options = Options { axis, ..SWEEP };
             let boxes = kind.generate(4000, 1);
             let mut broad_phase = broad_phase(options);
-            let first = broad_phase.find_pairs(&boxes).unwrap();
+            let first = broad_phase.find_pairs(&boxes).unwrap().clone();
             for _ in 0..3 {
                 // Another scene in between leaves other things in the buffers.
                 broad_phase.find_pairs(&Kind::Spread.generate(3000, 9)).unwrap();
-                let again = broad_phase.find_pairs(&boxes).unwrap();
+                let again = broad_phase.find_pairs(&boxes).unwrap().clone();
                 assert_pairs(&again.pairs, &first.pairs, kind.name());
                 // Memory may have grown for the other scene.
                 assert_eq!(Report { gpu_bytes: 0, ..again.report }, Report { gpu_bytes: 0, ..first.report.clone() });
@@ -31,7 +31,7 @@ fn a_new_broad_phase_gives_the_same_bytes_as_a_used_one() {
     let boxes = Kind::Pile.generate(3000, 5);
     for options in [SWEEP, ALL_PAIRS] {
         let used = on_gpu(&boxes, options);
-        let fresh = BroadPhase::new(&GPU, options).unwrap().find_pairs(&boxes).unwrap();
+        let fresh = BroadPhase::new(&GPU, options).unwrap().find_pairs(&boxes).unwrap().clone();
         assert_pairs(&fresh.pairs, &used.pairs, "fresh");
     }
 }
@@ -71,10 +71,10 @@ fn pairs_that_are_found_again_are_the_same_bytes_as_those_that_were_kept() {
     let options = Options { cell_size: CellSize::Fixed(100.0), ..Options::default() };
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
     let little = broad_phase.memory_plan(boxes.len()).unwrap().tile_capacity;
-    let found_again = broad_phase.find_pairs(&boxes).unwrap();
+    let found_again = broad_phase.find_pairs(&boxes).unwrap().clone();
     let ample = broad_phase.memory_plan(boxes.len()).unwrap().tile_capacity;
     assert!(ample > 2 * little, "{ample} tiles instead of {little}");
-    let kept = broad_phase.find_pairs(&boxes).unwrap();
+    let kept = broad_phase.find_pairs(&boxes).unwrap().clone();
     assert_pairs(&kept.pairs, &found_again.pairs, "kept");
     assert!(kept.report.gpu_bytes > found_again.report.gpu_bytes);
 }
@@ -91,9 +91,9 @@ fn the_order_does_not_depend_on_larger_scenes_before() {
         for edge in [0.025, 0.03, 0.035, 0.04, 0.05] {
             let options = Options { cell_size: CellSize::Fixed(edge), memory_budget, ..SWEEP };
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
-            let first = broad_phase.find_pairs(&boxes).unwrap();
+            let first = broad_phase.find_pairs(&boxes).unwrap().clone();
             broad_phase.find_pairs(&Kind::Uniform.generate(30_000, 1)).unwrap();
-            let again = broad_phase.find_pairs(&boxes).unwrap();
+            let again = broad_phase.find_pairs(&boxes).unwrap().clone();
             assert_pairs(&again.pairs, &first.pairs, &format!("{edge}"));
             assert_eq!(again.report.entry_count, first.report.entry_count);
         }
@@ -110,10 +110,10 @@ fn whether_all_pairs_are_tested_does_not_depend_on_scenes_before() {
     for memory_budget in [None, Some(least), Some(least + (400 << 10)), Some(least * 3 / 2)] {
         let options = Options { memory_budget, all_pairs_up_to: 3000, ..SWEEP };
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
-        let first = broad_phase.find_pairs(&boxes).unwrap();
+        let first = broad_phase.find_pairs(&boxes).unwrap().clone();
         for _ in 0..2 {
             broad_phase.find_pairs(&large).unwrap();
-            let again = broad_phase.find_pairs(&boxes).unwrap();
+            let again = broad_phase.find_pairs(&boxes).unwrap().clone();
             assert_eq!(again.report.tested_all_pairs(), first.report.tested_all_pairs());
             assert_pairs(&again.pairs, &first.pairs, &format!("{memory_budget:?}"));
         }

@@ -7,7 +7,9 @@ use std::mem::offset_of;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Overlaps, Pair, PairHeader, PairOrder, wgpu};
+use broadsweep::{
+    Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader, PairOrder, wgpu,
+};
 use common::*;
 use wgpu::BufferUsages as U;
 
@@ -33,7 +35,7 @@ fn a_submitted_result_can_be_awaited() {
     let boxes = Kind::Clusters.generate(3000, 1);
     let mut broad_phase = broad_phase(CANONICAL);
     broad_phase.submit(&boxes).unwrap();
-    let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+    let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "awaited");
 }
 
@@ -67,15 +69,15 @@ fn two_submissions_at_a_time() {
         assert_eq!(broad_phase.reserve(10, 10).unwrap_err(), Error::Busy);
         assert_eq!(broad_phase.set_options(Options::default()).unwrap_err(), Error::Busy);
         let buffer = upload(&boxes, U::STORAGE);
-        assert_eq!(broad_phase.record(&mut encoder(), &buffer, 500).unwrap_err(), Error::Busy);
+        assert_eq!(broad_phase.record(&mut encoder(), buffer.slice(..), 500).unwrap_err(), Error::Busy);
         if broad_phase.submit(&boxes) == Err(Error::Busy) {
-            let first = pollster::block_on(broad_phase.take()).unwrap();
+            let first = pollster::block_on(broad_phase.take()).unwrap().clone();
             assert_pairs(&first.pairs, &brute_force::find_pairs(&boxes), "first");
             assert_eq!(first.report.box_count, 500);
         }
     }
     for expected in [&more, &boxes] {
-        let next = pollster::block_on(broad_phase.take()).unwrap();
+        let next = pollster::block_on(broad_phase.take()).unwrap().clone();
         assert_pairs(&next.pairs, &brute_force::find_pairs(expected), "next");
     }
     assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
@@ -87,7 +89,7 @@ fn run_through(broad_phase: &mut BroadPhase, scenes: &[Vec<Aabb>], eager: impl F
     let mut results = Vec::new();
     let budget = broad_phase.options().memory_budget.unwrap_or(u64::MAX);
     let take = |broad_phase: &mut BroadPhase, results: &mut Vec<Overlaps>| {
-        let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+        let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
         assert!(overlaps.report.gpu_bytes <= budget, "{} of {budget}", overlaps.report.gpu_bytes);
         results.push(overlaps);
     };
@@ -97,7 +99,7 @@ fn run_through(broad_phase: &mut BroadPhase, scenes: &[Vec<Aabb>], eager: impl F
             take(broad_phase, &mut results);
         }
         if eager(i) {
-            let _ = broad_phase.try_take().unwrap().map(|overlaps| results.push(overlaps));
+            let _ = broad_phase.try_take().unwrap().map(|overlaps| results.push(overlaps.clone()));
         }
     }
     while results.len() < scenes.len() {
@@ -131,7 +133,7 @@ fn frames_in_flight_come_out_in_their_order_and_exact() {
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let options = Options { order, ..CANONICAL };
         let mut alone = BroadPhase::new(&GPU, options).unwrap();
-        let alone: Vec<Overlaps> = scenes.iter().map(|boxes| alone.find_pairs(boxes).unwrap()).collect();
+        let alone: Vec<Overlaps> = scenes.iter().map(|boxes| alone.find_pairs(boxes).unwrap().clone()).collect();
         for every in [1, 3] {
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             let results = run_through(&mut broad_phase, &scenes, |i| i % every == every - 1);
@@ -172,7 +174,7 @@ fn a_budget_without_room_for_a_second_frame_says_busy() {
     for _ in 0..2 {
         broad_phase.submit(&boxes).unwrap();
         assert_eq!(broad_phase.submit(&boxes).unwrap_err(), Error::Busy);
-        let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+        let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
         assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "one at a time");
     }
 }
@@ -186,13 +188,13 @@ fn a_frame_that_fails_leaves_the_next_one() {
     broad_phase.submit(&boxes).unwrap();
     let error = pollster::block_on(broad_phase.take()).unwrap_err();
     assert!(matches!(error, Error::TooManyCandidates { .. }), "{error}");
-    let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+    let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "the next");
     // One that is refused leaves the one in flight.
     broad_phase.submit(&boxes).unwrap();
     let too_many = vec![boxes[0]; (1 << 25) + 1];
     assert!(matches!(broad_phase.submit(&too_many), Err(Error::TooManyBoxes { .. })));
-    let overlaps = pollster::block_on(broad_phase.take()).unwrap();
+    let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "the one before");
 }
 
@@ -226,7 +228,13 @@ fn encoder() -> wgpu::CommandEncoder {
 }
 
 /// Runs what was recorded, and reads header and list.
-fn run(mut encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
+fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
+    let (header, _, pairs) = run_with_arguments(encoder, left);
+    (header, pairs)
+}
+
+/// Runs what was recorded, and reads header, arguments and list.
+fn run_with_arguments(mut encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, PairArguments, Vec<Pair>) {
     let copy = |encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer| {
         let to = GPU.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some("copy"),
@@ -237,16 +245,18 @@ fn run(mut encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pa
         encoder.copy_buffer_to_buffer(from, 0, &to, 0, from.size());
         to
     };
-    let header = copy(&mut encoder, left.header);
-    let pairs = copy(&mut encoder, left.pairs);
+    let header = copy(&mut encoder, &left.header);
+    let arguments = copy(&mut encoder, &left.arguments);
+    let pairs = copy(&mut encoder, &left.pairs);
     GPU.queue().submit([encoder.finish()]);
-    for buffer in [&header, &pairs] {
+    for buffer in [&header, &arguments, &pairs] {
         buffer.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
     }
     GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    let header: PairHeader = bytemuck::pod_read_unaligned(&header.get_mapped_range(..48).unwrap());
+    let header: PairHeader = bytemuck::pod_read_unaligned(&header.get_mapped_range(..).unwrap());
+    let arguments: PairArguments = bytemuck::pod_read_unaligned(&arguments.get_mapped_range(..).unwrap());
     let list: Vec<Pair> = bytemuck::pod_collect_to_vec(&pairs.get_mapped_range(..).unwrap());
-    (header, list[..header.written as usize].to_vec())
+    (header, arguments, list[..header.written as usize].to_vec())
 }
 
 #[test]
@@ -257,17 +267,18 @@ fn pairs_stay_on_the_gpu_with_their_header() {
     for options in [CANONICAL, ALL_PAIRS] {
         let mut broad_phase = broad_phase(Options { vertices_per_pair: 36, ..options });
         let mut encoder = encoder();
-        let left = broad_phase.record(&mut encoder, &buffer, 3000).unwrap();
-        let (header, pairs) = run(encoder, left);
+        let left = broad_phase.record(&mut encoder, buffer.slice(..), 3000).unwrap();
+        let capacity = left.capacity;
+        let (header, arguments, pairs) = run_with_arguments(encoder, left);
         let count = expected.len() as u32;
         assert_pairs(&pairs, &expected, "left on the GPU");
         assert_eq!((header.count, header.count_high, header.written, header.overflow), (count, 0, count, 0));
-        assert_eq!(header.capacity, left.capacity);
-        assert_eq!(header.dispatch, [count.div_ceil(256), 1, 1]);
-        assert_eq!(header.draw, [36, count, 0, 0]);
+        assert_eq!(header.capacity, capacity);
+        assert_eq!(arguments.dispatch, [count.div_ceil(256), 1, 1]);
+        assert_eq!(arguments.draw, [36, count, 0, 0]);
     }
-    assert_eq!(GpuPairs::DISPATCH_OFFSET, offset_of!(PairHeader, dispatch) as u64);
-    assert_eq!(GpuPairs::DRAW_OFFSET, offset_of!(PairHeader, draw) as u64);
+    assert_eq!(GpuPairs::DISPATCH_OFFSET, offset_of!(PairArguments, dispatch) as u64);
+    assert_eq!(GpuPairs::DRAW_OFFSET, offset_of!(PairArguments, draw) as u64);
 }
 
 #[test]
@@ -279,16 +290,16 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
     for options in [CANONICAL, SWEEP, ALL_PAIRS, Options { order: PairOrder::Sweep, ..ALL_PAIRS }] {
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let mut first_encoder = encoder();
-        let left = broad_phase.record(&mut first_encoder, &buffer, 300).unwrap();
+        let left = broad_phase.record(&mut first_encoder, buffer.slice(..), 300).unwrap();
         let capacity = left.capacity;
         assert!(capacity < count, "the test needs a short list");
-        let (header, mut pairs) = run(first_encoder, left);
+        let (header, arguments, mut pairs) = run_with_arguments(first_encoder, left);
         assert_eq!((header.count, header.written, header.overflow), (count, capacity, 1));
-        assert_eq!(header.draw[1], capacity);
+        assert_eq!(arguments.draw[1], capacity);
         // The rest in pieces of the same length.
         while (pairs.len() as u32) < count {
             let mut encoder = encoder();
-            let left = broad_phase.record_again(&mut encoder, &buffer, 300, pairs.len() as u64, 0).unwrap();
+            let left = broad_phase.record_window(&mut encoder, buffer.slice(..), 300, pairs.len() as u64, 0).unwrap();
             let (header, piece) = run(encoder, left);
             assert_eq!(header.overflow, u32::from(pairs.len() + piece.len() < count as usize));
             assert_eq!(header.count, count);
@@ -298,7 +309,7 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
         assert_pairs(&pairs, &expected, "in pieces");
         // The whole into a longer list.
         let mut again = encoder();
-        let left = broad_phase.record_again(&mut again, &buffer, 300, 0, count).unwrap();
+        let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, 0, count).unwrap();
         assert!(left.capacity >= count);
         let (header, mut pairs) = run(again, left);
         assert_eq!((header.count, header.written, header.overflow), (count, count, 0));
@@ -313,7 +324,7 @@ fn a_candidate_limit_shows_in_the_header() {
     let buffer = upload(&boxes, U::STORAGE);
     let mut broad_phase = broad_phase(Options { candidate_limit: 100, ..CANONICAL });
     let mut encoder = encoder();
-    let left = broad_phase.record(&mut encoder, &buffer, 300).unwrap();
+    let left = broad_phase.record(&mut encoder, buffer.slice(..), 300).unwrap();
     let (header, pairs) = run(encoder, left);
     assert_eq!((header.overflow, header.written, pairs.len()), (2, 0, 0));
 }
@@ -331,8 +342,8 @@ fn several_recordings_in_one_encoder_follow_each_other() {
             [(&buffer_a, 2000, &buffer_b, 700, &second), (&buffer_b, 700, &buffer_a, 2000, &first)]
         {
             let mut encoder = encoder();
-            broad_phase.record(&mut encoder, buffer, n).unwrap();
-            let left = broad_phase.record(&mut encoder, other, m).unwrap();
+            broad_phase.record(&mut encoder, buffer.slice(..), n).unwrap();
+            let left = broad_phase.record(&mut encoder, other.slice(..), m).unwrap();
             let (_, pairs) = run(encoder, left);
             assert_pairs(&pairs, &brute_force::find_pairs(boxes), "second of two");
         }
@@ -345,7 +356,7 @@ fn no_boxes_and_empty_buffers_can_be_recorded() {
     for options in [CANONICAL, ALL_PAIRS] {
         let mut broad_phase = broad_phase(options);
         let mut encoder = encoder();
-        let left = broad_phase.record(&mut encoder, &buffer, 0).unwrap();
+        let left = broad_phase.record(&mut encoder, buffer.slice(..), 0).unwrap();
         let (header, pairs) = run(encoder, left);
         assert_eq!((header.count, header.written, header.overflow, pairs.len()), (0, 0, 0, 0));
     }
@@ -377,12 +388,12 @@ fn what_one_flow_has_left_is_not_emitted_by_the_other() {
     for (options, others) in [(CANONICAL, ALL_PAIRS), (ALL_PAIRS, CANONICAL)] {
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let mut first = encoder();
-        broad_phase.record(&mut first, &buffer, 300).unwrap();
+        broad_phase.record(&mut first, buffer.slice(..), 300).unwrap();
         GPU.queue().submit([first.finish()]);
         broad_phase.set_options(Options { vertices_per_pair: 2, ..options }).unwrap();
-        assert!(broad_phase.record_again(&mut encoder(), &buffer, 300, 0, 0).is_ok());
+        assert!(broad_phase.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).is_ok());
         broad_phase.set_options(others).unwrap();
-        let error = broad_phase.record_again(&mut encoder(), &buffer, 300, 0, 0).unwrap_err();
+        let error = broad_phase.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).unwrap_err();
         assert_eq!(error, Error::NothingRecorded);
     }
 }
@@ -393,9 +404,9 @@ fn a_box_buffer_that_cannot_be_used_is_refused() {
     let mut broad_phase = broad_phase(CANONICAL);
     let mut encoder = encoder();
     let small = upload(&boxes, U::STORAGE);
-    assert!(matches!(broad_phase.record(&mut encoder, &small, 11), Err(Error::BadBuffer { .. })));
+    assert!(matches!(broad_phase.record(&mut encoder, small.slice(..), 11), Err(Error::BadBuffer { .. })));
     let no_storage = upload(&boxes, U::VERTEX);
-    assert!(matches!(broad_phase.record(&mut encoder, &no_storage, 10), Err(Error::BadBuffer { .. })));
+    assert!(matches!(broad_phase.record(&mut encoder, no_storage.slice(..), 10), Err(Error::BadBuffer { .. })));
 }
 
 #[test]
@@ -413,7 +424,7 @@ fn boxes_at_the_start_of_any_buffer_can_be_recorded() {
         GPU.queue().write_buffer(&buffer, 0, bytes_of(&boxes));
         let mut broad_phase = broad_phase(CANONICAL);
         let mut encoder = encoder();
-        let left = broad_phase.record(&mut encoder, &buffer, 10).unwrap();
+        let left = broad_phase.record(&mut encoder, buffer.slice(..), 10).unwrap();
         let (_, pairs) = run(encoder, left);
         assert_pairs(&pairs, &expected, "arena");
     }
@@ -428,7 +439,7 @@ fn a_buffer_of_another_device_is_a_typed_error() {
         usage: U::STORAGE,
         mapped_at_creation: false,
     });
-    let error = broad_phase(CANONICAL).record(&mut encoder(), &foreign, 10).unwrap_err();
+    let error = broad_phase(CANONICAL).record(&mut encoder(), foreign.slice(..), 10).unwrap_err();
     assert!(matches!(error, Error::Gpu { .. }), "{error}");
 }
 
@@ -437,11 +448,12 @@ fn nothing_is_emitted_again_from_buffers_that_hold_something_else() {
     let boxes = Kind::Uniform.generate(300, 1);
     let buffer = upload(&boxes, U::STORAGE);
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    let again = |broad_phase: &mut BroadPhase, n| broad_phase.record_again(&mut encoder(), &buffer, n, 0, 0).err();
+    let again =
+        |broad_phase: &mut BroadPhase, n| broad_phase.record_window(&mut encoder(), buffer.slice(..), n, 0, 0).err();
     assert_eq!(again(&mut broad_phase, 300), Some(Error::NothingRecorded));
     let record = |broad_phase: &mut BroadPhase| {
         let mut encoder = encoder();
-        broad_phase.record(&mut encoder, &buffer, 300).unwrap();
+        broad_phase.record(&mut encoder, buffer.slice(..), 300).unwrap();
         GPU.queue().submit([encoder.finish()]);
     };
     record(&mut broad_phase);
@@ -462,7 +474,7 @@ fn a_smaller_scene_keeps_the_buffers_of_a_larger_one_under_a_budget() {
     let options = Options { memory_budget: Some(30 << 20), ..Options::default() };
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
     let buffer = upload(&Kind::Uniform.generate(126_000, 1), U::STORAGE);
-    let mut header_of = |n| broad_phase.record(&mut encoder(), &buffer, n).unwrap().header.clone();
+    let mut header_of = |n| broad_phase.record(&mut encoder(), buffer.slice(..), n).unwrap().header.clone();
     let first = header_of(126_000);
     for n in [125_500, 100_000, 5, 126_000] {
         assert!(header_of(n) == first, "{n} boxes were given other buffers");
@@ -484,7 +496,7 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
         gpu.device().destroy();
         let error = broad_phase.find_pairs(&boxes).unwrap_err();
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
-        let error = BroadPhase::new(&gpu, CANONICAL).and_then(|mut new| new.find_pairs(&boxes)).unwrap_err();
+        let error = BroadPhase::new(&gpu, CANONICAL).and_then(|mut new| new.find_pairs(&boxes).cloned()).unwrap_err();
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
 
         // Before a recording.
@@ -499,7 +511,7 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
         broad_phase.reserve(10, 10).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         gpu.device().destroy();
-        let error = broad_phase.record(&mut encoder, &buffer, 10).unwrap_err();
+        let error = broad_phase.record(&mut encoder, buffer.slice(..), 10).unwrap_err();
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
 
         // While a result is on its way.

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use broadsweep::internals::grid::sort;
+use broadsweep::internals::grid::{self, sort, sort_variant};
 use broadsweep::internals::layout::Params;
 use broadsweep::internals::mirror;
 use broadsweep::scenes::Kind;
@@ -15,7 +15,7 @@ use common::*;
 
 /// The variants that the device can run.
 fn variants() -> impl Iterator<Item = SortVariant> {
-    SortVariant::ALL.into_iter().filter(|&variant| variant != SortVariant::Subgroup || sort::has_subgroups(&GPU))
+    SortVariant::ALL.into_iter().filter(|&variant| variant != SortVariant::Subgroup || GPU.has_subgroups())
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn every_variant_gives_the_same_bytes() {
                 let gpu = GPU.clone().with_sort(Some(variant)).unwrap();
                 let mut broad_phase = BroadPhase::new(&gpu, options).unwrap();
                 assert_eq!(broad_phase.sort_variant(), variant);
-                let found = broad_phase.find_pairs(&boxes).unwrap();
+                let found = broad_phase.find_pairs(&boxes).unwrap().clone();
                 let first = first.get_or_insert_with(|| found.clone());
                 assert_pairs(&found.pairs, &first.pairs, &format!("{n} {}: {variant:?}", kind.name()));
                 assert_eq!(Report { gpu_bytes: 0, ..found.report }, Report { gpu_bytes: 0, ..first.report.clone() });
@@ -65,8 +65,8 @@ fn bare() -> Gpu {
 #[test]
 fn a_device_without_the_features_sorts_without_subgroups_and_gives_the_same_pairs() {
     let bare = bare();
-    assert!(!sort::has_subgroups(&bare));
-    assert_eq!(sort::choose(&bare, DeviceType::DiscreteGpu, &sort::BALLOT).unwrap(), SortVariant::Portable);
+    assert!(!bare.has_subgroups());
+    assert_eq!(grid::choose(&bare, DeviceType::DiscreteGpu, &sort::BALLOT).unwrap(), SortVariant::Portable);
     let refused = bare.clone().with_sort(Some(SortVariant::Subgroup));
     assert!(matches!(refused, Err(Error::BadOption { .. })), "{refused:?}");
 
@@ -82,10 +82,10 @@ fn a_device_without_the_features_sorts_without_subgroups_and_gives_the_same_pair
 
 #[test]
 fn what_is_asked_for_holds_for_one_clone_and_what_is_best_for_all() {
-    let best = GPU.sort_variant().unwrap();
-    assert_eq!(best, sort::choose(&GPU, GPU.adapter_info().device_type, &sort::BALLOT).unwrap());
+    let best = sort_variant(&GPU).unwrap();
+    assert_eq!(best, grid::choose(&GPU, GPU.adapter_info().device_type, &sort::BALLOT).unwrap());
     let asked = GPU.clone().with_sort(Some(SortVariant::Portable)).unwrap();
-    assert_eq!(asked.sort_variant().unwrap(), SortVariant::Portable);
-    assert_eq!(asked.with_sort(None).unwrap().sort_variant().unwrap(), best);
-    assert_eq!(GPU.sort_variant().unwrap(), best);
+    assert_eq!(sort_variant(&asked).unwrap(), SortVariant::Portable);
+    assert_eq!(sort_variant(&asked.with_sort(None).unwrap()).unwrap(), best);
+    assert_eq!(sort_variant(&GPU).unwrap(), best);
 }

@@ -1,4 +1,4 @@
-//! Lists piece by piece: all of it, each pair once, whatever the length, the memory and what the callback does.
+//! SortBuffers piece by piece: all of it, each pair once, whatever the length, the memory and what the callback does.
 
 mod common;
 
@@ -120,13 +120,14 @@ fn two_hundred_million_pairs_pass_through_half_a_gibibyte_each_once() {
 fn the_pieces_together_are_the_list_in_the_order_of_the_sweep() {
     for (kind, n) in [(Kind::Clusters, 2000), (Kind::Infinite, 1000), (Kind::Uniform, 4000), (Kind::Identical, 300)] {
         let boxes = kind.generate(n, 2);
-        let whole = BroadPhase::new(&GPU, Options::default()).unwrap().find_pairs(&boxes).unwrap().pairs;
+        let whole = BroadPhase::new(&GPU, Options::default()).unwrap().find_pairs(&boxes).unwrap().pairs.clone();
         let least = least_budget(&boxes, PairOrder::Sweep);
         for budget in [Some(least), Some(least + (2 << 20)), None] {
             let options = Options { memory_budget: budget, ..Options::default() };
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             // A budget may coarsen the grid, and with it change the order: compared with itself then.
-            let whole = if budget.is_some() { broad_phase.find_pairs(&boxes).unwrap().pairs } else { whole.clone() };
+            let whole =
+                if budget.is_some() { broad_phase.find_pairs(&boxes).unwrap().pairs.clone() } else { whole.clone() };
             assert_pairs(&streamed(&mut broad_phase, &boxes).concat(), &whole, kind.name());
             assert_pairs(&streamed(&mut broad_phase, &boxes).concat(), &whole, "again");
         }
@@ -258,7 +259,7 @@ fn comes_at_once(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> bool {
     let mut at_once = true;
     let found = loop {
         match broad_phase.try_take().unwrap() {
-            Some(overlaps) => break overlaps.pairs,
+            Some(overlaps) => break overlaps.pairs.clone(),
             None => at_once = false,
         }
     };
@@ -298,8 +299,8 @@ fn no_scene_depends_on_the_one_before() {
         let options = Options { order, ..CANONICAL };
         let mut kept = BroadPhase::new(&GPU, options).unwrap();
         for boxes in scenes.iter().chain(scenes.iter().rev()) {
-            let fresh = BroadPhase::new(&GPU, options).unwrap().find_pairs(boxes).unwrap();
-            let found = kept.find_pairs(boxes).unwrap();
+            let fresh = BroadPhase::new(&GPU, options).unwrap().find_pairs(boxes).unwrap().clone();
+            let found = kept.find_pairs(boxes).unwrap().clone();
             assert_pairs(&found.pairs, &fresh.pairs, "after others");
             assert_eq!(found.report.pair_count, fresh.pairs.len() as u64);
             let mut sorted = found.pairs;

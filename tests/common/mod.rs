@@ -24,7 +24,7 @@ pub fn broad_phase(options: Options) -> MutexGuard<'static, BroadPhase> {
 
 /// Pairs and report of the GPU.
 pub fn on_gpu(boxes: &[Aabb], options: Options) -> Overlaps {
-    broad_phase(options).find_pairs(boxes).unwrap_or_else(|error| panic!("{options:?}: {error}"))
+    broad_phase(options).find_pairs(boxes).unwrap_or_else(|error| panic!("{options:?}: {error}")).clone()
 }
 
 /// The whole flow, also where boxes are few, in canonical order.

@@ -134,7 +134,7 @@ fn the_number_of_boxes_may_change_with_their_filters() {
             engine.set_filters(filters.clone()).unwrap();
             let expected = rule::find_pairs(&boxes, &filters);
             assert_finds(engine, &boxes, &filters, CANONICAL.order, &expected, &format!("{n} boxes"));
-            // Lists of pairs are of any number of boxes that has these indices.
+            // SortBuffers of pairs are of any number of boxes that has these indices.
             let boxes = [&boxes[..], &Kind::Uniform.generate(300, 9)].concat();
             let lists = Filters { exclude: filters.exclude, include: filters.include, ..Filters::default() };
             engine.set_filters(lists.clone()).unwrap();
@@ -168,7 +168,7 @@ fn the_same_filters_give_the_same_bytes_whatever_came_before() {
             let boxes = Kind::Pile.generate(2000, 5);
             let filters = all(&mut Random(3), &boxes);
             engine.set_filters(filters.clone()).unwrap();
-            let first = engine.find_pairs(&boxes).unwrap().pairs;
+            let first = engine.find_pairs(&boxes).unwrap().pairs.clone();
             for seed in 0..3 {
                 let others = Kind::Clusters.generate(2500, seed);
                 engine.set_filters(all(&mut Random(seed), &others)).unwrap();

@@ -1,7 +1,7 @@
 //! Each filter alone, and all together: on scenes of every kind, and on boxes and values that nobody thought of.
 
 use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, CellSize, Filters, HalfSpace, Options, Pair, Rule};
+use broadsweep::{Aabb, CellSize, Filters, GroupRule, HalfSpace, Options, Pair};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -152,7 +152,7 @@ fn scene_and_filters() -> impl Strategy<Value = (Vec<Aabb>, Filters)> {
                 include,
                 half_spaces,
             )| {
-                let rule = if any { Rule::Any } else { Rule::Both };
+                let rule = if any { GroupRule::Any } else { GroupRule::Both };
                 let filters = Filters {
                     rule,
                     group,

@@ -1,6 +1,6 @@
 //! Filters to try, made for the boxes that they are of.
 
-use broadsweep::{Aabb, Filters, HalfSpace, Pair, Rule};
+use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
 
 use crate::common::Random;
 
@@ -16,19 +16,23 @@ type Make = fn(&mut Random, &[Aabb]) -> Filters;
 pub const ALONE: [(&str, Make); 19] = [
     ("none", |_, _| Filters::default()),
     ("group", |random, boxes| Filters { group: bits(random, boxes), ..Filters::default() }),
-    ("group, both", |random, boxes| Filters { group: bits(random, boxes), rule: Rule::Both, ..Filters::default() }),
+    ("group, both", |random, boxes| Filters {
+        group: bits(random, boxes),
+        rule: GroupRule::Both,
+        ..Filters::default()
+    }),
     ("mask", |random, boxes| Filters { mask: bits(random, boxes), ..Filters::default() }),
-    ("mask, both", |random, boxes| Filters { mask: bits(random, boxes), rule: Rule::Both, ..Filters::default() }),
+    ("mask, both", |random, boxes| Filters { mask: bits(random, boxes), rule: GroupRule::Both, ..Filters::default() }),
     ("group and mask, any", |random, boxes| Filters {
         group: bits(random, boxes),
         mask: bits(random, boxes),
-        rule: Rule::Any,
+        rule: GroupRule::Any,
         ..Filters::default()
     }),
     ("group and mask, both", |random, boxes| Filters {
         group: bits(random, boxes),
         mask: bits(random, boxes),
-        rule: Rule::Both,
+        rule: GroupRule::Both,
         ..Filters::default()
     }),
     ("body", |random, boxes| Filters { body: ids(random, boxes), ..Filters::default() }),
@@ -60,7 +64,7 @@ pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
     include.extend(exclude.iter().step_by(7));
     let body = (0..boxes.len() as u32).map(|i| if i.is_multiple_of(3) { i } else { pick(random, &IDS) }).collect();
     Filters {
-        rule: if random.below(2) == 0 { Rule::Any } else { Rule::Both },
+        rule: if random.below(2) == 0 { GroupRule::Any } else { GroupRule::Both },
         group: mostly(random, &BITS, u32::MAX),
         mask: mostly(random, &BITS, u32::MAX),
         body,

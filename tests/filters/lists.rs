@@ -1,4 +1,4 @@
-//! Lists of pairs: excluded, included, both, and very many of them.
+//! SortBuffers of pairs: excluded, included, both, and very many of them.
 
 use std::collections::HashSet;
 
@@ -111,7 +111,7 @@ fn a_million_excluded_and_half_a_million_included_pairs_are_exact() {
         let expected = listed(&overlapping, &filters);
         on_both(options, |engine| {
             engine.set_filters(filters.clone()).unwrap();
-            let found = engine.find_pairs(&boxes).unwrap();
+            let found = engine.find_pairs(&boxes).unwrap().clone();
             assert_overlaps(found, &boxes, &Filters::default(), options.order, &expected, engine.name());
         });
     }

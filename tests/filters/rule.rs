@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use broadsweep::{Aabb, Filters, HalfSpace, Pair, Rule};
+use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
 
 /// Every pair that is to be reported, ascending.
 pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
@@ -47,8 +47,8 @@ fn is_kept(filters: &Filters, i: usize, j: usize) -> bool {
     let one_way = all(group, i) & all(mask, j) != 0;
     let other_way = all(group, j) & all(mask, i) != 0;
     let groups = match rule {
-        Rule::Any => one_way | other_way,
-        Rule::Both => one_way & other_way,
+        GroupRule::Any => one_way | other_way,
+        GroupRule::Both => one_way & other_way,
     };
     let body_of = |i: usize| if body.is_empty() { i as u32 } else { body[i] };
     let one_body = !body.is_empty() && body[i] == body[j];

@@ -46,7 +46,7 @@ fn worlds_in_one_place_are_as_if_each_were_alone() {
         let expected = alone(&boxes, &world);
         on_both(CANONICAL, |engine| {
             engine.set_filters(Filters { world: world.clone(), ..Filters::default() }).unwrap();
-            let found = engine.find_pairs(&boxes).unwrap();
+            let found = engine.find_pairs(&boxes).unwrap().clone();
             assert_pairs(&found.pairs, &expected, &format!("{}, {kind}, {:?}", engine.name(), found.report));
         });
     }
@@ -96,7 +96,7 @@ fn global_boxes_alone_are_searched_as_those_of_one_world() {
     let expected = broadsweep::cpu::find_pairs(&boxes, &CANONICAL).unwrap();
     on_both(CANONICAL, |engine| {
         engine.set_filters(Filters { world: vec![Filters::GLOBAL; boxes.len()], ..Filters::default() }).unwrap();
-        let found = engine.find_pairs(&boxes).unwrap();
+        let found = engine.find_pairs(&boxes).unwrap().clone();
         assert_pairs(&found.pairs, &expected.pairs, engine.name());
         assert_eq!(found.report.giant_count, 0, "{}", engine.name());
         // One of them without an end is in all cells, too.
@@ -129,7 +129,7 @@ fn worlds_are_hardly_tested_against_each_other() {
         let (boxes, world) = in_one_place(Kind::Uniform, worlds, 20_480 / worlds);
         on_both(SWEEP, |engine| {
             engine.set_filters(Filters { world: world.clone(), ..Filters::default() }).unwrap();
-            let found = engine.find_pairs(&boxes).unwrap();
+            let found = engine.find_pairs(&boxes).unwrap().clone();
             let density = density(found.report.candidate_count, boxes.len(), found.pairs.len());
             assert!(density < 6.0, "{}, {worlds} worlds: {density} candidates per (box + pair)", engine.name());
         });

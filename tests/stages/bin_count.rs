@@ -36,13 +36,13 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
         cells: poisoned(boxes.len()),
         positions: poisoned(boxes.len()),
         block_counts: poisoned(blocks * BIN_COUNTS as usize),
-        block_offsets: poisoned(blocks),
+        bin_offsets: poisoned(blocks),
     };
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, frame) = (upload(boxes), uniform(*frame));
     run(|pass| BIN.record_count(pass, n, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
-    assert!(written(&bins.block_offsets).iter().all(is_poison));
+    assert!(written(&bins.bin_offsets).iter().all(is_poison));
     let counted = Counted {
         cells: written(&bins.cells),
         positions: written(&bins.positions),

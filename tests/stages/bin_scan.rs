@@ -21,7 +21,7 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
         cells: poisoned(0),
         positions: poisoned(0),
         block_counts: upload(blocks.as_flattened()),
-        block_offsets: poisoned(blocks.len()),
+        bin_offsets: poisoned(blocks.len()),
     };
     let counts = poisoned(1);
     let dispatches = poisoned(1);
@@ -54,7 +54,7 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
         before[1] += block[(LEVELS + level) as usize];
         before[2] += block[2 * LEVELS as usize];
     }
-    assert_eq!(written(&bins.block_offsets), offsets);
+    assert_eq!(written(&bins.bin_offsets), offsets);
 
     let tiles = dispatch_size(entry_count.div_ceil(SORT_TILE));
     let scatter = dispatch_size(box_count.div_ceil(BIN_BLOCK));

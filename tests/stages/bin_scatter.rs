@@ -63,7 +63,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
         cells: upload(cells),
         positions: guarded(&positions),
         block_counts: poisoned(0),
-        block_offsets: upload(&block_offsets),
+        bin_offsets: upload(&block_offsets),
     };
     let counts = guarded(&[Counts { level, ..poison() }]);
     let keys = poisoned(expected.keys.len());
@@ -158,7 +158,7 @@ fn extents_in_merged_cells_are_the_same_places_in_larger_steps() {
             cells: upload(&cells),
             positions: guarded(&positions),
             block_counts: poisoned(0),
-            block_offsets: upload(&vec![[0; 4]; cells.len().div_ceil(BIN_BLOCK as usize)]),
+            bin_offsets: upload(&vec![[0; 4]; cells.len().div_ceil(BIN_BLOCK as usize)]),
         };
         let (n, most) = (cells.len() as u32, 64 * cells.len());
         let params = uniform(Params { box_count: n, ..Params::zeroed() });

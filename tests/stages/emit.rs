@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::Uses;
-use broadsweep::internals::layout::{Counts, Dispatches, PairHeader, Params, Run, Window, dispatch_size};
+use broadsweep::internals::layout::{
+    Counts, Dispatches, PairArguments, PairHeader, Params, Run, Window, dispatch_size,
+};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
 use broadsweep::internals::pairs::sweep::Hits;
@@ -125,14 +127,15 @@ fn check_scan_with(tile_capacity: u32, block_hits: &[u32], sweep_blocks: u32, fi
     let params = uniform(Params { vertices_per_pair: 24, tile_capacity, ..Params::zeroed() });
     let window = uniform(window(first, capacity));
     let counts = guarded(&[given]);
-    let (sizes, header) = (poisoned(1), poisoned(1));
-    let block_offsets = poisoned(block_hits.len() + 1);
-    let hits = Hits { block_hits: upload(block_hits), block_offsets, ..no_hits() };
-    run(|pass| EMIT.record_scan(pass, &params, &window, &counts, &sizes, &hits, &header));
+    let (sizes, header, arguments) = (poisoned(1), poisoned(1), poisoned(1));
+    let hit_offsets = poisoned(block_hits.len() + 1);
+    let hits = Hits { block_hits: upload(block_hits), hit_offsets, ..no_hits() };
+    run(|pass| EMIT.record_scan(pass, &params, &window, &counts, &sizes, &hits, &header, &arguments));
 
     let offsets = offsets_of(block_hits);
-    let total = offsets[block_hits.len()];
-    assert_eq!(written(&hits.block_offsets), offsets.into_iter().map(halves).collect::<Vec<_>>());
+    // A search that was refused has no pairs.
+    let total = if refused == 1 { 0 } else { offsets[block_hits.len()] };
+    assert_eq!(written(&hits.hit_offsets), offsets.into_iter().map(halves).collect::<Vec<_>>());
     let left = total.saturating_sub(first);
     let number = left.min(u64::from(capacity)) as u32;
     let [pair_low, pair_high] = halves(total);
@@ -142,12 +145,14 @@ fn check_scan_with(tile_capacity: u32, block_hits: &[u32], sweep_blocks: u32, fi
         count: pair_low,
         count_high: pair_high,
         capacity,
-        overflow: overflow | if refused == 1 { OVERFLOW_CANDIDATES } else { 0 },
+        overflow: if refused == 1 { OVERFLOW_CANDIDATES } else { overflow },
         written: number,
-        dispatch: dispatch_size(number.div_ceil(256)),
-        draw: [24, number, 0, 0],
+        unused: [0; 3],
     };
     assert_eq!(written::<PairHeader>(&header), [expected]);
+    let dispatch = dispatch_size(number.div_ceil(256));
+    let expected = PairArguments { dispatch, unused: 0, draw: [24, number, 0, 0] };
+    assert_eq!(written::<PairArguments>(&arguments), [expected]);
     let is_kept = sweep_tiles <= tile_capacity;
     let expected = Dispatches {
         emit_again: dispatch_size(if is_kept { 0 } else { sweep_blocks }),
@@ -294,9 +299,9 @@ impl Found {
         let hits = Hits {
             runs: guarded(runs),
             run_offsets: guarded(&run_offsets),
-            words: guarded(words),
+            hit_words: guarded(words),
             block_hits: poisoned(0),
-            block_offsets: upload(&offsets),
+            hit_offsets: upload(&offsets),
         };
         let (boxes, bins, path) = (upload(&self.giants.boxes), self.giants.bins(), self.sweep.path());
         let (entries, giants) = (upload(&self.sweep.entries), upload(&self.giants.giants));
@@ -339,7 +344,7 @@ impl Found {
             panic!("pair {at} of {} is {:?} instead of {:?}", all.len(), all[at], self.pairs[at]);
         }
         assert!(written(&hits.runs) == runs && written(&hits.run_offsets) == run_offsets);
-        assert!(written(&hits.words) == words);
+        assert!(written(&hits.hit_words) == words);
     }
 }
 

@@ -68,7 +68,7 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
         cells: poisoned(boxes.len()),
         positions: poisoned(boxes.len()),
         block_counts: poisoned(blocks * BIN_COUNTS as usize),
-        block_offsets: poisoned(blocks),
+        bin_offsets: poisoned(blocks),
     };
     let ranges = upload(&mirror);
     run(|pass| BIN.record_count(pass, n, &params, input.all(), &lists, &frame, &ranges, &bins));
@@ -156,17 +156,19 @@ fn included_pairs_are_bits_among_those_of_all_tests() {
             vertices_per_pair: 24,
             ..Params::zeroed()
         });
-        let hits = Hits { words, block_hits, ..no_hits() };
+        let hits = Hits { hit_words: words, block_hits, ..no_hits() };
         run(|pass| small.record_include(pass, &params, &upload(&included), &hits));
 
         // What is written from the bits is the list, in its order.
         let boxes = upload(&vec![Aabb::new([0.0; 3], [0.0; 3]); n as usize]);
         let window = uniform(Window { first_low: 0, first_high: 0, capacity: 1000, unused: 0 });
-        let (list, counts, header) = (poisoned(included.len()), poisoned(1), poisoned(1));
-        run(|pass| small.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header));
+        let (list, counts, header, arguments) = (poisoned(included.len()), poisoned(1), poisoned(1), poisoned(1));
+        run(|pass| {
+            small.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header, &arguments)
+        });
         assert_eq!(written::<Pair>(&list), included, "{n} boxes");
         assert_eq!(written::<Counts>(&counts)[0].pair_low, included.len() as u32);
-        let _ = (written(&hits.words), written(&hits.block_hits));
+        let _ = (written(&hits.hit_words), written(&hits.block_hits));
     }
 }
 

@@ -71,12 +71,7 @@ impl Scene {
     }
 
     pub fn bins(&self) -> Bins {
-        Bins {
-            cells: upload(&self.cells),
-            positions: poisoned(0),
-            block_counts: poisoned(0),
-            block_offsets: poisoned(0),
-        }
+        Bins { cells: upload(&self.cells), positions: poisoned(0), block_counts: poisoned(0), bin_offsets: poisoned(0) }
     }
 }
 
@@ -106,12 +101,12 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
     let kept = &words[..(giant_tile_capacity.min(tiles) as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.giants_test = size);
-        let hits = Hits { words: poisoned(kept.len()), block_hits: poisoned(block_hits.len()), ..no_hits() };
+        let hits = Hits { hit_words: poisoned(kept.len()), block_hits: poisoned(block_hits.len()), ..no_hits() };
         run(|pass| {
             GIANTS.record(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &frame, &bins, &giants, &hits)
         });
         assert_eq!(written(&hits.block_hits), block_hits);
-        assert!(written(&hits.words) == *kept, "hit bits of {} giants differ", scene.giants.len());
+        assert!(written(&hits.hit_words) == *kept, "hit bits of {} giants differ", scene.giants.len());
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
+use broadsweep::Pair;
+use broadsweep::internals::constants::SORT_TILE;
 use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{Counts, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::order::{self, Order};
-use broadsweep::{Pair, constants::SORT_TILE};
 use proptest::prelude::*;
 
 use crate::inputs::Random;

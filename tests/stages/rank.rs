@@ -37,8 +37,12 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     let (keys, entries, positions) = (upload(keys), upload(entries), upload(positions));
     for size in [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))] {
         let sizes = dispatches(|sizes| sizes.rank = size);
-        let path =
-            Path { steps: poisoned(n as usize), extents: poisoned(n as usize), sums: poisoned(0), bases: poisoned(0) };
+        let path = Path {
+            steps: poisoned(n as usize),
+            extents: poisoned(n as usize),
+            path_sums: poisoned(0),
+            path_bases: poisoned(0),
+        };
         run(|pass| RANK.record(pass, &frame, &counts, &sizes, &keys, &entries, &positions, &path));
         assert_eq!(written(&path.steps), steps);
         assert_eq!(written(&path.extents), extents);
@@ -146,8 +150,8 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let path = Path {
         steps: Buffer::storage(gpu(), "steps", u64::from(n)).unwrap(),
         extents: poisoned(n as usize),
-        sums: poisoned(0),
-        bases: poisoned(0),
+        path_sums: poisoned(0),
+        path_bases: poisoned(0),
     };
     let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&positions));
     let frame_in = upload(&[frame(16)]);

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use broadsweep::internals::brute_force;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::Uses;
-use broadsweep::internals::layout::{Counts, PairHeader, Params, Window, dispatch_size};
+use broadsweep::internals::layout::{Counts, PairArguments, PairHeader, Params, Window, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::mirror::small::Columns;
 use broadsweep::internals::pairs::small::Small;
@@ -73,27 +73,30 @@ impl<'a> Found<'a> {
     fn check_test(&self) {
         let (params, boxes) = (self.params(), upload(self.boxes));
         let hits = Hits {
-            words: poisoned(self.words.len()),
+            hit_words: poisoned(self.words.len()),
             block_hits: poisoned(self.block_hits.len()),
             ..crate::sweep::no_hits()
         };
         run(|pass| SMALL.record_test(pass, self.boxes.len() as u32, &params, boxes.all(), no_filters(), &hits));
         assert_eq!(written(&hits.block_hits), self.block_hits, "{} boxes", self.boxes.len());
-        assert!(written(&hits.words) == self.words, "hit bits of {} boxes differ", self.boxes.len());
+        assert!(written(&hits.hit_words) == self.words, "hit bits of {} boxes differ", self.boxes.len());
     }
 
     /// One window of the list: its pairs, and what is said about them.
     fn check_window(&self, first: u64, capacity: u32) {
         let (params, boxes) = (self.params(), upload(self.boxes));
-        let hits = Hits { words: upload(&self.words), block_hits: upload(&self.block_hits), ..crate::sweep::no_hits() };
+        let hits =
+            Hits { hit_words: upload(&self.words), block_hits: upload(&self.block_hits), ..crate::sweep::no_hits() };
         let [first_low, first_high] = halves(first);
         let window = uniform(Window { first_low, first_high, capacity, unused: 0 });
         // A list that is as long as the window may be, but not longer than there can be pairs in it.
         let total = self.pairs.len() as u64;
         let list = poisoned::<Pair>(u64::from(capacity).min(total) as usize);
-        let (counts, header) = (poisoned(1), poisoned(1));
+        let (counts, header, arguments) = (poisoned(1), poisoned(1), poisoned(1));
         let n = self.boxes.len() as u32;
-        run(|pass| SMALL.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header));
+        run(|pass| {
+            SMALL.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header, &arguments)
+        });
 
         let what = format!("{n} boxes, from {first} on, {capacity}");
         let left = total.saturating_sub(first);
@@ -110,10 +113,12 @@ impl<'a> Found<'a> {
             capacity,
             overflow: if left > u64::from(capacity) { OVERFLOW_PAIRS } else { 0 },
             written: number,
-            dispatch: dispatch_size(number.div_ceil(256)),
-            draw: [24, number, 0, 0],
+            unused: [0; 3],
         };
         assert_eq!(written(&header), [expected], "{what}");
+        let dispatch = dispatch_size(number.div_ceil(256));
+        let expected = PairArguments { dispatch, unused: 0, draw: [24, number, 0, 0] };
+        assert_eq!(written(&arguments), [expected], "{what}");
     }
 }
 
@@ -219,16 +224,18 @@ fn as_many_boxes_as_are_ever_tested_like_this_have_room() {
     let tiles = 128 * 129 / 2;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let window = uniform(Window { first_low: 0, first_high: 0, capacity: n, unused: 0 });
-    let hits = Hits { words: poisoned(tiles * 8 * 256), block_hits: poisoned(tiles * 8), ..crate::sweep::no_hits() };
-    let (boxes, list, counts, header) = (upload(&boxes), poisoned(pairs.len()), poisoned(1), poisoned::<PairHeader>(1));
+    let hits =
+        Hits { hit_words: poisoned(tiles * 8 * 256), block_hits: poisoned(tiles * 8), ..crate::sweep::no_hits() };
+    let (boxes, list, counts) = (upload(&boxes), poisoned(pairs.len()), poisoned(1));
+    let (header, arguments) = (poisoned(1), poisoned(1));
     run(|pass| {
         SMALL.record_test(pass, n, &params, boxes.all(), no_filters(), &hits);
-        SMALL.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header);
+        SMALL.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header, &arguments);
     });
     assert!(written(&list) == pairs);
     let expected = Counts { candidate_low: n * (n - 1) / 2, pair_low: n - 1, written: n - 1, ..nothing_counted() };
     assert_eq!(written(&counts), [expected]);
-    assert!(!written(&hits.words).contains(&u32::MAX) && !written(&hits.block_hits).contains(&u32::MAX));
+    assert!(!written(&hits.hit_words).contains(&u32::MAX) && !written(&hits.block_hits).contains(&u32::MAX));
 }
 
 proptest! {

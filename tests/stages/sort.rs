@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
+use broadsweep::SortVariant;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::gpu::kernel::{Kernel, Source};
-use broadsweep::internals::grid::sort::{self, Lists, Sort, SortVariant};
+use broadsweep::internals::grid::sort::{self, Sort, SortBuffers};
+use broadsweep::internals::grid::{self};
 use broadsweep::internals::layout::{Counts, SortPass, dispatch_size};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
@@ -16,18 +18,18 @@ pub static SORT: LazyLock<Sort> = LazyLock::new(|| Sort::new(gpu()).unwrap());
 
 /// Every variant that this device can run.
 static SORTS: LazyLock<Vec<Sort>> = LazyLock::new(|| {
-    let can_run = |variant: &SortVariant| *variant != SortVariant::Subgroup || sort::has_subgroups(gpu());
+    let can_run = |variant: &SortVariant| *variant != SortVariant::Subgroup || gpu().has_subgroups();
     let with = |variant| Sort::with_variant(gpu(), variant).unwrap();
     SortVariant::ALL.into_iter().filter(can_run).map(with).collect()
 });
 
-/// Lists with something to sort in them.
-pub fn lists(keys: &[u32], values: &[u32]) -> Lists {
-    Lists { keys: guarded(keys), values: guarded(values), ..poisoned_lists(keys.len()) }
+/// Buffers with something to sort in them.
+pub fn lists(keys: &[u32], values: &[u32]) -> SortBuffers {
+    SortBuffers { keys: guarded(keys), values: guarded(values), ..poisoned_lists(keys.len()) }
 }
 
-fn poisoned_lists(n: usize) -> Lists {
-    Lists {
+fn poisoned_lists(n: usize) -> SortBuffers {
+    SortBuffers {
         keys: poisoned(n),
         values: poisoned(n),
         other_keys: poisoned(n),
@@ -37,7 +39,7 @@ fn poisoned_lists(n: usize) -> Lists {
 }
 
 /// What is sorted, after a look at the guards of the scratch.
-fn sorted(lists: &Lists) -> (Vec<u32>, Vec<u32>) {
+fn sorted(lists: &SortBuffers) -> (Vec<u32>, Vec<u32>) {
     written(&lists.other_keys);
     written(&lists.other_values);
     written(&lists.histograms);
@@ -229,11 +231,11 @@ fn mutant(label: &'static str, from: &str, to: &str) -> Source {
 #[test]
 fn software_sorts_wide_and_a_gpu_by_subgroups_if_they_work() {
     use broadsweep::wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu};
-    assert_eq!(sort::choose(gpu(), Cpu, &sort::BALLOT).unwrap(), SortVariant::Wide);
-    let expected = if sort::has_subgroups(gpu()) { SortVariant::Subgroup } else { SortVariant::Portable };
+    assert_eq!(grid::choose(gpu(), Cpu, &sort::BALLOT).unwrap(), SortVariant::Wide);
+    let expected = if gpu().has_subgroups() { SortVariant::Subgroup } else { SortVariant::Portable };
     for kind in [DiscreteGpu, IntegratedGpu] {
         let _turn = turn();
-        assert_eq!(sort::choose(gpu(), kind, &sort::BALLOT).unwrap(), expected);
+        assert_eq!(grid::choose(gpu(), kind, &sort::BALLOT).unwrap(), expected);
     }
 }
 
@@ -248,7 +250,7 @@ fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
     ];
     for wrong in &wrongs {
         let _turn = turn();
-        let chosen = sort::choose(gpu(), broadsweep::wgpu::DeviceType::DiscreteGpu, wrong).unwrap();
+        let chosen = grid::choose(gpu(), broadsweep::wgpu::DeviceType::DiscreteGpu, wrong).unwrap();
         assert_eq!(chosen, SortVariant::Portable, "{}", wrong.label);
     }
 }

@@ -102,8 +102,8 @@ impl Scene {
         Path {
             steps: upload(&self.steps()),
             extents: upload(&extents),
-            sums: poisoned(0),
-            bases: upload(&self.bases()),
+            path_sums: poisoned(0),
+            path_bases: upload(&self.bases()),
         }
     }
 
@@ -163,9 +163,9 @@ pub fn no_hits() -> Hits {
     Hits {
         runs: poisoned(0),
         run_offsets: poisoned(0),
-        words: poisoned(0),
+        hit_words: poisoned(0),
         block_hits: poisoned(0),
-        block_offsets: poisoned(0),
+        hit_offsets: poisoned(0),
     }
 }
 
@@ -261,11 +261,15 @@ fn check_count(scene: &Scene) {
     for size in [dispatch_size(groups), in_columns(groups)] {
         let sizes = dispatches(|sizes| sizes.sweep_count = size);
         let blocks = n.div_ceil(PATH_BLOCK) as usize;
-        let path =
-            Path { steps: guarded(&scene.quads()), extents: poisoned(0), sums: poisoned(blocks), bases: poisoned(0) };
+        let path = Path {
+            steps: guarded(&scene.quads()),
+            extents: poisoned(0),
+            path_sums: poisoned(blocks),
+            path_bases: poisoned(0),
+        };
         run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
         assert_eq!(written(&path.steps), scene.steps());
-        assert_eq!(written(&path.sums), scene.sums());
+        assert_eq!(written(&path.path_sums), scene.sums());
     }
 }
 
@@ -293,9 +297,10 @@ fn the_path_of_the_most_entries_is_counted() {
     // The steps alone have no guard: with one they would exceed the 128 MiB of a binding.
     let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
     let blocks = n.div_ceil(PATH_BLOCK) as usize;
-    let path = Path { steps: upload(&given), extents: poisoned(0), sums: poisoned(blocks), bases: poisoned(0) };
+    let path =
+        Path { steps: upload(&given), extents: poisoned(0), path_sums: poisoned(blocks), path_bases: poisoned(0) };
     run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
-    let sums = written(&path.sums);
+    let sums = written(&path.path_sums);
     let mut sum = [0, 0];
     for (rank, step) in download(&path.steps).into_iter().enumerate() {
         let expected = Step { offset: sum[0], end: ends[rank] };
@@ -331,12 +336,17 @@ fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
         uniform(Params { box_count, candidate_limit_low, candidate_limit_high, tile_capacity, ..Params::zeroed() });
     let given = Counts { entry_count, giant_count, ..poison() };
     let counts = guarded(&[given]);
-    let path = Path { steps: poisoned(0), extents: poisoned(0), sums: upload(sums), bases: poisoned(sums.len() + 1) };
+    let path = Path {
+        steps: poisoned(0),
+        extents: poisoned(0),
+        path_sums: upload(sums),
+        path_bases: poisoned(sums.len() + 1),
+    };
     let dispatches = poisoned(1);
     run(|pass| SWEEP.record_scan(pass, &params, &counts, &dispatches, &path));
 
     let offsets = mirror::sweep::scan(&sums.iter().map(|sums| sums[0]).collect::<Vec<_>>());
-    assert_eq!(written(&path.bases), offsets.iter().map(|&offset| halves(offset)).collect::<Vec<_>>());
+    assert_eq!(written(&path.path_bases), offsets.iter().map(|&offset| halves(offset)).collect::<Vec<_>>());
     let length = offsets[sums.len()];
     let swept: u64 = sums.iter().map(|sums| u64::from(sums[1])).sum();
     let candidates = swept + u64::from(giant_count) * u64::from(box_count);

@@ -145,7 +145,7 @@ mod tests {
                     let mut items: Vec<u64> =
                         keys.iter().zip(&values).map(|(&k, &v)| u64::from(k) << 32 | u64::from(v)).collect();
                     sort(&mut items, &mut Vec::new(), bits);
-                    cpu::sort::sort(&mut keys, &mut values, bits);
+                    cpu::mirror::sort::sort(&mut keys, &mut values, bits);
                     let expected = keys.iter().zip(&values).map(|(&k, &v)| u64::from(k) << 32 | u64::from(v));
                     assert!(items.into_iter().eq(expected), "{n} keys of {bits} bits, {mask:x}, {crowd:x}");
                 }
