@@ -8,6 +8,8 @@ use crate::{Aabb, Error};
 
 /// `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "filters/float_parts");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[BOXES];
 
 /// The stage.
 #[derive(Debug)]

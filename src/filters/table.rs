@@ -113,11 +113,15 @@ macro_rules! filter_table {
         }
 
         impl FilterLayout {
-            /// Lists the names of the fields with their offsets in bytes.
-            pub const FIELDS: &[(&str, usize)] = &[
-                $((stringify!($place), std::mem::offset_of!(FilterLayout, $place)),)*
-                $($((stringify!($list), std::mem::offset_of!(FilterLayout, $list)),)*)*
-            ];
+            /// The layout, to be compared with that in WGSL.
+            pub const TWIN: $crate::layout::Twin = $crate::layout::Twin {
+                name: "FilterLayout",
+                size: size_of::<FilterLayout>().next_multiple_of(16),
+                fields: &[
+                    $((stringify!($place), std::mem::offset_of!(FilterLayout, $place)),)*
+                    $($((stringify!($list), std::mem::offset_of!(FilterLayout, $list)),)*)*
+                ],
+            };
 
             /// Returns the same layout with the lists by box at these places, in the order of the rows.
             pub(super) fn with_tested(self, [$($($list,)*)*]: [u32; TESTED_LISTS]) -> Self {

@@ -20,6 +20,8 @@ pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "grid/cell
 pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
 /// `bin_scatter`.
 pub const SCATTER: Source = source!("grid/bin_scatter", "shared/scan");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[WORLDS, COUNT, SCAN, SCATTER];
 
 /// The stage.
 #[derive(Debug)]

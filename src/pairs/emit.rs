@@ -31,6 +31,8 @@ pub const GIANTS: Source =
     filtered!("pairs/emit_giants", "pairs/giants_walk", "shared/boxes", "pairs/emit_window", "shared/scan");
 /// `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
 
 /// The stage.
 #[derive(Debug)]

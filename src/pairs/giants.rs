@@ -13,6 +13,8 @@ use crate::layout::{Counts, Dispatches, Frame, Params};
 
 /// `giants_test`.
 pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[TEST];
 
 /// The stage.
 #[derive(Debug)]

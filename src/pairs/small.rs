@@ -22,6 +22,8 @@ pub const EMIT: Source = source!(
     "pairs/emit_header",
     "shared/scan"
 );
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[TEST, INCLUDE, EMIT];
 
 /// The stage.
 #[derive(Debug)]

@@ -17,6 +17,8 @@ pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
 pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
 /// `sweep_test`.
 pub const TEST: Source = filtered!("pairs/sweep_test", "pairs/sweep_walk", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[COUNT, SCAN, TEST];
 
 /// The stage.
 #[derive(Debug)]

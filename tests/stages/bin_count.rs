@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Uses;
+use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::bin::{Bin, Bins};
 use broadsweep::internals::layout::{Frame, Params};
 use broadsweep::internals::mirror;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
-pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), Uses::default()).unwrap());
+pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), &Switches::default()).unwrap());
 
 /// The mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
