@@ -1,7 +1,6 @@
 //! What goes in and what comes out: [`Aabb`] and [`Pair`].
 
 use bytemuck::{Pod, Zeroable};
-use glam::Vec3;
 
 /// An axis-aligned box in single precision: 24 bytes, `min` then `max`, laid out as in the GPU buffer.
 ///
@@ -18,25 +17,54 @@ pub struct Aabb {
 }
 
 impl Aabb {
-    /// A box from its lower and upper corner, taken as they are.
+    /// Makes a box of its lower and upper corner, taken as they are.
     pub const fn new(min: [f32; 3], max: [f32; 3]) -> Self {
         Self { min, max }
     }
 
-    /// The smallest single-precision box that holds a double-precision one: each bound is rounded outward.
+    /// Makes the smallest single-precision box that holds a double-precision one: each bound is rounded outward.
     ///
     /// Boxes that overlap in double precision therefore still overlap. A bound beyond the range of `f32`
     /// becomes infinite on the outer side and the largest finite number on the inner side; NaN stays NaN.
-    pub fn from_f64_outward(min: [f64; 3], max: [f64; 3]) -> Self {
-        Self { min: min.map(round_down), max: max.map(round_up) }
+    pub fn from_f64(min: impl Into<[f64; 3]>, max: impl Into<[f64; 3]>) -> Self {
+        Self { min: min.into().map(round_down), max: max.into().map(round_up) }
     }
 
-    /// Whether the box can overlap anything: no NaN, and `min <= max` on every axis.
+    /// Makes the smallest box that holds all points. Without points it is invalid, and so it is where one has a NaN.
+    pub fn from_points<P: Into<[f32; 3]>>(points: impl IntoIterator<Item = P>) -> Self {
+        let empty = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
+        points.into_iter().map(Into::into).fold(empty, |mut aabb, point| {
+            for k in 0..3 {
+                // `f32::min` would ignore a NaN.
+                let is_nan = point[k].is_nan() || aabb.min[k].is_nan();
+                aabb.min[k] = if is_nan { f32::NAN } else { aabb.min[k].min(point[k]) };
+                aabb.max[k] = if is_nan { f32::NAN } else { aabb.max[k].max(point[k]) };
+            }
+            aabb
+        })
+    }
+
+    /// Makes the smallest box that holds all points at most `half` away from `center` along each axis: bounds are the
+    /// exact sums, rounded outward. A negative `half` makes an invalid box.
+    pub fn from_center_half(center: impl Into<[f32; 3]>, half: impl Into<[f32; 3]>) -> Self {
+        let (center, half) = (center.into(), half.into());
+        Self {
+            min: std::array::from_fn(|k| -sum_rounded_up(-center[k], half[k])),
+            max: std::array::from_fn(|k| sum_rounded_up(center[k], half[k])),
+        }
+    }
+
+    /// Makes the smallest box that holds a sphere, rounded outward. A negative radius makes an invalid box.
+    pub fn from_sphere(center: impl Into<[f32; 3]>, radius: f32) -> Self {
+        Self::from_center_half(center, [radius; 3])
+    }
+
+    /// Returns whether the box can overlap anything: no NaN, and `min <= max` on every axis.
     pub fn is_valid(&self) -> bool {
         (0..3).all(|k| self.min[k] <= self.max[k])
     }
 
-    /// The closed overlap test that defines the answer of this crate.
+    /// Tests two closed boxes for overlap: the test that defines the answer of this crate.
     ///
     /// Exact in `f32`: touching counts, `-0` equals `0`, and an invalid box overlaps nothing, not even itself.
     pub fn overlaps(&self, other: &Self) -> bool {
@@ -46,39 +74,44 @@ impl Aabb {
     }
 }
 
-impl From<([f32; 3], [f32; 3])> for Aabb {
-    fn from((min, max): ([f32; 3], [f32; 3])) -> Self {
-        Self { min, max }
+/// Takes corners of any type that converts to `[f32; 3]`: glam's, nalgebra's, mint's, of whatever version.
+impl<A: Into<[f32; 3]>, B: Into<[f32; 3]>> From<(A, B)> for Aabb {
+    fn from((min, max): (A, B)) -> Self {
+        Self { min: min.into(), max: max.into() }
     }
 }
 
-impl From<Aabb> for ([f32; 3], [f32; 3]) {
+/// Gives corners of any type that `[f32; 3]` converts to.
+impl<A: From<[f32; 3]>, B: From<[f32; 3]>> From<Aabb> for (A, B) {
     fn from(aabb: Aabb) -> Self {
-        (aabb.min, aabb.max)
+        (aabb.min.into(), aabb.max.into())
     }
 }
 
-impl From<(Vec3, Vec3)> for Aabb {
-    fn from((min, max): (Vec3, Vec3)) -> Self {
-        Self { min: min.to_array(), max: max.to_array() }
-    }
-}
-
-impl From<Aabb> for (Vec3, Vec3) {
-    fn from(aabb: Aabb) -> Self {
-        (Vec3::from_array(aabb.min), Vec3::from_array(aabb.max))
-    }
-}
-
-/// The largest `f32` that is at most `value`.
+/// Returns the largest `f32` that is at most `value`.
 fn round_down(value: f64) -> f32 {
     let nearest = value as f32;
     if f64::from(nearest) > value { nearest.next_down() } else { nearest }
 }
 
-/// The smallest `f32` that is at least `value`.
+/// Returns the smallest `f32` that is at least `value`.
 fn round_up(value: f64) -> f32 {
     -round_down(-value)
+}
+
+/// Returns the smallest `f32` that is at least the exact sum of two; where one of them is not finite, what IEEE 754 says.
+pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
+    if !bound.is_finite() || !margin.is_finite() {
+        return bound + margin;
+    }
+    let (a, b) = (f64::from(bound), f64::from(margin));
+    let sum = a + b;
+    // What rounding to f64 lost, exactly (Knuth's two-sum).
+    let b_in_sum = sum - a;
+    let lost = (a - (sum - b_in_sum)) + (b - b_in_sum);
+    let nearest = sum as f32;
+    let is_below = f64::from(nearest) < sum || f64::from(nearest) == sum && lost > 0.0;
+    if is_below { nearest.next_up() } else { nearest }
 }
 
 /// Two boxes that overlap, by their indices in the input, `a < b`: 8 bytes.
@@ -94,7 +127,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The pair of two different indices, in either order.
+    /// Makes the pair of two different indices, in either order.
     pub const fn new(i: u32, j: u32) -> Self {
         if i < j { Self { a: i, b: j } } else { Self { a: j, b: i } }
     }
@@ -106,17 +139,17 @@ mod tests {
 
     #[test]
     fn double_bounds_are_rounded_outward() {
-        let aabb = Aabb::from_f64_outward([0.1, -0.1, 1e300], [0.1, -0.1, 1e300]);
+        let aabb = Aabb::from_f64([0.1, -0.1, 1e300], [0.1, -0.1, 1e300]);
         for k in 0..2 {
             assert!(f64::from(aabb.min[k]) <= [0.1, -0.1][k]);
             assert!(f64::from(aabb.max[k]) >= [0.1, -0.1][k]);
             assert_eq!(aabb.min[k].next_up(), aabb.max[k]);
         }
         assert_eq!((aabb.min[2], aabb.max[2]), (f32::MAX, f32::INFINITY));
-        let exact = Aabb::from_f64_outward([0.5, -0.0, f64::NEG_INFINITY], [0.5, 2.0, f64::INFINITY]);
+        let exact = Aabb::from_f64([0.5, -0.0, f64::NEG_INFINITY], [0.5, 2.0, f64::INFINITY]);
         assert_eq!(exact.min, [0.5, 0.0, f32::NEG_INFINITY]);
         assert_eq!(exact.max, [0.5, 2.0, f32::INFINITY]);
-        assert!(Aabb::from_f64_outward([f64::NAN; 3], [0.0; 3]).min[0].is_nan());
+        assert!(Aabb::from_f64([f64::NAN; 3], [0.0; 3]).min[0].is_nan());
     }
 
     #[test]
@@ -131,9 +164,31 @@ mod tests {
 
     #[test]
     fn corners_convert_both_ways() {
+        use glam::Vec3;
         let (min, max): (Vec3, Vec3) = Aabb::from((Vec3::ZERO, Vec3::ONE)).into();
         assert_eq!((min, max), (Vec3::ZERO, Vec3::ONE));
         let arrays: ([f32; 3], [f32; 3]) = Aabb::from(([0.0; 3], [1.0; 3])).into();
         assert_eq!(arrays, ([0.0; 3], [1.0; 3]));
+        assert_eq!(Aabb::from((Vec3::ZERO, [1.0; 3])), Aabb::new([0.0; 3], [1.0; 3]));
+    }
+
+    #[test]
+    fn a_box_around_points_holds_them_and_swallows_no_nan() {
+        let aabb = Aabb::from_points([[1.0, 5.0, -1.0], [0.0, 6.0, -2.0]]);
+        assert_eq!(aabb, Aabb::new([0.0, 5.0, -2.0], [1.0, 6.0, -1.0]));
+        assert!(!Aabb::from_points::<[f32; 3]>([]).is_valid());
+        for points in [[[f32::NAN, 0.0, 0.0], [0.0; 3]], [[0.0; 3], [f32::NAN, 0.0, 0.0]]] {
+            assert!(!Aabb::from_points(points).is_valid());
+        }
+    }
+
+    #[test]
+    fn centers_and_radii_are_rounded_outward() {
+        assert_eq!(Aabb::from_sphere([1.0, 2.0, 3.0], 0.5), Aabb::new([0.5, 1.5, 2.5], [1.5, 2.5, 3.5]));
+        let tiny = Aabb::from_center_half([1.0; 3], [1e-40; 3]);
+        assert_eq!((tiny.min[0], tiny.max[0]), (1f32.next_down(), 1f32.next_up()));
+        assert!(!Aabb::from_sphere([0.0; 3], -1.0).is_valid() && !Aabb::from_sphere([0.0; 3], f32::NAN).is_valid());
+        let endless = Aabb::from_sphere([0.0; 3], f32::INFINITY);
+        assert_eq!(endless, Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]));
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests, the laboratory and the command line need of the inside. It has no promises: a program that uses it
+//! Re-exports what the tests, the laboratory and the command line need of the inside. It has no promises: a program that uses it
 //! may not compile with the next version.
 
 pub use crate::cpu::{brute_force, mirror};
@@ -7,14 +7,17 @@ pub mod constants {
     //! The constants that the kernels and the host share.
     pub use crate::constants::*;
 }
+#[cfg(feature = "gpu")]
 pub mod gpu {
     //! The device, kernels and buffers.
     pub use crate::gpu::*;
 }
+#[cfg(feature = "gpu")]
 pub mod grid {
     //! The stages of the grid.
     pub use crate::grid::*;
 }
+#[cfg(feature = "gpu")]
 pub mod kernels {
     //! The sources of all kernels.
     pub use crate::kernels::*;
@@ -23,10 +26,12 @@ pub mod layout {
     //! The structures that pass between stages.
     pub use crate::layout::*;
 }
+#[cfg(feature = "gpu")]
 pub mod pairs {
     //! The stages of the pairs.
     pub use crate::pairs::*;
 }
+#[cfg(feature = "gpu")]
 pub mod filters {
     //! The filters on the GPU.
     pub use crate::filters::{CheckedFilters, device, lists, prepare, rows};

@@ -1,4 +1,4 @@
-//! Every overlapping pair among millions of axis-aligned boxes, on the GPU.
+//! Finds every overlapping pair among millions of axis-aligned boxes, on the GPU.
 //!
 //! Boxes go in, 24 bytes each, from host memory or from a GPU buffer; every pair of boxes that overlap comes out
 //! once, in host memory or in a GPU buffer. Between them run WGSL kernels through [`wgpu`], on any adapter with
@@ -17,24 +17,13 @@
 //! # }
 //! ```
 //!
-//! # The flow
-//! | stage | what it does |
-//! |---|---|
-//! | [`prepare`](stages::prepare) | boxes with margins and half-spaces as they are searched, where there are any |
-//! | [`pca`](stages::pca) | two reductions over the finite boxes: bounds, then sums of centroids, of their products and of edges |
-//! | [`frame`](stages::frame) | eigenvectors of the covariance, the sweep axis, the cell size, the sort key |
-//! | [`bin`](stages::bin) | the cells of each box in the plane across the sweep axis, and an entry for each of them |
-//! | [`sort`](stages::sort) | a radix sort of the entries by cell and start |
-//! | [`rank`](stages::rank) | where each entry's interval ends among the sorted starts |
-//! | [`sweep`](stages::sweep) | the exact test of every two entries of a cell whose intervals meet, evenly divided; and the [`Filters`] for those that pass |
-//! | [`giants`](stages::giants) | boxes that are unbounded or in too many cells, against all boxes |
-//! | [`emit`](stages::emit) | the compacted pairs, any range of them, as often as asked |
-//! | [`order`](stages::order) | the pairs sorted by `(a, b)`, where asked for |
-//! | [`small`](stages::small) | in place of all these, where boxes are few: every box against every other |
+//! # Two engines
+//! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines without
+//! one. [`Engine`] is what both have in common: the same options, filters and pairs. The GPU engine is behind the feature
+//! `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile wgpu, turns it off.
 //!
-//! [`BroadPhase`] is the flow on one screen. Each stage is a file in [`stages`] with its kernels in `shaders/` and
-//! its mirror on plain slices in [`cpu`]; [`cpu::BroadPhase`] is the same flow on all cores, for machines without a GPU,
-//! and [`cpu::brute_force`] is what both are compared with. [`baselines`] are the algorithms of the literature.
+//! How it works, why nothing is lost, and what was measured is told in ARCHITECTURE.md, docs/exactness.md and
+//! docs/decisions.md of the repository.
 //!
 //! # Which pairs are wanted
 //! [`Filters`] say it by groups, bodies, worlds, and lists of pairs, and hold what boxes are not: margins and half-spaces.
@@ -49,19 +38,26 @@
 #![warn(missing_docs)]
 
 mod aabb;
+#[cfg(feature = "gpu")]
 mod broad_phase;
 mod constants;
 pub mod cpu;
+mod engine;
 mod error;
 mod filters;
+#[cfg(feature = "gpu")]
 mod gpu;
+#[cfg(feature = "gpu")]
 mod grid;
 #[doc(hidden)]
 pub mod internals;
+#[cfg(feature = "gpu")]
 mod kernels;
 mod layout;
+#[cfg(feature = "gpu")]
 mod memory;
 mod options;
+#[cfg(feature = "gpu")]
 mod pairs;
 mod report;
 
@@ -71,20 +67,22 @@ pub mod peers;
 pub mod scenes;
 
 pub use aabb::{Aabb, Pair};
-pub use broad_phase::{BroadPhase, GpuPairs};
+pub use engine::Engine;
 pub use error::Error;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
-pub use gpu::timing::KernelTime;
-pub use gpu::{Gpu, SortVariant};
 pub use layout::{PairArguments, PairHeader};
-pub use memory::MemoryPlan;
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use report::{Overlaps, Report};
-
-pub use glam;
-pub use wgpu;
+#[cfg(feature = "gpu")]
+pub use {
+    broad_phase::{BroadPhase, GpuPairs},
+    gpu::timing::KernelTime,
+    gpu::{Gpu, SortVariant},
+    memory::MemoryPlan,
+    wgpu,
+};
 
 /// What the README shows compiles and holds.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -214,7 +214,7 @@ fn a_refusal_leaves_an_engine_as_good_as_new() {
     assert!(matches!(engine.find_pairs(&boxes), Err(Error::TooManyCandidates { limit: 10, .. })));
     let engine_after = |mut engine: cpu::BroadPhase| {
         let _ = engine.find_pairs(&boxes);
-        engine.into_overlaps()
+        engine.take_overlaps()
     };
     let empty = engine_after(cpu::BroadPhase::new(options).unwrap());
     assert_eq!((empty.pairs.len(), empty.report.box_count, empty.report.pair_count), (0, 0, 0));

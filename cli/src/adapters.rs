@@ -1,13 +1,12 @@
-//! `broadsweep adapters`.
+//! `broadsweep adapters`, and how adapters are described.
 
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use broadsweep::Gpu;
 use broadsweep::wgpu::AdapterInfo;
+use broadsweep::{Error, Gpu};
 use serde_json::{Value, json};
 
-use crate::engine::no_adapter;
 use crate::output::print;
 
 /// List the GPU adapters of this machine; fails where there is none
@@ -33,12 +32,13 @@ pub fn run(args: &Args) -> Result<()> {
         print(&list)?;
     }
     if adapters.is_empty() {
-        return Err(no_adapter("neither Vulkan, Metal nor Direct3D 12 lists one"));
+        let reason = "neither Vulkan, Metal nor Direct3D 12 lists one".to_owned();
+        return Err(Error::NoAdapter { reason }.into());
     }
     Ok(())
 }
 
-/// An adapter as JSON.
+/// Describes an adapter as JSON.
 pub fn json(adapter: &AdapterInfo) -> Value {
     json!({
         "name": adapter.name,
@@ -49,7 +49,7 @@ pub fn json(adapter: &AdapterInfo) -> Value {
     })
 }
 
-/// An adapter in one line.
+/// Describes an adapter in one line.
 pub fn line(adapter: &AdapterInfo) -> String {
     format!("{} ({}, {})", adapter.name, kind(adapter), adapter.backend)
 }

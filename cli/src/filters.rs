@@ -1,11 +1,11 @@
-//! What is told of filters, and those of a part of a scene.
+//! How filters are described, and the filters of a part of a scene.
 
 use broadsweep::{Filters, Pair, Rule};
 use serde_json::{Value, json};
 
 use crate::text;
 
-/// In one line, each filter that is there; `None` where there is none.
+/// Describes each filter that is there, in one line; `None` where there is none.
 pub fn describe(filters: &Filters) -> Option<String> {
     let mut parts = Vec::new();
     let groups = match (filters.group.is_empty(), filters.mask.is_empty()) {
@@ -35,7 +35,8 @@ pub fn describe(filters: &Filters) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// One object, or `null` where there are none. What is not used is `false` or `null`, a list of pairs 0.
+/// Describes filters as one object, or `null` where there are none. A filter that is not used is `false` or `null`, and
+/// 0 where it is a list of pairs.
 pub fn json(filters: &Filters) -> Value {
     if filters.is_empty() {
         return Value::Null;
@@ -57,7 +58,7 @@ pub fn json(filters: &Filters) -> Value {
     })
 }
 
-/// Those of the first boxes of a scene.
+/// Returns the filters of the first boxes of a scene.
 pub fn of_first(filters: &Filters, box_count: usize) -> Filters {
     let pairs = |pairs: &[Pair]| pairs.iter().copied().filter(|p| (p.a.max(p.b) as usize) < box_count).collect();
     let mut half_spaces = filters.half_spaces.clone();
@@ -93,7 +94,7 @@ fn truths(list: &[bool]) -> u64 {
     list.iter().filter(|&&is| is).count() as u64
 }
 
-/// Without the one of all; `None` where there are no worlds.
+/// Counts the worlds, without the one that meets all; `None` where there are no worlds.
 fn world_count(filters: &Filters) -> Option<u64> {
     let mut worlds = filters.world.clone();
     worlds.sort_unstable();

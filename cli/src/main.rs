@@ -4,17 +4,21 @@
 #![warn(missing_docs)]
 
 mod adapters;
+mod advice;
 mod bench;
 mod engine;
 mod filters;
+mod input;
 mod npz;
 mod output;
 mod pairs;
 mod progress;
+mod ready;
 mod report;
 mod sample;
 mod scene;
 mod stream;
+mod temporary;
 mod text;
 mod verify;
 
@@ -22,6 +26,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use output::say;
 
 /// Find every overlapping pair among millions of axis-aligned boxes, on the GPU.
 ///
@@ -44,14 +50,13 @@ enum Command {
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(wrong) => {
-            // --help and --version come here too, and go to standard output.
-            return match wrong.print() {
-                Ok(()) => ExitCode::from(wrong.exit_code() as u8),
-                Err(error) => fail(&error.into()),
-            };
-        }
+        Err(wrong) => return refuse(&wrong),
     };
+    temporary::report_full_files();
+    // A benchmark handles signals itself.
+    if !matches!(args.command, Some(Command::Bench(_))) {
+        temporary::remove_on_signals();
+    }
     let result = match args.command {
         None => sample::run(),
         Some(Command::Pairs(args)) => pairs::run(&args),
@@ -65,7 +70,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// One line on standard error, and a code that is not zero.
+/// Prints what is wrong with the arguments on standard error; `--help` and `--version` come here too, and go to
+/// standard output.
+fn refuse(wrong: &clap::Error) -> ExitCode {
+    let code = ExitCode::from(wrong.exit_code() as u8);
+    let is_printable = |argument: std::ffi::OsString| {
+        let argument = argument.to_string_lossy();
+        text::printable(&argument) == argument
+    };
+    if wrong.use_stderr() && !std::env::args_os().all(is_printable) {
+        // Without colours, which cannot be told from what an argument brings.
+        let _ = io::stderr().write_all(text::printable_lines(&wrong.render().to_string()).as_bytes());
+        return code;
+    }
+    wrong.print().map_or_else(|error| fail(&error.into()), |()| code)
+}
+
+/// Prints an error as one line on standard error, and returns a code that is not zero.
 fn fail(error: &anyhow::Error) -> ExitCode {
     let is_closed_pipe = error
         .chain()
@@ -74,12 +95,6 @@ fn fail(error: &anyhow::Error) -> ExitCode {
         // The reader has seen enough, as in `| head`. 128 + SIGPIPE is what a shell reports of others.
         return ExitCode::from(141);
     }
-    say(&format!("error: {error:#}"));
+    say(&format!("error: {}", advice::line(error)));
     ExitCode::FAILURE
-}
-
-/// A line on standard error. Where that is closed or full there is nobody left to tell.
-fn say(message: &str) {
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let _ = writeln!(io::stderr(), "{line}");
 }

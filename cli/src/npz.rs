@@ -1,7 +1,7 @@
 //! Scenes with filters: `.npz` files, as `np.savez` and `np.savez_compressed` write them.
 //!
-//! A file may be broken or made to harm. Nothing is allocated from a claim before the data are there, names that are not
-//! known are not read, and every array is compared with its checksum.
+//! A file may be broken or made to harm. Nothing is allocated from a claim before the data are there, names that are
+//! not known are not read, and every array is compared with its checksum.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,7 +31,7 @@ const KNOWN: [&str; 13] = [
     "half_space",
 ];
 
-/// The boxes of a file and its filters, of which the rule is left to the caller.
+/// Reads the boxes of a file and its filters, whose rule is left to the caller.
 pub fn read(path: &Path) -> Result<(Vec<Aabb>, Filters)> {
     let read = || {
         let file = File::open(path)?;
@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> Result<(Vec<Aabb>, Filters)> {
     read().map_err(|error: Error| anyhow!("cannot read {}: {error:#}", path.display()))
 }
 
-/// The same from memory.
+/// Reads the same from memory.
 pub fn read_bytes(bytes: Vec<u8>) -> Result<(Vec<Aabb>, Filters)> {
     let archive = ZipArchive::from_slice(bytes).map_err(damaged)?;
     Scene::open(archive.into_reader_archive(), &mut vec![0; RECOMMENDED_BUFFER_SIZE])?.read()
@@ -63,7 +63,7 @@ fn damaged(error: rawzip::Error) -> Error {
     }
 }
 
-/// Whether it is the data that are wrong, and not the system.
+/// Tells whether the data are wrong, and not the system.
 fn is_damage(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof)
 }
@@ -150,12 +150,12 @@ impl<R: ReaderAt> Scene<R> {
         Ok(planes.into_iter().zip(indices).map(half_space).collect())
     }
 
-    /// What is said of each box; empty where nothing is.
+    /// Reads a number for each box; empty where the array is missing.
     fn list<T: Numpy>(&self, name: &str, box_count: usize) -> Result<Vec<T>> {
         Ok(self.column(name, box_count, "box")?.unwrap_or_default())
     }
 
-    /// A number for each of something.
+    /// Reads a number for each of something.
     fn column<T: Numpy>(&self, name: &str, length: usize, what: &str) -> Result<Option<Vec<T>>> {
         let Some(array) = self.array::<T>(name)? else {
             return Ok(None);
@@ -168,7 +168,7 @@ impl<R: ReaderAt> Scene<R> {
         array.read().map(Some).map_err(|error| of_array(name, T::CAST, error))
     }
 
-    /// Rows of `N` numbers, as many as there are.
+    /// Reads rows of `N` numbers, as many as there are.
     fn table<T: Numpy, const N: usize>(&self, name: &str) -> Result<Option<Vec<[T; N]>>> {
         let Some(array) = self.array::<T>(name)? else {
             return Ok(None);
@@ -179,7 +179,12 @@ impl<R: ReaderAt> Scene<R> {
             shape(array.shape())
         );
         let numbers = array.read().map_err(|error| of_array(name, T::CAST, error))?;
-        Ok(Some(numbers.as_chunks().0.to_vec()))
+        let bytes = size_of_val(numbers.as_slice()) as u64;
+        let mut rows = Vec::new();
+        rows.try_reserve_exact(numbers.len() / N)
+            .map_err(|_| of_array(name, T::CAST, npy::Error::NoMemory { bytes }))?;
+        rows.extend_from_slice(numbers.as_chunks().0);
+        Ok(Some(rows))
     }
 
     fn array<T: Numpy>(&self, name: &str) -> Result<Option<Array<Box<dyn Read + '_>>>> {
@@ -189,7 +194,7 @@ impl<R: ReaderAt> Scene<R> {
         Array::open(source, None).map(Some).map_err(|error| of_array(name, T::CAST, error))
     }
 
-    /// The bytes of an array. The last of them come only if the checksum is right.
+    /// Opens the bytes of an array. The last of them come only if the checksum is right.
     fn source(&self, name: &str) -> Result<Option<Box<dyn Read + '_>>> {
         let Some(entry) = self.arrays.get(name) else {
             return Ok(None);
@@ -202,7 +207,7 @@ impl<R: ReaderAt> Scene<R> {
     }
 }
 
-/// As NumPy writes it.
+/// Writes a shape as NumPy does.
 fn shape(lengths: &[u64]) -> String {
     match lengths {
         [length] => format!("({length},)"),
@@ -211,7 +216,7 @@ fn shape(lengths: &[u64]) -> String {
     }
 }
 
-/// What is wrong with the values of a filter, under the name that it has in a file.
+/// Says what is wrong with the values of a filter, under the name that it has in a file.
 fn in_arrays(error: broadsweep::Error) -> Error {
     match error {
         broadsweep::Error::BadFilter { list: "half_spaces", index, problem } => {
@@ -221,7 +226,7 @@ fn in_arrays(error: broadsweep::Error) -> Error {
     }
 }
 
-/// With the array's name, and what to do about a wrong dtype.
+/// Adds the array's name, and what to do about a wrong dtype.
 fn of_array(name: &str, cast: &str, error: npy::Error) -> Error {
     match error {
         npy::Error::Dtype { .. } => anyhow!("`{name}`: {error}, which {name}.astype({cast}) gives"),

@@ -1,16 +1,28 @@
-//! Where results go: whole or not at all.
+//! Where results go, whole or not at all, and where messages go.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use tempfile::NamedTempFile;
 
-/// `text` on standard output.
+use crate::temporary::Temporary;
+use crate::text;
+
+/// Links that are followed before they are taken for a circle; as many as Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// Prints `text`, of any number of lines, on standard output.
 pub fn print(text: &str) -> Result<()> {
+    let text = text::printable_lines(text);
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("cannot write to standard output")
+}
+
+/// Prints a line on standard error. Where that is closed or full there is nobody left to tell.
+pub fn say(message: &str) {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let _ = writeln!(io::stderr(), "{}", text::printable(&line));
 }
 
 /// A place that an array can be written to.
@@ -27,38 +39,41 @@ pub enum Output {
 impl Output {
     /// Finds out, before any long work, whether `path` can be written. `-` is standard output.
     pub fn check(path: &Path) -> Result<Self> {
-        Self::open(path).with_context(|| format!("cannot write {}", path.display()))
+        Self::open(path).with_context(|| format!("cannot write {}", text::path(path)))
     }
 
     fn open(path: &Path) -> Result<Self> {
         if path == "-" || path == "/dev/stdout" {
+            ensure!(!is_stdout_closed(), "standard output is closed");
             return Ok(Self::Stdout);
         }
-        // A link stays a link: what it leads to is replaced.
-        let path = resolved(path).unwrap_or_else(|| path.to_owned());
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir() && !metadata.is_file()) {
+            return Ok(Self::Special(path.to_owned()));
+        }
+        // A link stays a link: what it leads to is replaced, or made.
+        let path = resolved(path)?;
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => bail!("it is a directory"),
-            Ok(metadata) if !metadata.is_file() || path.starts_with("/dev") => {
-                return Ok(Self::Special(path));
-            }
+            // What a shell has opened under a number.
+            Ok(_) if path.starts_with("/dev/fd") => return Ok(Self::Special(path)),
             // Renaming would replace a file that may not be written to.
             Ok(_) => drop(OpenOptions::new().write(true).open(&path)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = directory(&path);
-                ensure!(directory.is_dir(), "there is no directory {}", directory.display());
+                ensure!(directory.is_dir(), "there is no directory {}", text::path(directory));
             }
             Err(error) => return Err(error.into()),
         }
-        temporary(&path)?;
+        Temporary::create_in(directory(&path))?;
         Ok(Self::File(path))
     }
 
-    /// Whether this is standard output, where a report would spoil the array.
+    /// Tells whether this is standard output, where a report would spoil the array.
     pub fn is_stdout(&self) -> bool {
         matches!(self, Self::Stdout)
     }
 
-    /// Whether this is the same file as `path`.
+    /// Tells whether this is the same file as `path`.
     pub fn is_file(&self, path: &Path) -> bool {
         match self {
             Self::File(own) => fs::canonicalize(path).is_ok_and(|other| *own == other),
@@ -72,9 +87,9 @@ impl Output {
             Self::Stdout => (buffered(io::stdout().lock(), fill), "to standard output".to_owned()),
             Self::Special(path) => {
                 let file = OpenOptions::new().write(true).open(path);
-                (file.map_err(Into::into).and_then(|file| buffered(file, fill)), path.display().to_string())
+                (file.map_err(Into::into).and_then(|file| buffered(file, fill)), text::path(path))
             }
-            Self::File(path) => (replace(path, fill), path.display().to_string()),
+            Self::File(path) => (replace(path, fill), text::path(path)),
         };
         // What `fill` failed at may have nothing to do with the place.
         written.map_err(|error| match error.is::<io::Error>() {
@@ -83,7 +98,7 @@ impl Output {
         })
     }
 
-    /// Where there is room for something of the size of the result.
+    /// Returns a directory where there is room for something of the size of the result.
     pub fn directory(&self) -> PathBuf {
         match self {
             Self::File(path) => directory(path).to_owned(),
@@ -100,13 +115,14 @@ fn buffered<T>(to: impl Write, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -
 }
 
 fn replace<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
-    let mut file = temporary(path)?;
-    let value = buffered(file.as_file_mut(), fill)?;
+    let mut temporary = Temporary::create_in(directory(path))?;
+    let file = temporary.file();
+    let value = buffered(&mut *file, fill)?;
     if let Ok(metadata) = fs::metadata(path) {
-        file.as_file().set_permissions(metadata.permissions())?;
+        file.set_permissions(metadata.permissions())?;
     }
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
+    file.sync_all()?;
+    temporary.become_result(path, directory(path))?;
     // The new name survives a power cut only once the directory is on the disk too. Not every file system
     // lets a directory be synchronised, and the file is whole either way.
     if cfg!(unix) {
@@ -115,23 +131,22 @@ fn replace<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Re
     Ok(value)
 }
 
-/// An unnamed-to-be file beside `path`, which goes when it is dropped.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".broadsweep-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Less what the umask takes away, as for any new file; the default would be private to its owner.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+/// Returns where `path` leads to, the same for every way to write it; also of a file that is to come, and of one that a
+/// link leads to.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::canonicalize(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            resolved => return resolved,
+        }
+        let Ok(target) = fs::read_link(&path) else {
+            let parent = fs::canonicalize(directory(&path)).ok();
+            return Ok(parent.zip(path.file_name()).map(|(parent, name)| parent.join(name)).unwrap_or(path));
+        };
+        path = directory(&path).join(target);
     }
-    builder.tempfile_in(directory(path))
-}
-
-/// Where `path` leads to, the same for every way to write it; of a file that is to come, too.
-fn resolved(path: &Path) -> Option<PathBuf> {
-    let of_new = || Some(fs::canonicalize(directory(path)).ok()?.join(path.file_name()?));
-    fs::canonicalize(path).ok().or_else(of_new)
+    Err(io::Error::other("too many symbolic links"))
 }
 
 fn directory(path: &Path) -> &Path {
@@ -139,4 +154,23 @@ fn directory(path: &Path) -> &Path {
         Some(parent) if parent != "" => parent,
         _ => Path::new("."),
     }
+}
+
+/// Tells whether the process was started without standard output. Rust opens `/dev/null` in its place before `main`, to
+/// read and to write; where results are thrown away on purpose, a shell opens it to write alone.
+#[cfg(unix)]
+fn is_stdout_closed() -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let is_null = match (fs::metadata("/dev/fd/1"), fs::metadata("/dev/null")) {
+        (Ok(own), Ok(null)) => own.rdev() == null.rdev() && !own.is_file(),
+        _ => return false,
+    };
+    let mode = rustix::fs::fcntl_getfl(io::stdout()).map(|flags| flags & rustix::fs::OFlags::RWMODE);
+    is_null && mode == Ok(rustix::fs::OFlags::RDWR)
+}
+
+#[cfg(not(unix))]
+fn is_stdout_closed() -> bool {
+    false
 }

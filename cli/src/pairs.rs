@@ -1,20 +1,21 @@
 //! `broadsweep pairs`.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, ensure};
-use broadsweep::scenes::{Source, npy};
+use anyhow::{Context, Result, ensure};
+use broadsweep::scenes::npy;
 use broadsweep::{Aabb, ByWorld, CellSize, Filters, Options, Overlaps, PairOrder, Rule, SweepAxis};
 
-use crate::engine::{Answer, Engine, MJ_SAP, Ready};
+use crate::engine::{Engine, MJ_SAP};
 use crate::output::{Output, print};
 use crate::progress::Progress;
+use crate::ready::{Answer, Ready};
 use crate::report::Run;
 use crate::stream::PairWriter;
-use crate::verify::verify;
-use crate::{npz, text};
+use crate::verify::{Verified, verify};
+use crate::{input, text};
 
 /// The most boxes that --verify compares by brute force: some seconds of work.
 const BRUTE_FORCE_BOXES: usize = 50_000;
@@ -27,12 +28,13 @@ pub struct Args {
     /// Either byte order and either of C and Fortran order will do. f8 is rounded outward. KIND:N, such as
     /// clusters:1000000, is a scene that `broadsweep scene` would make with its seed 1.
     ///
-    /// An .npz of np.savez or np.savez_compressed has that array as `boxes`, and what leaves pairs out beside it, all of
-    /// it optional. A number for each box: u4 `group`, `mask` (see --rule), `body` (boxes of one never pair), `parent`
-    /// (nor with those of its parent body; 2^32 - 1 is none), `world` (boxes of different ones never pair; 2^32 - 1 meets
-    /// all), f4 `margin` (grows the box on each side), b1 or u1 `fixed`, `sleeping` (two such boxes never pair). Pairs of
-    /// boxes, u4 (m, 2): `exclude` (never reported), `include` (always reported). Half-spaces, x n_x + y n_y + z n_z <= d:
-    /// f4 (h, 4) `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,) `half_space_box`, the boxes that stand for them.
+    /// An .npz of np.savez or np.savez_compressed has that array as `boxes`, and what leaves pairs out beside it, all
+    /// of it optional. A number for each box: u4 `group`, `mask` (see --rule), `body` (boxes of one never pair),
+    /// `parent` (nor with those of its parent body; 2^32 - 1 is none), `world` (boxes of different ones never pair;
+    /// 2^32 - 1 meets all), f4 `margin` (grows the box on each side), b1 or u1 `fixed`, `sleeping` (two such boxes
+    /// never pair). Pairs of boxes, u4 (m, 2): `exclude` (never reported), `include` (always reported). Half-spaces, x
+    /// n_x + y n_y + z n_z <= d: f4 (h, 4) `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,) `half_space_box`, the
+    /// boxes that stand for them.
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
@@ -40,10 +42,11 @@ pub struct Args {
     #[arg(long, value_enum)]
     rule: Option<RuleName>,
 
-    /// Who finds the pairs [default: the GPU if there is one, otherwise the CPU]
+    /// What finds the pairs [default: gpu where there is a real one, otherwise cpu]
     ///
-    /// After the first three, to compare with, on one thread: algorithms of the literature and, in a build with the
-    /// feature `peers`, other libraries.
+    /// A driver in software is no real GPU: the CPU engine is faster on the same cores. After the first three, to
+    /// compare with, on one thread: algorithms of the literature and, in a build with the feature `peers`, other
+    /// libraries.
     #[arg(long, value_name = "ENGINE", value_parser = Engine::parser())]
     engine: Option<Engine>,
 
@@ -60,7 +63,7 @@ pub struct Args {
     #[arg(allow_negative_numbers = true)]
     cell_size: CellSize,
 
-    /// Up to so many boxes, test every box against every other instead of sweeping [default: 2560]
+    /// Up to this many boxes, test every box against every other instead of sweeping [default: 2560]
     ///
     /// At most 32768. 0 always sweeps, and so does naming an axis or a cell size without this.
     #[arg(long, value_name = "N")]
@@ -202,34 +205,7 @@ impl Args {
     }
 }
 
-/// Boxes and filters from a file, from standard input (`-`), or of a scene (`KIND:N`), which has none.
-fn read(scene: &Path) -> Result<(Vec<Aabb>, Filters)> {
-    if scene == "-" {
-        return read_stdin().map_err(|error| anyhow!("cannot read -: {error:#}"));
-    }
-    if scene.extension().is_some_and(|extension| extension == "npz") {
-        return npz::read(scene);
-    }
-    let source = match scene.to_str() {
-        // A file that is there is that file, whatever its name.
-        Some(text) if !scene.exists() => text.parse()?,
-        _ => Source::File(scene.to_owned()),
-    };
-    Ok((source.boxes(1)?, Filters::default()))
-}
-
-/// An .npz is known by its first bytes.
-fn read_stdin() -> Result<(Vec<Aabb>, Filters)> {
-    let mut stdin = io::stdin().lock();
-    if stdin.fill_buf()?.starts_with(b"PK") {
-        let mut bytes = Vec::new();
-        stdin.read_to_end(&mut bytes)?;
-        return npz::read_bytes(bytes);
-    }
-    Ok((npy::read_boxes_from(stdin, None)?, Filters::default()))
-}
-
-/// The pairs on their way to the output without being held in memory; `None` where the engine cannot.
+/// Writes the pairs to the output without holding them in memory; `None` where the engine cannot.
 fn stream(
     engine: &Ready,
     boxes: &[Aabb],
@@ -253,7 +229,7 @@ fn stream(
     written.transpose()
 }
 
-/// The pairs of the answer, world after world, and what is known of each world.
+/// Puts the pairs of the answer in the order of their worlds, and returns what is known of each world.
 fn split(answer: &mut Answer, filters: &Filters) -> Result<Option<ByWorld>> {
     let Some(report) = answer.report.clone() else {
         return Ok(None);
@@ -267,7 +243,7 @@ fn split(answer: &mut Answer, filters: &Filters) -> Result<Option<ByWorld>> {
     Ok(Some(by_world))
 }
 
-/// As CSV.
+/// Writes worlds as CSV.
 fn table(by_world: &ByWorld) -> String {
     let mut table = "world,boxes,pairs,first_pair\n".to_owned();
     for ((world, boxes), ends) in by_world.worlds.iter().zip(&by_world.box_counts).zip(by_world.offsets.windows(2)) {
@@ -276,21 +252,40 @@ fn table(by_world: &ByWorld) -> String {
     table
 }
 
-/// Runs `broadsweep pairs`.
-pub fn run(args: &Args) -> Result<()> {
-    args.check()?;
-    let output = args.out.as_deref().map(Output::check).transpose()?;
-    let worlds = args.by_world.as_deref().map(Output::check).transpose()?;
-    for (option, output) in [("--out", &output), ("--by-world", &worlds)] {
-        let is_scene = output.as_ref().is_some_and(|output| output.is_file(&args.scene));
-        ensure!(!is_scene, "{option} is the scene itself: {}", args.scene.display());
+/// The files that a run writes.
+struct Outputs {
+    pairs: Option<Output>,
+    worlds: Option<Output>,
+}
+
+impl Outputs {
+    /// Finds out, before any long work, whether they can be written.
+    fn check(args: &Args) -> Result<Self> {
+        let pairs = args.out.as_deref().map(Output::check).transpose()?;
+        let worlds = args.by_world.as_deref().map(Output::check).transpose()?;
+        for (option, output) in [("--out", &pairs), ("--by-world", &worlds)] {
+            let is_scene = output.as_ref().is_some_and(|output| output.is_file(&args.scene));
+            ensure!(!is_scene, "{option} is the scene itself: {}", text::path(&args.scene));
+        }
+        let is_same = pairs.as_ref().zip(worlds.as_ref()).is_some_and(|(pairs, worlds)| pairs == worlds);
+        ensure!(!is_same, "--out and --by-world are the same: pairs and worlds need a place each");
+        Ok(Self { pairs, worlds })
     }
-    let is_same = output.as_ref().zip(worlds.as_ref()).is_some_and(|(output, worlds)| output == worlds);
-    ensure!(!is_same, "--out and --by-world are the same: pairs and worlds need a place each");
-    let (boxes, mut filters) = {
-        let _progress = Progress::start(format!("reading {}", args.scene.display()));
-        read(&args.scene)?
-    };
+
+    /// Prints a report where it does not spoil an array.
+    fn print_report(&self, report: &str) -> Result<()> {
+        if ![&self.pairs, &self.worlds].into_iter().flatten().any(Output::is_stdout) {
+            return print(report);
+        }
+        let report = text::printable_lines(report);
+        io::stderr().write_all(report.as_bytes()).context("cannot write to standard error")
+    }
+}
+
+/// Reads the scene, with the rule that was asked for.
+fn read_scene(args: &Args) -> Result<(Vec<Aabb>, Filters)> {
+    let _progress = Progress::start(format!("reading {}", text::path(&args.scene)));
+    let (boxes, mut filters) = input::read(&args.scene)?;
     // Lists of no boxes are empty, whether they are there or not.
     ensure!(
         args.rule.is_none() || boxes.is_empty() || !(filters.group.is_empty() && filters.mask.is_empty()),
@@ -298,31 +293,53 @@ pub fn run(args: &Args) -> Result<()> {
     );
     filters.rule = args.rule.map_or(Rule::Any, RuleName::rule);
     let has_worlds = boxes.is_empty() || !filters.world.is_empty();
-    ensure!(worlds.is_none() || has_worlds, "--by-world is for scenes with `world`, and this one has none");
-    let engine = Ready::choose(args.engine, args.adapter.as_deref())?;
-    ensure!(
-        filters.is_empty() || engine.engine().takes_filters(),
-        "--engine {} knows no filters, which {} has; gpu, cpu and brute do",
-        engine.engine().name(),
-        args.scene.display()
-    );
-    let is_held = args.verify || worlds.is_some();
-    let streamed = if is_held { None } else { stream(&engine, &boxes, &filters, args.options(), output.as_ref()) };
-    let is_written = streamed.is_some();
-    let mut answer = streamed.unwrap_or_else(|| engine.find_pairs(&boxes, &filters, args.options()))?;
-    let verify = || verify(&answer, &boxes, &filters, args.options(), BRUTE_FORCE_BOXES);
+    ensure!(args.by_world.is_none() || has_worlds, "--by-world is for scenes with `world`, and this one has none");
+    Ok((boxes, filters))
+}
+
+/// Finds the pairs, compares them where that was asked for, and writes them.
+fn find_and_write(
+    args: &Args,
+    engine: &Ready,
+    boxes: &[Aabb],
+    filters: &Filters,
+    outputs: &Outputs,
+) -> Result<(Answer, Option<Verified>)> {
+    let options = args.options();
+    let is_held = args.verify || outputs.worlds.is_some();
+    if !is_held && let Some(answer) = stream(engine, boxes, filters, options, outputs.pairs.as_ref()) {
+        return Ok((answer?, None));
+    }
+    let mut answer = engine.find_pairs(boxes, filters, options)?;
+    let verify = || verify(&answer, boxes, filters, options, BRUTE_FORCE_BOXES);
     let verified = args.verify.then(verify).transpose()?;
-    let by_world = if worlds.is_some() { split(&mut answer, &filters)? } else { None };
-    if let Some(output) = output.as_ref().filter(|_| !is_written) {
+    let by_world = if outputs.worlds.is_some() { split(&mut answer, filters)? } else { None };
+    if let Some(output) = &outputs.pairs {
         let _progress = Progress::start(format!("writing {} pairs", text::count(answer.pair_count)));
         output.write(|to| {
             npy::write_pairs_header(&mut *to, answer.pair_count)?;
             Ok(npy::write_pairs(to, &answer.pairs)?)
         })?;
     }
-    if let (Some(output), Some(by_world)) = (&worlds, &by_world) {
+    if let (Some(output), Some(by_world)) = (&outputs.worlds, &by_world) {
         output.write(|to| Ok(to.write_all(table(by_world).as_bytes())?))?;
     }
+    Ok((answer, verified))
+}
+
+/// Runs `broadsweep pairs`.
+pub fn run(args: &Args) -> Result<()> {
+    args.check()?;
+    let outputs = Outputs::check(args)?;
+    let (boxes, filters) = read_scene(args)?;
+    let engine = Ready::choose(args.engine, args.adapter.as_deref())?;
+    ensure!(
+        filters.is_empty() || engine.engine().takes_filters(),
+        "--engine {} knows no filters, which {} has; gpu, cpu and brute do",
+        engine.engine().name(),
+        text::path(&args.scene)
+    );
+    let (answer, verified) = find_and_write(args, &engine, &boxes, &filters, &outputs)?;
     let run = Run {
         scene: args.scene.display().to_string(),
         box_count: boxes.len(),
@@ -333,10 +350,5 @@ pub fn run(args: &Args) -> Result<()> {
         written: args.out.as_deref(),
         by_world: args.by_world.as_deref(),
     };
-    let report = if args.json { format!("{}\n", run.json()) } else { run.lines() };
-    if [&output, &worlds].into_iter().flatten().any(Output::is_stdout) {
-        io::stderr().write_all(report.as_bytes()).context("cannot write to standard error")
-    } else {
-        print(&report)
-    }
+    outputs.print_report(&if args.json { format!("{}\n", run.json()) } else { run.lines() })
 }

@@ -1,8 +1,10 @@
-//! Long work shows that it is alive.
+//! The sign that long work goes on.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::text;
 
 /// A spinner on standard error, gone when dropped; nothing where that is not a terminal.
 pub struct Progress {
@@ -12,7 +14,7 @@ pub struct Progress {
 impl Progress {
     /// Starts to spin beside `message`.
     pub fn start(message: String) -> Self {
-        let bar = ProgressBar::new_spinner().with_message(message);
+        let bar = ProgressBar::new_spinner().with_message(text::printable(&message));
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
             bar.set_style(style);
         }

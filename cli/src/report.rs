@@ -1,4 +1,4 @@
-//! What a run did, for a person or as JSON.
+//! The report on a run, for a person or as JSON.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,38 +7,38 @@ use broadsweep::baselines::Work;
 use broadsweep::{Filters, Report, SweepAxis};
 use serde_json::{Value, json};
 
-use crate::engine::Answer;
+use crate::ready::Answer;
 use crate::verify::Verified;
 use crate::{adapters, filters, text};
 
-/// All that there is to tell about one run.
+/// What there is to tell about one run.
 pub struct Run<'a> {
     /// The file's name or the kind of scene.
     pub scene: String,
-    /// The boxes in it.
+    /// The number of boxes in the scene.
     pub box_count: usize,
-    /// What is said of them.
+    /// The filters of the boxes.
     pub filters: &'a Filters,
     /// The engine, in one line.
     pub engine: String,
-    /// What it found.
+    /// What the engine found.
     pub answer: &'a Answer,
     /// The comparison, if one was made.
     pub verified: Option<&'a Verified>,
-    /// Where the pairs are, if they were written.
+    /// The file of the pairs, if they were written.
     pub written: Option<&'a Path>,
-    /// Where the table of worlds is, if it was written.
+    /// The file of the table of worlds, if it was written.
     pub by_world: Option<&'a Path>,
 }
 
 impl Run<'_> {
-    /// Lines for a person.
+    /// Writes lines for a person.
     pub fn lines(&self) -> String {
         let Self { answer, .. } = self;
         let pair_count = answer.pair_count;
         let per_box = pair_count as f64 / self.box_count.max(1) as f64;
         let mut lines = Lines(String::new());
-        lines.add("scene", &format!("{}, {}", self.scene, text::boxes(self.box_count as u64)));
+        lines.add("scene", &format!("{}, {}", text::printable(&self.scene), text::boxes(self.box_count as u64)));
         if let Some(filters) = filters::describe(self.filters) {
             lines.add("filters", &filters);
         }
@@ -59,17 +59,17 @@ impl Run<'_> {
             lines.add("verified", &verified.describe());
         }
         if let Some(path) = self.written {
-            lines.add("written", &path.display().to_string());
+            lines.add("written", &text::path(path));
         }
         if let Some(path) = self.by_world {
-            lines.add("by world", &path.display().to_string());
+            lines.add("by world", &text::path(path));
         }
         lines.0
     }
 
-    /// One object. What does not apply is `null`: the filters of a scene without, the report of brute force and of baselines, the work of engines that
-    /// are none, a comparison that was not made,
-    /// the cell size where the grid was a single cell, and the axis too where every box was tested against every other.
+    /// Writes one object. What does not apply is `null`: the filters of a scene that has none, the report of brute
+    /// force and of baselines, the work of engines that are no baselines, a comparison that was not made, the cell size
+    /// where the grid was a single cell, and the axis too where every box was tested against every other.
     pub fn json(&self) -> Value {
         let Self { answer, .. } = self;
         json!({
@@ -99,7 +99,7 @@ impl Run<'_> {
     }
 }
 
-/// Labels on the left, values on the right.
+/// Lines with labels on the left and values on the right.
 struct Lines(String);
 
 impl Lines {
@@ -112,7 +112,7 @@ impl Lines {
         self.add("candidates", &format!("{} tested ({per_pair:.2} per pair)", text::count(candidates)));
     }
 
-    /// What a baseline does not count is 0.
+    /// Adds the counts of a baseline; what it does not count is 0.
     fn add_work(&mut self, work: &Work, pairs: u64) {
         if work.candidates > 0 {
             self.add_candidates(work.candidates, pairs);

@@ -6,18 +6,18 @@ use anyhow::Result;
 use broadsweep::scenes::Kind;
 use broadsweep::{Filters, Options};
 
-use crate::engine::Ready;
 use crate::output::print;
+use crate::ready::Ready;
 use crate::report::Run;
 use crate::text;
 use crate::verify::verify;
 
 const BOX_COUNT: usize = 100_000;
-/// A second of work, where there is no GPU to compare with the CPU engine.
+/// The most boxes that the CPU engine's own pairs are compared for by brute force: a second of work.
 const BRUTE_FORCE_BOXES: usize = 20_000;
 const SEED: u64 = 1;
 
-/// Runs the sample.
+/// Finds the pairs of a scene, and prints them and how to go on.
 pub fn run() -> Result<()> {
     let count = text::count(BOX_COUNT as u64);
     print(&format!(
@@ -39,16 +39,11 @@ pub fn run() -> Result<()> {
         written: None,
         by_world: None,
     };
-    let hint = if engine.is_software() {
-        "\nThis adapter is a driver in software. On the same cores, the CPU engine is faster: --engine cpu\n"
-    } else {
-        ""
-    };
     // As it was typed, or as cargo runs it: either can be typed again.
     let program = env::args_os().next().unwrap_or_else(|| "broadsweep".into());
-    let program = program.to_string_lossy();
+    let program = text::path(program.as_ref());
     print(&format!(
-        "{}{hint}\nNext, with a scene of your own or another of these (`{program} scene --help` lists {}):\n\n  \
+        "{}\nNext, with a scene of your own or another of these (`{program} scene --help` lists {}):\n\n  \
          {program} scene clusters --n 1000000 --out scene.npy\n  \
          {program} pairs scene.npy --out pairs.npy\n  \
          {program} bench                 # this and other methods side by side, in about a minute\n",

@@ -7,9 +7,9 @@ use broadsweep::Aabb;
 use broadsweep::scenes::{self, Kind, npy};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::output::{Output, print};
+use crate::output::{Output, print, say};
 use crate::progress::Progress;
-use crate::{say, text};
+use crate::text;
 
 /// Make a scene to try and to measure with
 #[derive(clap::Args)]
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<()> {
         output.write(|to| Ok(npy::write_boxes(to, &boxes)?))?;
     }
     let boxes = text::boxes(n as u64);
-    let line = format!("{}: {boxes}, {}, seed {}", args.out.display(), args.kind, args.seed);
+    let line = format!("{}: {boxes}, {}, seed {}", text::path(&args.out), args.kind, args.seed);
     if output.is_stdout() {
         say(&line);
         return Ok(());

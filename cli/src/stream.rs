@@ -1,4 +1,4 @@
-//! A list of pairs of any length on its way into a file, in bounded memory.
+//! The way of a list of pairs of any length into a file, in bounded memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use broadsweep::{Pair, PairOrder, Report};
 
 use broadsweep::scenes::npy;
 
-/// Pairs of a list that is put in canonical order in memory: 128 MiB, and half of that for the merging.
+/// The most pairs of a list that is put in canonical order in memory: 128 MiB, and half of that for the merging.
 const IN_MEMORY: u64 = 1 << 24;
 /// Bytes of all runs together that are in memory while they are merged.
 const MERGE_BUFFERS: usize = 64 << 20;
@@ -37,22 +37,23 @@ enum Waiting {
 }
 
 impl<'a> PairWriter<'a> {
-    /// Writes to `to`; a temporary file would lie in `directory`.
+    /// Makes a writer to `to`, whose temporary file would lie in `directory`.
     pub fn new(to: &'a mut dyn Write, order: PairOrder, directory: PathBuf) -> Self {
         Self { to, order, directory, is_begun: false, waiting: Waiting::Nothing }
     }
 
-    /// The next piece of the list that `report` tells of.
+    /// Takes the next piece of the list that `report` tells of.
     pub fn add(&mut self, report: &Report, piece: &[Pair]) -> Result<()> {
         if !self.is_begun {
             self.is_begun = true;
             npy::write_pairs_header(&mut *self.to, report.pair_count)?;
             let is_whole = piece.len() as u64 == report.pair_count;
-            self.waiting = match self.order {
-                PairOrder::Canonical if !is_whole && report.pair_count <= IN_MEMORY => Waiting::InMemory(Vec::new()),
-                PairOrder::Canonical if !is_whole => Waiting::InFile(Runs::new(&self.directory)?),
-                _ => Waiting::Nothing,
-            };
+            if self.order == PairOrder::Canonical && !is_whole {
+                self.waiting = match room_in_memory(report.pair_count) {
+                    Some(room) => Waiting::InMemory(room),
+                    None => Waiting::InFile(Runs::new(&self.directory)?),
+                };
+            }
         }
         match &mut self.waiting {
             Waiting::Nothing => npy::write_pairs(&mut *self.to, piece)?,
@@ -62,7 +63,7 @@ impl<'a> PairWriter<'a> {
         Ok(())
     }
 
-    /// After the last piece.
+    /// Writes what is left after the last piece.
     pub fn finish(self) -> Result<()> {
         match self.waiting {
             Waiting::Nothing => {}
@@ -75,6 +76,15 @@ impl<'a> PairWriter<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns room for a list that is put in order in memory; `None` where it is too long, or there is no memory for it.
+fn room_in_memory(pair_count: u64) -> Option<Vec<Pair>> {
+    let count = usize::try_from(pair_count).ok().filter(|_| pair_count <= IN_MEMORY)?;
+    let (mut room, mut for_merging) = (Vec::new(), Vec::<Pair>::new());
+    room.try_reserve_exact(count).ok()?;
+    for_merging.try_reserve_exact(count).ok()?;
+    Some(room)
 }
 
 /// Ascending runs of pairs in a file without a name.

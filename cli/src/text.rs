@@ -1,6 +1,8 @@
-//! Numbers as people read them, and as they type them.
+//! Numbers as people read them, and as they type them, and names as a terminal may have them.
 
-/// `1234567` as `1,234,567`.
+use std::path::Path;
+
+/// Writes `1234567` as `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -13,12 +15,12 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// `"1 box"`, `"2,000 boxes"`.
+/// Writes a number of boxes: `"1 box"`, `"2,000 boxes"`.
 pub fn boxes(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "box" } else { "boxes" })
 }
 
-/// Bytes with three digits or so: `17.3 MiB`.
+/// Writes a number of bytes with three digits or so: `17.3 MiB`.
 pub fn bytes(number: u64) -> String {
     let mut size = number as f64;
     for unit in ["bytes", "KiB", "MiB", "GiB"] {
@@ -31,13 +33,13 @@ pub fn bytes(number: u64) -> String {
     format!("{size:.1} TiB")
 }
 
-/// A time in milliseconds or seconds.
+/// Writes a time in milliseconds or seconds.
 pub fn seconds(time: f64) -> String {
     if time < 1.0 { format!("{:.1} ms", time * 1e3) } else { format!("{time:.2} s") }
 }
 
-/// `512`, `64K`, `512M`, `2GiB`, `3GB`: powers of 1024, or of 1000 where it ends in a bare `B`, as GNU tools
-/// read sizes.
+/// Reads `512`, `64K`, `512M`, `2GiB`, `3GB` as a number of bytes: powers of 1024, or of 1000 where the unit ends in a
+/// bare `B`, as GNU tools read sizes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let wrong = || "it must be a whole number of bytes, or of K, M, G or T, such as 512M".to_owned();
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -56,14 +58,55 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(base.pow(exponent)).ok_or_else(|| "that many bytes do not fit 64 bits".to_owned())
 }
 
-/// The fewest digits that name this `f32`: 0.1 and not 0.10000000149011612. Infinities become `null`.
+/// Returns the number that the fewest digits of this `f32` name: 0.1 and not 0.10000000149011612; `None`, in JSON
+/// `null`, for infinities.
 pub fn shortest(number: f32) -> Option<f64> {
     number.to_string().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// Writes the name of a file for a terminal.
+pub fn path(path: &Path) -> String {
+    printable(&path.to_string_lossy())
+}
+
+/// Writes `text` without what a terminal takes for a command, or shows in another order than it stands: in the way of
+/// JSON, an escape character is `\\u001b`.
+pub fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for c in text.chars() {
+        let is_direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if c.is_control() || is_direction {
+            printable.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            printable.push(c);
+        }
+    }
+    printable
+}
+
+/// Writes `text` as [`printable`] does, but for the ends of its lines.
+pub fn printable_lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<String>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_name_commands_a_terminal() {
+        for (name, expected) in [
+            ("a\u{1b}[31mb", "a\\u001b[31mb"),
+            ("a\nb\tc\rd", "a\\u000ab\\u0009c\\u000dd"),
+            ("\u{9b}2J\u{7f}", "\\u009b2J\\u007f"),
+            ("gpj.\u{202e}exe", "gpj.\\u202eexe"),
+            ("Ähre e\u{301} \\ 箱 🙂.npy", "Ähre e\u{301} \\ 箱 🙂.npy"),
+        ] {
+            assert_eq!(printable(name), expected);
+            assert_eq!(path(Path::new(name)), expected);
+        }
+        assert_eq!(printable_lines("a\u{1b}\nb\n"), "a\\u001b\nb\n");
+    }
 
     #[test]
     fn thousands_are_separated() {

@@ -1,26 +1,29 @@
-//! Whether an answer equals that of another engine.
+//! The comparison of an answer with that of another engine.
 
-use anyhow::{Result, bail};
-use broadsweep::{Aabb, Filters, Options, Pair, PairOrder};
+use std::borrow::Cow;
 
-use crate::engine::{Answer, Engine, by_brute_force, on_cpu, timed};
+use anyhow::{Context, Result, bail};
+use broadsweep::{Aabb, Error, Filters, Options, Pair, PairOrder};
+
+use crate::engine::{Engine, timed};
 use crate::progress::Progress;
+use crate::ready::{Answer, by_brute_force, on_cpu};
 use crate::{filters, text};
 
 /// A comparison that was made and found no difference.
 pub struct Verified {
-    /// Whose answer is the same.
+    /// The engine whose answer is the same.
     pub against: Engine,
     /// The pairs among this many boxes, counted from the first, were compared.
     pub boxes: usize,
     /// The boxes in the scene.
     pub of: usize,
-    /// What it took.
+    /// The seconds that it took.
     pub seconds: f64,
 }
 
 impl Verified {
-    /// What was compared, and with what.
+    /// Tells what was compared, and with what.
     pub fn describe(&self) -> String {
         let other = self.against.title();
         let time = text::seconds(self.seconds);
@@ -47,20 +50,12 @@ pub fn verify(
         Engine::Cpu => (Engine::Brute, boxes.len().min(brute_force_boxes)),
         _ => (Engine::Cpu, boxes.len()),
     };
-    let (expected, seconds) = timed(|| -> Result<Vec<Pair>> {
-        if against == Engine::Brute {
-            return Ok(by_brute_force(&boxes[..checked], &filters::of_first(filters, checked)));
-        }
-        let mut broad_phase = on_cpu(filters, Options { order: PairOrder::Canonical, ..options })?;
-        broad_phase.find_pairs(boxes)?;
-        Ok(broad_phase.into_overlaps().pairs)
-    });
-    let mut found: Vec<Pair> =
-        answer.pairs.iter().copied().filter(|pair| (pair.b as usize) < checked || checked == boxes.len()).collect();
-    if !found.is_sorted() {
-        found.sort_unstable();
-    }
-    if let Some(difference) = first_difference(&found, &expected?) {
+    let (expected, seconds) = timed(|| find_expected(against, &boxes[..checked], filters, options));
+    let expected = expected.context("cannot verify")?;
+    // Among all boxes, a pair with a box that is not there is one too many.
+    let box_count = if checked == boxes.len() { usize::MAX } else { checked };
+    let found = ascending(&answer.pairs, box_count).context("cannot verify")?;
+    if let Some(difference) = first_difference(&found, &expected) {
         let (pair, other) = (difference.pair(), against.title());
         let what = match difference {
             Difference::Extra(_) => format!("lists the pair {pair}, which {other} does not have"),
@@ -70,6 +65,31 @@ pub fn verify(
         bail!("verification failed: {} {what}. Nothing was written", answer.engine.title());
     }
     Ok(Verified { against, boxes: checked, of: boxes.len(), seconds })
+}
+
+/// Finds the pairs among the first boxes of a scene, ascending.
+fn find_expected(engine: Engine, boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Vec<Pair>, Error> {
+    if engine == Engine::Brute {
+        return by_brute_force(boxes, &filters::of_first(filters, boxes.len()));
+    }
+    let mut broad_phase = on_cpu(filters, Options { order: PairOrder::Canonical, ..options })?;
+    broad_phase.find_pairs(boxes)?;
+    Ok(broad_phase.into_overlaps().pairs)
+}
+
+/// Returns the pairs among the first boxes, ascending: `pairs` themselves where they are that, and otherwise a copy.
+fn ascending(pairs: &[Pair], box_count: usize) -> Result<Cow<'_, [Pair]>, Error> {
+    let is_among = |pair: &&Pair| (pair.b as usize) < box_count;
+    let count = pairs.iter().filter(is_among).count();
+    if count == pairs.len() && pairs.is_sorted() {
+        return Ok(Cow::Borrowed(pairs));
+    }
+    let (mut copy, pair_count) = (Vec::new(), count as u64);
+    let required = pair_count.saturating_mul(size_of::<Pair>() as u64);
+    copy.try_reserve_exact(count).map_err(|_| Error::ListTooLong { pair_count, required })?;
+    copy.extend(pairs.iter().filter(is_among));
+    copy.sort_unstable();
+    Ok(Cow::Owned(copy))
 }
 
 #[derive(Debug, PartialEq)]
@@ -86,7 +106,7 @@ impl Difference {
     }
 }
 
-/// The first difference of two ascending lists, of which `expected` has no pair twice.
+/// Returns the first difference of two ascending lists, of which `expected` has no pair twice.
 fn first_difference(found: &[Pair], expected: &[Pair]) -> Option<Difference> {
     let i = (0..found.len().max(expected.len())).find(|&i| found.get(i) != expected.get(i))?;
     Some(match (found.get(i), expected.get(i)) {
@@ -123,16 +143,7 @@ mod tests {
     #[test]
     fn a_wrong_answer_is_refused_with_the_pair_and_the_engine() {
         let (boxes, none) = (vec![Aabb::new([0.0; 3], [1.0; 3]); 3], Filters::default());
-        let mut answer = Answer {
-            engine: Engine::Cpu,
-            adapter: None,
-            pairs: list(&[(1, 2), (0, 1), (0, 2)]),
-            pair_count: 3,
-            report: None,
-            work: None,
-            setup_seconds: 0.0,
-            seconds: 0.0,
-        };
+        let mut answer = Answer::of(Engine::Cpu, list(&[(1, 2), (0, 1), (0, 2)]));
         let verified = verify(&answer, &boxes, &none, Options::default(), 10).unwrap();
         assert_eq!((verified.against, verified.boxes, verified.of), (Engine::Brute, 3, 3));
         answer.pairs.remove(0);
@@ -143,16 +154,7 @@ mod tests {
     #[test]
     fn brute_force_looks_at_the_first_boxes_of_many() {
         let (boxes, none) = (vec![Aabb::new([0.0; 3], [1.0; 3]); 3], Filters::default());
-        let mut answer = Answer {
-            engine: Engine::Cpu,
-            adapter: None,
-            pairs: list(&[(0, 1)]),
-            pair_count: 3,
-            report: None,
-            work: None,
-            setup_seconds: 0.0,
-            seconds: 0.0,
-        };
+        let mut answer = Answer::of(Engine::Cpu, list(&[(0, 1)]));
         let verified = verify(&answer, &boxes, &none, Options::default(), 2).unwrap();
         assert_eq!((verified.boxes, verified.of), (2, 3));
         answer.pairs.clear();

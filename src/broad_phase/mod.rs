@@ -1,7 +1,9 @@
 //! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in flight
-//! and the filters, and does nothing itself: [`core`] submits and collects, [`record`] leaves pairs on the GPU, [`slabs`] takes
+//! and the filters, and does nothing itself: [`core`] submits,
+//! [`collect`] brings pairs to the host, [`record`] leaves pairs on the GPU, [`slabs`] takes
 //! more boxes than fit.
 
+mod collect;
 mod core;
 mod find;
 mod flight;

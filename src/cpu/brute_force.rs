@@ -2,27 +2,51 @@
 
 use std::collections::HashSet;
 
+use super::call::make_room;
 use crate::filters::grown;
-use crate::{Aabb, Filters, Pair};
+use crate::{Aabb, Error, Filters, Pair};
 
-/// Every overlapping pair, ascending, by `n (n - 1) / 2` tests. This is what the answer means.
+/// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This is what the answer means.
+///
+/// # Panics
+/// Where there is no memory for the list; [`try_find_pairs`] returns an error instead.
 pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
+    listed(try_find_pairs(boxes))
+}
+
+/// Finds what [`find_pairs`] finds.
+///
+/// # Errors
+/// [`Error::ListTooLong`] where there is no memory for the list.
+pub fn try_find_pairs(boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
     let mut pairs = Vec::new();
     for (a, box_a) in boxes.iter().enumerate() {
         for (b, box_b) in boxes.iter().enumerate().skip(a + 1) {
             if box_a.overlaps(box_b) {
-                pairs.push(Pair { a: a as u32, b: b as u32 });
+                push(&mut pairs, Pair { a: a as u32, b: b as u32 })?;
             }
         }
     }
-    pairs
+    Ok(pairs)
 }
 
-/// Every pair that `filters` leave, ascending: the same double loop, with each filter as it is written down.
+/// Finds every pair that `filters` leave, ascending: the same double loop, with each filter as it is written down.
 ///
 /// # Panics
-/// Where [`Filters::check`] refuses them.
+/// Where [`Filters::check`] refuses the filters, and where there is no memory for the list;
+/// [`try_find_filtered_pairs`] returns an error for the latter instead.
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
+    listed(try_find_filtered_pairs(boxes, filters))
+}
+
+/// Finds what [`find_filtered_pairs`] finds.
+///
+/// # Errors
+/// [`Error::ListTooLong`] where there is no memory for the list.
+///
+/// # Panics
+/// Where [`Filters::check`] refuses the filters.
+pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
     let grown = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| grown(&boxes[i], margin));
     let boxes: Vec<Aabb> = (0..boxes.len()).map(grown).collect();
     // By box: there may be a floor for each of thousands of worlds.
@@ -42,9 +66,26 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
             };
             let pair = Pair { a, b };
             if include.contains(&pair) || meet && filters.keeps(a, b) && !exclude.contains(&pair) {
-                pairs.push(pair);
+                push(&mut pairs, pair)?;
             }
         }
     }
-    pairs
+    Ok(pairs)
+}
+
+/// Appends a pair, or returns an error where `Vec::push` aborts.
+fn push(pairs: &mut Vec<Pair>, pair: Pair) -> Result<(), Error> {
+    if pairs.len() == pairs.capacity() {
+        make_room(pairs, 1)?;
+    }
+    pairs.push(pair);
+    Ok(())
+}
+
+/// Unwraps a list for the tests, whose lists are short.
+fn listed(pairs: Result<Vec<Pair>, Error>) -> Vec<Pair> {
+    match pairs {
+        Ok(pairs) => pairs,
+        Err(error) => panic!("{error}"),
+    }
 }

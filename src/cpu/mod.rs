@@ -36,5 +36,5 @@ use crate::{Aabb, Error, Options, Overlaps};
 pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> {
     let mut broad_phase = BroadPhase::new(*options)?;
     broad_phase.find_pairs(boxes)?;
-    Ok(broad_phase.into_overlaps())
+    Ok(broad_phase.take_overlaps())
 }

@@ -9,16 +9,22 @@
 //! | [`FilterLayout`](rows::FilterLayout) | where each of these lists begins |
 //! | [`Switches`](lists::Switches) | which of these lists there are: what kernels are compiled for |
 
+// The CPU engine alone needs nothing of what the lists on the GPU are made from.
+#![cfg_attr(not(feature = "gpu"), allow(dead_code))]
+
 mod by_world;
 mod checked;
+#[cfg(feature = "gpu")]
 pub mod device;
 mod half_space;
 mod listed;
+#[cfg(feature = "gpu")]
 pub mod lists;
 mod margin;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod part;
 mod predicate;
+#[cfg(feature = "gpu")]
 pub mod prepare;
 pub mod rows;
 mod table;

@@ -3,10 +3,12 @@
 mod call;
 mod plan;
 mod pool;
+mod slots;
 mod workspace;
 
 pub(crate) use call::Call;
 pub use plan::MemoryPlan;
 pub(crate) use plan::{SUMMARY_BYTES, Wishes};
 pub(crate) use pool::Lease;
-pub(crate) use workspace::{BoxSlot, MOST_IN_FLIGHT, PIECES_AT_ONCE, Results, Staging, Workspace};
+pub(crate) use slots::{BoxSlot, Staging};
+pub(crate) use workspace::{MOST_IN_FLIGHT, PIECES_AT_ONCE, Results, Workspace};

@@ -1,6 +1,6 @@
 //! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
 
-use super::workspace::{BoxSlot, Staging};
+use super::slots::{BoxSlot, Staging};
 use crate::constants::*;
 use crate::filters::device::sum;
 use crate::gpu::table::Row;

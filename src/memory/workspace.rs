@@ -1,60 +1,17 @@
 //! The GPU memory of one [`BroadPhase`](crate::BroadPhase), allocated after a [`MemoryPlan`].
 
-use super::plan::{SUMMARY_BYTES, Wishes};
+use super::plan::Wishes;
 use super::pool::{Lease, Pool};
+use super::slots::{BoxSlot, Staging, box_bytes, staging_bytes};
 use super::{Call, MemoryPlan};
 use crate::filters::device::{FilterSet, sum};
 use crate::gpu::Gpu;
-use crate::gpu::table::{Row, STAGING, STORAGE, buffer_table};
+use crate::gpu::table::Row;
 use crate::grid::{Build, Grid};
 use crate::layout::Counts;
 use crate::pairs::PairBuffers;
 use crate::pairs::list::PairList;
-use crate::{Aabb, Error, Options, Pair};
-
-buffer_table! {
-    /// The boxes of a submission.
-    pub struct BoxSlot(box_count: u64) {
-        /// `[box_count]`.
-        boxes: [Aabb; *box_count], STORAGE;
-    }
-}
-
-buffer_table! {
-    /// What the host reads: `Counts` and `Frame`, then pairs; or only pairs.
-    struct StagingBuffer(pairs: u64) {
-        staging: [Pair; SUMMARY_BYTES / size_of::<Pair>() as u64 + (*pairs).max(1)], STAGING;
-    }
-}
-
-/// A buffer that the host reads.
-#[derive(Debug)]
-pub(crate) struct Staging {
-    buffer: StagingBuffer,
-    /// The pairs that fit behind the summary.
-    pub capacity: u32,
-}
-
-impl Staging {
-    fn new(gpu: &Gpu, capacity: u32) -> Result<Self, Error> {
-        Ok(Self { buffer: StagingBuffer::new(gpu, &capacity.into())?, capacity })
-    }
-
-    /// Returns the buffer itself.
-    pub fn raw(&self) -> &wgpu::Buffer {
-        self.buffer.staging.raw()
-    }
-
-    /// Lists the buffer with the bytes that it takes for this many pairs.
-    pub fn rows(pairs: u64) -> impl Iterator<Item = Row> {
-        StagingBuffer::rows(&pairs)
-    }
-
-    /// Returns the bytes that it takes for this many pairs.
-    pub fn bytes(pairs: u32) -> u64 {
-        StagingBuffer::bytes(&pairs.into())
-    }
-}
+use crate::{Error, Options};
 
 /// The GPU memory of one broad phase.
 #[derive(Debug)]
@@ -393,7 +350,7 @@ impl Workspace {
             rows.extend(made.grid.made().chain(made.pairs.made()));
         }
         self.boxes.each(|slot| rows.extend(slot.made()));
-        self.stagings.each(|staging| rows.extend(staging.buffer.made()));
+        self.stagings.each(|staging| rows.extend(staging.made()));
         rows
     }
 
@@ -401,14 +358,6 @@ impl Workspace {
     fn has_room(&self, bytes: u64, options: &Options, filters: &FilterSet) -> bool {
         is_affordable(options, (self.held_bytes() + filters.held_bytes()).saturating_add(bytes))
     }
-}
-
-fn box_bytes(slot: &BoxSlot) -> u64 {
-    BoxSlot::bytes(&slot.boxes.len())
-}
-
-fn staging_bytes(staging: &Staging) -> u64 {
-    Staging::bytes(staging.capacity)
 }
 
 /// Returns whether the budget allows this many bytes in all.

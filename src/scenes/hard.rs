@@ -132,7 +132,7 @@ pub fn huge(n: usize, seed: u64) -> Vec<Aabb> {
 }
 
 /// Cubes of edge 0.001 whose coordinates begin at ten million, where neighbouring `f32` are 1 apart: each is
-/// rounded outward as [`Aabb::from_f64_outward`] does, so that most become unit cubes. About as many pairs as
+/// rounded outward as [`Aabb::from_f64`] does, so that most become unit cubes. About as many pairs as
 /// lattice cubes of that density have.
 pub fn offset(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "offset");
@@ -141,7 +141,7 @@ pub fn offset(n: usize, seed: u64) -> Vec<Aabb> {
     (0..n)
         .map(|_| {
             let min = random.unit3().map(|u| 1e7 + side * u);
-            Aabb::from_f64_outward(min, min.map(|x| x + 1e-3))
+            Aabb::from_f64(min, min.map(|x| x + 1e-3))
         })
         .collect()
 }

@@ -210,7 +210,7 @@ fn decode_single(bytes: &[u8], is_big: bool) -> f32 {
 fn decode_double(bytes: &[u8], is_big: bool) -> [f32; 2] {
     let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[i]);
     let value = if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) };
-    let aabb = Aabb::from_f64_outward([value; 3], [value; 3]);
+    let aabb = Aabb::from_f64([value; 3], [value; 3]);
     [aabb.min[0], aabb.max[0]]
 }
 

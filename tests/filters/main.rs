@@ -3,13 +3,18 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[path = "../common/filter_cases.rs"]
+mod filter_cases;
+
+mod arithmetic;
 mod changes;
+mod cpu_engine;
 mod each;
 mod engines;
 mod errors;
-mod frames;
 mod inputs;
 mod lists;
 mod memory;
 mod rule;
+mod submissions;
 mod worlds;

@@ -114,6 +114,9 @@ fn the_gpu_engine_gives_the_same_file_as_the_cpu_engine() {
         let stdout = String::from_utf8(output.stdout).unwrap();
         assert!(stdout.contains("all pairs equal those of the CPU engine"), "{stdout}");
         assert!(place.read("gpu.npy") == place.read("cpu.npy"), "{kind}");
+        // Written as they come, and not held for a comparison.
+        place.run("pairs scene.npy --engine gpu --out streamed.npy");
+        assert!(place.read("streamed.npy") == place.read("cpu.npy"), "{kind}");
     }
 }
 
@@ -568,6 +571,54 @@ fn a_machine_without_a_gpu_is_told_what_to_install_and_nothing_of_the_library() 
 }
 
 #[test]
+fn without_an_engine_a_real_gpu_is_taken_or_else_the_cpu_engine_and_it_says_why() {
+    let place = Place::new();
+    let adapters: Value = serde_json::from_slice(&place.command("adapters --json").output().unwrap().stdout).unwrap();
+    let adapters = adapters.as_array().unwrap();
+    let has_gpu = adapters.iter().any(|adapter| adapter["type"] != "software");
+    let output = place.command("pairs uniform:3000 --verify --json").output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    if has_gpu {
+        assert_eq!((&report["engine"], stderr.as_str()), (&"gpu".into(), ""));
+        return;
+    }
+    assert_eq!((&report["engine"], &report["verified"]["against"]), (&"cpu".into(), &"brute".into()));
+    assert!(report["adapter"].is_null());
+    assert!(stderr.starts_with("note: using the CPU engine: ") && stderr.lines().count() == 1, "{stderr}");
+    let reason = if adapters.is_empty() { "no GPU adapter found" } else { "driver in software" };
+    assert!(stderr.contains(reason) && stderr.contains("--engine "), "{stderr}");
+}
+
+#[test]
+fn errors_of_the_library_name_flags() {
+    let place = Place::new();
+    for (arguments, expected) in [
+        ("pairs uniform:5000 --engine gpu --memory-budget 1000", "--memory-budget is 1000"),
+        ("pairs uniform:5000 --engine gpu --candidate-limit 10", "raise --candidate-limit"),
+        ("pairs uniform:5000 --engine cpu --candidate-limit 10", "raise --candidate-limit"),
+        ("pairs uniform:5000 --adapter nobody-has-this-one", "--adapter nobody-has-this-one: no GPU adapter found"),
+    ] {
+        let line = place.fail(arguments);
+        assert!(line.contains(expected), "{line}");
+        assert!(!line.contains("::"), "{line}");
+    }
+}
+
+#[test]
+fn files_are_known_by_their_extension_in_upper_case_too() {
+    let place = Place::new();
+    for name in ["uniform:5.NPY", "uniform:5.Npy", "uniform:5.NPZ"] {
+        let line = place.fail(&format!("pairs {name} --engine cpu"));
+        assert!(line.contains(&format!("cannot read {name}: No such file")), "{line}");
+    }
+    place.run("scene uniform --n 50 --out SCENE.NPY");
+    assert!(place.run("pairs SCENE.NPY --engine cpu").contains("50 boxes"));
+    fs::rename(place.path("SCENE.NPY"), place.path("SCENE.NpZ")).unwrap();
+    assert!(place.fail("pairs SCENE.NpZ --engine cpu").contains("it is no .npz file"));
+}
+
+#[test]
 fn an_edge_is_taken_for_uniform() {
     let place = Place::new();
     place.run("scene uniform --n 50 --seed 9 --edge 0.25 --out scene.npy");
@@ -594,6 +645,11 @@ fn without_a_command_a_sample_is_made_and_verified() {
     for part in ["uniform, seed 1, 100,000 boxes", "engine", "pairs", "verified", "broadsweep pairs scene.npy"] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
+    // The same scene on the GPU, where the sample took the CPU engine.
+    let report = Place::new().run("pairs uniform:100000 --engine gpu --verify");
+    assert!(report.contains("all pairs equal those of the CPU engine"), "{report}");
+    let pairs = |report: &str| report.lines().find(|line| line.starts_with("pairs ")).map(str::to_owned);
+    assert_eq!(pairs(&report), pairs(&stdout));
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 mod bench;
 mod commands;
+mod memory;
 mod mujoco;
 mod npz;
+mod output;
 mod place;
 mod usscd;
 mod worlds;

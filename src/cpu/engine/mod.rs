@@ -24,7 +24,7 @@ use super::call;
 use super::mirror::pca::CHUNK;
 use crate::constants::ENTRY_BOX;
 use crate::filters::CheckedFilters;
-use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps};
+use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
 /// Up to so many boxes, all is done before another thread would be awake.
 const ALONE: u32 = 512;
@@ -116,7 +116,11 @@ impl BroadPhase {
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.search.clear();
         if let Err(error) = self.start(boxes) {
-            self.search.clear();
+            match error {
+                // Whoever is to be told, needs memory too.
+                Error::ListTooLong { .. } => self.search = Search::default(),
+                _ => self.search.clear(),
+            }
             return Err(error);
         }
         Ok(&self.search.found)
@@ -143,9 +147,25 @@ impl BroadPhase {
         search.add(filters.include(), options)
     }
 
-    /// The last answer, without a copy; no pairs of no boxes before the first, and after an error.
-    pub fn into_overlaps(self) -> Overlaps {
-        self.search.found
+    /// Hands every pair of `boxes` that overlaps, each once, to `each`: the call that on a GPU gives lists of any length in
+    /// bounded memory. Here the list is in host memory anyway, and comes in one piece.
+    ///
+    /// # Errors
+    /// As [`find_pairs`](Self::find_pairs); and those of `each`.
+    pub fn stream_pairs<E: From<Error>>(
+        &mut self,
+        boxes: &[Aabb],
+        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E> {
+        let Overlaps { pairs, report } = self.find_pairs(boxes)?;
+        each(report, pairs)?;
+        Ok(report.clone())
+    }
+
+    /// Moves the last answer out, without a copy; the next one has to allocate again. Returns no pairs of no boxes before
+    /// the first answer, and after an error.
+    pub fn take_overlaps(&mut self) -> Overlaps {
+        std::mem::take(&mut self.search.found)
     }
 
     /// Bytes of memory that are kept for the next frame, the last answer among them; without the filters.

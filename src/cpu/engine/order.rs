@@ -10,10 +10,13 @@ const LONG: usize = 1 << 24;
 /// A shorter one is not worth dealing out.
 const SHORT: usize = 1 << 12;
 
-/// Sorts pairs of `box_count` boxes by `(a, b)`. `other` is a place to write.
+/// Sorts pairs of `box_count` boxes by `(a, b)`. `other` is a place to write; where there is no memory for it, the
+/// pairs are sorted where they are, which takes longer.
 pub fn canonical(pairs: &mut Vec<Pair>, other: &mut Vec<Pair>, box_count: u32) {
     let key = |pair: &Pair| u64::from(pair.a) << 32 | u64::from(pair.b);
-    if !(SHORT..=LONG).contains(&pairs.len()) {
+    let is_dealt_out = (SHORT..=LONG).contains(&pairs.len());
+    let more = pairs.len().saturating_sub(other.len());
+    if !is_dealt_out || other.try_reserve(more).is_err() {
         return pairs.par_sort_unstable_by_key(key);
     }
     other.resize(pairs.len(), Pair { a: 0, b: 0 });
@@ -23,7 +26,7 @@ pub fn canonical(pairs: &mut Vec<Pair>, other: &mut Vec<Pair>, box_count: u32) {
     std::mem::swap(pairs, other);
 }
 
-/// Adds pairs to others, both ascending, none of them in both.
+/// Merges `others` into `pairs`, which has room for them. Both are ascending, and no pair is in both.
 pub fn merge(pairs: &mut Vec<Pair>, mut others: &[Pair]) {
     let mut left = pairs.len();
     pairs.extend_from_slice(others);

@@ -1,11 +1,9 @@
 //! The whole flow against brute force: every kind of scene, every kind of bad box, boxes that only touch.
 
-mod common;
-
+use crate::common::*;
 use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Options, SweepAxis};
-use common::*;
 
 #[test]
 fn no_box_one_box_and_two_boxes_work() {

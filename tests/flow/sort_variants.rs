@@ -1,9 +1,8 @@
 //! Every variant of the sort gives the same pairs in the same order, and a device gets one that it can run.
 
-mod common;
-
 use std::collections::BTreeSet;
 
+use crate::common::*;
 use broadsweep::internals::grid::{self, sort, sort_variant};
 use broadsweep::internals::layout::Params;
 use broadsweep::internals::mirror;
@@ -11,7 +10,6 @@ use broadsweep::scenes::Kind;
 use broadsweep::wgpu::DeviceType;
 use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, Report, SortVariant};
 use bytemuck::Zeroable;
-use common::*;
 
 /// The variants that the device can run.
 fn variants() -> impl Iterator<Item = SortVariant> {

@@ -1,11 +1,9 @@
 //! What once went wrong, as small as it can be shown.
 
-mod common;
-
+use crate::common::*;
 use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{CellSize, Options};
-use common::*;
 
 /// The last quantum of a segment of more than 24 bits rounded up to the first of the next, so that positions did
 /// not ascend and pairs were lost. An oblique scene in one cell has keys of 30 position bits.

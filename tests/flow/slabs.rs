@@ -1,12 +1,10 @@
 //! More boxes than fit at once: the same pairs as if they did, each once, in as many passes as it takes.
 
-mod common;
-
+use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, wgpu};
-use common::*;
 
 /// Options whose budget has room for so many boxes and no more.
 fn room_for(n: usize, order: PairOrder) -> Options {

@@ -1,11 +1,9 @@
 //! Limits, budgets and full buffers: a typed error before any work, or the exact answer.
 
-mod common;
-
+use crate::common::*;
 use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Error, Gpu, MemoryPlan, Options, PairOrder, wgpu};
-use common::*;
 
 #[test]
 fn the_report_holds_what_the_plan_predicted() {

@@ -1,15 +1,13 @@
 //! Filters on the CPU engine: against the double loop with the same filters, and against the mirrors.
 
-mod common;
-
 use std::collections::BTreeSet;
 
+use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
 use broadsweep::cpu;
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Error, Filters, GroupRule, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
-use common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
 
 /// One list or two that belong together, with values that matter for these boxes.
 type Fill = fn(&mut Filters, &[Aabb], &mut Random);

@@ -1,13 +1,10 @@
 //! Margins and half-spaces on the CPU against integers of any length, which round nothing.
 
-#[path = "common/filter_cases.rs"]
-mod filter_cases;
-
 use broadsweep::internals::mirror;
 use broadsweep::{Aabb, HalfSpace};
 use num_bigint::BigInt;
 
-use filter_cases::{bound_and_margin, half_space_and_box};
+use crate::filter_cases::{bound_and_margin, half_space_and_box};
 
 const CASES: usize = 200_000;
 

@@ -1,10 +1,8 @@
 //! The same bytes every time.
 
-mod common;
-
+use crate::common::*;
 use broadsweep::scenes::Kind;
 use broadsweep::{BroadPhase, CellSize, Options, PairOrder, Report, SweepAxis, cpu};
-use common::*;
 
 #[test]
 fn repeated_runs_give_the_same_bytes_in_sweep_order() {

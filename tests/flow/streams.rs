@@ -1,13 +1,11 @@
 //! SortBuffers piece by piece: all of it, each pair once, whatever the length, the memory and what the callback does.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::common::*;
 use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Pair, PairOrder, wgpu};
-use common::*;
 
 fn identical(n: usize) -> Vec<Aabb> {
     vec![Aabb::new([0.0; 3], [1.0; 3]); n]

@@ -1,16 +1,14 @@
 //! The ways of a frame loop: results that are taken later, and pairs that stay on the GPU.
 
-mod common;
-
 use std::mem::offset_of;
 
+use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
 use broadsweep::scenes::Kind;
 use broadsweep::{
     Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader, PairOrder, wgpu,
 };
-use common::*;
 use wgpu::BufferUsages as U;
 
 #[test]

@@ -1,0 +1,115 @@
+//! Errors of the library in the words of the command line: what to do is a flag, and not an item of Rust.
+
+use broadsweep::Error;
+
+/// Returns an error in one line, with its causes, of which those that the library gave are put in flags.
+pub fn line(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(|cause| cause.downcast_ref().map_or_else(|| cause.to_string(), in_flags));
+    causes.collect::<Vec<String>>().join(": ")
+}
+
+/// Returns what an error of the library says, with the flags that help.
+pub fn in_flags(error: &Error) -> String {
+    match error {
+        Error::NoAdapter { reason } => format!(
+            "no GPU adapter found ({reason}). Install a Vulkan, Metal or Direct3D 12 driver, or a software one \
+             (Debian: apt-get install mesa-vulkan-drivers); --engine cpu needs none"
+        ),
+        Error::NoDevice { adapter, reason } => format!(
+            "{adapter} refused a device: {reason}. Update its driver, choose another adapter with --adapter, or take \
+             --engine cpu"
+        ),
+        Error::DeviceTooSmall { limit, required, available } => format!(
+            "the adapter has {limit} = {available}, and {required} is needed. Choose another one with --adapter, or \
+             take --engine cpu"
+        ),
+        Error::TooManyBoxes { box_count, buffer, required, limit, available, max_boxes } => format!(
+            "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. At most {max_boxes} \
+             fit at once: --engine gpu searches more in slabs unless too many meet in one place, and --engine cpu \
+             takes up to 2^25"
+        ),
+        Error::OverBudget { box_count, required, budget } => format!(
+            "{box_count} boxes need at least {required} bytes of GPU memory, and --memory-budget is {budget}. Raise \
+             it, or take --engine cpu"
+        ),
+        Error::TooManyCandidates { candidate_count, limit } => format!(
+            "{candidate_count} candidates to test, and the limit is {limit}. The boxes overlap too much to list their \
+             pairs, or --cell-size is far too large; otherwise raise --candidate-limit"
+        ),
+        Error::ListTooLong { pair_count, required } => format!(
+            "{pair_count} pairs need {required} bytes of memory, which could not be had. --engine gpu writes pairs as \
+             they come, without --verify and --by-world"
+        ),
+        Error::BadOption { option, value, expected } => {
+            let option = if option.starts_with("CellSize") { "--cell-size" } else { option };
+            format!("{option} is {value}; it must be {expected}")
+        }
+        Error::OutOfMemory { buffer, bytes } => match buffer.strip_suffix(" on the host") {
+            Some(what) => format!("{bytes} bytes of memory for {what} could not be had"),
+            None => format!(
+                "the GPU ran out of memory while allocating {bytes} bytes for `{buffer}`. Give a lower \
+                 --memory-budget, free GPU memory, or take --engine cpu"
+            ),
+        },
+        Error::DeviceLost { reason } => {
+            format!("the GPU device was lost ({reason}). Run it again, or take --engine cpu")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns an error of each kind that the library has for a user of the binary.
+    fn errors() -> Vec<Error> {
+        let text = || "text".to_owned();
+        let limit = "max_buffer_size";
+        vec![
+            Error::NoAdapter { reason: text() },
+            Error::NoDevice { adapter: text(), reason: text() },
+            Error::DeviceTooSmall { limit, required: 2, available: 1 },
+            Error::TooManyBoxes { box_count: 9, buffer: "boxes", required: 9, limit, available: 8, max_boxes: 8 },
+            Error::OverBudget { box_count: 9, required: 9, budget: 8 },
+            Error::TooManyCandidates { candidate_count: 9, limit: 8 },
+            Error::ListTooLong { pair_count: 9, required: 72 },
+            Error::BadOption { option: "CellSize::Fixed", value: text(), expected: "positive and finite" },
+            Error::FilterLength { list: "world", length: 9, box_count: 8 },
+            Error::BadFilter { list: "margin", index: 9, problem: text() },
+            Error::OutOfMemory { buffer: text(), bytes: 9 },
+            Error::OutOfMemory { buffer: "a slab's boxes on the host".to_owned(), bytes: 9 },
+            Error::DeviceLost { reason: text() },
+            Error::Gpu { label: text(), message: text() },
+        ]
+    }
+
+    #[test]
+    fn no_message_names_an_item_of_rust() {
+        for error in errors() {
+            let message = in_flags(&error);
+            for item in ["::", "Options", "BroadPhase", "Gpu", "find_pairs", "stream_pairs", "required_limits"] {
+                assert!(!message.contains(item), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_an_option_can_mend_names_its_flag() {
+        for (error, flag) in [
+            (Error::OverBudget { box_count: 9, required: 9, budget: 8 }, "--memory-budget"),
+            (Error::TooManyCandidates { candidate_count: 9, limit: 8 }, "--candidate-limit"),
+            (Error::OutOfMemory { buffer: "steps".to_owned(), bytes: 9 }, "--memory-budget"),
+            (Error::NoAdapter { reason: "none".to_owned() }, "--engine cpu"),
+        ] {
+            assert!(in_flags(&error).contains(flag), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cause_is_put_in_flags_wherever_it_stands_in_the_chain() {
+        let error = Error::OverBudget { box_count: 9, required: 9, budget: 8 };
+        let line = line(&anyhow::Error::from(error.clone()).context("cannot go on"));
+        assert_eq!(line, format!("cannot go on: {}", in_flags(&error)));
+    }
+}

@@ -1,0 +1,223 @@
+//! An engine that is there and can start, and its answer.
+
+use std::thread;
+
+use anyhow::{Context, Result};
+use broadsweep::baselines::Work;
+use broadsweep::cpu::{self, brute_force};
+use broadsweep::wgpu::{AdapterInfo, DeviceType};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report};
+
+use crate::engine::{Engine, headless, timed};
+use crate::output::say;
+use crate::progress::Progress;
+use crate::{adapters, advice, text};
+
+/// An engine that is there and can start.
+pub enum Ready {
+    /// The GPU, with its device.
+    Gpu(Gpu),
+    /// Any other engine, which needs nothing.
+    Other(Engine),
+}
+
+impl Ready {
+    /// Chooses the engine asked for. Without one, it chooses the GPU where there is a real one that gives a device, and
+    /// otherwise the CPU engine, after a line on standard error that says why. Whoever names an adapter means that one.
+    pub fn choose(engine: Option<Engine>, adapter: Option<&str>) -> Result<Self> {
+        let _progress = Progress::start("looking for a GPU".to_owned());
+        match (engine, adapter) {
+            (None | Some(Engine::Gpu), Some(name)) => {
+                let gpu = headless(Some(name)).with_context(|| format!("--adapter {name}"))?;
+                Ok(Self::Gpu(gpu))
+            }
+            (Some(Engine::Gpu), None) => Ok(Self::Gpu(headless(None).context("--engine gpu")?)),
+            (Some(engine), _) => Ok(Self::Other(engine)),
+            (None, None) => Ok(Self::preferred()),
+        }
+    }
+
+    /// Chooses where nobody did.
+    fn preferred() -> Self {
+        let reason = match headless(None) {
+            Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => return Self::Gpu(gpu),
+            Ok(gpu) => format!(
+                "{} is no GPU but a driver in software, which is slower on the same cores; --engine gpu takes it",
+                adapters::line(&gpu.adapter_info())
+            ),
+            Err(error) => advice::line(&error),
+        };
+        say(&format!("note: using the CPU engine: {reason}"));
+        Self::Other(Engine::Cpu)
+    }
+
+    /// Describes the engine in one line, with the adapter.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Gpu(gpu) => format!("GPU: {}", adapters::line(&gpu.adapter_info())),
+            Self::Other(Engine::Cpu) => {
+                let threads = thread::available_parallelism().map_or(1, usize::from);
+                format!("CPU, {threads} {}", if threads == 1 { "thread" } else { "threads" })
+            }
+            Self::Other(Engine::Brute) => "brute force".to_owned(),
+            Self::Other(engine) => format!("{}: {}", engine.name(), engine.description()),
+        }
+    }
+
+    /// Returns which engine it is.
+    pub fn engine(&self) -> Engine {
+        match self {
+            Self::Gpu(_) => Engine::Gpu,
+            Self::Other(engine) => *engine,
+        }
+    }
+
+    /// Finds every pair among `boxes` that the filters leave. Brute force takes no options and lists in canonical
+    /// order; of the options, baselines look at the order, and at the axis where they can; they do not look at filters.
+    pub fn find_pairs(&self, boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
+        match self {
+            Self::Gpu(gpu) => find_on_gpu(gpu, boxes, filters, options),
+            Self::Other(Engine::Cpu) => find_on_cpu(boxes, filters, options),
+            Self::Other(engine) => find_to_compare(*engine, boxes, filters, options),
+        }
+    }
+
+    /// Hands every pair among `boxes` that the filters leave to `each`, piece by piece, and keeps none; `None` where
+    /// the engine has to hold all of them in memory anyway.
+    pub fn stream_pairs(
+        &self,
+        boxes: &[Aabb],
+        filters: &Filters,
+        options: Options,
+        each: impl FnMut(&Report, &[Pair]) -> Result<()>,
+    ) -> Option<Result<Answer>> {
+        match self {
+            Self::Gpu(gpu) => Some(stream_from_gpu(gpu, boxes, filters, options, each)),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+fn find_on_gpu(gpu: &Gpu, boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
+    let (mut broad_phase, setup_seconds) = compiled(gpu, boxes.len(), filters, options)?;
+    let _progress = finding(boxes);
+    let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
+    let Overlaps { pairs, report } = overlaps?;
+    let adapter = Some(gpu.adapter_info());
+    Ok(Answer { adapter, report: Some(report), setup_seconds, seconds, ..Answer::of(Engine::Gpu, pairs) })
+}
+
+fn stream_from_gpu(
+    gpu: &Gpu,
+    boxes: &[Aabb],
+    filters: &Filters,
+    options: Options,
+    mut each: impl FnMut(&Report, &[Pair]) -> Result<()>,
+) -> Result<Answer> {
+    let (mut broad_phase, setup_seconds) = compiled(gpu, boxes.len(), filters, options)?;
+    let _progress = finding(boxes);
+    let mut elsewhere = 0.0;
+    let (report, seconds) = timed(|| {
+        broad_phase.stream_pairs(boxes, |report, piece| {
+            let (result, seconds) = timed(|| each(report, piece));
+            elsewhere += seconds;
+            result
+        })
+    });
+    let report = report?;
+    Ok(Answer {
+        adapter: Some(gpu.adapter_info()),
+        pair_count: report.pair_count,
+        report: Some(report),
+        setup_seconds,
+        seconds: seconds - elsewhere,
+        ..Answer::of(Engine::Gpu, Vec::new())
+    })
+}
+
+fn find_on_cpu(boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
+    let mut broad_phase = on_cpu(filters, options)?;
+    let _progress = finding(boxes);
+    let (found, seconds) = timed(|| broad_phase.find_pairs(boxes).map(drop));
+    found?;
+    let Overlaps { pairs, report } = broad_phase.into_overlaps();
+    Ok(Answer { report: Some(report), seconds, ..Answer::of(Engine::Cpu, pairs) })
+}
+
+/// Finds pairs by brute force or with a baseline.
+fn find_to_compare(engine: Engine, boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
+    let _progress = finding(boxes);
+    let mut pairs = Vec::new();
+    let (work, seconds) = match engine.baseline(options.axis) {
+        Some(mut baseline) => timed(|| Ok(Some(baseline.find_pairs(boxes, &mut pairs)?))),
+        None => timed(|| {
+            pairs = by_brute_force(boxes, filters)?;
+            anyhow::Ok(None)
+        }),
+    };
+    let work = work?;
+    if options.order == PairOrder::Canonical {
+        pairs.sort_unstable();
+    }
+    Ok(Answer { work, seconds, ..Answer::of(engine, pairs) })
+}
+
+fn finding(boxes: &[Aabb]) -> Progress {
+    Progress::start(format!("finding the pairs of {}", text::boxes(boxes.len() as u64)))
+}
+
+/// Makes the GPU engine with these filters, compiled for this many boxes, and returns the seconds that it took.
+fn compiled(gpu: &Gpu, box_count: usize, filters: &Filters, options: Options) -> Result<(BroadPhase, f64)> {
+    let _progress = Progress::start("compiling the kernels".to_owned());
+    let (broad_phase, seconds) = timed(|| -> Result<BroadPhase, Error> {
+        let mut broad_phase = BroadPhase::new(gpu, options)?;
+        broad_phase.set_filters(filters.clone())?;
+        broad_phase.compile(box_count)?;
+        Ok(broad_phase)
+    });
+    Ok((broad_phase?, seconds))
+}
+
+/// Makes the CPU engine with these filters.
+pub fn on_cpu(filters: &Filters, options: Options) -> Result<cpu::BroadPhase, Error> {
+    let mut broad_phase = cpu::BroadPhase::new(options)?;
+    broad_phase.set_filters(filters.clone())?;
+    Ok(broad_phase)
+}
+
+/// Finds pairs by the double loop, with each filter as it is written down.
+pub fn by_brute_force(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
+    match filters.is_empty() {
+        true => brute_force::try_find_pairs(boxes),
+        false => brute_force::try_find_filtered_pairs(boxes, filters),
+    }
+}
+
+/// What an engine found.
+pub struct Answer {
+    /// The engine that found it.
+    pub engine: Engine,
+    /// The GPU's adapter.
+    pub adapter: Option<AdapterInfo>,
+    /// Every overlapping pair, unless they went elsewhere.
+    pub pairs: Vec<Pair>,
+    /// The number of pairs.
+    pub pair_count: u64,
+    /// Counts and choices of the GPU and the CPU engine.
+    pub report: Option<Report>,
+    /// Counts of a baseline.
+    pub work: Option<Work>,
+    /// The seconds that compiling the kernels took.
+    pub setup_seconds: f64,
+    /// The seconds that the call took, with the transfers to and from the GPU, but without what was done with the
+    /// pieces.
+    pub seconds: f64,
+}
+
+impl Answer {
+    /// Wraps pairs of which nothing else is known.
+    pub fn of(engine: Engine, pairs: Vec<Pair>) -> Self {
+        let pair_count = pairs.len() as u64;
+        Self { engine, adapter: None, pairs, pair_count, report: None, work: None, setup_seconds: 0.0, seconds: 0.0 }
+    }
+}

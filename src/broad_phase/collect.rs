@@ -1,0 +1,320 @@
+//! Bringing the pairs of a submission to the host.
+//!
+//! Where no more pairs were found than were copied along with the counts, one round trip brings all of them. The rest of a
+//! longer list is collected piece by piece, each written into the list on the GPU (`emit` gives any range of it) and copied
+//! from there. If the GPU has gone on to another search by then, the search is run once more for the boxes of the
+//! submission, which it has to itself.
+
+use std::task::{Context, Poll, ready};
+
+use super::core::Core;
+use super::flight::{Collection, Mapping, Piece, Submission};
+use crate::constants::INVALID_LISTED;
+use crate::filters::device::FilterSet;
+use crate::layout::{Counts, Frame, wide};
+use crate::memory::{Call, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
+use crate::{Error, Pair, Report};
+
+/// What has to happen before the pairs that were not copied along with the counts arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// There are none.
+    Done,
+    /// They lie in the list.
+    CopyRest,
+    /// The list has to be written, piece by piece, or once if it can grow.
+    EmitAgain,
+    /// The GPU has gone on to another search: it has to search again.
+    SearchAgain,
+}
+
+/// Decides, for a list of `count` pairs of which `written` were written on the GPU and `copied` have arrived, whose results
+/// still lie there or do not.
+fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next {
+    if copied == count {
+        Next::Done
+    } else if !are_results_there {
+        Next::SearchAgain
+    } else if written == count {
+        Next::CopyRest
+    } else {
+        Next::EmitAgain
+    }
+}
+
+impl Core {
+    /// Hands over what has arrived of the front submission, and asks for the rest; ready when all was handed over. A list
+    /// that has to grow grows to `longest` pairs at most.
+    pub fn poll_pieces<E: From<Error>>(
+        &mut self,
+        filters: &mut FilterSet,
+        context: &mut Context<'_>,
+        longest: u64,
+        each: &mut impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Poll<Result<Report, E>> {
+        loop {
+            ready!(self.poll_awaited(context))?;
+            // Whatever fails from here on, or panics, drops the collection.
+            let collection = match self.flight.collection.take() {
+                Some(collection) => match deliver(collection, each)? {
+                    Delivered::All(report) => return Poll::Ready(Ok(report)),
+                    Delivered::Part(collection) => collection,
+                },
+                None => self.begin_collection(filters, longest)?,
+            };
+            let collection = self.ask_for_pieces(collection, filters)?;
+            self.flight.collection = Some(collection);
+        }
+    }
+
+    /// Returns whether the front of what is on its way has arrived.
+    fn poll_awaited(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        // An error that is found here is shown by the state of what is being mapped.
+        let _ = self.gpu.device().poll(wgpu::PollType::Poll);
+        let Some(awaited) = self.flight.awaited() else {
+            return Poll::Ready(Err(Error::NothingSubmitted));
+        };
+        let arrived = awaited.readback.poll(context);
+        match &arrived {
+            Poll::Pending if self.gpu.is_lost() => {
+                self.flight.clear();
+                return Poll::Ready(Err(self.gpu.lost("")));
+            }
+            Poll::Ready(Err(_)) => {
+                if self.flight.collection.take().is_none() {
+                    self.flight.queue.pop_front();
+                }
+                // In a browser they may be what is wrong: invalid from want of memory.
+                self.workspace.release();
+            }
+            _ => {}
+        }
+        arrived
+    }
+
+    /// Takes in the counts of the front submission, which have arrived, and prepares for those of its pairs that have
+    /// not.
+    fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
+        let Submission { number, call, boxes, summary, copied } =
+            self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
+        let counts: Counts = summary.readback.value(0)?;
+        let frame: Frame = summary.readback.value(size_of::<Counts>() as u64)?;
+        let report = report(&call, &counts, &frame);
+        if counts.refused != 0 {
+            let (candidate_count, limit) = (report.candidate_count, call.candidate_limit);
+            return Err(Error::TooManyCandidates { candidate_count, limit });
+        }
+        let count = report.pair_count;
+        self.workspace.note_counts(&counts);
+        self.flight.last = Some((count, call.box_count));
+
+        let (written, copied) = (u64::from(counts.written), u64::from(copied.min(counts.written)));
+        let what_is_next = next(count, written, copied, self.workspace.holds(number));
+        let mut collection = Collection {
+            number,
+            call,
+            boxes,
+            report,
+            window: 0..written,
+            asked: copied,
+            delivered: 0,
+            pieces: [Piece { mapping: summary, offset: SUMMARY_BYTES, length: copied }].into(),
+            free: Vec::new(),
+        };
+        match what_is_next {
+            Next::Done | Next::CopyRest => {}
+            Next::EmitAgain => {
+                // The list will be laid out in other pieces, and in canonical order those hold other pairs.
+                collection.start_again();
+                self.lengthen_list(&mut collection, filters, longest)?;
+            }
+            Next::SearchAgain => {
+                collection.start_again();
+                collection.window = 0..0;
+                self.ensure(collection.call.box_count as usize, filters)?;
+                if written != count {
+                    self.lengthen_list(&mut collection, filters, longest)?;
+                }
+            }
+        }
+        if what_is_next != Next::Done {
+            self.lend_stagings(&mut collection, filters)?;
+        }
+        collection.report.gpu_bytes = self.workspace.held_bytes() + filters.held_bytes();
+        Ok(collection)
+    }
+
+    /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
+    fn lengthen_list(&mut self, collection: &mut Collection, filters: &FilterSet, longest: u64) -> Result<(), Error> {
+        // Somewhat more than this call needs, for the next.
+        let count = collection.report.pair_count;
+        let wish = count.saturating_add(count / 8).min(longest);
+        match self.workspace.lengthen_list(wish, &self.options, filters) {
+            Ok(false) => return Ok(()),
+            Ok(true) => self.workspace.wish_for_pairs(wish),
+            Err(Error::OutOfMemory { .. }) if self.workspace.made().is_ok() => {} // more pieces, then
+            Err(error) => return Err(error),
+        }
+        collection.window = 0..0;
+        if !self.workspace.holds(collection.number) {
+            // The list of a later submission, which is gone.
+            self.workspace.forget_results();
+        }
+        Ok(())
+    }
+
+    /// Lends the collection two staging buffers, if there is room and it is in more than one piece.
+    fn lend_stagings(&mut self, collection: &mut Collection, filters: &FilterSet) -> Result<(), Error> {
+        let capacity = u64::from(self.workspace.made()?.plan.pair_capacity);
+        let wanted = if collection.report.pair_count > capacity { PIECES_AT_ONCE } else { 1 };
+        while collection.free.len() + collection.pieces.len() < wanted
+            && let Some(staging) = self.workspace.lend_staging(&self.options, filters)?
+        {
+            collection.free.push(staging);
+        }
+        Ok(())
+    }
+
+    /// Asks for as many further pieces as there are staging buffers free.
+    fn ask_for_pieces(&mut self, mut collection: Collection, filters: &FilterSet) -> Result<Collection, Error> {
+        while collection.asked < collection.report.pair_count
+            && let Some(staging) = collection.free.pop()
+        {
+            self.ask_for_piece(&mut collection, staging, filters)?;
+        }
+        Ok(collection)
+    }
+
+    /// Asks for the pairs after those that were asked for.
+    fn ask_for_piece(
+        &mut self,
+        collection: &mut Collection,
+        staging: Lease<Staging>,
+        filters: &FilterSet,
+    ) -> Result<(), Error> {
+        let Collection { number, call, boxes, report, window, asked, .. } = collection;
+        let (first, pair_count) = (*asked, report.pair_count);
+        let scopes = self.gpu.open_scopes();
+        let mut encoder = self.encoder();
+        let capacity = u64::from(self.workspace.made()?.plan.pair_capacity);
+        if !self.workspace.holds(*number) {
+            // Another search has run since.
+            self.record_flow(&mut encoder, call, boxes.boxes.all(), filters, Some(*number), None)?;
+            *window = 0..pair_count.min(capacity);
+        }
+        if !window.contains(&first) {
+            self.record_emit(&mut encoder, call, boxes.boxes.all(), filters, first)?;
+            *window = first..pair_count.min(first + capacity);
+        }
+        let length = (window.end - first).min(u64::from(staging.capacity));
+        let bytes = length * size_of::<Pair>() as u64;
+        let from = (first - window.start) * size_of::<Pair>() as u64;
+        let pairs = self.workspace.made()?.pairs.list.list.pairs.raw();
+        encoder.copy_buffer_to_buffer(pairs, from, staging.raw(), 0, bytes);
+        let mut mapping = Mapping::submit(&self.gpu, encoder, staging, bytes);
+        if let Err(error) = scopes.close_with("read-back", &mut mapping.readback) {
+            self.workspace.forget_results();
+            return Err(error);
+        }
+        collection.pieces.push_back(Piece { mapping, offset: 0, length });
+        collection.asked += length;
+        Ok(())
+    }
+
+    // ---- waiting ----
+
+    /// Blocks until what is awaited next has arrived.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait(&mut self) -> Result<(), Error> {
+        let awaited = self.flight.awaited().ok_or(Error::NothingSubmitted)?;
+        let submission_index = Some(awaited.submission.clone());
+        let waited = self.gpu.device().poll(wgpu::PollType::Wait { submission_index, timeout: None });
+        // After a wait, whatever was to be mapped is mapped; a device that fails to do so is gone.
+        waited.map(|_| ()).map_err(|error| self.gpu.lost(&error.to_string()))
+    }
+
+    /// Hands over all pieces of the front submission. Blocks.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait_for_pieces<E: From<Error>>(
+        &mut self,
+        filters: &mut FilterSet,
+        longest: u64,
+        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E> {
+        loop {
+            let waited = self.wait();
+            let mut context = Context::from_waker(std::task::Waker::noop());
+            if let Poll::Ready(result) = self.poll_pieces(filters, &mut context, longest, &mut each) {
+                return result;
+            }
+            if let Err(error) = waited {
+                // Nothing will arrive any more.
+                self.flight.clear();
+                return Err(error.into());
+            }
+        }
+    }
+}
+
+/// What is left after a piece was handed over.
+enum Delivered {
+    All(Report),
+    Part(Collection),
+}
+
+/// Hands over the piece that has arrived.
+fn deliver<E: From<Error>>(
+    mut collection: Collection,
+    each: &mut impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+) -> Result<Delivered, E> {
+    let Piece { mapping, offset, length } = collection.pieces.pop_front().ok_or(Error::NothingSubmitted)?;
+    mapping.readback.read(offset, length as usize, |pairs| each(&collection.report, pairs))??;
+    let Mapping { readback, staging, .. } = mapping;
+    drop(readback); // the staging buffer is free for another piece
+    collection.free.push(staging);
+    collection.delivered += length;
+    if collection.delivered == collection.report.pair_count {
+        return Ok(Delivered::All(collection.report));
+    }
+    Ok(Delivered::Part(collection))
+}
+
+/// Makes of what the kernels counted and chose what the caller is told.
+fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
+    let listed = counts.invalid_count.min(INVALID_LISTED) as usize;
+    let report = if call.tests_all_pairs {
+        Report::of_all_pairs(call.box_count)
+    } else {
+        Report::of_sweep(frame, counts.level, call.box_count)
+    };
+    Report {
+        invalid_count: counts.invalid_count,
+        first_invalid: counts.first_invalid[..listed].iter().map(|listed| listed[0]).collect(),
+        giant_count: counts.giant_count,
+        entry_count: counts.entry_count,
+        candidate_count: wide(counts.candidate_low, counts.candidate_high),
+        pair_count: wide(counts.pair_low, counts.pair_high),
+        ..report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Next, next};
+
+    #[test]
+    fn what_is_left_to_do_follows_from_what_arrived_and_what_is_there() {
+        for (count, written, copied, is_there, expected) in [
+            (0, 0, 0, true, Next::Done),
+            (0, 0, 0, false, Next::Done),
+            (9, 9, 9, false, Next::Done),
+            (9, 9, 4, true, Next::CopyRest),
+            (9, 9, 4, false, Next::SearchAgain),
+            (9, 5, 5, true, Next::EmitAgain),
+            (9, 5, 4, true, Next::EmitAgain),
+            (9, 5, 5, false, Next::SearchAgain),
+        ] {
+            assert_eq!(next(count, written, copied, is_there), expected, "{count} {written} {copied} {is_there}");
+        }
+    }
+}

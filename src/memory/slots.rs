@@ -1,0 +1,69 @@
+//! The buffers that a submission has to itself.
+
+use super::plan::SUMMARY_BYTES;
+use crate::gpu::Gpu;
+use crate::gpu::table::{Row, STAGING, STORAGE, buffer_table};
+use crate::{Aabb, Error, Pair};
+
+buffer_table! {
+    /// The boxes of a submission.
+    pub struct BoxSlot(box_count: u64) {
+        /// `[box_count]`.
+        boxes: [Aabb; *box_count], STORAGE;
+    }
+}
+
+buffer_table! {
+    /// What the host reads: `Counts` and `Frame`, then pairs; or only pairs.
+    struct StagingBuffer(pairs: u64) {
+        staging: [Pair; SUMMARY_BYTES / size_of::<Pair>() as u64 + (*pairs).max(1)], STAGING;
+    }
+}
+
+/// A buffer that the host reads.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    buffer: StagingBuffer,
+    /// The pairs that fit behind the summary.
+    pub capacity: u32,
+}
+
+impl Staging {
+    /// Allocates a buffer for the summary and this many pairs.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, capacity: u32) -> Result<Self, Error> {
+        Ok(Self { buffer: StagingBuffer::new(gpu, &capacity.into())?, capacity })
+    }
+
+    /// Returns the buffer itself.
+    pub fn raw(&self) -> &wgpu::Buffer {
+        self.buffer.staging.raw()
+    }
+
+    /// Lists the buffer with the bytes that it takes for this many pairs.
+    pub fn rows(pairs: u64) -> impl Iterator<Item = Row> {
+        StagingBuffer::rows(&pairs)
+    }
+
+    /// Returns the bytes that it takes for this many pairs.
+    pub fn bytes(pairs: u32) -> u64 {
+        StagingBuffer::bytes(&pairs.into())
+    }
+
+    /// Lists the buffer with the bytes that the device gave it.
+    pub fn made(&self) -> impl Iterator<Item = Row> {
+        self.buffer.made()
+    }
+}
+
+/// Returns the bytes of a slot.
+pub(super) fn box_bytes(slot: &BoxSlot) -> u64 {
+    BoxSlot::bytes(&slot.boxes.len())
+}
+
+/// Returns the bytes of a staging buffer.
+pub(super) fn staging_bytes(staging: &Staging) -> u64 {
+    Staging::bytes(staging.capacity)
+}

@@ -1,0 +1,14 @@
+//! The whole flow on the GPU, and both engines against each other and against brute force. One test binary: kernels take
+//! seconds to compile on some adapters, and all its tests share a device.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod broad_phase;
+mod capacity;
+mod determinism;
+mod regressions;
+mod slabs;
+mod sort_variants;
+mod streams;
+mod submissions;
