@@ -5,7 +5,7 @@
 //         filters        lists by box and lists of pairs, one after the other
 // The structure FilterLayout and the switches of lists by box (`override HAS_...`) follow from src/filters/rows.rs, which
 // documents them, and stand behind the constants. The rule is the twin of src/filters/predicate.rs.
-// It is asked of pairs that passed the exact test, since most candidates do not.
+// Kernels ask for pairs that passed the exact test, since most candidates do not.
 
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
@@ -15,7 +15,7 @@ override IS_FILTERED: bool = false;
 override HAS_LISTS: bool = false;
 override HAS_HALF_SPACES: bool = false;
 
-// The element of a list by box, or `missing` where the list is not there.
+// Returns a box's word in a list by box, or `missing` where the list is empty.
 fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     if list == ABSENT {
         return missing;
@@ -23,12 +23,12 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     return filters[list + i];
 }
 
-// The bit of a box in a list of bits by box.
+// Returns a box's bit in a list of bits by box.
 fn bit_of(list: u32, i: u32) -> u32 {
     return (filters[list + i / 32u] >> (i % 32u)) & 1u;
 }
 
-// The number of a box's world, from zero, or WORLD_GLOBAL.
+// Returns the number of a box's world, from zero, or WORLD_GLOBAL.
 fn world_of(i: u32) -> u32 {
     if HAS_WORLDS {
         return filters[filter_layout.world + i];
@@ -36,8 +36,8 @@ fn world_of(i: u32) -> u32 {
     return 0u;
 }
 
-// Whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
-// adapters run through anyhow.
+// Returns whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
+// adapters run through in any case.
 fn keeps(a: u32, b: u32) -> bool {
     var kept = true;
     if HAS_GROUPS {
@@ -73,7 +73,7 @@ fn keeps(a: u32, b: u32) -> bool {
     return kept;
 }
 
-// Whether the pair, a < b, is one of the excluded or included ones.
+// Returns whether the pair, a < b, is excluded or included.
 fn is_listed(a: u32, b: u32) -> bool {
     var low = 0u;
     var end = 0u;
@@ -98,7 +98,7 @@ fn is_listed(a: u32, b: u32) -> bool {
     return found;
 }
 
-// Whether two boxes meet of which one may stand for a half-space, whose own box is the whole space.
+// Returns whether two boxes meet where one of them stands for a half-space. Its own box is the whole space.
 fn half_spaces_meet(a: u32, b: u32) -> bool {
     if filter_layout.half_space_count == 0u {
         return true;
@@ -115,7 +115,7 @@ fn half_spaces_meet(a: u32, b: u32) -> bool {
     return meet;
 }
 
-// The number of the half-space of a box that has one.
+// Returns the number of the half-space that a box stands for.
 fn half_space_of(i: u32) -> u32 {
     var low = 0u;
     var high = filter_layout.half_space_count;

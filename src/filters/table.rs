@@ -253,3 +253,38 @@ pub(super) fn picked<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
     let indices = if list.is_empty() { &[] } else { indices };
     indices.iter().map(|&index| list[index as usize]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Attribute, Filters};
+
+    #[test]
+    fn the_words_of_some_boxes_are_those_of_the_whole_list_there() {
+        let flags: Vec<bool> = (0..100).map(|i| i % 3 == 0).collect();
+        let numbers: Vec<u32> = (0..100).collect();
+        for values in [Values::from(&flags[..]), Values::from(&numbers[..])] {
+            let all = values.words();
+            assert_eq!(all.len() as u64, values.word_count(100));
+            for boxes in [0..100, 0..0, 100..100, 31..33, 63..64, 64..65, 99..100] {
+                let (first, words) = values.words_of(boxes.clone());
+                assert_eq!(all[first..first + words.len()], *words, "{boxes:?}");
+                let of = |i: usize| if matches!(values, Values::Bits(_)) { i / 32 } else { i };
+                assert!(boxes.clone().all(|i| (first..first + words.len()).contains(&of(i))), "{boxes:?}");
+            }
+        }
+        assert_eq!(Values::from(&[true, false, true][..]).words(), [0b101]);
+        assert_eq!(Values::from(&[1.0f32][..]).words(), [1.0f32.to_bits()]);
+    }
+
+    #[test]
+    fn new_values_replace_as_many_from_a_place_on() {
+        let mut filters = Filters { mask: vec![1, 2, 3, 4], fixed: vec![false; 4], ..Filters::default() };
+        filters.change(1, Attribute::Mask(&[7, 8])).unwrap();
+        filters.change(3, Attribute::Fixed(&[true])).unwrap();
+        let expected = Filters { mask: vec![1, 7, 8, 4], fixed: vec![false, false, false, true], ..Filters::default() };
+        assert_eq!(filters, expected);
+        assert!(filters.change(3, Attribute::Mask(&[7, 8])).is_err());
+        assert_eq!(filters, expected);
+    }
+}
