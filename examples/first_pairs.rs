@@ -10,7 +10,7 @@ fn main() -> Result<(), Error> {
     ];
     let gpu = Gpu::headless()?;
     let mut broad_phase = BroadPhase::new(&gpu, Options::default())?;
-    for pair in broad_phase.find_pairs(&boxes)?.pairs {
+    for pair in &broad_phase.find_pairs(&boxes)?.pairs {
         println!("{} overlaps {}", pair.a, pair.b);
     }
     Ok(())

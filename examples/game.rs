@@ -2,7 +2,7 @@
 //! tilted floor, and margins for what is fast. `cargo run --release --example game`, on the CPU, which suits a level of
 //! some thousand boxes; a GPU's `BroadPhase` has the same calls.
 
-use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Pair, Rule, cpu};
+use broadsweep::{Aabb, Attribute, Error, Filters, GroupRule, HalfSpace, Options, Pair, cpu};
 
 // Who one is.
 const LEVEL: u32 = 1;
@@ -56,7 +56,7 @@ impl Level {
 }
 
 fn level() -> Level {
-    let mut level = Level { filters: Filters { rule: Rule::Both, ..Filters::default() }, ..Level::default() };
+    let mut level = Level { filters: Filters { rule: GroupRule::Both, ..Filters::default() }, ..Level::default() };
     // The floor falls by one in ten along x. A box would have to be as large as the level; this is exact.
     let floor = level.add(LEVEL, [0.0; 3], [0.0; 3], [0.0; 3]);
     level.filters.half_spaces.push(HalfSpace { index: floor, normal: [0.1, 0.0, 1.0], offset: 0.0 });

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use broadsweep::{Aabb, Attribute, BroadPhase, Error, Filters, Gpu, Options, Overlaps, cpu};
+use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Gpu, Options, cpu};
 
 const WORLDS: u32 = 2048;
 /// A trunk, four legs of two links each, and a ball to kick.
@@ -59,48 +59,13 @@ fn filters(ground: usize) -> Filters {
     filters
 }
 
-/// A GPU where there is one.
-enum Engine {
-    Gpu(Box<BroadPhase>),
-    Cpu(Box<cpu::BroadPhase>),
-}
-
-impl Engine {
-    fn new() -> Result<Self, Error> {
-        Ok(match Gpu::headless() {
-            Ok(gpu) => Self::Gpu(Box::new(BroadPhase::new(&gpu, Options::default())?)),
-            Err(Error::NoAdapter { .. }) => Self::Cpu(Box::new(cpu::BroadPhase::new(Options::default())?)),
-            Err(error) => return Err(error),
-        })
-    }
-
-    fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
-        match self {
-            Self::Gpu(engine) => engine.set_filters(filters),
-            Self::Cpu(engine) => engine.set_filters(filters),
-        }
-    }
-
-    fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
-        match self {
-            Self::Gpu(engine) => engine.change_filters(first, values),
-            Self::Cpu(engine) => engine.change_filters(first, values),
-        }
-    }
-
-    fn filters(&self) -> &Filters {
-        match self {
-            Self::Gpu(engine) => engine.filters(),
-            Self::Cpu(engine) => engine.filters(),
-        }
-    }
-
-    fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<Overlaps, Error> {
-        match self {
-            Self::Gpu(engine) => engine.find_pairs(boxes),
-            Self::Cpu(engine) => engine.find_pairs(boxes).cloned(),
-        }
-    }
+/// An engine on a GPU where there is one, and else on the CPU.
+fn engine() -> Result<Box<dyn Engine>, Error> {
+    Ok(match Gpu::headless() {
+        Ok(gpu) => Box::new(BroadPhase::new(&gpu, Options::default())?),
+        Err(Error::NoAdapter { .. }) => Box::new(cpu::BroadPhase::new(Options::default())?),
+        Err(error) => return Err(error),
+    })
 }
 
 fn main() -> Result<(), Error> {
@@ -108,7 +73,7 @@ fn main() -> Result<(), Error> {
     let inf = f32::INFINITY;
     let mut terrain = vec![Aabb::new([-inf; 3], [inf, inf, 0.0])];
     terrain.extend((0..3).map(|i| 1.5 + 0.3 * i as f32).map(|x| Aabb::new([x, -inf, 0.0], [inf, inf, x - 1.4])));
-    let mut engine = Engine::new()?;
+    let mut engine = engine()?;
     engine.set_filters(filters(terrain.len()))?;
 
     let mut began = vec![0; WORLDS as usize];
@@ -116,8 +81,9 @@ fn main() -> Result<(), Error> {
         let mut boxes: Vec<Aabb> = (0..WORLDS).flat_map(|w| robot(w, step - began[w as usize])).collect();
         boxes.extend(&terrain);
         let start = Instant::now();
-        let overlaps = engine.find_pairs(&boxes)?;
+        engine.find_pairs(&boxes)?;
         let took = start.elapsed();
+        let overlaps = engine.overlaps();
         let by_world = overlaps.by_world(engine.filters())?;
         if step % 10 == 0 {
             let (pairs, of_7) = (overlaps.report.pair_count, by_world.of(7).len());

@@ -1,5 +1,5 @@
 //! A renderer's use: its own device, boxes that are in a GPU buffer already, and pairs that stay there. A compute
-//! shader of the renderer marks every box that touches another, as many workgroups as the header says.
+//! shader of the renderer marks every box that touches another, as many workgroups as the engine's arguments say.
 //! `cargo run --example stay_on_gpu`
 
 use broadsweep::scenes::Kind;
@@ -7,7 +7,7 @@ use broadsweep::{BroadPhase, Error, Gpu, GpuPairs, Options, wgpu};
 use wgpu::util::DeviceExt;
 
 const MARK: &str = "
-@group(0) @binding(0) var<storage, read> header: array<u32, 12>;
+@group(0) @binding(0) var<storage, read> header: array<u32, 8>;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> touched: array<atomic<u32>>;
 
@@ -53,9 +53,9 @@ fn main() -> Result<(), Error> {
     let mut broad_phase = BroadPhase::new(&gpu, Options::default())?;
     let mut encoder = device.create_command_encoder(&Default::default());
     // One encoder, one submission: the pairs, then the pass that uses them.
-    let left = broad_phase.record(&mut encoder, &boxes, n)?;
+    let left = broad_phase.record(&mut encoder, boxes.slice(..), n)?;
     let entry = |binding, buffer: &'_ wgpu::Buffer| (binding, buffer.clone());
-    let bound = [entry(0, left.header), entry(1, left.pairs), entry(2, &touched)];
+    let bound = [entry(0, &left.header), entry(1, &left.pairs), entry(2, &touched)];
     let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("mark"),
         layout: &pipeline.get_bind_group_layout(0),
@@ -64,18 +64,10 @@ fn main() -> Result<(), Error> {
             .map(|(binding, buffer)| wgpu::BindGroupEntry { binding: *binding, resource: buffer.as_entire_binding() })
             .collect::<Vec<_>>(),
     });
-    // A header that is bound as storage cannot be read for the dispatch in the same pass.
-    let arguments = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("arguments"),
-        size: 12,
-        usage: wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    encoder.copy_buffer_to_buffer(left.header, GpuPairs::DISPATCH_OFFSET, &arguments, 0, 12);
     let mut pass = encoder.begin_compute_pass(&Default::default());
     pass.set_pipeline(&pipeline);
     pass.set_bind_group(0, &bind_group, &[]);
-    pass.dispatch_workgroups_indirect(&arguments, 0);
+    pass.dispatch_workgroups_indirect(&left.arguments, GpuPairs::DISPATCH_OFFSET);
     drop(pass);
 
     // A renderer would draw now. Here the marks are read back to be counted.

@@ -62,6 +62,9 @@ pub trait Engine {
     where
         Self: Sized;
 
+    /// Returns the last answer: no pairs of no boxes before the first one, and after an error.
+    fn overlaps(&self) -> &Overlaps;
+
     /// Moves the last answer out, without a copy.
     fn take_overlaps(&mut self) -> Overlaps;
 }
@@ -100,6 +103,10 @@ macro_rules! engine {
                 each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
             ) -> Result<Report, E> {
                 self.stream_pairs(boxes, each)
+            }
+
+            fn overlaps(&self) -> &Overlaps {
+                self.overlaps()
             }
 
             fn take_overlaps(&mut self) -> Overlaps {

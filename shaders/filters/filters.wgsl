@@ -1,11 +1,14 @@
-// Which pairs of boxes that overlap are wanted, and which world a box is in: shared by the kernels that test boxes or bin
-// them, which bind boxes. What is not used is switched off when the pipeline is made, and neither compiled nor read.
+// Which pairs of boxes that overlap are wanted, and which world a box is in: shared by the kernels that test boxes or
+// bin them, which bind boxes. What is not used is switched off when the pipeline is made, and neither compiled nor
+// read.
 //
 // Reads   filter_layout  where each list begins in `filters`, or ABSENT
 //         filters        lists by box and lists of pairs, one after the other
 // The structure FilterLayout and the switches of lists by box (`override HAS_...`) follow from src/filters/rows.rs, which
 // documents them, and stand behind the constants. The rule is the twin of src/filters/predicate.rs.
 // Kernels ask for pairs that passed the exact test, since most candidates do not.
+// Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
+// (RULE_BOTH); MuJoCo's bodies and parents.
 
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
@@ -36,7 +39,7 @@ fn world_of(i: u32) -> u32 {
     return 0u;
 }
 
-// Returns whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
+// Tells whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
 // adapters run through in any case.
 fn keeps(a: u32, b: u32) -> bool {
     var kept = true;
@@ -73,7 +76,7 @@ fn keeps(a: u32, b: u32) -> bool {
     return kept;
 }
 
-// Returns whether the pair, a < b, is excluded or included.
+// Tells whether the pair, a < b, is excluded or included.
 fn is_listed(a: u32, b: u32) -> bool {
     var low = 0u;
     var end = 0u;
@@ -98,7 +101,7 @@ fn is_listed(a: u32, b: u32) -> bool {
     return found;
 }
 
-// Returns whether two boxes meet where one of them stands for a half-space. Its own box is the whole space.
+// Tells whether two boxes meet where one of them stands for a half-space. Its own box is the whole space.
 fn half_spaces_meet(a: u32, b: u32) -> bool {
     if filter_layout.half_space_count == 0u {
         return true;

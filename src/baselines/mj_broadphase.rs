@@ -132,7 +132,7 @@ fn principal_frame<'a>(boxes: impl Iterator<Item = &'a Aabb> + Clone) -> [DVec3;
     }
     // To 1 at most: the eigenvectors stay, and single precision has it.
     let largest = covariance.iter().map(|row| row.abs().max_element()).fold(f64::MIN_POSITIVE, f64::max);
-    let (values, vectors) = jacobi(covariance.map(|row| (row / largest).as_vec3().to_array()));
+    let (values, vectors) = jacobi(covariance.map(|row| (row / largest).as_vec3().to_array()), 0.0);
     let mut order = [0, 1, 2];
     order.sort_by(|&i, &j| values[j].total_cmp(&values[i]));
     order.map(|k| vectors[k].as_dvec3())

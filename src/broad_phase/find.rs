@@ -159,6 +159,11 @@ impl BroadPhase {
         Ok(&self.found)
     }
 
+    /// Returns the last answer: no pairs of no boxes before the first one, and after an error.
+    pub fn overlaps(&self) -> &Overlaps {
+        &self.found
+    }
+
     /// Moves the last answer out, without a copy; the next one has to allocate again. Returns no pairs of no boxes before
     /// the first answer, and after an error.
     pub fn take_overlaps(&mut self) -> Overlaps {

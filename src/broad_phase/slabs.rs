@@ -10,9 +10,10 @@ use std::ops::RangeInclusive;
 
 use super::core::Core;
 use super::find::STREAMED_PIECE;
+use crate::constants::AXIS_X;
 use crate::filters::device::FilterSet;
 use crate::memory::{MemoryPlan, Wishes};
-use crate::{Aabb, Error, Pair, Report};
+use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
 /// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
 const MOST_COPIES: u64 = 16;
@@ -247,6 +248,11 @@ impl Core {
         whole.invalid_count = invalid().count() as u32;
         whole.first_invalid = invalid().take(Report::INVALID_LISTED).collect();
         whole.pair_count = pair_count;
+        if whole.tested_all_pairs() {
+            // Some boxes against some: the slabs are the only grid that there was.
+            whole.axis = SweepAxis::from_code(AXIS_X + slabs.axis as u32);
+            whole.direction = std::array::from_fn(|k| if k == slabs.axis { 1.0 } else { 0.0 });
+        }
         Ok(whole)
     }
 }

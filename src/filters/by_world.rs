@@ -60,8 +60,8 @@ impl Overlaps {
     /// let filters = Filters { world: vec![7, 3, 7, 3, Filters::GLOBAL], ..Filters::default() };
     /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
     /// broad_phase.set_filters(filters)?;
-    /// let overlaps = broad_phase.find_pairs(&boxes)?.clone();
-    /// let by_world = overlaps.by_world(broad_phase.filters())?;
+    /// broad_phase.find_pairs(&boxes)?;
+    /// let by_world = broad_phase.overlaps().by_world(broad_phase.filters())?;
     /// assert_eq!(by_world.worlds, [3, 7, Filters::GLOBAL]);
     /// assert_eq!(by_world.box_counts, [2, 2, 1]);
     /// assert_eq!(by_world.of(3), [Pair::new(1, 3), Pair::new(1, 4), Pair::new(3, 4)]);

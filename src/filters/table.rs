@@ -273,8 +273,8 @@ mod tests {
                 assert!(boxes.clone().all(|i| (first..first + words.len()).contains(&of(i))), "{boxes:?}");
             }
         }
-        assert_eq!(Values::from(&[true, false, true][..]).words(), [0b101]);
-        assert_eq!(Values::from(&[1.0f32][..]).words(), [1.0f32.to_bits()]);
+        assert_eq!(*Values::from(&[true, false, true][..]).words(), [0b101]);
+        assert_eq!(*Values::from(&[1.0f32][..]).words(), [1.0f32.to_bits()]);
     }
 
     #[test]
