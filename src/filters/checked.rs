@@ -78,7 +78,7 @@ impl CheckedFilters {
         Ok(())
     }
 
-    /// Returns whether a search reports every two boxes that overlap once [prepared](Filters::prepare).
+    /// Returns whether a search reports every two boxes that overlap once prepared.
     pub fn keeps_all(&self) -> bool {
         let no_list = self.filters.tested().iter().all(|tested| tested.values.is_empty());
         no_list && self.listed.others.is_empty() && self.half_spaces.is_empty()

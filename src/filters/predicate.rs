@@ -48,7 +48,7 @@ impl Filters {
 }
 
 impl CheckedFilters {
-    /// Returns whether a search reports the pair of two boxes that overlap once [prepared](Filters::prepare).
+    /// Returns whether a search reports the pair of two boxes that overlap once prepared.
     pub fn keeps(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
         self.filters().keeps(a, b) && !self.listed().contains(Pair::new(a, b)) && self.half_spaces_meet(boxes, a, b)
     }
