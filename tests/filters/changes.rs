@@ -57,7 +57,7 @@ fn changes_of_every_list_in_ranges_are_in_the_next_frame() {
                 // The whole, none behind the last, one box, and any range.
                 let range = [0..n, n..n, n - 1..n, start..end][round].clone();
                 for list in BY_BOX {
-                    frames.change(&list, &other, range.clone());
+                    frames.change(list, &other, range.clone());
                 }
             }
         });
@@ -93,7 +93,7 @@ fn filters_replace_each_other_and_leave_nothing_behind() {
                 (pairs, Report { gpu_bytes: 0, ..report })
             };
             let (unfiltered, report) = plain(engine);
-            for (i, (name, make)) in ALONE.into_iter().enumerate() {
+            for (i, (name, make)) in ALONE.iter().enumerate() {
                 let filters = make(&mut Random(i as u64), &boxes);
                 engine.set_filters(filters.clone()).unwrap();
                 let expected = rule::find_pairs(&boxes, &filters);

@@ -13,7 +13,7 @@ use crate::inputs::{ALONE, BY_BOX, ByBox, all};
 fn each_filter_alone_is_exact_on_scenes_of_every_kind() {
     for (i, kind) in Kind::ALL.into_iter().enumerate() {
         let boxes = kind.generate(300, 7);
-        for (j, (name, make)) in ALONE.into_iter().enumerate() {
+        for (j, (name, make)) in ALONE.iter().enumerate() {
             let filters = make(&mut Random(i as u64 * 100 + j as u64), &boxes);
             // The whole flow and every box against every other, in the one order or in the other.
             let ways = [WAYS[(i + j) % 2], WAYS[2 + (i + j) % 2]];

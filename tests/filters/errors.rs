@@ -78,7 +78,7 @@ fn lists_of_other_boxes_are_refused_by_each_call() {
                     fill(&mut filters, &mut Random(n as u64), &others);
                     engine.set_filters(filters.clone()).unwrap();
                     for _ in 0..2 {
-                        assert_eq!(named(engine.find_pairs(&boxes).unwrap_err()), (list, n as u64));
+                        assert_eq!(named(engine.find_pairs(&boxes).unwrap_err()), (*list, n as u64));
                     }
                     // The filters are as they were, and right for as many boxes.
                     assert_goes_on(engine, &others, &filters);
@@ -130,7 +130,7 @@ fn changes_beyond_a_list_are_refused_and_change_nothing() {
         for first in [N - 1, N, N + 1, usize::MAX - 1, usize::MAX] {
             let mut refused = |values: Attribute<'_>| named(engine.change_filters(first, values).unwrap_err());
             for ByBox { list, change, .. } in BY_BOX {
-                assert_eq!(refused(change(&filters, 0..2)), (list, first as u64));
+                assert_eq!(refused(change(&filters, 0..2)), (*list, first as u64));
             }
             // Wrong in two ways: one of them is told.
             assert_eq!(refused(Attribute::Margin(&[1.0, -1.0])).0, "margin");

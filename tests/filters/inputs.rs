@@ -36,7 +36,7 @@ macro_rules! by_box {
 }
 
 /// The lists by box, in the order of the fields.
-pub const BY_BOX: [ByBox; 8] = [
+pub const BY_BOX: &[ByBox] = &[
     by_box!(group, Group, bits),
     by_box!(mask, Mask, bits),
     by_box!(body, Body, ids),
@@ -50,7 +50,7 @@ pub const BY_BOX: [ByBox; 8] = [
 type Make = fn(&mut Random, &[Aabb]) -> Filters;
 
 /// Each filter alone, with its name.
-pub const ALONE: [(&str, Make); 19] = [
+pub const ALONE: &[(&str, Make)] = &[
     ("none", |_, _| Filters::default()),
     ("group", |random, boxes| Filters { group: bits(random, boxes), ..Filters::default() }),
     ("group, both", |random, boxes| Filters {
