@@ -41,5 +41,5 @@ pub mod pairs {
 #[cfg(feature = "gpu")]
 pub mod filters {
     //! The filters on the GPU.
-    pub use crate::filters::{CheckedFilters, device, lists, prepare};
+    pub use crate::filters::{CheckedFilters, device, lists, prepare, rows};
 }

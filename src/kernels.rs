@@ -12,36 +12,22 @@ use crate::gpu::kernel::Source;
 use crate::grid::{bin, frame, pca, sort};
 use crate::pairs::{emit, giants, order, rank, small, sweep};
 
-/// The sources of all kernels, in the order in which they run.
-pub const SOURCES: &[Source] = &[
-    prepare::BOXES,
-    pca::BOUNDS,
-    pca::MOMENTS,
-    frame::CHOOSE,
-    bin::WORLDS,
-    bin::COUNT,
-    bin::SCAN,
-    bin::SCATTER,
-    sort::COUNT,
-    sort::SCAN,
-    sort::SCATTER,
-    sort::TALLY,
-    sort::WIDE,
-    sort::BALLOT,
-    rank::ENDS,
-    sweep::COUNT,
-    sweep::SCAN,
-    sweep::TEST,
-    giants::TEST,
-    emit::PLACE,
-    emit::SCAN,
-    emit::SWEEP,
-    emit::AGAIN,
-    emit::GIANTS,
-    emit::INCLUDE,
-    order::SPLIT,
-    order::JOIN,
-    small::TEST,
-    small::INCLUDE,
-    small::EMIT,
+/// The sources of the kernels of each stage.
+const STAGES: &[&[Source]] = &[
+    prepare::KERNELS,
+    pca::KERNELS,
+    frame::KERNELS,
+    bin::KERNELS,
+    sort::KERNELS,
+    rank::KERNELS,
+    sweep::KERNELS,
+    giants::KERNELS,
+    emit::KERNELS,
+    order::KERNELS,
+    small::KERNELS,
 ];
+
+/// Lists the sources of all kernels, stage by stage.
+pub fn sources() -> impl Iterator<Item = &'static Source> {
+    STAGES.iter().copied().flatten()
+}

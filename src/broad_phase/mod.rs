@@ -16,7 +16,7 @@ pub use record::GpuPairs;
 
 use self::core::Core;
 use crate::filters::device::FilterSet;
-use crate::filters::lists::Uses;
+use crate::filters::lists::Switches;
 use crate::gpu::{Gpu, SortVariant};
 use crate::memory::{Call, MOST_IN_FLIGHT, MemoryPlan, Workspace};
 use crate::pairs::Pipeline;
@@ -63,7 +63,7 @@ impl BroadPhase {
     /// [`Error::OutOfMemory`] where there is no room for the trial of the sort.
     pub fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
         options.check()?;
-        let pipeline = Pipeline::new(gpu, Uses::default())?;
+        let pipeline = Pipeline::new(gpu, &Switches::default())?;
         let (workspace, flight) = (Workspace::new(gpu), Default::default());
         Ok(Self {
             core: Core { gpu: gpu.clone(), options, pipeline, workspace, flight },
@@ -118,7 +118,7 @@ impl BroadPhase {
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.flight.check_idle()?;
         let filters = FilterSet::new(&self.core.gpu, filters)?;
-        self.core.pipeline = Pipeline::new(&self.core.gpu, Uses::of(filters.filters()))?;
+        self.core.pipeline = Pipeline::new(&self.core.gpu, &Switches::of(filters.filters()))?;
         self.filters = filters;
         self.core.workspace.forget_results();
         if self.core.options.memory_budget.is_some() {

@@ -8,8 +8,10 @@ use crate::{Aabb, Error};
 
 /// `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "filters/float_parts");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[BOXES];
 
-/// The stage.
+/// The kernel of the stage.
 #[derive(Debug)]
 pub struct Prepare {
     boxes: Kernel,
@@ -24,9 +26,9 @@ impl Prepare {
         Ok(Self { boxes: Kernel::new(gpu, &BOXES)? })
     }
 
-    /// The first `n` boxes, grown by their `margins`, and the whole space where the bit of one is set. `params` has the
-    /// same number. What lies beyond the end of `margins` or `half_space_bits` counts as zero: where there are none, a
-    /// buffer of any length that holds zeros stands for them.
+    /// Records the preparing of the first `n` boxes: they are grown by their `margins`, and the whole space stands in place
+    /// of those whose bit is set. `params` has the same number. What lies beyond the end of `margins` or `half_space_bits`
+    /// counts as zero: where there are none, a buffer of any length that holds zeros stands for them.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,

@@ -47,15 +47,16 @@ pub struct Source {
     pub shared: &'static [&'static str],
 }
 
-/// The [`Source`] of `shaders/NAME.wgsl` with `common.wgsl` and the named shared files behind it.
+/// Makes the [`Source`] of `shaders/NAME.wgsl`, with `common.wgsl`, the named shared files and shared text behind it.
 macro_rules! source {
-    ($name:literal $(, $shared:literal)*) => {
+    ($name:literal $(, $shared:literal)* $(; $text:expr)?) => {
         $crate::gpu::kernel::Source {
             label: $crate::gpu::kernel::label($name),
             own: include_str!(concat!("../../shaders/", $name, ".wgsl")),
             shared: &[
                 include_str!("../../shaders/shared/common.wgsl"),
                 $(include_str!(concat!("../../shaders/", $shared, ".wgsl")),)*
+                $($text,)?
             ],
         }
     };

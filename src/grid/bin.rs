@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use super::GridRoom;
 use crate::Error;
 use crate::constants::{BIN_BLOCK, BIN_COUNTS};
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -13,27 +13,15 @@ use crate::gpu::table::{STORAGE, buffer_table};
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
 /// `bin_worlds`.
-pub const WORLDS: Source = source!(
-    "grid/bin_worlds",
-    "shared/boxes",
-    "grid/cells",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
+pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/cells");
 /// `bin_count`.
-pub const COUNT: Source = source!(
-    "grid/bin_count",
-    "shared/boxes",
-    "grid/cells",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
+pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "grid/cells");
 /// `bin_scan`.
 pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
 /// `bin_scatter`.
 pub const SCATTER: Source = source!("grid/bin_scatter", "shared/scan");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[WORLDS, COUNT, SCAN, SCATTER];
 
 /// The stage.
 #[derive(Debug)]
@@ -60,14 +48,14 @@ buffer_table! {
 }
 
 impl Bin {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters that need these switches.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
         Ok(Self {
-            worlds: Kernel::specialised(gpu, &WORLDS, &uses.world_switches())?,
-            count: Kernel::specialised(gpu, &COUNT, &uses.world_switches())?,
+            worlds: Kernel::specialised(gpu, &WORLDS, switches.world_names())?,
+            count: Kernel::specialised(gpu, &COUNT, switches.world_names())?,
             scan: Kernel::new(gpu, &SCAN)?,
             scatter: Kernel::new(gpu, &SCATTER)?,
         })

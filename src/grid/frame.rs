@@ -8,6 +8,8 @@ use crate::layout::{BoundsPartial, Frame, Moments, Params};
 
 /// `frame_choose`.
 pub const CHOOSE: Source = source!("grid/frame_choose", "grid/pca_reduce", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[CHOOSE];
 
 /// The stage.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ pub use sort_trial::{choose, sort_variant};
 
 use crate::constants::*;
 use crate::filters::device::FilterSet;
-use crate::filters::lists::Uses;
+use crate::filters::lists::Switches;
 use crate::gpu::kernel::Pass;
 use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
 use crate::gpu::{Gpu, SortVariant};
@@ -170,13 +170,18 @@ pub struct GridKernels {
 }
 
 impl GridKernels {
-    /// Looks up the kernels, for filters that need this.
+    /// Looks up the kernels, for filters that need these switches.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
     /// room for the trial of the sort.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        Ok(Self { pca: Pca::new(gpu)?, frame: FrameStage::new(gpu)?, bin: Bin::new(gpu, uses)?, sort: Sort::new(gpu)? })
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
+        Ok(Self {
+            pca: Pca::new(gpu)?,
+            frame: FrameStage::new(gpu)?,
+            bin: Bin::new(gpu, switches)?,
+            sort: Sort::new(gpu)?,
+        })
     }
 
     /// Compiles the kernels that depend on the filters now, rather than in the call that needs them.

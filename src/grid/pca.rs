@@ -11,6 +11,8 @@ use crate::layout::{BoundsPartial, Moments, Params};
 pub const BOUNDS: Source = source!("grid/pca_bounds", "grid/pca_reduce", "shared/boxes");
 /// `pca_moments`.
 pub const MOMENTS: Source = source!("grid/pca_moments", "grid/pca_reduce", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[BOUNDS, MOMENTS];
 
 /// Workgroups, and partial results, for `box_count` boxes.
 pub fn groups(box_count: u32) -> u32 {

@@ -23,6 +23,8 @@ pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort");
 pub const WIDE: Source = source!("grid/sort_wide", "grid/sort");
 /// `sort_ballot`.
 pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, SCATTER, WIDE, BALLOT];
 
 /// Uniform buffers may be bound at multiples of this.
 const UNIFORM_ALIGNMENT: usize = 256;

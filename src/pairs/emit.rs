@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use super::sweep::{Hits, Path};
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -18,30 +18,21 @@ pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared
 /// `emit_sweep`.
 pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window");
 /// `emit_again`.
-pub const AGAIN: Source = source!(
+pub const AGAIN: Source = filtered!(
     "pairs/emit_again",
     "pairs/sweep_walk",
     "shared/boxes",
     "pairs/emit_pair",
     "pairs/emit_window",
-    "shared/scan",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
+    "shared/scan"
 );
 /// `emit_giants`.
-pub const GIANTS: Source = source!(
-    "pairs/emit_giants",
-    "pairs/giants_walk",
-    "shared/boxes",
-    "pairs/emit_window",
-    "shared/scan",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
+pub const GIANTS: Source =
+    filtered!("pairs/emit_giants", "pairs/giants_walk", "shared/boxes", "pairs/emit_window", "shared/scan");
 /// `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
 
 /// The stage.
 #[derive(Debug)]
@@ -55,12 +46,12 @@ pub struct Emit {
 }
 
 impl Emit {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters that need these switches.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        let switches = &uses.switches();
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
+        let switches = switches.names();
         Ok(Self {
             place: Kernel::new(gpu, &PLACE)?,
             scan: Kernel::new(gpu, &SCAN)?,

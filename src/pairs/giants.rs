@@ -4,22 +4,17 @@ use std::mem::offset_of;
 
 use super::sweep::Hits;
 use crate::Error;
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
 /// `giants_test`.
-pub const TEST: Source = source!(
-    "pairs/giants_test",
-    "pairs/giants_walk",
-    "shared/boxes",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
+pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[TEST];
 
 /// The stage.
 #[derive(Debug)]
@@ -28,12 +23,12 @@ pub struct Giants {
 }
 
 impl Giants {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters that need these switches.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        Ok(Self { test: Kernel::specialised(gpu, &TEST, &uses.switches())? })
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
+        Ok(Self { test: Kernel::specialised(gpu, &TEST, switches.names())? })
     }
 
     /// Compiles now what depends on the filters, if it is not yet.

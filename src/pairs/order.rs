@@ -13,6 +13,8 @@ use crate::{Error, Pair};
 pub const SPLIT: Source = source!("pairs/order_split");
 /// `order_join`.
 pub const JOIN: Source = source!("pairs/order_join");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[SPLIT, JOIN];
 
 /// The stage.
 #[derive(Debug)]

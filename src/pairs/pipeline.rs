@@ -8,8 +8,8 @@ use super::rank::Rank;
 use super::small::Small;
 use super::sweep::Sweep;
 use crate::Error;
-use crate::filters::device::{FilterSet, Shapes};
-use crate::filters::lists::Uses;
+use crate::filters::device::{FilterBuffers, FilterSet};
+use crate::filters::lists::Switches;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -50,27 +50,27 @@ pub struct Search<'a> {
 impl Search<'_> {
     /// Returns where the boxes lie as they are searched, once they are prepared.
     fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
-        self.filters.shapes().map_or(self.boxes.clone(), |shapes| shapes.prepared.all())
+        self.filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
     }
 }
 
 impl Pipeline {
-    /// Looks up the kernels of all stages, for filters that need this.
+    /// Looks up the kernels of all stages, for filters that need these switches.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
     /// room for the trial of the sort.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
         Ok(Self {
             gpu: gpu.clone(),
             prepare: Prepare::new(gpu)?,
-            grid: GridKernels::new(gpu, uses)?,
+            grid: GridKernels::new(gpu, switches)?,
             rank: Rank::new(gpu)?,
-            sweep: Sweep::new(gpu, uses)?,
-            giants: Giants::new(gpu, uses)?,
-            emit: Emit::new(gpu, uses)?,
+            sweep: Sweep::new(gpu, switches)?,
+            giants: Giants::new(gpu, switches)?,
+            emit: Emit::new(gpu, switches)?,
             order: Order::new(gpu)?,
-            small: Small::new(gpu, uses)?,
+            small: Small::new(gpu, switches)?,
         })
     }
 
@@ -142,7 +142,8 @@ impl Pipeline {
 
     /// Records the preparing of the boxes, where they are not searched as they come, and returns where they lie then.
     fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a Search<'_>) -> wgpu::BindingResource<'a> {
-        if let Some(Shapes { margins, half_space_bits, prepared }) = search.filters.shapes() {
+        if let Some(buffers) = search.filters.preparation() {
+            let FilterBuffers { margins, half_space_bits, prepared_boxes: prepared, .. } = buffers;
             let Search { box_count, params, .. } = *search;
             self.prepare.record(pass, box_count, params, search.boxes.clone(), margins, half_space_bits, prepared);
         }

@@ -11,6 +11,8 @@ use crate::layout::{Counts, Dispatches, Frame};
 
 /// `rank_ends`.
 pub const ENDS: Source = source!("pairs/rank_ends");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[ENDS];
 
 /// The stage.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::sweep::Hits;
 use crate::constants::*;
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -10,14 +10,7 @@ use crate::layout::{Counts, PairArguments, PairHeader, Params, Window};
 use crate::{Error, Pair};
 
 /// `small_test`.
-pub const TEST: Source = source!(
-    "pairs/small_test",
-    "pairs/small_tiles",
-    "shared/boxes",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
+pub const TEST: Source = filtered!("pairs/small_test", "pairs/small_tiles", "shared/boxes");
 /// `small_include`.
 pub const INCLUDE: Source = source!("pairs/small_include", "pairs/small_tiles");
 /// `small_emit`.
@@ -29,6 +22,8 @@ pub const EMIT: Source = source!(
     "pairs/emit_header",
     "shared/scan"
 );
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[TEST, INCLUDE, EMIT];
 
 /// The stage.
 #[derive(Debug)]
@@ -39,13 +34,13 @@ pub struct Small {
 }
 
 impl Small {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters that need these switches.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
         Ok(Self {
-            test: Kernel::specialised(gpu, &TEST, &uses.switches())?,
+            test: Kernel::specialised(gpu, &TEST, switches.names())?,
             include: Kernel::new(gpu, &INCLUDE)?,
             emit: Kernel::new(gpu, &EMIT)?,
         })

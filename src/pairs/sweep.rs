@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use crate::Error;
 use crate::constants::{HIT_BLOCKS, PATH_BLOCK};
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -16,14 +16,9 @@ pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
 /// `sweep_scan`.
 pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
 /// `sweep_test`.
-pub const TEST: Source = source!(
-    "pairs/sweep_test",
-    "pairs/sweep_walk",
-    "shared/boxes",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
+pub const TEST: Source = filtered!("pairs/sweep_test", "pairs/sweep_walk", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[COUNT, SCAN, TEST];
 
 /// The stage.
 #[derive(Debug)]
@@ -76,15 +71,15 @@ buffer_table! {
 }
 
 impl Sweep {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters that need these switches.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
         Ok(Self {
             count: Kernel::new(gpu, &COUNT)?,
             scan: Kernel::new(gpu, &SCAN)?,
-            test: Kernel::specialised(gpu, &TEST, &uses.switches())?,
+            test: Kernel::specialised(gpu, &TEST, switches.names())?,
         })
     }
 

@@ -258,7 +258,7 @@ fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
 #[test]
 fn kernels_other_than_the_one_for_subgroups_need_no_features() {
     use broadsweep::wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
-    for source in broadsweep::internals::kernels::SOURCES {
+    for source in broadsweep::internals::kernels::sources() {
         let module = source.module().unwrap();
         let valid = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).is_ok();
         assert_eq!(valid, source.label != "sort_ballot", "{}", source.label);

@@ -1,26 +1,27 @@
-//! Which of the pairs that overlap are reported. The loops are compiled for each case, so that it costs nothing where
-//! all are.
+//! Which of the pairs that overlap are reported. The loops are compiled for each case: where all pairs are reported,
+//! nothing is asked.
 
 use crate::filters::CheckedFilters;
 use crate::{Aabb, HalfSpace, Pair};
 
-/// Decides over pairs that overlap.
+/// Decides which pairs that overlap are reported.
 pub trait Keep: Copy + Sync {
-    /// Moves those of `pairs[from..to]` that stay to the front, in their order, and returns where they end.
+    /// Moves the pairs of `pairs[from..to]` that are reported to the front of that range, in their order, and returns where
+    /// they end.
     fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
 
-    /// The same with all that a list has from `from` on.
+    /// Removes from a list the pairs from number `from` on that are not reported.
     fn retain_last(self, list: &mut Vec<Pair>, from: usize) {
         let to = list.len();
         let end = self.retain(list, from, to);
         list.truncate(end);
     }
 
-    /// The half-space that a box stands for: every box overlaps it, and few may touch it.
+    /// Returns the half-space that a box stands for: every box overlaps that box, and few may touch the half-space.
     fn half_space(&self, index: u32) -> Option<&HalfSpace>;
 }
 
-/// Keeps every pair.
+/// Reports every pair.
 #[derive(Clone, Copy)]
 pub struct All;
 
@@ -34,11 +35,12 @@ impl Keep for All {
     }
 }
 
-/// Keeps the pairs that the filters want.
+/// Reports the pairs that filters keep.
 #[derive(Clone, Copy)]
 pub struct Filtered<'a> {
+    /// The filters.
     pub filters: &'a CheckedFilters,
-    /// As they are searched.
+    /// The boxes as they are searched.
     pub boxes: &'a [Aabb],
 }
 
