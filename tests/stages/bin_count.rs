@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
+use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::bin::{Bin, Bins};
 use broadsweep::internals::layout::{Frame, Params};
 use broadsweep::internals::mirror;
-use broadsweep::{Aabb, cpu};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
