@@ -9,6 +9,7 @@ use broadsweep::internals::gpu::kernel::{Source, bindings};
 use broadsweep::internals::mirror;
 use broadsweep::internals::{kernels::SOURCES, layout};
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
+use broadsweep::wgpu::naga;
 
 /// Names without `.wgsl`, and texts, of all folders.
 fn shader_files() -> Vec<(String, String)> {
