@@ -29,6 +29,10 @@ shared_constants! {
     /// sentinel's scale leaves too few exponents below it for the other boxes.
     ORDINARY_MAX: f32 = 1.208_925_8e24;
 
+    /// 2⁻²⁰: by how much of the sum of its second moments rounding may change a variance of the scene. Lower, and which
+    /// of two equal directions is taken depends on the adapter; higher, and differences that are there do not count.
+    MOMENT_ERROR: f32 = 1.0 / 1_048_576.0;
+
     // ---- grid and key ----
 
     /// Most key bits of a cell along u or v. The cells of a box are counted in 32 bits, so twice this must be less.
@@ -52,8 +56,8 @@ shared_constants! {
     CELL_BASE: i32 = 1 << 30;
     /// 2⁻¹²⁰, smallest cell edge in scaled units. Smaller, and its inverse overflows.
     CELL_MIN: f32 = 7.523_164e-37;
-    /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty candidates;
-    /// fewer entries mean larger cells and more candidates, which grow as the square.
+    /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty
+    /// candidates; fewer entries mean larger cells and more candidates, which grow as the square.
     ENTRIES_PER_BOX: f32 = 1.95;
     /// 2⁶⁰, largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
@@ -93,14 +97,14 @@ shared_constants! {
     ENTRY_LAST_V: u32 = 1 << 28;
     /// The box index of an entry.
     ENTRY_BOX: u32 = (1 << 28) - 1;
-    /// Where in its cell a box begins and ends is kept in so many bits; an extent has four of them, and the eighth
+    /// Bits in which is kept where in its cell a box begins or ends; a footprint has four such numbers, and the eighth
     /// bit of each byte is free.
     FRACTION_BITS: u32 = 7;
     /// The last fraction of a cell.
     FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
-    /// The eighth bits of the first and third byte of an extent: set where the entry is in its box's first cell
+    /// The eighth bits of the first and third byte of a footprint: set where the entry is in its box's first cell
     /// along u, along v.
-    EXTENT_FIRST: u32 = 0x0080_0080;
+    FOOTPRINT_FIRST: u32 = 0x0080_0080;
     /// How many invalid boxes are listed by index.
     INVALID_LISTED: u32 = 8;
 
@@ -192,7 +196,7 @@ shared_constants! {
     WORLD_GLOBAL: u32 = u32::MAX;
 }
 
-/// Tiles of 256 by 256 tests that `small` has for so many boxes, at most `SMALL_MOST`.
+/// Counts the tiles of 256 by 256 tests that `small` has for this many boxes, at most `SMALL_MOST`.
 pub(crate) const fn small_tiles(box_count: u32) -> u32 {
     let blocks = box_count.div_ceil(256);
     blocks * (blocks + 1) / 2
@@ -242,7 +246,7 @@ const _: () = {
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
-    assert!(FRACTION_BITS == 7 && EXTENT_FIRST == 1 << 7 | 1 << 23);
+    assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
     assert!(WIDE_LANES * WIDE_RADIX * 4 <= 16_384);
@@ -266,6 +270,7 @@ mod tests {
         assert_eq!(CELL_MAX, 2f32.powi(60));
         assert_eq!(KNOT_MIN, 2f32.powi(-98));
         assert_eq!(RELATIVE_SLOP, 2f32.powi(-21));
+        assert_eq!(MOMENT_ERROR, 2f32.powi(-20));
         assert_eq!(OBLIQUE_ERROR, 2f32.powi(-19));
     }
 }

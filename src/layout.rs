@@ -136,10 +136,14 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The edge of a cell at a level of coarsening, in input units; infinite where there is a single cell.
+    /// Returns the edge of a cell at a level of coarsening, in input units: infinite where there is a single cell, and
+    /// else the nearest `f32` that is positive and finite.
     pub fn cell_size_at(&self, level: u32) -> f32 {
         match LEVEL_SHIFTS[level.min(LEVELS - 1) as usize] {
-            shift @ 0..32 => self.cell_size * (1u64 << shift) as f32,
+            shift @ 0..32 => {
+                let size = f64::from(self.cell_size) / f64::from(self.scale) * (1u64 << shift) as f64;
+                (size as f32).clamp(f32::from_bits(1), f32::MAX)
+            }
             _ => f32::INFINITY,
         }
     }

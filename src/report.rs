@@ -15,6 +15,11 @@ pub struct Overlaps {
 /// Counts and choices of one call. Where it took several [`passes`](Self::passes), what they counted is added up, and a
 /// box counts in each pass that it was searched in, except in `box_count`, `invalid_count` and `pair_count`; axis,
 /// direction and cell size are those of the first.
+///
+/// Reports of different adapters, and of the GPU and the CPU engine, are the same but for rounding: the last bits of
+/// `direction` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
+/// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
+/// rounding of its limit, or where cells are hardly larger than rounding. The pairs are always the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Boxes in the input.
@@ -35,15 +40,17 @@ pub struct Report {
     /// Overlapping pairs that the [`Filters`](crate::Filters) leave, with those that they include.
     pub pair_count: u64,
     /// The axis that was taken; [`SweepAxis::Auto`] only where none was, since every box was tested against every
-    /// other.
+    /// other. Where slabs were needed and the first was searched without an axis, that along which they were cut.
     pub axis: SweepAxis,
     /// Its direction, of unit length; zeros where no axis was taken.
     pub direction: [f32; 3],
     /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
-    /// none.
+    /// none, and otherwise positive and finite: the nearest such `f32`, where the edge itself is too small or too large
+    /// for one.
     pub cell_size: f32,
     /// How many times boxes were searched: 1, or as many as there were slabs of a scene with more boxes than fit
-    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)).
+    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: where one holds all that
+    /// are valid, it is 1 too.
     pub passes: u32,
     /// Bytes of GPU memory held; 0 for the CPU engine.
     pub gpu_bytes: u64,
@@ -60,8 +67,8 @@ impl Report {
     /// How many invalid boxes are listed by index.
     pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
 
-    /// Whether every box was tested against every other, without axis and grid
-    /// ([`Options::all_pairs_up_to`]); in several passes, whether the first did so with its boxes.
+    /// Returns whether every box was tested against every other, without axis and grid
+    /// ([`Options::all_pairs_up_to`]). Never where the scene was cut into slabs, whatever was done within them.
     pub fn tested_all_pairs(&self) -> bool {
         self.axis == SweepAxis::Auto
     }

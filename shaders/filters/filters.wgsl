@@ -1,9 +1,12 @@
-// Which pairs of boxes that overlap are wanted, and which world a box is in: shared by the kernels that test boxes or bin
-// them, which bind boxes. What is not used is switched off when the pipeline is made, and neither compiled nor read.
+// Which pairs of boxes that overlap are wanted, and which world a box is in: shared by the kernels that test boxes or
+// bin them, which bind boxes. What is not used is switched off when the pipeline is made, and neither compiled nor
+// read.
 //
 // Reads   filter_layout  where each list begins in `filters`
 //         filters        lists by box and pairs by box, one after the other (src/stages/filter.rs)
 // It is asked of pairs that passed the exact test, since most candidates do not.
+// Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
+// (RULE_BOTH); MuJoCo's bodies and parents.
 
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
@@ -18,7 +21,7 @@ override HAS_WORLDS: bool = false;
 override HAS_LISTS: bool = false;
 override HAS_HALF_SPACES: bool = false;
 
-// The element of a list by box, or `missing` where the list is not there.
+// Returns the element of a list by box, or `missing` where the list is not there.
 fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     if list == ABSENT {
         return missing;
@@ -26,12 +29,12 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     return filters[list + i];
 }
 
-// The bit of a box in a list of bits by box.
+// Returns the bit of a box in a list of bits by box.
 fn bit_of(list: u32, i: u32) -> u32 {
     return (filters[list + i / 32u] >> (i % 32u)) & 1u;
 }
 
-// The number of a box's world, from zero, or WORLD_GLOBAL.
+// Returns the number of a box's world, from zero, or WORLD_GLOBAL.
 fn world_of(i: u32) -> u32 {
     if HAS_WORLDS {
         return filters[filter_layout.worlds + i];
@@ -39,8 +42,8 @@ fn world_of(i: u32) -> u32 {
     return 0u;
 }
 
-// Whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
-// adapters run through anyhow.
+// Tells whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which
+// software adapters run through anyhow.
 fn keeps(a: u32, b: u32) -> bool {
     var kept = true;
     if HAS_GROUPS {
@@ -76,7 +79,7 @@ fn keeps(a: u32, b: u32) -> bool {
     return kept;
 }
 
-// Whether the pair, a < b, is one of the excluded or included ones.
+// Tells whether the pair, a < b, is one of the excluded or included ones.
 fn is_listed(a: u32, b: u32) -> bool {
     var low = 0u;
     var end = 0u;
@@ -101,7 +104,7 @@ fn is_listed(a: u32, b: u32) -> bool {
     return found;
 }
 
-// Whether two boxes meet of which one may stand for a half-space, whose own box is the whole space.
+// Tells whether two boxes meet of which one may stand for a half-space, whose own box is the whole space.
 fn half_spaces_meet(a: u32, b: u32) -> bool {
     if filter_layout.half_space_count == 0u {
         return true;
@@ -118,7 +121,7 @@ fn half_spaces_meet(a: u32, b: u32) -> bool {
     return meet;
 }
 
-// The number of the half-space of a box that has one.
+// Returns the number of the half-space of a box that has one.
 fn half_space_of(i: u32) -> u32 {
     var low = 0u;
     var high = filter_layout.half_space_count;

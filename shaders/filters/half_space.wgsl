@@ -2,10 +2,12 @@
 // together with float_parts.wgsl, by the kernels that filter pairs of which one box stands for a half-space.
 //
 // In integers, since WGSL has no f64, and its f32 overflows and flushes denormals. Each of the four terms is a whole
-// number of less than 2^48 times a power of two. They are added from the highest power to the lowest, each time in units
-// of the power that is next. A sum of 2^51 such units or more has its sign for good: the terms left are three at most,
-// each of less than 2^48 of these units. Any other sum is exact in 64 bits. So nothing is lost where terms cancel, and
-// where they do not, it need not be kept.
+// number of less than 2^48 times a power of two. They are added from the highest power to the lowest, each time in
+// units of the power that is next. A sum of 2^51 such units or more has its sign for good: the terms left are three at
+// most, each of less than 2^48 of these units. Any other sum is exact in 64 bits. So nothing is lost where terms
+// cancel, and where they do not, it need not be kept.
+// Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of which only the
+// leading 64 bits are kept.
 
 // A term, or a sum of terms: 64 bits in two's complement, times 2^power.
 struct Term {
@@ -14,7 +16,7 @@ struct Term {
     power: i32,
 }
 
-// As `HalfSpace::touches`, for a normal and an offset that are finite and a box that is valid, all in bits.
+// Decides as `HalfSpace::touches`, for a normal and an offset that are finite and a box that is valid, all in bits.
 fn half_space_touches(normal_bits: vec3<u32>, offset_bits: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
     let sign = vec3<u32>(0x80000000u);
     // The corner that lies deepest. Where the normal is zero, of either sign, any will do.
@@ -58,7 +60,7 @@ fn term(low: u32, high: u32, power: i32, is_negative: bool) -> Term {
     return Term(select(low, ~low + 1u, is_negative), select(high, negated_high, is_negative), power);
 }
 
-// The one of the higher power becomes `a`.
+// Swaps two terms, so that the one of the higher power is `a`.
 fn sort_terms(a: ptr<function, Term>, b: ptr<function, Term>) {
     let first = *a;
     let second = *b;
@@ -75,8 +77,8 @@ fn sort_terms(a: ptr<function, Term>, b: ptr<function, Term>) {
     );
 }
 
-// sum + next, of which `next` has no higher power; or the sum as it is, where its sign is final: then it is so for
-// every later term too.
+// Returns sum + next, of which `next` has no higher power; or the sum as it is, where its sign is final: then it is so
+// for every later term too.
 fn plus_term(sum: Term, next: Term) -> Term {
     // The sum is at least -2^bits and less than 2^bits, for no smaller number than this.
     let sign = select(0u, 0xffffffffu, sum.high >= 0x80000000u);

@@ -11,6 +11,7 @@
 // infinite bounds and NaNs stay. A sum that is zero has any sign, which the overlap test does not see.
 //
 // Added in integers: WGSL lets a driver round either way, flush denormals, and assume that there is no infinity.
+// Source: outward rounding of interval arithmetic, Moore 1966, Interval Analysis.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -48,7 +49,7 @@ fn prepare_boxes(
     prepared[i * 3u + 2u] = high.yz;
 }
 
-// The smallest f32 that is at least the exact sum, in bits; `margin` is finite, and its sign bit is clear.
+// Returns the smallest f32 that is at least the exact sum, in bits; `margin` is finite, and its sign bit is clear.
 //
 // Both are whole numbers of 24 bits times a power of two (float_parts.wgsl). They are shifted up by 6 bits, so that the
 // leading bit of the larger one is bit 29, and the smaller one down to the power of the larger one. It loses bits only

@@ -6,13 +6,14 @@
 //         world_cells   [world_count] of bin_worlds
 // Writes  cells         [box_count] first and last cell, before any coarsening
 //         positions     [box_count] (start, end) on the sweep axis, and where in its first and last cells the box
-//                       begins and ends, as an extent: bytes (first u, last u, first v, last v). Above the start, where
-//                       a key has the cell, are the bits that tell its world apart
+//                       begins and ends, as a footprint: bytes (first u, last u, first v, last v). Above the start,
+//                       where a key has the cell, are the bits that tell its world apart
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
 // rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
+// Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns here.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -32,7 +33,7 @@ var<workgroup> high_sums: array<vec4<u32>, 256>;
 var<workgroup> giants: array<atomic<u32>, LEVELS>;
 var<workgroup> invalid: atomic<u32>;
 
-// How many of eight knots start at or before x.
+// Counts how many of eight knots start at or before x.
 fn knots_before(x: f32, first: u32) -> u32 {
     let a = frame.knots[first].xz;
     let b = frame.knots[first + 1u].xz;
@@ -44,8 +45,8 @@ fn knots_before(x: f32, first: u32) -> u32 {
     return counts.x + counts.y + counts.z + counts.w;
 }
 
-// Monotone: comparisons choose the segment, and inside it a product is clamped to the segment's quanta.
-// Counting all knots is quicker than a search among them: it loads from constant places.
+// Quantises x on the sweep axis. Monotone: comparisons choose the segment, and inside it a product is clamped to the
+// segment's quanta. Counting all knots is quicker than a search among them: it loads from constant places.
 fn position(x: f32) -> u32 {
     let before = knots_before(x, 0u) + knots_before(x, 4u) + knots_before(x, 8u) + knots_before(x, 12u);
     let segment = max(before, 1u) - 1u;
@@ -58,9 +59,9 @@ fn position(x: f32) -> u32 {
     return (segment << segment_bits) | min(quantum, last);
 }
 
-// What the keys of a world's entries are changed by, bit by bit, so that they differ from those of most other worlds: its
-// number, in the bits that cells of one world do not vary in, or not often. Keys of one world that differ still do, and
-// that is all that the sweep relies on.
+// Returns what the keys of a world's entries are changed by, bit by bit, so that they differ from those of most other
+// worlds: its number, in the bits that cells of one world do not vary in, or not often. Keys of one world that differ
+// still do, and that is all that the sweep relies on.
 fn tile_of(world: u32) -> u32 {
     let bits = frame.cell_bits - frame.tile_bits;
     let low = world & ((1u << bits.x) - 1u);
@@ -69,78 +70,84 @@ fn tile_of(world: u32) -> u32 {
     return cell << frame.position_bits;
 }
 
-@compute @workgroup_size(256)
-fn bin_count(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let block = group_index(group, groups);
-    if local < LEVELS {
-        atomicStore(&giants[local], 0u);
-    }
-    if local == 0u {
-        atomicStore(&invalid, 0u);
-    }
-    var low_entries = vec4<u32>(0u);
-    var high_entries = vec4<u32>(0u);
-    var low_giants = vec4<u32>(0u);
-    var high_giants = vec4<u32>(0u);
-    var invalid_count = 0u;
-    for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
-        let min_bits = min_bits_of(i);
-        let max_bits = max_bits_of(i);
-        let kind = kind_of(min_bits, max_bits);
-        var own = select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID);
-        var own_position = vec4<u32>(0u);
-        let world = world_of(i);
-        if world == WORLD_GLOBAL {
-            // It meets boxes in the cells of every world.
-        } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
-            let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
-            let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
-            let place = place_of(low, high);
-            own = place.cells;
-            let interval = project(frame.sweep, low, high);
-            let start = position(interval.x - frame.sweep_slop);
-            let end = position(interval.y + frame.sweep_slop);
-            let last = (1u << frame.position_bits) - 1u;
-            own_position = vec4<u32>(tile_of(world) | (max(start, 1u) - 1u), min(end, last - 1u) + 1u, extent_of(place.fractions), 0u);
-        } else if HAS_WORLDS && kind != KIND_INVALID {
-            // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
-            own = cells_of_world(world_cells[world]);
-            let everywhere = extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
-            own_position = vec4<u32>(tile_of(world), (1u << frame.position_bits) - 1u, everywhere, 0u);
-        }
-        cells[i] = own;
-        positions[i] = own_position;
+// A box in the grid, as `cells` and `positions` have it.
+struct Binned {
+    cells: vec4<i32>,
+    position: vec4<u32>,
+}
 
-        let is_invalid = kind == KIND_INVALID;
-        invalid_count += select(0u, 1u, is_invalid);
-        var low_counts = vec4<u32>(0u);
-        var high_counts = vec4<u32>(0u);
-        if is_binned(own) {
-            low_counts = cell_counts(own, LOW_SHIFTS, frame.max_span, frame.giant_cells);
-            high_counts = vec4<u32>(cell_counts(own, HIGH_SHIFTS, frame.max_span, frame.giant_cells).xyz, 1u);
-        }
-        low_entries += low_counts;
-        high_entries += high_counts;
-        let may_be_giant = vec4<u32>(select(1u, 0u, is_invalid));
-        low_giants += select(vec4<u32>(0u), may_be_giant, low_counts == vec4<u32>(0u));
-        high_giants += select(vec4<u32>(0u), may_be_giant, high_counts == vec4<u32>(0u));
+// Puts box i, of these bounds, into the grid.
+fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> Binned {
+    var own = Binned(select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID), vec4<u32>(0u));
+    let world = world_of(i);
+    if world == WORLD_GLOBAL {
+        // It meets boxes in the cells of every world.
+    } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
+        let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
+        let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
+        let place = place_of(low, high);
+        let interval = project(frame.sweep, low, high);
+        let start = position(interval.x - frame.sweep_slop);
+        let end = position(interval.y + frame.sweep_slop);
+        let last = (1u << frame.position_bits) - 1u;
+        own.cells = place.cells;
+        own.position = vec4<u32>(
+            tile_of(world) | (max(start, 1u) - 1u),
+            min(end, last - 1u) + 1u,
+            footprint_of(place.fractions),
+            0u,
+        );
+    } else if HAS_WORLDS && kind != KIND_INVALID {
+        // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
+        let everywhere = footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
+        own.cells = cells_of_world(world_cells[world]);
+        own.position = vec4<u32>(tile_of(world), (1u << frame.position_bits) - 1u, everywhere, 0u);
     }
+    return own;
+}
 
-    low_sums[local] = low_entries;
-    high_sums[local] = high_entries;
+// Entries and giants at each level, low ones first, and invalid boxes.
+struct Totals {
+    low_entries: vec4<u32>,
+    high_entries: vec4<u32>,
+    low_giants: vec4<u32>,
+    high_giants: vec4<u32>,
+    invalid: u32,
+}
+
+// Adds a box with these cells to the totals.
+fn add_box(totals: Totals, own: vec4<i32>, is_invalid: bool) -> Totals {
+    var low_counts = vec4<u32>(0u);
+    var high_counts = vec4<u32>(0u);
+    if is_binned(own) {
+        low_counts = cell_counts(own, LOW_SHIFTS, frame.max_span, frame.giant_cells);
+        high_counts = vec4<u32>(cell_counts(own, HIGH_SHIFTS, frame.max_span, frame.giant_cells).xyz, 1u);
+    }
+    let may_be_giant = vec4<u32>(select(1u, 0u, is_invalid));
+    return Totals(
+        totals.low_entries + low_counts,
+        totals.high_entries + high_counts,
+        totals.low_giants + select(vec4<u32>(0u), may_be_giant, low_counts == vec4<u32>(0u)),
+        totals.high_giants + select(vec4<u32>(0u), may_be_giant, high_counts == vec4<u32>(0u)),
+        totals.invalid + select(0u, 1u, is_invalid),
+    );
+}
+
+// Adds up what all invocations counted, and writes it. Every invocation of the workgroup has to call.
+fn write_block(local: u32, block: u32, mine: Totals) {
+    low_sums[local] = mine.low_entries;
+    high_sums[local] = mine.high_entries;
     workgroupBarrier();
-    if any(low_giants + high_giants > vec4<u32>(0u)) || invalid_count > 0u {
+    if any(mine.low_giants + mine.high_giants > vec4<u32>(0u)) || mine.invalid > 0u {
         for (var k = 0u; k < 4u; k += 1u) {
-            atomicAdd(&giants[k], low_giants[k]);
-            atomicAdd(&giants[k + 4u], high_giants[k]);
+            atomicAdd(&giants[k], mine.low_giants[k]);
+            atomicAdd(&giants[k + 4u], mine.high_giants[k]);
         }
-        atomicAdd(&invalid, invalid_count);
+        atomicAdd(&invalid, mine.invalid);
     }
     // Sixteen runs of sixteen, then the runs.
+    var low_entries = mine.low_entries;
+    var high_entries = mine.high_entries;
     let run_end = select(0u, 256u, local < 16u);
     for (var k = local + 16u; k < run_end; k += 16u) {
         low_entries += low_sums[k];
@@ -164,4 +171,30 @@ fn bin_count(
             block_counts[base + 2u * LEVELS] = atomicLoad(&invalid);
         }
     }
+}
+
+@compute @workgroup_size(256)
+fn bin_count(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let block = group_index(group, groups);
+    if local < LEVELS {
+        atomicStore(&giants[local], 0u);
+    }
+    if local == 0u {
+        atomicStore(&invalid, 0u);
+    }
+    var totals = Totals();
+    for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
+        let min_bits = min_bits_of(i);
+        let max_bits = max_bits_of(i);
+        let kind = kind_of(min_bits, max_bits);
+        let own = place_box(i, kind, min_bits, max_bits);
+        cells[i] = own.cells;
+        positions[i] = own.position;
+        totals = add_box(totals, own.cells, kind == KIND_INVALID);
+    }
+    write_block(local, block, totals);
 }

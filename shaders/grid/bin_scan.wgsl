@@ -7,6 +7,8 @@
 //         dispatches     of bin_scatter, sort, rank and sweep_count
 // One workgroup. The last level puts every box in one cell, so the entries always fit: they are never more
 // than the boxes there, and the host makes room for at least that many.
+// Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. That the counts of eight grids
+// choose one of them is of this project.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> frame: Frame;
@@ -21,36 +23,38 @@ const LANES: u32 = 256u / LEVELS;
 var<workgroup> level_sums: array<vec2<u32>, 256>;
 var<workgroup> level_totals: array<vec2<u32>, LEVELS>;
 
-// Saturating, so that a total past 2^32 still compares as too many.
+// Adds with saturation, so that a total past 2^32 still compares as too many.
 fn add_saturating(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return select(a + b, vec2<u32>(0xffffffffu), a + b < a);
 }
 
-// The first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer entries
-// and giants, but more candidates, which are not known yet.
+// Returns the first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer
+// entries and giants, but more candidates, which are not known yet.
 fn choose_level() -> u32 {
-    var least = FLOAT_MAX;
+    var least = vec2<u32>(0xffffffffu);
     for (var level = 0u; level < LEVELS; level += 1u) {
-        if level_totals[level].x <= params.entry_capacity {
-            least = min(least, cost(level));
+        let own = cost(level);
+        if level_totals[level].x <= params.entry_capacity && less64(own, least) {
+            least = own;
         }
     }
+    let most = vec2<u32>(least.x << 2u, (least.y << 2u) | (least.x >> 30u));
     for (var level = 0u; level < LEVELS - 1u; level += 1u) {
-        if level_totals[level].x <= params.entry_capacity && cost(level) <= 4.0 * least {
+        if level_totals[level].x <= params.entry_capacity && !less64(most, cost(level)) {
             return level;
         }
     }
     return LEVELS - 1u;
 }
 
-fn cost(level: u32) -> f32 {
-    let per_giant = f32(params.box_count) / f32(TESTS_PER_ENTRY);
-    return f32(level_totals[level].x) + f32(level_totals[level].y) * per_giant;
+// Returns the cost of a level in tests of a giant: an integer, so that every adapter decides alike.
+fn cost(level: u32) -> vec2<u32> {
+    let totals = level_totals[level];
+    return add64(mul64(totals.x, TESTS_PER_ENTRY), mul64(totals.y, params.box_count));
 }
 
-@compute @workgroup_size(256)
-fn bin_scan(@builtin(local_invocation_index) local: u32) {
-    let block_count = div_ceil(params.box_count, BIN_BLOCK);
+// Adds up the entries and giants of all blocks at each level. Every invocation of the workgroup has to call.
+fn add_levels(local: u32, block_count: u32) {
     // LANES invocations to a level.
     var sum = vec2<u32>(0u);
     for (var block = local % LANES; block < block_count; block += LANES) {
@@ -67,6 +71,36 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
         level_totals[local] = total;
     }
     workgroupBarrier();
+}
+
+// Returns (entries, giants, invalid boxes) of a block at a level.
+fn counts_of(block: u32, level: u32) -> vec4<u32> {
+    let base = block * BIN_COUNTS;
+    return vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+}
+
+// Sets how often bin_scatter, the sort, rank and sweep_count are dispatched.
+fn write_dispatches(block_count: u32, entry_count: u32, steps: u32) {
+    let blocks = dispatch_size(block_count);
+    let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
+    for (var k = 0u; k < 3u; k += 1u) {
+        // Entries are written to where the sort has to start for its result always to lie in the same buffer.
+        for (var i = 0u; i < 2u; i += 1u) {
+            dispatches.bin_scatter[i][k] = select(0u, blocks[k], i == steps % 2u);
+        }
+        // Steps beyond the key are left out at the beginning.
+        for (var i = 0u; i < SORT_STEPS; i += 1u) {
+            dispatches.sort_passes[i][k] = select(0u, tiles[k], i + steps >= SORT_STEPS);
+        }
+    }
+    dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));
+    dispatches.sweep_count = dispatch_size(div_ceil(entry_count, 256u * COUNT_RUN));
+}
+
+@compute @workgroup_size(256)
+fn bin_scan(@builtin(local_invocation_index) local: u32) {
+    let block_count = div_ceil(params.box_count, BIN_BLOCK);
+    add_levels(local, block_count);
     let level = choose_level();
 
     // Each invocation takes a run of blocks.
@@ -75,39 +109,23 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
     let end = min(first + run, block_count);
     var mine = vec4<u32>(0u);
     for (var block = first; block < end; block += 1u) {
-        let base = block * BIN_COUNTS;
-        mine += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+        mine += counts_of(block, level);
     }
     let scan = scan_workgroup2(local, mine.xy);
     let invalid = scan_workgroup(local, mine.z);
     var running = vec4<u32>(scan.before, invalid.before, 0u);
     for (var block = first; block < end; block += 1u) {
-        let base = block * BIN_COUNTS;
         bin_offsets[block] = running;
-        running += vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+        running += counts_of(block, level);
     }
 
     if local == 0u {
-        let entry_count = scan.total.x;
         counts.level = level;
-        counts.entry_count = entry_count;
+        counts.entry_count = scan.total.x;
         counts.giant_count = scan.total.y;
         counts.invalid_count = invalid.total;
         let steps = div_ceil(frame.key_bits, WIDE_BITS);
         counts.key_bits = steps * WIDE_BITS;
-        let blocks = dispatch_size(block_count);
-        let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
-        for (var k = 0u; k < 3u; k += 1u) {
-            // Entries are written to where the sort has to start for its result always to lie in the same buffer.
-            for (var i = 0u; i < 2u; i += 1u) {
-                dispatches.bin_scatter[i][k] = select(0u, blocks[k], i == steps % 2u);
-            }
-            // Steps beyond the key are left out at the beginning.
-            for (var i = 0u; i < SORT_STEPS; i += 1u) {
-                dispatches.sort_passes[i][k] = select(0u, tiles[k], i + steps >= SORT_STEPS);
-            }
-        }
-        dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));
-        dispatches.sweep_count = dispatch_size(div_ceil(entry_count, 256u * COUNT_RUN));
+        write_dispatches(block_count, scan.total.x, steps);
     }
 }

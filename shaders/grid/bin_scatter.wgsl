@@ -8,10 +8,13 @@
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
 //         counts         first_invalid, ascending
-// Changes positions      [box_count], of bin_count: where cells are merged, the extents become those in merged cells
+// Changes positions      [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
 // Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
 // unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
 // such a box does not hold up one invocation.
+// Sources: the list of (cell, box) of Green 2008, Particle simulation using CUDA, with boxes in all cells they touch;
+// ids that repeat, as those of a hashed grid: Teschner et al. 2003, Optimized spatial hashing for collision detection
+// of deformable objects; load-balancing search, Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> frame: Frame;
@@ -65,15 +68,10 @@ fn bin_scatter(
         let own = counted(i, level);
         entry_offsets[local * PER_INVOCATION + k] = running.x;
         if own.y > 0u {
-            let invalid = base.z + (running.y >> 16u);
-            if own.y == 1u {
-                giants[base.y + (running.y & 0xffffu)] = i;
-            } else if invalid < INVALID_LISTED {
-                counts.first_invalid[invalid] = vec4<u32>(i, 0u, 0u, 0u);
-            }
+            list_box(i, own.y == 1u, base, running.y);
         }
         if level > 0u && own.x > 0u {
-            positions[i].z = merged_extent(cells[i], positions[i].z, level);
+            positions[i].z = merged_footprint(cells[i], positions[i].z, level);
         }
         running += own;
     }
@@ -91,22 +89,38 @@ fn bin_scatter(
         return;
     }
     for (var item = local; item < scan.total.x; item += 256u) {
-        // The last box whose entries start at or before the item; boxes without entries start where the
-        // next one does, and so are passed over.
-        var at = 0u;
-        for (var half = BIN_BLOCK / 2u; half > 0u; half /= 2u) {
-            if entry_offsets[at + half] <= item {
-                at += half;
-            }
-        }
-        let nth = item - entry_offsets[at];
-        let span = coarse(cells[block * BIN_BLOCK + at], level);
-        let width = u32(span.z - span.x) + 1u;
-        write_entries(block * BIN_BLOCK + at, level, base.x + item, vec2<u32>(nth % width, nth / width), 1u);
+        write_item(block, level, base.x, item);
     }
 }
 
-// `count` entries of box i, of which the first is in cell (du, dv) of its cells and goes to `place`.
+// Lists box i, a giant or an invalid one. `base` has the giants and invalid boxes before the block, `running` those
+// before the box within it.
+fn list_box(i: u32, is_giant: bool, base: vec4<u32>, running: u32) {
+    let invalid = base.z + (running >> 16u);
+    if is_giant {
+        giants[base.y + (running & 0xffffu)] = i;
+    } else if invalid < INVALID_LISTED {
+        counts.first_invalid[invalid] = vec4<u32>(i, 0u, 0u, 0u);
+    }
+}
+
+// Writes entry number `item` of a block, whose entries begin at `first`.
+fn write_item(block: u32, level: u32, first: u32, item: u32) {
+    // The last box whose entries start at or before the item; boxes without entries start where the
+    // next one does, and so are passed over.
+    var at = 0u;
+    for (var half = BIN_BLOCK / 2u; half > 0u; half /= 2u) {
+        if entry_offsets[at + half] <= item {
+            at += half;
+        }
+    }
+    let nth = item - entry_offsets[at];
+    let span = coarse(cells[block * BIN_BLOCK + at], level);
+    let width = u32(span.z - span.x) + 1u;
+    write_entries(block * BIN_BLOCK + at, level, first + item, vec2<u32>(nth % width, nth / width), 1u);
+}
+
+// Writes `count` entries of box i, of which the first is in cell (du, dv) of its cells and goes to `place`.
 fn write_entries(i: u32, level: u32, place: u32, first: vec2<u32>, count: u32) {
     let span = coarse(cells[i], level);
     let width = u32(span.z - span.x) + 1u;
@@ -133,18 +147,18 @@ fn write_entries(i: u32, level: u32, place: u32, first: vec2<u32>, count: u32) {
     }
 }
 
-// The extent in cells that are merged.
-fn merged_extent(own: vec4<i32>, extent: u32, level: u32) -> u32 {
+// Returns the footprint in cells that are merged.
+fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     let shift = LEVEL_SHIFTS[level];
     if shift >= 32u {
-        return extent_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
+        return footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
     }
-    let fractions = (vec4<u32>(extent) >> vec4<u32>(0u, 16u, 8u, 24u)) & vec4<u32>(FRACTION_LAST);
+    let fractions = (vec4<u32>(footprint) >> vec4<u32>(0u, 16u, 8u, 24u)) & vec4<u32>(FRACTION_LAST);
     let within = vec4<u32>(own) & vec4<u32>((1u << shift) - 1u);
-    return extent_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
+    return footprint_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
 }
 
-// Entries of a box; 1 for a giant, 65,536 for an invalid box.
+// Counts the entries of a box; 1 for a giant, 65,536 for an invalid box.
 fn counted(i: u32, level: u32) -> vec2<u32> {
     if i >= params.box_count {
         return vec2<u32>(0u);

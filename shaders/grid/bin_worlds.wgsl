@@ -1,11 +1,12 @@
-// bin_worlds: the range of cells that the boxes of each world are in, where other boxes of it have no cells of their own.
+// bin_worlds: the range of cells that the boxes of each world are in, where other boxes of it have no cells of their
+// own.
 //
 // Reads   boxes          [box_count * 3] bits of f32, two at a time
 //         frame          one Frame
 //         filter_layout, filters: the worlds (filters.wgsl)
 // Changes world_cells    [world_count] from zeros to what cells_of_world takes: maxima, so that no order matters
-// An unbounded box of a world, such as its floor, would be a giant, and be tested against the boxes of all worlds. It is
-// put into these cells instead: whatever it meets is in one of them. Not one box is looked at where all have cells.
+// An unbounded box of a world, such as its floor, would be a giant, and be tested against the boxes of all worlds. It
+// is put into these cells instead: whatever it meets is in one of them. Not one box is looked at where all have cells.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

@@ -5,7 +5,8 @@ struct Place {
     fractions: vec4<u32>,     // of those cells
 }
 
-// Monotone too: cell and fraction together ascend with the coordinate.
+// Returns the cells of a box and where in them it lies. Monotone too: cell and fraction together ascend with the
+// coordinate.
 fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
     let along_u = project(frame.plane_u, low, high);
     let along_v = project(frame.plane_v, low, high);
@@ -24,8 +25,9 @@ fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
     return Place(kept, fraction);
 }
 
-// A range of cells from what bin_worlds keeps of it: CELL_BASE less the first ones, CELL_BASE and the last ones, zeros
-// where there are none. It is wider by a cell, and by 2^-20 of the coordinate, since another kernel may round otherwise.
+// Returns a range of cells from what bin_worlds keeps of it: CELL_BASE less the first ones, CELL_BASE and the last
+// ones, zeros where there are none. It is wider by a cell, and by 2^-20 of the coordinate, since another kernel may
+// round otherwise.
 fn cells_of_world(kept: vec4<u32>) -> vec4<i32> {
     let base = vec2<i32>(CELL_BASE);
     let first = base - vec2<i32>(kept.xy);

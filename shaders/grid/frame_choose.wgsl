@@ -10,6 +10,14 @@
 //   of Li, Lu, He 2003.
 // - Position scale: quantiles of the sample, so that each quantum holds about as many boxes wherever they lie,
 //   and neither outliers nor distant clusters spoil it.
+// Whatever two engines round differently has a margin where it decides, so that both decide alike; limits lie where
+// regular scenes have no number.
+//
+// Sources: Jacobi 1846, rotations in cyclic order as in Golub and Van Loan, Matrix Computations; the principal axis as
+// in MuJoCo's mj_broadphase and in Liu, Harada, Lee, Kim 2010, Real-time collision culling of a million bodies on
+// graphics processing units; Li, Lu, He 2003, USSCD, Journal of Image and Graphics 8; Batcher 1968, Sorting networks
+// and their applications; Knuth, The Art of Computer Programming 3, 6.4, for the hash by multiplication; Frazer and
+// McKellar 1970, Samplesort, for quantiles of a sample.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -40,7 +48,9 @@ struct Eigen {
     vectors: mat3x3<f32>,     // columns
 }
 
-fn jacobi(covariance: mat3x3<f32>) -> Eigen {
+// Finds eigenvalues and eigenvectors. Diagonal elements that differ by no more than `tie` count as equal where that
+// decides which way to turn.
+fn jacobi(covariance: mat3x3<f32>, tie: f32) -> Eigen {
     var a = covariance;
     var v = mat3x3<f32>(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0);
     // A 3x3 matrix converges in about six sweeps; a fixed number keeps every run the same.
@@ -52,7 +62,8 @@ fn jacobi(covariance: mat3x3<f32>) -> Eigen {
             let difference = a[q][q] - a[p][p];
             if abs(off) > 1e-30 && abs(off) > 1e-9 * abs(difference) {
                 let theta = 0.5 * difference / off;
-                let t = select(-1.0, 1.0, theta >= 0.0) / (abs(theta) + sqrt(theta * theta + 1.0));
+                let turns_forward = theta >= 0.0 || (theta > -0.5 && abs(difference) <= tie);
+                let t = select(-1.0, 1.0, turns_forward) / (abs(theta) + sqrt(theta * theta + 1.0));
                 let c = 1.0 / sqrt(t * t + 1.0);
                 let s = t * c;
                 for (var k = 0u; k < 3u; k += 1u) {
@@ -77,84 +88,151 @@ fn jacobi(covariance: mat3x3<f32>) -> Eigen {
     return Eigen(vec3<f32>(a[0][0], a[1][1], a[2][2]), v);
 }
 
-fn variance_along(d: vec3<f32>, squares: vec3<f32>, products: vec3<f32>) -> f32 {
-    return max(dot(d * d, squares) + 2.0 * dot(d * d.yzx, products), 0.0);
+// How far centroids are spread, and how long edges are on average, in scaled units.
+struct Spread {
+    squares: vec3<f32>,       // variances along x, y, z
+    products: vec3<f32>,      // covariances of x and y, y and z, z and x
+    mean_edge: vec3<f32>,
+    error: f32,               // by which rounding may change a variance or a covariance
 }
 
-fn covariance_of(d: vec3<f32>, e: vec3<f32>, squares: vec3<f32>, products: vec3<f32>) -> f32 {
+fn spread_of(sums: Moments) -> Spread {
+    let n = max(sums.count, 1.0);
+    let mean = sums.sum / n;
+    let squares = max(sums.squares / n - mean * mean, vec3<f32>(0.0));
+    let products = sums.products / n - mean * mean.yzx;
+    let error = MOMENT_ERROR * dot(sums.squares / n, vec3<f32>(1.0));
+    return Spread(squares, products, sums.edge_sum / n, error);
+}
+
+fn variance_along(d: vec3<f32>, spread: Spread) -> f32 {
+    return max(dot(d * d, spread.squares) + 2.0 * dot(d * d.yzx, spread.products), 0.0);
+}
+
+fn covariance_of(d: vec3<f32>, e: vec3<f32>, spread: Spread) -> f32 {
     let mixed = d * e.yzx + d.yzx * e;
-    return dot(d * e, squares) + dot(mixed, products);
+    return dot(d * e, spread.squares) + dot(mixed, spread.products);
 }
 
-// Decides the three axes.
-fn choose_axes() {
-    let n = max(total.count, 1.0);
-    let mean = total.sum / n;
-    let squares = max(total.squares / n - mean * mean, vec3<f32>(0.0));
-    let products = total.products / n - mean * mean.yzx;
-    let mean_edge = total.edge_sum / n;
+fn unit(k: u32) -> vec3<f32> {
+    return vec3<f32>(vec3<u32>(k) == vec3<u32>(0u, 1u, 2u));
+}
 
+// Returns, of d and -d, the one whose first large component is positive. Some component is at least sqrt(1/3) in size;
+// the limit is a number that directions of lattices do not have.
+fn upright(d: vec3<f32>) -> vec3<f32> {
+    let is_large = abs(d) > vec3<f32>(0.55);
+    let component = select(select(d.z, d.y, is_large.y), d.x, is_large.x);
+    return select(-d, d, component > 0.0);
+}
+
+// Returns a unit vector across d: as near as can be to the first coordinate axis that is not too near to d.
+fn across(d: vec3<f32>) -> vec3<f32> {
+    let is_small = abs(d) < vec3<f32>(0.59);
+    let k = select(select(2u, 1u, is_small.y), 0u, is_small.x);
+    return normalize(unit(k) - d[k] * d);
+}
+
+// Returns the eigenvectors of the covariance, the one of the largest eigenvalue first. Where eigenvalues are equal but
+// for rounding, as in lattices, so that any vectors of a plane or of space would do, those are taken that `upright` and
+// `across` make of the others, or x, y and z.
+fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
+    let squares = spread.squares;
+    let products = spread.products;
+    let tie = 4.0 * spread.error;
     let eigen = jacobi(mat3x3<f32>(
         squares.x, products.x, products.z,
         products.x, squares.y, products.y,
         products.z, products.y, squares.z,
-    ));
+    ), tie);
     var first = 0u;
     if eigen.values[1] > eigen.values[first] { first = 1u; }
     if eigen.values[2] > eigen.values[first] { first = 2u; }
-    let principal = eigen.vectors[first];
+    let second = (first + 1u) % 3u;
+    let third = (first + 2u) % 3u;
+    let v = eigen.vectors;
+    let ties_second = eigen.values[first] - eigen.values[second] <= tie;
+    let ties_third = eigen.values[first] - eigen.values[third] <= tie;
+    if ties_second && ties_third {
+        return array<vec3<f32>, 3>(unit(0u), unit(1u), unit(2u));
+    }
+    if ties_second || ties_third {
+        let least = upright(v[select(second, third, ties_second)]);
+        let principal = across(least);
+        return array<vec3<f32>, 3>(principal, cross(least, principal), least);
+    }
+    if abs(eigen.values[second] - eigen.values[third]) <= tie {
+        let principal = upright(v[first]);
+        let plane_u = across(principal);
+        return array<vec3<f32>, 3>(principal, plane_u, cross(principal, plane_u));
+    }
+    return array<vec3<f32>, 3>(v[first], v[second], v[third]);
+}
 
+// Returns the axis, among x, y, z and the principal one, with the largest spread per mean projected edge. A later axis
+// must be better by a margin and for sure, so that a degenerate spectrum falls to a coordinate axis.
+fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
+    var axis = AXIS_X;
+    var best = -1.0;
+    for (var k = 0u; k < 4u; k += 1u) {
+        var d = principal;
+        var candidate = AXIS_PRINCIPAL;
+        if k < 3u {
+            d = unit(k);
+            candidate = AXIS_X + k;
+        }
+        let variance = variance_along(d, spread);
+        let mean_edge = max(dot(abs(d), spread.mean_edge), 1e-30);
+        if sqrt(max(variance - spread.error, 0.0)) / mean_edge > best * 1.0001 {
+            best = sqrt(variance) / mean_edge;
+            axis = candidate;
+        }
+    }
+    return axis;
+}
+
+// Tells whether centroids along the sweep axis say where they are across it, since they lie along a line. Three boxes
+// in an L have a correlation of one half.
+fn is_correlated(spread: Spread) -> bool {
+    let along = variance_along(axes[0], spread);
+    var correlated = false;
+    for (var k = 1u; k < 3u; k += 1u) {
+        let wide = variance_along(axes[k], spread);
+        let both = covariance_of(axes[0], axes[k], spread);
+        correlated = correlated || abs(both) > 0.501 * sqrt(along) * sqrt(wide) + spread.error;
+    }
+    return correlated;
+}
+
+// Decides the three axes.
+fn choose_axes() {
+    let spread = spread_of(total);
+    let eigenvectors = principal_axes(spread);
+    let principal = eigenvectors[0];
     var axis = params.axis;
     if axis == AXIS_AUTO {
-        // Spread per mean projected edge. A later axis must be better by a margin, so that a degenerate
-        // spectrum falls to a coordinate axis.
-        axis = AXIS_X;
-        var best = -1.0;
-        for (var k = 0u; k < 4u; k += 1u) {
-            var d = principal;
-            var candidate = AXIS_PRINCIPAL;
-            if k < 3u {
-                d = vec3<f32>(vec3<u32>(k) == vec3<u32>(0u, 1u, 2u));
-                candidate = AXIS_X + k;
-            }
-            let score = sqrt(variance_along(d, squares, products)) / max(dot(abs(d), mean_edge), 1e-30);
-            if score > best * 1.0001 {
-                best = score;
-                axis = candidate;
-            }
-        }
+        axis = best_axis(spread, principal);
     }
 
     // Along a coordinate axis, projection is exact, so a principal axis that nearly is one becomes one.
     let turned = abs(principal);
     let straight = max(turned.x, max(turned.y, turned.z)) > 0.999999;
     if axis == AXIS_PRINCIPAL && !straight {
-        axes[0] = principal;
-        axes[1] = eigen.vectors[(first + 1u) % 3u];
-        axes[2] = eigen.vectors[(first + 2u) % 3u];
+        axes = eigenvectors;
     } else {
         var k = axis - AXIS_X;
         if axis == AXIS_PRINCIPAL {
             k = select(select(2u, 1u, turned.y > 0.5), 0u, turned.x > 0.5);
         }
-        for (var j = 0u; j < 3u; j += 1u) {
-            axes[j] = vec3<f32>(vec3<u32>((k + j) % 3u) == vec3<u32>(0u, 1u, 2u));
-        }
+        axes = array<vec3<f32>, 3>(unit(k), unit((k + 1u) % 3u), unit((k + 2u) % 3u));
     }
     chosen_axis = axis;
-
-    let along = variance_along(axes[0], squares, products);
-    is_oblique = false;
-    for (var k = 1u; k < 3u; k += 1u) {
-        let across = variance_along(axes[k], squares, products);
-        let both = covariance_of(axes[0], axes[k], squares, products);
-        is_oblique = is_oblique || abs(both) > 0.5 * sqrt(along) * sqrt(across);
-    }
+    is_oblique = is_correlated(spread);
 }
 
 // ---- grid and key ----
 
-// The larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3: the cell edge in units of the largest edge w,
+// Returns the larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3: the cell edge in units of the largest edge w,
 // where the cost of Li, Lu, He 2003 is least; 2 where the boxes lie too sparsely for a root.
 fn usscd_cell(log_density: f32) -> f32 {
     if log_density < 0.6247 {
@@ -172,14 +250,27 @@ fn quantile(list: u32, count: u32, part: f32) -> f32 {
     return samples[list][u32(part * f32(count - 1u))];
 }
 
+// Returns the length of the range that most samples are in.
+fn range(list: u32, count: u32) -> f32 {
+    return quantile(list, count, 0.98) - quantile(list, count, 0.02);
+}
+
+// Bounds the difference of two evaluations of a projection. Sums of products differ by a few units in the last place
+// where one place fuses them and another does not; no scaled coordinate reaches 4, and a coordinate axis has no such
+// error.
+fn oblique_error() -> f32 {
+    let turned = abs(axes[0]);
+    return select(0.0, OBLIQUE_ERROR, max(turned.x, max(turned.y, turned.z)) < 1.0);
+}
+
 fn choose_cell(scene: Scale, count: u32) -> f32 {
     if params.cell_mode == CELL_FIXED {
         return params.cell_size * scene.scale;
     }
     if params.cell_mode == CELL_USSCD {
         let widest = max(total.edge_max.x, max(total.edge_max.y, total.edge_max.z));
-        let range = max(scene.high - scene.low, vec3<f32>(1e-30));
-        let ratios = log(max(vec3<f32>(widest), vec3<f32>(1e-30)) / range);
+        let size = max(scene.high - scene.low, vec3<f32>(1e-30));
+        let ratios = log(max(vec3<f32>(widest), vec3<f32>(1e-30)) / size);
         return widest * usscd_cell(log(max(total.count, 1.0)) + ratios.x + ratios.y + ratios.z);
     }
     // The largest 1/64 of the edges do not count: a single enormous box would ruin the grid.
@@ -200,12 +291,14 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
     let more = ENTRIES_PER_BOX - 1.0;
     let edges = (1.0 + sqrt(1.0 + more * spread)) / more;
     // Where boxes are small and few, more than one cell for every two boxes is a waste.
-    let range_u = quantile(CENTRES_U, count, 0.98) - quantile(CENTRES_U, count, 0.02);
-    let range_v = quantile(CENTRES_V, count, 0.98) - quantile(CENTRES_V, count, 0.02);
+    let least = oblique_error();
+    let range_u = max(range(CENTRES_U, count), least);
+    let range_v = max(range(CENTRES_V, count), least);
     let sparse = sqrt(range_u) * sqrt(range_v) * sqrt(2.0 / max(total.count, 1.0));
     return max(edges * mean_edge, sparse);
 }
 
+// Decides the grid and the sort key, but for the knots.
 fn choose_grid(scene: Scale, count: u32) {
     frame.sweep = axes[0];
     frame.plane_u = axes[1];
@@ -215,7 +308,14 @@ fn choose_grid(scene: Scale, count: u32) {
     frame.axis = chosen_axis;
     frame.outside_count = params.box_count - scene.count;
     frame.giant_cells = clamp(params.box_count / 16u, 64u, MAX_CELLS);
+    set_cell(scene, count);
+    let ids = choose_ids(scene, count);
+    place_grid(ids, count);
+    choose_key(ids);
+}
 
+// Sets the edge of a cell, and by how much intervals are widened.
+fn set_cell(scene: Scale, count: u32) {
     var cell = 1.0;
     if count > 0u {
         cell = choose_cell(scene, count);
@@ -223,34 +323,40 @@ fn choose_grid(scene: Scale, count: u32) {
     if !(cell > CELL_MIN) {
         cell = CELL_MIN;
     }
-    // Sums of products differ by a few units in the last place where one place fuses them and another does
-    // not; no scaled coordinate reaches 4, and a coordinate axis has no such error. Cells smaller than the error
-    // would only make every box span more of them.
-    var oblique = 0.0;
-    if max(abs(axes[0].x), max(abs(axes[0].y), abs(axes[0].z))) < 1.0 {
-        oblique = OBLIQUE_ERROR;
-    }
+    // Cells smaller than the error would only make every box span more of them.
+    let oblique = oblique_error();
     cell = min(max(cell, oblique), CELL_MAX);
     let inverse = 1.0 / cell;
     frame.inverse_cell = inverse;
-    frame.cell_size = cell / scene.scale;
+    frame.cell_size = cell;
     frame.sweep_slop = oblique;
     frame.plane_slop = PLANE_SLOP + oblique * inverse;
+}
 
-    // Key bits of the cells: enough for the range where most boxes are, but not so many that too few are left for the
-    // position. A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
-    var fits = vec2<u32>(0u);
-    var bits = vec2<u32>(0u);
-    var occupied = 1.0;
+// The ids of cells along u and v.
+struct CellIds {
+    low: vec2<f32>,           // where the scene begins
+    fits: vec2<u32>,          // bits that are enough for the whole scene
+    bits: vec2<u32>,          // bits that cells of one world vary in
+    world: vec2<u32>,         // bits that only tell worlds apart
+    occupied: f32,            // cells where most boxes are
+}
+
+// Decides the key bits of the cells: enough for the range where most boxes are, as long as enough are
+// left for the position. A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
+fn choose_ids(scene: Scale, count: u32) -> CellIds {
+    var ids = CellIds();
+    ids.occupied = 1.0;
     for (var k = 0u; k < 2u; k += 1u) {
         let interval = project(axes[k + 1u], scene.low, scene.high);
         var most = 0.0;
         if count > 0u {
-            most = (quantile(CENTRES_U + k, count, 0.98) - quantile(CENTRES_U + k, count, 0.02)) * inverse;
+            most = range(CENTRES_U + k, count) * frame.inverse_cell;
         }
-        fits[k] = bits_for((interval.y - interval.x) * inverse + 2.0);
-        bits[k] = min(min(fits[k], bits_for(most + 2.0)), MAX_CELL_BITS);
-        occupied *= min(most + 1.0, 1e6);
+        ids.low[k] = interval.x;
+        ids.fits[k] = bits_about((interval.y - interval.x) * frame.inverse_cell + 2.0);
+        ids.bits[k] = min(min(ids.fits[k], bits_about(most + 2.0)), MAX_CELL_BITS);
+        ids.occupied *= min(most + 1.0, 1e6);
     }
     // Where there are worlds, those of one of them: they may all be in the same place. Three bits to spare are for
     // those that are longer than wide, or emptier than others: where ids repeat, they may be those of another world.
@@ -262,25 +368,31 @@ fn choose_grid(scene: Scale, count: u32) {
         world_bits = min(bits_for(f32(worlds)), MAX_WORLD_BITS);
         most_bits = min(most_bits + 3u, WORLD_CELL_BITS - world_bits);
     }
-    while bits.x + bits.y > most_bits {
-        if bits.x > bits.y {
-            bits.x -= 1u;
+    while ids.bits.x + ids.bits.y > most_bits {
+        if ids.bits.x > ids.bits.y {
+            ids.bits.x -= 1u;
         } else {
-            bits.y -= 1u;
+            ids.bits.y -= 1u;
         }
     }
     // About as many bits for u as for v.
-    let of_u = u32(clamp((i32(world_bits) + i32(bits.y) - i32(bits.x)) / 2, 0, i32(world_bits)));
-    let world = vec2<u32>(of_u, world_bits - of_u);
+    let of_u = u32(clamp((i32(world_bits) + i32(ids.bits.y) - i32(ids.bits.x)) / 2, 0, i32(world_bits)));
+    ids.world = vec2<u32>(of_u, world_bits - of_u);
     for (var k = 0u; k < 2u; k += 1u) {
-        let interval = project(axes[k + 1u], scene.low, scene.high);
-        bits[k] = min(fits[k], max(bits[k], MIN_WRAP_BITS - min(world[k], MIN_WRAP_BITS)));
-        if bits[k] == fits[k] {
+        ids.bits[k] = min(ids.fits[k], max(ids.bits[k], MIN_WRAP_BITS - min(ids.world[k], MIN_WRAP_BITS)));
+    }
+    return ids;
+}
+
+// Sets where the grid begins and ends along u and v.
+fn place_grid(ids: CellIds, count: u32) {
+    for (var k = 0u; k < 2u; k += 1u) {
+        if ids.bits[k] == ids.fits[k] {
             // The whole range of cells fits the key.
-            frame.origin[k] = interval.x;
+            frame.origin[k] = ids.low[k];
             frame.cell_min[k] = 0;
-            frame.cell_max[k] = i32(1u << bits[k]) - 1;
-            frame.max_span[k] = 1u << bits[k];
+            frame.cell_max[k] = i32(1u << ids.bits[k]) - 1;
+            frame.max_span[k] = 1u << ids.bits[k];
         } else {
             // The grid has no bounds; ids repeat. Boxes that overlap and span at most half the ids are too close
             // to notice: entries of theirs with one id are in one cell. The origin is where most boxes are,
@@ -291,25 +403,27 @@ fn choose_grid(scene: Scale, count: u32) {
             }
             frame.cell_min[k] = -CELL_REACH;
             frame.cell_max[k] = CELL_REACH;
-            frame.max_span[k] = 1u << (bits[k] + world[k] - 1u);
+            frame.max_span[k] = 1u << (ids.bits[k] + ids.world[k] - 1u);
         }
     }
-    frame.tile_bits = bits;
-    bits += world;
-    frame.cell_bits = bits;
-
-    // Enough position bits that an entry rarely shares its quantum with another of its cell, also where boxes lie many
-    // times as densely as on average; all there are where the position tells the cell, so that a cell has but a small
-    // part of the positions.
-    let cells = min(occupied * f32(worlds), f32(1u << (bits.x + bits.y)));
-    let crowd = 64.0 * f32(params.box_count) / cells;
-    let wanted = bits.x + bits.y + max(bits_for(crowd), MIN_POSITION_BITS);
-    let key_bits = select(div_ceil(wanted, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u, is_oblique);
-    frame.key_bits = min(key_bits, 32u);
-    frame.position_bits = frame.key_bits - bits.x - bits.y;
+    frame.tile_bits = ids.bits;
+    frame.cell_bits = ids.bits + ids.world;
 }
 
-// The smallest b from 1 to 30 with 2^b >= x.
+// Decides the bits of the sort key: enough position bits that an entry rarely shares its quantum with another of its
+// cell, also where boxes lie many times as densely as on average; all there are where the position tells the cell, so
+// that a cell has but a small part of the positions.
+fn choose_key(ids: CellIds) {
+    let cell_bits = ids.bits.x + ids.bits.y + ids.world.x + ids.world.y;
+    let cells = min(ids.occupied * f32(max(params.world_count, 1u)), f32(1u << cell_bits));
+    let crowd = 64.0 * f32(params.box_count) / cells;
+    let wanted = cell_bits + max(bits_about(crowd), MIN_POSITION_BITS);
+    let key_bits = select(div_ceil(wanted, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u, is_oblique);
+    frame.key_bits = min(key_bits, 32u);
+    frame.position_bits = frame.key_bits - cell_bits;
+}
+
+// Returns the smallest b from 1 to 30 with 2^b >= x.
 fn bits_for(x: f32) -> u32 {
     var bits = 1u;
     while bits < 30u && f32(1u << bits) < x {
@@ -318,7 +432,12 @@ fn bits_for(x: f32) -> u32 {
     return bits;
 }
 
-// The box of sample i: spread over the input by a multiplicative hash, since boxes that follow each other in
+// Does as bits_for for an x that may be rounded, so that one that should be a power of two counts as one.
+fn bits_about(x: f32) -> u32 {
+    return bits_for(x * (1.0 - 1.0 / 262144.0));
+}
+
+// Returns the box of sample i: spread over the input by a multiplicative hash, since boxes that follow each other in
 // the input often follow each other in space too.
 fn sample_box(i: u32) -> u32 {
     if params.box_count <= SAMPLES {
@@ -355,7 +474,7 @@ fn take_sample(i: u32, scene: Scale) {
     samples[CENTRES_V][i] = centre_v;
 }
 
-// Batcher's bitonic sort of all four lists at once; what was not sampled is FLOAT_MAX and ends up last.
+// Sorts all four lists at once by Batcher's bitonic network; what was not sampled is FLOAT_MAX and ends up last.
 fn sort_samples(local: u32) {
     for (var run = 2u; run <= SAMPLES; run *= 2u) {
         for (var distance = run / 2u; distance > 0u; distance /= 2u) {
@@ -411,7 +530,7 @@ fn frame_choose(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Where a segment of the position scale starts, and quanta per unit length in it.
+// Returns where a segment of the position scale starts, and quanta per unit length in it.
 fn knot(segment: u32, count: u32) -> vec2<f32> {
     var start = 0.0;
     var next = 0.0;

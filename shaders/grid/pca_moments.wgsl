@@ -6,6 +6,7 @@
 // Centroids are shifted by the middle of the bounds and scaled by a power of two, so that nothing overflows
 // and little cancels. The order of the sums is fixed, so an adapter gives the same result on every run.
 // The covariance they give is that of MuJoCo's mj_broadphase; by reduction as in Liu, Harada, Lee, Kim 2010.
+// Sources: those two, and Chan, Golub, LeVeque 1983, Algorithms for computing the sample variance, for the shift.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

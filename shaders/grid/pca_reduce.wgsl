@@ -2,6 +2,8 @@
 // shared by pca_bounds, pca_moments and frame_choose, so that all of them scale alike.
 // For workgroups of at least 128 invocations, every one of which has to call. Kernels that want the magnitude
 // bind params and bounds.
+// Source: reduction in two levels, Harris, Optimizing parallel reduction in CUDA, 2007; here in runs, for fewer
+// barriers.
 
 var<workgroup> lows: array<vec3<f32>, 128>;
 var<workgroup> highs: array<vec3<f32>, 128>;
@@ -15,7 +17,7 @@ fn united(a: Bounds, b: Bounds) -> Bounds {
     return Bounds(min(a.min, b.min), a.count + b.count, max(a.max, b.max), 0u);
 }
 
-// The union over invocations 0 to 127.
+// Returns the union over invocations 0 to 127.
 fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
     workgroupBarrier();
     if local < 128u {
@@ -44,7 +46,7 @@ fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
     return all_bounds;
 }
 
-// Moments of both.
+// Returns the moments of two sets of boxes together.
 fn combined(a: Moments, b: Moments) -> Moments {
     return Moments(
         a.sum + b.sum, a.count + b.count,
@@ -63,7 +65,7 @@ struct Scale {
     count: u32,
 }
 
-// From the partial bounds of pca_bounds.
+// Finds the magnitude of the scene from the partial bounds of pca_bounds.
 fn scene_scale(local: u32) -> Scale {
     var ordinary_share = no_bounds();
     var finite_share = no_bounds();

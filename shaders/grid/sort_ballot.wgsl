@@ -24,6 +24,27 @@ const MOST_SUBGROUPS: u32 = 256u / 8u;
 // [subgroup * WORDS + word] keys before, within the tile, with either of the word's two digits.
 var<workgroup> ranks: array<atomic<u32>, MOST_SUBGROUPS * WORDS>;
 
+// Tells which invocations of the subgroup have a key with this digit. Every invocation has to call.
+fn peers_of(digit: u32, there: bool) -> vec2<u32> {
+    var peers = subgroupBallot(there).xy;
+    for (var bit = 0u; bit < WIDE_BITS; bit += 1u) {
+        let is_set = ((digit >> bit) & 1u) == 1u;
+        let with_bit = subgroupBallot(is_set).xy;
+        peers &= select(~with_bit, with_bit, is_set);
+    }
+    return peers;
+}
+
+// Turns the subgroups' counts of the digits of word `local` into those of the subgroups before.
+fn scan_subgroups(local: u32, subgroups: u32) {
+    var running = 0u;
+    for (var k = 0u; k < subgroups; k += 1u) {
+        let own = atomicLoad(&ranks[k * WORDS + local]);
+        atomicStore(&ranks[k * WORDS + local], running);
+        running += own;
+    }
+}
+
 @compute @workgroup_size(256)
 fn sort_ballot(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -52,12 +73,7 @@ fn sort_ballot(
         if there {
             digit = (keys_in[i] >> shift) & (WIDE_RADIX - 1u);
         }
-        var peers = subgroupBallot(there).xy;
-        for (var bit = 0u; bit < WIDE_BITS; bit += 1u) {
-            let is_set = ((digit >> bit) & 1u) == 1u;
-            let with_bit = subgroupBallot(is_set).xy;
-            peers &= select(~with_bit, with_bit, is_set);
-        }
+        let peers = peers_of(digit, there);
         let lowest = select(firstTrailingBit(peers.x), 32u + firstTrailingBit(peers.y), peers.x == 0u);
         let half = (digit & 1u) * 16u;
         var before = 0u;
@@ -73,12 +89,7 @@ fn sort_ballot(
     }
     workgroupBarrier();
     if local < WORDS {
-        var running = 0u;
-        for (var k = 0u; k < subgroups; k += 1u) {
-            let own = atomicLoad(&ranks[k * WORDS + local]);
-            atomicStore(&ranks[k * WORDS + local], running);
-            running += own;
-        }
+        scan_subgroups(local, subgroups);
     }
     workgroupBarrier();
     for (var round = 0u; round < SORT_RUN; round += 1u) {

@@ -4,6 +4,7 @@
 //         counts       for the number of keys
 // Changes histograms   [digits * tiles] from counts to exclusive prefix sums
 // One workgroup; every invocation takes a run.
+// Second step of a radix pass (Merrill and Grimshaw 2011).
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;

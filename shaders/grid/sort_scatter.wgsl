@@ -7,6 +7,8 @@
 // Writes  keys_out, values_out   [n]
 // Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two to a word and
 // scanned over the workgroup, eight words at a time; then it places its keys one after the other.
+// Third step of a radix pass (Merrill and Grimshaw 2011, High performance and scalable radix sorting); several counts
+// packed to a word as in Harada and Howes 2011, Introduction to GPU radix sort.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;

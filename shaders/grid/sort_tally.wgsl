@@ -5,6 +5,7 @@
 //         keys_in      [n], four at a time
 // Writes  histograms   [digits * tiles], digit by digit, within a digit tile by tile
 // sort_count with as few invocations as sort_wide has: software adapters pay for each of them at every barrier.
+// Source: as that of sort_wide.
 
 @compute @workgroup_size(WIDE_LANES)
 fn sort_tally(

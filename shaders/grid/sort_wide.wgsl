@@ -8,6 +8,7 @@
 // sort_scatter for processors whose workgroups do not hide latency, such as software adapters: so few invocations
 // that each of them can keep the place of every digit, and half the passes. Each takes a long run of consecutive keys
 // of the tile.
+// Source: a histogram for each processor, Zagha and Blelloch 1991, Radix sort for vector multiprocessors.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;

@@ -1,6 +1,6 @@
 // The boxes of a hit of the sweep: shared by emit_sweep and emit_again, which bind entries.
 
-// The boxes of two entries, the smaller number first.
+// Returns the boxes of two entries, the smaller number first.
 fn pair_at(ranks: vec2<u32>) -> vec2<u32> {
     let a = entries[ranks.x] & ENTRY_BOX;
     let b = entries[ranks.y] & ENTRY_BOX;

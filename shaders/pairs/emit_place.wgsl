@@ -5,6 +5,7 @@
 // Writes  run_offsets  [tiles * 256] pairs before the run within its block
 // Changes block_hits   [sweep_blocks] pairs in tiles that were not kept, to all pairs
 // One workgroup per block; each invocation adds up PLACE_RUNS runs in a row.
+// Source: compaction by a scan of counts, Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> counts: Counts;

@@ -8,6 +8,7 @@
 //         arguments      of its indirect calls
 //         dispatches     of emit_again, order and the sort of pairs
 // One workgroup.
+// Source: as that of emit_place.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

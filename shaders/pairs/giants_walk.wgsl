@@ -1,6 +1,7 @@
 // Giants against all boxes. A tile is one giant and HIT_TILE consecutive boxes; bit k of an invocation is the
 // box 256 * k further on, so that neighbours read neighbours. Shared by giants_test and emit_giants, which bind
 // params, boxes, counts, cells, giants and frame.
+// Source: ODE's hash space, where what is too large for its cells has a list of its own and is tested against all.
 
 fn giant_of(tile: u32) -> u32 {
     return giants[tile / div_ceil(params.box_count, HIT_TILE)];

@@ -4,6 +4,7 @@
 //         pairs      [written] (a, b)
 // Writes  keys       [written] b
 //         values     [written] a
+// Source: a radix sort by the less significant key first, Knuth, The Art of Computer Programming 3, 5.2.5.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;

@@ -3,12 +3,14 @@
 // Reads   frame, counts
 //         keys       [entry_count] sorted: cell and start
 //         entries    [entry_count] in the same order: box index and flags
-//         positions  [box_count] (start, end, extent)
+//         positions  [box_count] (start, end, footprint)
 // Writes  steps      [entry_count] quads of the path that the entry contributes; the first rank whose cell is another or
 //                    whose start is after the entry's end
-//         extents    [entry_count] where in its cell the box begins and ends, and whether the cell is its first
+//         footprints    [entry_count] where in its cell the box begins and ends, and whether the cell is its first
 // The start of an entry is its own rank. An end is as near as the entry has candidates, so the search doubles
 // its step from there. Touching intervals meet: a start equal to the end is not after it.
+// Sources: a sweep of every entry on its own, without a list of those that have begun, Liu, Harada, Lee, Kim 2010;
+// Bentley and Yao 1976, An almost optimal algorithm for unbounded searching.
 
 @group(0) @binding(0) var<storage, read> frame: Frame;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -16,7 +18,7 @@
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
 @group(0) @binding(4) var<storage, read> positions: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> steps: array<Step>;
-@group(0) @binding(6) var<storage, read_write> extents: array<u32>;
+@group(0) @binding(6) var<storage, read_write> footprints: array<u32>;
 
 fn end_of(rank: u32, n: u32, end_key: u32) -> u32 {
     // keys[low] <= end_key < keys[high], with high == n standing for a key above all.
@@ -60,5 +62,5 @@ fn rank_ends(
     let first = select(0u, 0x7fu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x7f0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
     let flags = select(0u, 0x80u, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x800000u, (entry & ENTRY_FIRST_V) != 0u);
-    extents[rank] = (own.z & (first | 0x7f007f00u)) | last | flags;
+    footprints[rank] = (own.z & (first | 0x7f007f00u)) | last | flags;
 }

@@ -35,7 +35,7 @@ fn small_emit(
     }
 }
 
-// This invocation's share of the first `end` numbers of block_hits.
+// Returns this invocation's share of the first `end` numbers of block_hits.
 fn share_of_hits(local: u32, end: u32) -> u32 {
     var sum = 0u;
     for (var at = local; at < end; at += 256u) {

@@ -3,8 +3,9 @@
 // Reads   params, boxes [box_count * 3] bits of f32, two at a time
 // Writes  hit_words   [tiles * SMALL_LINES * 256] a bit per test (small_tiles.wgsl)
 //         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile
-// One workgroup per tile. Its columns lie in workgroup memory. An invocation has the columns of one word, and eight rows,
-// one of each group: a column that was read is tested eight times, and neighbours read the same one at the same time.
+// One workgroup per tile. Its columns lie in workgroup memory. An invocation has the columns of one word, and eight
+// rows, one of each group: a column that was read is tested eight times, and neighbours read the same one at the same
+// time.
 // Source: all pairs in tiles, after Nyland, Harris and Prins, Fast N-Body Simulation with CUDA, GPU Gems 3, 2007.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -59,8 +60,8 @@ fn small_test(
     }
 }
 
-// The blocks of rows and of columns of a workgroup's tile: row k and the k-th last one together have one tile more than
-// there are blocks.
+// Returns the blocks of rows and of columns of a workgroup's tile: row k and the k-th last one together have one tile
+// more than there are blocks.
 fn place_of(workgroup: u32) -> vec2<u32> {
     let blocks = small_blocks();
     let block = workgroup / (blocks + 1u);
@@ -79,8 +80,8 @@ fn load_block(block: u32, local: u32) {
     workgroupBarrier();
 }
 
-// An input box. Where there is none, or an invalid one, a box that overlaps nothing: no number maps to the largest
-// integer, nor to the smallest.
+// Returns an input box. Where there is none, or an invalid one, a box that overlaps nothing: no number maps to the
+// largest integer, nor to the smallest.
 fn sound_box(i: u32) -> OrderedBox {
     if i < params.box_count && kind_of(min_bits_of(i), max_bits_of(i)) != KIND_INVALID {
         return ordered_box(i);
@@ -109,7 +110,7 @@ fn four_rows(row: u32) -> FourRows {
     );
 }
 
-// 1 for each row that overlaps the column.
+// Returns 1 for each row that overlaps the column.
 fn hits(rows: FourRows, column: OrderedBox) -> vec4<u32> {
     let found = vec4<bool>(
         overlap(rows.a, column),
@@ -120,7 +121,7 @@ fn hits(rows: FourRows, column: OrderedBox) -> vec4<u32> {
     return select(vec4<u32>(0u), vec4<u32>(1u), found);
 }
 
-// The bits of a word, whose columns start with box `column`, that lie beyond the row of box `row`.
+// Returns the bits of a word, whose columns start with box `column`, that lie beyond the row of box `row`.
 fn beyond(row: u32, column: u32) -> u32 {
     if row < column {
         return 0xffffffffu;
@@ -128,7 +129,7 @@ fn beyond(row: u32, column: u32) -> u32 {
     return select(0u, 0xfffffffeu << ((row - column) & 31u), row - column < 32u);
 }
 
-// What the filters keep of a word of box `row`, whose columns start with box `column`.
+// Returns what the filters keep of a word of box `row`, whose columns start with box `column`.
 fn wanted(found: u32, row: u32, column: u32) -> u32 {
     var word = found;
     if IS_FILTERED {

@@ -3,11 +3,12 @@
 // Reads   counts
 // Changes steps       [entry_count] from the quads of the entry to the quads before it within its block
 // Writes  path_sums   [blocks] (quads, candidates) of each block of PATH_BLOCK entries
-// The candidates of an entry are the ranks between its own and its end. A quad is four extents in a row, of which
+// The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
 // one load brings all; an entry without candidates has one quad all the same, which bounds how many entries a piece
 // of the path can span.
 // An invocation takes COUNT_RUN entries, a workgroup several blocks. Sums over several blocks may wrap; differences of
 // them that are sums of one block do not.
+// Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;
 @group(0) @binding(1) var<storage, read_write> steps: array<Step>;

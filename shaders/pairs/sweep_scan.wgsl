@@ -9,6 +9,7 @@
 // tiles than HIT_BLOCKS, each workgroup takes 2, 4, 8, ... in a row, so that the number of workgroups stays bounded,
 // every one has the same amount of work, and the count is exact however many candidates there are. The tiles of
 // PLACE_RUNS workgroups of sweep_test are one block, whose pairs are counted together.
+// Source: reduce, then scan, Blelloch 1990.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> counts: Counts;
@@ -16,7 +17,7 @@
 @group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> dispatches: Dispatches;
 
-// The smallest power of two that leaves at most HIT_BLOCKS blocks.
+// Returns the smallest power of two that leaves at most HIT_BLOCKS blocks.
 fn tiles_per_block(tiles: u32) -> u32 {
     var per_block = 1u;
     while div_ceil(tiles, per_block) > HIT_BLOCKS {

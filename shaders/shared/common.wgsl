@@ -103,7 +103,7 @@ struct Frame {
     key_bits: u32,
     giant_cells: u32,         // a box in more cells is a giant
     axis: u32,                // AXIS_*, never AXIS_AUTO
-    cell_size: f32,           // in input units
+    cell_size: f32,           // edge of a cell; the host reports it in input units
     outside_count: u32,       // boxes without a place in the grid: unbounded, beyond limit, invalid
     tile_bits: vec2<u32>,     // of cell_bits, the low ones that cells of one world vary in; the others tell worlds apart
     // Knots of the position scale, two by two: where a segment starts, and quanta per unit length in it.
@@ -182,7 +182,7 @@ struct Run {
     turns: u32,               // bit k: quad k is the first of the next entry
 }
 
-// The ranks of the two entries of a hit, of which only the bit is known.
+// Returns the ranks of the two entries of a hit, of which only the bit is known.
 fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
     let k = bit / 4u;
     let turns = run.turns & ((2u << k) - 1u);
@@ -194,14 +194,15 @@ fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
     return vec2<u32>(rank, quad * 4u + bit % 4u);
 }
 
-// Quads of the path that an entry with candidates (rank, end) contributes: those that hold any, but at least one.
+// Counts the quads of the path that an entry with candidates (rank, end) contributes: those that hold any, but at least
+// one.
 fn quads_of(rank: u32, end: u32) -> u32 {
     return max((end - 1u) / 4u, (rank + 1u) / 4u) - (rank + 1u) / 4u + 1u;
 }
 
 // ---- sizes of dispatches ----
 
-// The index of this workgroup in a dispatch that `dispatch_size` laid out.
+// Returns the index of this workgroup in a dispatch that `dispatch_size` laid out.
 fn group_index(id: vec3<u32>, groups: vec3<u32>) -> u32 {
     return id.x + id.y * groups.x;
 }
@@ -220,7 +221,7 @@ fn div_ceil(a: u32, b: u32) -> u32 {
     return a / b + select(0u, 1u, a % b != 0u);
 }
 
-// Workgroups of the reductions of pca, which is how many partial results there are.
+// Counts the workgroups of the reductions of pca, which is how many partial results there are.
 fn pca_groups(box_count: u32) -> u32 {
     return clamp(div_ceil(box_count, PCA_BLOCK), 1u, PCA_GROUPS);
 }
@@ -250,7 +251,7 @@ fn mul64(a: u32, b: u32) -> vec2<u32> {
     return result;
 }
 
-// a >> bits, for 0 < bits < 32.
+// Returns a >> bits, for 0 < bits < 32.
 fn shift_right64(a: vec2<u32>, bits: u32) -> vec2<u32> {
     return vec2<u32>((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits);
 }
@@ -264,7 +265,8 @@ struct OrderedBox {
     max: vec3<i32>,
 }
 
-// A positive float's bits ascend with it. A negative one's, as a signed integer, descend from -2^31, which is -0.
+// Maps floats to integers that compare alike. A positive float's bits ascend with it. A negative one's, as a signed
+// integer, descend from -2^31, which is -0.
 fn ordered(bits: vec3<u32>) -> vec3<i32> {
     let signed = bitcast<vec3<i32>>(bits);
     return select(signed, bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), signed < vec3<i32>(0));
@@ -291,13 +293,13 @@ fn kind_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
 
 // ---- projection ----
 
-// Whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
+// Tells whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
 fn is_within(min_bits: vec3<u32>, max_bits: vec3<u32>, limit: f32) -> bool {
     let reach = max(abs(bitcast<vec3<f32>>(min_bits)), abs(bitcast<vec3<f32>>(max_bits)));
     return all(reach <= vec3<f32>(limit));
 }
 
-// The interval of a box on a direction. Each corner's sum is monotone in the bounds under rounding, which
+// Returns the interval of a box on a direction. Each corner's sum is monotone in the bounds under rounding, which
 // centre and radius would not be; along a coordinate axis it is exact.
 fn project(direction: vec3<f32>, low: vec3<f32>, high: vec3<f32>) -> vec2<f32> {
     let positive = direction > vec3<f32>(0.0);
@@ -311,14 +313,14 @@ fn project(direction: vec3<f32>, low: vec3<f32>, high: vec3<f32>) -> vec2<f32> {
 const CELLS_OF_INVALID: vec4<i32> = vec4<i32>(1, 0, 0, 0);
 const CELLS_OF_UNBOUNDED: vec4<i32> = vec4<i32>(1, 1, 0, 0);
 
-// Cells after coarsening: merging 2^shift by 2^shift of them; from 32 on, all into one.
+// Returns the cells after coarsening: merging 2^shift by 2^shift of them; from 32 on, all into one.
 fn coarse(cells: vec4<i32>, level: u32) -> vec4<i32> {
     let shift = LEVEL_SHIFTS[level];
     return select(cells >> vec4<u32>(min(shift, 31u)), vec4<i32>(0), shift >= 32u);
 }
 
-// Fractions (first u, first v, last u, last v) as the bytes (first u, last u, first v, last v) of an extent.
-fn extent_of(fractions: vec4<u32>) -> u32 {
+// Packs fractions (first u, first v, last u, last v) into the bytes (first u, last u, first v, last v) of a footprint.
+fn footprint_of(fractions: vec4<u32>) -> u32 {
     return fractions.x | (fractions.z << 8u) | (fractions.y << 16u) | (fractions.w << 24u);
 }
 
@@ -326,7 +328,7 @@ fn is_binned(cells: vec4<i32>) -> bool {
     return cells.x <= cells.z;
 }
 
-// How many cells a binned box is in at four levels of coarsening, of less than 32 bits each; 0 for a giant.
+// Counts how many cells a binned box is in at four levels of coarsening, of less than 32 bits each; 0 for a giant.
 fn cell_counts(cells: vec4<i32>, shifts: vec4<u32>, max_span: vec2<u32>, giant_cells: u32) -> vec4<u32> {
     let spans_u = vec4<u32>((vec4<i32>(cells.z) >> shifts) - (vec4<i32>(cells.x) >> shifts)) + 1u;
     let spans_v = vec4<u32>((vec4<i32>(cells.w) >> shifts) - (vec4<i32>(cells.y) >> shifts)) + 1u;
@@ -337,7 +339,7 @@ fn cell_counts(cells: vec4<i32>, shifts: vec4<u32>, max_span: vec2<u32>, giant_c
     return select(counts, vec4<u32>(0u), is_giant);
 }
 
-// How many cells a binned box is in; 0 for a giant.
+// Counts how many cells a binned box is in; 0 for a giant.
 fn cell_count(cells: vec4<i32>, level: u32, max_span: vec2<u32>, giant_cells: u32) -> u32 {
     let c = coarse(cells, level);
     let spans = vec2<u32>(c.zw - c.xy) + 1u;

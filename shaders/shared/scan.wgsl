@@ -4,6 +4,7 @@
 // Sixteen invocations add up runs of sixteen values, then the runs; every invocation loads twice. Software adapters
 // pay for each load of each invocation, where hardware hides them, and a loop that an invocation does not enter costs
 // neither anything.
+// Source: Blelloch 1990, Prefix sums and their applications; reduce, then scan, in two levels.
 
 struct Scanned2 {
     before: vec2<u32>,        // the sums over lower invocations
@@ -55,7 +56,7 @@ fn scan_workgroup(local: u32, value: u32) -> Scanned {
     return Scanned(scan.before.x, scan.total.x);
 }
 
-// By quarters of the low half, whose sums have room for their carries.
+// Adds by quarters of the low half, whose sums have room for their carries.
 fn scan_workgroup64(local: u32, value: vec2<u32>) -> Scanned64 {
     let low = scan_workgroup2(local, vec2<u32>(value.x & 0xffffu, value.x >> 16u));
     let high = scan_workgroup(local, value.y);

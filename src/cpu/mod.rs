@@ -1,8 +1,8 @@
 //! The engine for machines without a GPU, the stages on plain slices that it is read and tested by, and the oracle.
 //!
 //! - [`BroadPhase`] is the engine: the flow on all cores, with memory that it keeps from frame to frame;
-//!   [`find_pairs`] is one frame of it. Same options and same answer as on the GPU, and the same
-//!   report but for the last bits of direction and cell size.
+//!   [`find_pairs`] is one frame of it. It has the options and the answer of the GPU, and its report as well, but for
+//!   what rounding decides; see [`Report`](crate::Report).
 //! - One file and one function for each kernel mirrors it. A mirror has the result of its kernel, not its schedule:
 //!   [`sweep::test`] gives the pairs themselves, so the kernels that only write what `sweep_test` found have none.
 //!   [`reference`](mod@reference) chains the mirrors on one thread.
@@ -17,7 +17,7 @@ pub use engine::BroadPhase;
 
 use crate::{Aabb, Error, Options, Overlaps};
 
-/// Every pair of `boxes` that overlaps, each once, on all cores of the CPU.
+/// Finds every pair of `boxes` that overlaps, each once, on all cores of the CPU.
 ///
 /// `options.memory_budget` concerns GPU memory and is not looked at. Up to `options.all_pairs_up_to` boxes it tests
 /// every two of them, as the GPU does. Whoever has more than one frame keeps a [`BroadPhase`].

@@ -48,7 +48,7 @@ buffer_table! {
     pub struct Bins(room: GridRoom) {
         /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
         cells: [[i32; 4]; room.boxes], STORAGE;
-        /// `[box_count]` quantised (start, end) on the sweep axis, extent in the first and last cells, 0; above
+        /// `[box_count]` quantised (start, end) on the sweep axis, footprint in the first and last cells, 0; above
         /// the start, the bits that tell its world apart.
         positions: [[u32; 4]; room.boxes], STORAGE;
         /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.

@@ -281,8 +281,8 @@ fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) -> Result<(
     };
     if buffer == "included" {
         // No fewer boxes would help.
-        let (each, most) = (size_of::<Pair>() as u64, available / size_of::<Pair>() as u64);
-        let problem = format!("is one of {}, and {limit} of {available} has room for {most}", required / each);
+        let most = available / size_of::<Pair>() as u64;
+        let problem = format!("is one too many: {limit} of {available} has room for {most}");
         return Err(Error::BadFilter { list: "include", index: most, problem });
     }
     // Lists of pairs aside, as many words for each box.

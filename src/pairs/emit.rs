@@ -168,7 +168,7 @@ impl Emit {
             ("cells", bins.cells.all()),
             ("entries", entries.all()),
             ("steps", path.steps.all()),
-            ("extents", path.extents.all()),
+            ("footprints", path.footprints.all()),
             ("path_bases", path.path_bases.all()),
             ("runs", hits.runs.all()),
             ("run_offsets", hits.run_offsets.all()),

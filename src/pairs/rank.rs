@@ -48,7 +48,7 @@ impl Rank {
             ("entries", entries.all()),
             ("positions", positions.all()),
             ("steps", path.steps.all()),
-            ("extents", path.extents.all()),
+            ("footprints", path.footprints.all()),
         ];
         self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);
     }

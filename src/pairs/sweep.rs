@@ -49,7 +49,7 @@ buffer_table! {
         /// `[entry_count]` where each entry stands within its block, and its end.
         steps: [Step; room.entries], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
-        extents: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
+        footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
         /// `[blocks]` quads and candidates in the block.
         path_sums: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_BLOCK))], STORAGE;
         /// `[blocks + 1]` quads before the block, low and high half; the last is the length of the path.
@@ -136,7 +136,7 @@ impl Sweep {
             ("counts", counts.all()),
             ("entries", entries.all()),
             ("steps", path.steps.all()),
-            ("extents", path.extents.all()),
+            ("footprints", path.footprints.all()),
             ("path_bases", path.path_bases.all()),
             ("runs", hits.runs.all()),
             ("block_hits", hits.block_hits.all()),

@@ -1,7 +1,7 @@
 //! Filters that change from frame to frame: the next frame is the first with the new ones.
 
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Filters, HalfSpace, Overlaps, Report};
+use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP, assert_pairs};
 use crate::engines::{Engine, assert_finds, on_both};

@@ -6,8 +6,8 @@ use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
 use broadsweep::cpu;
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Error, Filters, GroupRule, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
+use laboratory::scenes::Kind;
 
 /// One list or two that belong together, with values that matter for these boxes.
 type Fill = fn(&mut Filters, &[Aabb], &mut Random);

@@ -1,7 +1,7 @@
 //! Filters where memory is short: lists in pieces, boxes in slabs, pairs streamed.
 
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, HalfSpace, Options, Overlaps, Pair, PairOrder, Report, wgpu};
+use laboratory::scenes::Kind;
 
 use crate::common::{CANONICAL, Random, SWEEP, assert_pairs, device_with};
 use crate::engines::{assert_overlaps, gpu};
@@ -150,7 +150,7 @@ fn more_included_pairs_than_a_binding_holds_are_refused_for_what_they_are() {
     broad_phase.set_filters(Filters { include, ..Filters::default() }).unwrap();
     let error = broad_phase.find_pairs(&boxes).unwrap_err();
     assert!(matches!(error, Error::BadFilter { list: "include", index: 524_288, .. }), "{error}");
-    assert!(error.to_string().contains("524289") && error.to_string().contains("4194304"), "{error}");
+    assert!(error.to_string().contains("room for 524288") && error.to_string().contains("4194304"), "{error}");
 }
 
 #[test]

@@ -2,20 +2,84 @@
 
 use crate::common::*;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, CellSize, Error, Gpu, MemoryPlan, Options, PairOrder, wgpu};
+use broadsweep::{
+    Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, MemoryPlan, Options, Pair, PairOrder, wgpu,
+};
+use laboratory::scenes::Kind;
 
 #[test]
 fn the_report_holds_what_the_plan_predicted() {
     for (n, options) in [0, 1, 1000, 30_000].into_iter().flat_map(|n| [(n, SWEEP), (n, ALL_PAIRS)]) {
         let boxes = Kind::Uniform.generate(n, 1);
-        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
+        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let plan = broad_phase.memory_plan(n).unwrap();
         let report = broad_phase.find_pairs(&boxes).unwrap().report.clone();
         assert_eq!(report.tested_all_pairs(), plan.all_pairs);
         assert!(report.gpu_bytes >= plan.total());
         // Four pairs a box are planned for; the list may have had to grow by the rest.
         assert!(report.gpu_bytes <= plan.total() + 16 * report.pair_count, "{plan:?} {report:?}");
+    }
+}
+
+/// Every buffer that the engine has, against the plan that it was allocated after: by name, and in bytes.
+#[test]
+fn the_buffers_that_exist_are_those_of_the_plan() {
+    let boxes = Kind::Uniform.generate(3000, 1);
+    let half_space = HalfSpace { index: 7, normal: [0.0, 1.0, 0.0], offset: 0.5 };
+    let many = Filters {
+        group: vec![1; 3000],
+        world: (0..3000).map(|i| i % 5).collect(),
+        sleeping: vec![false; 3000],
+        margin: vec![0.01; 3000],
+        include: vec![Pair::new(0, 1)],
+        half_spaces: vec![half_space],
+        ..Filters::default()
+    };
+    for options in [SWEEP, CANONICAL, ALL_PAIRS] {
+        for filters in [Filters::default(), many.clone()] {
+            let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+            broad_phase.set_filters(filters).unwrap();
+            // Room for what there is at most, so that nothing grows in the call.
+            broad_phase.reserve(3000, 40_000).unwrap();
+            let report = broad_phase.find_pairs(&boxes).unwrap().report.clone();
+            let plan = broad_phase.memory_plan(3000).unwrap();
+            let (mut planned, mut made) = (plan.buffers(), broad_phase.buffers());
+            planned.sort_unstable();
+            made.sort_unstable();
+            assert_eq!(made, planned, "{options:?}");
+            assert_eq!(plan.total(), planned.iter().map(|(_, bytes)| bytes).sum::<u64>());
+            assert_eq!(report.gpu_bytes, plan.total());
+        }
+    }
+}
+
+/// What the device says that it allocated, where it says so.
+#[test]
+fn the_device_counts_what_the_plan_predicts() {
+    let gpu = device_with(Gpu::required_limits());
+    let reported = || gpu.device().generate_allocator_report();
+    if gpu.adapter_info().backend != wgpu::Backend::Vulkan && reported().is_none() {
+        return; // a backend of which wgpu does not promise it
+    }
+    let before = reported().expect("Vulkan reports allocations").total_allocated_bytes;
+    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+    broad_phase.reserve(30_000, 200_000).unwrap();
+    let plan = broad_phase.memory_plan(30_000).unwrap().total();
+    let grown = reported().unwrap().total_allocated_bytes - before;
+    // Beside the plan there are a few constants; and an allocator rounds up.
+    assert!((plan..plan + plan / 8 + (1 << 16)).contains(&grown), "{grown} bytes, and the plan has {plan}");
+}
+
+#[test]
+fn numbers_of_boxes_beyond_any_memory_are_refused_and_overflow_nowhere() {
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let filters = Filters { include: vec![Pair::new(0, 1)], ..Filters::default() };
+    for filters in [Filters::default(), filters] {
+        broad_phase.set_filters(filters).unwrap();
+        for n in [usize::MAX, usize::MAX / 24 + 1, usize::MAX / 4, 1 << 40] {
+            assert!(matches!(broad_phase.memory_plan(n), Err(Error::TooManyBoxes { .. })), "{n}");
+            assert!(matches!(broad_phase.reserve(n, 1), Err(Error::TooManyBoxes { .. })), "{n}");
+        }
     }
 }
 
@@ -97,8 +161,7 @@ fn a_million_and_a_half_boxes_fit_webgpus_default_limits() {
 fn a_million_and_a_half_boxes_run_within_webgpus_default_limits() {
     let gpu = device_with(Gpu::required_limits());
     let boxes = Kind::Uniform.generate(1_500_000, 1);
-    let mut found =
-        broadsweep::BroadPhase::new(&gpu, Options::default()).unwrap().find_pairs(&boxes).unwrap().pairs.clone();
+    let mut found = BroadPhase::new(&gpu, Options::default()).unwrap().find_pairs(&boxes).unwrap().pairs.clone();
     let mut expected = broadsweep::cpu::find_pairs(&boxes, &Options::default()).unwrap().pairs;
     found.sort_unstable();
     expected.sort_unstable();
@@ -128,7 +191,7 @@ fn more_boxes_than_a_binding_holds_are_refused_with_the_limit() {
 fn a_device_with_webgpus_default_limits_suffices() {
     let gpu = device_with(Gpu::required_limits());
     let boxes = Kind::Infinite.generate(3000, 1);
-    let mut broad_phase = broadsweep::BroadPhase::new(&gpu, CANONICAL).unwrap();
+    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
     let overlaps = broad_phase.find_pairs(&boxes).unwrap().clone();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "default limits");
     let too_many = (128 << 20) / 24 + 1;
@@ -144,13 +207,13 @@ fn small_bindings_mean_more_pieces() {
     let expected = brute_force::find_pairs(&boxes);
     assert!(expected.len() > 2 * 524_288);
     for order in [PairOrder::Canonical, PairOrder::Sweep] {
-        let mut broad_phase = broadsweep::BroadPhase::new(&gpu, Options { order, ..CANONICAL }).unwrap();
+        let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..CANONICAL }).unwrap();
         let mut overlaps = broad_phase.find_pairs(&boxes).unwrap().clone();
         overlaps.pairs.sort_unstable();
         assert_pairs(&overlaps.pairs, &expected, "small bindings");
     }
     // 174,762 boxes of 24 bytes fit.
-    let mut broad_phase = broadsweep::BroadPhase::new(&gpu, CANONICAL).unwrap();
+    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
     let error = broad_phase.submit(&Kind::Uniform.generate(174_763, 1)).unwrap_err();
     assert!(matches!(error, Error::TooManyBoxes { max_boxes: 174_762, .. }), "{error}");
     assert_eq!(broad_phase.find_pairs(&Kind::Uniform.generate(174_762, 1)).unwrap().report.box_count, 174_762);
@@ -175,7 +238,7 @@ fn a_device_that_lacks_what_the_kernels_need_is_refused() {
 fn scenes_that_grow_and_shrink_reuse_one_broad_phase() {
     for all_pairs_up_to in [0, 300, 5000, u32::MAX] {
         let options = Options { all_pairs_up_to, ..CANONICAL };
-        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
+        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         for n in [10, 5000, 0, 300, 5100, 1, 6000, 20] {
             let boxes = Kind::Pile.generate(n, n as u64);
             let overlaps = broad_phase.find_pairs(&boxes).unwrap().clone();

@@ -1,9 +1,10 @@
 //! What once went wrong, as small as it can be shown.
 
 use crate::common::*;
+use broadsweep::cpu;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
-use broadsweep::{CellSize, Options};
+use broadsweep::{Aabb, CellSize, Options, SweepAxis};
+use laboratory::scenes::Kind;
 
 /// The last quantum of a segment of more than 24 bits rounded up to the first of the next, so that positions did
 /// not ascend and pairs were lost. An oblique scene in one cell has keys of 30 position bits.
@@ -20,7 +21,7 @@ fn positions_of_more_than_24_bits_per_segment_ascend() {
 fn one_box_around_everything_adds_no_more_than_its_own_candidates() {
     let boxes = Kind::Uniform.generate(50_000, 1);
     let mut around = boxes.clone();
-    around.push(broadsweep::Aabb::new([-3.0; 3], [4.0; 3]));
+    around.push(Aabb::new([-3.0; 3], [4.0; 3]));
     let without = on_gpu(&boxes, CANONICAL).report;
     let with = on_gpu(&around, CANONICAL).report;
     let own = u64::from(with.entry_count) + 50_000;
@@ -32,4 +33,66 @@ fn one_box_around_everything_adds_no_more_than_its_own_candidates() {
 fn an_oblique_rod_has_few_candidates_per_pair() {
     let report = on_gpu(&Kind::Diagonal.generate(100_000, 1), CANONICAL).report;
     assert!(report.candidate_count < 6 * (100_000 + report.pair_count), "{report:?}");
+}
+
+/// Eigenvalues of a lattice are equal but for rounding, and so are the scores of its axes: which way the plane was
+/// turned, and with it the number of entries, was up to the last bits of sums.
+#[test]
+fn engines_report_alike_where_eigenvalues_tie() {
+    let sides = [[2, 2, 2], [3, 3, 1], [3, 2, 3], [1, 1, 6], [2, 3, 1], [4, 4, 4], [5, 2, 5], [1, 1, 1]];
+    let lines = [[1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [0.0, 1.0, -1.0], [-1.0, 1.0, 0.0]];
+    let hexagon =
+        [[0.0, 1.0, 2.0], [1.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [2.0, 1.0, 0.0], [1.0, 0.0, 2.0]];
+    for edge in [1.0, 0.7, 1e-3, 1e7, 1e30] {
+        for step in [0.5, 1.0, 1.5, 2.0].map(|step| step * edge) {
+            let cube = |at: [f32; 3]| Aabb::new(at.map(|x| x * step), at.map(|x| x * step + edge));
+            let lattices = sides.map(|[x, y, z]| {
+                let places = (0..x * y * z).map(|i| [i % x, i / x % y, i / x / y].map(|k| k as f32));
+                places.map(cube).collect::<Vec<_>>()
+            });
+            let rods = lines.map(|d| (0..30).map(|i| cube(d.map(|d| d * i as f32))).collect::<Vec<_>>());
+            for boxes in lattices.into_iter().chain(rods).chain([hexagon.map(cube).to_vec()]) {
+                for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(2.0 * edge)] {
+                    for axis in [SweepAxis::Auto, SweepAxis::Principal] {
+                        assert_reports_alike(&boxes, Options { axis, cell_size, ..CANONICAL });
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn assert_reports_alike(boxes: &[Aabb], options: Options) {
+    let gpu = on_gpu(boxes, options);
+    let cpu = cpu::find_pairs(boxes, &options).unwrap();
+    let context = format!("{options:?}, {boxes:?}: {:?}", gpu.report);
+    assert_eq!(gpu.pairs, cpu.pairs, "{context}");
+    let (gpu, cpu) = (gpu.report, cpu.report);
+    let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * a.abs().max(1.0) || a == b;
+    assert!((0..3).all(|k| near(gpu.direction[k], cpu.direction[k])), "{:?}, {context}", cpu.direction);
+    assert!(near(gpu.cell_size / cpu.cell_size, 1.0), "{}, {context}", cpu.cell_size);
+    assert_eq!(gpu.axis, cpu.axis, "{context}");
+    assert_eq!((gpu.giant_count, gpu.entry_count), (cpu.giant_count, cpu.entry_count), "{context}");
+}
+
+/// In the units of the input, the edge of a cell was zero or infinite where it is too small or too large for a float.
+#[test]
+fn cells_have_a_size_that_is_positive_and_finite_however_small_or_large_the_boxes_are() {
+    for unit in [1e-44, 1e-38, 1.0, 1e30, 3e37] {
+        for edge in [0.0, 1.0] {
+            let places = (0..64).map(|i| [i % 4, i / 4 % 4, i / 16].map(|k| k as f32));
+            let boxes: Vec<Aabb> =
+                places.map(|at| Aabb::new(at.map(|x| x * unit), at.map(|x| (x + edge) * unit))).collect();
+            for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-45), CellSize::Fixed(f32::MAX)] {
+                let options = Options { cell_size, ..CANONICAL };
+                let sizes = [on_gpu(&boxes, options), cpu::find_pairs(&boxes, &options).unwrap()]
+                    .map(|found| found.report.cell_size);
+                // Infinite stands for a grid of one cell, which no adapter takes here.
+                assert!(
+                    sizes.iter().all(|size| *size > 0.0 && size.is_finite()),
+                    "{sizes:?}: {unit}, {edge}, {options:?}"
+                );
+            }
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
-use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, wgpu};
+use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, wgpu};
+use laboratory::scenes::Kind;
 
 /// Options whose budget has room for so many boxes and no more.
 fn room_for(n: usize, order: PairOrder) -> Options {
@@ -103,6 +103,18 @@ fn boxes_without_pairs_or_without_meaning_take_one_empty_piece() {
     assert!(assert_exact_in_slabs(&apart, 1000, "apart").passes > 2);
     let invalid = vec![Aabb::new([f32::NAN; 3], [1.0; 3]); 3000];
     assert_eq!(assert_exact_in_slabs(&invalid, 1000, "invalid").passes, 1);
+}
+
+#[test]
+fn a_few_valid_boxes_among_many_are_not_reported_as_every_box_against_every_other() {
+    let mut boxes = vec![Aabb::new([f32::NAN; 3], [1.0; 3]); 3000];
+    boxes.splice(1000..1100, Kind::Pile.generate(100, 1));
+    let options = Options { all_pairs_up_to: u32::MAX, ..room_for(1000, PairOrder::Canonical) };
+    let found = on_gpu(&boxes, options);
+    assert_pairs(&found.pairs, &brute_force::find_pairs(&boxes), "few");
+    let report = found.report;
+    assert_eq!((report.passes, report.entry_count, report.tested_all_pairs()), (1, 0, false), "{report:?}");
+    assert_ne!(report.axis, SweepAxis::Auto);
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::mem::offset_of;
 use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{
-    Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader, PairOrder, wgpu,
+    Aabb, BroadPhase, Error, Filters, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader, PairOrder,
+    wgpu,
 };
+use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
 #[test]
@@ -324,7 +325,24 @@ fn a_candidate_limit_shows_in_the_header() {
     let mut encoder = encoder();
     let left = broad_phase.record(&mut encoder, buffer.slice(..), 300).unwrap();
     let (header, pairs) = run(encoder, left);
-    assert_eq!((header.overflow, header.written, pairs.len()), (2, 0, 0));
+    assert_eq!((header.count, header.overflow, header.written, pairs.len()), (0, 2, 0, 0));
+}
+
+/// Included pairs alone are no answer, and a list that is too short for them is not what is wrong.
+#[test]
+fn a_refused_recording_has_no_pairs_not_even_included_ones() {
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    let buffer = upload(&boxes, U::STORAGE);
+    for included in [1, 299] {
+        let mut broad_phase = BroadPhase::new(&GPU, Options { candidate_limit: 100, ..CANONICAL }).unwrap();
+        let include = (1..=included).map(|b| Pair { a: 0, b }).collect();
+        broad_phase.set_filters(Filters { include, ..Filters::default() }).unwrap();
+        let mut encoder = encoder();
+        let left = broad_phase.record(&mut encoder, buffer.slice(..), 300).unwrap();
+        let (header, arguments, pairs) = run_with_arguments(encoder, left);
+        assert_eq!((header.count, header.overflow, header.written, pairs.len()), (0, 2, 0, 0));
+        assert_eq!((arguments.dispatch[0], arguments.draw[1]), (0, 0));
+    }
 }
 
 #[test]
@@ -344,6 +362,31 @@ fn several_recordings_in_one_encoder_follow_each_other() {
             let left = broad_phase.record(&mut encoder, other.slice(..), m).unwrap();
             let (_, pairs) = run(encoder, left);
             assert_pairs(&pairs, &brute_force::find_pairs(boxes), "second of two");
+        }
+    }
+}
+
+#[test]
+fn boxes_are_taken_from_where_the_slice_begins() {
+    let boxes = Kind::Pile.generate(700, 3);
+    let expected = brute_force::find_pairs(&boxes);
+    // Other boxes before those.
+    let all = [vec![Aabb::new([0.0; 3], [1.0; 3]); 32], boxes].concat();
+    let (buffer, first) = (upload(&all, U::STORAGE), 32 * size_of::<Aabb>() as u64);
+    for options in [CANONICAL, ALL_PAIRS] {
+        let mut broad_phase = broad_phase(options);
+        broad_phase.reserve(700, expected.len() as u32).unwrap();
+        let mut recorded = encoder();
+        let left = broad_phase.record(&mut recorded, buffer.slice(first..), 700).unwrap();
+        assert_pairs(&run(recorded, left).1, &expected, "from an offset");
+        let mut again = encoder();
+        let left = broad_phase.record_window(&mut again, buffer.slice(first..), 700, 5, 0).unwrap();
+        assert_pairs(&run(again, left).1, &expected[5..], "a window, from an offset");
+
+        for (slice, wrong) in [(buffer.slice(first + 24..), "multiples of"), (buffer.slice(..first), "holds 768 bytes")]
+        {
+            let error = broad_phase.record(&mut encoder(), slice, 700).unwrap_err();
+            assert!(matches!(&error, Error::BadBuffer { problem } if problem.contains(wrong)), "{error}");
         }
     }
 }
@@ -380,17 +423,25 @@ fn a_hundred_boxes_take_at_most_three_dispatches() {
 }
 
 #[test]
-fn what_one_flow_has_left_is_not_emitted_by_the_other() {
-    let boxes = Kind::Uniform.generate(300, 1);
+fn a_window_is_emitted_as_its_recording_decided_whatever_the_options_are_now() {
+    let boxes = Kind::Pile.generate(300, 1);
+    let expected = brute_force::find_pairs(&boxes);
     let buffer = upload(&boxes, U::STORAGE);
     for (options, others) in [(CANONICAL, ALL_PAIRS), (ALL_PAIRS, CANONICAL)] {
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+        broad_phase.reserve(300, expected.len() as u32).unwrap();
         let mut first = encoder();
         broad_phase.record(&mut first, buffer.slice(..), 300).unwrap();
         GPU.queue().submit([first.finish()]);
-        broad_phase.set_options(Options { vertices_per_pair: 2, ..options }).unwrap();
-        assert!(broad_phase.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).is_ok());
-        broad_phase.set_options(others).unwrap();
+        // Other ways to search, another limit: none of them can be applied to what was found already.
+        broad_phase.set_options(Options { candidate_limit: 1, ..others }).unwrap();
+        let mut again = encoder();
+        let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, 3, 0).unwrap();
+        let (header, pairs) = run(again, left);
+        assert_eq!((header.count as usize, header.overflow), (expected.len(), 0));
+        assert_pairs(&pairs, &expected[3..], "a window");
+        // In another order there is another list.
+        broad_phase.set_options(Options { order: PairOrder::Sweep, ..options }).unwrap();
         let error = broad_phase.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).unwrap_err();
         assert_eq!(error, Error::NothingRecorded);
     }
@@ -496,6 +547,13 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
         let error = BroadPhase::new(&gpu, CANONICAL).and_then(|mut new| new.find_pairs(&boxes).cloned()).unwrap_err();
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
+
+        // Before memory is reserved, which a device that is gone seems to have.
+        for (boxes, pairs) in [(1000, 10), (100_000, 1 << 20)] {
+            let error = broad_phase.reserve(boxes, pairs).unwrap_err();
+            assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
+            assert!(!error.to_string().contains('\n'), "{error}");
+        }
 
         // Before a recording.
         let gpu = make();

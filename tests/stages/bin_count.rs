@@ -7,8 +7,8 @@ use broadsweep::internals::filters::lists::Uses;
 use broadsweep::internals::grid::bin::{Bin, Bins};
 use broadsweep::internals::layout::{Frame, Params};
 use broadsweep::internals::mirror;
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, cpu};
+use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
@@ -64,8 +64,8 @@ fn project(direction: [f32; 3], scale: f32, aabb: &Aabb) -> [f64; 2] {
 }
 
 /// Cells and fractions as one number each that ascends with the coordinate: first u, first v, last u, last v.
-fn places(cells: [i32; 4], extent: u32) -> [i64; 4] {
-    let [u0, u1, v0, v1] = extent.to_le_bytes().map(i64::from);
+fn places(cells: [i32; 4], footprint: u32) -> [i64; 4] {
+    let [u0, u1, v0, v1] = footprint.to_le_bytes().map(i64::from);
     let fractions = [u0, v0, u1, v1];
     std::array::from_fn(|k| i64::from(cells[k]) * 128 + fractions[k])
 }
@@ -109,14 +109,14 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
     for (i, aabb) in boxes.iter().enumerate() {
         let (found, mirror) = (counted.cells[i], cells[i]);
         if mirror::bin::is_binned(mirror) {
-            let [start, end, extent, unused] = counted.positions[i];
-            check_places(frame, aabb, places(found, extent));
+            let [start, end, footprint, unused] = counted.positions[i];
+            check_places(frame, aabb, places(found, footprint));
             check_positions(frame, aabb, [start, end]);
-            assert_eq!((extent & !0x7f7f_7f7f, unused), (0, 0));
+            assert_eq!((footprint & !0x7f7f_7f7f, unused), (0, 0));
             if straight {
                 // Where an interval is widened or scaled, a driver may fuse or distribute a multiplication.
                 assert!((0..4).all(|k| found[k].abs_diff(mirror[k]) <= 1), "{found:?} for {mirror:?}: {aabb:?}");
-                let (own, others) = (places(found, extent), places(mirror, positions[i][2]));
+                let (own, others) = (places(found, footprint), places(mirror, positions[i][2]));
                 // An ulp of a cell coordinate beyond 2^16 is a step of a fraction or more.
                 let near = |k: usize| own[k].abs_diff(others[k]) <= 1 + u64::from(mirror[k].unsigned_abs() >> 14);
                 assert!((0..4).all(near), "{own:?} for {others:?}: {aabb:?}");
@@ -145,7 +145,7 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
 }
 
 /// Boxes that overlap share a cell, neither starts after the other's end, and in the cell to which the pair belongs
-/// their extents let them pass: at every level of coarsening.
+/// their footprints let them pass: at every level of coarsening.
 fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
     let mut pairs = cpu::brute_force::find_pairs(boxes);
     pairs.retain(|pair| [pair.a, pair.b].iter().all(|&i| mirror::bin::is_binned(counted.cells[i as usize])));
@@ -162,7 +162,7 @@ fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
         mirror::bin::scatter(&counted.cells, &mut positions, frame, level);
         let is_entered = |&i: &u32| !mirror::bin::is_giant(counted.cells[i as usize], level, frame);
         for pair in pairs.iter().filter(|pair| is_entered(&pair.a) && is_entered(&pair.b)) {
-            let extents = [[pair.a, pair.b], [pair.b, pair.a]].map(|[i, other]| {
+            let footprints = [[pair.a, pair.b], [pair.b, pair.a]].map(|[i, other]| {
                 let [own, others] = [i, other].map(|i| mirror::bin::coarse(counted.cells[i as usize], level));
                 let owner = [0, 1].map(|k| own[k].max(others[k]));
                 let is = |held: bool, flag: u32| if held { flag } else { 0 };
@@ -170,11 +170,17 @@ fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
                     | is(own[1] == owner[1], ENTRY_FIRST_V)
                     | is(own[2] == owner[0], ENTRY_LAST_U)
                     | is(own[3] == owner[1], ENTRY_LAST_V);
-                mirror::rank::extents(&[entry], &[positions[i as usize]])[0]
+                mirror::rank::footprints(&[entry], &[positions[i as usize]])[0]
             });
             let [a, b] = [pair.a, pair.b].map(|i| boxes[i as usize]);
-            assert!(mirror::sweep::survives(extents[0], extents[1]), "{a:?} and {b:?} at level {level}: {extents:x?}");
-            assert!(mirror::sweep::survives(extents[1], extents[0]), "{b:?} and {a:?} at level {level}: {extents:x?}");
+            assert!(
+                mirror::sweep::survives(footprints[0], footprints[1]),
+                "{a:?} and {b:?} at level {level}: {footprints:x?}"
+            );
+            assert!(
+                mirror::sweep::survives(footprints[1], footprints[0]),
+                "{b:?} and {a:?} at level {level}: {footprints:x?}"
+            );
         }
     }
 }
@@ -278,7 +284,7 @@ fn places_ascend_with_the_coordinate_far_out_below_zero_and_in_cells_that_stand_
 }
 
 #[test]
-fn boxes_that_touch_at_differences_of_denormals_pass_each_others_extents() {
+fn boxes_that_touch_at_differences_of_denormals_pass_each_others_footprints() {
     // Coordinates that differ by the smallest of all numbers, in scenes so small that this is not nothing to them.
     let unit = f32::MIN_POSITIVE;
     let mut random = Random::new(5);

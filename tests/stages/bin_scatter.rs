@@ -42,9 +42,9 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     let mut merged = positions.clone();
     let expected = mirror::bin::scatter(cells, &mut merged, frame, level);
     let mut before = [0; 4];
-    let mut block_offsets = Vec::new();
+    let mut bin_offsets = Vec::new();
     for block in cells.chunks(BIN_BLOCK as usize) {
-        block_offsets.push(before);
+        bin_offsets.push(before);
         for &cells in block {
             if mirror::bin::is_giant(cells, level, frame) {
                 before[1] += 1;
@@ -63,7 +63,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
         cells: upload(cells),
         positions: guarded(&positions),
         block_counts: poisoned(0),
-        bin_offsets: upload(&block_offsets),
+        bin_offsets: upload(&bin_offsets),
     };
     let counts = guarded(&[Counts { level, ..poison() }]);
     let keys = poisoned(expected.keys.len());
@@ -145,7 +145,7 @@ fn merged_plainly(cell: i32, fraction: u32, shift: u32) -> (i64, u32) {
 }
 
 #[test]
-fn extents_in_merged_cells_are_the_same_places_in_larger_steps() {
+fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
     let mut random = Random::new(3);
     let mut cells = random_cells(5000, 6, 1 << 20, 3);
     // As far out as cells go, and next to where merged cells begin.
@@ -174,7 +174,7 @@ fn extents_in_merged_cells_are_the_same_places_in_larger_steps() {
                 assert_eq!(after, *before);
                 continue;
             }
-            let [before, found] = [before[2], after[2]].map(|extent| extent.to_le_bytes().map(u32::from));
+            let [before, found] = [before[2], after[2]].map(|footprint| footprint.to_le_bytes().map(u32::from));
             let coarse = mirror::bin::coarse(*own, level);
             // Bytes are first u, last u, first v, last v; cells first u, first v, last u, last v.
             for (byte, corner) in [(0, 0), (1, 2), (2, 1), (3, 3)] {

@@ -374,8 +374,8 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
     // 41 entries at one place: eight quads full of pairs.
     let n = 41;
     let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); n as usize];
-    let extents = vec![u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]); n as usize];
-    let sweep = crate::sweep::Scene::new(boxes.clone(), (0..n).collect(), extents, vec![n; n as usize]);
+    let footprints = vec![u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]); n as usize];
+    let sweep = crate::sweep::Scene::new(boxes.clone(), (0..n).collect(), footprints, vec![n; n as usize]);
     let cells = vec![[0; 4]; n as usize];
     let giants = crate::giants::Scene { boxes, cells, level: 0, giants: vec![] };
     let found = Found::new(sweep, giants, 1);

@@ -19,8 +19,8 @@ fn frame(position_bits: u32) -> Frame {
     Frame { position_bits, key_bits: 32, ..Frame::zeroed() }
 }
 
-/// Positions with any extents.
-fn with_extents(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
+/// Positions with any footprints.
+fn with_footprints(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
     let mut random = Random::new(intervals.len() as u64);
     intervals.iter().map(|&[start, end]| [start, end, random.next() as u32 & 0x7f7f_7f7f, 0]).collect()
 }
@@ -31,7 +31,7 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     let ends = mirror::rank::ends(&frame(position_bits), keys, entries, positions);
     let quads = mirror::sweep::count(&ends);
     let steps: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
-    let extents = mirror::rank::extents(entries, positions);
+    let footprints = mirror::rank::footprints(entries, positions);
     let frame = upload(&[frame(position_bits)]);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let (keys, entries, positions) = (upload(keys), upload(entries), upload(positions));
@@ -39,13 +39,13 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
         let sizes = dispatches(|sizes| sizes.rank = size);
         let path = Path {
             steps: poisoned(n as usize),
-            extents: poisoned(n as usize),
+            footprints: poisoned(n as usize),
             path_sums: poisoned(0),
             path_bases: poisoned(0),
         };
         run(|pass| RANK.record(pass, &frame, &counts, &sizes, &keys, &entries, &positions, &path));
         assert_eq!(written(&path.steps), steps);
-        assert_eq!(written(&path.extents), extents);
+        assert_eq!(written(&path.footprints), footprints);
     }
     ends
 }
@@ -65,11 +65,11 @@ fn check_random(n: u32, cells: u32, longest: u32, position_bits: u32, seed: u64)
     }
     keyed.sort_by_key(|entry| entry.0);
     let (keys, entries): (Vec<u32>, Vec<u32>) = keyed.into_iter().unzip();
-    check(&keys, &entries, &with_extents(&intervals), position_bits);
+    check(&keys, &entries, &with_footprints(&intervals), position_bits);
 }
 
 #[test]
-fn ends_and_extents_are_those_of_the_mirror() {
+fn ends_and_footprints_are_those_of_the_mirror() {
     for n in SIZES {
         for (cells, longest, position_bits) in [(1, 10, 16), (50, 1000, 12), (1000, 5, 5), (7, 1 << 20, 24)] {
             check_random(n, cells, longest, position_bits, u64::from(n));
@@ -81,14 +81,14 @@ fn ends_and_extents_are_those_of_the_mirror() {
 #[test]
 fn a_start_equal_to_the_end_is_not_after_it_and_the_next_one_is() {
     // Starts 5, 7, 7, 8 of a cell; the first interval ends at 7.
-    let positions = with_extents(&[[5, 7], [7, 7], [7, 8], [8, 20]]);
+    let positions = with_footprints(&[[5, 7], [7, 7], [7, 8], [8, 20]]);
     let ends = check(&[5, 7, 7, 8], &[0, 1, 2, 3], &positions, 8);
     assert_eq!(ends, [3, 3, 4, 4]);
 }
 
 #[test]
 fn an_interval_ends_with_its_cell() {
-    let positions = with_extents(&[[5, 200], [6, 255], [7, 255]]);
+    let positions = with_footprints(&[[5, 200], [6, 255], [7, 255]]);
     let ends = check(&[0x105, 0x106, 0x107, 0x200, 0x201], &[0, 1, 2, 0, 0], &positions, 8);
     assert_eq!(ends, [3, 3, 3, 5, 5]);
 }
@@ -96,7 +96,7 @@ fn an_interval_ends_with_its_cell() {
 #[test]
 fn the_largest_keys_of_all_do_not_overflow() {
     for n in [1, 2, 255, 256, 257, 1234] {
-        let ends = check(&vec![u32::MAX; n], &vec![0; n], &with_extents(&[[u32::MAX >> 8; 2]]), 24);
+        let ends = check(&vec![u32::MAX; n], &vec![0; n], &with_footprints(&[[u32::MAX >> 8; 2]]), 24);
         assert!(ends.iter().all(|&end| end == n as u32));
     }
 }
@@ -105,7 +105,7 @@ fn the_largest_keys_of_all_do_not_overflow() {
 fn one_entry_that_reaches_all_others_finds_the_last() {
     for n in [2, 3, 4, 5, 31, 32, 33, 1023, 1024, 1025, 60_000] {
         let keys: Vec<u32> = (0..n).collect();
-        let mut positions = with_extents(&keys.iter().map(|&start| [start; 2]).collect::<Vec<_>>());
+        let mut positions = with_footprints(&keys.iter().map(|&start| [start; 2]).collect::<Vec<_>>());
         for end in [0, 1, n / 2, n - 2, n - 1, n] {
             positions[0][1] = end;
             let ends = check(&keys, &keys, &positions, 16);
@@ -123,8 +123,8 @@ fn a_box_goes_on_beyond_cells_that_are_not_its_first_or_last() {
         .map(|set| flags.iter().enumerate().map(|(k, flag)| if set >> k & 1 == 1 { *flag } else { 0 }).sum())
         .collect();
     check(&[3; 16], &entries, &positions, 8);
-    let extents = mirror::rank::extents(&entries, &positions);
-    for (set, extent) in extents.into_iter().enumerate() {
+    let footprints = mirror::rank::footprints(&entries, &positions);
+    for (set, footprint) in footprints.into_iter().enumerate() {
         let is = |k: usize| set >> k & 1 == 1;
         let expected = [
             if is(0) { 0x80 | 10 } else { 0 },
@@ -132,7 +132,7 @@ fn a_box_goes_on_beyond_cells_that_are_not_its_first_or_last() {
             if is(2) { 0x80 | 30 } else { 0 },
             if is(3) { 40 } else { 127 },
         ];
-        assert_eq!(extent.to_le_bytes(), expected);
+        assert_eq!(footprint.to_le_bytes(), expected);
     }
 }
 
@@ -142,14 +142,14 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let n = MAX_GROUPS_X * 256 + 1;
     assert_eq!(dispatch_size(n.div_ceil(256)), [65_535, 2, 1]);
     let keys: Vec<u32> = (0..n).collect();
-    let positions = with_extents(&(0..1 << 16).map(|i| [i, (i + i % 7).min(0xffff)]).collect::<Vec<_>>());
+    let positions = with_footprints(&(0..1 << 16).map(|i| [i, (i + i % 7).min(0xffff)]).collect::<Vec<_>>());
     let entries: Vec<u32> = keys.iter().map(|rank| (rank % (1 << 16)) | ((rank % 16) << 28)).collect();
     let sizes = dispatches(|sizes| sizes.rank = dispatch_size(n.div_ceil(256)));
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     // The steps alone have no guard: with one they would exceed it too.
     let path = Path {
         steps: Buffer::storage(gpu(), "steps", u64::from(n)).unwrap(),
-        extents: poisoned(n as usize),
+        footprints: poisoned(n as usize),
         path_sums: poisoned(0),
         path_bases: poisoned(0),
     };
@@ -162,7 +162,7 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
         let expected = Step { offset: quads[rank], end: ends[rank] };
         assert!(step == expected, "{step:?} at rank {rank} instead of {expected:?}");
     }
-    assert!(written(&path.extents) == mirror::rank::extents(&entries, &positions));
+    assert!(written(&path.footprints) == mirror::rank::footprints(&entries, &positions));
 }
 
 proptest! {

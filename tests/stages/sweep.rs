@@ -18,46 +18,46 @@ static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu(), Uses::default
 /// Invocations that look at a tile: runs, or words.
 pub const TILE_WORDS: usize = 256;
 
-/// Entries in their sorted order, with their extents and the ends of their intervals, and boxes.
+/// Entries in their sorted order, with their footprints and the ends of their intervals, and boxes.
 pub struct Scene {
     pub boxes: Vec<Aabb>,
     pub entries: Vec<u32>,
-    pub extents: Vec<u32>,
+    pub footprints: Vec<u32>,
     pub ends: Vec<u32>,
     /// Quads of the path before each entry, and of all.
     pub offsets: Vec<u64>,
 }
 
-/// Any extent.
-fn random_extent(random: &mut Random) -> u32 {
-    random.next() as u32 & (0x7f7f_7f7f | EXTENT_FIRST)
+/// Any footprint.
+fn random_footprint(random: &mut Random) -> u32 {
+    random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST)
 }
 
 impl Scene {
-    /// `n` entries of random boxes with random extents, and up to `reach` candidates each.
+    /// `n` entries of random boxes with random footprints, and up to `reach` candidates each.
     pub fn random(n: u32, reach: u32, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let boxes = lattice(n / 2 + 2, seed);
         let entries = (0..n).map(|_| random.below(n / 2 + 2) | random.below(16) << 28).collect();
-        let extents = (0..n)
+        let footprints = (0..n)
             .map(|_| {
                 // Half of them in the whole of the cell and first in it, so that many a candidate survives.
                 let all = u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]);
-                if random.below(2) == 0 { all } else { random_extent(&mut random) }
+                if random.below(2) == 0 { all } else { random_footprint(&mut random) }
             })
             .collect();
         let ends = (0..n).map(|rank| (rank + 1 + random.below(reach + 1)).min(n)).collect();
-        Self::new(boxes, entries, extents, ends)
+        Self::new(boxes, entries, footprints, ends)
     }
 
-    pub fn new(boxes: Vec<Aabb>, entries: Vec<u32>, extents: Vec<u32>, ends: Vec<u32>) -> Self {
+    pub fn new(boxes: Vec<Aabb>, entries: Vec<u32>, footprints: Vec<u32>, ends: Vec<u32>) -> Self {
         let offsets = mirror::sweep::scan(&mirror::sweep::count(&ends));
-        Self { boxes, entries, extents, ends, offsets }
+        Self { boxes, entries, footprints, ends, offsets }
     }
 
     /// The same with the candidates up to other ends.
     pub fn with_ends(self, ends: Vec<u32>) -> Self {
-        Self::new(self.boxes, self.entries, self.extents, ends)
+        Self::new(self.boxes, self.entries, self.footprints, ends)
     }
 
     pub fn length(&self) -> u64 {
@@ -95,13 +95,13 @@ impl Scene {
         bases
     }
 
-    /// The path as an input. Behind the last extent, in the quad that is loaded all the same, there is anything.
+    /// The path as an input. Behind the last footprint, in the quad that is loaded all the same, there is anything.
     pub fn path(&self) -> Path {
-        let mut extents = self.extents.clone();
-        extents.resize((extents.len() + 1).next_multiple_of(4), u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]));
+        let mut footprints = self.footprints.clone();
+        footprints.resize((footprints.len() + 1).next_multiple_of(4), u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]));
         Path {
             steps: upload(&self.steps()),
-            extents: upload(&extents),
+            footprints: upload(&footprints),
             path_sums: poisoned(0),
             path_bases: upload(&self.bases()),
         }
@@ -136,14 +136,14 @@ impl Scene {
 
     fn is_pair(&self, rank: usize, other: usize) -> bool {
         let box_of = |rank: usize| &self.boxes[(self.entries[rank] & ENTRY_BOX) as usize];
-        mirror::sweep::survives(self.extents[rank], self.extents[other]) && box_of(rank).overlaps(box_of(other))
+        mirror::sweep::survives(self.footprints[rank], self.footprints[other]) && box_of(rank).overlaps(box_of(other))
     }
 
     /// The pairs of the mirror.
     pub fn pairs(&self) -> Vec<Pair> {
         let mut pairs = Vec::new();
         let ranks = 0..self.entries.len();
-        mirror::sweep::test(&self.boxes, &self.entries, &self.extents, &self.ends, ranks, &mut pairs);
+        mirror::sweep::test(&self.boxes, &self.entries, &self.footprints, &self.ends, ranks, &mut pairs);
         pairs
     }
 }
@@ -169,7 +169,7 @@ pub fn no_hits() -> Hits {
     }
 }
 
-// ---- the look at extents ----
+// ---- the look at footprints ----
 
 /// Along one axis: the boxes may meet, and the cell is the first of one of them.
 fn survives_along(a: [u8; 2], b: [u8; 2]) -> bool {
@@ -183,7 +183,7 @@ fn survives_plainly(a: u32, b: u32) -> bool {
     survives_along([a0, a1], [b0, b1]) && survives_along([a2, a3], [b2, b3])
 }
 
-/// Two extents that differ in what one comparison sees: all values of `from` against all values of `to`, the other
+/// Two footprints that differ in what one comparison sees: all values of `from` against all values of `to`, the other
 /// bytes random; both boxes in both roles, along u and along v.
 fn couples(seed: u64) -> Vec<[u32; 2]> {
     let mut random = Random::new(seed);
@@ -192,7 +192,7 @@ fn couples(seed: u64) -> Vec<[u32; 2]> {
         for to in 0..128 {
             for axis in 0..2 {
                 // The other axis is no obstacle, half of the time.
-                let [mut a, mut b] = [0; 2].map(|_| random_extent(&mut random).to_le_bytes());
+                let [mut a, mut b] = [0; 2].map(|_| random_footprint(&mut random).to_le_bytes());
                 if random.below(2) == 0 {
                     (a[2 - 2 * axis], a[3 - 2 * axis]) = (0x80, 0x7f);
                     (b[2 - 2 * axis], b[3 - 2 * axis]) = (0, 0x7f);
@@ -212,7 +212,7 @@ fn couples(seed: u64) -> Vec<[u32; 2]> {
 }
 
 #[test]
-fn the_mirror_lets_extents_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
+fn the_mirror_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
     let mut passed = 0;
     for seed in 0..40 {
         for [a, b] in couples(seed) {
@@ -224,7 +224,7 @@ fn the_mirror_lets_extents_pass_that_meet_along_both_axes_in_a_first_cell_of_bot
 }
 
 #[test]
-fn the_kernel_lets_extents_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
+fn the_kernel_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
     for seed in 0..4 {
         let couples = couples(seed);
         let n = 2 * couples.len() as u32;
@@ -244,10 +244,10 @@ fn a_pair_is_reported_only_by_entries_that_together_are_first_along_both() {
     let all = u32::from_le_bytes([0, 0x7f, 0, 0x7f]);
     let flags = [0, 0x80, 0x80_0000, 0x80_0080].map(|flags| all | flags);
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3])];
-    let extents: Vec<u32> = flags.iter().flat_map(|a| flags.iter().flat_map(move |b| [*a, *b])).collect();
+    let footprints: Vec<u32> = flags.iter().flat_map(|a| flags.iter().flat_map(move |b| [*a, *b])).collect();
     let entries = (0..32).map(|rank| rank % 2).collect();
     let ends = (0..32).map(|rank| rank / 2 * 2 + 2).collect();
-    let scene = Scene::new(boxes, entries, extents, ends);
+    let scene = Scene::new(boxes, entries, footprints, ends);
     assert_eq!(scene.pairs().len(), 9);
     check_test(&scene, 1, 1);
 }
@@ -263,7 +263,7 @@ fn check_count(scene: &Scene) {
         let blocks = n.div_ceil(PATH_BLOCK) as usize;
         let path = Path {
             steps: guarded(&scene.quads()),
-            extents: poisoned(0),
+            footprints: poisoned(0),
             path_sums: poisoned(blocks),
             path_bases: poisoned(0),
         };
@@ -298,7 +298,7 @@ fn the_path_of_the_most_entries_is_counted() {
     let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
     let blocks = n.div_ceil(PATH_BLOCK) as usize;
     let path =
-        Path { steps: upload(&given), extents: poisoned(0), path_sums: poisoned(blocks), path_bases: poisoned(0) };
+        Path { steps: upload(&given), footprints: poisoned(0), path_sums: poisoned(blocks), path_bases: poisoned(0) };
     run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
     let sums = written(&path.path_sums);
     let mut sum = [0, 0];
@@ -338,7 +338,7 @@ fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
     let counts = guarded(&[given]);
     let path = Path {
         steps: poisoned(0),
-        extents: poisoned(0),
+        footprints: poisoned(0),
         path_sums: upload(sums),
         path_bases: poisoned(sums.len() + 1),
     };
@@ -569,12 +569,12 @@ fn candidates_begin_and_end_anywhere_in_a_quad() {
     // Everything that can be a hit is one: only the edges of the candidates are left to differ.
     let n = 4 * 200;
     let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); n as usize];
-    let extents = vec![u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]); n as usize];
+    let footprints = vec![u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]); n as usize];
     for longest in [1, 2, 3, 4, 5, 9, 40] {
         // Every length at every place modulo four.
         let ends = (0..n).map(|rank| (rank + 1 + rank / 4 % longest).min(n)).collect();
-        let scene = Scene::new(boxes.clone(), (0..n).collect(), extents.clone(), ends);
-        assert_eq!(scene.pairs().len(), scene.sums().iter().map(|sums| sums[1] as usize).sum());
+        let scene = Scene::new(boxes.clone(), (0..n).collect(), footprints.clone(), ends);
+        assert_eq!(scene.pairs().len(), scene.sums().iter().map(|sums| sums[1] as usize).sum::<usize>());
         check_test(&scene, 1, scene.tiles());
     }
 }

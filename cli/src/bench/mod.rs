@@ -1,43 +1,36 @@
 //! `broadsweep bench`.
 
-mod charts;
-mod compare;
-mod contestant;
-mod difference;
-mod html;
-mod lane;
-mod machine;
-mod measure;
-mod plot;
-mod predict;
-mod results;
-mod scene;
-mod table;
 mod usscd;
 mod worlds;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use broadsweep::Gpu;
+use indicatif::{ProgressBar, ProgressStyle};
+use laboratory::bench::charts::{self, Figure};
+use laboratory::bench::compare::compare;
+use laboratory::bench::html;
+use laboratory::bench::machine::{machine, versions};
+use laboratory::bench::plan::{Measured, Plan, Watcher};
+use laboratory::bench::results::{FORMAT, Results, Row, Settings, unique};
+use laboratory::bench::scene::Scene;
+use laboratory::bench::stop::{is_stopped, stop};
+use laboratory::bench::table;
+use laboratory::engine::Engine;
 
-use crate::engine::{Engine, headless};
+use crate::engine::{self, headless};
 use crate::output::{Output, print};
 use crate::progress::Progress;
-use crate::{say, text};
-use measure::{Measured, Plan};
-use results::{FORMAT, Results, Row, Settings, unique};
-use scene::Scene;
+use crate::say;
 
 const SCENES: [&str; 4] = ["uniform", "clusters", "city", "brownian"];
 const SIZES: [u32; 3] = [1000, 10_000, 100_000];
 /// Where results go.
 const OUT: &str = "bench-results";
-/// How often what seems slower or faster than before is measured again: with the first time, one is in the middle.
-const CONFIRMATIONS: usize = 2;
 /// What a stopped process ends with in a shell: 128 + SIGINT.
 const STOPPED: u8 = 130;
 
@@ -56,12 +49,12 @@ pub struct Args {
     #[arg(long, value_name = "SCENE,...", value_delimiter = ',')]
     scenes: Vec<String>,
 
-    /// Numbers of boxes [default: 1000,10000,100000]
+    /// Numbers of boxes, of scenes that are named by their kind alone [default: 1000,10000,100000]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     n: Vec<u32>,
 
     /// Who takes part [default: all, without the GPU where there is none]
-    #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = Engine::parser())]
+    #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = engine::parser())]
     engines: Vec<Engine>,
 
     /// Measured frames of scenes that move, after one that does not count [default: 8]
@@ -141,19 +134,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         },
     };
     let Found { results, confirmed, failure } = found;
-    let comparison =
-        old.as_ref().map(|old| compare::compare(old, confirmed.as_ref().unwrap_or(&results), args.threshold));
+    let comparison = old.as_ref().map(|old| compare(old, confirmed.as_ref().unwrap_or(&results), args.threshold));
     if let Some(comparison) = &comparison {
         print(&comparison.lines())?;
     }
     if let Some(error) = failure {
         return Err(error);
     }
-    check_exact(&results)?;
+    results.check_exact()?;
     if let Some(comparison) = &comparison {
         comparison.check()?;
     }
-    if measure::is_stopped() {
+    if is_stopped() {
         return Ok(ExitCode::from(STOPPED));
     }
     Ok(ExitCode::SUCCESS)
@@ -170,7 +162,58 @@ struct Found {
 
 /// Measures, writes the files and shows the table; `None` where it was stopped before there was a row.
 fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
-    let settings = old.map(|old| &old.settings);
+    let mut plan = plan(args, old.map(|old| &old.settings))?;
+    let out = match (&args.out, old) {
+        (Some(out), _) => Some(out.clone()),
+        (None, None) => Some(PathBuf::from(OUT)),
+        (None, Some(_)) => None,
+    };
+    if let Some(out) = &out {
+        prepare(out)?;
+    }
+    let settings = settings(args, &plan, old);
+    let gpu = open_gpu(&mut plan.engines, !args.engines.is_empty(), args.adapter.as_deref())?;
+    ensure!(!plan.engines.is_empty(), "there is nothing else to measure");
+    stop_on_ctrl_c()?;
+    let results = Results {
+        format: FORMAT,
+        machine: machine(gpu.as_ref()),
+        versions: versions(),
+        unix_time: 0,
+        settings,
+        // Until the last row is there.
+        interrupted: true,
+        rows: Vec::new(),
+    };
+    let mut screen = Screen { bar: bar(), results, out: out.as_deref() };
+    let Measured { rows, interrupted, failure } = plan.measure(gpu.as_ref(), &mut screen);
+    if rows.is_empty() {
+        return match failure {
+            Some(error) if !interrupted => Err(error),
+            _ => Ok(None),
+        };
+    }
+    let mut results = screen.results;
+    (results.rows, results.interrupted) = (rows, interrupted);
+    let confirmed = old.map(|old| {
+        let mut screen = Screen { bar: bar(), results: results.clone(), out: None };
+        plan.confirm(gpu.as_ref(), old, args.threshold, &results, &mut screen)
+    });
+    results.unix_time = now();
+    let written = out.as_deref().map(|out| {
+        let _progress = Progress::start("writing".to_owned());
+        write(&results, out)
+    });
+    print(&table::lines(&results))?;
+    written.transpose()?;
+    if let Some(out) = &out {
+        print(&format!("\nwritten: {}\n", out.join("report.html").display()))?;
+    }
+    Ok(Some(Found { results, confirmed, failure }))
+}
+
+/// What was asked for, and for the rest what the older results have.
+fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     let plan = Plan {
         scenes: scenes(args, settings)?,
         sizes: match (&args.n[..], settings) {
@@ -185,117 +228,79 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
         seed: args.seed.or(settings.map(|settings| settings.seed)).unwrap_or(1),
     };
     plan.check()?;
-    let out = match (&args.out, old) {
-        (Some(out), _) => Some(out.clone()),
-        (None, None) => Some(PathBuf::from(OUT)),
-        (None, Some(_)) => None,
-    };
-    if let Some(out) = &out {
-        prepare(out)?;
+    let has_sizes = |scene: &Scene| matches!(scene, Scene::Kind(_));
+    if !args.n.is_empty() && !plan.scenes.iter().any(has_sizes) {
+        let names: Vec<String> = plan.scenes.iter().map(Scene::name).collect();
+        bail!("--n is for scenes named by their kind alone, such as uniform; {} has its own number", names.join(", "));
     }
-    let settings = Settings {
+    Ok(plan)
+}
+
+/// The plan as it is kept with the results. Engines that only an older program has stay asked for.
+fn settings(args: &Args, plan: &Plan, old: Option<&Results>) -> Settings {
+    Settings {
         scenes: plan.scenes.iter().map(Scene::name).collect(),
         n: plan.sizes.clone(),
-        engines: match settings {
-            Some(settings) if args.engines.is_empty() => settings.engines.clone(),
+        engines: match old {
+            Some(old) if args.engines.is_empty() => old.settings.engines.clone(),
             _ => plan.engines.iter().map(|engine| engine.name().to_owned()).collect(),
         },
         frames: plan.frames,
         runs: plan.runs,
         limit: plan.limit,
         seed: plan.seed,
-    };
-    let (plan, gpu) = with_gpu(plan, args)?;
-    measure::stop_on_ctrl_c()?;
-    let mut results = Results {
-        format: FORMAT,
-        machine: machine::machine(gpu.as_ref()),
-        versions: machine::versions(),
-        unix_time: 0,
-        settings,
-        // Until the last row is there.
-        interrupted: true,
-        rows: Vec::new(),
-    };
-    let Measured { rows, interrupted, failure } = plan.measure(gpu.as_ref(), |rows| {
-        results.rows = rows.to_vec();
-        results.unix_time = now();
-        if let (Some(out), false) = (&out, rows.is_empty()) {
+    }
+}
+
+/// A bar with the time left on standard error, and the rows in files as they come.
+struct Screen<'a> {
+    bar: ProgressBar,
+    results: Results,
+    /// Where the files go.
+    out: Option<&'a Path>,
+}
+
+/// A bar that shows nothing where standard error is not a terminal.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::no_length();
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %, {eta} left  {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+impl Watcher for Screen<'_> {
+    fn expect(&mut self, work: u64) {
+        self.bar.reset();
+        self.bar.set_length(work);
+        self.bar.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    fn begin(&mut self, what: &str) {
+        self.bar.set_message(what.to_owned());
+    }
+
+    fn reach(&mut self, work: u64) {
+        self.bar.set_position(work);
+    }
+
+    fn keep(&mut self, rows: &[Row]) {
+        self.results.rows = rows.to_vec();
+        self.results.unix_time = now();
+        if let (Some(out), false) = (self.out, rows.is_empty()) {
             // What cannot be written now may be later; if not, that is said then.
-            let _ = write_rows(&results, out);
+            let _ = write_rows(&self.results, out);
         }
-    });
-    if rows.is_empty() {
-        return match failure {
-            Some(error) if !interrupted => Err(error),
-            _ => Ok(None),
-        };
     }
-    (results.rows, results.interrupted) = (rows, interrupted);
-    let confirmed = old.map(|old| confirm(&plan, gpu.as_ref(), old, args.threshold, &results));
-    results.unix_time = now();
-    let written = out.as_deref().map(|out| {
-        let _progress = Progress::start("writing".to_owned());
-        write(&results, out)
-    });
-    print(&table::lines(&results))?;
-    written.transpose()?;
-    if let Some(out) = &out {
-        print(&format!("\nwritten: {}\n", out.join("report.html").display()))?;
+
+    fn finish(&mut self) {
+        self.bar.finish_and_clear();
     }
-    Ok(Some(Found { results, confirmed, failure }))
 }
 
 /// In seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
-}
-
-/// The results, with what seems slower or faster than before measured again: two runs of one program differ by more
-/// than calls that follow one another do. Of all times of a row, the one in the middle counts.
-fn confirm(plan: &Plan, gpu: Option<&Gpu>, old: &Results, threshold: f64, results: &Results) -> Results {
-    let mut confirmed = results.clone();
-    let comparison = compare::compare(old, results, threshold);
-    let changed: Vec<&Row> = results.rows.iter().filter(|row| comparison.is_changed(row)).collect();
-    if changed.is_empty() || results.interrupted {
-        return confirmed;
-    }
-    // All of them once, and then all once more: what disturbs one time is gone by the next.
-    let mut again = Vec::new();
-    for _ in 0..CONFIRMATIONS {
-        for (title, boxes) in unique(changed.iter().map(|row| (&row.scene, row.boxes))) {
-            let mut part = plan.clone();
-            part.scenes.retain(|scene| scene.is(title, boxes, &plan.sizes));
-            part.sizes.retain(|n| u64::from(*n) == boxes);
-            part.engines.retain(|engine| {
-                changed.iter().any(|row| (&row.scene, row.boxes) == (title, boxes) && row.engine == engine.name())
-            });
-            again.extend(part.measure(gpu, |_| ()).rows);
-        }
-    }
-    for row in confirmed.rows.iter_mut().filter(|row| comparison.is_changed(row)) {
-        let same = again.iter().filter(|other| other.is_same(row)).cloned();
-        let mut all: Vec<Row> = same.chain([row.clone()]).collect();
-        let ms = |row: &Row| row.median_ms().or(row.first_ms).unwrap_or(f64::INFINITY);
-        all.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
-        *row = all.swap_remove(all.len() / 2);
-    }
-    confirmed
-}
-
-/// Fails where an engine of ours, or an algorithm of the literature, found other pairs.
-fn check_exact(results: &Results) -> Result<()> {
-    // The files tell more than this line can.
-    if let Some(row) = results.rows.iter().find(|row| row.difference.is_some() && must_be_exact(&row.engine)) {
-        let other = row.compared_with.as_deref().unwrap_or_default();
-        let (engine, scene, boxes) = (&row.engine, &row.scene, text::boxes(row.boxes));
-        bail!("the pairs of {engine} and {other} differ, first for {scene} with {boxes}");
-    }
-    Ok(())
-}
-
-fn must_be_exact(engine: &str) -> bool {
-    Engine::all().iter().any(|other| other.name() == engine && other.is_exact())
 }
 
 fn scenes(args: &Args, settings: Option<&Settings>) -> Result<Vec<Scene>> {
@@ -319,27 +324,37 @@ fn engines(args: &Args, settings: Option<&Settings>) -> Result<Vec<Engine>> {
     Ok(engines)
 }
 
-/// The device, if one takes part. Without `--engines`, a machine without one goes on without.
-fn with_gpu(mut plan: Plan, args: &Args) -> Result<(Plan, Option<Gpu>)> {
-    if !plan.engines.contains(&Engine::Gpu) {
-        ensure!(args.adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
-        return Ok((plan, None));
+/// Opens the GPU if it is among the engines. Where they are not `named`, a machine without one goes on without it.
+fn open_gpu(engines: &mut Vec<Engine>, named: bool, adapter: Option<&str>) -> Result<Option<Gpu>> {
+    if !engines.contains(&Engine::Gpu) {
+        ensure!(adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
+        return Ok(None);
     }
     let _progress = Progress::start("looking for a GPU".to_owned());
-    let gpu = headless(args.adapter.as_deref()).with_context(|| match &args.adapter {
+    let gpu = headless(adapter).with_context(|| match adapter {
         Some(name) => format!("--adapter {name}"),
         None => "--engines gpu".to_owned(),
     });
     match gpu {
-        Ok(gpu) => Ok((plan, Some(gpu))),
-        Err(error) if args.engines.is_empty() && args.adapter.is_none() => {
+        Ok(gpu) => Ok(Some(gpu)),
+        Err(error) if !named && adapter.is_none() => {
             say(&format!("note: without the GPU: {:#}", error.root_cause()));
-            plan.engines.retain(|engine| *engine != Engine::Gpu);
-            ensure!(!plan.engines.is_empty(), "there is nothing else to measure");
-            Ok((plan, None))
+            engines.retain(|engine| *engine != Engine::Gpu);
+            Ok(None)
         }
         Err(error) => Err(error),
     }
+}
+
+/// From here on, Ctrl-C ends the measurement after the run that it is in; a second one ends it at once.
+fn stop_on_ctrl_c() -> Result<()> {
+    let set = ctrlc::set_handler(|| {
+        if stop() {
+            std::process::exit(STOPPED.into());
+        }
+        say("stopping after this run; once more to stop at once");
+    });
+    Ok(set?)
 }
 
 /// Finds out, before any long work, whether files can be written there.
@@ -354,17 +369,21 @@ fn prepare(out: &Path) -> Result<()> {
 fn write(results: &Results, out: &Path) -> Result<()> {
     write_rows(results, out)?;
     let figures = charts::figures(results);
-    for figure in &figures {
-        figure.write(out)?;
-    }
-    write_file(&out.join("report.html"), &html::report(results, &figures)?)
+    figures.iter().try_for_each(|figure| write_figure(out, figure))?;
+    write_file(&out.join("report.html"), html::report(results, &figures)?)
 }
 
 fn write_rows(results: &Results, out: &Path) -> Result<()> {
-    write_file(&out.join("results.json"), &results.json()?)?;
-    write_file(&out.join("results.csv"), &results.csv())
+    write_file(&out.join("results.json"), results.json()?)?;
+    write_file(&out.join("results.csv"), results.csv())
 }
 
-fn write_file(path: &Path, text: &str) -> Result<()> {
-    Output::check(path)?.write(|to| Ok(to.write_all(text.as_bytes())?))
+/// `DIR/NAME.svg` and `DIR/NAME.png`.
+fn write_figure(dir: &Path, figure: &Figure) -> Result<()> {
+    write_file(&dir.join(format!("{}.svg", figure.name)), figure.svg()?)?;
+    write_file(&dir.join(format!("{}.png", figure.name)), figure.png()?)
+}
+
+fn write_file(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    Output::check(path)?.write(|to| Ok(to.write_all(contents.as_ref())?))
 }

@@ -8,7 +8,7 @@ use crate::cpu::mirror::bin::{self, Totals};
 use crate::cpu::mirror::pca::{self, CHUNK, Sums};
 use crate::layout::{BoundsPartial, Frame, Moments};
 
-/// What the boxes of one chunk have together.
+/// Holds what the boxes of one chunk have together.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     bounds: BoundsPartial,
@@ -23,7 +23,7 @@ impl Default for Chunk {
     }
 }
 
-/// Boxes as the grid has them.
+/// Holds boxes as the grid has them.
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: Vec<Chunk>,
@@ -31,12 +31,12 @@ pub struct Chunks {
     world_cells: Vec<[u32; 4]>,
     /// `[box_count]` first and last cell (u, v, u, v).
     pub cells: Vec<[i32; 4]>,
-    /// `[box_count]` (start, end, extent, 0), the bits of its world above the start.
+    /// `[box_count]` (start, end, footprint, 0), the bits of its world above the start.
     pub positions: Vec<[u32; 4]>,
 }
 
 impl Chunks {
-    /// Bounds and moments of all boxes.
+    /// Finds bounds and moments of all boxes.
     pub fn statistics(&mut self, boxes: &[Aabb]) -> (BoundsPartial, Moments) {
         self.chunks.clear();
         self.chunks.resize(boxes.len().div_ceil(CHUNK), Chunk::default());
@@ -52,8 +52,8 @@ impl Chunks {
         (bounds, sums.moments())
     }
 
-    /// Cells and positions of all boxes, and what they have together. `worlds` has the number of each box's world, or
-    /// nothing, and `world_count` how many worlds there are.
+    /// Finds cells and positions of all boxes, and counts what they have together. `worlds` has the number of each
+    /// box's world, or nothing, and `world_count` how many worlds there are.
     pub fn count(&mut self, boxes: &[Aabb], worlds: &[u32], world_count: u32, frame: &Frame) -> Totals {
         self.cells.resize(boxes.len(), [0; 4]);
         self.positions.resize(boxes.len(), [0; 4]);
@@ -71,8 +71,8 @@ impl Chunks {
         self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
     }
 
-    /// Gives the boxes of worlds that have no cells those of their worlds. The mirror does so for all boxes at once, but here
-    /// the cells of the others are there already.
+    /// Gives the boxes of worlds that have no cells those of their worlds. The mirror does so for all boxes at once,
+    /// but here the cells of the others are there already.
     fn put_into_worlds(&mut self, worlds: &[u32], world_count: u32, frame: &Frame) {
         let Self { chunks, cells, positions, world_cells } = self;
         let is_outside = |cells: [i32; 4], world: u32| cells == bin::CELLS_OF_UNBOUNDED && world != WORLD_GLOBAL;
@@ -95,7 +95,7 @@ impl Chunks {
         }
     }
 
-    /// The entries of all boxes at a level, key and entry in one number, by boxes and then by rows of cells.
+    /// Lists the entries of all boxes at a level, key and entry in one number, by boxes and then by rows of cells.
     pub fn scatter(&mut self, frame: &Frame, level: u32, entries: &mut Vec<u64>) {
         let entry_count: u64 = self.chunks.iter().map(|chunk| chunk.totals.entries[level as usize]).sum();
         entries.resize(entry_count as usize, 0);
@@ -103,7 +103,7 @@ impl Chunks {
         scatter.halves(&self.chunks, 0, &self.cells, &mut self.positions, entries);
     }
 
-    /// The giants and the first invalid boxes, ascending.
+    /// Lists the giants and the first invalid boxes, ascending.
     pub fn list(&self, frame: &Frame, level: u32, giants: &mut Vec<u32>, first_invalid: &mut Vec<u32>) {
         giants.clear();
         for ((chunk, cells), first) in self.chunks.iter().zip(self.cells.chunks(CHUNK)).zip((0..).step_by(CHUNK)) {
@@ -118,21 +118,21 @@ impl Chunks {
         }
     }
 
-    /// Bytes held.
+    /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         self.chunks.capacity() * size_of::<Chunk>()
             + (self.cells.capacity() + self.positions.capacity() + self.world_cells.capacity()) * 16
     }
 }
 
-/// Entries of some chunks into the part of the list that is theirs.
+/// Writes entries of some chunks into the part of the list that is theirs.
 struct Scatter<'a> {
     frame: &'a Frame,
     level: u32,
 }
 
 impl Scatter<'_> {
-    /// Halves of the chunks at once, each with its half of everything.
+    /// Takes the two halves of the chunks at once, each with its half of everything.
     fn halves(&self, chunks: &[Chunk], first: u32, cells: &[[i32; 4]], positions: &mut [[u32; 4]], out: &mut [u64]) {
         if chunks.len() <= 1 {
             return self.one(first, cells, positions, out);
@@ -155,7 +155,7 @@ impl Scatter<'_> {
             if !bin::is_binned(own) || bin::is_giant(own, self.level, self.frame) {
                 continue;
             }
-            position[2] = bin::merged_extent(own, position[2], self.level);
+            position[2] = bin::merged_footprint(own, position[2], self.level);
             bin::for_each_entry(own, index, position[0], self.frame, self.level, |key, entry| {
                 if let Some(place) = places.next() {
                     *place = u64::from(key) << 32 | u64::from(entry);

@@ -5,7 +5,7 @@ use super::lists::Lists;
 use crate::cpu::call::make_room;
 use crate::{Aabb, Error, Pair};
 
-/// Boxes against which a thread tests all giants.
+/// Counts the boxes against which a thread tests all giants.
 const BOXES: usize = 1 << 9;
 
 /// Appends the pairs of giants.

@@ -20,7 +20,7 @@ pub trait Keep: Copy + Sync {
     fn half_space(&self, index: u32) -> Option<&HalfSpace>;
 }
 
-/// Every pair stays.
+/// Keeps every pair.
 #[derive(Clone, Copy)]
 pub struct All;
 
@@ -34,7 +34,7 @@ impl Keep for All {
     }
 }
 
-/// Those stay that filters keep.
+/// Keeps the pairs that the filters want.
 #[derive(Clone, Copy)]
 pub struct Filtered<'a> {
     pub filters: &'a CheckedFilters,

@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use crate::cpu::call::{make_room, too_long};
 use crate::{Error, Pair};
 
-/// Lists per thread that are filled before they are appended: enough that none waits long for the last.
+/// Counts the lists per thread that are filled before they are appended: enough that none waits long for the last.
 const PER_THREAD: usize = 8;
 
-/// Lists that are filled at once and emptied in order.
+/// Holds lists that are filled at once and emptied in order.
 #[derive(Debug, Default)]
 pub struct Lists(Vec<Vec<Pair>>);
 

@@ -26,10 +26,10 @@ use crate::constants::ENTRY_BOX;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
-/// Up to so many boxes, all is done before another thread would be awake.
+/// Bounds the boxes with which one thread is done before another would be awake.
 const ALONE: u32 = 512;
 
-/// The broad phase on the CPU: [`find_pairs`](super::find_pairs) for one frame after another.
+/// Runs the broad phase on the CPU: [`find_pairs`](super::find_pairs) for one frame after another.
 ///
 /// It takes the threads of the `rayon` pool that it is called from, and finds the same pairs in the same order with any
 /// number of them. Its memory is kept: a frame that needs no more than those before it allocates nothing that grows
@@ -83,8 +83,8 @@ impl BroadPhase {
     /// once; [`Filters::default`] is none at all, and costs nothing.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the old filters then stay. Whether lists and indices fit
-    /// the boxes is seen by each [`find_pairs`](Self::find_pairs).
+    /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the old filters then stay. Whether
+    /// lists and indices fit the boxes is seen by each [`find_pairs`](Self::find_pairs).
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.filters = CheckedFilters::new(filters)?;
         Ok(())
@@ -179,7 +179,7 @@ impl BroadPhase {
     }
 }
 
-/// The boxes as they are searched, in memory that is kept.
+/// Holds the boxes as they are searched, in memory that is kept.
 fn prepare<'a>(filters: &Filters, boxes: &[Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
     prepared.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
     prepared.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
@@ -190,7 +190,7 @@ fn prepare<'a>(filters: &Filters, boxes: &[Aabb], prepared: &'a mut Vec<Aabb>) -
     prepared
 }
 
-/// The box of a sorted entry.
+/// Returns the box of a sorted entry.
 fn box_of(entry: u64) -> u32 {
     entry as u32 & ENTRY_BOX
 }

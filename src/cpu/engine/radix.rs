@@ -7,16 +7,18 @@ use std::slice::IterMut;
 
 use rayon::prelude::*;
 
-/// Parts of one [`partition`].
+/// Counts the parts of one [`partition`].
 pub const PARTS: usize = 1 << PART_BITS;
 const PART_BITS: u32 = 8;
-/// Threads that one partition can occupy: each has a place to write in each part, on the stack, 42 KiB in all.
+/// Bounds the threads that one partition can occupy: each has a place to write in each part, on the stack, 42 KiB in
+/// all.
 const MOST_CHUNKS: usize = 8;
-/// Items that are worth another thread.
+/// Counts the items that are worth another thread.
 const CHUNK_MIN: usize = 1 << 14;
-/// The most bits of a digit within a part, which has two of them: two histograms of it fit a first-level cache beside the items.
+/// Bounds the bits of a digit within a part, which has two digits: two histograms fit a first-level cache beside the
+/// items.
 const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
-/// Up to so many items, a comparison sort is faster, and needs no memory but the stack.
+/// Bounds the items for which a comparison sort is faster; it needs no memory but the stack.
 const FEW: usize = 256;
 
 /// Copies `from` to `to` by `part_of` each item, stably, and returns where each part begins, and the last ends.
@@ -63,7 +65,7 @@ pub fn sort(items: &mut Vec<u64>, other: &mut Vec<u64>, bits: u32) {
     std::mem::swap(items, other);
 }
 
-/// What is in `items` comes sorted to `other`.
+/// Sorts what is in `items` into `other`.
 fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
     let shift = 32 + bits.saturating_sub(PART_BITS);
     let starts = partition(items, other, |item| (item >> shift) as usize % PARTS);
@@ -73,7 +75,7 @@ fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
     each_part(&starts, items, other, bits.saturating_sub(PART_BITS), large);
 }
 
-/// Halves of the parts at once.
+/// Takes the two halves of the parts at once.
 fn each_part(starts: &[usize], items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     if items.len() <= 1 {
         return;
@@ -95,7 +97,7 @@ fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     if other.len() <= FEW {
         other.sort_by_key(|item| item >> 32);
     } else if bits > PART_BITS && other.len() > large {
-        // So many with one leading digit are worth all threads.
+        // This many items with one leading digit are worth all threads.
         sort_slices(other, items, bits);
         other
             .par_chunks_mut(CHUNK_MIN)
@@ -108,7 +110,7 @@ fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     }
 }
 
-/// One pass of a sort from the last digit.
+/// Makes one pass of a sort from the last digit.
 fn pass(from: &[u64], to: &mut [u64], shift: u32, bits: u32) {
     let mut offsets = [0u32; 1 << DIGIT_BITS];
     let mask = (1 << bits) - 1;

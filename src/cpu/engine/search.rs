@@ -11,10 +11,10 @@ use crate::cpu::mirror::{bin, emit, frame, small};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 
-/// Boxes that a thread tests against all others at a time.
+/// Counts the boxes that a thread tests against all others at a time.
 const ROWS: u32 = 128;
 
-/// The last answer, and what is needed on the way to one.
+/// Holds the last answer, and what is needed on the way to one.
 #[derive(Debug)]
 pub struct Search {
     pub found: Overlaps,
@@ -48,7 +48,7 @@ impl Default for Search {
 }
 
 impl Search {
-    /// The answer for no boxes, in the same memory.
+    /// Becomes the answer for no boxes, in the same memory.
     pub fn clear(&mut self) {
         self.found.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.found.report.first_invalid);
@@ -56,7 +56,7 @@ impl Search {
         self.found.report = Report { first_invalid, ..Report::of_all_pairs(0) };
     }
 
-    /// The pairs among boxes that are prepared, without those that are included.
+    /// Finds the pairs among boxes that are prepared, without those that are included.
     pub fn run(
         &mut self,
         boxes: &[Aabb],
@@ -143,7 +143,7 @@ impl Search {
         Ok(())
     }
 
-    /// Bytes held.
+    /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         let entries = (self.entries.capacity() + self.other_entries.capacity()) * size_of::<u64>();
         let pairs = (self.found.pairs.capacity() + self.other_pairs.capacity()) * size_of::<Pair>();

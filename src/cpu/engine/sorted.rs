@@ -13,23 +13,23 @@ use crate::cpu::mirror::{rank, sweep};
 use crate::layout::Frame;
 use crate::{Aabb, Error, Pair};
 
-/// Ranks that a thread gathers at a time.
+/// Counts the ranks that a thread gathers at a time.
 const CHUNK: usize = 1 << 11;
-/// Ranks whose boxes are fetched at a time.
+/// Counts the ranks whose boxes are fetched at a time.
 const BLOCK: usize = 64;
-/// Candidates and ranks that a thread takes on at a time, but for the last rank, which may have any number: many enough
-/// to be worth it, few enough for the list to stay in a second-level cache.
+/// Bounds the candidates and ranks that a thread takes on at a time, but for the last rank, which may have any number:
+/// many enough to be worth it, few enough for the list to stay in a second-level cache.
 const TASK: u64 = 1 << 15;
-/// Candidates for all of which there is room in the list before they are tested.
+/// Counts the candidates for all of which there is room in the list before they are tested.
 const ROOM: usize = 1 << 10;
 
-/// What the sweep needs of each entry, by rank: candidates are neighbours in memory.
+/// Holds what the sweep needs of each entry, by rank: candidates are neighbours in memory.
 #[derive(Debug, Default)]
 pub struct Sorted {
     /// `[entry_count]` first rank after the last candidate.
     ends: Vec<u32>,
     /// `[entry_count]` where in its cell the box begins and ends.
-    extents: Vec<u32>,
+    footprints: Vec<u32>,
     /// `[entry_count]` corners of the box.
     corners: Vec<[Vec3A; 2]>,
     /// Candidates in each chunk.
@@ -40,29 +40,29 @@ impl Sorted {
     /// Looks up all sorted entries, and returns how many candidates they have.
     pub fn gather(&mut self, boxes: &[Aabb], entries: &[u64], positions: &[[u32; 4]], frame: &Frame) -> u64 {
         self.ends.resize(entries.len(), 0);
-        self.extents.resize(entries.len(), 0);
+        self.footprints.resize(entries.len(), 0);
         self.corners.resize(entries.len(), [Vec3A::ZERO; 2]);
         self.candidates.resize(entries.len().div_ceil(CHUNK), 0);
         let mask = (1 << frame.position_bits) - 1;
-        let ends = self.ends.par_chunks_mut(CHUNK).zip(self.extents.par_chunks_mut(CHUNK));
+        let ends = self.ends.par_chunks_mut(CHUNK).zip(self.footprints.par_chunks_mut(CHUNK));
         let all = ends.zip(self.corners.par_chunks_mut(CHUNK).zip(&mut self.candidates)).enumerate();
-        all.for_each(|(chunk, ((ends, extents), (corners, candidates)))| {
+        all.for_each(|(chunk, ((ends, footprints), (corners, candidates)))| {
             *candidates = 0;
-            let places = ends.chunks_mut(BLOCK).zip(extents.chunks_mut(BLOCK)).zip(corners.chunks_mut(BLOCK));
-            for (((ends, extents), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
+            let places = ends.chunks_mut(BLOCK).zip(footprints.chunks_mut(BLOCK)).zip(corners.chunks_mut(BLOCK));
+            for (((ends, footprints), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
                 // Boxes lie anywhere in memory: first only the loads, many of which are then under way at once.
-                for ((end, extent), (corners, &entry)) in
-                    ends.iter_mut().zip(&mut *extents).zip(corners.iter_mut().zip(&entries[first..]))
+                for ((end, footprint), (corners, &entry)) in
+                    ends.iter_mut().zip(&mut *footprints).zip(corners.iter_mut().zip(&entries[first..]))
                 {
                     let index = box_of(entry) as usize;
-                    [_, *end, *extent, _] = positions[index];
+                    [_, *end, *footprint, _] = positions[index];
                     *corners = [boxes[index].min.into(), boxes[index].max.into()];
                 }
-                for ((end, extent), at) in ends.iter_mut().zip(extents).zip(first..) {
+                for ((end, footprint), at) in ends.iter_mut().zip(footprints).zip(first..) {
                     let end_key = (entries[at] >> 32) as u32 & !mask | *end;
                     let reach = rank::reach(&entries[at..], |&entry| (entry >> 32) as u32 <= end_key);
                     *end = (at + reach) as u32;
-                    *extent = rank::extent(entries[at] as u32, *extent);
+                    *footprint = rank::footprint(entries[at] as u32, *footprint);
                     *candidates += reach as u64 - 1;
                 }
             }
@@ -95,7 +95,7 @@ impl Sorted {
         // Written so far, and those of them that stay for sure.
         let (mut found, mut kept) = (0, 0);
         for rank in ranks {
-            let (own, [min, max], a) = (self.extents[rank], self.corners[rank], box_of(entries[rank]));
+            let (own, [min, max], a) = (self.footprints[rank], self.corners[rank], box_of(entries[rank]));
             // An entry may have as many candidates as there are entries, and few pairs.
             for first in (rank + 1..self.ends[rank] as usize).step_by(ROOM) {
                 let others = first..(self.ends[rank] as usize).min(first + ROOM);
@@ -106,16 +106,16 @@ impl Sorted {
                     list.resize(found + 2 * ROOM, Pair { a: 0, b: 0 });
                 }
                 let out = &mut list[..];
-                let extents = &self.extents[others.clone()];
-                for ((&extent, &[other_min, other_max]), &entry) in
-                    extents.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
+                let footprints = &self.footprints[others.clone()];
+                for ((&footprint, &[other_min, other_max]), &entry) in
+                    footprints.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
                 {
                     // Whether it is a pair cannot be predicted: written always, and counted where it is one.
                     let meets = (min.cmple(other_max) & other_min.cmple(max)).all();
                     if let Some(place) = out.get_mut(found) {
                         *place = Pair::new(a, box_of(entry));
                     }
-                    found += usize::from(meets & sweep::survives(own, extent));
+                    found += usize::from(meets & sweep::survives(own, footprint));
                 }
             }
         }
@@ -124,7 +124,7 @@ impl Sorted {
         Ok(())
     }
 
-    /// Bytes held.
+    /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         let per_entry = 2 * size_of::<u32>() + size_of::<[Vec3A; 2]>();
         self.ends.capacity() * per_entry + self.candidates.capacity() * size_of::<u64>()

@@ -9,12 +9,12 @@ use crate::Aabb;
 use crate::constants::*;
 use crate::layout::Frame;
 
-/// Cells of a box that pairs with nothing.
+/// Marks a box that pairs with nothing, in place of its cells.
 pub const CELLS_OF_INVALID: [i32; 4] = [1, 0, 0, 0];
-/// Cells of a box that is unbounded, or so far out that it counts as unbounded.
+/// Marks a box that is unbounded, or so far out that it counts as unbounded, in place of its cells.
 pub const CELLS_OF_UNBOUNDED: [i32; 4] = [1, 1, 0, 0];
 
-/// What all boxes together have.
+/// Counts what boxes have together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Entries at each level of coarsening.
@@ -26,7 +26,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// A giant gets these cells after all.
+    /// Moves a box from the giants to the boxes that have cells, once it has got these.
     pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
         for level in 0..LEVELS {
             let count = cell_count(cells, level, frame);
@@ -35,7 +35,7 @@ impl Totals {
         }
     }
 
-    /// Of both.
+    /// Returns the counts of two sets of boxes together.
     pub fn united(self, other: &Self) -> Self {
         Self {
             entries: std::array::from_fn(|level| self.entries[level] + other.entries[level]),
@@ -45,18 +45,18 @@ impl Totals {
     }
 }
 
-/// Whether the box is in any cell at all.
+/// Tells whether a box is in any cell at all.
 pub fn is_binned(cells: [i32; 4]) -> bool {
     cells[0] <= cells[2]
 }
 
-/// Cells after coarsening.
+/// Returns the cells after coarsening.
 pub fn coarse(cells: [i32; 4], level: u32) -> [i32; 4] {
     let shift = LEVEL_SHIFTS[level as usize];
     cells.map(|cell| if shift < 32 { cell >> shift } else { 0 })
 }
 
-/// How many cells a binned box is in; 0 for a giant.
+/// Counts the cells that a binned box is in; 0 for a giant.
 pub fn cell_count(cells: [i32; 4], level: u32, frame: &Frame) -> u32 {
     let [u0, v0, u1, v1] = coarse(cells, level);
     let spans = [u0.abs_diff(u1) + 1, v0.abs_diff(v1) + 1];
@@ -64,12 +64,12 @@ pub fn cell_count(cells: [i32; 4], level: u32, frame: &Frame) -> u32 {
     if is_wide || spans[0] * spans[1] > frame.giant_cells { 0 } else { spans[0] * spans[1] }
 }
 
-/// Whether the box is tested against all others instead of being binned.
+/// Tells whether a box is tested against all others instead of being binned.
 pub fn is_giant(cells: [i32; 4], level: u32, frame: &Frame) -> bool {
     if is_binned(cells) { cell_count(cells, level, frame) == 0 } else { cells == CELLS_OF_UNBOUNDED }
 }
 
-/// The quantised position of a scaled coordinate on the sweep axis.
+/// Quantises a scaled coordinate on the sweep axis.
 pub fn position(frame: &Frame, x: f32) -> u32 {
     let segment = frame.knots.partition_point(|knot| knot[0] <= x).saturating_sub(1);
     let segment_bits = frame.position_bits - KNOT_BITS;
@@ -79,12 +79,12 @@ pub fn position(frame: &Frame, x: f32) -> u32 {
     (segment as u32) << segment_bits | quantum.min(last)
 }
 
-/// Fractions (first u, first v, last u, last v) as the bytes (first u, last u, first v, last v) of an extent.
-pub fn extent_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
+/// Packs fractions (first u, first v, last u, last v) into the bytes (first u, last u, first v, last v) of a footprint.
+pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
     u0 | u1 << 8 | v0 << 16 | v1 << 24
 }
 
-/// First and last cell of a box in scaled units, and where in those it begins and ends.
+/// Returns the first and last cell of a box in scaled units, and its footprint: where in those it begins and ends.
 #[inline(always)] // a call costs a twentieth of a whole frame of small boxes
 fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
     let u = project(frame.plane_u.into(), low, high);
@@ -108,25 +108,25 @@ fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
         };
         (kept, fraction)
     });
-    (places.map(|place| place.0), extent_of(places.map(|place| place.1)))
+    (places.map(|place| place.0), footprint_of(places.map(|place| place.1)))
 }
 
-/// The extent in cells that are merged.
-pub fn merged_extent(own: [i32; 4], extent: u32, level: u32) -> u32 {
+/// Returns the footprint of a box in merged cells.
+pub fn merged_footprint(own: [i32; 4], footprint: u32, level: u32) -> u32 {
     let shift = LEVEL_SHIFTS[level as usize];
     if shift == 0 {
-        return extent;
+        return footprint;
     }
     if shift >= 32 {
-        return extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+        return footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
     }
-    extent_of(std::array::from_fn(|k| {
-        let fraction = extent >> [0, 16, 8, 24][k] & FRACTION_LAST;
+    footprint_of(std::array::from_fn(|k| {
+        let fraction = footprint >> [0, 16, 8, 24][k] & FRACTION_LAST;
         ((own[k] as u32 & ((1 << shift) - 1)) << FRACTION_BITS | fraction) >> shift
     }))
 }
 
-/// What the keys of a world's entries are changed by; see `bin_count.wgsl`.
+/// Returns the bits that the keys of a world's entries are changed by; see `bin_count.wgsl`.
 fn tile_of(frame: &Frame, world: u32) -> u32 {
     let bits = [0, 1].map(|k| frame.cell_bits[k] - frame.tile_bits[k]);
     let low = world & ((1 << bits[0]) - 1);
@@ -135,8 +135,8 @@ fn tile_of(frame: &Frame, world: u32) -> u32 {
     cell << frame.position_bits
 }
 
-/// The cells that the boxes of each world are in, as `cells_of_world` takes them; see `bin_worlds.wgsl`. Zeros where no
-/// box has to be put there.
+/// Finds the range of cells that the boxes of each world are in, as `cells_of_world` takes it; see `bin_worlds.wgsl`.
+/// Leaves zeros where no box has to be put there.
 pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [[u32; 4]]) {
     world_cells.fill([0; 4]);
     if frame.outside_count == 0 {
@@ -151,13 +151,13 @@ pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [
     }
 }
 
-/// Widens what [`worlds`] keeps by the cells of a box.
+/// Widens the range that [`worlds`] keeps by the cells of a box.
 pub fn widen(kept: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
     let own = [CELL_BASE - u0, CELL_BASE - v0, CELL_BASE + u1, CELL_BASE + v1];
     *kept = std::array::from_fn(|k| kept[k].max(own[k] as u32));
 }
 
-/// What [`worlds`] keeps as a range of cells, somewhat wider.
+/// Turns the range that [`worlds`] keeps into cells, somewhat wider.
 fn cells_of_world(frame: &Frame, kept: [u32; 4]) -> [i32; 4] {
     let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
     if kept == [0; 4] {
@@ -169,16 +169,46 @@ fn cells_of_world(frame: &Frame, kept: [u32; 4]) -> [i32; 4] {
     [down(-first_u, u0), down(-first_v, v0), up(last_u, u1), up(last_v, v1)]
 }
 
-/// Cells and position of a box of a world that has no cells of its own.
+/// Returns cells and position of a box of a world that has no cells of its own.
 pub fn in_world(frame: &Frame, kept: [u32; 4], world: u32) -> ([i32; 4], [u32; 4]) {
     let last = (1 << frame.position_bits) - 1;
-    let everywhere = extent_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+    let everywhere = footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
     (cells_of_world(frame, kept), [tile_of(frame, world), last, everywhere, 0])
 }
 
-/// Cells and (start, end, extent, 0) of each box, with the bits of its world above the start, and what all of them have
-/// together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of [`worlds`], or nothing,
-/// and then boxes that would be put there are giants.
+/// Puts a box into the grid: returns its cells and position, [`CELLS_OF_INVALID`] for one that is not valid.
+#[inline(always)] // as `place_of`
+fn place_box<const WORLDS: bool>(
+    aabb: &Aabb,
+    world: u32,
+    world_cells: &[[u32; 4]],
+    frame: &Frame,
+) -> ([i32; 4], [u32; 4]) {
+    if !aabb.is_valid() {
+        return (CELLS_OF_INVALID, [0; 4]);
+    }
+    if WORLDS && world == WORLD_GLOBAL {
+        return (CELLS_OF_UNBOUNDED, [0; 4]);
+    }
+    if super::pca::counts_within(aabb, frame.limit) {
+        let low = Vec3::from(aabb.min) * frame.scale;
+        let high = Vec3::from(aabb.max) * frame.scale;
+        let (own, footprint) = place_of(frame, low, high);
+        let (from, to) = project(frame.sweep.into(), low, high);
+        let start = position(frame, from - frame.sweep_slop).saturating_sub(1);
+        let end = (position(frame, to + frame.sweep_slop) + 1).min((1 << frame.position_bits) - 1);
+        let tile = if WORLDS { tile_of(frame, world) } else { 0 };
+        return (own, [tile | start, end, footprint, 0]);
+    }
+    match world_cells.get(world as usize) {
+        Some(&kept) if WORLDS => in_world(frame, kept, world),
+        _ => (CELLS_OF_UNBOUNDED, [0; 4]),
+    }
+}
+
+/// Writes the cells and (start, end, footprint, 0) of each box, with the bits of its world above the start, and counts
+/// what all of them have together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of
+/// [`worlds`], or nothing, and then boxes that would be put there are giants.
 pub fn count(
     boxes: &[Aabb],
     worlds: &[u32],
@@ -202,38 +232,14 @@ fn count_in<const WORLDS: bool>(
     cells: &mut [[i32; 4]],
     positions: &mut [[u32; 4]],
 ) -> Totals {
-    let last = (1 << frame.position_bits) - 1;
     let mut totals = Totals::default();
     let mut single = [0; LEVELS as usize];
     for (i, aabb) in boxes.iter().enumerate() {
-        positions[i] = [0; 4];
-        if !aabb.is_valid() {
-            cells[i] = CELLS_OF_INVALID;
+        let world = if WORLDS { worlds[i] } else { 0 };
+        (cells[i], positions[i]) = place_box::<WORLDS>(aabb, world, world_cells, frame);
+        if cells[i] == CELLS_OF_INVALID {
             totals.invalid += 1;
             continue;
-        }
-        let world = if WORLDS { worlds[i] } else { 0 };
-        let tile = if WORLDS { tile_of(frame, world) } else { 0 };
-        if WORLDS && world == WORLD_GLOBAL {
-            cells[i] = CELLS_OF_UNBOUNDED;
-        } else if super::pca::counts_within(aabb, frame.limit) {
-            let low = Vec3::from(aabb.min) * frame.scale;
-            let high = Vec3::from(aabb.max) * frame.scale;
-            let (own, extent) = place_of(frame, low, high);
-            cells[i] = own;
-            let (from, to) = project(frame.sweep.into(), low, high);
-            positions[i] = [
-                tile | position(frame, from - frame.sweep_slop).saturating_sub(1),
-                (position(frame, to + frame.sweep_slop) + 1).min(last),
-                extent,
-                0,
-            ];
-        } else if let Some(&kept) = world_cells.get(world as usize)
-            && WORLDS
-        {
-            (cells[i], positions[i]) = in_world(frame, kept, world);
-        } else {
-            cells[i] = CELLS_OF_UNBOUNDED;
         }
         for level in 0..LEVELS {
             match if is_binned(cells[i]) { cell_count(cells[i], level, frame) } else { 0 } {
@@ -255,17 +261,18 @@ fn count_in<const WORLDS: bool>(
     totals
 }
 
-/// The first level whose entries fit and whose cost is not much above the least; see `bin_scan.wgsl`.
+/// Returns the first level whose entries fit and whose cost is not much above the least; see `bin_scan.wgsl`.
 pub fn scan(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
     let fits = |level: usize| totals.entries[level] <= u64::from(entry_capacity);
-    let per_giant = box_count as f32 / TESTS_PER_ENTRY as f32;
-    let cost = |level: usize| totals.entries[level] as f32 + totals.giants[level] as f32 * per_giant;
+    let cost = |level: usize| {
+        totals.entries[level] * u64::from(TESTS_PER_ENTRY) + u64::from(totals.giants[level]) * u64::from(box_count)
+    };
     let last = LEVELS as usize - 1;
-    let least = (0..=last).filter(|&level| fits(level)).map(cost).fold(FLOAT_MAX, f32::min);
-    (0..last).find(|&level| fits(level) && cost(level) <= 4.0 * least).unwrap_or(last) as u32
+    let least = (0..=last).filter(|&level| fits(level)).map(cost).min().unwrap_or(0);
+    (0..last).find(|&level| fits(level) && cost(level) <= 4 * least).unwrap_or(last) as u32
 }
 
-/// What [`scatter`] writes.
+/// Holds what [`scatter`] writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entries {
     /// `[entry_count]` [cell v bits | cell u bits | start].
@@ -278,8 +285,8 @@ pub struct Entries {
     pub first_invalid: Vec<u32>,
 }
 
-/// The key and the entry of a binned box in each of its cells at a level, by rows of cells. `start` has the bits of the
-/// box's world.
+/// Visits the key and the entry of a binned box in each of its cells at a level, by rows of cells. `start` has the bits
+/// of the box's world.
 pub fn for_each_entry(
     own: [i32; 4],
     index: u32,
@@ -302,14 +309,15 @@ pub fn for_each_entry(
     }
 }
 
-/// The entries of each box at a level, the giants and the first invalid boxes. Extents become those at this level.
+/// Lists the entries of each box at a level, the giants and the first invalid boxes. Changes footprints to those at
+/// this level.
 pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, level: u32) -> Entries {
     let mut out = Entries::default();
     for (i, &own) in cells.iter().enumerate() {
         if is_giant(own, level, frame) {
             out.giants.push(i as u32);
         } else if is_binned(own) {
-            positions[i][2] = merged_extent(own, positions[i][2], level);
+            positions[i][2] = merged_footprint(own, positions[i][2], level);
             for_each_entry(own, i as u32, positions[i][0], frame, level, |key, entry| {
                 out.keys.push(key);
                 out.entries.push(entry);

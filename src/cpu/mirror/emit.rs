@@ -2,7 +2,7 @@
 
 use crate::Pair;
 
-/// Pairs in these words.
+/// Counts the pairs in these words.
 pub fn scan(words: &[u32]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }

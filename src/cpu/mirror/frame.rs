@@ -1,6 +1,6 @@
 //! Mirror of `frame`: the sweep axis, the grid and the sort key.
 
-use glam::Vec3;
+use glam::{Vec3, Vec3Swizzles};
 
 use super::pca::{Scale, counts_within, scene_scale};
 use crate::Aabb;
@@ -8,9 +8,14 @@ use crate::constants::*;
 use crate::layout::{BoundsPartial, Frame, Moments, Params};
 
 const SAMPLES: usize = 512;
+// What is sampled: interval starts on the sweep axis, mean plane edges, centres along u and v.
+const STARTS: usize = 0;
+const EDGES: usize = 1;
+const CENTRES_U: usize = 2;
+const CENTRES_V: usize = 3;
 
-/// The interval of a box on a direction: the sum of the corner coordinates that are lowest along it, and that of
-/// the highest.
+/// Returns the interval of a box on a direction: the sum of the corner coordinates that are lowest along it, and that
+/// of the highest.
 pub fn project(direction: Vec3, low: Vec3, high: Vec3) -> (f32, f32) {
     let positive = direction.cmpgt(Vec3::ZERO);
     let lower = Vec3::select(positive, low, high) * direction;
@@ -18,8 +23,9 @@ pub fn project(direction: Vec3, low: Vec3, high: Vec3) -> (f32, f32) {
     (lower.x + lower.y + lower.z, upper.x + upper.y + upper.z)
 }
 
-/// Eigenvalues and eigenvectors of a symmetric matrix by cyclic Jacobi rotations.
-pub fn jacobi(covariance: [[f32; 3]; 3]) -> ([f32; 3], [Vec3; 3]) {
+/// Finds eigenvalues and eigenvectors of a symmetric matrix by cyclic Jacobi rotations. Diagonal elements that differ
+/// by no more than `tie` count as equal where that decides which way to turn.
+pub fn jacobi(covariance: [[f32; 3]; 3], tie: f32) -> ([f32; 3], [Vec3; 3]) {
     let mut a = covariance;
     let mut v = [Vec3::X, Vec3::Y, Vec3::Z];
     for _ in 0..8 {
@@ -30,8 +36,8 @@ pub fn jacobi(covariance: [[f32; 3]; 3]) -> ([f32; 3], [Vec3; 3]) {
                 continue;
             }
             let theta = 0.5 * difference / off;
-            let sign = if theta >= 0.0 { 1.0 } else { -1.0 };
-            let t = sign / (theta.abs() + (theta * theta + 1.0).sqrt());
+            let turns_forward = theta >= 0.0 || theta > -0.5 && difference.abs() <= tie;
+            let t = if turns_forward { 1.0 } else { -1.0 } / (theta.abs() + (theta * theta + 1.0).sqrt());
             let c = 1.0 / (t * t + 1.0).sqrt();
             let s = t * c;
             let (row_p, row_q) = (Vec3::from(a[p]), Vec3::from(a[q]));
@@ -46,73 +52,151 @@ pub fn jacobi(covariance: [[f32; 3]; 3]) -> ([f32; 3], [Vec3; 3]) {
     ([a[0][0], a[1][1], a[2][2]], v)
 }
 
-/// The smallest b from 1 to 30 with 2^b >= x.
+/// Returns the smallest b from 1 to 30 with 2^b >= x.
 fn bits_for(x: f32) -> u32 {
     (1..30).find(|&bits| (1u32 << bits) as f32 >= x).unwrap_or(30)
 }
 
-/// The sweep axis that was taken, the three directions, and whether the boxes lie along a line that is oblique to
-/// them.
-fn choose_axes(asked: u32, total: &Moments) -> (u32, [Vec3; 3], bool) {
-    let n = total.count.max(1.0);
-    let mean = Vec3::from(total.sum) / n;
-    let squares = (Vec3::from(total.squares) / n - mean * mean).max(Vec3::ZERO);
-    let products = Vec3::from(total.products) / n - mean * Vec3::new(mean.y, mean.z, mean.x);
-    let mean_edge = Vec3::from(total.edge_sum) / n;
-    let (values, vectors) = jacobi([
-        [squares.x, products.x, products.z],
-        [products.x, squares.y, products.y],
-        [products.z, products.y, squares.z],
-    ]);
+/// Does as [`bits_for`] for an x that may be rounded, so that one that should be a power of two counts as one.
+fn bits_about(x: f32) -> u32 {
+    bits_for(x * (1.0 - 1.0 / 262_144.0))
+}
+
+/// Says how far centroids are spread, and how long edges are on average, in scaled units.
+struct Spread {
+    /// Variances along x, y, z.
+    squares: Vec3,
+    /// Covariances of x and y, y and z, z and x.
+    products: Vec3,
+    mean_edge: Vec3,
+    /// By which rounding may change a variance or a covariance.
+    error: f32,
+}
+
+fn spread_of(sums: &Moments) -> Spread {
+    let n = sums.count.max(1.0);
+    let mean = Vec3::from(sums.sum) / n;
+    let squares = (Vec3::from(sums.squares) / n - mean * mean).max(Vec3::ZERO);
+    let products = Vec3::from(sums.products) / n - mean * mean.yzx();
+    let error = MOMENT_ERROR * (Vec3::from(sums.squares) / n).element_sum();
+    Spread { squares, products, mean_edge: Vec3::from(sums.edge_sum) / n, error }
+}
+
+fn variance_along(d: Vec3, spread: &Spread) -> f32 {
+    ((d * d).dot(spread.squares) + 2.0 * (d * d.yzx()).dot(spread.products)).max(0.0)
+}
+
+fn covariance_of(d: Vec3, e: Vec3, spread: &Spread) -> f32 {
+    let mixed = d * e.yzx() + d.yzx() * e;
+    (d * e).dot(spread.squares) + mixed.dot(spread.products)
+}
+
+/// Returns, of d and -d, the one whose first large component is positive; see `frame_choose.wgsl`.
+fn upright(d: Vec3) -> Vec3 {
+    let component = d.to_array().into_iter().find(|x| x.abs() > 0.55).unwrap_or(d.z);
+    if component > 0.0 { d } else { -d }
+}
+
+/// Returns a unit vector across d; see `frame_choose.wgsl`.
+fn across(d: Vec3) -> Vec3 {
+    let k = d.to_array().into_iter().position(|x| x.abs() < 0.59).unwrap_or(2);
+    (Vec3::AXES[k] - d[k] * d).normalize()
+}
+
+/// Returns the eigenvectors of the covariance, that of the largest eigenvalue first; see `frame_choose.wgsl` for equal
+/// ones.
+fn principal_axes(spread: &Spread) -> [Vec3; 3] {
+    let Spread { squares, products, .. } = spread;
+    let tie = 4.0 * spread.error;
+    let covariance =
+        [[squares.x, products.x, products.z], [products.x, squares.y, products.y], [products.z, products.y, squares.z]];
+    let (values, vectors) = jacobi(covariance, tie);
     let mut first = 0;
     for k in 1..3 {
         if values[k] > values[first] {
             first = k;
         }
     }
-    let principal = vectors[first];
-    let variance = |d: Vec3| ((d * d).dot(squares) + 2.0 * (d * Vec3::new(d.y, d.z, d.x)).dot(products)).max(0.0);
-
-    let mut axis = asked;
-    if axis == AXIS_AUTO {
-        axis = AXIS_X;
-        let mut best = -1.0;
-        let candidates = [(AXIS_X, Vec3::X), (AXIS_X + 1, Vec3::Y), (AXIS_X + 2, Vec3::Z), (AXIS_PRINCIPAL, principal)];
-        for (candidate, d) in candidates {
-            let score = variance(d).sqrt() / d.abs().dot(mean_edge).max(1e-30);
-            if score > best * 1.0001 {
-                best = score;
-                axis = candidate;
-            }
-        }
+    let (second, third) = ((first + 1) % 3, (first + 2) % 3);
+    let ties_second = values[first] - values[second] <= tie;
+    let ties_third = values[first] - values[third] <= tie;
+    if ties_second && ties_third {
+        return Vec3::AXES;
     }
-    let turned = principal.abs();
-    let is_turned = axis == AXIS_PRINCIPAL && turned.max_element() <= 0.999_999;
-    let k = if axis != AXIS_PRINCIPAL {
-        (axis - AXIS_X) as usize
-    } else if turned.x > 0.5 {
-        0
-    } else if turned.y > 0.5 {
-        1
-    } else {
-        2
-    };
-    let axes = if is_turned {
-        [principal, vectors[(first + 1) % 3], vectors[(first + 2) % 3]]
-    } else {
-        std::array::from_fn(|j| Vec3::AXES[(k + j) % 3])
-    };
-    let covariance = |d: Vec3, e: Vec3| {
-        let mixed = d * Vec3::new(e.y, e.z, e.x) + Vec3::new(d.y, d.z, d.x) * e;
-        (d * e).dot(squares) + mixed.dot(products)
-    };
-    let is_oblique = [axes[1], axes[2]]
-        .iter()
-        .any(|&across| covariance(axes[0], across).abs() > 0.5 * variance(axes[0]).sqrt() * variance(across).sqrt());
-    (axis, axes, is_oblique)
+    if ties_second || ties_third {
+        let least = upright(vectors[if ties_second { third } else { second }]);
+        let principal = across(least);
+        return [principal, least.cross(principal), least];
+    }
+    if (values[second] - values[third]).abs() <= tie {
+        let principal = upright(vectors[first]);
+        let plane_u = across(principal);
+        return [principal, plane_u, principal.cross(plane_u)];
+    }
+    [vectors[first], vectors[second], vectors[third]]
 }
 
-/// USSCD's cell edge in units of the largest edge; see `frame_choose.wgsl`.
+/// Returns the axis, among x, y, z and the principal one, with the largest spread per mean projected edge; see
+/// `frame_choose.wgsl`.
+fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
+    let mut axis = AXIS_X;
+    let mut best = -1.0;
+    let candidates = [(AXIS_X, Vec3::X), (AXIS_X + 1, Vec3::Y), (AXIS_X + 2, Vec3::Z), (AXIS_PRINCIPAL, principal)];
+    for (candidate, d) in candidates {
+        let variance = variance_along(d, spread);
+        let mean_edge = d.abs().dot(spread.mean_edge).max(1e-30);
+        if (variance - spread.error).max(0.0).sqrt() / mean_edge > best * 1.0001 {
+            best = variance.sqrt() / mean_edge;
+            axis = candidate;
+        }
+    }
+    axis
+}
+
+/// Tells whether centroids along the sweep axis say where they are across it, since they lie along a line.
+fn is_correlated(spread: &Spread, axes: &[Vec3; 3]) -> bool {
+    let along = variance_along(axes[0], spread);
+    [axes[1], axes[2]].into_iter().any(|d| {
+        let wide = variance_along(d, spread);
+        let both = covariance_of(axes[0], d, spread);
+        both.abs() > 0.501 * along.sqrt() * wide.sqrt() + spread.error
+    })
+}
+
+/// Holds the axes of the grid.
+struct Axes {
+    /// What was taken; never [`AXIS_AUTO`].
+    chosen: u32,
+    /// The sweep axis, u and v.
+    directions: [Vec3; 3],
+    /// Whether the boxes lie along a line that is oblique to them.
+    is_oblique: bool,
+}
+
+/// Decides the three axes.
+fn choose_axes(asked: u32, total: &Moments) -> Axes {
+    let spread = spread_of(total);
+    let eigenvectors = principal_axes(&spread);
+    let principal = eigenvectors[0];
+    let chosen = if asked == AXIS_AUTO { best_axis(&spread, principal) } else { asked };
+
+    let turned = principal.abs();
+    let straight = turned.max_element() > 0.999_999;
+    let directions = if chosen == AXIS_PRINCIPAL && !straight {
+        eigenvectors
+    } else {
+        let k = match chosen {
+            AXIS_PRINCIPAL if turned.x > 0.5 => 0,
+            AXIS_PRINCIPAL if turned.y > 0.5 => 1,
+            AXIS_PRINCIPAL => 2,
+            axis => (axis - AXIS_X) as usize,
+        };
+        std::array::from_fn(|j| Vec3::AXES[(k + j) % 3])
+    };
+    Axes { chosen, directions, is_oblique: is_correlated(&spread, &directions) }
+}
+
+/// Returns USSCD's cell edge in units of the largest edge; see `frame_choose.wgsl`.
 pub fn usscd_cell(log_density: f32) -> f32 {
     if log_density < 0.6247 {
         return 2.0;
@@ -124,7 +208,7 @@ pub fn usscd_cell(log_density: f32) -> f32 {
     x
 }
 
-/// Sorted samples: interval starts, mean plane edges, centres along u and v.
+/// Holds sorted samples: interval starts, mean plane edges, centres along u and v.
 struct Samples {
     lists: [[f32; SAMPLES]; 4],
     count: usize,
@@ -167,9 +251,19 @@ impl Samples {
     fn quantile(&self, list: usize, part: f32) -> f32 {
         self.lists[list][(part * (self.count - 1) as f32) as usize]
     }
+
+    /// Returns the length of the range that most samples are in.
+    fn range(&self, list: usize) -> f32 {
+        self.quantile(list, 0.98) - self.quantile(list, 0.02)
+    }
 }
 
-fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Samples) -> f32 {
+/// Bounds the difference of two evaluations of a projection; see `frame_choose.wgsl`.
+fn oblique_error(sweep: Vec3) -> f32 {
+    if sweep.abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 }
+}
+
+fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Samples, least: f32) -> f32 {
     if params.cell_mode == CELL_FIXED {
         return params.cell_size * scene.scale;
     }
@@ -179,51 +273,83 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
         return widest * usscd_cell(total.count.max(1.0).ln() + logs);
     }
     let kept = samples.count - samples.count / 64;
-    let mean_edge = samples.lists[1][..kept].iter().sum::<f32>() / kept.max(1) as f32;
-    let squares: f32 = samples.lists[1][..kept].iter().map(|edge| (edge / mean_edge.max(CELL_MIN)).powi(2)).sum();
+    let mean_edge = samples.lists[EDGES][..kept].iter().sum::<f32>() / kept.max(1) as f32;
+    let squares: f32 = samples.lists[EDGES][..kept].iter().map(|edge| (edge / mean_edge.max(CELL_MIN)).powi(2)).sum();
     let more = ENTRIES_PER_BOX - 1.0;
     let edges = (1.0 + (1.0 + more * squares / kept.max(1) as f32).sqrt()) / more;
-    let range = |list| samples.quantile(list, 0.98) - samples.quantile(list, 0.02);
-    let sparse = range(2).sqrt() * range(3).sqrt() * (2.0 / total.count.max(1.0)).sqrt();
+    let [range_u, range_v] = [CENTRES_U, CENTRES_V].map(|list| samples.range(list).max(least));
+    let sparse = range_u.sqrt() * range_v.sqrt() * (2.0 / total.count.max(1.0)).sqrt();
     (edges * mean_edge).max(sparse)
 }
 
 /// Chooses the frame for `boxes` with these statistics.
 pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: &Moments) -> Frame {
     let scene = scene_scale(bounds);
-    let (axis, axes, is_oblique) = choose_axes(params.axis, moments);
-    let samples = Samples::take(boxes, &scene, &axes);
-    let count = samples.count;
+    let axes = choose_axes(params.axis, moments);
+    let samples = Samples::take(boxes, &scene, &axes.directions);
+    let mut frame = choose_grid(params, &scene, moments, &axes, &samples);
+    frame.knots = std::array::from_fn(|segment| knot(&frame, &samples, segment));
+    frame
+}
 
-    let mut frame: Frame = bytemuck::Zeroable::zeroed();
-    frame.sweep = axes[0].to_array();
-    frame.plane_u = axes[1].to_array();
-    frame.plane_v = axes[2].to_array();
-    frame.scale = scene.scale;
-    frame.limit = scene.limit;
-    frame.axis = axis;
-    frame.outside_count = params.box_count - scene.count;
-    frame.giant_cells = (params.box_count / 16).clamp(64, MAX_CELLS);
+/// Decides the grid and the sort key, but for the knots.
+fn choose_grid(params: &Params, scene: &Scale, total: &Moments, axes: &Axes, samples: &Samples) -> Frame {
+    let [sweep, plane_u, plane_v] = axes.directions.map(|d| d.to_array());
+    let mut frame = Frame {
+        sweep,
+        plane_u,
+        plane_v,
+        scale: scene.scale,
+        limit: scene.limit,
+        axis: axes.chosen,
+        outside_count: params.box_count - scene.count,
+        giant_cells: (params.box_count / 16).clamp(64, MAX_CELLS),
+        ..bytemuck::Zeroable::zeroed()
+    };
+    set_cell(&mut frame, params, scene, total, samples);
+    let ids = choose_ids(&frame, params, scene, samples);
+    place_grid(&mut frame, &ids, samples);
+    choose_key(&mut frame, &ids, params, axes.is_oblique);
+    frame
+}
 
-    let cell = if count > 0 { choose_cell(params, &scene, moments, &samples) } else { 1.0 };
-    let oblique = if axes[0].abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 };
+/// Sets the edge of a cell, and by how much intervals are widened.
+fn set_cell(frame: &mut Frame, params: &Params, scene: &Scale, total: &Moments, samples: &Samples) {
+    let oblique = oblique_error(frame.sweep.into());
+    let cell = if samples.count > 0 { choose_cell(params, scene, total, samples, oblique) } else { 1.0 };
     let cell = cell.max(oblique).clamp(CELL_MIN, CELL_MAX);
     let inverse = 1.0 / cell;
     frame.inverse_cell = inverse;
-    frame.cell_size = cell / scene.scale;
+    frame.cell_size = cell;
     frame.sweep_slop = oblique;
     frame.plane_slop = PLANE_SLOP + oblique * inverse;
+}
 
-    let mut fits = [0; 2];
-    let mut bits = [0; 2];
-    let mut occupied = 1.0;
-    let intervals = [1, 2].map(|k| project(axes[k], scene.low.into(), scene.high.into()));
-    for k in 0..2 {
-        let most =
-            if count > 0 { (samples.quantile(2 + k, 0.98) - samples.quantile(2 + k, 0.02)) * inverse } else { 0.0 };
-        fits[k] = bits_for((intervals[k].1 - intervals[k].0) * inverse + 2.0);
-        bits[k] = fits[k].min(bits_for(most + 2.0)).min(MAX_CELL_BITS);
-        occupied *= (most + 1.0).min(1e6);
+/// Describes the ids of cells along u and v.
+#[derive(Default)]
+struct CellIds {
+    /// Where the scene begins.
+    low: [f32; 2],
+    /// Bits that are enough for the whole scene.
+    fits: [u32; 2],
+    /// Bits that cells of one world vary in.
+    bits: [u32; 2],
+    /// Bits that only tell worlds apart.
+    world: [u32; 2],
+    /// Cells where most boxes are.
+    occupied: f32,
+}
+
+/// Decides the key bits of the cells; see `frame_choose.wgsl`.
+fn choose_ids(frame: &Frame, params: &Params, scene: &Scale, samples: &Samples) -> CellIds {
+    let mut ids = CellIds { occupied: 1.0, ..CellIds::default() };
+    for (k, plane) in [frame.plane_u, frame.plane_v].into_iter().enumerate() {
+        let (low, high) = project(plane.into(), scene.low.into(), scene.high.into());
+        let most = if samples.count > 0 { samples.range(CENTRES_U + k) * frame.inverse_cell } else { 0.0 };
+        ids.low[k] = low;
+        ids.fits[k] = bits_about((high - low) * frame.inverse_cell + 2.0);
+        ids.bits[k] = ids.fits[k].min(bits_about(most + 2.0)).min(MAX_CELL_BITS);
+        ids.occupied *= (most + 1.0).min(1e6);
     }
     let worlds = params.world_count.max(1);
     let magnitude = bits_for((params.box_count / worlds) as f32 + 1.0);
@@ -233,40 +359,53 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
         world_bits = bits_for(worlds as f32).min(MAX_WORLD_BITS);
         most_bits = (most_bits + 3).min(WORLD_CELL_BITS - world_bits);
     }
-    while bits[0] + bits[1] > most_bits {
-        bits[usize::from(bits[0] <= bits[1])] -= 1;
+    while ids.bits[0] + ids.bits[1] > most_bits {
+        ids.bits[usize::from(ids.bits[0] <= ids.bits[1])] -= 1;
     }
-    let of_u = ((world_bits as i32 + bits[1] as i32 - bits[0] as i32) / 2).clamp(0, world_bits as i32) as u32;
-    let world = [of_u, world_bits - of_u];
+    let of_u = ((world_bits as i32 + ids.bits[1] as i32 - ids.bits[0] as i32) / 2).clamp(0, world_bits as i32) as u32;
+    ids.world = [of_u, world_bits - of_u];
     for k in 0..2 {
-        bits[k] = fits[k].min(bits[k].max(MIN_WRAP_BITS.saturating_sub(world[k])));
-        if bits[k] == fits[k] {
-            frame.origin[k] = intervals[k].0;
-            frame.cell_max[k] = (1 << bits[k]) - 1;
-            frame.max_span[k] = 1 << bits[k];
+        ids.bits[k] = ids.fits[k].min(ids.bits[k].max(MIN_WRAP_BITS.saturating_sub(ids.world[k])));
+    }
+    ids
+}
+
+/// Sets where the grid begins and ends along u and v; see `frame_choose.wgsl`.
+fn place_grid(frame: &mut Frame, ids: &CellIds, samples: &Samples) {
+    for k in 0..2 {
+        if ids.bits[k] == ids.fits[k] {
+            frame.origin[k] = ids.low[k];
+            frame.cell_min[k] = 0;
+            frame.cell_max[k] = (1 << ids.bits[k]) - 1;
+            frame.max_span[k] = 1 << ids.bits[k];
         } else {
-            frame.origin[k] = if count > 0 { samples.quantile(2 + k, 0.5) } else { 0.0 };
+            frame.origin[k] = if samples.count > 0 { samples.quantile(CENTRES_U + k, 0.5) } else { 0.0 };
             frame.cell_min[k] = -CELL_REACH;
             frame.cell_max[k] = CELL_REACH;
-            frame.max_span[k] = 1 << (bits[k] + world[k] - 1);
+            frame.max_span[k] = 1 << (ids.bits[k] + ids.world[k] - 1);
         }
     }
-    frame.tile_bits = bits;
-    let bits = [bits[0] + world[0], bits[1] + world[1]];
-    frame.cell_bits = bits;
-    let cell_bits = bits[0] + bits[1];
-    let crowd = 64.0 * params.box_count as f32 / f32::min(occupied * worlds as f32, (1u32 << cell_bits) as f32);
-    let wanted = cell_bits + bits_for(crowd).max(MIN_POSITION_BITS);
+    frame.tile_bits = ids.bits;
+    frame.cell_bits = std::array::from_fn(|k| ids.bits[k] + ids.world[k]);
+}
+
+/// Decides the bits of the sort key; see `frame_choose.wgsl`.
+fn choose_key(frame: &mut Frame, ids: &CellIds, params: &Params, is_oblique: bool) {
+    let cell_bits: u32 = frame.cell_bits.iter().sum();
+    let cells = f32::min(ids.occupied * params.world_count.max(1) as f32, (1u32 << cell_bits) as f32);
+    let crowd = 64.0 * params.box_count as f32 / cells;
+    let wanted = cell_bits + bits_about(crowd).max(MIN_POSITION_BITS);
     frame.key_bits = if is_oblique { 32 } else { wanted.next_multiple_of(2 * RADIX_BITS).min(32) };
     frame.position_bits = frame.key_bits - cell_bits;
+}
 
-    for (k, knot) in frame.knots.iter_mut().enumerate() {
-        let at = |k: usize| {
-            if count > 0 { samples.lists[0][k * (count - 1) / KNOT_COUNT as usize] } else { 0.0 }
-        };
-        let length = at(k + 1) - at(k);
-        let quanta = if length > KNOT_MIN { (1u32 << (frame.position_bits - KNOT_BITS)) as f32 / length } else { 0.0 };
-        *knot = [at(k), quanta];
+/// Returns where a segment of the position scale starts, and quanta per unit length in it.
+fn knot(frame: &Frame, samples: &Samples, segment: usize) -> [f32; 2] {
+    if samples.count == 0 {
+        return [0.0; 2];
     }
-    frame
+    let at = |segment: usize| samples.lists[STARTS][segment * (samples.count - 1) / KNOT_COUNT as usize];
+    let (start, next) = (at(segment), at(segment + 1));
+    let quanta = (1u32 << (frame.position_bits - KNOT_BITS)) as f32;
+    [start, if next - start > KNOT_MIN { quanta / (next - start) } else { 0.0 }]
 }

@@ -4,7 +4,7 @@ use super::bin::is_giant;
 use crate::Aabb;
 use crate::layout::Frame;
 
-/// A bit per box: set where the box overlaps `giant` and is not a giant with a smaller index, with which the
+/// Returns a bit per box: set where the box overlaps `giant` and is not a giant with a smaller index, with which the
 /// pair is found from there.
 pub fn test(boxes: &[Aabb], cells: &[[i32; 4]], frame: &Frame, level: u32, giant: u32) -> Vec<u32> {
     let mut words = vec![0; boxes.len().div_ceil(32)];

@@ -14,7 +14,7 @@ pub fn join(keys: &[u32], values: &[u32], pairs: &mut [Pair]) {
     }
 }
 
-/// The order that sorting by b and then stably by a gives, in place: the mirror's lists would take three times the
+/// Sorts as by b and then stably by a, in place: the mirror's lists would take three times the
 /// memory of the pairs, and pairs are distinct.
 pub fn canonical(pairs: &mut [Pair]) {
     pairs.sort_unstable();

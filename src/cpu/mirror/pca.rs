@@ -4,10 +4,10 @@ use crate::Aabb;
 use crate::constants::*;
 use crate::layout::{Bounds, BoundsPartial, Moments};
 
-/// Bounds of nothing.
+/// Stands for the bounds of nothing.
 pub const NO_BOUNDS: Bounds = Bounds { min: [FLOAT_MAX; 3], count: 0, max: [-FLOAT_MAX; 3], unused: 0 };
 
-/// Bounds of both.
+/// Returns the bounds of two sets of boxes together.
 pub fn united(a: Bounds, b: Bounds) -> Bounds {
     Bounds {
         min: std::array::from_fn(|k| a.min[k].min(b.min[k])),
@@ -17,7 +17,7 @@ pub fn united(a: Bounds, b: Bounds) -> Bounds {
     }
 }
 
-/// Bounds of the finite boxes, and of those of ordinary magnitude among them.
+/// Finds the bounds of the finite boxes, and of those of ordinary magnitude among them.
 pub fn bounds(boxes: &[Aabb]) -> BoundsPartial {
     let mut total = BoundsPartial { ordinary: NO_BOUNDS, finite: NO_BOUNDS };
     for aabb in boxes.iter().filter(|aabb| counts_within(aabb, FLOAT_MAX)) {
@@ -30,12 +30,12 @@ pub fn bounds(boxes: &[Aabb]) -> BoundsPartial {
     total
 }
 
-/// Whether a box counts for the statistics: valid, and no coordinate beyond `limit`.
+/// Tells whether a box counts for the statistics: valid, and no coordinate beyond `limit`.
 pub fn counts_within(aabb: &Aabb, limit: f32) -> bool {
     aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= limit)
 }
 
-/// The magnitude of a scene.
+/// Holds the magnitude of a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// Bounds in scaled units.
@@ -50,7 +50,7 @@ pub struct Scale {
     pub count: u32,
 }
 
-/// The magnitude of the scene with these bounds.
+/// Finds the magnitude of the scene with these bounds.
 pub fn scene_scale(bounds: &BoundsPartial) -> Scale {
     let (mut used, mut limit) = (bounds.ordinary, ORDINARY_MAX);
     if bounds.ordinary.count < bounds.finite.count - bounds.ordinary.count {
@@ -65,10 +65,11 @@ pub fn scene_scale(bounds: &BoundsPartial) -> Scale {
     Scale { low: used.min.map(|x| x * scale), high: used.max.map(|x| x * scale), limit, scale, count: used.count }
 }
 
-/// Boxes whose sums are added up before they are added to those of others, so that any number of threads rounds alike.
+/// Counts the boxes whose sums are added up before they are added to those of others, so that any number of threads
+/// rounds alike.
 pub const CHUNK: usize = 1 << 11;
 
-/// Sums in double precision: a mirror of the result, not of the order of a reduction.
+/// Holds sums in double precision: a mirror of the result, not of the order of a reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
     sums: [[f64; 3]; 4],
@@ -77,7 +78,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Of these boxes.
+    /// Adds up these boxes.
     pub fn of(boxes: &[Aabb], scene: &Scale) -> Self {
         let mut total = Self::default();
         let middle: [f32; 3] = std::array::from_fn(|k| 0.5 * scene.low[k] + 0.5 * scene.high[k]);
@@ -98,7 +99,7 @@ impl Sums {
         total
     }
 
-    /// Of both.
+    /// Returns the sums of two sets of boxes together.
     pub fn united(self, other: &Self) -> Self {
         Self {
             sums: std::array::from_fn(|i| std::array::from_fn(|k| self.sums[i][k] + other.sums[i][k])),
@@ -107,7 +108,7 @@ impl Sums {
         }
     }
 
-    /// As the kernel has them.
+    /// Returns the sums as the kernel has them.
     pub fn moments(&self) -> Moments {
         let [sum, squares, products, edge_sum] = self.sums.map(|sum| sum.map(|x| x as f32));
         let (edge_max, count) = (self.edge_max, self.count as f32);
@@ -115,7 +116,7 @@ impl Sums {
     }
 }
 
-/// Sums of centroids (shifted to the middle of the bounds), of their products and of edges, in scaled units.
+/// Adds up centroids (shifted to the middle of the bounds), their products and edges, in scaled units.
 pub fn moments(boxes: &[Aabb], bounds: &BoundsPartial) -> Moments {
     let scene = scene_scale(bounds);
     let chunks = boxes.chunks(CHUNK).map(|chunk| Sums::of(chunk, &scene));

@@ -3,8 +3,8 @@
 use crate::Aabb;
 use crate::filters::{WHOLE_SPACE, grown};
 
-/// The boxes grown by their margins, and the whole space where the bit of one is set. What lies beyond the end of
-/// `margins` or `half_space_bits` counts as zero.
+/// Returns the boxes grown by their margins, and the whole space where the bit of one is set. What lies beyond the end
+/// of `margins` or `half_space_bits` counts as zero.
 pub fn boxes(boxes: &[Aabb], margins: &[f32], half_space_bits: &[u32]) -> Vec<Aabb> {
     let is_half_space = |i: usize| half_space_bits.get(i / 32).is_some_and(|word| word >> (i % 32) & 1 != 0);
     let prepared = |(i, aabb): (usize, &Aabb)| match margins.get(i) {

@@ -3,7 +3,7 @@
 use crate::constants::*;
 use crate::layout::Frame;
 
-/// For each rank the first rank above it whose cell is another or whose start is after the end.
+/// Finds for each rank the first rank above it whose cell is another or whose start is after the end.
 pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     (0..keys.len())
@@ -14,8 +14,8 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// How many of `sorted` come before the first that is not `within`, which the first is. The end is as near as an entry
-/// has candidates: the search doubles its step.
+/// Counts how many of `sorted` come before the first that is not `within`; the first of all is. The end is as near as
+/// an entry has candidates: the search doubles its step.
 pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
     let mut reach = 1;
     while reach < sorted.len() && within(&sorted[reach]) {
@@ -24,19 +24,19 @@ pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
     sorted[..sorted.len().min(reach)].partition_point(within)
 }
 
-/// For each rank where in its cell the box begins and ends, and whether the cell is its first.
-pub fn extents(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
-    entries.iter().map(|&entry| extent(entry, positions[(entry & ENTRY_BOX) as usize][2])).collect()
+/// Returns for each rank where in its cell the box begins and ends, and whether the cell is its first.
+pub fn footprints(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
+    entries.iter().map(|&entry| footprint(entry, positions[(entry & ENTRY_BOX) as usize][2])).collect()
 }
 
-/// Where in its cell an entry of a box with this extent begins and ends.
-pub fn extent(entry: u32, of_box: u32) -> u32 {
+/// Returns where in its cell an entry of a box with this footprint begins and ends.
+pub fn footprint(entry: u32, of_box: u32) -> u32 {
     let [u0, u1, v0, v1] = of_box.to_le_bytes().map(u32::from);
     let is = |flag| entry & flag != 0;
     // The box goes on beyond a cell that is not its first, its last.
     let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
     let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
-    super::bin::extent_of([
+    super::bin::footprint_of([
         from(ENTRY_FIRST_U, u0),
         from(ENTRY_FIRST_V, v0),
         to(ENTRY_LAST_U, u1),

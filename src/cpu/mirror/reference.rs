@@ -5,11 +5,11 @@ use crate::cpu::call::{checked_count, make_room, params};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
-/// Candidates that are tested before there is a look whether there is room for as many pairs again.
+/// Bounds the candidates that are tested before room is made for as many pairs again.
 const BATCH: u64 = 1 << 20;
 
-/// What [`cpu::find_pairs`](super::find_pairs) finds: the same report and the same pairs, in canonical order in the same
-/// order.
+/// Finds what [`cpu::find_pairs`](super::find_pairs) finds: the same report and the same pairs, in canonical order in
+/// the same order.
 ///
 /// # Errors
 /// Those of [`cpu::find_pairs`](super::find_pairs).
@@ -17,7 +17,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     find_filtered_pairs(boxes, &Filters::default(), options)
 }
 
-/// The same with filters: what [`cpu::BroadPhase`](super::BroadPhase) finds that has them.
+/// Finds what [`cpu::BroadPhase`](super::BroadPhase) finds that has these filters.
 ///
 /// # Errors
 /// Those of [`Filters::check`] too.
@@ -39,7 +39,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
     Ok(Overlaps { pairs, report })
 }
 
-/// Everything but the pairs that are included and the order.
+/// Finds the pairs without those that are included, in any order.
 fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     if options.tests_all_pairs(box_count) {
@@ -60,7 +60,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
         bin::scatter(&cells, &mut positions, &frame, level);
     sort::sort(&mut keys, &mut entries, frame.key_bits);
     let ends = rank::ends(&frame, &keys, &entries, &positions);
-    let extents = rank::extents(&entries, &positions);
+    let footprints = rank::footprints(&entries, &positions);
 
     let candidates = |rank: usize| u64::from(ends[rank]) - rank as u64 - 1;
     let swept: u64 = (0..entries.len()).map(candidates).sum();
@@ -78,7 +78,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
         }
         make_room(&mut pairs, most)?;
         let before = pairs.len();
-        sweep::test(boxes, &entries, &extents, &ends, first..rank, &mut pairs);
+        sweep::test(boxes, &entries, &footprints, &ends, first..rank, &mut pairs);
         retain(&mut pairs, before, filters, boxes);
     }
     for &giant in &giants {
@@ -100,7 +100,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
     Ok(Overlaps { pairs, report })
 }
 
-/// What [`search`] does with few boxes.
+/// Tests every box against every other, as [`search`] does where there are few.
 fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     let columns = small::Columns::new(boxes);
@@ -116,7 +116,7 @@ fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters) -> Result<Overlaps, Error
     Ok(Overlaps { pairs, report: Report { invalid_count, first_invalid, ..Report::of_all_pairs(box_count) } })
 }
 
-/// Drops what `filters` do not keep of the pairs from `first` on.
+/// Drops the pairs from `first` on that `filters` do not keep.
 fn retain(pairs: &mut Vec<Pair>, first: usize, filters: &CheckedFilters, boxes: &[Aabb]) {
     pairs.extract_if(first.., |pair| !filters.keeps(boxes, pair.a, pair.b)).for_each(drop);
 }

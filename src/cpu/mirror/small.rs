@@ -5,8 +5,8 @@ use glam::Vec4;
 use crate::constants::INVALID_LISTED;
 use crate::{Aabb, Pair};
 
-/// Boxes by bound, 32 together, so that one box is tested against many at once. An invalid one is NaN throughout, which
-/// compares with nothing, and so is what fills the last 32.
+/// Holds boxes by bound, 32 together, so that one box is tested against many at once. An invalid one is NaN throughout,
+/// which compares with nothing, and so is what fills the last 32.
 #[derive(Debug, Default)]
 pub struct Columns(Vec<[[Vec4; 8]; 6]>);
 
@@ -36,14 +36,14 @@ impl Columns {
     }
 }
 
-/// A bit per box: set where the box overlaps box `a`, and has a larger index.
+/// Returns a bit per box: set where the box overlaps box `a`, and has a larger index.
 pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
     let mut words = vec![0; columns.0.len()];
     test_into(columns, a, &mut words);
     words
 }
 
-/// The same into words that are there: one for each 32 boxes, all zero.
+/// Writes what [`test()`] returns into words that are there: one for each 32 boxes, all zero.
 pub fn test_into(columns: &Columns, a: u32, words: &mut [u32]) {
     let (at, bit) = (a as usize / 32, a as usize % 32);
     let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| Vec4::splat(bounds[bit / 4][bit % 4]));
@@ -64,7 +64,7 @@ pub fn emit(words: &[u32], a: u32, pairs: &mut Vec<Pair>) {
     super::emit::giants(words, a, pairs);
 }
 
-/// How many boxes are invalid, and the first of them.
+/// Counts the invalid boxes, and lists the first of them.
 pub fn invalid(boxes: &[Aabb]) -> (u32, Vec<u32>) {
     let invalid = || (0..).zip(boxes).filter(|(_, b)| !b.is_valid()).map(|(i, _)| i);
     (invalid().count() as u32, invalid().take(INVALID_LISTED as usize).collect())

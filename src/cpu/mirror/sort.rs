@@ -3,7 +3,7 @@
 
 use crate::constants::*;
 
-/// How often each digit occurs.
+/// Counts how often each digit occurs.
 pub fn count(keys: &[u32], shift: u32) -> [u32; RADIX as usize] {
     let mut histogram = [0; RADIX as usize];
     for key in keys {
@@ -12,7 +12,7 @@ pub fn count(keys: &[u32], shift: u32) -> [u32; RADIX as usize] {
     histogram
 }
 
-/// Where the keys of each digit go.
+/// Returns where the keys of each digit go.
 pub fn scan(histogram: &mut [u32; RADIX as usize]) {
     let mut running = 0;
     for count in histogram {
@@ -39,7 +39,7 @@ pub fn scatter(
 
 pub use {count as tally, scatter as ballot, scatter as wide};
 
-/// All passes that `bits` need.
+/// Sorts by the low `bits`, in as many passes as they need.
 pub fn sort(keys: &mut Vec<u32>, values: &mut Vec<u32>, bits: u32) {
     let mut other_keys = vec![0; keys.len()];
     let mut other_values = vec![0; values.len()];

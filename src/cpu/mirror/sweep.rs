@@ -5,14 +5,14 @@ use std::ops::Range;
 use crate::constants::*;
 use crate::{Aabb, Pair};
 
-/// Quads of the path that each entry contributes: those of four consecutive ranks that hold a candidate, but at
-/// least one.
+/// Counts the quads of the path that each entry contributes: those of four consecutive ranks that hold a candidate, but
+/// at least one.
 pub fn count(ends: &[u32]) -> Vec<u32> {
     let quads = |(rank, &end): (usize, &u32)| ((end - 1) / 4).max((rank as u32 + 1) / 4) - (rank as u32 + 1) / 4 + 1;
     ends.iter().enumerate().map(quads).collect()
 }
 
-/// Quads before each entry, and behind them the length of the path.
+/// Adds up the quads before each entry, and behind them the length of the path.
 pub fn scan(quads: &[u32]) -> Vec<u64> {
     let mut offsets = Vec::with_capacity(quads.len() + 1);
     let mut running = 0;
@@ -24,31 +24,31 @@ pub fn scan(quads: &[u32]) -> Vec<u64> {
     offsets
 }
 
-/// Whether the boxes of two entries of one cell may overlap across the sweep axis, and would be reported there; see
-/// `sweep_walk.wgsl`.
+/// Tells whether the boxes of two entries of one cell may overlap across the sweep axis, and would be reported there;
+/// see `sweep_walk.wgsl`.
 pub fn survives(a: u32, b: u32) -> bool {
     const FIRST: u32 = FRACTION_LAST | FRACTION_LAST << 16;
-    let begins_before = (b >> 8 & FIRST | EXTENT_FIRST) - (a & FIRST);
-    let ends_after = (a >> 8 & FIRST | EXTENT_FIRST) - (b & FIRST);
-    begins_before & ends_after & (a | b) & EXTENT_FIRST == EXTENT_FIRST
+    let begins_before = (b >> 8 & FIRST | FOOTPRINT_FIRST) - (a & FIRST);
+    let ends_after = (a >> 8 & FIRST | FOOTPRINT_FIRST) - (b & FIRST);
+    begins_before & ends_after & (a | b) & FOOTPRINT_FIRST == FOOTPRINT_FIRST
 }
 
 /// Appends the pairs among the candidates of the entries `ranks`, in the order of the path.
 pub fn test(
     boxes: &[Aabb],
     entries: &[u32],
-    extents: &[u32],
+    footprints: &[u32],
     ends: &[u32],
     ranks: Range<usize>,
     pairs: &mut Vec<Pair>,
 ) {
     for rank in ranks {
-        let own = extents[rank];
+        let own = footprints[rank];
         let a = entries[rank] & ENTRY_BOX;
         let others = rank + 1..ends[rank] as usize;
-        for (&extent, &entry) in extents[others.clone()].iter().zip(&entries[others]) {
+        for (&footprint, &entry) in footprints[others.clone()].iter().zip(&entries[others]) {
             let b = entry & ENTRY_BOX;
-            if survives(own, extent) && boxes[a as usize].overlaps(&boxes[b as usize]) {
+            if survives(own, footprint) && boxes[a as usize].overlaps(&boxes[b as usize]) {
                 pairs.push(Pair::new(a, b));
             }
         }
