@@ -9,6 +9,7 @@ use broadsweep::internals::gpu::kernel::{Source, bindings};
 use broadsweep::internals::kernels::sources;
 use broadsweep::internals::layout::{TWINS, Twin};
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
+use broadsweep::wgpu::naga;
 
 /// Lists the shaders by their paths below `shaders/`, without `.wgsl`, with their texts.
 fn shader_files() -> Vec<(String, String)> {

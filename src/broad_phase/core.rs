@@ -33,7 +33,7 @@ impl Core {
     }
 
     fn params(&self, call: &Call) -> Result<Buffer<Params>, Error> {
-        Buffer::uniform(&self.gpu, "params", &[call.params(&self.workspace.made()?.plan)])
+        self.pipeline.params(call.params(&self.workspace.made()?.plan))
     }
 
     /// Records the search that was decided, and notes whose results will lie in the buffers: those of the submission with

@@ -1,10 +1,10 @@
 //! The boxes as they are searched, where margins or half-spaces change them.
 
+use crate::Aabb;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::Params;
-use crate::{Aabb, Error};
 
 /// `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "filters/float_parts");
@@ -18,12 +18,14 @@ pub struct Prepare {
 }
 
 impl Prepare {
-    /// Compiles the stage.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { boxes: Kernel::new(gpu, &BOXES)? })
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { boxes: Kernel::new(gpu, &BOXES) }
+    }
+
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 1] {
+        [&self.boxes]
     }
 
     /// Records the preparing of the first `n` boxes: they are grown by their `margins`, and the whole space stands in place

@@ -3,7 +3,6 @@
 use std::mem::offset_of;
 
 use super::GridRoom;
-use crate::Error;
 use crate::constants::{BIN_BLOCK, BIN_COUNTS};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
@@ -48,26 +47,19 @@ buffer_table! {
 }
 
 impl Bin {
-    /// Compiles the stage for filters that need these switches.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
-        Ok(Self {
-            worlds: Kernel::specialised(gpu, &WORLDS, switches.world_names())?,
-            count: Kernel::specialised(gpu, &COUNT, switches.world_names())?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            scatter: Kernel::new(gpu, &SCATTER)?,
-        })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self {
+            worlds: Kernel::specialised(gpu, &WORLDS, switches.world_names()),
+            count: Kernel::specialised(gpu, &COUNT, switches.world_names()),
+            scan: Kernel::new(gpu, &SCAN),
+            scatter: Kernel::new(gpu, &SCATTER),
+        }
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.worlds.compile(gpu)?;
-        self.count.compile(gpu)
+    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are worlds.
+    pub fn kernels(&self) -> ([&Kernel; 3], &Kernel) {
+        ([&self.count, &self.scan, &self.scatter], &self.worlds)
     }
 
     /// The cells that the boxes of each world are in. `world_cells` has zeros before.

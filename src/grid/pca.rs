@@ -1,6 +1,5 @@
 //! Statistics of the boxes by reduction: bounds, then sums of centroids, of their products and of edges.
 
-use crate::Error;
 use crate::constants::{PCA_BLOCK, PCA_GROUPS};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -27,12 +26,14 @@ pub struct Pca {
 }
 
 impl Pca {
-    /// Compiles the stage.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { bounds: Kernel::new(gpu, &BOUNDS)?, moments: Kernel::new(gpu, &MOMENTS)? })
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { bounds: Kernel::new(gpu, &BOUNDS), moments: Kernel::new(gpu, &MOMENTS) }
+    }
+
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 2] {
+        [&self.bounds, &self.moments]
     }
 
     /// Both reductions, over `box_count` boxes.

@@ -117,18 +117,18 @@ impl SortBuffers {
 }
 
 impl Sort {
-    /// Compiles the stage, in the variant that is best for this device.
+    /// Looks up the kernels of the stage, in the [variant](super::sort_variant) for this device.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel, [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`]; [`Error::DeviceLost`] and [`Error::Gpu`] from the trial of the sort.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
         Self::with_variant(gpu, super::sort_variant(gpu)?)
     }
 
-    /// Compiles the stage in this variant.
+    /// Looks up the kernels of the stage in this variant.
     ///
     /// # Errors
-    /// As [`Sort::new`]; [`Error::Gpu`] also where the device has no subgroups and the variant needs them.
+    /// [`Error::OutOfMemory`].
     pub fn with_variant(gpu: &Gpu, variant: SortVariant) -> Result<Self, Error> {
         Self::with_scatter(gpu, variant, variant.scatter())
     }
@@ -148,11 +148,16 @@ impl Sort {
             .collect();
         Ok(Self {
             variant,
-            count: Kernel::new(gpu, variant.count())?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            scatter: Kernel::new(gpu, scatter)?,
+            count: Kernel::new(gpu, variant.count()),
+            scan: Kernel::new(gpu, &SCAN),
+            scatter: Kernel::new(gpu, scatter),
             passes: Buffer::uniform(gpu, "sort_passes", &passes)?,
         })
+    }
+
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 3] {
+        [&self.count, &self.scan, &self.scatter]
     }
 
     /// The variant.

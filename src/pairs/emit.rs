@@ -3,13 +3,13 @@
 use std::mem::offset_of;
 
 use super::sweep::{Hits, Path};
+use crate::Pair;
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Window};
-use crate::{Error, Pair};
 
 /// `emit_place`.
 pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
@@ -46,29 +46,22 @@ pub struct Emit {
 }
 
 impl Emit {
-    /// Compiles the stage for filters that need these switches.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let switches = switches.names();
-        Ok(Self {
-            place: Kernel::new(gpu, &PLACE)?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            sweep: Kernel::new(gpu, &SWEEP)?,
-            again: Kernel::specialised(gpu, &AGAIN, switches)?,
-            giants: Kernel::specialised(gpu, &GIANTS, switches)?,
-            include: Kernel::new(gpu, &INCLUDE)?,
-        })
+        Self {
+            place: Kernel::new(gpu, &PLACE),
+            scan: Kernel::new(gpu, &SCAN),
+            sweep: Kernel::new(gpu, &SWEEP),
+            again: Kernel::specialised(gpu, &AGAIN, switches),
+            giants: Kernel::specialised(gpu, &GIANTS, switches),
+            include: Kernel::new(gpu, &INCLUDE),
+        }
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.again.compile(gpu)?;
-        self.giants.compile(gpu)
+    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are included pairs.
+    pub fn kernels(&self) -> ([&Kernel; 5], &Kernel) {
+        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants], &self.include)
     }
 
     /// Where the pairs of each run go within its block, and how many pairs each block has.

@@ -3,7 +3,6 @@
 use std::mem::offset_of;
 
 use super::sweep::Hits;
-use crate::Error;
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -23,20 +22,14 @@ pub struct Giants {
 }
 
 impl Giants {
-    /// Compiles the stage for filters that need these switches.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
-        Ok(Self { test: Kernel::specialised(gpu, &TEST, switches.names())? })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self { test: Kernel::specialised(gpu, &TEST, switches.names()) }
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.test.compile(gpu)
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 1] {
+        [&self.test]
     }
 
     /// The exact tests of all `giants`.

@@ -9,7 +9,7 @@ pub mod rank;
 pub mod small;
 pub mod sweep;
 
-pub use pipeline::{Pipeline, Search};
+pub use pipeline::{Needs, Pipeline, Search};
 
 use crate::gpu::Gpu;
 use crate::gpu::table::Row;

@@ -3,7 +3,6 @@
 use std::mem::offset_of;
 
 use super::sweep::Path;
-use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -21,12 +20,14 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Compiles the stage.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { ends: Kernel::new(gpu, &ENDS)? })
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { ends: Kernel::new(gpu, &ENDS) }
+    }
+
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 1] {
+        [&self.ends]
     }
 
     /// The path from sorted `keys` and `entries`.

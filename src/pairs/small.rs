@@ -1,13 +1,13 @@
 //! Every box against every other, where there are few: two dispatches in place of all other stages.
 
 use super::sweep::Hits;
+use crate::Pair;
 use crate::constants::*;
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{Counts, PairArguments, PairHeader, Params, Window};
-use crate::{Error, Pair};
 
 /// `small_test`.
 pub const TEST: Source = filtered!("pairs/small_test", "pairs/small_tiles", "shared/boxes");
@@ -34,24 +34,18 @@ pub struct Small {
 }
 
 impl Small {
-    /// Compiles the stage for filters that need these switches.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
-        Ok(Self {
-            test: Kernel::specialised(gpu, &TEST, switches.names())?,
-            include: Kernel::new(gpu, &INCLUDE)?,
-            emit: Kernel::new(gpu, &EMIT)?,
-        })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self {
+            test: Kernel::specialised(gpu, &TEST, switches.names()),
+            include: Kernel::new(gpu, &INCLUDE),
+            emit: Kernel::new(gpu, &EMIT),
+        }
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.test.compile(gpu)
+    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are included pairs.
+    pub fn kernels(&self) -> ([&Kernel; 2], &Kernel) {
+        ([&self.test, &self.emit], &self.include)
     }
 
     /// The exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.

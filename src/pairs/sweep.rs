@@ -2,7 +2,6 @@
 
 use std::mem::offset_of;
 
-use crate::Error;
 use crate::constants::{HIT_BLOCKS, PATH_BLOCK};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
@@ -71,24 +70,18 @@ buffer_table! {
 }
 
 impl Sweep {
-    /// Compiles the stage for filters that need these switches.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Result<Self, Error> {
-        Ok(Self {
-            count: Kernel::new(gpu, &COUNT)?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            test: Kernel::specialised(gpu, &TEST, switches.names())?,
-        })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self {
+            count: Kernel::new(gpu, &COUNT),
+            scan: Kernel::new(gpu, &SCAN),
+            test: Kernel::specialised(gpu, &TEST, switches.names()),
+        }
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.test.compile(gpu)
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 3] {
+        [&self.count, &self.scan, &self.test]
     }
 
     /// Where on the path each entry stands.

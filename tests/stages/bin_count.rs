@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
-pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), &Switches::default()).unwrap());
+pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), &Switches::default()));
 
 /// The mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {

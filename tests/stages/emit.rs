@@ -17,7 +17,7 @@ use crate::inputs::Random;
 use crate::sweep::{TILE_WORDS, hits_of_blocks, hits_of_runs, no_hits};
 use crate::*;
 
-static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu(), &Switches::default()).unwrap());
+static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu(), &Switches::default()));
 
 fn window(first: u64, capacity: u32) -> Window {
     let [first_low, first_high] = halves(first);

@@ -17,7 +17,7 @@ use crate::inputs::{Random, lattice};
 use crate::sweep::{TILE_WORDS, hits_of_blocks, no_hits};
 use crate::*;
 
-static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu(), &Switches::default()).unwrap());
+static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu(), &Switches::default()));
 
 /// Boxes with cells, at a level of coarsening.
 pub struct Scene {

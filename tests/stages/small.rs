@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, SPECIAL, any_box, lattice, mixed};
 use crate::*;
 
-static SMALL: LazyLock<Small> = LazyLock::new(|| Small::new(gpu(), &Switches::default()).unwrap());
+static SMALL: LazyLock<Small> = LazyLock::new(|| Small::new(gpu(), &Switches::default()));
 
 /// What the mirror finds, as the kernels lay it out.
 struct Found<'a> {

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, lattice};
 use crate::*;
 
-static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu(), &Switches::default()).unwrap());
+static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu(), &Switches::default()));
 
 /// Invocations that look at a tile: runs, or words.
 pub const TILE_WORDS: usize = 256;
