@@ -2,12 +2,12 @@
 //! stage on the GPU.
 //!
 //! ```text
-//! cargo bench --bench broad_phase [--features peers] -- [OPTION ...] [KIND:N | FILE.npy ...]
+//! cargo bench -p broadsweep-laboratory --bench broad_phase [--features peers] -- [OPTION ...] [KIND:N | FILE.npy ...]
 //!   --runs R                  measured runs of each row, after one that is not counted [5]
 //!   --engines gpu,cpu,parry   who finds the pairs [gpu,cpu, and parry with the feature `peers`, which has others]
 //!   --axis AXIS               auto, principal, x, y or z [auto]
 //!   --cell SIZE               auto, usscd or a number [auto]
-//!   --all-pairs-up-to N       test each box against each up to so many boxes
+//!   --all-pairs-up-to N       test each box against each up to this many boxes
 //!   --sort VARIANT            auto, portable, wide or subgroup [auto]
 //!   --csv FILE                the rows as CSV, with a column for each stage
 //!   --kernels                 also the time of each kernel
@@ -20,34 +20,41 @@
 //! their own. `floor` is the time that the bytes which a stage has to read and write at least once would take at the
 //! speed of a copy on the same device.
 
-use std::collections::hash_map::DefaultHasher;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::hash::Hasher;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use broadsweep::constants::{RADIX_BITS, RUN_QUADS, WIDE_BITS};
-use broadsweep::gpu::timing::KernelTime;
-use broadsweep::scenes::Source;
-use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Overlaps, Pair, Report, SortVariant, SweepAxis, cpu, wgpu};
+use broadsweep::internals::constants::{RADIX_BITS, RUN_QUADS, WIDE_BITS};
+use broadsweep::internals::gpu::timing::KernelTime;
+use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Pair, Report, SortVariant, SweepAxis, wgpu};
+use laboratory::engine::{Engine, timed};
+use laboratory::measure::contestant::Contestant;
+use laboratory::measure::csv;
+use laboratory::measure::hash::hash;
+use laboratory::measure::kernels::{KernelTimes, stage};
+use laboratory::measure::time::Time;
+use laboratory::scenes::Source;
 
 /// The stages of the flow, which the names of their kernels begin with.
 const STAGES: [&str; 10] = ["small", "pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
 
+/// An engine with a scene.
 struct Row {
     scene: String,
-    engine: String,
+    engine: Engine,
     boxes: usize,
-    /// Of the whole call; one list per kernel.
-    calls: Vec<Duration>,
-    kernels: Vec<Vec<KernelTime>>,
-    last: Option<Overlaps>,
+    /// Of the whole call.
+    time: Time,
+    kernels: KernelTimes,
+    pairs: u64,
     hash: u64,
+    /// Of an engine of broadsweep.
+    report: Option<Report>,
 }
 
 struct Arguments {
     runs: usize,
-    engines: Vec<String>,
+    engines: Vec<Engine>,
     options: Options,
     sort: Option<SortVariant>,
     csv: Option<String>,
@@ -68,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let gpu = Gpu::headless()?.with_sort(arguments.sort)?;
     let info = gpu.adapter_info();
     println!("{} ({:?}, {} {})", info.name, info.backend, info.driver, info.driver_info);
-    println!("sort: {:?}", gpu.sort_variant()?);
+    println!("sort: {:?}", broadsweep::internals::grid::sort_variant(&gpu)?);
     let copy = copy_speed(&gpu)?;
     println!("copy: {:.1} GB/s read and written", copy / 1e9);
 
@@ -77,76 +84,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         Mode::CompareAxes => return compare_axes(&mut BroadPhase::new(&gpu, arguments.options)?, &arguments),
         Mode::Measure => {}
     }
-    let mut rows: Vec<Row> = Vec::new();
+    let mut all: Vec<Row> = Vec::new();
     for scene in &arguments.scenes {
-        // Buffers of its own, or a row would show the memory of larger scenes before it.
-        let mut broad_phase = BroadPhase::new(&gpu, arguments.options)?;
-        let mut on_cpu = cpu::BroadPhase::new(arguments.options)?;
-        let boxes = scene.parse::<Source>()?.boxes(1)?;
-        let first = rows.len();
-        for engine in &arguments.engines {
-            rows.push(Row {
-                scene: scene.split(':').next().unwrap_or(scene).rsplit('/').next().unwrap_or(scene).to_owned(),
-                engine: engine.clone(),
-                boxes: boxes.len(),
-                calls: Vec::new(),
-                kernels: Vec::new(),
-                last: None,
-                hash: 0,
-            });
-        }
-        // Rows of one scene are interleaved; all scenes at once might not fit the memory.
-        for run in 0..=arguments.runs {
-            for row in &mut rows[first..] {
-                let start = Instant::now();
-                let (overlaps, time) = match row.engine.as_str() {
-                    "gpu" => (broad_phase.find_pairs(&boxes)?, start.elapsed()),
-                    "cpu" => {
-                        let overlaps = on_cpu.find_pairs(&boxes)?;
-                        // What it found stays with it: no caller has to copy it.
-                        let time = start.elapsed();
-                        (overlaps.clone(), time)
-                    }
-                    peer => (with_peer(peer, &boxes)?, start.elapsed()),
-                };
-                if run > 0 {
-                    row.calls.push(time);
-                }
-                row.last = Some(overlaps);
-                if row.engine == "gpu"
-                    && let Some(kernels) = broad_phase.time_kernels(&boxes)?
-                    && run > 0
-                {
-                    row.kernels.push(kernels);
-                }
-            }
-        }
-        for row in &mut rows[first..] {
-            row.calls.sort();
-            if let Some(overlaps) = &mut row.last {
-                row.hash = hash(&mut overlaps.pairs);
-                overlaps.pairs = Vec::new();
-            }
-        }
-        if rows[first..].iter().any(|row| row.hash != rows[first].hash) {
-            return Err(format!("{scene}: the engines disagree").into());
-        }
-        for row in &rows[first..] {
-            print!("{}", lines(row, copy, arguments.kernels));
-        }
+        let rows = measure(scene, &gpu, &arguments)?;
+        rows.iter().for_each(|row| print!("{}", lines(row, copy, arguments.kernels)));
+        all.extend(rows);
     }
     if let Some(file) = arguments.csv {
-        std::fs::write(file, table(&info.name, &rows))?;
+        std::fs::write(file, table(&info.name, &all))?;
     }
     Ok(())
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Error>> {
-    let peers = if cfg!(feature = "peers") { "gpu,cpu,parry" } else { "gpu,cpu" };
-    let list = |text: &str| text.split(',').map(str::to_owned).collect();
     let mut arguments = Arguments {
         runs: 5,
-        engines: list(peers),
+        engines: engines(if cfg!(feature = "peers") { "gpu,cpu,parry" } else { "gpu,cpu" })?,
         options: Options::default(),
         sort: None,
         csv: None,
@@ -158,7 +111,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
         match arg.as_str() {
             "--runs" => arguments.runs = value()?.parse::<usize>()?.max(1),
-            "--engines" => arguments.engines = list(&value()?),
+            "--engines" => arguments.engines = engines(&value()?)?,
             "--csv" => arguments.csv = Some(value()?),
             "--kernels" => arguments.kernels = true,
             "--search-cells" => arguments.mode = Mode::SearchCells,
@@ -202,6 +155,62 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
     Ok(arguments)
 }
 
+fn engines(names: &str) -> Result<Vec<Engine>, Box<dyn Error>> {
+    let find = |name: &str| Engine::all().into_iter().find(|engine| engine.name() == name);
+    let hint = if cfg!(feature = "peers") { "" } else { " (other libraries are behind `--features peers`)" };
+    names.split(',').map(|name| find(name).ok_or_else(|| format!("there is no engine '{name}'{hint}").into())).collect()
+}
+
+/// Measures every engine with one scene, in turn; all scenes at once might not fit the memory.
+fn measure(scene: &str, gpu: &Gpu, arguments: &Arguments) -> Result<Vec<Row>, Box<dyn Error>> {
+    struct Lane {
+        contestant: Contestant,
+        times: Vec<f64>,
+        kernels: KernelTimes,
+        pairs: Vec<Pair>,
+        report: Option<Report>,
+    }
+    let boxes = scene.parse::<Source>()?.boxes(1)?;
+    let mut lanes = Vec::new();
+    for &engine in &arguments.engines {
+        // Buffers of its own, or a row would show the memory of larger scenes before it.
+        let contestant = Contestant::new(engine, Some(gpu), arguments.options)?;
+        let (times, kernels) = (Vec::new(), KernelTimes::default());
+        lanes.push(Lane { contestant, times, kernels, pairs: Vec::new(), report: None });
+    }
+    for run in 0..=arguments.runs {
+        for lane in &mut lanes {
+            // Every run is that of boxes which were never seen.
+            lane.contestant.forget();
+            let call = lane.contestant.find_pairs(&boxes, &mut lane.pairs)?;
+            let mut first = KernelTimes::default();
+            lane.contestant.time_kernels(&boxes, if run > 0 { &mut lane.kernels } else { &mut first })?;
+            if run > 0 {
+                lane.times.push(call.ms);
+            }
+            lane.report = call.report;
+        }
+    }
+    let name = scene.split(':').next().unwrap_or(scene).rsplit('/').next().unwrap_or(scene);
+    let mut rows = Vec::new();
+    for (&engine, Lane { times, kernels, pairs, report, .. }) in arguments.engines.iter().zip(lanes) {
+        rows.push(Row {
+            scene: name.to_owned(),
+            engine,
+            boxes: boxes.len(),
+            time: Time::of(times).ok_or("there were no runs")?,
+            kernels,
+            pairs: pairs.len() as u64,
+            hash: hash(&pairs),
+            report,
+        });
+    }
+    if rows.iter().any(|row| row.hash != rows[0].hash) {
+        return Err(format!("{scene}: the engines disagree").into());
+    }
+    Ok(rows)
+}
+
 /// For each scene the time with `CellSize::Auto` against fixed sizes from a quarter of its cell to eight times.
 fn search_cells(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("scene,boxes,auto_cell,auto_ms,best_cell,best_ms,auto_to_best,best_to_auto_cell");
@@ -217,15 +226,14 @@ fn search_cells(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
         for run in 0..=arguments.runs {
             for (&cell_size, times) in sizes.iter().zip(&mut times) {
                 broad_phase.set_options(Options { cell_size, ..arguments.options })?;
-                let start = Instant::now();
-                broad_phase.find_pairs(&boxes)?;
+                let (found, seconds) = timed(|| broad_phase.find_pairs(&boxes));
+                found?;
                 if run > 0 {
-                    times.push(start.elapsed());
+                    times.push(1e3 * seconds);
                 }
             }
         }
-        times.iter_mut().for_each(|times| times.sort());
-        let medians: Vec<f64> = times.iter().map(|times| median(times).as_secs_f64() * 1e3).collect();
+        let medians: Vec<f64> = times.into_iter().flat_map(Time::of).map(|time| time.median_ms).collect();
         let best = (1..sizes.len()).min_by(|&a, &b| medians[a].total_cmp(&medians[b])).unwrap_or(0);
         let CellSize::Fixed(best_cell) = sizes[best] else { continue };
         let ratios = [medians[0] / medians[best], f64::from(best_cell / cell)];
@@ -249,12 +257,11 @@ fn compare_axes(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
         let mut line = String::new();
         for axis in [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z] {
             broad_phase.set_options(Options { axis, ..arguments.options })?;
-            let report = broad_phase.find_pairs(&boxes)?.report;
-            let all = report.box_count as f64 + report.pair_count as f64;
+            let report = broad_phase.find_pairs(&boxes)?.report.clone();
             if axis == SweepAxis::Auto {
                 line = format!("{scene},{},{}", boxes.len(), report.pair_count);
             }
-            let _ = write!(line, ",{:.3}", report.candidate_count as f64 / all);
+            let _ = write!(line, ",{:.3}", per_box_and_pair(&boxes, &report));
             if axis == SweepAxis::Auto {
                 let _ = write!(line, ",{:?}", report.axis);
             }
@@ -264,42 +271,8 @@ fn compare_axes(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
     Ok(())
 }
 
-/// Every pair as another library finds it, into a list as ours.
-#[cfg(feature = "peers")]
-fn with_peer(name: &str, boxes: &[Aabb]) -> Result<Overlaps, Box<dyn Error>> {
-    let peer = broadsweep::peers::by_name(name).ok_or_else(|| format!("there is no engine '{name}'"))?;
-    let mut pairs = Vec::new();
-    peer.entry.make().find_pairs(boxes, &mut pairs)?;
-    Ok(Overlaps { report: Report { box_count: boxes.len() as u32, pair_count: pairs.len() as u64, ..EMPTY }, pairs })
-}
-
-#[cfg(not(feature = "peers"))]
-fn with_peer(name: &str, _: &[Aabb]) -> Result<Overlaps, Box<dyn Error>> {
-    Err(format!("engine '{name}': other libraries are behind `--features peers`").into())
-}
-
-#[cfg(feature = "peers")]
-const EMPTY: Report = Report {
-    box_count: 0,
-    invalid_count: 0,
-    first_invalid: Vec::new(),
-    giant_count: 0,
-    entry_count: 0,
-    candidate_count: 0,
-    pair_count: 0,
-    axis: SweepAxis::Auto,
-    direction: [0.0; 3],
-    cell_size: 0.0,
-    passes: 1,
-    gpu_bytes: 0,
-};
-
-/// Of the pairs in canonical order, into which they are brought.
-fn hash(pairs: &mut [Pair]) -> u64 {
-    pairs.sort_unstable();
-    let mut hasher = DefaultHasher::new();
-    pairs.iter().for_each(|pair| hasher.write_u64(u64::from(pair.a) << 32 | u64::from(pair.b)));
-    hasher.finish()
+fn per_box_and_pair(boxes: &[Aabb], report: &Report) -> f64 {
+    report.candidate_count as f64 / (boxes.len() as f64 + report.pair_count as f64)
 }
 
 /// Bytes per second that a copy of 64 MiB reads and writes together; the best of several.
@@ -327,25 +300,6 @@ fn copy_speed(gpu: &Gpu) -> Result<f64, Box<dyn Error>> {
     Ok(8.0 * 2.0 * BYTES as f64 / best)
 }
 
-fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-fn median(sorted: &[Duration]) -> Duration {
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
-}
-
-/// The median time of the kernels whose names begin with `stage`, all together.
-fn stage_time(row: &Row, stage: &str) -> Duration {
-    let mut times: Vec<Duration> = row
-        .kernels
-        .iter()
-        .map(|run| run.iter().filter(|time| time.kernel.starts_with(stage)).map(|time| time.time).sum())
-        .collect();
-    times.sort();
-    median(&times)
-}
-
 /// The bytes that a stage has to read and write, each at least once.
 fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let boxes = f64::from(report.box_count);
@@ -358,96 +312,81 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let is_portable = kernels.iter().any(|time| time.kernel == "sort_scatter");
     let passes = key_bits / if is_portable { RADIX_BITS } else { WIDE_BITS };
     match stage {
-        "pca_" => 2.0 * 24.0 * boxes,
-        "bin_" => (24.0 + 32.0) * boxes + 32.0 * boxes + 8.0 * entries,
+        "pca" => 2.0 * 24.0 * boxes,
+        "bin" => (24.0 + 32.0) * boxes + 32.0 * boxes + 8.0 * entries,
         // Of keys for the counts; of keys and values to and fro.
-        "sort_" => f64::from(passes) * 20.0 * entries,
-        "rank_" => 20.0 * entries + 16.0 * boxes,
+        "sort" => f64::from(passes) * 20.0 * entries,
+        "rank" => 20.0 * entries + 16.0 * boxes,
         // The path to and fro, extents, entries and boxes once, and what runs there are.
-        "sweep_" => (16.0 + 8.0) * entries + 24.0 * boxes + 16.0 * runs,
-        "giants_" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,
-        "emit_" => (2.0 * 16.0 + 8.0) * runs + 4.0 * entries + 8.0 * pairs,
+        "sweep" => (16.0 + 8.0) * entries + 24.0 * boxes + 16.0 * runs,
+        "giants" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,
+        "emit" => (2.0 * 16.0 + 8.0) * runs + 4.0 * entries + 8.0 * pairs,
         _ => 0.0,
     }
 }
 
 /// What a row looks like on a terminal.
-fn lines(row: &Row, copy: f64, kernels: bool) -> String {
+fn lines(row: &Row, copy: f64, with_kernels: bool) -> String {
+    let Row { scene, engine, boxes, time, kernels, pairs, report, .. } = row;
     let mut text = format!(
-        "{:>14} {:>9}  {:>6} {:>9.2} ms ({:.2} to {:.2})",
-        row.scene,
-        row.boxes,
-        row.engine,
-        ms(median(&row.calls)),
-        ms(row.calls[0]),
-        ms(row.calls[row.calls.len() - 1]),
+        "{scene:>14} {boxes:>9}  {:>6} {:>9.2} ms ({:.2} to {:.2}), {pairs} pairs",
+        engine.name(),
+        time.median_ms,
+        time.min_ms,
+        time.max_ms,
     );
-    let Some(Overlaps { report, .. }) = &row.last else { return text + "\n" };
-    let _ = write!(text, ", {} pairs", report.pair_count);
+    let Some(report) = report else { return text + "\n" };
     if report.candidate_count > 0 {
         let _ = write!(
             text,
             ", {:.2} entries per box, {:.2} candidates per (box + pair)",
-            f64::from(report.entry_count) / row.boxes.max(1) as f64,
-            report.candidate_count as f64 / (row.boxes as f64 + report.pair_count as f64)
+            f64::from(report.entry_count) / (*boxes).max(1) as f64,
+            report.candidate_count as f64 / (*boxes as f64 + *pairs as f64)
         );
     }
     text += "\n";
-    if row.kernels.is_empty() {
-        return text;
-    }
-    for stage in STAGES {
-        let stage = format!("{stage}_");
-        let time = stage_time(row, &stage);
-        let floor = floor_bytes(&stage, report, &row.kernels[0]) / copy;
-        let ratio = if floor > 0.0 { format!("{:8.1} x floor", time.as_secs_f64() / floor) } else { String::new() };
-        if !time.is_zero() {
-            let _ = writeln!(text, "{:>32} {:>9.3} ms {ratio}", stage.trim_end_matches('_'), ms(time));
+    for name in STAGES {
+        let ms = kernels.median_ms(|kernel| stage(kernel) == name);
+        let floor = floor_bytes(name, report, kernels.kernels()) / copy;
+        let ratio = if floor > 0.0 { format!("{:8.1} x floor", ms / 1e3 / floor) } else { String::new() };
+        if ms > 0.0 {
+            let _ = writeln!(text, "{name:>32} {ms:>9.3} ms {ratio}");
         }
     }
-    if kernels {
-        for time in &row.kernels[0] {
-            let dispatches = time.dispatches;
-            let _ = writeln!(text, "{:>46} {:>9.3} ms ({dispatches}x)", time.kernel, ms(stage_time(row, time.kernel)));
-        }
+    for &KernelTime { kernel, dispatches, .. } in kernels.kernels().iter().filter(|_| with_kernels) {
+        let ms = kernels.median_ms(|other| other.kernel == kernel);
+        let _ = writeln!(text, "{kernel:>46} {ms:>9.3} ms ({dispatches}x)");
     }
     text
 }
 
 fn table(adapter: &str, rows: &[Row]) -> String {
-    let mut text = String::from(
-        "adapter,scene,boxes,engine,median_ms,min_ms,max_ms,entries,candidates,giants,pairs,gpu_bytes,hash",
-    );
-    STAGES.iter().for_each(|stage| text.extend([",", stage, "_ms"]));
-    text += "\n";
-    for row in rows {
-        let Some(Overlaps { report, .. }) = &row.last else { continue };
-        let _ = write!(
-            text,
-            "{},{},{},{},{:.3},{:.3},{:.3},{},{},{},{},{},{:016x}",
+    let columns = "adapter,scene,boxes,engine,median_ms,min_ms,max_ms,entries,candidates,giants,pairs,gpu_bytes,hash";
+    let stages = STAGES.map(|stage| format!("{stage}_ms"));
+    let mut text = csv::line(columns.split(',').map(str::to_owned).chain(stages));
+    for Row { scene, engine, boxes, time, kernels, pairs, hash, report } in rows {
+        // Other engines count none of these.
+        let count = |of: fn(&Report) -> u64| report.as_ref().map_or(0, of).to_string();
+        let fields = [
             adapter.replace(',', ";"),
-            row.scene,
-            row.boxes,
-            row.engine,
-            ms(median(&row.calls)),
-            ms(row.calls[0]),
-            ms(row.calls[row.calls.len() - 1]),
-            report.entry_count,
-            report.candidate_count,
-            report.giant_count,
-            report.pair_count,
-            report.gpu_bytes,
-            row.hash
-        );
-        for stage in STAGES {
-            match row.kernels.is_empty() {
-                true => text += ",",
-                false => {
-                    let _ = write!(text, ",{:.3}", ms(stage_time(row, &format!("{stage}_"))));
-                }
-            }
-        }
-        text += "\n";
+            scene.clone(),
+            boxes.to_string(),
+            engine.name().to_owned(),
+            format!("{:.3}", time.median_ms),
+            format!("{:.3}", time.min_ms),
+            format!("{:.3}", time.max_ms),
+            count(|report| report.entry_count.into()),
+            count(|report| report.candidate_count),
+            count(|report| report.giant_count.into()),
+            pairs.to_string(),
+            count(|report| report.gpu_bytes),
+            format!("{hash:016x}"),
+        ];
+        let stages = STAGES.map(|name| match kernels.kernels().is_empty() {
+            true => String::new(),
+            false => format!("{:.3}", kernels.median_ms(|kernel| stage(kernel) == name)),
+        });
+        text += &csv::line(fields.into_iter().chain(stages));
     }
     text
 }

@@ -3,13 +3,17 @@
 
 use std::time::Instant;
 
-use broadsweep::scenes::Kind;
-use broadsweep::{BroadPhase, Error, Gpu, Options};
+use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options};
 
 fn main() -> Result<(), Error> {
     let gpu = Gpu::headless()?;
     let mut broad_phase = BroadPhase::new(&gpu, Options::default())?;
-    let mut boxes = Kind::Uniform.generate(20_000, 1);
+    // Cubes that fill the unit cube evenly: multiples of three irrational numbers.
+    let cube = |i: u32| {
+        let at = [0.819_172_5, 0.671_043_6, 0.549_700_5].map(|step: f64| (f64::from(i) * step).fract() as f32);
+        Aabb::new(at, at.map(|x| x + 0.04))
+    };
+    let mut boxes: Vec<Aabb> = (0..20_000).map(cube).collect();
 
     broad_phase.submit(&boxes)?;
     for frame in 0..10 {

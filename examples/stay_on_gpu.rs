@@ -2,8 +2,7 @@
 //! shader of the renderer marks every box that touches another, as many workgroups as the engine's arguments say.
 //! `cargo run --example stay_on_gpu`
 
-use broadsweep::scenes::Kind;
-use broadsweep::{BroadPhase, Error, Gpu, GpuPairs, Options, wgpu};
+use broadsweep::{Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, wgpu};
 use wgpu::util::DeviceExt;
 
 const MARK: &str = "
@@ -24,7 +23,12 @@ fn main() -> Result<(), Error> {
     // Stands for the device that a renderer has anyway: `Gpu::from_device(device, queue)`.
     let gpu = Gpu::headless()?;
     let (device, queue) = (gpu.device(), gpu.queue());
-    let scene = Kind::Spread.generate(5_000, 1);
+    // Cubes that fill the unit cube evenly: multiples of three irrational numbers.
+    let cube = |i: u32| {
+        let at = [0.819_172_5, 0.671_043_6, 0.549_700_5].map(|step: f64| (f64::from(i) * step).fract() as f32);
+        Aabb::new(at, at.map(|x| x + 0.04))
+    };
+    let scene: Vec<Aabb> = (0..5_000).map(cube).collect();
     let n = scene.len() as u32;
     let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
     let boxes = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {

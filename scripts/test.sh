@@ -30,7 +30,7 @@ unset WGPU_BACKEND WGPU_ADAPTER_NAME
 target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 broadsweep=$target/debug/broadsweep
 # Other libraries, which the benchmark compares with, have tests too.
-features=peers
+features=broadsweep-cli/peers
 work=$target/test-script
 mkdir -p "$work"
 

@@ -1,7 +1,14 @@
 //! Re-exports what the tests, the laboratory and the command line need of the inside. It has no promises: a program that uses it
 //! may not compile with the next version.
 
-pub use crate::cpu::{brute_force, mirror};
+pub mod brute_force {
+    //! The oracle.
+    pub use crate::cpu::brute_force::*;
+}
+pub mod mirror {
+    //! The stages on plain slices.
+    pub use crate::cpu::mirror::*;
+}
 
 pub mod constants {
     //! The constants that the kernels and the host share.

@@ -61,11 +61,6 @@ mod options;
 mod pairs;
 mod report;
 
-pub mod baselines;
-#[cfg(feature = "peers")]
-pub mod peers;
-pub mod scenes;
-
 pub use aabb::{Aabb, Pair};
 pub use engine::Engine;
 pub use error::Error;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use broadsweep::cpu;
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, SweepAxis};
+use laboratory::scenes::Kind;
 
 /// Counts what all threads of this process allocate.
 struct Counting;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use broadsweep::wgpu::AdapterInfo;
 use broadsweep::{Error, Gpu};
+use laboratory::adapter::kind;
 use serde_json::{Value, json};
 
 use crate::output::print;
@@ -47,22 +48,6 @@ pub fn json(adapter: &AdapterInfo) -> Value {
         "driver": adapter.driver,
         "driver_info": adapter.driver_info,
     })
-}
-
-/// Describes an adapter in one line.
-pub fn line(adapter: &AdapterInfo) -> String {
-    format!("{} ({}, {})", adapter.name, kind(adapter), adapter.backend)
-}
-
-fn kind(adapter: &AdapterInfo) -> &'static str {
-    use broadsweep::wgpu::DeviceType;
-    match adapter.device_type {
-        DeviceType::DiscreteGpu => "discrete GPU",
-        DeviceType::IntegratedGpu => "integrated GPU",
-        DeviceType::VirtualGpu => "virtual GPU",
-        DeviceType::Cpu => "software",
-        DeviceType::Other => "unknown type",
-    }
 }
 
 fn or_unknown(driver: &str) -> &str {

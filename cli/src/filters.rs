@@ -1,6 +1,6 @@
 //! How filters are described, and the filters of a part of a scene.
 
-use broadsweep::{Filters, Pair, Rule};
+use broadsweep::{Filters, GroupRule, Pair};
 use serde_json::{Value, json};
 
 use crate::text;
@@ -83,10 +83,10 @@ fn first<T: Copy>(list: &[T], count: usize) -> Vec<T> {
     list[..list.len().min(count)].to_vec()
 }
 
-fn rule_name(rule: Rule) -> &'static str {
+fn rule_name(rule: GroupRule) -> &'static str {
     match rule {
-        Rule::Any => "any",
-        Rule::Both => "both",
+        GroupRule::Any => "any",
+        GroupRule::Both => "both",
     }
 }
 
@@ -112,8 +112,9 @@ fn counted(count: u64, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use broadsweep::cpu::brute_force;
-    use broadsweep::{HalfSpace, scenes};
+    use broadsweep::HalfSpace;
+    use broadsweep::internals::brute_force;
+    use laboratory::scenes;
 
     use super::*;
 
@@ -129,7 +130,7 @@ mod tests {
         let none = Filters::default;
         let each = [
             Filters { group: list(4), ..none() },
-            Filters { group: list(4), mask: list(3), rule: Rule::Both, ..none() },
+            Filters { group: list(4), mask: list(3), rule: GroupRule::Both, ..none() },
             Filters { mask: list(4), ..none() },
             Filters { body: list(5), ..none() },
             Filters { parent: list(11), ..none() },

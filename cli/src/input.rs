@@ -4,8 +4,8 @@ use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use broadsweep::scenes::{Source, npy};
 use broadsweep::{Aabb, Filters};
+use laboratory::scenes::{Source, npy};
 
 use crate::npz;
 

@@ -5,10 +5,13 @@
 
 mod adapters;
 mod advice;
+#[cfg(feature = "bench")]
 mod bench;
 mod engine;
 mod filters;
 mod input;
+#[cfg(any(not(feature = "bench"), test))]
+mod no_bench;
 mod npz;
 mod output;
 mod pairs;
@@ -26,6 +29,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+#[cfg(not(feature = "bench"))]
+use no_bench as bench;
+
+/// Compiles and runs the benchmark, which is no part of every build.
+const BENCH: &str = "cargo run --release --features broadsweep-cli/bench -- bench";
 
 use output::say;
 

@@ -9,9 +9,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use broadsweep::scenes::npy::{self, Array, Number};
 use broadsweep::{Aabb, Filters, HalfSpace, Pair};
 use flate2::read::DeflateDecoder;
+use laboratory::scenes::npy::{self, Array, Number};
 use rawzip::{CompressionMethod, ErrorKind, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder};
 
 /// The arrays that there can be.

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use broadsweep::scenes::npy;
-use broadsweep::{Aabb, ByWorld, CellSize, Filters, Options, Overlaps, PairOrder, Rule, SweepAxis};
+use broadsweep::{Aabb, ByWorld, CellSize, Filters, GroupRule, Options, Overlaps, PairOrder, SweepAxis};
+use laboratory::engine::{Engine, MJ_SAP};
+use laboratory::scenes::npy;
 
-use crate::engine::{Engine, MJ_SAP};
+use crate::engine;
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::ready::{Answer, Ready};
@@ -47,7 +48,7 @@ pub struct Args {
     /// A driver in software is no real GPU: the CPU engine is faster on the same cores. After the first three, to
     /// compare with, on one thread: algorithms of the literature and, in a build with the feature `peers`, other
     /// libraries.
-    #[arg(long, value_name = "ENGINE", value_parser = Engine::parser())]
+    #[arg(long, value_name = "ENGINE", value_parser = engine::parser())]
     engine: Option<Engine>,
 
     /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
@@ -117,10 +118,10 @@ enum RuleName {
 }
 
 impl RuleName {
-    fn rule(self) -> Rule {
+    fn rule(self) -> GroupRule {
         match self {
-            Self::Any => Rule::Any,
-            Self::Both => Rule::Both,
+            Self::Any => GroupRule::Any,
+            Self::Both => GroupRule::Both,
         }
     }
 }
@@ -291,7 +292,7 @@ fn read_scene(args: &Args) -> Result<(Vec<Aabb>, Filters)> {
         args.rule.is_none() || boxes.is_empty() || !(filters.group.is_empty() && filters.mask.is_empty()),
         "--rule is for `group` and `mask` of an .npz, and the scene has neither"
     );
-    filters.rule = args.rule.map_or(Rule::Any, RuleName::rule);
+    filters.rule = args.rule.map_or(GroupRule::Any, RuleName::rule);
     let has_worlds = boxes.is_empty() || !filters.world.is_empty();
     ensure!(args.by_world.is_none() || has_worlds, "--by-world is for scenes with `world`, and this one has none");
     Ok((boxes, filters))

@@ -3,15 +3,18 @@
 use std::thread;
 
 use anyhow::{Context, Result};
-use broadsweep::baselines::Work;
-use broadsweep::cpu::{self, brute_force};
+use broadsweep::cpu;
+use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
 use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report};
+use laboratory::adapter;
+use laboratory::baselines::Work;
+use laboratory::engine::{Engine, timed};
 
-use crate::engine::{Engine, headless, timed};
+use crate::engine::headless;
 use crate::output::say;
 use crate::progress::Progress;
-use crate::{adapters, advice, text};
+use crate::{advice, text};
 
 /// An engine that is there and can start.
 pub enum Ready {
@@ -43,7 +46,7 @@ impl Ready {
             Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => return Self::Gpu(gpu),
             Ok(gpu) => format!(
                 "{} is no GPU but a driver in software, which is slower on the same cores; --engine gpu takes it",
-                adapters::line(&gpu.adapter_info())
+                adapter::line(&gpu.adapter_info())
             ),
             Err(error) => advice::line(&error),
         };
@@ -54,7 +57,7 @@ impl Ready {
     /// Describes the engine in one line, with the adapter.
     pub fn describe(&self) -> String {
         match self {
-            Self::Gpu(gpu) => format!("GPU: {}", adapters::line(&gpu.adapter_info())),
+            Self::Gpu(gpu) => format!("GPU: {}", adapter::line(&gpu.adapter_info())),
             Self::Other(Engine::Cpu) => {
                 let threads = thread::available_parallelism().map_or(1, usize::from);
                 format!("CPU, {threads} {}", if threads == 1 { "thread" } else { "threads" })
@@ -100,11 +103,17 @@ impl Ready {
 
 fn find_on_gpu(gpu: &Gpu, boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
     let (mut broad_phase, setup_seconds) = compiled(gpu, boxes.len(), filters, options)?;
+    let answer = found_by(&mut broad_phase, boxes, Engine::Gpu)?;
+    Ok(Answer { adapter: Some(gpu.adapter_info()), setup_seconds, ..answer })
+}
+
+/// Finds the pairs with an engine of ours that has its options and filters.
+fn found_by(broad_phase: &mut impl broadsweep::Engine, boxes: &[Aabb], engine: Engine) -> Result<Answer> {
     let _progress = finding(boxes);
-    let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
-    let Overlaps { pairs, report } = overlaps?;
-    let adapter = Some(gpu.adapter_info());
-    Ok(Answer { adapter, report: Some(report), setup_seconds, seconds, ..Answer::of(Engine::Gpu, pairs) })
+    let (found, seconds) = timed(|| broad_phase.find_pairs(boxes).map(drop));
+    found?;
+    let Overlaps { pairs, report } = broad_phase.take_overlaps();
+    Ok(Answer { report: Some(report), seconds, ..Answer::of(engine, pairs) })
 }
 
 fn stream_from_gpu(
@@ -136,12 +145,7 @@ fn stream_from_gpu(
 }
 
 fn find_on_cpu(boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
-    let mut broad_phase = on_cpu(filters, options)?;
-    let _progress = finding(boxes);
-    let (found, seconds) = timed(|| broad_phase.find_pairs(boxes).map(drop));
-    found?;
-    let Overlaps { pairs, report } = broad_phase.into_overlaps();
-    Ok(Answer { report: Some(report), seconds, ..Answer::of(Engine::Cpu, pairs) })
+    found_by(&mut on_cpu(filters, options)?, boxes, Engine::Cpu)
 }
 
 /// Finds pairs by brute force or with a baseline.

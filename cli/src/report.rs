@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use broadsweep::baselines::Work;
 use broadsweep::{Filters, Report, SweepAxis};
+use laboratory::baselines::Work;
 use serde_json::{Value, json};
 
 use crate::ready::Answer;

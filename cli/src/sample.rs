@@ -3,9 +3,10 @@
 use std::env;
 
 use anyhow::Result;
-use broadsweep::scenes::Kind;
 use broadsweep::{Filters, Options};
+use laboratory::scenes::Kind;
 
+use crate::BENCH;
 use crate::output::print;
 use crate::ready::Ready;
 use crate::report::Run;
@@ -42,11 +43,12 @@ pub fn run() -> Result<()> {
     // As it was typed, or as cargo runs it: either can be typed again.
     let program = env::args_os().next().unwrap_or_else(|| "broadsweep".into());
     let program = text::path(program.as_ref());
+    let bench = if cfg!(feature = "bench") { format!("{program} bench") } else { BENCH.to_owned() };
     print(&format!(
         "{}\nNext, with a scene of your own or another of these (`{program} scene --help` lists {}):\n\n  \
          {program} scene clusters --n 1000000 --out scene.npy\n  \
          {program} pairs scene.npy --out pairs.npy\n  \
-         {program} bench                 # this and other methods side by side, in about a minute\n",
+         {bench}  # this and other methods side by side, in about a minute\n",
         run.lines(),
         Kind::ALL.len()
     ))

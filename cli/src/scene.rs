@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, ensure};
 use broadsweep::Aabb;
-use broadsweep::scenes::{self, Kind, npy};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use laboratory::scenes::{self, Kind, npy};
 
 use crate::output::{Output, print, say};
 use crate::progress::Progress;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use broadsweep::{Pair, PairOrder, Report};
 
-use broadsweep::scenes::npy;
+use laboratory::scenes::npy;
 
 /// The most pairs of a list that is put in canonical order in memory: 128 MiB, and half of that for the merging.
 const IN_MEMORY: u64 = 1 << 24;

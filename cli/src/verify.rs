@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use anyhow::{Context, Result, bail};
 use broadsweep::{Aabb, Error, Filters, Options, Pair, PairOrder};
+use laboratory::engine::{Engine, timed};
 
-use crate::engine::{Engine, timed};
 use crate::progress::Progress;
 use crate::ready::{Answer, by_brute_force, on_cpu};
 use crate::{filters, text};
@@ -74,7 +74,7 @@ fn find_expected(engine: Engine, boxes: &[Aabb], filters: &Filters, options: Opt
     }
     let mut broad_phase = on_cpu(filters, Options { order: PairOrder::Canonical, ..options })?;
     broad_phase.find_pairs(boxes)?;
-    Ok(broad_phase.into_overlaps().pairs)
+    Ok(broad_phase.take_overlaps().pairs)
 }
 
 /// Returns the pairs among the first boxes, ascending: `pairs` themselves where they are that, and otherwise a copy.

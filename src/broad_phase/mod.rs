@@ -18,7 +18,7 @@ use self::core::Core;
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
 use crate::gpu::{Gpu, SortVariant};
-use crate::memory::{MOST_IN_FLIGHT, MemoryPlan, Workspace};
+use crate::memory::{Call, MOST_IN_FLIGHT, MemoryPlan, Workspace};
 use crate::pairs::Pipeline;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{Aabb, KernelTime, gpu::timing::Timer};
@@ -182,11 +182,14 @@ impl BroadPhase {
         Ok(())
     }
 
-    fn make_room(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
+    /// Makes room and compiles kernels, and returns what a call for this many boxes does.
+    fn make_room(&mut self, box_count: usize, pair_capacity: u32) -> Result<Call, Error> {
         self.core.flight.check_idle()?;
+        let call = self.core.decide(box_count, &self.filters)?;
         self.core.workspace.wish_for_pairs(pair_capacity.into());
-        self.core.ensure(box_count, &mut self.filters)?;
-        self.compile(box_count)
+        self.core.ensure(&call, &mut self.filters)?;
+        self.core.pipeline.compile(call.tests_all_pairs)?;
+        Ok(call)
     }
 
     /// Compiles the kernels that a call for `box_count` boxes needs for the filters, now rather than in that call. Nothing
@@ -219,7 +222,7 @@ impl BroadPhase {
         };
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters)?;
-        core.ensure(boxes.len(), filters)?;
+        core.ensure(&call, filters)?;
         filters.upload(&core.gpu, boxes.len(), false)?;
         let slot = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
         let scopes = core.gpu.open_scopes();

@@ -12,7 +12,7 @@ use super::core::Core;
 use super::find::STREAMED_PIECE;
 use crate::constants::AXIS_X;
 use crate::filters::device::FilterSet;
-use crate::memory::{MemoryPlan, Wishes};
+use crate::memory::{Call, MemoryPlan, Wishes};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
 /// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
@@ -33,6 +33,15 @@ pub(super) struct Slabs {
 pub(super) struct CutScene<'a> {
     boxes: Cow<'a, [Aabb]>,
     slabs: Slabs,
+}
+
+/// How often boxes are searched.
+#[derive(Debug)]
+pub(super) enum Passes<'a> {
+    /// Once.
+    One(Call),
+    /// Slab by slab.
+    Slabs(CutScene<'a>),
 }
 
 /// A box of a slab.
@@ -153,10 +162,11 @@ fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
 }
 
 impl Core {
-    /// Cuts boxes that one pass has no room for; `None` where it has.
-    pub(super) fn slabs<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Option<CutScene<'a>>, Error> {
-        let Err(refused) = self.workspace.plan(boxes.len(), &self.options, filters) else {
-            return Ok(None);
+    /// Decides whether one pass has room for the boxes, and cuts those that it has no room for.
+    pub(super) fn passes<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Passes<'a>, Error> {
+        let refused = match self.decide(boxes.len(), filters) {
+            Ok(call) => return Ok(Passes::One(call)),
+            Err(refused) => refused,
         };
         // The index u32::MAX stays free, as in the shaders.
         if boxes.len() as u64 >= u64::from(u32::MAX) {
@@ -168,7 +178,7 @@ impl Core {
             filters.filters().prepare(boxes.to_mut());
         }
         let slabs = Slabs::new(&boxes, self.most_boxes(filters)).ok_or(refused)?;
-        Ok(Some(CutScene { boxes, slabs }))
+        Ok(Passes::Slabs(CutScene { boxes, slabs }))
     }
 
     /// Returns the most boxes that limits and budget allow in one pass.
@@ -215,7 +225,7 @@ impl Core {
         filters.unload(&self.gpu)?;
         // Once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
-        self.ensure(largest as usize, filters)?;
+        self.ensure(&self.decide(largest as usize, filters)?, filters)?;
         let mut whole: Option<Report> = None;
         let mut pair_count = 0;
         for slab in 0..slabs.counts.len() {
@@ -224,7 +234,8 @@ impl Core {
             let mut part = FilterSet::new(&self.gpu, filters.checked().part(&indices))?;
             part.fit(inside.len())?;
             let mut kept = Vec::new();
-            self.submit(&inside, &mut part)?;
+            let call = self.decide(inside.len(), &part)?;
+            self.submit(&inside, call, &mut part)?;
             let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |_, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {
@@ -270,12 +281,41 @@ fn add(whole: &mut Report, pass: &Report) {
 mod tests {
     use super::*;
     use crate::cpu::brute_force;
-    use crate::scenes::Kind;
+
+    /// 600 boxes of each kind that a cut can meet, by name.
+    fn scenes() -> [(&'static str, Vec<Aabb>); 7] {
+        let mut state = 1u32;
+        let mut unit = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32
+        };
+        let mut cubes = |edge: f32, spread: f32| -> Vec<Aabb> {
+            let at = |_| [unit(), unit(), unit()].map(|x| x * spread);
+            (0..600).map(at).map(|p| Aabb::new(p, p.map(|x| x + edge))).collect()
+        };
+        let [small, large, points, dense] = [(0.1, 1.0), (0.5, 1.0), (0.0, 1.0), (0.1, 0.2)].map(|(e, s)| cubes(e, s));
+        let lattice = (0..600).map(|i| [i % 8, i / 8 % 8, i / 64].map(|k| k as f32));
+        let mut unbounded = small.clone();
+        unbounded[7] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+        unbounded[8] = Aabb::new([f32::NEG_INFINITY, 0.4, 0.4], [f32::INFINITY, 0.6, 0.6]);
+        unbounded[9] = Aabb::new([0.5; 3], [f32::INFINITY; 3]);
+        let mut invalid = small.clone();
+        invalid.iter_mut().step_by(16).for_each(|aabb| aabb.min[1] = f32::NAN);
+        invalid.iter_mut().skip(8).step_by(16).for_each(|aabb| aabb.max[2] = -1.0);
+        [
+            ("small", small),
+            ("large", large),
+            ("points", points),
+            ("two sizes", [&cubes(0.02, 1.0)[..300], &dense[..300]].concat()),
+            ("touching", lattice.map(|p| Aabb::new(p, p.map(|x| x + 1.0))).collect()),
+            ("unbounded", unbounded),
+            ("invalid", invalid),
+        ]
+    }
 
     #[test]
     fn of_the_slabs_that_hold_a_pair_one_reports_it() {
-        for kind in Kind::ALL {
-            let boxes = kind.generate(600, 1);
+        for (name, boxes) in scenes() {
             for axis in 0..3 {
                 for most in [599, 300, 200, 50] {
                     let Some(slabs) = Slabs::along(axis, &boxes, most) else {
@@ -292,7 +332,7 @@ mod tests {
                         }));
                     }
                     found.sort_unstable();
-                    assert!(found == brute_force::find_pairs(&boxes), "{}, axis {axis}, {most} boxes", kind.name());
+                    assert!(found == brute_force::find_pairs(&boxes), "{name}, axis {axis}, {most} boxes");
                 }
             }
         }

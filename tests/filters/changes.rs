@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Filters, HalfSpace, Overlaps, Report};
+use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP, assert_pairs};
 use crate::engines::{Engine, assert_finds, on_both};

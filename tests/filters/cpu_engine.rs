@@ -7,8 +7,8 @@ use crate::inputs::{ALONE, BY_BOX, ByBox, all, some_pairs};
 use broadsweep::cpu;
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
+use laboratory::scenes::Kind;
 
 /// Each filter alone, and all at once.
 fn each_and_all(boxes: &[Aabb], random: &mut Random) -> Vec<(&'static str, Filters)> {

@@ -1,7 +1,7 @@
 //! Filters that are wrong: a typed error names the first thing wrong, and the engine goes on.
 
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Pair};
+use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random};
 use crate::engines::{Engine, assert_finds, on_both};

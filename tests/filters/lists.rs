@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Filters, HalfSpace, Options, Pair, cpu};
+use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP, assert_pairs};
 use crate::engines::{WAYS, assert_filtered, assert_overlaps, on_both};

@@ -1,7 +1,7 @@
 //! Filters where memory is short: lists in pieces, boxes in slabs, pairs streamed.
 
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, HalfSpace, Options, Overlaps, Pair, PairOrder, Report, wgpu};
+use laboratory::scenes::Kind;
 
 use crate::common::{CANONICAL, Random, SWEEP, assert_pairs, device_with};
 use crate::engines::{assert_overlaps, gpu};

@@ -1,7 +1,7 @@
 //! Filters in a frame loop: results that are taken later, boxes and pairs that stay on the GPU.
 
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Attribute, Error, Filters, GpuPairs, Options, Pair, PairHeader, PairOrder, wgpu};
+use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
 use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs};

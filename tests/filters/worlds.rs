@@ -1,7 +1,7 @@
 //! Many worlds in one place.
 
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, Filters, Pair};
+use laboratory::scenes::Kind;
 
 use crate::common::{AXES, CANONICAL, Random, SWEEP, assert_pairs};
 use crate::engines::{WAYS, assert_filtered, on_both};

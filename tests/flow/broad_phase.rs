@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Options, SweepAxis};
+use laboratory::scenes::Kind;
 
 #[test]
 fn no_box_one_box_and_two_boxes_work() {

@@ -2,10 +2,10 @@
 
 use crate::common::*;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{
     Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, MemoryPlan, Options, Pair, PairOrder, wgpu,
 };
+use laboratory::scenes::Kind;
 
 #[test]
 fn the_report_holds_what_the_plan_predicted() {

@@ -1,8 +1,8 @@
 //! The same bytes every time.
 
 use crate::common::*;
-use broadsweep::scenes::Kind;
 use broadsweep::{BroadPhase, CellSize, Options, PairOrder, Report, SweepAxis, cpu};
+use laboratory::scenes::Kind;
 
 #[test]
 fn repeated_runs_give_the_same_bytes_in_sweep_order() {

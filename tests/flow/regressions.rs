@@ -3,8 +3,8 @@
 use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, CellSize, Options, SweepAxis};
+use laboratory::scenes::Kind;
 
 /// The last quantum of a segment of more than 24 bits rounded up to the first of the next, so that positions did
 /// not ascend and pairs were lost. An oblique scene in one cell has keys of 30 position bits.

@@ -3,8 +3,8 @@
 use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, wgpu};
+use laboratory::scenes::Kind;
 
 /// Options whose budget has room for so many boxes and no more.
 fn room_for(n: usize, order: PairOrder) -> Options {

@@ -6,10 +6,10 @@ use crate::common::*;
 use broadsweep::internals::grid::{self, sort, sort_variant};
 use broadsweep::internals::layout::Params;
 use broadsweep::internals::mirror;
-use broadsweep::scenes::Kind;
 use broadsweep::wgpu::DeviceType;
 use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, Report, SortVariant};
 use bytemuck::Zeroable;
+use laboratory::scenes::Kind;
 
 /// The variants that the device can run.
 fn variants() -> impl Iterator<Item = SortVariant> {

@@ -5,11 +5,11 @@ use std::mem::offset_of;
 use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
-use broadsweep::scenes::Kind;
 use broadsweep::{
     Aabb, BroadPhase, Error, Filters, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader, PairOrder,
     wgpu,
 };
+use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
 #[test]
@@ -423,17 +423,25 @@ fn a_hundred_boxes_take_at_most_three_dispatches() {
 }
 
 #[test]
-fn what_one_flow_has_left_is_not_emitted_by_the_other() {
-    let boxes = Kind::Uniform.generate(300, 1);
+fn a_window_is_emitted_as_its_recording_decided_whatever_the_options_are_now() {
+    let boxes = Kind::Pile.generate(300, 1);
+    let expected = brute_force::find_pairs(&boxes);
     let buffer = upload(&boxes, U::STORAGE);
     for (options, others) in [(CANONICAL, ALL_PAIRS), (ALL_PAIRS, CANONICAL)] {
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+        broad_phase.reserve(300, expected.len() as u32).unwrap();
         let mut first = encoder();
         broad_phase.record(&mut first, buffer.slice(..), 300).unwrap();
         GPU.queue().submit([first.finish()]);
-        broad_phase.set_options(Options { vertices_per_pair: 2, ..options }).unwrap();
-        assert!(broad_phase.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).is_ok());
-        broad_phase.set_options(others).unwrap();
+        // Other ways to search, another limit: none of them can be applied to what was found already.
+        broad_phase.set_options(Options { candidate_limit: 1, ..others }).unwrap();
+        let mut again = encoder();
+        let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, 3, 0).unwrap();
+        let (header, pairs) = run(again, left);
+        assert_eq!((header.count as usize, header.overflow), (expected.len(), 0));
+        assert_pairs(&pairs, &expected[3..], "a window");
+        // In another order there is another list.
+        broad_phase.set_options(Options { order: PairOrder::Sweep, ..options }).unwrap();
         let error = broad_phase.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).unwrap_err();
         assert_eq!(error, Error::NothingRecorded);
     }

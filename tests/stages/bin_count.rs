@@ -7,8 +7,8 @@ use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::bin::{Bin, Bins};
 use broadsweep::internals::layout::{Frame, Params};
 use broadsweep::internals::mirror;
-use broadsweep::scenes::Kind;
 use broadsweep::{Aabb, cpu};
+use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};

@@ -8,7 +8,7 @@ use broadsweep::internals::grid::frame::FrameStage;
 use broadsweep::internals::grid::pca::groups;
 use broadsweep::internals::layout::{BoundsPartial, Frame, Moments, Params};
 use broadsweep::internals::mirror;
-use broadsweep::scenes::Kind;
+use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};

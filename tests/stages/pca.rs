@@ -7,7 +7,7 @@ use broadsweep::internals::constants::FLOAT_MAX;
 use broadsweep::internals::grid::pca::{Pca, groups};
 use broadsweep::internals::layout::{BoundsPartial, Moments, Params};
 use broadsweep::internals::mirror;
-use broadsweep::scenes::Kind;
+use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::inputs::{any_box, mixed, ordinary};

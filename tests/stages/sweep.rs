@@ -574,7 +574,7 @@ fn candidates_begin_and_end_anywhere_in_a_quad() {
         // Every length at every place modulo four.
         let ends = (0..n).map(|rank| (rank + 1 + rank / 4 % longest).min(n)).collect();
         let scene = Scene::new(boxes.clone(), (0..n).collect(), footprints.clone(), ends);
-        assert_eq!(scene.pairs().len(), scene.sums().iter().map(|sums| sums[1] as usize).sum());
+        assert_eq!(scene.pairs().len(), scene.sums().iter().map(|sums| sums[1] as usize).sum::<usize>());
         check_test(&scene, 1, scene.tiles());
     }
 }

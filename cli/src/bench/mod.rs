@@ -1,46 +1,34 @@
 //! `broadsweep bench`.
 
-mod charts;
-mod compare;
-mod contestant;
-mod difference;
-mod html;
-mod lane;
-mod machine;
-mod measure;
-mod plot;
-mod predict;
-mod results;
-mod scene;
-mod table;
+mod files;
+mod screen;
+mod setup;
 mod usscd;
 mod worlds;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Error, Result, bail, ensure};
-use broadsweep::Gpu;
+use anyhow::{Error, Result, bail, ensure};
+use laboratory::bench::compare::compare;
+use laboratory::bench::machine::{machine, versions};
+use laboratory::bench::plan::{Measured, Plan};
+use laboratory::bench::results::{FORMAT, Results, Settings, unique};
+use laboratory::bench::scene::Scene;
+use laboratory::bench::stop::is_stopped;
+use laboratory::bench::table;
+use laboratory::engine::Engine;
 
-use crate::engine::{Engine, headless};
-use crate::output::{Output, print};
+use crate::output::print;
 use crate::progress::Progress;
-use crate::{say, text};
-use measure::{Measured, Plan};
-use results::{FORMAT, Results, Row, Settings, unique};
-use scene::Scene;
+use crate::{engine, say};
+use screen::Screen;
+use setup::{STOPPED, open_gpu, stop_on_ctrl_c};
 
 const SCENES: [&str; 4] = ["uniform", "clusters", "city", "brownian"];
 const SIZES: [u32; 3] = [1000, 10_000, 100_000];
 /// Where results go.
 const OUT: &str = "bench-results";
-/// How often what seems slower or faster than before is measured again: with the first time, one is in the middle.
-const CONFIRMATIONS: usize = 2;
-/// What a stopped process ends with in a shell: 128 + SIGINT.
-const STOPPED: u8 = 130;
-
 /// Measure engines side by side, and compare their pairs
 ///
 /// Every engine gets the same boxes, in turn, again and again. Of kinds of scenes that move each call sees the next
@@ -56,12 +44,12 @@ pub struct Args {
     #[arg(long, value_name = "SCENE,...", value_delimiter = ',')]
     scenes: Vec<String>,
 
-    /// Numbers of boxes [default: 1000,10000,100000]
+    /// Numbers of boxes, of scenes that are named by their kind alone [default: 1000,10000,100000]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     n: Vec<u32>,
 
     /// Who takes part [default: all, without the GPU where there is none]
-    #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = Engine::parser())]
+    #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = engine::parser())]
     engines: Vec<Engine>,
 
     /// Measured frames of scenes that move, after one that does not count [default: 8]
@@ -141,19 +129,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         },
     };
     let Found { results, confirmed, failure } = found;
-    let comparison =
-        old.as_ref().map(|old| compare::compare(old, confirmed.as_ref().unwrap_or(&results), args.threshold));
+    let comparison = old.as_ref().map(|old| compare(old, confirmed.as_ref().unwrap_or(&results), args.threshold));
     if let Some(comparison) = &comparison {
         print(&comparison.lines())?;
     }
     if let Some(error) = failure {
         return Err(error);
     }
-    check_exact(&results)?;
+    results.check_exact()?;
     if let Some(comparison) = &comparison {
         comparison.check()?;
     }
-    if measure::is_stopped() {
+    if is_stopped() {
         return Ok(ExitCode::from(STOPPED));
     }
     Ok(ExitCode::SUCCESS)
@@ -170,7 +157,58 @@ struct Found {
 
 /// Measures, writes the files and shows the table; `None` where it was stopped before there was a row.
 fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
-    let settings = old.map(|old| &old.settings);
+    let mut plan = plan(args, old.map(|old| &old.settings))?;
+    let out = match (&args.out, old) {
+        (Some(out), _) => Some(out.clone()),
+        (None, None) => Some(PathBuf::from(OUT)),
+        (None, Some(_)) => None,
+    };
+    if let Some(out) = &out {
+        files::prepare(out)?;
+    }
+    let settings = settings(args, &plan, old);
+    let gpu = open_gpu(&mut plan.engines, !args.engines.is_empty(), args.adapter.as_deref())?;
+    ensure!(!plan.engines.is_empty(), "there is nothing else to measure");
+    stop_on_ctrl_c()?;
+    let results = Results {
+        format: FORMAT,
+        machine: machine(gpu.as_ref()),
+        versions: versions(),
+        unix_time: 0,
+        settings,
+        // Until the last row is there.
+        interrupted: true,
+        rows: Vec::new(),
+    };
+    let mut screen = Screen::new(results, out.as_deref());
+    let Measured { rows, interrupted, failure } = plan.measure(gpu.as_ref(), &mut screen);
+    if rows.is_empty() {
+        return match failure {
+            Some(error) if !interrupted => Err(error),
+            _ => Ok(None),
+        };
+    }
+    let mut results = screen.results;
+    (results.rows, results.interrupted) = (rows, interrupted);
+    let confirmed = old.map(|old| {
+        let mut screen = Screen::new(results.clone(), None);
+        plan.confirm(gpu.as_ref(), old, args.threshold, &results, &mut screen)
+    });
+    results.unix_time = screen::now();
+    let written = out.as_deref().map(|out| {
+        let _progress = Progress::start("writing".to_owned());
+        files::write(&results, out)
+    });
+    print(&table::lines(&results))?;
+    written.transpose()?;
+    if let Some(out) = &out {
+        print(&format!("\nwritten: {}\n", out.join("report.html").display()))?;
+    }
+    Ok(Some(Found { results, confirmed, failure }))
+}
+
+/// What was asked for, and for the rest what the older results have.
+fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     let plan = Plan {
         scenes: scenes(args, settings)?,
         sizes: match (&args.n[..], settings) {
@@ -185,117 +223,28 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
         seed: args.seed.or(settings.map(|settings| settings.seed)).unwrap_or(1),
     };
     plan.check()?;
-    let out = match (&args.out, old) {
-        (Some(out), _) => Some(out.clone()),
-        (None, None) => Some(PathBuf::from(OUT)),
-        (None, Some(_)) => None,
-    };
-    if let Some(out) = &out {
-        prepare(out)?;
+    let has_sizes = |scene: &Scene| matches!(scene, Scene::Kind(_));
+    if !args.n.is_empty() && !plan.scenes.iter().any(has_sizes) {
+        let names: Vec<String> = plan.scenes.iter().map(Scene::name).collect();
+        bail!("--n is for scenes named by their kind alone, such as uniform; {} has its own number", names.join(", "));
     }
-    let settings = Settings {
+    Ok(plan)
+}
+
+/// The plan as it is kept with the results. Engines that only an older program has stay asked for.
+fn settings(args: &Args, plan: &Plan, old: Option<&Results>) -> Settings {
+    Settings {
         scenes: plan.scenes.iter().map(Scene::name).collect(),
         n: plan.sizes.clone(),
-        engines: match settings {
-            Some(settings) if args.engines.is_empty() => settings.engines.clone(),
+        engines: match old {
+            Some(old) if args.engines.is_empty() => old.settings.engines.clone(),
             _ => plan.engines.iter().map(|engine| engine.name().to_owned()).collect(),
         },
         frames: plan.frames,
         runs: plan.runs,
         limit: plan.limit,
         seed: plan.seed,
-    };
-    let (plan, gpu) = with_gpu(plan, args)?;
-    measure::stop_on_ctrl_c()?;
-    let mut results = Results {
-        format: FORMAT,
-        machine: machine::machine(gpu.as_ref()),
-        versions: machine::versions(),
-        unix_time: 0,
-        settings,
-        // Until the last row is there.
-        interrupted: true,
-        rows: Vec::new(),
-    };
-    let Measured { rows, interrupted, failure } = plan.measure(gpu.as_ref(), |rows| {
-        results.rows = rows.to_vec();
-        results.unix_time = now();
-        if let (Some(out), false) = (&out, rows.is_empty()) {
-            // What cannot be written now may be later; if not, that is said then.
-            let _ = write_rows(&results, out);
-        }
-    });
-    if rows.is_empty() {
-        return match failure {
-            Some(error) if !interrupted => Err(error),
-            _ => Ok(None),
-        };
     }
-    (results.rows, results.interrupted) = (rows, interrupted);
-    let confirmed = old.map(|old| confirm(&plan, gpu.as_ref(), old, args.threshold, &results));
-    results.unix_time = now();
-    let written = out.as_deref().map(|out| {
-        let _progress = Progress::start("writing".to_owned());
-        write(&results, out)
-    });
-    print(&table::lines(&results))?;
-    written.transpose()?;
-    if let Some(out) = &out {
-        print(&format!("\nwritten: {}\n", out.join("report.html").display()))?;
-    }
-    Ok(Some(Found { results, confirmed, failure }))
-}
-
-/// In seconds since 1970.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
-}
-
-/// The results, with what seems slower or faster than before measured again: two runs of one program differ by more
-/// than calls that follow one another do. Of all times of a row, the one in the middle counts.
-fn confirm(plan: &Plan, gpu: Option<&Gpu>, old: &Results, threshold: f64, results: &Results) -> Results {
-    let mut confirmed = results.clone();
-    let comparison = compare::compare(old, results, threshold);
-    let changed: Vec<&Row> = results.rows.iter().filter(|row| comparison.is_changed(row)).collect();
-    if changed.is_empty() || results.interrupted {
-        return confirmed;
-    }
-    // All of them once, and then all once more: what disturbs one time is gone by the next.
-    let mut again = Vec::new();
-    for _ in 0..CONFIRMATIONS {
-        for (title, boxes) in unique(changed.iter().map(|row| (&row.scene, row.boxes))) {
-            let mut part = plan.clone();
-            part.scenes.retain(|scene| scene.is(title, boxes, &plan.sizes));
-            part.sizes.retain(|n| u64::from(*n) == boxes);
-            part.engines.retain(|engine| {
-                changed.iter().any(|row| (&row.scene, row.boxes) == (title, boxes) && row.engine == engine.name())
-            });
-            again.extend(part.measure(gpu, |_| ()).rows);
-        }
-    }
-    for row in confirmed.rows.iter_mut().filter(|row| comparison.is_changed(row)) {
-        let same = again.iter().filter(|other| other.is_same(row)).cloned();
-        let mut all: Vec<Row> = same.chain([row.clone()]).collect();
-        let ms = |row: &Row| row.median_ms().or(row.first_ms).unwrap_or(f64::INFINITY);
-        all.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
-        *row = all.swap_remove(all.len() / 2);
-    }
-    confirmed
-}
-
-/// Fails where an engine of ours, or an algorithm of the literature, found other pairs.
-fn check_exact(results: &Results) -> Result<()> {
-    // The files tell more than this line can.
-    if let Some(row) = results.rows.iter().find(|row| row.difference.is_some() && must_be_exact(&row.engine)) {
-        let other = row.compared_with.as_deref().unwrap_or_default();
-        let (engine, scene, boxes) = (&row.engine, &row.scene, text::boxes(row.boxes));
-        bail!("the pairs of {engine} and {other} differ, first for {scene} with {boxes}");
-    }
-    Ok(())
-}
-
-fn must_be_exact(engine: &str) -> bool {
-    Engine::all().iter().any(|other| other.name() == engine && other.is_exact())
 }
 
 fn scenes(args: &Args, settings: Option<&Settings>) -> Result<Vec<Scene>> {
@@ -317,54 +266,4 @@ fn engines(args: &Args, settings: Option<&Settings>) -> Result<Vec<Engine>> {
         ensure!(!engines.is_empty(), "none of the engines of the older results is in this program");
     }
     Ok(engines)
-}
-
-/// The device, if one takes part. Without `--engines`, a machine without one goes on without.
-fn with_gpu(mut plan: Plan, args: &Args) -> Result<(Plan, Option<Gpu>)> {
-    if !plan.engines.contains(&Engine::Gpu) {
-        ensure!(args.adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
-        return Ok((plan, None));
-    }
-    let _progress = Progress::start("looking for a GPU".to_owned());
-    let gpu = headless(args.adapter.as_deref()).with_context(|| match &args.adapter {
-        Some(name) => format!("--adapter {name}"),
-        None => "--engines gpu".to_owned(),
-    });
-    match gpu {
-        Ok(gpu) => Ok((plan, Some(gpu))),
-        Err(error) if args.engines.is_empty() && args.adapter.is_none() => {
-            say(&format!("note: without the GPU: {:#}", error.root_cause()));
-            plan.engines.retain(|engine| *engine != Engine::Gpu);
-            ensure!(!plan.engines.is_empty(), "there is nothing else to measure");
-            Ok((plan, None))
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Finds out, before any long work, whether files can be written there.
-fn prepare(out: &Path) -> Result<()> {
-    fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
-    for name in ["report.html", "results.csv", "results.json"] {
-        Output::check(&out.join(name))?;
-    }
-    Ok(())
-}
-
-fn write(results: &Results, out: &Path) -> Result<()> {
-    write_rows(results, out)?;
-    let figures = charts::figures(results);
-    for figure in &figures {
-        figure.write(out)?;
-    }
-    write_file(&out.join("report.html"), &html::report(results, &figures)?)
-}
-
-fn write_rows(results: &Results, out: &Path) -> Result<()> {
-    write_file(&out.join("results.json"), &results.json()?)?;
-    write_file(&out.join("results.csv"), &results.csv())
-}
-
-fn write_file(path: &Path, text: &str) -> Result<()> {
-    Output::check(path)?.write(|to| Ok(to.write_all(text.as_bytes())?))
 }

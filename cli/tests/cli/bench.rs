@@ -1,4 +1,4 @@
-//! `broadsweep bench` and `broadsweep pairs --engine NAME`, from arguments to files and exit codes.
+//! `broadsweep bench`, from arguments to files and exit codes.
 
 use std::fs;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-use broadsweep::baselines;
+use laboratory::baselines;
 use serde_json::{Value, json};
 
 use crate::place::{Place, last_line};
@@ -433,6 +433,7 @@ fn a_comparison_measures_what_the_older_results_have() {
 fn what_cannot_be_measured_gets_one_clear_line() {
     let place = Place::new();
     place.write("file", b"{}");
+    place.run("scene uniform --n 9 --out boxes.npy");
     for (arguments, expected) in [
         ("--scenes cloud", "there is no scene called \"cloud\""),
         ("--scenes uniform:many", "\"many\" is no number of boxes"),
@@ -444,7 +445,14 @@ fn what_cannot_be_measured_gets_one_clear_line() {
         ("--out file", "cannot make the directory file"),
         ("--engines cpu --adapter x", "--adapter chooses a GPU"),
         ("--compare nowhere.json", "cannot read nowhere.json"),
-        ("--compare file", "file is no result of a benchmark"),
+        ("--compare file", "file is no result of a benchmark; give the results.json of an earlier run"),
+        ("--compare boxes.npy", "boxes.npy is no result of a benchmark; give the results.json of an earlier run"),
+        (
+            "--scenes uniform:5 --n 3",
+            "--n is for scenes named by their kind alone, such as uniform; uniform:5 has its own",
+        ),
+        ("--scenes boxes.npy,city:7 --n 3 --engines cpu", "boxes.npy, city:7 has its own number"),
+        ("--scenes scene.npz --engines cpu", "give the boxes as .npy"),
         ("--compare file --threshold 0.5", "--threshold is 0.5"),
     ] {
         let line = place.fail(&format!("bench {arguments}"));
@@ -456,61 +464,18 @@ fn what_cannot_be_measured_gets_one_clear_line() {
     }
 }
 
-#[test]
-fn pairs_takes_every_algorithm_of_the_literature() {
-    let place = Place::new();
-    place.run("scene spread --n 700 --out scene.npy");
-    place.run("pairs scene.npy --engine brute --out brute.npy");
-    let bytes = |name: &str| place.read(name);
-    let help = place.run("pairs --help");
-    for entry in baselines::ALL {
-        let name = entry.name;
-        assert!(help.contains(name) && help.contains(entry.description), "{name}");
-        let report = place.run(&format!("pairs scene.npy --engine {name} --verify --out pairs.npy"));
-        assert!(report.contains("all pairs equal those of the CPU engine"), "{report}");
-        assert!(report.contains("candidates ") && report.contains(entry.description), "{report}");
-        assert!(bytes("pairs.npy") == bytes("brute.npy"), "{name}");
-        let json: Value =
-            serde_json::from_str(&place.run(&format!("pairs scene.npy --engine {name} --order sweep --json"))).unwrap();
-        assert_eq!(json["engine"], name);
-        assert!(json["report"].is_null() && json["work"]["candidates"].as_u64().unwrap() > 0, "{json}");
-    }
-    for axis in ["x", "y", "z"] {
-        place.run(&format!("pairs scene.npy --engine mj_sap --axis {axis} --out pairs.npy"));
-        assert!(bytes("pairs.npy") == bytes("brute.npy"), "{axis}");
-    }
-}
-
-#[test]
-fn what_an_algorithm_of_the_literature_does_not_have_is_refused() {
-    let place = Place::new();
-    for (arguments, expected) in [
-        ("uniform:9 --engine pruning --adapter x", "--adapter chooses a GPU"),
-        ("uniform:9 --engine pruning --memory-budget 1G", "--memory-budget is for GPU memory"),
-        ("uniform:9 --engine pruning --candidate-limit 9", "--candidate-limit is for gpu and cpu"),
-        ("uniform:9 --engine pruning --all-pairs-up-to 9", "--all-pairs-up-to is for engines"),
-        ("uniform:9 --engine pruning --axis y", "x, y or z for mj_sap"),
-        ("uniform:9 --engine mj_sap --axis principal", "x, y or z for mj_sap"),
-        ("uniform:9 --engine pruning --cell-size 1", "--cell-size is for gpu and cpu"),
-        ("uniform:65536 --engine mj_sap", "mj_sap takes at most 65535 boxes"),
-    ] {
-        let line = place.fail(&format!("pairs {arguments}"));
-        assert!(line.contains(expected), "{arguments}: {line}");
-    }
-}
-
 #[cfg(feature = "peers")]
 #[test]
 fn other_libraries_are_engines_whose_pairs_are_compared_with_ours() {
     let place = Place::new();
-    let peers: Vec<&str> = broadsweep::peers::ALL.iter().map(|peer| peer.entry.name).collect();
+    let peers: Vec<&str> = laboratory::peers::ALL.iter().map(|peer| peer.entry.name).collect();
     let engines = peers.join(",");
     place.run(&format!("bench --scenes uniform,gravity --n 500 --frames 2 --runs 1 --engines {engines} --out out"));
     let results = place.json("out/results.json");
     assert_eq!(rows(&results).len(), 2 * peers.len());
     // Without an engine of ours among them.
     assert!(rows(&results).iter().all(|row| row["outcome"] == "measured" && row["compared_with"] == "cpu"));
-    for peer in broadsweep::peers::ALL {
+    for peer in laboratory::peers::ALL {
         assert_eq!(results["versions"][peer.library], peer.version);
         let report = place.run(&format!("pairs uniform:500 --engine {} --verify", peer.entry.name));
         assert!(report.contains("all pairs equal those of the CPU engine"), "{report}");

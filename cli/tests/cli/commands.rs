@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use broadsweep::cpu::brute_force;
-use broadsweep::scenes::{self, Kind};
+use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, Pair};
+use laboratory::scenes::{self, Kind};
 use serde_json::Value;
 
 use crate::place::{Place, one_line};

@@ -1,11 +1,18 @@
 //! The built binary, from its arguments to its files and exit codes.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod commands;
+mod engines;
 mod memory;
 mod mujoco;
+#[cfg(not(feature = "bench"))]
+mod no_bench;
 mod npz;
 mod output;
+#[cfg_attr(not(feature = "bench"), allow(dead_code, reason = "the tests of the benchmark use more of it"))]
 mod place;
+#[cfg(feature = "bench")]
 mod usscd;
+#[cfg(feature = "bench")]
 mod worlds;

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use broadsweep::scenes::npy;
-use broadsweep::{Aabb, BroadPhase, Filters, Gpu, Options, Pair, PairOrder, Rule, cpu};
+use broadsweep::{Aabb, BroadPhase, Filters, Gpu, GroupRule, Options, Pair, PairOrder, cpu};
+use laboratory::scenes::npy;
 
 // The binary's own reader.
 #[allow(dead_code)] // standard input
@@ -108,7 +108,7 @@ fn contacts_are_missed_where_any_filter_is_wrong() {
     let mistakes: [(&str, Mistake); 12] = [
         ("a bit of the groups is lost", |filters| filters.group.iter_mut().for_each(|group| *group &= !1)),
         ("a bit of the masks is lost", |filters| filters.mask.iter_mut().for_each(|mask| *mask &= !1)),
-        ("both have to meet", |filters| filters.rule = Rule::Both),
+        ("both have to meet", |filters| filters.rule = GroupRule::Both),
         ("neighbours are of one body", |filters| filters.body.iter_mut().for_each(|body| *body /= 2)),
         ("parents are grandparents", |filters| {
             let next = |parent: &mut u32| *parent = parent.saturating_sub(1);

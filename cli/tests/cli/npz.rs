@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-use broadsweep::cpu::brute_force;
-use broadsweep::scenes::{self, npy};
-use broadsweep::{Aabb, Filters, HalfSpace, Pair, Rule};
+use broadsweep::internals::brute_force;
+use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use laboratory::scenes::{self, npy};
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveWriter, crc32};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -136,7 +136,7 @@ fn scene() -> (Vec<Aabb>, Filters) {
     let boxes = scenes::uniform(200, 5, Some(0.3));
     let by_box = |count: u32| -> Vec<u32> { (0..200).map(|i: u32| i.wrapping_mul(0x9e37_79b9) % count).collect() };
     let filters = Filters {
-        rule: Rule::Any,
+        rule: GroupRule::Any,
         group: by_box(7).iter().map(|i| 1 << i).collect(),
         mask: by_box(11).iter().map(|i| 0x3b >> (i % 6)).collect(),
         body: by_box(60),
@@ -181,7 +181,7 @@ fn every_filter_alone_and_all_together_give_the_pairs_of_the_double_loop() {
     let mut cases = each_alone(&all);
     // A box is in its own groups where only one of both lists is given, which leaves all pairs.
     let changes = |filters: &Filters| filters.mask.is_empty() && filters.group.is_empty();
-    cases.extend([all.clone(), Filters { rule: Rule::Both, ..all }]);
+    cases.extend([all.clone(), Filters { rule: GroupRule::Both, ..all }]);
     for (case, filters) in cases.iter().enumerate() {
         let expected = brute_force::find_filtered_pairs(&boxes, filters);
         assert!(!changes(filters) || expected != unfiltered, "case {case}");
@@ -190,7 +190,7 @@ fn every_filter_alone_and_all_together_give_the_pairs_of_the_double_loop() {
             place.write("scene.npz", &bytes);
             // The layout is nothing to the engine, and a GPU in software takes a second for the kernels of a new filter.
             for engine in ENGINES.into_iter().filter(|engine| layout == "stored" || *engine != "gpu") {
-                let rule = if filters.rule == Rule::Both { "--rule both" } else { "" };
+                let rule = if filters.rule == GroupRule::Both { "--rule both" } else { "" };
                 let report = place.run(&format!("pairs scene.npz {rule} --engine {engine} --verify --out pairs.npy"));
                 assert_eq!(pairs_in(&place.read("pairs.npy")), expected, "case {case}, {layout}, {engine}");
                 assert!(report.contains("filters     "), "{report}");
@@ -293,7 +293,6 @@ fn filters_are_refused_where_they_would_be_ignored() {
     for (arguments, expected) in [
         ("pairs scene.npz --engine scd", "--engine scd knows no filters, which scene.npz has; gpu, cpu and brute do"),
         ("pairs uniform:10 --rule both", "--rule is for `group` and `mask` of an .npz, and the scene has neither"),
-        ("bench --scenes scene.npz --engines cpu", "give the boxes as .npy"),
         ("pairs scene.npz --engine cpu --out scene.npz", "--out is the scene itself"),
         ("pairs scene.npz --engine cpu --by-world scene.npz", "--by-world is the scene itself"),
     ] {

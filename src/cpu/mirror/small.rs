@@ -43,7 +43,7 @@ pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
     words
 }
 
-/// Writes what [`test`] returns into words that are there: one for each 32 boxes, all zero.
+/// Writes what [`test()`] returns into words that are there: one for each 32 boxes, all zero.
 pub fn test_into(columns: &Columns, a: u32, words: &mut [u32]) {
     let (at, bit) = (a as usize / 32, a as usize % 32);
     let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| Vec4::splat(bounds[bit / 4][bit % 4]));

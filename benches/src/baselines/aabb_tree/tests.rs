@@ -1,0 +1,377 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::baselines::Baseline;
+use crate::scenes::Kind;
+use broadsweep::Pair;
+use broadsweep::internals::brute_force;
+
+/// Everything that must hold between two operations.
+fn check(tree: &AabbTree) {
+    let mut seen = vec![false; tree.nodes.len()];
+    let mut leaf_count = 0;
+    let mut open = Vec::new();
+    if tree.root != NONE {
+        assert_eq!(tree.node(tree.root).parent, NONE);
+        open.push(tree.root);
+    }
+    while let Some(at) = open.pop() {
+        assert!(!std::mem::replace(&mut seen[at as usize], true), "a node has two parents");
+        let node = tree.node(at);
+        if node.is_leaf() {
+            leaf_count += 1;
+            assert_eq!(node.height, 0);
+            let leaf = tree.leaf_of(node);
+            assert_eq!(leaf.node, at);
+            assert!(leaf.exact.is_valid() && contains(&node.bounds, &leaf.exact));
+            continue;
+        }
+        let [a, b] = node.children.map(|child| *tree.node(child));
+        assert_eq!([a.parent, b.parent], [at; 2]);
+        assert_eq!(node.height, 1 + a.height.max(b.height));
+        assert!(a.height.abs_diff(b.height) <= 1, "out of balance");
+        assert_eq!(node.bounds, union(&a.bounds, &b.bounds));
+        open.extend(node.children);
+    }
+    assert_eq!(leaf_count, tree.len());
+    assert_eq!(tree.is_empty(), tree.root == NONE);
+    // What is not in the tree is in the list of what is free, and the other way round.
+    let mut free = tree.free_node;
+    while free != NONE {
+        assert!(!std::mem::replace(&mut seen[free as usize], true), "free and in the tree, or free twice");
+        free = tree.node(free).children[1];
+    }
+    assert!(seen.iter().all(|seen| *seen), "a node is lost");
+    let linked = tree.leaves.iter().filter(|leaf| leaf.node != NONE).count();
+    let mut free = tree.free_leaf;
+    let mut free_count = 0;
+    while free != NONE {
+        assert_eq!(tree.leaves[free as usize].node, NONE);
+        assert!(free_count < tree.leaves.len(), "the list of free leaves has a cycle");
+        free_count += 1;
+        free = tree.leaves[free as usize].data;
+    }
+    assert_eq!([linked, free_count], [tree.len(), tree.leaves.len() - tree.len()]);
+}
+
+fn pairs_of(tree: &AabbTree) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    tree.pairs(|a, b| pairs.push(Pair::new(a, b)));
+    pairs.sort_unstable();
+    pairs
+}
+
+fn inserted_in_order(boxes: &[Aabb]) -> AabbTree {
+    let mut tree = AabbTree::default();
+    for (aabb, data) in boxes.iter().zip(0..) {
+        tree.insert(*aabb, data);
+    }
+    tree
+}
+
+/// As brute force has it.
+fn first_hit(boxes: &[Aabb], ray: &Ray, most: f64) -> Option<Hit> {
+    let hits = (0..).zip(boxes).filter(|(_, aabb)| aabb.is_valid()).filter_map(|(data, aabb)| {
+        let distance = ray.entry(aabb)?;
+        (distance <= most).then_some(Hit { data, distance })
+    });
+    hits.min_by(|a, b| a.distance.total_cmp(&b.distance).then(a.data.cmp(&b.data)))
+}
+
+/// Coordinates that often coincide, with some that overflow and some that are not numbers.
+fn coordinate() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        8 => (-8i8..8).prop_map(f32::from),
+        4 => -8.0f32..8.0,
+        1 => prop::sample::select(vec![-0.0, 1e-45, -1e-45, 1e30, f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY]),
+        1 => Just(f32::NAN),
+    ]
+}
+
+fn any_box() -> impl Strategy<Value = Aabb> {
+    (prop::array::uniform3(coordinate()), prop::array::uniform3(coordinate()), prop::bool::weighted(0.95)).prop_map(
+        |(a, b, in_order)| {
+            if !in_order {
+                return Aabb::new(a, b);
+            }
+            let ordered = |k: usize| if a[k] <= b[k] { (a[k], b[k]) } else { (b[k], a[k]) };
+            Aabb::new([0, 1, 2].map(|k| ordered(k).0), [0, 1, 2].map(|k| ordered(k).1))
+        },
+    )
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(Aabb, Option<[f32; 3]>),
+    Remove(prop::sample::Index),
+    Update(prop::sample::Index, Aabb, [f32; 3]),
+    Nudge(prop::sample::Index, [f32; 3]),
+    Rebuild,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let index = any::<prop::sample::Index>;
+    let motion = || prop::array::uniform3(coordinate());
+    prop_oneof![
+        6 => (any_box(), prop::option::of(motion())).prop_map(|(aabb, motion)| Step::Insert(aabb, motion)),
+        3 => index().prop_map(Step::Remove),
+        3 => (index(), any_box(), motion()).prop_map(|(leaf, aabb, motion)| Step::Update(leaf, aabb, motion)),
+        3 => (index(), prop::array::uniform3(-0.5f32..0.5)).prop_map(|(leaf, motion)| Step::Nudge(leaf, motion)),
+        1 => Just(Step::Rebuild),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn after_any_operation_the_tree_is_well_formed_and_finds_what_brute_force_finds(
+        steps in prop::collection::vec(any_step(), 0..60),
+        asked in any_box(),
+        ray in (prop::array::uniform3(coordinate()), prop::array::uniform3(coordinate())),
+    ) {
+        let mut tree = AabbTree::default();
+        // What must be in it, by name; `data` is the place in this list of all there ever were.
+        let mut boxes: Vec<Option<Aabb>> = Vec::new();
+        let mut leaves: BTreeMap<u32, LeafId> = BTreeMap::new();
+        for step in steps {
+            let chosen = |index: prop::sample::Index, leaves: &BTreeMap<u32, LeafId>| {
+                (!leaves.is_empty()).then(|| leaves.iter().nth(index.index(leaves.len())).map(|(d, l)| (*d, *l)).unwrap())
+            };
+            match step {
+                Step::Insert(aabb, motion) => {
+                    let data = boxes.len() as u32;
+                    let leaf = match motion {
+                        Some(motion) => tree.insert_moving(aabb, motion, data),
+                        None => tree.insert(aabb, data),
+                    };
+                    prop_assert_eq!(leaf.is_some(), aabb.is_valid());
+                    boxes.push(leaf.map(|_| aabb));
+                    leaves.extend(leaf.map(|leaf| (data, leaf)));
+                }
+                Step::Remove(index) => if let Some((data, leaf)) = chosen(index, &leaves) {
+                    prop_assert!(tree.remove(leaf));
+                    prop_assert!(!tree.remove(leaf));
+                    prop_assert_eq!(tree.update(leaf, Aabb::new([0.0; 3], [1.0; 3]), [0.0; 3]), Moved::Refused);
+                    boxes[data as usize] = None;
+                    leaves.remove(&data);
+                },
+                Step::Update(index, aabb, motion) => if let Some((data, leaf)) = chosen(index, &leaves) {
+                    prop_assert_eq!(tree.update(leaf, aabb, motion) == Moved::Refused, !aabb.is_valid());
+                    if aabb.is_valid() {
+                        boxes[data as usize] = Some(aabb);
+                    }
+                },
+                Step::Nudge(index, motion) => if let Some((data, leaf)) = chosen(index, &leaves) {
+                    let aabb = boxes[data as usize].unwrap();
+                    let moved = Aabb::new(
+                        [0, 1, 2].map(|k| aabb.min[k] + motion[k]),
+                        [0, 1, 2].map(|k| aabb.max[k] + motion[k]),
+                    );
+                    prop_assert_ne!(tree.update(leaf, moved, motion), Moved::Refused);
+                    boxes[data as usize] = Some(moved);
+                },
+                Step::Rebuild => tree.rebuild(),
+            }
+            check(&tree);
+            prop_assert_eq!(tree.len(), leaves.len());
+        }
+        let invalid = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
+        let boxes: Vec<Aabb> = boxes.into_iter().map(|aabb| aabb.unwrap_or(invalid)).collect();
+        prop_assert_eq!(pairs_of(&tree), brute_force::find_pairs(&boxes));
+        let mut found = Vec::new();
+        tree.query(&asked, |data| found.push(data));
+        found.sort_unstable();
+        let expected: Vec<u32> =
+            (0..).zip(&boxes).filter(|(_, aabb)| aabb.overlaps(&asked)).map(|(data, _)| data).collect();
+        prop_assert_eq!(found, expected);
+        let ray = Ray { origin: ray.0, direction: ray.1 };
+        for most in [f64::INFINITY, 1.0, 0.0] {
+            prop_assert_eq!(tree.ray_cast(&ray, most), first_hit(&boxes, &ray, most));
+        }
+    }
+}
+
+/// The height in units of log2 n.
+fn factor(tree: &AabbTree) -> f64 {
+    f64::from(tree.height()) / (tree.len() as f64).log2()
+}
+
+#[test]
+fn the_height_is_at_most_1_45_log2_n_in_any_order_of_insertion() {
+    let n = 10_000;
+    let mut orders: Vec<(&str, Vec<Aabb>)> = Vec::new();
+    let line = Kind::Line.generate(n, 1);
+    let mut sorted = Kind::Uniform.generate(n, 1);
+    sorted.sort_by(|a, b| a.min[0].total_cmp(&b.min[0]));
+    let reversed = sorted.iter().rev().copied().collect();
+    let doubling = (0..n).map(|i| Aabb::new([0.0; 3], [1.05f32.powi(i as i32 % 1800); 3])).collect();
+    orders.extend([("line", line), ("sorted", sorted), ("reversed", reversed), ("doubling", doubling)]);
+    orders.extend(Kind::ALL.into_iter().map(|kind| (kind.name(), kind.generate(n, 1))));
+    for (name, boxes) in orders {
+        let mut tree = inserted_in_order(&boxes);
+        check(&tree);
+        println!("{name}: height {}, {:.2} log2 n, {} rotations", tree.height(), factor(&tree), tree.rotations());
+        assert!(factor(&tree) <= 1.45, "{name}: {}", factor(&tree));
+        tree.rebuild();
+        check(&tree);
+        assert_eq!(tree.height(), (tree.len() as f64).log2().ceil() as u32, "{name}");
+    }
+}
+
+#[test]
+fn the_height_stays_low_while_boxes_go_and_come_on_one_side() {
+    let mut boxes = Kind::Uniform.generate(4000, 1);
+    boxes.sort_by(|a, b| a.min[0].total_cmp(&b.min[0]));
+    let (mut tree, leaves) = AabbTree::build(&boxes);
+    for leaf in &leaves[..3900] {
+        assert!(tree.remove(leaf.unwrap()));
+        assert!(factor(&tree) <= 1.45);
+    }
+    check(&tree);
+    for (aabb, data) in boxes.iter().zip(0..3900) {
+        tree.insert(*aabb, data);
+    }
+    check(&tree);
+    assert_eq!([tree.len(), tree.nodes.len()], [4000, 7999], "what was freed is used again");
+    assert_eq!(pairs_of(&tree), brute_force::find_pairs(&boxes));
+}
+
+#[test]
+fn a_ray_meets_what_it_touches_and_what_it_starts_in() {
+    let unit = Aabb::new([0.0; 3], [1.0; 3]);
+    let entry = |origin, direction| Ray { origin, direction }.entry(&unit);
+    assert_eq!(entry([-1.0, 0.5, 0.5], [2.0, 0.0, 0.0]), Some(0.5));
+    assert_eq!(entry([0.5; 3], [1.0, 0.0, 0.0]), Some(0.0));
+    assert_eq!(entry([0.5; 3], [0.0; 3]), Some(0.0));
+    assert_eq!(entry([2.0; 3], [0.0; 3]), None);
+    assert_eq!(entry([2.0, 0.5, 0.5], [1.0, 0.0, 0.0]), None);
+    assert_eq!(entry([1.0, 0.5, 0.5], [1.0, 0.0, 0.0]), Some(0.0));
+    // Along a face, an edge, and through a corner.
+    assert_eq!(entry([-1.0, 1.0, 0.5], [1.0, 0.0, 0.0]), Some(1.0));
+    assert_eq!(entry([-1.0, 1.0, 1.0], [1.0, -0.0, 0.0]), Some(1.0));
+    assert_eq!(entry([-1.0, 2.0, 0.5], [1.0, -1.0, 0.0]), Some(1.0));
+    assert_eq!(entry([-1.0, 1.0f32.next_up(), 0.5], [1.0, 0.0, 0.0]), None);
+    let world = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    assert_eq!(Ray { origin: [5.0; 3], direction: [0.0, 1.0, 0.0] }.entry(&world), Some(0.0));
+    let wall = Aabb::new([3.0, f32::NEG_INFINITY, 0.0], [f32::INFINITY; 3]);
+    assert_eq!(Ray { origin: [0.0; 3], direction: [1.0; 3] }.entry(&wall), Some(3.0));
+    for bad in [f32::NAN, f32::INFINITY] {
+        assert_eq!(entry([bad; 3], [1.0; 3]), None);
+        assert_eq!(entry([0.0; 3], [bad, 0.0, 0.0]), None);
+    }
+}
+
+#[test]
+fn rays_through_every_scene_meet_first_what_brute_force_says() {
+    for kind in Kind::ALL {
+        let boxes = kind.generate(300, 1);
+        let (built, _) = AabbTree::build(&boxes);
+        let inserted = inserted_in_order(&boxes);
+        let valid: Vec<&Aabb> = boxes.iter().filter(|aabb| aabb.is_valid()).collect();
+        let mut hit_count = 0;
+        for (i, from) in valid.iter().enumerate() {
+            let to = valid[(7 * i + 3) % valid.len()];
+            let along = [0, 1, 2].map(|k| if (i >> k) & 1 == 0 { 0.0 } else { to.max[k] - from.min[k] });
+            let between = [0, 1, 2].map(|k| to.min[k] - from.max[k]);
+            for (origin, direction) in [(from.min, along), (from.max, between), (from.min, [0.0, 0.0, -1.0])] {
+                let ray = Ray { origin, direction };
+                for most in [f64::INFINITY, 0.5] {
+                    let expected = first_hit(&boxes, &ray, most);
+                    assert_eq!(built.ray_cast(&ray, most), expected, "{kind} {ray:?}");
+                    assert_eq!(inserted.ray_cast(&ray, most), expected, "{kind} {ray:?}");
+                    hit_count += usize::from(expected.is_some());
+                }
+            }
+        }
+        assert!(hit_count > 0, "{kind}");
+    }
+}
+
+#[test]
+fn a_tree_finds_the_pairs_of_every_scene_however_it_was_made() {
+    for kind in Kind::ALL {
+        let boxes = kind.generate(700, 2);
+        let expected = brute_force::find_pairs(&boxes);
+        assert_eq!(pairs_of(&AabbTree::build(&boxes).0), expected, "{kind}");
+        assert_eq!(pairs_of(&inserted_in_order(&boxes)), expected, "{kind}");
+    }
+}
+
+#[test]
+fn a_leaf_has_room_ahead_of_its_motion_and_little_behind() {
+    let unit = Aabb::new([0.0; 3], [1.0; 3]);
+    let bounds = fattened(&unit, MARGIN, [0.5, 0.0, -1.0]);
+    assert_eq!(bounds, Aabb::new([-0.1, -0.1, -1.1], [1.6, 1.1, 1.1]));
+    // Too fast.
+    assert_eq!(fattened(&unit, MARGIN, [4.0; 3]), Aabb::new([-0.1; 3], [1.1; 3]));
+    let endless = Aabb::new([f32::NEG_INFINITY, 0.0, 0.0], [f32::INFINITY, 1.0, 1.0]);
+    let bounds = fattened(&endless, MARGIN, [f32::NAN, f32::INFINITY, 0.0]);
+    assert_eq!(bounds, Aabb::new([f32::NEG_INFINITY, -0.1, -0.1], [f32::INFINITY, 1.1, 1.1]));
+}
+
+/// Runs frames, each against brute force, and gives what each took.
+fn follow(frames: impl IntoIterator<Item = Vec<Aabb>>) -> Vec<crate::baselines::Work> {
+    let mut trees = DynamicTrees::default();
+    let mut pairs = Vec::new();
+    let mut works = Vec::new();
+    for boxes in frames {
+        works.push(trees.find_pairs(&boxes, &mut pairs).unwrap());
+        pairs.sort_unstable();
+        assert_eq!(pairs, brute_force::find_pairs(&boxes), "frame {}", works.len());
+        check(&trees.resting);
+        check(&trees.moving);
+    }
+    works
+}
+
+#[test]
+fn the_trees_follow_every_scene_that_moves_and_one_that_becomes_another() {
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.moves()) {
+        follow((0..30).map(|i| kind.generate_frame(600, 1, kind.usual_frame() + i)));
+    }
+    follow(Kind::ALL.into_iter().flat_map(|kind| [1, 1, 2].map(|seed| kind.generate(300, seed))));
+    // Another number starts anew.
+    follow([10, 0, 1, 10, 9].map(|n| Kind::Uniform.generate(n, 1)));
+}
+
+#[test]
+fn boxes_at_rest_cost_nothing_and_those_that_come_to_rest_change_trees() {
+    let boxes = Kind::Uniform.generate(1000, 1);
+    let moved = |frame: usize| {
+        let mut moved = boxes.clone();
+        for aabb in &mut moved[..10] {
+            let x = frame.min(20) as f32 * 0.003;
+            aabb.min[0] += x;
+            aabb.max[0] += x;
+        }
+        moved
+    };
+    let works = follow((0..60).map(moved));
+    let most = works[1..].iter().map(|work| work.candidates).max().unwrap();
+    assert!(most < works[0].candidates / 10, "only what moved looks for others: {most}");
+    assert!(works[1].updates >= 10, "into the moving tree");
+    // Leaves have room for some frames.
+    let during: u64 = works[2..20].iter().map(|work| work.updates).sum();
+    assert!(during < 18 * 10 / 2, "{during}");
+    assert!(works[21..28].iter().all(|work| work.updates == 0));
+    assert!(works[28..31].iter().map(|work| work.updates).sum::<u64>() >= 10, "and back");
+    let last = works.last().unwrap();
+    assert_eq!([last.candidates, last.updates], [0, 0]);
+}
+
+#[test]
+fn a_box_that_moves_finds_those_that_moved_a_moment_ago() {
+    let mut boxes = crate::scenes::uniform(100, 1, Some(0.4));
+    follow((0..200).map(|frame| {
+        // Of a dozen in the moving tree, two move.
+        for i in [0, 50] {
+            let aabb = &mut boxes[(i + frame * 7) % 100];
+            aabb.min[0] += 0.01;
+            aabb.max[0] += 0.01;
+        }
+        boxes.clone()
+    }));
+}

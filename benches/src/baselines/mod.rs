@@ -1,0 +1,170 @@
+//! The algorithms of the literature that this crate stands on and is measured against, one file each, on one thread.
+//!
+//! Each is faithful to its source, which its page names, and small: what it is for is to be read, compared and
+//! timed. All are a [`Baseline`]: they are shown the boxes of one frame after another, and give the pairs of each.
+//! Those that keep something from frame to frame profit from motion that is small.
+//!
+//! ```
+//! use broadsweep::{Aabb, Pair};
+//! use laboratory::baselines;
+//!
+//! let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3]), Aabb::new([3.0; 3], [4.0; 3])];
+//! for entry in baselines::ALL {
+//!     let mut pairs = Vec::new();
+//!     entry.make().find_pairs(&boxes, &mut pairs)?;
+//!     assert_eq!(pairs, [Pair { a: 0, b: 1 }], "{}", entry.name);
+//! }
+//! # Ok::<(), baselines::BaselineError>(())
+//! ```
+
+pub mod aabb_tree;
+mod endpoints;
+pub mod i_collide;
+pub(crate) mod list;
+pub mod mbp;
+pub mod mj_broadphase;
+pub mod mj_sap;
+pub mod pruning;
+pub mod scd;
+pub mod usscd;
+
+use broadsweep::{Aabb, Pair};
+
+/// An algorithm that is shown one frame after another.
+pub trait Baseline: Send {
+    /// Replaces `pairs` by every pair of `boxes` that overlaps, each once, in no particular order.
+    ///
+    /// Boxes keep their index from frame to frame. Another number of boxes than in the frame before starts anew.
+    /// Invalid boxes pair with nothing, as everywhere in this crate.
+    ///
+    /// # Errors
+    /// Where the algorithm ends, it says so; `pairs` then holds nothing of use, and the next frame starts anew.
+    fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError>;
+}
+
+/// What one frame took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Pairs of boxes that were tested for overlap, or told apart on the axes that the algorithm had not sorted; of a
+    /// tree, also those of which one or both are nodes.
+    pub candidates: u64,
+    /// Steps that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
+    /// reinserted or rotated. 0 for what starts anew each frame.
+    pub updates: u64,
+    /// Memory that the algorithm holds after the frame, in bytes, without boxes and pairs.
+    pub bytes: u64,
+}
+
+/// Where an algorithm ends.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BaselineError {
+    /// More boxes than its identifiers can name.
+    #[error("{algorithm} takes at most {most} boxes, and there are {box_count}: {reason}")]
+    TooManyBoxes {
+        /// Its name.
+        algorithm: &'static str,
+        /// Boxes asked for.
+        box_count: u64,
+        /// The most it takes.
+        most: u64,
+        /// Where the limit comes from.
+        reason: &'static str,
+    },
+    /// Its pair buffer is full.
+    #[error("the pair buffer of {algorithm} holds {capacity} pairs and is full. Give it a larger one")]
+    PairBufferFull {
+        /// Its name.
+        algorithm: &'static str,
+        /// Pairs that the buffer holds.
+        capacity: u64,
+    },
+    /// There is no memory for the pairs.
+    #[error("{algorithm} finds {pair_count} pairs or more, and there is no memory for a list of them")]
+    ListTooLong {
+        /// Its name.
+        algorithm: &'static str,
+        /// Pairs that were counted.
+        pair_count: u64,
+    },
+    /// A valid box has a coordinate that it cannot take.
+    #[error("{algorithm} takes no coordinates beyond ±{most:e}, and box {index} has one: {reason}")]
+    BoxTooFar {
+        /// Its name.
+        algorithm: &'static str,
+        /// The first such box.
+        index: u32,
+        /// The largest coordinate that it takes, on either side of 0.
+        most: f32,
+        /// Where the limit comes from.
+        reason: &'static str,
+    },
+}
+
+/// A line of the list of algorithms.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name to type and to print.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub description: &'static str,
+    /// The most boxes that it takes, where that is a limit of its own: more are refused at once.
+    pub most_boxes: Option<usize>,
+    make: fn() -> Box<dyn Baseline>,
+}
+
+impl Entry {
+    pub(crate) const fn new(name: &'static str, description: &'static str, make: fn() -> Box<dyn Baseline>) -> Self {
+        Self { name, description, most_boxes: None, make }
+    }
+
+    const fn at_most(self, boxes: usize) -> Self {
+        Self { most_boxes: Some(boxes), ..self }
+    }
+
+    /// Makes a new one, that has seen no frame.
+    pub fn make(&self) -> Box<dyn Baseline> {
+        (self.make)()
+    }
+}
+
+/// Every algorithm.
+pub const ALL: &[Entry] = &[
+    Entry::new(
+        "mj_sap",
+        "sort starts and ends along one axis (by default x), keep a list of the boxes that have begun (MuJoCo)",
+        || Box::new(mj_sap::MjSap::default()),
+    )
+    .at_most(mj_sap::MOST_BOXES),
+    Entry::new(
+        "mj_broadphase",
+        "the same along the principal axis of the centroids, then the exact test (MuJoCo)",
+        || Box::new(mj_broadphase::MjBroadphase::default()),
+    )
+    .at_most(mj_sap::MOST_BOXES),
+    Entry::new("scd", "sweep and prune on three axes, sorted by balanced trees", || Box::new(scd::Scd::default())),
+    Entry::new(
+        "i_collide",
+        "three lists that insertion sort keeps sorted, pairs that change where it swaps (I-COLLIDE)",
+        || Box::new(i_collide::ICollide::default()),
+    ),
+    Entry::new("usscd", "uniform cells of the optimal size, sweep and prune inside each", || {
+        Box::new(usscd::Usscd::default())
+    }),
+    Entry::new("pruning", "sort by the minimum on x, stop at the first start past the end (PhysX)", || {
+        Box::new(pruning::Pruning::default())
+    }),
+    Entry::new("mbp", "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)", || {
+        Box::new(mbp::Mbp::default())
+    }),
+    Entry::new(
+        "aabb_tree",
+        "two dynamic trees, for boxes at rest and boxes that move; only those that move search",
+        || Box::new(aabb_tree::DynamicTrees::default()),
+    ),
+];
+
+/// The algorithm of this name.
+pub fn by_name(name: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|entry| entry.name == name)
+}

@@ -1,0 +1,258 @@
+//! An engine on its way through one scene of one size: its calls, and what becomes of their answers.
+
+use anyhow::{Error, Result};
+use broadsweep::cpu;
+use broadsweep::{Aabb, Options, Pair};
+
+use super::difference::difference;
+use super::predict::SLACK;
+use super::results::{Difference, Outcome, Row};
+use super::scene::Scene;
+use crate::engine::Engine;
+use crate::measure::contestant::{Call, Contestant};
+use crate::measure::hash::{fold, hash};
+use crate::measure::kernels::KernelTimes;
+use crate::measure::time::Time;
+use crate::text;
+
+/// A list of more pairs is given back after each call, so that those of all engines do not fill the memory.
+pub const KEPT_PAIRS: usize = 1 << 24;
+/// A row goes on until its calls have taken so many milliseconds altogether, or are so many: a few short ones are noise.
+const LEAST_MS: f64 = 50.0;
+/// See [`LEAST_MS`].
+pub const MOST_CALLS: u32 = 200;
+/// Measured runs of the stages on the GPU.
+const STAGE_RUNS: usize = 3;
+
+/// When a row has had its calls.
+#[derive(Clone, Copy)]
+pub struct Enough {
+    pub calls: u32,
+    /// Of a call, and of all together.
+    pub limit_ms: f64,
+}
+
+impl Enough {
+    fn is_reached(&self, times: &[f64]) -> bool {
+        let (calls, ms) = (times.len(), times.iter().sum::<f64>());
+        let is_long = ms >= LEAST_MS || calls >= MOST_CALLS as usize;
+        ms > self.limit_ms || is_long && calls >= self.calls as usize
+    }
+}
+
+/// An engine on its way through one cell.
+pub struct Lane {
+    pub engine: Engine,
+    pub contestant: Option<Contestant>,
+    enough: Enough,
+    /// Takes part in no more steps.
+    is_done: bool,
+    /// Of the last answer, until it is compared.
+    pub hash: Option<u64>,
+    /// Of the last answer that is in the row's hash, and of all those.
+    folded: Option<(u64, u64)>,
+    /// A buffer of its own, or some would find room where others have to ask for it.
+    pairs: Vec<Pair>,
+    times: Vec<f64>,
+    pub row: Row,
+}
+
+impl Lane {
+    pub fn new(scene: &Scene, boxes: usize, engine: Engine, enough: Enough) -> Self {
+        Self {
+            engine,
+            contestant: None,
+            enough,
+            is_done: false,
+            hash: None,
+            folded: None,
+            pairs: Vec::new(),
+            times: Vec::new(),
+            row: Row {
+                scene: scene.title(),
+                boxes: boxes as u64,
+                engine: engine.name().to_owned(),
+                moving: scene.moves(),
+                outcome: Outcome::Measured,
+                note: String::new(),
+                first_ms: None,
+                predicted_ms: None,
+                time: None,
+                pairs: None,
+                candidates: None,
+                updates: None,
+                bytes: None,
+                hash: None,
+                hashed_calls: 0,
+                stages_ms: Vec::new(),
+                compared_with: None,
+                difference: None,
+            },
+        }
+    }
+
+    pub fn goes_on(&self) -> bool {
+        self.contestant.is_some() && !self.is_done
+    }
+
+    pub fn refuse(&mut self, error: &Error) {
+        self.row.outcome = Outcome::Refused;
+        self.row.note = format!("refused: {error:#}");
+        self.is_done = true;
+    }
+
+    pub fn call(&mut self, step: u32, boxes: &[Aabb]) {
+        let Some(contestant) = &mut self.contestant else {
+            return;
+        };
+        if !self.row.moving {
+            contestant.forget();
+        }
+        match contestant.find_pairs(boxes, &mut self.pairs) {
+            Ok(call) => self.add(step, &call),
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn add(&mut self, step: u32, call: &Call) {
+        let hash = hash(&self.pairs);
+        self.hash = Some(hash);
+        if step <= self.enough.calls {
+            self.fold(hash);
+        }
+        self.row.bytes = self.row.bytes.max(call.bytes);
+        self.row.updates = call.updates;
+        let limit_ms = self.enough.limit_ms;
+        let first_ms = *self.row.first_ms.get_or_insert(call.ms);
+        let is_over = match step {
+            0 => call.ms > SLACK * limit_ms,
+            // The first call is the slowest, so one that is not far over the limit gets another.
+            1 => first_ms > limit_ms && call.ms > limit_ms,
+            _ => false,
+        };
+        if is_over {
+            self.row.outcome = Outcome::OverLimit;
+            self.row.note = format!("over the limit: one call took {}", text::seconds(call.ms / 1e3));
+            self.is_done = true;
+        } else if step > 0 {
+            self.times.push(call.ms);
+            self.is_done = self.enough.is_reached(&self.times);
+        }
+        if step == 0 {
+            self.row.candidates = call.candidates;
+            self.row.pairs = Some(self.pairs.len() as u64);
+        }
+    }
+
+    /// Takes an answer into the hash of the row. Without motion all answers are one, however many calls there are.
+    fn fold(&mut self, hash: u64) {
+        self.folded = match self.folded {
+            Some((last, all)) if last == hash && !self.row.moving => Some((last, all)),
+            Some((_, all)) => Some((hash, fold(all, hash))),
+            None => Some((hash, hash)),
+        };
+        self.row.hashed_calls += 1;
+    }
+
+    /// The last answer, as the one that others are compared with.
+    pub fn answer(&mut self) -> Option<Expected> {
+        let hash = self.hash.take()?;
+        Some(Expected { engine: self.engine.name(), hash, pairs: self.pairs.clone() })
+    }
+
+    /// The last answer with the expected one, if it is not yet compared.
+    pub fn compare(&mut self, boxes: &[Aabb], expected: &mut Expected) {
+        if let Some(own) = self.hash.take() {
+            self.row.compared_with = Some(expected.engine.to_owned());
+            if own != expected.hash {
+                let found = difference(boxes, &mut self.pairs, &mut expected.pairs);
+                let new = || Difference { why: found.why, ..Difference::default() };
+                let all = self.row.difference.get_or_insert_with(new);
+                all.calls += 1;
+                all.missing += found.missing;
+                all.extra += found.extra;
+                all.repeated += found.repeated;
+            }
+        }
+        if self.pairs.len() > KEPT_PAIRS {
+            self.pairs = Vec::new();
+        }
+    }
+
+    /// A note where that fails: the calls are measured all the same.
+    pub fn time_stages(&mut self, boxes: &[Aabb]) {
+        let is_measured = self.row.outcome == Outcome::Measured && !self.times.is_empty();
+        let Some(contestant) = self.contestant.as_mut().filter(|_| is_measured) else {
+            return;
+        };
+        let mut times = KernelTimes::default();
+        // The first run includes what a driver compiles late.
+        let first = contestant.time_kernels(boxes, &mut KernelTimes::default());
+        let runs = first.and_then(|()| (0..STAGE_RUNS).try_for_each(|_| contestant.time_kernels(boxes, &mut times)));
+        match runs {
+            Ok(()) => self.row.stages_ms = times.stages_ms(),
+            Err(error) => self.row.note = format!("without the times of its stages: {error:#}"),
+        }
+    }
+
+    /// `None` where it was stopped before there was anything to tell.
+    pub fn finish(mut self) -> Option<Row> {
+        self.row.time = Time::of(self.times);
+        self.row.hash = self.folded.map(|(_, all)| format!("{all:016x}"));
+        let is_told = self.row.time.is_some() || self.row.outcome != Outcome::Measured;
+        is_told.then_some(self.row)
+    }
+}
+
+/// The answer that others are compared with.
+pub struct Expected {
+    engine: &'static str,
+    hash: u64,
+    pairs: Vec<Pair>,
+}
+
+impl Expected {
+    /// Off the clock.
+    pub fn by_cpu(boxes: &[Aabb]) -> Result<Self> {
+        let pairs = cpu::find_pairs(boxes, &Options::default())?.pairs;
+        Ok(Self { engine: Engine::Cpu.name(), hash: hash(&pairs), pairs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenes::Kind;
+
+    use super::super::predict::Known;
+    use super::*;
+
+    #[test]
+    fn a_first_call_that_is_a_little_over_the_limit_gets_another() {
+        let row = |times: &[f64]| {
+            let enough = Enough { calls: 1, limit_ms: 10.0 };
+            let mut lane = Lane::new(&Scene::Kind(Kind::Uniform), 9, Engine::Cpu, enough);
+            for (step, &ms) in times.iter().enumerate() {
+                assert!(!lane.is_done, "{times:?}");
+                lane.add(step as u32, &Call { ms, candidates: None, updates: None, bytes: None, report: None });
+            }
+            (lane.is_done, lane.finish().map(|row| (row.outcome, row.time.is_some())))
+        };
+        assert_eq!(row(&[31.0]), (true, Some((Outcome::OverLimit, false))));
+        assert_eq!(row(&[29.0]), (false, None));
+        assert_eq!(row(&[29.0, 11.0]), (true, Some((Outcome::OverLimit, false))));
+        assert_eq!(row(&[29.0, 9.0, 2.0]), (true, Some((Outcome::Measured, true))));
+        // A later frame may take what it takes.
+        assert_eq!(row(&[9.0, 11.0]), (true, Some((Outcome::Measured, true))));
+    }
+
+    #[test]
+    fn the_least_time_seen_is_what_predicts() {
+        let mut lane = Lane::new(&Scene::Kind(Kind::Uniform), 1000, Engine::Cpu, Enough { calls: 1, limit_ms: 10.0 });
+        lane.row.first_ms = Some(5.0);
+        lane.times = vec![2.0, 3.0, 40.0];
+        let mut known = Known::default();
+        known.add(&lane.finish().unwrap());
+        let larger = Lane::new(&Scene::Kind(Kind::Uniform), 2000, Engine::Cpu, Enough { calls: 1, limit_ms: 10.0 });
+        assert_eq!(known.predict(&larger.row, Engine::Cpu), Some(0.004));
+    }
+}

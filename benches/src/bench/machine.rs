@@ -1,0 +1,64 @@
+//! Where a benchmark runs, and what it is made of.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread::available_parallelism;
+
+use broadsweep::Gpu;
+
+use super::results::Machine;
+use crate::adapter;
+
+/// This machine; the adapter where one takes part.
+pub fn machine(gpu: Option<&Gpu>) -> Machine {
+    let info = gpu.map(Gpu::adapter_info);
+    Machine {
+        cpu: cpu().unwrap_or_else(|| "unknown".to_owned()),
+        cores: available_parallelism().map_or(1, usize::from),
+        system: system().unwrap_or_else(|| std::env::consts::OS.to_owned()) + ", " + std::env::consts::ARCH,
+        driver: info.as_ref().map(|info| format!("{} {}", info.driver, info.driver_info).trim().to_owned()),
+        adapter: info.as_ref().map(adapter::line),
+    }
+}
+
+/// As Linux and Windows name it.
+fn cpu() -> Option<String> {
+    let from_linux = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    from_linux.or_else(|| std::env::var("PROCESSOR_IDENTIFIER").ok())
+}
+
+fn system() -> Option<String> {
+    let text = fs::read_to_string("/etc/os-release").ok()?;
+    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim_matches('"');
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    Some(format!("{name}, Linux {}", kernel.trim()))
+}
+
+/// Of this program, and of the libraries that find pairs or drive the GPU for it.
+pub fn versions() -> BTreeMap<String, String> {
+    let mut versions = BTreeMap::from([("broadsweep".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
+    // wgpu has no constant with its version; the lock file is what the program was built from.
+    let lock = include_str!("../../../Cargo.lock");
+    let wgpu = lock.split_once("name = \"wgpu\"\nversion = \"").and_then(|(_, rest)| rest.split_once('"'));
+    if let Some((version, _)) = wgpu {
+        versions.insert("wgpu".to_owned(), version.to_owned());
+    }
+    #[cfg(feature = "peers")]
+    versions.extend(crate::peers::ALL.iter().map(|peer| (peer.library.to_owned(), peer.version.to_owned())));
+    versions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_wgpu_is_known() {
+        let versions = versions();
+        assert!(versions["wgpu"].starts_with(|c: char| c.is_ascii_digit()), "{versions:?}");
+        assert!(machine(None).cores > 0);
+    }
+}

@@ -1,0 +1,284 @@
+//! What a benchmark found, as it is kept: `results.json`, which can be compared with later ones, and `results.csv`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::scene::Scene;
+use crate::engine::Engine;
+use crate::measure::csv::{self, or_empty};
+use crate::measure::time::Time;
+use crate::text;
+
+/// Of the files that are written. One more for each change that older programs would misread; new fields have defaults.
+pub const FORMAT: u32 = 1;
+
+/// All of one benchmark.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Results {
+    /// Of this file; 0 where there was none yet.
+    #[serde(default)]
+    pub format: u32,
+    /// Where it ran.
+    pub machine: Machine,
+    /// Of this program and of the libraries in it, by name.
+    pub versions: BTreeMap<String, String>,
+    /// When it ended, in seconds since 1970.
+    pub unix_time: u64,
+    /// What was asked for.
+    pub settings: Settings,
+    /// Whether it was stopped before the last row.
+    pub interrupted: bool,
+    /// In the order of scenes, sizes and engines.
+    pub rows: Vec<Row>,
+}
+
+/// Where it ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor, as the system names it.
+    pub cpu: String,
+    /// Threads that run at a time.
+    pub cores: usize,
+    /// The operating system and the architecture.
+    pub system: String,
+    /// The GPU's, where one took part.
+    pub adapter: Option<String>,
+    /// The GPU's driver.
+    pub driver: Option<String>,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Settings {
+    /// As they are typed.
+    pub scenes: Vec<String>,
+    /// Numbers of boxes.
+    pub n: Vec<u32>,
+    /// Those that were not there have no rows.
+    pub engines: Vec<String>,
+    /// Calls that count of scenes that move.
+    pub frames: u32,
+    /// Calls that count of all other scenes.
+    pub runs: u32,
+    /// Seconds.
+    pub limit: f64,
+    /// Of the scenes.
+    pub seed: u64,
+}
+
+/// One engine with one scene of one size.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Row {
+    /// Without the number of boxes.
+    pub scene: String,
+    /// How many.
+    pub boxes: u64,
+    /// Its name.
+    pub engine: String,
+    /// Whether each time is that of another frame.
+    pub moving: bool,
+    /// Whether it was measured.
+    pub outcome: Outcome,
+    /// Why it, or a part of it, is not measured; empty where all is.
+    pub note: String,
+    /// The first call, which is not among the others.
+    pub first_ms: Option<f64>,
+    /// What a call would take, where that is why there was none.
+    pub predicted_ms: Option<f64>,
+    /// Of the calls that count.
+    pub time: Option<Time>,
+    /// Of the first call, as are the candidates.
+    pub pairs: Option<u64>,
+    /// Tests made; `null` where the engine does not tell.
+    pub candidates: Option<u64>,
+    /// Steps that kept a structure up to date, in the last call; `null` where the engine has none, or does not tell.
+    pub updates: Option<u64>,
+    /// Memory held, without boxes and pairs; `null` where the engine does not tell.
+    pub bytes: Option<u64>,
+    /// Of the sets of pairs of the first call and the `runs` or `frames` after it, one after another, whatever the
+    /// order in each. Without motion, that of one set, unless they differ.
+    pub hash: Option<String>,
+    /// Calls whose pairs the hash covers.
+    #[serde(default)]
+    pub hashed_calls: u32,
+    /// Milliseconds of each stage on the GPU, in the order of the flow.
+    pub stages_ms: Vec<(String, f64)>,
+    /// Whose pairs these were compared with, after every call; `null` for the one that all others are compared with.
+    pub compared_with: Option<String>,
+    /// How the pairs differ from the expected ones, where they do.
+    pub difference: Option<Difference>,
+}
+
+/// Says whether a row was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It was.
+    Measured,
+    /// Takes longer than it may.
+    OverLimit,
+    /// The engine says that it cannot.
+    Refused,
+}
+
+/// How an answer differs from the expected one, over all calls together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Frames or runs whose pairs differ.
+    pub calls: u64,
+    /// Pairs that were not found.
+    pub missing: u64,
+    /// Pairs that are none.
+    pub extra: u64,
+    /// Pairs that were listed again.
+    pub repeated: u64,
+    /// What the pairs of the first call that differs have in common.
+    pub why: String,
+}
+
+impl Results {
+    /// Reads what [`json`](Self::json) gave.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let results: Self = serde_json::from_slice(&text).with_context(|| {
+            format!("{} is no result of a benchmark; give the results.json of an earlier run", path.display())
+        })?;
+        let (format, path) = (results.format, path.display());
+        ensure!(format <= FORMAT, "{path} has format {format}, and this program knows those up to {FORMAT}");
+        Ok(results)
+    }
+
+    /// The text of `results.json`.
+    pub fn json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// The text of `results.csv`: a line for each row.
+    pub fn csv(&self) -> String {
+        let mut text = String::from(
+            "scene,boxes,engine,moving,outcome,calls,median_ms,min_ms,q1_ms,q3_ms,max_ms,first_ms,pairs,candidates,\
+             updates,bytes,hash,missing,extra,repeated,note\n",
+        );
+        for row in &self.rows {
+            let time =
+                |value: fn(&Time) -> f64| row.time.as_ref().map_or(String::new(), |time| value(time).to_string());
+            let differing = |value: fn(&Difference) -> u64| match (&row.difference, row.pairs) {
+                (Some(difference), _) => value(difference).to_string(),
+                (None, Some(_)) => "0".to_owned(),
+                (None, None) => String::new(),
+            };
+            let fields = [
+                row.scene.clone(),
+                row.boxes.to_string(),
+                row.engine.clone(),
+                row.moving.to_string(),
+                row.outcome.name().to_owned(),
+                row.time.as_ref().map_or(0, |time| time.calls).to_string(),
+                time(|time| time.median_ms),
+                time(|time| time.min_ms),
+                time(|time| time.q1_ms),
+                time(|time| time.q3_ms),
+                time(|time| time.max_ms),
+                or_empty(row.first_ms),
+                or_empty(row.pairs),
+                or_empty(row.candidates),
+                or_empty(row.updates),
+                or_empty(row.bytes),
+                or_empty(row.hash.as_ref()),
+                differing(|difference| difference.missing),
+                differing(|difference| difference.extra),
+                differing(|difference| difference.repeated),
+                row.note.clone(),
+            ];
+            text += &csv::line(fields);
+        }
+        text
+    }
+
+    /// Fails where an engine of ours, or an algorithm of the literature, found other pairs.
+    ///
+    /// # Errors
+    /// Names the first row. The files tell more than this line can.
+    pub fn check_exact(&self) -> Result<()> {
+        let exact: Vec<&str> = Engine::all().into_iter().filter(|engine| engine.is_exact()).map(Engine::name).collect();
+        if let Some(row) = self.rows.iter().find(|row| row.difference.is_some() && exact.contains(&&*row.engine)) {
+            let other = row.compared_with.as_deref().unwrap_or_default();
+            let (engine, scene, boxes) = (&row.engine, &row.scene, text::boxes(row.boxes));
+            bail!("the pairs of {engine} and {other} differ, first for {scene} with {boxes}");
+        }
+        Ok(())
+    }
+
+    /// The scenes in their order, each once.
+    pub fn scenes(&self) -> Vec<&str> {
+        unique(self.rows.iter().map(|row| row.scene.as_str()))
+    }
+
+    /// The engines in their order, each once.
+    pub fn engines(&self) -> Vec<&str> {
+        unique(self.rows.iter().map(|row| row.engine.as_str()))
+    }
+
+    /// The sizes of a scene, ascending.
+    pub fn sizes(&self, scene: &str) -> Vec<u64> {
+        let mut sizes = unique(self.rows.iter().filter(|row| row.scene == scene).map(|row| row.boxes));
+        sizes.sort_unstable();
+        sizes
+    }
+
+    /// How many pairs there are, by an engine that agrees with the expected answer.
+    pub fn pairs(&self, scene: &str, boxes: u64) -> Option<u64> {
+        let mut rows = self.rows.iter().filter(|row| row.scene == scene && row.boxes == boxes);
+        rows.find_map(|row| row.pairs.filter(|_| row.difference.is_none()))
+    }
+
+    /// Finds the row of an engine with a scene of this size.
+    pub fn row(&self, scene: &str, boxes: u64, engine: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.scene == scene && row.boxes == boxes && row.engine == engine)
+    }
+}
+
+impl Settings {
+    /// Whether such a row was asked for.
+    pub fn ask_for(&self, row: &Row) -> bool {
+        let mut scenes = self.scenes.iter().flat_map(|name| Scene::parse(name));
+        self.engines.contains(&row.engine) && scenes.any(|scene| scene.is(&row.scene, row.boxes, &self.n))
+    }
+}
+
+impl Row {
+    /// Whether the other is that of the same engine with the same boxes.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.scene, self.boxes, &self.engine) == (&other.scene, other.boxes, &other.engine)
+    }
+
+    /// Gives the median of the calls that count.
+    pub fn median_ms(&self) -> Option<f64> {
+        self.time.as_ref().map(|time| time.median_ms)
+    }
+}
+
+impl Outcome {
+    /// Names it in a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::OverLimit => "over the limit",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// Each once, in the order of their first appearance.
+pub fn unique<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for one in all {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+    }
+    seen
+}

@@ -1,0 +1,130 @@
+//! Engines side by side over the same frames.
+
+use anyhow::{Result, ensure};
+use broadsweep::{Aabb, Gpu, Options, Pair};
+
+use crate::bench::results::Machine;
+use crate::bench::stop::is_stopped;
+use crate::engine::Engine;
+use crate::measure::contestant::{Call, Contestant};
+use crate::measure::time::Time;
+use crate::scenes::{Particles, particles};
+
+/// Those of the paper, and ours.
+pub const ENGINES: [&str; 5] = ["usscd", "scd", "i_collide", "cpu", "gpu"];
+
+/// Frames that are measured even if they take longer than is enough.
+const LEAST_FRAMES: usize = 3;
+
+/// The engines, and how much they are measured.
+pub struct Race {
+    /// Exact ones, each once.
+    pub engines: Vec<Engine>,
+    /// The device, where the GPU is among them.
+    pub gpu: Option<Gpu>,
+    /// Where it runs.
+    pub machine: Machine,
+    /// Of the scenes.
+    pub seed: u64,
+    /// The most frames of a setting.
+    pub frames: u32,
+    /// Milliseconds after which an engine has measured enough frames of a setting.
+    pub enough_ms: f64,
+}
+
+/// What one engine took for the frames of a setting.
+pub struct Lap {
+    /// Which engine.
+    pub engine: Engine,
+    /// Of the frames that count.
+    pub time: Time,
+    /// In the last frame that it was in.
+    pub pair_count: usize,
+    /// The last that it made.
+    pub call: Call,
+}
+
+impl Race {
+    /// What an engine runs on. The algorithms of the literature have one thread.
+    pub fn device(&self, engine: Engine) -> String {
+        match (engine, &self.machine.adapter) {
+            (Engine::Gpu, Some(adapter)) => adapter.clone(),
+            (Engine::Cpu, _) => format!("{}, {} threads", self.machine.cpu, self.machine.cores),
+            _ => format!("{}, 1 thread", self.machine.cpu),
+        }
+    }
+
+    /// Every engine, made anew, over the same frames, one frame at a time, so that whatever disturbs one disturbs all.
+    /// Before what is measured, one frame builds what they keep. Pairs are compared outside the times, in every frame
+    /// that an engine measures. Empty where it was stopped before all had measured something.
+    pub fn run(&self, n: usize, space: Particles) -> Result<Vec<Lap>> {
+        let mut racers = Vec::new();
+        for &engine in &self.engines {
+            // Kernels are compiled here, outside the times.
+            let contestant = Contestant::new(engine, self.gpu.as_ref(), Options::default())?;
+            racers.push(Racer { engine, contestant, times: Vec::new(), pairs: Vec::new(), call: None });
+        }
+        for frame in 0..=self.frames {
+            if is_stopped() {
+                break;
+            }
+            let boxes = particles(n, self.seed, frame, space);
+            let count = racers.len();
+            let mut stepped = Vec::new();
+            for turn in 0..count {
+                // Another one begins each time.
+                let at = (turn + frame as usize) % count;
+                let racer = &mut racers[at];
+                if racer.times.len() < LEAST_FRAMES || racer.times.iter().sum::<f64>() < self.enough_ms {
+                    racer.step(&boxes, frame > 0)?;
+                    stepped.push(at);
+                }
+            }
+            for &at in stepped.iter().skip(1) {
+                let (first, other) = (&racers[stepped[0]], &racers[at]);
+                ensure!(
+                    first.pairs == other.pairs,
+                    "{} and {} differ in frame {frame} of {n} objects in {space:?}: {} and {} pairs",
+                    first.engine.name(),
+                    other.engine.name(),
+                    first.pairs.len(),
+                    other.pairs.len()
+                );
+            }
+        }
+        let mut laps = Vec::new();
+        for racer in racers {
+            let (pair_count, engine) = (racer.pairs.len(), racer.engine);
+            if let (Some(time), Some(call)) = (Time::of(racer.times), racer.call) {
+                laps.push(Lap { engine, time, pair_count, call });
+            }
+        }
+        if laps.len() < self.engines.len() {
+            laps.clear();
+        }
+        Ok(laps)
+    }
+}
+
+/// An engine, and what it took so far.
+struct Racer {
+    engine: Engine,
+    contestant: Contestant,
+    /// Milliseconds, one for each frame that counts.
+    times: Vec<f64>,
+    /// Of the last frame, sorted.
+    pairs: Vec<Pair>,
+    call: Option<Call>,
+}
+
+impl Racer {
+    fn step(&mut self, boxes: &[Aabb], counts: bool) -> Result<()> {
+        let call = self.contestant.find_pairs(boxes, &mut self.pairs)?;
+        self.pairs.sort_unstable();
+        if counts {
+            self.times.push(call.ms);
+        }
+        self.call = Some(call);
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! An engine that is shown one frame after another, and its calls.
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+use broadsweep::internals::brute_force;
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, Report, cpu};
+
+use super::kernels::KernelTimes;
+use crate::baselines::Baseline;
+use crate::engine::{Engine, timed};
+
+/// An engine that is ready to find pairs.
+pub enum Contestant {
+    /// The GPU engine.
+    Gpu(Box<BroadPhase>),
+    /// The CPU engine.
+    Cpu(Box<cpu::BroadPhase>),
+    /// The double loop.
+    Brute,
+    /// An algorithm of the literature, or another library.
+    Other(Box<dyn Baseline>),
+}
+
+/// What one call took.
+pub struct Call {
+    /// The time of the whole call in milliseconds: for the GPU with upload and the pairs back in host memory.
+    pub ms: f64,
+    /// Tests made, where the engine tells.
+    pub candidates: Option<u64>,
+    /// Steps that kept a structure up to date, of what baselines keep from frame to frame.
+    pub updates: Option<u64>,
+    /// Memory held, without boxes and pairs, where the engine tells.
+    pub bytes: Option<u64>,
+    /// The report of the GPU and of the CPU engine.
+    pub report: Option<Report>,
+}
+
+impl Contestant {
+    /// Makes an engine with buffers of its own: what larger scenes needed is none of its memory. Baselines look at the
+    /// axis of the options, where they can choose one, and the others at nothing.
+    ///
+    /// # Errors
+    /// If the engine refuses the options, or is the GPU's and there is no GPU.
+    pub fn new(engine: Engine, gpu: Option<&Gpu>, options: Options) -> Result<Self> {
+        Ok(match (engine, gpu) {
+            (Engine::Gpu, Some(gpu)) => Self::Gpu(Box::new(BroadPhase::new(gpu, options).map_err(Refusal)?)),
+            (Engine::Gpu, None) => bail!("there is no GPU"),
+            (Engine::Brute, _) => Self::Brute,
+            (engine, _) => match engine.baseline(options.axis) {
+                Some(baseline) => Self::Other(baseline),
+                None => Self::Cpu(Box::new(cpu::BroadPhase::new(options).map_err(Refusal)?)),
+            },
+        })
+    }
+
+    /// Says which pairs are wanted.
+    ///
+    /// # Errors
+    /// If the filters are wrong, or the engine takes none.
+    pub fn set_filters(&mut self, filters: Filters) -> Result<()> {
+        match self {
+            Self::Gpu(broad_phase) => broad_phase.set_filters(filters).map_err(Refusal)?,
+            Self::Cpu(broad_phase) => broad_phase.set_filters(filters).map_err(Refusal)?,
+            Self::Brute | Self::Other(_) => bail!("this engine is measured without filters"),
+        }
+        Ok(())
+    }
+
+    /// Forgets what the engine keeps of frames it has seen; its memory stays.
+    pub fn forget(&mut self) {
+        if let Self::Other(baseline) = self {
+            // Another number of boxes starts anew, and none cannot fail.
+            let _ = baseline.find_pairs(&[], &mut Vec::new());
+        }
+    }
+
+    /// Replaces `pairs` by those of `boxes`.
+    ///
+    /// # Errors
+    /// What the engine says; [`Refusal`] where that is ours.
+    pub fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Call> {
+        Ok(match self {
+            Self::Gpu(broad_phase) => {
+                let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
+                // The list stays in the engine: a copy of it is no part of the time.
+                let overlaps = overlaps.map_err(Refusal)?;
+                pairs.clone_from(&overlaps.pairs);
+                Call::of_ours(seconds, overlaps.report.clone(), overlaps.report.gpu_bytes)
+            }
+            Self::Cpu(broad_phase) => {
+                let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
+                let overlaps = overlaps.map_err(Refusal)?;
+                pairs.clone_from(&overlaps.pairs);
+                let (report, answer) = (overlaps.report.clone(), overlaps.pairs.capacity() * size_of::<Pair>());
+                Call::of_ours(seconds, report, broad_phase.memory_bytes() - answer as u64)
+            }
+            Self::Brute => {
+                let (found, seconds) = timed(|| brute_force::try_find_pairs(boxes));
+                *pairs = found.map_err(Refusal)?;
+                let n = boxes.len() as u64;
+                let candidates = Some(n * n.saturating_sub(1) / 2);
+                Call { ms: seconds * 1e3, candidates, updates: None, bytes: Some(0), report: None }
+            }
+            Self::Other(baseline) => {
+                let (work, seconds) = timed(|| baseline.find_pairs(boxes, pairs));
+                let work = work?;
+                // What it does not count is 0.
+                let known = |number: u64| (number > 0).then_some(number);
+                Call {
+                    ms: seconds * 1e3,
+                    candidates: known(work.candidates),
+                    updates: known(work.updates),
+                    bytes: known(work.bytes),
+                    report: None,
+                }
+            }
+        })
+    }
+
+    /// Adds the times of the kernels of one run to `times`; nothing where the engine has no kernels, or the adapter no
+    /// timestamps.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn time_kernels(&mut self, boxes: &[Aabb], times: &mut KernelTimes) -> Result<()> {
+        if let Self::Gpu(broad_phase) = self
+            && let Some(kernels) = broad_phase.time_kernels(boxes).map_err(Refusal)?
+        {
+            times.add(kernels);
+        }
+        Ok(())
+    }
+}
+
+impl Call {
+    fn of_ours(seconds: f64, report: Report, bytes: u64) -> Self {
+        let candidates = Some(report.candidate_count);
+        Self { ms: seconds * 1e3, candidates, updates: None, bytes: Some(bytes), report: Some(report) }
+    }
+}
+
+/// Says why an engine of broadsweep found nothing, without the advice for programmers that an [`Error`] has.
+#[derive(Debug)]
+pub struct Refusal(pub Error);
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Error::TooManyBoxes { box_count, buffer, required, limit, available, .. } => write!(
+                f,
+                "{box_count} boxes need {required} bytes for `{buffer}`, {limit} is {available}, and too many meet in one \
+                 place to divide them"
+            ),
+            Error::OverBudget { box_count, required, budget } => {
+                write!(f, "{box_count} boxes need at least {required} bytes of GPU memory, and there are {budget}")
+            }
+            Error::TooManyCandidates { candidate_count, limit } => write!(
+                f,
+                "{candidate_count} candidates to test, and the limit is {limit}: the boxes overlap too much to list \
+                 their pairs"
+            ),
+            Error::ListTooLong { pair_count, required } => {
+                write!(f, "{pair_count} pairs need {required} bytes of memory, which could not be had")
+            }
+            Error::OutOfMemory { buffer, bytes } => {
+                write!(f, "the device ran out of memory while allocating {bytes} bytes for `{buffer}`")
+            }
+            Error::DeviceLost { reason } => write!(f, "the GPU device was lost ({reason})"),
+            Error::DeviceTooSmall { limit, available, required } => {
+                write!(f, "the device has {limit} = {available}, and {required} is needed")
+            }
+            other => other.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_engine_refuses_is_said_without_names_of_the_library() {
+        let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 200];
+        let options = Options { candidate_limit: 5, ..Options::default() };
+        let mut contestant = Contestant::new(Engine::Cpu, None, options).unwrap();
+        let error = contestant.find_pairs(&boxes, &mut Vec::new()).err().unwrap();
+        assert!(error.to_string().contains("19900 candidates to test, and the limit is 5"), "{error}");
+        let budget = Error::OverBudget { box_count: 9, required: 8, budget: 7 };
+        for text in [format!("{error:#}"), Refusal(budget).to_string()] {
+            assert!(!text.contains("::"), "{text}");
+        }
+    }
+
+    #[test]
+    fn filters_are_taken_by_ours_and_by_no_other() {
+        let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
+        let worlds = || Filters { world: vec![0, 1, 0], ..Filters::default() };
+        let mut contestant = Contestant::new(Engine::Cpu, None, Options::default()).unwrap();
+        contestant.set_filters(worlds()).unwrap();
+        let mut pairs = Vec::new();
+        let call = contestant.find_pairs(&boxes, &mut pairs).unwrap();
+        assert_eq!((&pairs[..], call.report.unwrap().pair_count), (&[Pair { a: 0, b: 2 }][..], 1));
+        assert!(Contestant::new(Engine::Brute, None, Options::default()).unwrap().set_filters(worlds()).is_err());
+        assert!(Contestant::new(Engine::Gpu, None, Options::default()).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! What other libraries find for the same boxes, behind the feature `peers`: for the benchmark, to be compared with.
+//!
+//! Each is used as its own users do, and is a [`Baseline`](crate::baselines::Baseline), but for one thing: it gives
+//! **its own** pairs, each once, with `a < b`. Where those are not the pairs of this crate, the difference is shown
+//! and counted, not mended here; the page of each says what there is to expect.
+//!
+//! Invalid boxes are left out before a library sees them: none says what it does with a NaN, and some panic. Boxes
+//! that would make it panic, or grow a tree whose recursion overflows the stack, are refused with
+//! [`BaselineError::BoxTooFar`].
+//!
+//! None of them tells how many boxes it tested, so [`Work::candidates`](crate::baselines::Work::candidates) is 0, and
+//! so is [`Work::bytes`](crate::baselines::Work::bytes) where it does not tell its memory.
+//!
+//! | peer | unbounded boxes | pairs that are not ours | from one frame to the next |
+//! |---|---|---|---|
+//! | [`parry`] | exact | none | rebuilt; `parry_refit` updates leaves and rebuilds parts |
+//! | [`rapier`] | refused beyond `1e12` | too many, in frames after the first: it keeps boxes that only shrank (margins are switched off) | leaves updated, changed pairs found |
+//! | [`rstar`] | exact | none | rebuilt |
+//! | [`bvh`] | refused beyond `1e14` | none | rebuilt |
+
+pub mod bvh;
+pub mod parry;
+pub mod rapier;
+pub mod rstar;
+
+use crate::baselines::{BaselineError, Entry};
+use broadsweep::Aabb;
+
+/// A line of the list of peers.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// The crate that it is from.
+    pub library: &'static str,
+    /// Which version of it was measured.
+    pub version: &'static str,
+    /// Its name, what it is, and how to make one.
+    pub entry: Entry,
+}
+
+/// Every peer.
+pub const ALL: &[Peer] = &[
+    Peer {
+        library: "parry3d",
+        version: "0.31.1",
+        entry: Entry::new("parry", "a binary tree built by binned surface area, each frame", || {
+            Box::new(parry::Parry::default())
+        }),
+    },
+    Peer {
+        library: "parry3d",
+        version: "0.31.1",
+        entry: Entry::new("parry_refit", "the same tree, refitted and partly rebuilt each frame", || {
+            Box::new(parry::ParryRefit::default())
+        }),
+    },
+    Peer {
+        library: "rapier3d",
+        version: "0.36.1",
+        entry: Entry::new(
+            "rapier",
+            "the broad phase of a physics engine, without margins: a dynamic tree, and the pairs that change",
+            || Box::new(rapier::Rapier::default()),
+        ),
+    },
+    Peer {
+        library: "rstar",
+        version: "0.13.1",
+        entry: Entry::new("rstar", "an R*-tree loaded in bulk and joined with itself, each frame", || {
+            Box::new(rstar::Rstar)
+        }),
+    },
+    Peer {
+        library: "bvh",
+        version: "0.13.0",
+        entry: Entry::new(
+            "bvh",
+            "a binary tree built by surface area in buckets, asked for every box, each frame",
+            || Box::new(bvh::Bvh),
+        ),
+    },
+];
+
+/// The peer of this name.
+pub fn by_name(name: &str) -> Option<&'static Peer> {
+    ALL.iter().find(|peer| peer.entry.name == name)
+}
+
+/// The valid boxes with their index.
+fn valid(boxes: &[Aabb]) -> impl Iterator<Item = (u32, &Aabb)> {
+    (0..).zip(boxes).filter(|(_, aabb)| aabb.is_valid())
+}
+
+/// Refuses valid boxes with a coordinate beyond `most` on either side.
+fn refuse_beyond(
+    most: f32,
+    boxes: &[Aabb],
+    algorithm: &'static str,
+    reason: &'static str,
+) -> Result<(), BaselineError> {
+    let is_too_far = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).any(|x| x.abs() > most);
+    match valid(boxes).find(|(_, aabb)| is_too_far(aabb)) {
+        Some((index, _)) => Err(BaselineError::BoxTooFar { algorithm, index, most, reason }),
+        None => Ok(()),
+    }
+}

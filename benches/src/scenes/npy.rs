@@ -1,0 +1,321 @@
+//! Arrays in NumPy's `.npy` format, versions 1.0 to 3.0: boxes in and out, pairs out, and other numbers in.
+//!
+//! ```
+//! use laboratory::scenes::{Kind, npy};
+//!
+//! let boxes = Kind::Uniform.generate(100, 1);
+//! let mut bytes = Vec::new();
+//! npy::write_boxes(&mut bytes, &boxes)?;
+//! assert_eq!(npy::read_boxes_from(&bytes[..], Some(bytes.len() as u64))?, boxes);
+//! # Ok::<(), npy::Error>(())
+//! ```
+//!
+//! A file may be broken or made to harm: nothing is allocated from a claim of the header before the file
+//! is known to be that long, and a pickle is never looked into.
+//!
+//! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
+
+mod array;
+mod header;
+
+pub use array::{Array, Number};
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use broadsweep::{Aabb, Pair};
+use header::describe_shape;
+
+/// The longest header that is read, in bytes. NumPy writes 118 for a plain array; only records need more.
+const LONGEST_HEADER: u32 = 65_535;
+
+/// Why a file could not be read, with its name.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {error}", path.display())]
+pub struct FileError {
+    /// The file, as it was asked for.
+    pub path: PathBuf,
+    /// What is wrong with it. The message has it already, so it is no `source`.
+    pub error: Error,
+}
+
+/// Why bytes are not the array that was asked for. Each message speaks of the file as "it".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system could not read it.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A directory has no bytes.
+    #[error("it is a directory")]
+    Directory,
+    /// The first bytes are others.
+    #[error("it is not a .npy file: those begin with the byte 93 (hexadecimal) and NUMPY")]
+    NotNpy,
+    /// A version of the format that nobody knew when this was written.
+    #[error("version {major}.{minor} of .npy is unknown; 1.0, 2.0 and 3.0 are not")]
+    UnknownVersion {
+        /// Its first byte.
+        major: u8,
+        /// Its second byte.
+        minor: u8,
+    },
+    /// The header claims more bytes than an array of numbers has a use for.
+    #[error("its header claims {claimed} bytes, and that of an array of numbers needs less than {LONGEST_HEADER}")]
+    LongHeader {
+        /// Bytes claimed.
+        claimed: u32,
+    },
+    /// The file ends within the header.
+    #[error("it ends within its .npy header")]
+    ShortHeader,
+    /// The header is not the literal that the format asks for: where, and what was expected.
+    #[error("its .npy header {0}")]
+    Header(String),
+    /// Pickled Python objects run code where they are read, and are refused.
+    #[error("it holds pickled Python objects, which are not read")]
+    Pickled,
+    /// A structured array.
+    #[error("it holds records, and plain numbers are needed")]
+    Records,
+    /// Numbers of another type.
+    #[error("its dtype is {found}; {needed}")]
+    Dtype {
+        /// As the header has it, in quotes.
+        found: String,
+        /// What would do.
+        needed: &'static str,
+    },
+    /// An array of another shape.
+    #[error("its shape is {0}; boxes are (n, 6) or (n, 2, 3)")]
+    Shape(String),
+    /// A size that no array can have.
+    #[error("its shape claims a size that does not fit 64 bits")]
+    LongShape,
+    /// More boxes than any engine takes.
+    #[error("it claims {rows} boxes, and one call takes at most {}", broadsweep::internals::constants::MAX_ENTRIES)]
+    TooManyBoxes {
+        /// Boxes claimed.
+        rows: u64,
+    },
+    /// There are fewer bytes than the header says.
+    #[error("it is truncated: {0}")]
+    Truncated(String),
+    /// There are more bytes than the header says.
+    #[error("{0} bytes follow the array")]
+    TrailingBytes(String),
+    /// The system has no memory for so many boxes.
+    #[error("{count} boxes need {} bytes of memory, which could not be had", *count as u64 * 24)]
+    OutOfMemory {
+        /// Boxes asked for.
+        count: usize,
+    },
+    /// The system has no memory for so many numbers.
+    #[error("{bytes} bytes of memory could not be had")]
+    NoMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// Boxes from a file.
+///
+/// The array is `(n, 6)` or `(n, 2, 3)`: minimum corners before maximum corners. It holds `f4` or `f8`, in
+/// either byte order and either of C and Fortran order; `f8` is rounded outward. Invalid boxes are read as they are.
+///
+/// # Errors
+/// If the file cannot be read, is not such an array, or is longer or shorter than its header says.
+pub fn read_boxes(path: impl AsRef<Path>) -> std::result::Result<Vec<Aabb>, FileError> {
+    let path = path.as_ref();
+    let read = || {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(Error::Directory);
+        }
+        // Pipes and devices have no length.
+        read_boxes_from(file, metadata.is_file().then_some(metadata.len()))
+    };
+    read().map_err(|error| FileError { path: path.to_owned(), error })
+}
+
+/// Boxes from `source`, as [`read_boxes`] reads them from a file. It is read to its end, through a buffer.
+///
+/// `length` is how many bytes long it is, if that is known: then what is truncated is refused at once, and memory is
+/// allocated once. A `source` of another length than `length` says is refused.
+///
+/// # Errors
+/// As [`read_boxes`].
+pub fn read_boxes_from(source: impl Read, length: Option<u64>) -> Result<Vec<Aabb>> {
+    let array = Array::open(source, length)?;
+    let header = array.header();
+    let (is_double, is_big) = match header.number() {
+        Some(("f4", is_big)) => (false, is_big),
+        Some(("f8", is_big)) => (true, is_big),
+        _ => return Err(Error::Dtype { found: header.describe_dtype(), needed: "boxes are 'f4' or 'f8'" }),
+    };
+    let (rows, is_nested) = match header.shape[..] {
+        [rows, 6] => (rows, false),
+        [rows, 2, 3] => (rows, true),
+        _ => return Err(Error::Shape(describe_shape(&header.shape))),
+    };
+    let is_fortran = header.is_fortran;
+    // Before any of them is read: no engine takes more.
+    if rows > u64::from(broadsweep::internals::constants::MAX_ENTRIES) {
+        return Err(Error::TooManyBoxes { rows });
+    }
+    let count = rows as usize;
+    let size = if is_double { 8 } else { 4 };
+    let mut boxes = Vec::new();
+    if array.is_long(rows * 6 * size as u64)? {
+        reserve(&mut boxes, count)?;
+    }
+    let (mut row, mut column) = (0, 0usize);
+    array.each(size, rows * 6, |bytes| {
+        if row == boxes.len() {
+            if row == boxes.capacity() {
+                // A stream of unknown length: grow by what has come, not by what is claimed.
+                reserve(&mut boxes, row.max(1 << 12).min(count))?;
+            }
+            boxes.push(Aabb::new([0.0; 3], [0.0; 3]));
+        }
+        // Where nested boxes are in Fortran order, the corner changes faster than the axis.
+        let bound = if is_nested && is_fortran { column % 2 * 3 + column / 2 } else { column };
+        let [down, up] = if is_double { decode_double(bytes, is_big) } else { [decode_single(bytes, is_big); 2] };
+        match bound.checked_sub(3) {
+            None => boxes[row].min[bound] = down,
+            Some(k) => boxes[row].max[k] = up,
+        }
+        let (fast, fast_count, slow) =
+            if is_fortran { (&mut row, count, &mut column) } else { (&mut column, 6, &mut row) };
+        *fast += 1;
+        if *fast == fast_count {
+            *fast = 0;
+            *slow += 1;
+        }
+        Ok(())
+    })?;
+    Ok(boxes)
+}
+
+fn decode_single(bytes: &[u8], is_big: bool) -> f32 {
+    let bytes = [0, 1, 2, 3].map(|i| bytes[i]);
+    if is_big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) }
+}
+
+/// Rounded down and up.
+fn decode_double(bytes: &[u8], is_big: bool) -> [f32; 2] {
+    let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[i]);
+    let value = if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) };
+    let aabb = Aabb::from_f64([value; 3], [value; 3]);
+    [aabb.min[0], aabb.max[0]]
+}
+
+fn reserve(boxes: &mut Vec<Aabb>, count: usize) -> Result<()> {
+    boxes.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { count })
+}
+
+/// Boxes as an `(n, 6)` array of little-endian `f4` in C order, bit for bit. `to` should have a buffer.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_boxes(mut to: impl Write, boxes: &[Aabb]) -> io::Result<()> {
+    let to = &mut to;
+    write_header(to, "<f4", boxes.len() as u64, 6)?;
+    for aabb in boxes {
+        for bound in aabb.min.into_iter().chain(aabb.max) {
+            to.write_all(&bound.to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The header of `count` pairs as an `(m, 2)` array of little-endian `u4` in C order; [`write_pairs`] follows.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_pairs_header(mut to: impl Write, count: u64) -> io::Result<()> {
+    write_header(&mut to, "<u4", count, 2)
+}
+
+/// The array of pairs itself, or the next part of it.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_pairs(mut to: impl Write, pairs: &[Pair]) -> io::Result<()> {
+    let mut bytes = [0; 1 << 13];
+    for part in pairs.chunks(bytes.len() / 8) {
+        for (bytes, pair) in bytes.chunks_exact_mut(8).zip(part) {
+            bytes[..4].copy_from_slice(&pair.a.to_le_bytes());
+            bytes[4..].copy_from_slice(&pair.b.to_le_bytes());
+        }
+        to.write_all(&bytes[..part.len() * 8])?;
+    }
+    Ok(())
+}
+
+fn write_header(to: &mut impl Write, dtype: &str, rows: u64, columns: u64) -> io::Result<()> {
+    let mut text = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+    // The data begins at a multiple of 64 bytes, after a line feed. The longest text has 90 characters.
+    while !(10 + text.len() + 1).is_multiple_of(64) {
+        text.push(' ');
+    }
+    text.push('\n');
+    to.write_all(b"\x93NUMPY\x01\x00")?;
+    to.write_all(&(text.len() as u16).to_le_bytes())?;
+    to.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenes::Kind;
+
+    #[test]
+    fn what_is_written_is_read_back_bit_for_bit() {
+        for kind in [Kind::Invalid, Kind::Denormal, Kind::Infinite] {
+            let boxes = kind.generate(5000, 1);
+            let mut bytes = Vec::new();
+            write_boxes(&mut bytes, &boxes).unwrap();
+            for length in [None, Some(bytes.len() as u64)] {
+                let read = read_boxes_from(&bytes[..], length).unwrap();
+                assert_eq!(bytemuck::cast_slice::<_, u32>(&read), bytemuck::cast_slice::<_, u32>(&boxes), "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_anywhere_is_refused() {
+        let mut bytes = Vec::new();
+        write_boxes(&mut bytes, &Kind::Uniform.generate(3, 1)).unwrap();
+        for end in 0..bytes.len() {
+            for length in [None, Some(end as u64)] {
+                assert!(read_boxes_from(&bytes[..end], length).is_err(), "{end}");
+            }
+        }
+        bytes.push(0);
+        for length in [None, Some(bytes.len() as u64)] {
+            let error = read_boxes_from(&bytes[..], length).unwrap_err();
+            assert!(matches!(error, Error::TrailingBytes(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_length_that_is_not_that_of_the_source_is_refused() {
+        let mut bytes = Vec::new();
+        write_boxes(&mut bytes, &Kind::Uniform.generate(3, 1)).unwrap();
+        for length in [0, 9, 127, 128, bytes.len() - 1, bytes.len() + 1] {
+            assert!(read_boxes_from(&bytes[..], Some(length as u64)).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn the_message_names_the_file_once() {
+        let error = read_boxes("nowhere.npy").unwrap_err();
+        assert!(error.to_string().starts_with("cannot read nowhere.npy: "), "{error}");
+        assert!(std::error::Error::source(&error).is_none());
+    }
+}

@@ -1,0 +1,54 @@
+//! Numbers as people read them.
+
+/// `1234567` as `1,234,567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `"1 box"`, `"2,000 boxes"`.
+pub fn boxes(number: u64) -> String {
+    format!("{} {}", count(number), if number == 1 { "box" } else { "boxes" })
+}
+
+/// Bytes with three digits or so: `17.3 MiB`.
+pub fn bytes(number: u64) -> String {
+    let mut size = number as f64;
+    for unit in ["bytes", "KiB", "MiB", "GiB"] {
+        if size < 1024.0 {
+            let decimals = usize::from(unit != "bytes");
+            return format!("{size:.decimals$} {unit}");
+        }
+        size /= 1024.0;
+    }
+    format!("{size:.1} TiB")
+}
+
+/// A time in milliseconds or seconds.
+pub fn seconds(time: f64) -> String {
+    if time < 1.0 { format!("{:.1} ms", time * 1e3) } else { format!("{time:.2} s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([1, 2000].map(boxes), ["1 box", "2,000 boxes"]);
+    }
+
+    #[test]
+    fn sizes_print_with_a_fitting_unit() {
+        assert_eq!([12, 1536, 3 << 30].map(bytes), ["12 bytes", "1.5 KiB", "3.0 GiB"]);
+        assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
+    }
+}
