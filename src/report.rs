@@ -68,7 +68,7 @@ impl Report {
     pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
 
     /// Returns whether every box was tested against every other, without axis and grid
-    /// ([`Options::all_pairs_up_to`]). Never where the scene was cut into slabs, whatever was done within them.
+    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). Never where the scene was cut into slabs, whatever was done within them.
     pub fn tested_all_pairs(&self) -> bool {
         self.axis == SweepAxis::Auto
     }

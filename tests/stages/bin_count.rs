@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
+use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::bin::{Bin, Bins};
 use broadsweep::internals::layout::{Frame, Params};
 use broadsweep::internals::mirror;
-use broadsweep::{Aabb, cpu};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
@@ -147,7 +147,7 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
 /// Boxes that overlap share a cell, neither starts after the other's end, and in the cell to which the pair belongs
 /// their footprints let them pass: at every level of coarsening.
 fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
-    let mut pairs = cpu::brute_force::find_pairs(boxes);
+    let mut pairs = broadsweep::internals::brute_force::find_pairs(boxes);
     pairs.retain(|pair| [pair.a, pair.b].iter().all(|&i| mirror::bin::is_binned(counted.cells[i as usize])));
     for pair in &pairs {
         let (a, b) = (pair.a as usize, pair.b as usize);
