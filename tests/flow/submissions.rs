@@ -6,8 +6,8 @@ use crate::common::*;
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
 use broadsweep::{
-    Aabb, BroadPhase, Error, Filters, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader, PairOrder,
-    wgpu,
+    Aabb, Attribute, BroadPhase, Error, Filters, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader,
+    PairOrder, wgpu,
 };
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
@@ -554,6 +554,14 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
         let error = BroadPhase::new(&gpu, CANONICAL).and_then(|mut new| new.find_pairs(&boxes).cloned()).unwrap_err();
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
+
+        // Before filters are uploaded, which nobody hears of until they are used.
+        let changed = broad_phase
+            .set_filters(Filters { group: vec![1; boxes.len()], ..Filters::default() })
+            .and_then(|()| broad_phase.find_pairs(&boxes).map(drop))
+            .and_then(|()| broad_phase.change_filters(3, Attribute::Group(&[2])));
+        assert!(matches!(changed, Err(Error::DeviceLost { .. })), "{changed:?}");
+        let _ = broad_phase.set_filters(Filters::default());
 
         // Before memory is reserved, which a device that is gone seems to have.
         for (boxes, pairs) in [(1000, 10), (100_000, 1 << 20)] {
