@@ -12,7 +12,7 @@ use super::core::Core;
 use super::find::STREAMED_PIECE;
 use crate::constants::AXIS_X;
 use crate::filters::device::FilterSet;
-use crate::memory::{Call, MemoryPlan, Wishes};
+use crate::memory::{Call, MemoryPlan};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
 /// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
@@ -185,8 +185,7 @@ impl Core {
     fn most_boxes(&self, filters: &FilterSet) -> u64 {
         let fits = |boxes: u64| {
             let rows = filters.slab_rows(boxes as usize);
-            MemoryPlan::with_wishes(boxes as usize, &self.options, self.workspace.limits(), Wishes::default(), rows)
-                .is_ok()
+            MemoryPlan::with_filters(boxes as usize, &self.options, self.workspace.limits(), rows).is_ok()
         };
         let (mut most, mut too_many) = (0, 1 << 32);
         while too_many - most > 1 {

@@ -1,7 +1,6 @@
 //! What a call decides before its first command.
 
 use super::MemoryPlan;
-use super::plan::Wishes;
 use crate::filters::device::FilterSet;
 use crate::layout::Params;
 use crate::{Error, Options};
@@ -30,7 +29,7 @@ impl Call {
         limits: &wgpu::Limits,
         filters: &FilterSet,
     ) -> Result<Self, Error> {
-        let plan = MemoryPlan::with_wishes(box_count, options, limits, Wishes::default(), filters.rows(box_count))?;
+        let plan = MemoryPlan::with_filters(box_count, options, limits, filters.rows(box_count))?;
         let candidate_limit = options.effective_candidate_limit();
         let (cell_mode, cell_size) = options.cell_size.code();
         let params = Params {

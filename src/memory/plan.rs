@@ -87,7 +87,17 @@ impl MemoryPlan {
     /// [`Error::TooManyBoxes`] where a buffer that has to be there exceeds a limit; [`Error::OverBudget`] where
     /// the least that works exceeds `options.memory_budget`.
     pub fn new(box_count: usize, options: &Options, limits: &wgpu::Limits) -> Result<Self, Error> {
-        Self::with_wishes(box_count, options, limits, Wishes::default(), Vec::new())
+        Self::with_filters(box_count, options, limits, Vec::new())
+    }
+
+    /// Lays out the plan with room for these filters, as if no call had been before.
+    pub(crate) fn with_filters(
+        box_count: usize,
+        options: &Options,
+        limits: &wgpu::Limits,
+        filters: Vec<Row>,
+    ) -> Result<Self, Error> {
+        Self::with_wishes(box_count, options, limits, Wishes::default(), filters)
     }
 
     /// Lays out the plan with room for these filters, and as far as possible for these wishes.
