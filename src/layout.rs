@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::constants::*;
 
-/// What the host decides for one call.
+/// The parameters that the host decides for one call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)] // explained field by field in common.wgsl
@@ -24,7 +24,7 @@ pub struct Params {
     pub include_count: u32,
 }
 
-/// Where the lists of [`Filters`](crate::Filters) begin in a buffer of words.
+/// The places where the lists of [`Filters`](crate::Filters) begin in a buffer of words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -106,7 +106,7 @@ pub struct Moments {
     pub unused_d: f32,
 }
 
-/// Directions, grid and sort key.
+/// The frame: directions, grid and sort key.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -149,7 +149,7 @@ impl Frame {
     }
 }
 
-/// What the stages count.
+/// The numbers that the stages count.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -177,7 +177,7 @@ pub struct Counts {
     pub unused_b: u32,
 }
 
-/// What one invocation of `sweep_test` found.
+/// A run: what one invocation of `sweep_test` found.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -206,7 +206,7 @@ pub struct Dispatches {
     pub order: [u32; 3],
 }
 
-/// What accompanies a list of pairs that stays on the GPU; every field is a little-endian `u32`.
+/// The header of a list of pairs that stays on the GPU; every field is a little-endian `u32`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct PairHeader {
@@ -253,7 +253,7 @@ pub fn dispatch_size(groups: u32) -> [u32; 3] {
     [x, if x > 0 { groups.div_ceil(x) } else { 1 }, 1]
 }
 
-/// A 64-bit count from its halves.
+/// Returns a 64-bit count from its halves.
 pub fn wide(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }

@@ -1,5 +1,5 @@
 //! Recording and submitting searches. A submission copies its counts and as many pairs as are expected into a staging
-//! buffer that it has to itself; [`collect`](super::collect) brings them to the host.
+//! buffer that it has to itself; [`collect`](super::collect) brings counts and pairs to the host.
 
 use super::flight::{Flight, Mapping, Submission};
 use crate::filters::device::FilterSet;
@@ -12,7 +12,7 @@ use crate::memory::{Call, Results, SUMMARY_BYTES, Staging, Workspace};
 use crate::pairs::{Pipeline, Search};
 use crate::{Aabb, Error, Options, Pair};
 
-/// All of a broad phase but the filters, which slabs have of their own.
+/// All parts of a broad phase but the filters, since each slab has filters of its own.
 #[derive(Debug)]
 pub(super) struct Core {
     pub gpu: Gpu,
@@ -36,8 +36,8 @@ impl Core {
         Buffer::uniform(&self.gpu, "params", &[call.params(&self.workspace.made()?.plan)])
     }
 
-    /// Records the search that was decided, and notes whose results will lie in the buffers: those of the submission with
-    /// this number, or of a recording.
+    /// Records the search that was decided, and notes whose results will lie in the buffers: the results of the
+    /// submission with this number, or of a recording.
     pub fn record_flow(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -77,7 +77,7 @@ impl Core {
 
     // ---- submitting ----
 
-    /// Uploads the boxes, which the filters fit, and starts the search.
+    /// Uploads the boxes, which must fit the filters, and starts the search.
     pub fn submit(&mut self, boxes: &[Aabb], filters: &mut FilterSet) -> Result<(), Error> {
         let call = self.decide(boxes.len(), filters)?;
         let in_flight: Vec<u32> = self.flight.queue.iter().map(|other| other.call.box_count).collect();

@@ -1,9 +1,9 @@
 //! More boxes than the device holds at once: the scene is cut into slabs, and each is searched by itself.
 //!
 //! The cuts are coordinates on one axis. A slab begins at its cut and ends right before the next one; a box is in every
-//! slab from that of its lower bound to that of its upper bound. Two boxes that overlap share the larger of their lower
-//! bounds, so the slab of that coordinate holds both, and no other slab reports the pair: it is the only one that
-//! holds both and in which at least one of them begins.
+//! slab from the slab of its lower bound to the slab of its upper bound. Two boxes that overlap share the larger of
+//! their lower bounds, so the slab of that coordinate holds both, and no other slab reports the pair: it is the only
+//! slab that holds both and in which at least one of them begins.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -15,7 +15,7 @@ use crate::filters::device::FilterSet;
 use crate::memory::{MemoryPlan, Wishes};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
-/// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
+/// The most copies of boxes in slabs, per box: a scene with more is refused, since cutting no longer gets anywhere.
 const MOST_COPIES: u64 = 16;
 
 /// A scene in slabs, each of which fits.
@@ -28,31 +28,31 @@ pub(super) struct Slabs {
     counts: Vec<u64>,
 }
 
-/// A scene that is cut: its boxes as they are searched, and where.
+/// A scene that is cut: its boxes as they are searched, and its slabs.
 #[derive(Debug)]
 pub(super) struct CutScene<'a> {
     boxes: Cow<'a, [Aabb]>,
     slabs: Slabs,
 }
 
-/// A box of a slab.
+/// The origin of a box of a slab.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
-    /// In the input.
+    /// The index of the box in the input.
     index: u32,
     /// Whether its lower bound is in the slab.
     begins: bool,
 }
 
 impl Slabs {
-    /// Slabs of at most `most` boxes, along the axis where the fewest boxes are in several; `None` where no axis can
-    /// be cut so.
+    /// Makes slabs of at most `most` boxes, along the axis where the fewest boxes are in several; returns `None` where
+    /// no axis can be cut so.
     fn new(boxes: &[Aabb], most: u64) -> Option<Self> {
         (0..3).filter_map(|axis| Self::along(axis, boxes, most)).min_by_key(Self::copies)
     }
 
-    /// Cuts what is too full at quantiles of the lower bounds there, until nothing is. Each cut has lower bounds on
-    /// both sides, so this ends.
+    /// Cuts each slab that is too full at quantiles of the lower bounds in it, until none is. Each cut has lower bounds
+    /// on both sides, so this ends.
     fn along(axis: usize, boxes: &[Aabb], most: u64) -> Option<Self> {
         if most == 0 {
             return None;
@@ -85,12 +85,12 @@ impl Slabs {
         }
     }
 
-    /// The slab of a coordinate.
+    /// Returns the slab of a coordinate.
     fn at(&self, coordinate: f32) -> usize {
         self.cuts.partition_point(|&cut| cut <= coordinate)
     }
 
-    /// The slabs that a valid box is in.
+    /// Returns the slabs that a valid box is in.
     fn of(&self, aabb: &Aabb) -> RangeInclusive<usize> {
         self.at(aabb.min[self.axis])..=self.at(aabb.max[self.axis])
     }
@@ -112,12 +112,12 @@ impl Slabs {
         self.counts = counts.collect();
     }
 
-    /// Boxes in all slabs together.
+    /// Counts the boxes in all slabs together.
     fn copies(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The boxes of one slab in the order of the input, and where they come from.
+    /// Copies the boxes of one slab in the order of the input, and returns where they come from too.
     fn boxes(&self, slab: usize, boxes: &[Aabb]) -> Result<(Vec<Aabb>, Vec<Origin>), Error> {
         let count = self.counts[slab] as usize;
         let (mut inside, mut origins) = (Vec::new(), Vec::new());
@@ -137,8 +137,8 @@ impl Slabs {
     }
 }
 
-/// Coordinates that cut these lower bounds into about as many parts, with some on both sides of each; `None` where
-/// all are the same.
+/// Returns coordinates that cut these lower bounds into about this many parts, with some bounds on both sides of each
+/// cut; `None` where all bounds are the same.
 fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
     starts.sort_unstable_by(f32::total_cmp);
     let first = *starts.first()?;
@@ -153,7 +153,7 @@ fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
 }
 
 impl Core {
-    /// Cuts boxes that one pass has no room for; `None` where it has.
+    /// Cuts boxes that one pass has no room for; returns `None` where one pass has room.
     pub(super) fn slabs<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Option<CutScene<'a>>, Error> {
         let Err(refused) = self.workspace.plan(boxes.len(), &self.options, filters) else {
             return Ok(None);
@@ -186,7 +186,7 @@ impl Core {
         most
     }
 
-    /// Streams the pairs slab by slab, twice: only the first time all pairs are counted.
+    /// Streams the pairs slab by slab, twice: the first time only counts the pairs.
     pub(super) fn stream_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
@@ -202,8 +202,8 @@ impl Core {
         Ok(report)
     }
 
-    /// Hands every pair to `each`, slab by slab and then those that are included, in pieces that are not empty. `filters`
-    /// are those of the whole scene; each slab is searched with its part of them.
+    /// Hands every pair to `each`, slab by slab and then the included pairs, in pieces that are not empty. `filters`
+    /// are the filters of the whole scene; each slab is searched with its part of them.
     pub(super) fn search_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
@@ -211,9 +211,9 @@ impl Core {
         each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let CutScene { boxes, slabs } = scene;
-        // Each slab uploads its own.
+        // Each slab uploads filters of its own.
         filters.unload(&self.gpu)?;
-        // Once for all slabs.
+        // The memory is allocated once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
         self.ensure(largest as usize, filters)?;
         let mut whole: Option<Report> = None;
@@ -249,7 +249,7 @@ impl Core {
         whole.first_invalid = invalid().take(Report::INVALID_LISTED).collect();
         whole.pair_count = pair_count;
         if whole.tested_all_pairs() {
-            // Some boxes against some: the slabs are the only grid that there was.
+            // Only boxes of one slab were tested against each other: the slabs are the only grid that there was.
             whole.axis = SweepAxis::from_code(AXIS_X + slabs.axis as u32);
             whole.direction = std::array::from_fn(|k| if k == slabs.axis { 1.0 } else { 0.0 });
         }
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::cpu::brute_force;
 
-    /// 600 boxes of each kind that a cut can meet, by name.
+    /// Returns 600 boxes of each kind that a cut can meet, by name.
     fn scenes() -> [(&'static str, Vec<Aabb>); 7] {
         let mut state = 1u32;
         let mut unit = || {

@@ -1,11 +1,12 @@
-//! The engine for machines without a GPU, the stages on plain slices that it is read and tested by, and the oracle.
+//! The engine for machines without a GPU, the mirrors of the stages on plain slices by which it is read and tested, and
+//! the oracle.
 //!
-//! - [`BroadPhase`] is the engine: the flow on all cores, with memory that it keeps from frame to frame;
-//!   [`find_pairs`] is one frame of it. It has the options and the answer of the GPU, and its report as well, but for
-//!   what rounding decides; see [`Report`](crate::Report).
-//! - One file and one function for each kernel mirrors it. A mirror has the result of its kernel, not its schedule:
-//!   [`sweep::test`] gives the pairs themselves, so the kernels that only write what `sweep_test` found have none.
-//!   [`reference`](mod@reference) chains the mirrors on one thread.
+//! - [`BroadPhase`] is the engine: the flow on all cores, with memory that it keeps from call to call; [`find_pairs`]
+//!   is a single call of it. The engine has the options and the answer of the GPU, and the report of the GPU as well,
+//!   except for what rounding decides; see [`Report`](crate::Report).
+//! - Each kernel has a mirror: one file for each stage, one function for each kernel. A mirror has the result of its
+//!   kernel, not its schedule: [`sweep::test`] gives the pairs themselves, so the kernels that only write what
+//!   `sweep_test` found have none. [`reference`](mod@reference) chains the mirrors on one thread.
 //! - [`brute_force`] is the oracle.
 
 pub mod brute_force;
@@ -19,8 +20,8 @@ use crate::{Aabb, Error, Options, Overlaps};
 
 /// Finds every pair of `boxes` that overlaps, each once, on all cores of the CPU.
 ///
-/// `options.memory_budget` concerns GPU memory and is not looked at. Up to `options.all_pairs_up_to` boxes it tests
-/// every two of them, as the GPU does. Whoever has more than one frame keeps a [`BroadPhase`].
+/// `options.memory_budget` concerns GPU memory and is not looked at. Up to `options.all_pairs_up_to` boxes, every two
+/// boxes are tested, as on the GPU. A program that calls more than once keeps a [`BroadPhase`].
 ///
 /// # Errors
 /// [`Error::BadOption`], [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`],

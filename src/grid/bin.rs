@@ -12,7 +12,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
-/// `bin_worlds`.
+/// The source of `bin_worlds`.
 pub const WORLDS: Source = source!(
     "grid/bin_worlds",
     "shared/boxes",
@@ -21,7 +21,7 @@ pub const WORLDS: Source = source!(
     "filters/half_space",
     "filters/float_parts"
 );
-/// `bin_count`.
+/// The source of `bin_count`.
 pub const COUNT: Source = source!(
     "grid/bin_count",
     "shared/boxes",
@@ -30,12 +30,12 @@ pub const COUNT: Source = source!(
     "filters/half_space",
     "filters/float_parts"
 );
-/// `bin_scan`.
+/// The source of `bin_scan`.
 pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
-/// `bin_scatter`.
+/// The source of `bin_scatter`.
 pub const SCATTER: Source = source!("grid/bin_scatter", "shared/scan");
 
-/// The stage.
+/// The kernels of the stage `bin`.
 #[derive(Debug)]
 pub struct Bin {
     worlds: Kernel,
@@ -45,7 +45,7 @@ pub struct Bin {
 }
 
 buffer_table! {
-    /// What [`Bin::record_count`] and [`Bin::record_scatter`] keep per box and per block of boxes.
+    /// The buffers that [`Bin::record_count`] and [`Bin::record_scatter`] fill per box and per block of boxes.
     pub struct Bins(room: GridRoom) {
         /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
         cells: [[i32; 4]; room.boxes], STORAGE;
@@ -60,7 +60,7 @@ buffer_table! {
 }
 
 impl Bin {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters with these uses.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -73,7 +73,7 @@ impl Bin {
         })
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
+    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -82,7 +82,7 @@ impl Bin {
         self.count.compile(gpu)
     }
 
-    /// The cells that the boxes of each world are in. `world_cells` has zeros before.
+    /// Records the search for the cells that the boxes of each world are in. `world_cells` has zeros before.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_worlds(
         &self,
@@ -105,7 +105,8 @@ impl Bin {
         self.worlds.dispatch(pass, box_count.div_ceil(256), &buffers);
     }
 
-    /// Cells, positions and counts of `box_count` boxes. `world_cells` is looked at where the filters have worlds.
+    /// Records the finding of cells, positions and counts of `box_count` boxes. The kernel reads `world_cells` where
+    /// the filters have worlds.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_count(
         &self,
@@ -132,7 +133,7 @@ impl Bin {
         self.count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers);
     }
 
-    /// How coarse, and where each block's entries go.
+    /// Records the choice of the level of coarsening, and of the places where each block's entries go.
     pub fn record_scan(
         &self,
         pass: &mut Pass,
@@ -153,9 +154,9 @@ impl Bin {
         self.scan.dispatch(pass, 1, &buffers);
     }
 
-    /// Entries with their keys, giants, and the first invalid boxes. Keys and entries go to the first of `starts` where
-    /// the sort takes an even number of steps, to the second where it takes an odd one: `bin_scan` has left one of the
-    /// two dispatches empty.
+    /// Records the writing of entries with their keys, of giants, and of the first invalid boxes. Keys and entries go
+    /// to the first of `starts` where the sort takes an even number of steps, to the second where it takes an odd one:
+    /// `bin_scan` has left one of the two dispatches empty.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_scatter(
         &self,

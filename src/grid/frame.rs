@@ -6,10 +6,10 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{BoundsPartial, Frame, Moments, Params};
 
-/// `frame_choose`.
+/// The source of `frame_choose`.
 pub const CHOOSE: Source = source!("grid/frame_choose", "grid/pca_reduce", "shared/boxes");
 
-/// The stage.
+/// The kernels of the stage `frame`.
 #[derive(Debug)]
 pub struct FrameStage {
     choose: Kernel,
@@ -24,7 +24,7 @@ impl FrameStage {
         Ok(Self { choose: Kernel::new(gpu, &CHOOSE)? })
     }
 
-    /// Chooses, from the statistics and a sample of the boxes.
+    /// Records the choice of the frame, from the statistics and a sample of the boxes.
     pub fn record(
         &self,
         pass: &mut Pass,

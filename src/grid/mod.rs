@@ -1,7 +1,7 @@
 //! The grid: boxes sorted into columns along the sweep axis. [`Grid`] is its memory, [`GridKernels`] builds it.
 //!
-//! Whoever has boxes that are near each other to find reads the grid and needs nothing of what else reads it: pairs are
-//! its first consumer. What a consumer keeps of a build holds as long as the grid [still has it](Grid::holds).
+//! A consumer reads the grid to find boxes that are near each other, and needs no other consumer: pairs are the first.
+//! What a consumer keeps of a build holds as long as the grid [still has that build](Grid::holds).
 
 pub mod bin;
 pub mod frame;
@@ -24,7 +24,7 @@ use frame::FrameStage;
 use pca::Pca;
 use sort::{Sort, SortBuffers};
 
-/// How many boxes and entries a grid has room for.
+/// The numbers of boxes and entries that a grid has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridRoom {
     /// Boxes.
@@ -33,12 +33,12 @@ pub struct GridRoom {
     pub entries: u64,
 }
 
-/// A grid on the GPU, and which build it holds.
+/// A grid on the GPU, and the build that it holds.
 #[derive(Debug)]
 pub struct Grid {
-    /// What the boxes have together, and what follows from it.
+    /// The statistics over all boxes, and the frame and the counts that follow from them.
     pub summary: GridSummary,
-    /// What is kept per box and per block of boxes.
+    /// The cells and positions of each box, and the counts of each block of boxes.
     pub bins: Bins,
     /// The entries, and the boxes that have none.
     pub entries: Entries,
@@ -50,7 +50,7 @@ pub struct Grid {
 pub struct Build(u64);
 
 buffer_table! {
-    /// What the boxes have together, and what follows from it.
+    /// The statistics over all boxes, and the frame and the counts that follow from them.
     pub struct GridSummary(_room: GridRoom) {
         /// A share of the bounds for each workgroup of `pca`.
         bounds: [BoundsPartial; u64::from(PCA_GROUPS)], STORAGE;
@@ -58,9 +58,9 @@ buffer_table! {
         moments: [Moments; u64::from(PCA_GROUPS)], STORAGE;
         /// Directions, cells and sort key.
         frame: [Frame; 1], CONSTANT;
-        /// What the stages count, those of the pairs too.
+        /// The numbers that the stages count, those of the pairs among them.
         counts: [Counts; 1], CONSTANT;
-        /// Sizes of indirect dispatches, those of the pairs too.
+        /// Sizes of indirect dispatches, those of the stages of the pairs among them.
         dispatches: [Dispatches; 1], SIZES;
     }
 }
@@ -108,7 +108,8 @@ impl Grid {
         build == Build(self.builds)
     }
 
-    /// Clears what the kernels add to. For the encoder, before the pass of [`record_build`](Self::record_build).
+    /// Clears the buffers that the kernels add to. To be called with the encoder, before the pass of
+    /// [`record_build`](Self::record_build).
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, filters: &FilterSet) {
         encoder.clear_buffer(self.summary.counts.raw(), 0, None);
         if filters.checked().world_count() > 0 {
@@ -116,7 +117,8 @@ impl Grid {
         }
     }
 
-    /// Records the building of the grid of `box_count` boxes, as they are searched. Whatever it held before is gone.
+    /// Records the building of the grid of `box_count` boxes, as they are searched. The build that the grid held before
+    /// is gone.
     pub fn record_build(
         &mut self,
         pass: &mut Pass,
@@ -165,16 +167,16 @@ pub struct GridKernels {
     pca: Pca,
     frame: FrameStage,
     bin: Bin,
-    /// The sort, which others use too.
+    /// The sort, which the pairs use too.
     pub sort: Sort,
 }
 
 impl GridKernels {
-    /// Looks up the kernels, for filters that need this.
+    /// Compiles the kernels, or finds them compiled, for filters with these uses.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
-    /// room for the trial of the sort.
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is
+    /// no room for the trial of the sort.
     pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
         Ok(Self { pca: Pca::new(gpu)?, frame: FrameStage::new(gpu)?, bin: Bin::new(gpu, uses)?, sort: Sort::new(gpu)? })
     }

@@ -30,7 +30,7 @@ pub(crate) struct Made {
     pub plan: MemoryPlan,
     pub grid: Grid,
     pub pairs: PairBuffers,
-    /// Whose results lie in the buffers, once what was recorded has run.
+    /// The results that lie in the buffers, once what was recorded has run.
     pub results: Option<Results>,
 }
 
@@ -126,8 +126,8 @@ impl Workspace {
         MemoryPlan::with_wishes(box_count, options, &self.limits, self.wishes, filters.rows(box_count))
     }
 
-    /// Makes room for this many boxes and what was wished for. Where nothing `is_in_flight`, filters that the plan leaves
-    /// no room for are unloaded.
+    /// Makes room for this many boxes and what was wished for. Where nothing `is_in_flight`, filters that the plan
+    /// leaves no room for are unloaded.
     ///
     /// # Errors
     /// Those of [`plan`](Self::plan), [`Error::OutOfMemory`].
@@ -144,7 +144,8 @@ impl Workspace {
         }
     }
 
-    /// Makes room for this many boxes beside submissions of `in_flight` boxes each, which may have to be searched again.
+    /// Makes room for this many boxes beside submissions of `in_flight` boxes each, which may have to be searched
+    /// again.
     ///
     /// # Errors
     /// Those of [`ensure`](Self::ensure); [`Error::Busy`] where there is no room beside them.
@@ -164,7 +165,7 @@ impl Workspace {
             }
         }
         let filter_bytes = if in_flight.is_empty() {
-            // The old ones go first.
+            // The filters that are there go first.
             sum(&filters.rows(box_count))
         } else {
             filters.coming_bytes(box_count)
@@ -192,7 +193,7 @@ impl Workspace {
         if made.plan.covers(&plan, options) && is_affordable(options, held) {
             return Ok(None);
         }
-        // Never less than now; and a scene that grows a little every frame must not allocate every frame.
+        // Never less than now; and a scene that grows a little with every call must not allocate in every call.
         let now = made.plan.box_count as usize;
         let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
         let ample = self.plan(ample, options, filters).ok().filter(|ample| ample.covers(&plan, options));
@@ -208,8 +209,8 @@ impl Workspace {
         filters: &mut FilterSet,
         is_in_flight: bool,
     ) -> Result<(), Error> {
-        // The old ones go first: both at once might not fit. So do filters, of which there may be more than now have
-        // room, unless a submission is to be searched again with them.
+        // The old buffers go first: old and new at once might not fit. The filters go as well, since there may be more
+        // of them than now have room, unless a submission is to be searched again with them.
         self.release();
         if options.memory_budget.is_some() && !is_in_flight {
             filters.unload(&self.gpu)?;
@@ -250,8 +251,8 @@ impl Workspace {
 
     // ---- the list ----
 
-    /// Makes room for `wish` pairs, or as many as there may be; everything else stays as it is. Returns whether the list
-    /// is another one now.
+    /// Makes room for `wish` pairs, or as many as there may be; everything else stays as it is. Returns whether the
+    /// list is another one now.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]: the list is as short as before, or where there is no memory even for that, all buffers
@@ -297,7 +298,7 @@ impl Workspace {
 
     // ---- what submissions have to themselves ----
 
-    /// Returns a buffer of boxes, for who has no boxes to bind.
+    /// Returns a buffer of boxes, for a pass without boxes of its own to bind.
     ///
     /// # Errors
     /// [`Error::NothingSubmitted`] where there is none.

@@ -11,13 +11,13 @@ use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Window};
 use crate::{Error, Pair};
 
-/// `emit_place`.
+/// The source of `emit_place`.
 pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
-/// `emit_scan`.
+/// The source of `emit_scan`.
 pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared/scan");
-/// `emit_sweep`.
+/// The source of `emit_sweep`.
 pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window");
-/// `emit_again`.
+/// The source of `emit_again`.
 pub const AGAIN: Source = source!(
     "pairs/emit_again",
     "pairs/sweep_walk",
@@ -29,7 +29,7 @@ pub const AGAIN: Source = source!(
     "filters/half_space",
     "filters/float_parts"
 );
-/// `emit_giants`.
+/// The source of `emit_giants`.
 pub const GIANTS: Source = source!(
     "pairs/emit_giants",
     "pairs/giants_walk",
@@ -40,10 +40,10 @@ pub const GIANTS: Source = source!(
     "filters/half_space",
     "filters/float_parts"
 );
-/// `emit_include`.
+/// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 
-/// The stage.
+/// The kernels of the stage `emit`.
 #[derive(Debug)]
 pub struct Emit {
     place: Kernel,
@@ -55,7 +55,7 @@ pub struct Emit {
 }
 
 impl Emit {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters with these uses.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -71,7 +71,7 @@ impl Emit {
         })
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
+    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -80,7 +80,7 @@ impl Emit {
         self.giants.compile(gpu)
     }
 
-    /// Where the pairs of each run go within its block, and how many pairs each block has.
+    /// Records the counting of the pairs before each run within its block, and of the pairs of each block.
     pub fn record_place(
         &self,
         pass: &mut Pass,
@@ -99,7 +99,7 @@ impl Emit {
         self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
     }
 
-    /// How many pairs there are, and how many of them `window` takes.
+    /// Records the counting of all pairs, and of those in `window`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_scan(
         &self,
@@ -125,7 +125,8 @@ impl Emit {
         self.scan.dispatch(pass, 1, &buffers);
     }
 
-    /// Writes the included pairs that lie in the window, behind those that were found. `params` has their number.
+    /// Records the writing of the included pairs that lie in the window, behind the pairs that were found. `params` has
+    /// the number of included pairs.
     pub fn record_include(
         &self,
         pass: &mut Pass,
@@ -145,7 +146,7 @@ impl Emit {
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
-    /// Writes the pairs that were found and lie in the window.
+    /// Records the writing of the pairs that were found and lie in the window.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_pairs(
         &self,

@@ -11,7 +11,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
-/// `giants_test`.
+/// The source of `giants_test`.
 pub const TEST: Source = source!(
     "pairs/giants_test",
     "pairs/giants_walk",
@@ -21,14 +21,14 @@ pub const TEST: Source = source!(
     "filters/float_parts"
 );
 
-/// The stage.
+/// The kernels of the stage `giants`.
 #[derive(Debug)]
 pub struct Giants {
     test: Kernel,
 }
 
 impl Giants {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters with these uses.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -36,7 +36,7 @@ impl Giants {
         Ok(Self { test: Kernel::specialised(gpu, &TEST, &uses.switches())? })
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
+    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -44,7 +44,7 @@ impl Giants {
         self.test.compile(gpu)
     }
 
-    /// The exact tests of all `giants`.
+    /// Records the exact tests of all `giants`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,

@@ -9,12 +9,12 @@ use crate::grid::sort::{Sort, SortBuffers};
 use crate::layout::{Counts, Dispatches};
 use crate::{Error, Pair};
 
-/// `order_split`.
+/// The source of `order_split`.
 pub const SPLIT: Source = source!("pairs/order_split");
-/// `order_join`.
+/// The source of `order_join`.
 pub const JOIN: Source = source!("pairs/order_join");
 
-/// The stage.
+/// The kernels of the stage `order`.
 #[derive(Debug)]
 pub struct Order {
     split: Kernel,
@@ -30,7 +30,7 @@ impl Order {
         Ok(Self { split: Kernel::new(gpu, &SPLIT)?, join: Kernel::new(gpu, &JOIN)? })
     }
 
-    /// Sorts the written pairs of `box_count` boxes in place: by b, then stably by a.
+    /// Records the sort of the written pairs of `box_count` boxes in place: by b, then stably by a.
     #[allow(clippy::too_many_arguments)]
     pub fn record(
         &self,

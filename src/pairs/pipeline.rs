@@ -32,14 +32,14 @@ pub struct Pipeline {
     small: Small,
 }
 
-/// What a search works on.
+/// The input of a search.
 #[derive(Debug)]
 pub struct Search<'a> {
     /// The number of boxes.
     pub box_count: u32,
     /// Whether every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
-    /// What the kernels are told.
+    /// The parameters of the kernels.
     pub params: &'a Buffer<Params>,
     /// The boxes as they come.
     pub boxes: wgpu::BindingResource<'a>,
@@ -55,11 +55,11 @@ impl Search<'_> {
 }
 
 impl Pipeline {
-    /// Looks up the kernels of all stages, for filters that need this.
+    /// Compiles the kernels of all stages, or finds them compiled, for filters with these uses.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
-    /// room for the trial of the sort.
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is
+    /// no room for the trial of the sort.
     pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
         Ok(Self {
             gpu: gpu.clone(),
@@ -74,7 +74,7 @@ impl Pipeline {
         })
     }
 
-    /// Compiles the kernels that depend on the filters: that for few boxes, or all of the others.
+    /// Compiles the kernels that depend on the filters: the one for few boxes, or all others.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -94,8 +94,8 @@ impl Pipeline {
         &self.grid
     }
 
-    /// Records all stages in their order, or the one for few boxes, and the first pairs of the list. Returns the build
-    /// of the grid that the results rest on, if any.
+    /// Records all stages in their order, or the stage for few boxes, and the writing of the first pairs of the list.
+    /// Returns the build of the grid that the results rest on, if any.
     ///
     /// # Errors
     /// [`Error::Gpu`] where a kernel is rejected or was not given one of its buffers; [`Error::OutOfMemory`].
@@ -149,7 +149,8 @@ impl Pipeline {
         search.searched_boxes()
     }
 
-    /// Records the writing of the pairs from number `first` on, as many as the list holds, of a search that was recorded.
+    /// Records the writing of the pairs from number `first` on, as many as the list holds, of a search that was
+    /// recorded.
     ///
     /// # Errors
     /// [`Error::Gpu`] where a kernel is rejected; [`Error::OutOfMemory`].

@@ -9,10 +9,10 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{Counts, Dispatches, Frame};
 
-/// `rank_ends`.
+/// The source of `rank_ends`.
 pub const ENDS: Source = source!("pairs/rank_ends");
 
-/// The stage.
+/// The kernels of the stage `rank`.
 #[derive(Debug)]
 pub struct Rank {
     ends: Kernel,
@@ -27,7 +27,7 @@ impl Rank {
         Ok(Self { ends: Kernel::new(gpu, &ENDS)? })
     }
 
-    /// The path from sorted `keys` and `entries`.
+    /// Records the finding of the path from sorted `keys` and `entries`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,

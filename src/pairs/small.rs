@@ -9,7 +9,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{Counts, PairArguments, PairHeader, Params, Window};
 use crate::{Error, Pair};
 
-/// `small_test`.
+/// The source of `small_test`.
 pub const TEST: Source = source!(
     "pairs/small_test",
     "pairs/small_tiles",
@@ -18,9 +18,9 @@ pub const TEST: Source = source!(
     "filters/half_space",
     "filters/float_parts"
 );
-/// `small_include`.
+/// The source of `small_include`.
 pub const INCLUDE: Source = source!("pairs/small_include", "pairs/small_tiles");
-/// `small_emit`.
+/// The source of `small_emit`.
 pub const EMIT: Source = source!(
     "pairs/small_emit",
     "pairs/small_tiles",
@@ -30,7 +30,7 @@ pub const EMIT: Source = source!(
     "shared/scan"
 );
 
-/// The stage.
+/// The kernels of the stage `small`.
 #[derive(Debug)]
 pub struct Small {
     test: Kernel,
@@ -39,7 +39,7 @@ pub struct Small {
 }
 
 impl Small {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters with these uses.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -51,7 +51,7 @@ impl Small {
         })
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
+    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -59,7 +59,7 @@ impl Small {
         self.test.compile(gpu)
     }
 
-    /// The exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
+    /// Records the exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
     pub fn record_test(
         &self,
         pass: &mut Pass,
@@ -80,7 +80,8 @@ impl Small {
         self.test.dispatch(pass, small_tiles(n), &buffers);
     }
 
-    /// Adds the included pairs to those that were found. `params` has their number.
+    /// Records the adding of the included pairs to the pairs that were found. `params` has the number of included
+    /// pairs.
     pub fn record_include(&self, pass: &mut Pass, params: &Buffer<Params>, included: &Buffer<Pair>, hits: &Hits) {
         let buffers = [
             ("params", params.all()),
@@ -91,7 +92,7 @@ impl Small {
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
-    /// Writes the pairs in the window, and all counts.
+    /// Records the writing of the pairs in the window, and of all counts.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_emit(
         &self,

@@ -11,11 +11,11 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
 use crate::layout::{Counts, Dispatches, Params, Run, Step};
 
-/// `sweep_count`.
+/// The source of `sweep_count`.
 pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
-/// `sweep_scan`.
+/// The source of `sweep_scan`.
 pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
-/// `sweep_test`.
+/// The source of `sweep_test`.
 pub const TEST: Source = source!(
     "pairs/sweep_test",
     "pairs/sweep_walk",
@@ -25,7 +25,7 @@ pub const TEST: Source = source!(
     "filters/float_parts"
 );
 
-/// The stage.
+/// The kernels of the stage `sweep`.
 #[derive(Debug)]
 pub struct Sweep {
     count: Kernel,
@@ -33,14 +33,14 @@ pub struct Sweep {
     test: Kernel,
 }
 
-/// How much a search has room for.
+/// The room that a search has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchRoom {
     /// Entries of the grid.
     pub entries: u64,
     /// Tiles of the sweep whose runs are kept.
     pub tiles: u64,
-    /// Tiles of tests of giants whose bits are kept, or of `small`.
+    /// Tiles of tests, of giants or of `small`, whose bits are kept.
     pub giant_tiles: u64,
 }
 
@@ -59,7 +59,7 @@ buffer_table! {
 }
 
 buffer_table! {
-    /// What the exact tests of `sweep` and `giants` found.
+    /// The results of the exact tests of `sweep` and `giants`, or of `small`.
     pub struct Hits(room: SearchRoom) {
         /// `[tiles * 256]` what each run of `sweep` found, as far as there is room.
         runs: [Run; room.tiles * 256], STORAGE;
@@ -76,7 +76,7 @@ buffer_table! {
 }
 
 impl Sweep {
-    /// Compiles the stage for filters that need this.
+    /// Compiles the stage for filters with these uses.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -88,7 +88,7 @@ impl Sweep {
         })
     }
 
-    /// Compiles now what depends on the filters, if it is not yet.
+    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel.
@@ -96,13 +96,14 @@ impl Sweep {
         self.test.compile(gpu)
     }
 
-    /// Where on the path each entry stands.
+    /// Records the finding of each entry's place on the path.
     pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
         let buffers = [("counts", counts.all()), ("steps", path.steps.all()), ("path_sums", path.path_sums.all())];
         self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
     }
 
-    /// How many candidates there are, and how their tests and those of the giants are divided.
+    /// Records the counting of the candidates, and the division of their tests and of the tests of giants among
+    /// workgroups.
     pub fn record_scan(
         &self,
         pass: &mut Pass,
@@ -121,7 +122,7 @@ impl Sweep {
         self.scan.dispatch(pass, 1, &buffers);
     }
 
-    /// The exact tests.
+    /// Records the exact tests.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_test(
         &self,

@@ -1,22 +1,23 @@
-//! Which of the pairs that overlap are reported. The loops are compiled for each case, so that it costs nothing where
-//! all are.
+//! The choice of which pairs that overlap are reported. The loops are compiled for each case, so that the choice costs
+//! nothing where all pairs are reported.
 
 use crate::filters::CheckedFilters;
 use crate::{Aabb, HalfSpace, Pair};
 
-/// Decides over pairs that overlap.
+/// Decides which pairs of boxes that overlap are reported.
 pub trait Keep: Copy + Sync {
-    /// Moves those of `pairs[from..to]` that stay to the front, in their order, and returns where they end.
+    /// Moves the pairs of `pairs[from..to]` that are kept to the front, in their order, and returns where they end.
     fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
 
-    /// The same with all that a list has from `from` on.
+    /// Keeps only the wanted pairs of `list` from number `from` on.
     fn retain_last(self, list: &mut Vec<Pair>, from: usize) {
         let to = list.len();
         let end = self.retain(list, from, to);
         list.truncate(end);
     }
 
-    /// The half-space that a box stands for: every box overlaps it, and few may touch it.
+    /// Returns the half-space that a box stands for, if any: as a box it overlaps every other, but few boxes may touch
+    /// the half-space.
     fn half_space(&self, index: u32) -> Option<&HalfSpace>;
 }
 
@@ -38,7 +39,7 @@ impl Keep for All {
 #[derive(Clone, Copy)]
 pub struct Filtered<'a> {
     pub filters: &'a CheckedFilters,
-    /// As they are searched.
+    /// The boxes as they are searched.
     pub boxes: &'a [Aabb],
 }
 

@@ -5,11 +5,11 @@ use crate::cpu::call::{checked_count, make_room, params};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
-/// Bounds the candidates that are tested before room is made for as many pairs again.
+/// The number of candidates that are tested before room is made for as many pairs again.
 const BATCH: u64 = 1 << 20;
 
-/// Finds what [`cpu::find_pairs`](super::find_pairs) finds: the same report and the same pairs, in canonical order in
-/// the same order.
+/// Finds what [`cpu::find_pairs`](super::find_pairs) finds: the same report and the same pairs, and with canonical
+/// order in the same order.
 ///
 /// # Errors
 /// Those of [`cpu::find_pairs`](super::find_pairs).
@@ -17,10 +17,10 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     find_filtered_pairs(boxes, &Filters::default(), options)
 }
 
-/// Finds what [`cpu::BroadPhase`](super::BroadPhase) finds that has these filters.
+/// Finds what a [`cpu::BroadPhase`](super::BroadPhase) with these filters finds.
 ///
 /// # Errors
-/// Those of [`Filters::check`] too.
+/// Those of [`cpu::find_pairs`](super::find_pairs), and those of [`Filters::check`].
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
     options.check()?;
     let mut filters = CheckedFilters::new(filters.clone())?;
