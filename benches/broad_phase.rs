@@ -33,7 +33,7 @@ use laboratory::measure::csv;
 use laboratory::measure::hash::hash;
 use laboratory::measure::kernels::{KernelTimes, stage};
 use laboratory::measure::time::Time;
-use laboratory::scenes::Source;
+use laboratory::scenes::SceneName;
 
 /// The stages of the flow, which the names of their kernels begin with.
 const STAGES: [&str; 10] = ["small", "pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
@@ -170,7 +170,7 @@ fn measure(scene: &str, gpu: &Gpu, arguments: &Arguments) -> Result<Vec<Row>, Bo
         pairs: Vec<Pair>,
         report: Option<Report>,
     }
-    let boxes = scene.parse::<Source>()?.boxes(1)?;
+    let boxes = scene.parse::<SceneName>()?.boxes(1)?;
     let mut lanes = Vec::new();
     for &engine in &arguments.engines {
         // Buffers of its own, or a row would show the memory of larger scenes before it.
@@ -215,7 +215,7 @@ fn measure(scene: &str, gpu: &Gpu, arguments: &Arguments) -> Result<Vec<Row>, Bo
 fn search_cells(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("scene,boxes,auto_cell,auto_ms,best_cell,best_ms,auto_to_best,best_to_auto_cell");
     for scene in &arguments.scenes {
-        let boxes = scene.parse::<Source>()?.boxes(1)?;
+        let boxes = scene.parse::<SceneName>()?.boxes(1)?;
         broad_phase.set_options(arguments.options)?;
         let cell = broad_phase.find_pairs(&boxes)?.report.cell_size;
         let mut sizes = vec![CellSize::Auto];
@@ -253,7 +253,7 @@ fn search_cells(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
 fn compare_axes(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("scene,boxes,pairs,auto,auto_is,principal,x,y,z");
     for scene in &arguments.scenes {
-        let boxes = scene.parse::<Source>()?.boxes(1)?;
+        let boxes = scene.parse::<SceneName>()?.boxes(1)?;
         let mut line = String::new();
         for axis in [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z] {
             broad_phase.set_options(Options { axis, ..arguments.options })?;

@@ -1,11 +1,11 @@
 //! The stages of the flow, one file each, in their order: [`prepare`], where filters change the boxes, [`pca`],
 //! [`frame`], [`bin`], [`sort`], [`rank`], [`sweep`], [`giants`], [`emit`], [`order`]; and [`small`] in place of them
 //! all from `pca` on, where boxes are few. A stage is a struct that holds its kernels, with methods `record…` whose
-//! arguments are the buffers it reads and writes. None knows of another.
+//! arguments are the buffers it reads and writes. No stage knows of another.
 //!
-//! Kernel `k` of stage `s` is `shaders/s_k.wgsl`, is labelled `s_k` wherever it shows, and is mirrored on plain slices
-//! by `cpu::s::k`; but the pairs that `emit_place`, `emit_sweep` and `emit_again` write between them are those of
-//! `cpu::sweep::test`.
+//! Kernel `k` of stage `s` is `shaders/…/s_k.wgsl`, is labelled `s_k` wherever it shows, and is mirrored on plain
+//! slices by `cpu::mirror::s::k`. Only `emit_place`, `emit_sweep` and `emit_again` have no mirrors: the pairs that they
+//! write together are those of `cpu::mirror::sweep::test`.
 
 use crate::filters::prepare;
 use crate::gpu::kernel::Source;

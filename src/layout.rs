@@ -1,4 +1,4 @@
-//! The structures that pass between stages: twins of those in `shaders/common.wgsl`, compared by
+//! The structures that pass between stages: twins of those in `shaders/shared/common.wgsl`, compared by
 //! `tests/contract.rs`. Vectors of three take sixteen bytes in WGSL; the number after each fills the rest.
 
 use bytemuck::{Pod, Zeroable};
@@ -238,11 +238,11 @@ pub struct PairArguments {
     pub draw: [u32; 4],
 }
 
-/// An entry's place on the path of the sweep.
+/// A stretch of the path of the sweep: the part that one entry contributes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[allow(missing_docs)]
-pub struct Step {
+pub struct Stretch {
     pub offset: u32,
     pub end: u32,
 }

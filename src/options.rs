@@ -27,8 +27,8 @@ pub struct Options {
     /// memory for each test. Where `candidate_limit` or `memory_budget` has no room for the tests, the boxes are swept
     /// nevertheless.
     ///
-    /// Default: 2,560, about where both take as long on a software adapter; see ARCHITECTURE.md. 0 always sweeps; more
-    /// than 32,768 means 32,768.
+    /// Default: 2,560, about where both take as long on a software adapter; see benches/results/README.md. 0 always
+    /// sweeps; more than 32,768 means 32,768.
     pub all_pairs_up_to: u32,
     /// The order in which pairs come out.
     pub order: PairOrder,

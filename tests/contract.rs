@@ -119,7 +119,7 @@ fn twins() -> impl IntoIterator<Item = Twin> {
         }
         PairHeader { count, count_high, capacity, overflow, written, unused }
         PairArguments { dispatch, unused, draw }
-        Step { offset, end }
+        Stretch { offset, end }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The engine on the CPU against the mirrors that it is another shape of, and what it keeps from frame to frame.
+//! The engine on the CPU against the mirrors that it is another shape of, and what it keeps from call to call.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -200,7 +200,7 @@ fn a_warm_engine_allocates_nothing() {
         let allocated = ALLOCATED.load(Ordering::Relaxed) - before;
         assert_eq!(engine.memory_bytes(), held);
         // The queues of the thread pool, and a list of eight invalid boxes.
-        assert!(allocated < 16 << 10, "{options:?}: {allocated} bytes in five frames");
+        assert!(allocated < 16 << 10, "{options:?}: {allocated} bytes in five calls");
         assert!(held > 30_000 * 8, "{options:?}: {held} bytes");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use broadsweep::SweepAxis;
 
 use crate::baselines::mj_sap::{self, MjSap};
-use crate::baselines::{self, Baseline, Entry};
+use crate::baselines::{self, Baseline, Listing};
 
 /// What can find pairs.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub enum Engine {
     /// The double loop.
     Brute,
     /// An algorithm of the literature.
-    Baseline(&'static Entry),
+    Baseline(&'static Listing),
     /// Another library.
     #[cfg(feature = "peers")]
     Peer(&'static crate::peers::Peer),
@@ -45,9 +45,9 @@ impl Engine {
             Self::Gpu => "gpu",
             Self::Cpu => "cpu",
             Self::Brute => "brute",
-            Self::Baseline(entry) => entry.name,
+            Self::Baseline(listing) => listing.name,
             #[cfg(feature = "peers")]
-            Self::Peer(peer) => peer.entry.name,
+            Self::Peer(peer) => peer.listing.name,
         }
     }
 
@@ -57,9 +57,9 @@ impl Engine {
             Self::Gpu => "the GPU",
             Self::Cpu => "the same method on the CPU",
             Self::Brute => "every box against every other: slow, and right by definition",
-            Self::Baseline(entry) => entry.description,
+            Self::Baseline(listing) => listing.description,
             #[cfg(feature = "peers")]
-            Self::Peer(peer) => peer.entry.description,
+            Self::Peer(peer) => peer.listing.description,
         }
     }
 
@@ -90,23 +90,23 @@ impl Engine {
     /// Where there is a limit: more boxes are refused at once.
     pub fn most_boxes(self) -> Option<usize> {
         match self {
-            Self::Baseline(entry) => entry.most_boxes,
+            Self::Baseline(listing) => listing.most_boxes,
             _ => None,
         }
     }
 
-    /// An algorithm of the literature or another library, that has seen no frame; `None` for ours. `axis` is for
+    /// An algorithm of the literature or another library, that has seen no step; `None` for ours. `axis` is for
     /// those that can choose one.
     pub fn baseline(self, axis: SweepAxis) -> Option<Box<dyn Baseline>> {
         match self {
             Self::Gpu | Self::Cpu | Self::Brute => None,
-            Self::Baseline(entry) => Some(match (entry.name, axis) {
+            Self::Baseline(listing) => Some(match (listing.name, axis) {
                 (MJ_SAP, SweepAxis::Y) => Box::new(MjSap::new(mj_sap::Axis::Y, MjSap::MAX_PAIRS)),
                 (MJ_SAP, SweepAxis::Z) => Box::new(MjSap::new(mj_sap::Axis::Z, MjSap::MAX_PAIRS)),
-                _ => entry.make(),
+                _ => listing.make(),
             }),
             #[cfg(feature = "peers")]
-            Self::Peer(peer) => Some(peer.entry.make()),
+            Self::Peer(peer) => Some(peer.listing.make()),
         }
     }
 }

@@ -63,14 +63,14 @@ proptest! {
 
     #[test]
     fn any_boxes_have_the_pairs_of_brute_force(
-        frames in prop::collection::vec(any_boxes(), 1..3),
+        steps in prop::collection::vec(any_boxes(), 1..3),
         region_boxes in 0..30usize,
         max_depth in prop_oneof![0..30u32, Just(u32::MAX)],
     ) {
         let mut along = Axis::ALL.map(|axis| MjSap::new(axis, MjSap::MAX_PAIRS));
         let (mut mj_broadphase, mut pruning) = (MjBroadphase::default(), Pruning::default());
         let mut mbp = Mbp::new(region_boxes, max_depth);
-        for boxes in &frames {
+        for boxes in &steps {
             let expected = brute_force::find_pairs(boxes);
             for mj_sap in &mut along {
                 assert_finds(mj_sap, boxes, &expected);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use broadsweep::{Aabb, Filters};
-use laboratory::scenes::{Source, npy};
+use laboratory::scenes::{SceneName, npy};
 
 use crate::npz;
 

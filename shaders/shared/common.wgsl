@@ -168,8 +168,8 @@ struct PairArguments {
     draw: array<u32, 4>,      // vertex_count, instance_count = written, 0, 0
 }
 
-// An entry's place on the path that the sweep walks (see sweep_walk.wgsl).
-struct Step {
+// The stretch that an entry contributes to the path that the sweep walks (see sweep_walk.wgsl).
+struct Stretch {
     offset: u32,              // quads of the path before this entry, within its block of entries; of rank_ends, its own
     end: u32,                 // rank of the first entry that starts after this one ends
 }

@@ -9,7 +9,7 @@ use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
 use crate::layout::{Counts, Frame, Params};
 use crate::memory::{Call, Results, SUMMARY_BYTES, Staging, Workspace};
-use crate::pairs::{Pipeline, Search};
+use crate::pairs::{Pipeline, SearchInput};
 use crate::{Aabb, Error, Options, Pair};
 
 /// All parts of a broad phase but the filters, since each slab has filters of its own.
@@ -49,7 +49,7 @@ impl Core {
     ) -> Result<(), Error> {
         let params = &self.params(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = Search { box_count, tests_all_pairs, params, boxes, filters };
+        let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
         let made = self.workspace.made_mut()?;
         made.results = None;
         let build = self.pipeline.record_flow(encoder, &search, &mut made.grid, &made.pairs, timer)?;
@@ -68,7 +68,7 @@ impl Core {
     ) -> Result<(), Error> {
         let params = &self.params(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = Search { box_count, tests_all_pairs, params, boxes, filters };
+        let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
         let made = self.workspace.made()?;
         let mut pass = Pass::begin(&self.gpu, encoder);
         self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;

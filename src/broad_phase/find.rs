@@ -174,7 +174,7 @@ impl BroadPhase {
     fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut pieces = self.pieces;
         let Self { core, filters, found, .. } = self;
-        let mut list = List { pairs: &mut found.pairs, pieces: &mut pieces };
+        let mut list = GrowingList { pairs: &mut found.pairs, pieces: &mut pieces };
         let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| list.append(report, piece));
         self.pieces = pieces;
         polled.map(|result| self.finish(result))
@@ -184,12 +184,12 @@ impl BroadPhase {
     #[cfg(not(target_arch = "wasm32"))]
     fn answer(
         &mut self,
-        search: impl FnOnce(&mut super::Core, &mut super::FilterSet, &mut List<'_>) -> Result<Report, Error>,
+        search: impl FnOnce(&mut super::Core, &mut super::FilterSet, &mut GrowingList<'_>) -> Result<Report, Error>,
     ) -> Result<&Overlaps, Error> {
         let mut pieces = 0;
         let Self { core, filters, found, .. } = self;
         found.pairs.clear();
-        let result = search(core, filters, &mut List { pairs: &mut found.pairs, pieces: &mut pieces });
+        let result = search(core, filters, &mut GrowingList { pairs: &mut found.pairs, pieces: &mut pieces });
         self.pieces = pieces;
         self.finish(result)?;
         Ok(&self.found)
@@ -216,12 +216,12 @@ impl BroadPhase {
 }
 
 /// A list that grows by pieces, in memory that is kept.
-struct List<'a> {
+struct GrowingList<'a> {
     pairs: &'a mut Vec<Pair>,
     pieces: &'a mut u32,
 }
 
-impl List<'_> {
+impl GrowingList<'_> {
     /// Appends a piece of a list whose length is known.
     fn append(&mut self, report: &Report, piece: &[Pair]) -> Result<(), Error> {
         if *self.pieces == 0 {

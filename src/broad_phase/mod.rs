@@ -4,6 +4,8 @@
 
 mod collect;
 mod core;
+#[cfg(not(target_arch = "wasm32"))]
+mod cuts;
 mod find;
 mod flight;
 mod merge;

@@ -5,8 +5,8 @@
 //!   is a single call of it. The engine has the options and the answer of the GPU, and the report of the GPU as well,
 //!   except for what rounding decides; see [`Report`](crate::Report).
 //! - Each kernel has a mirror: one file for each stage, one function for each kernel. A mirror has the result of its
-//!   kernel, not its schedule: [`sweep::test`] gives the pairs themselves, so the kernels that only write what
-//!   `sweep_test` found have none. [`reference`](mod@reference) chains the mirrors on one thread.
+//!   kernel, not its schedule: [`mirror::sweep::test`] gives the pairs themselves, so the kernels that only write what
+//!   `sweep_test` found have none. [`mirror::reference`] chains the mirrors on one thread.
 //! - [`brute_force`] is the oracle.
 
 pub mod brute_force;

@@ -5,7 +5,7 @@ use crate::constants::*;
 use crate::filters::device::sum;
 use crate::gpu::table::Row;
 use crate::grid::{Grid, GridRoom};
-use crate::layout::{Counts, Frame, Run, Step};
+use crate::layout::{Counts, Frame, Run, Stretch};
 use crate::pairs::PairBuffers;
 use crate::pairs::list::PairList;
 use crate::pairs::sweep::SearchRoom;
@@ -262,7 +262,7 @@ fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error> {
     let (buffer, each) = if boxes.saturating_mul(24) > binding {
         ("boxes", size_of::<Aabb>() as u64)
     } else {
-        ("steps", size_of::<Step>() as u64)
+        ("stretches", size_of::<Stretch>() as u64)
     };
     let required = boxes.saturating_mul(each);
     let (limit, available) = if required > binding {
@@ -302,7 +302,7 @@ fn list_rows(pairs: u64, order: PairOrder) -> impl Iterator<Item = Row> {
 }
 
 fn most_entries(limits: &wgpu::Limits) -> u64 {
-    u64::from(MAX_ENTRIES).min(largest_binding(limits) / size_of::<Step>() as u64)
+    u64::from(MAX_ENTRIES).min(largest_binding(limits) / size_of::<Stretch>() as u64)
 }
 
 /// Returns the most bytes that one binding of a storage buffer may have.

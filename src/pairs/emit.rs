@@ -175,7 +175,7 @@ impl Emit {
             ("frame", frame.all()),
             ("cells", bins.cells.all()),
             ("entries", entries.all()),
-            ("steps", path.steps.all()),
+            ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
             ("path_bases", path.path_bases.all()),
             ("runs", hits.runs.all()),

@@ -10,7 +10,7 @@ pub mod rank;
 pub mod small;
 pub mod sweep;
 
-pub use pipeline::{Pipeline, Search};
+pub use pipeline::{Pipeline, SearchInput};
 
 use crate::gpu::Gpu;
 use crate::gpu::table::Row;

@@ -34,7 +34,7 @@ pub struct Pipeline {
 
 /// The input of a search.
 #[derive(Debug)]
-pub struct Search<'a> {
+pub struct SearchInput<'a> {
     /// The number of boxes.
     pub box_count: u32,
     /// Whether every box is tested against every other, in place of the sweep.
@@ -47,7 +47,7 @@ pub struct Search<'a> {
     pub filters: &'a FilterSet,
 }
 
-impl Search<'_> {
+impl SearchInput<'_> {
     /// Returns where the boxes lie as they are searched, once they are prepared.
     fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
         self.filters.shapes().map_or(self.boxes.clone(), |shapes| shapes.prepared.all())
@@ -102,12 +102,12 @@ impl Pipeline {
     pub fn record_flow(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        search: &Search<'_>,
+        search: &SearchInput<'_>,
         grid: &mut Grid,
         pairs: &PairBuffers,
         timer: Option<&Timer>,
     ) -> Result<Option<Build>, Error> {
-        let Search { box_count: n, params, filters, .. } = *search;
+        let SearchInput { box_count: n, params, filters, .. } = *search;
         let PairBuffers { path, hits, .. } = pairs;
         let lists = &filters.lists;
         if search.tests_all_pairs {
@@ -141,9 +141,9 @@ impl Pipeline {
     }
 
     /// Records the preparing of the boxes, where they are not searched as they come, and returns where they lie then.
-    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a Search<'_>) -> wgpu::BindingResource<'a> {
+    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a SearchInput<'_>) -> wgpu::BindingResource<'a> {
         if let Some(Shapes { margins, half_space_bits, prepared }) = search.filters.shapes() {
-            let Search { box_count, params, .. } = *search;
+            let SearchInput { box_count, params, .. } = *search;
             self.prepare.record(pass, box_count, params, search.boxes.clone(), margins, half_space_bits, prepared);
         }
         search.searched_boxes()
@@ -157,12 +157,12 @@ impl Pipeline {
     pub fn record_emit(
         &self,
         pass: &mut Pass,
-        search: &Search<'_>,
+        search: &SearchInput<'_>,
         grid: &Grid,
         pairs: &PairBuffers,
         first: u64,
     ) -> Result<(), Error> {
-        let Search { box_count: n, params, filters, .. } = *search;
+        let SearchInput { box_count: n, params, filters, .. } = *search;
         let (PairBuffers { path, hits, list }, summary) = (pairs, &grid.summary);
         let (counts, dispatches, boxes) = (&summary.counts, &summary.dispatches, search.searched_boxes());
         let (lists, window) = (&filters.lists, &self.window(first, list.capacity)?);

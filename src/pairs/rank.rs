@@ -46,7 +46,7 @@ impl Rank {
             ("keys", keys.all()),
             ("entries", entries.all()),
             ("positions", positions.all()),
-            ("steps", path.steps.all()),
+            ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
         ];
         self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);

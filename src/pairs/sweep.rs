@@ -9,7 +9,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::layout::{Counts, Dispatches, Params, Run, Step};
+use crate::layout::{Counts, Dispatches, Params, Run, Stretch};
 
 /// The source of `sweep_count`.
 pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
@@ -47,8 +47,8 @@ pub struct SearchRoom {
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(room: SearchRoom) {
-        /// `[entry_count]` where each entry stands within its block, and its end.
-        steps: [Step; room.entries], STORAGE;
+        /// `[entry_count]` the stretch of each entry: where it begins within its block, and the end of its candidates.
+        stretches: [Stretch; room.entries], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
         footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
         /// `[blocks]` quads and candidates in the block.
@@ -98,7 +98,8 @@ impl Sweep {
 
     /// Records the finding of each entry's place on the path.
     pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
-        let buffers = [("counts", counts.all()), ("steps", path.steps.all()), ("path_sums", path.path_sums.all())];
+        let buffers =
+            [("counts", counts.all()), ("stretches", path.stretches.all()), ("path_sums", path.path_sums.all())];
         self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
     }
 
@@ -143,7 +144,7 @@ impl Sweep {
             ("filters", filters.words.all()),
             ("counts", counts.all()),
             ("entries", entries.all()),
-            ("steps", path.steps.all()),
+            ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
             ("path_bases", path.path_bases.all()),
             ("runs", hits.runs.all()),

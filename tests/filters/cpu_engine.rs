@@ -193,7 +193,7 @@ fn any_number_of_threads_finds_the_same_filtered_pairs_in_the_same_order() {
 }
 
 #[test]
-fn changed_ranges_count_from_the_next_frame_on() {
+fn changed_ranges_count_from_the_next_call_on() {
     let boxes = Kind::Uniform.generate(500, 1);
     let random = &mut Random(7);
     let (_, filters) = each_and_all(&boxes, random).pop().unwrap();

@@ -86,7 +86,7 @@ pub fn assert_filtered(boxes: &[Aabb], filters: &Filters, ways: &[Options], what
     });
 }
 
-/// Checks a frame of an engine that has these filters and this order.
+/// Checks a call of an engine that has these filters and this order.
 pub fn assert_finds(
     engine: &mut dyn Engine,
     boxes: &[Aabb],

@@ -119,7 +119,7 @@ fn a_million_excluded_and_half_a_million_included_pairs_are_exact() {
 
 #[test]
 fn more_included_pairs_than_boxes_have_pairs_are_exact() {
-    // A list that is long in itself: nothing overlaps, and one frame has it all, in every way and after an empty one.
+    // A list that is long in itself: nothing overlaps, and one call has it all, in every way and after an empty one.
     let boxes: Vec<Aabb> = (0..2000).map(|i| Aabb::new([i as f32 * 2.0; 3], [i as f32 * 2.0 + 1.0; 3])).collect();
     let include = some_pairs(&mut Random(1), boxes.len(), 300_000);
     let filters = Filters { include, ..Filters::default() };

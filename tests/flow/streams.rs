@@ -266,13 +266,13 @@ fn comes_at_once(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> bool {
 }
 
 #[test]
-fn a_frame_like_the_last_comes_in_one_round_trip() {
+fn a_submission_like_the_last_comes_in_one_round_trip() {
     // A device of its own: on a shared one another thread may be about to say that a buffer is mapped.
     let gpu = Gpu::headless().unwrap();
     let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
     // A first one too, where it has no more than four pairs a box.
     assert!(comes_at_once(&mut broad_phase, &Kind::Uniform.generate(3000, 1)));
-    // Ten times as many pairs need a second trip, and the next such frame does not.
+    // Ten times as many pairs need a second trip, and the next such submission does not.
     let pile = Kind::Identical.generate(400, 1);
     assert!(!comes_at_once(&mut broad_phase, &pile));
     assert!(comes_at_once(&mut broad_phase, &pile));

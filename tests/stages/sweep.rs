@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::Uses;
-use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Step, dispatch_size};
+use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Stretch, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
 use broadsweep::{Aabb, Pair};
@@ -69,15 +69,15 @@ impl Scene {
     }
 
     /// What `rank_ends` leaves.
-    pub fn quads(&self) -> Vec<Step> {
+    pub fn quads(&self) -> Vec<Stretch> {
         let quads = mirror::sweep::count(&self.ends);
-        quads.into_iter().zip(&self.ends).map(|(offset, &end)| Step { offset, end }).collect()
+        quads.into_iter().zip(&self.ends).map(|(offset, &end)| Stretch { offset, end }).collect()
     }
 
-    pub fn steps(&self) -> Vec<Step> {
+    pub fn stretches(&self) -> Vec<Stretch> {
         let block = PATH_BLOCK as usize;
         let offset = |rank: usize| (self.offsets[rank] - self.offsets[rank / block * block]) as u32;
-        self.ends.iter().enumerate().map(|(rank, &end)| Step { offset: offset(rank), end }).collect()
+        self.ends.iter().enumerate().map(|(rank, &end)| Stretch { offset: offset(rank), end }).collect()
     }
 
     /// Quads and candidates of each block.
@@ -100,7 +100,7 @@ impl Scene {
         let mut footprints = self.footprints.clone();
         footprints.resize((footprints.len() + 1).next_multiple_of(4), u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]));
         Path {
-            steps: upload(&self.steps()),
+            stretches: upload(&self.stretches()),
             footprints: upload(&footprints),
             path_sums: poisoned(0),
             path_bases: upload(&self.bases()),
@@ -262,13 +262,13 @@ fn check_count(scene: &Scene) {
         let sizes = dispatches(|sizes| sizes.sweep_count = size);
         let blocks = n.div_ceil(PATH_BLOCK) as usize;
         let path = Path {
-            steps: guarded(&scene.quads()),
+            stretches: guarded(&scene.quads()),
             footprints: poisoned(0),
             path_sums: poisoned(blocks),
             path_bases: poisoned(0),
         };
         run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
-        assert_eq!(written(&path.steps), scene.steps());
+        assert_eq!(written(&path.stretches), scene.stretches());
         assert_eq!(written(&path.path_sums), scene.sums());
     }
 }
@@ -294,17 +294,21 @@ fn the_path_of_the_most_entries_is_counted() {
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let groups = n.div_ceil(256 * COUNT_RUN);
     let sizes = dispatches(|sizes| sizes.sweep_count = dispatch_size(groups));
-    // The steps alone have no guard: with one they would exceed the 128 MiB of a binding.
-    let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
+    // The stretches alone have no guard: with one they would exceed the 128 MiB of a binding.
+    let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Stretch { offset, end }).collect();
     let blocks = n.div_ceil(PATH_BLOCK) as usize;
-    let path =
-        Path { steps: upload(&given), footprints: poisoned(0), path_sums: poisoned(blocks), path_bases: poisoned(0) };
+    let path = Path {
+        stretches: upload(&given),
+        footprints: poisoned(0),
+        path_sums: poisoned(blocks),
+        path_bases: poisoned(0),
+    };
     run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
     let sums = written(&path.path_sums);
     let mut sum = [0, 0];
-    for (rank, step) in download(&path.steps).into_iter().enumerate() {
-        let expected = Step { offset: sum[0], end: ends[rank] };
-        assert!(step == expected, "{step:?} at rank {rank} instead of {expected:?}");
+    for (rank, stretch) in download(&path.stretches).into_iter().enumerate() {
+        let expected = Stretch { offset: sum[0], end: ends[rank] };
+        assert!(stretch == expected, "{stretch:?} at rank {rank} instead of {expected:?}");
         sum = [sum[0] + quads[rank], sum[1] + ends[rank] - rank as u32 - 1];
         if rank % PATH_BLOCK as usize == PATH_BLOCK as usize - 1 {
             assert_eq!(sums[rank / PATH_BLOCK as usize], sum);
@@ -337,7 +341,7 @@ fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
     let given = Counts { entry_count, giant_count, ..poison() };
     let counts = guarded(&[given]);
     let path = Path {
-        steps: poisoned(0),
+        stretches: poisoned(0),
         footprints: poisoned(0),
         path_sums: upload(sums),
         path_bases: poisoned(sums.len() + 1),

@@ -50,7 +50,7 @@ impl Mbp {
         Self { region_boxes, max_depth, members, is_in_several, seen, regions: 0 }
     }
 
-    /// Regions that boxes were pruned in, in the last frame.
+    /// Regions that boxes were pruned in, in the last step.
     pub fn region_count(&self) -> u64 {
         self.regions
     }

@@ -1,18 +1,18 @@
 //! The algorithms of the literature that this crate stands on and is measured against, one file each, on one thread.
 //!
 //! Each is faithful to its source, which its page names, and small: what it is for is to be read, compared and
-//! timed. All are a [`Baseline`]: they are shown the boxes of one frame after another, and give the pairs of each.
-//! Those that keep something from frame to frame profit from motion that is small.
+//! timed. All are a [`Baseline`]: they are shown the boxes of one step after another, and give the pairs of each.
+//! Those that keep something from step to step profit from motion that is small.
 //!
 //! ```
 //! use broadsweep::{Aabb, Pair};
 //! use laboratory::baselines;
 //!
 //! let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3]), Aabb::new([3.0; 3], [4.0; 3])];
-//! for entry in baselines::ALL {
+//! for listing in baselines::ALL {
 //!     let mut pairs = Vec::new();
-//!     entry.make().find_pairs(&boxes, &mut pairs)?;
-//!     assert_eq!(pairs, [Pair { a: 0, b: 1 }], "{}", entry.name);
+//!     listing.make().find_pairs(&boxes, &mut pairs)?;
+//!     assert_eq!(pairs, [Pair { a: 0, b: 1 }], "{}", listing.name);
 //! }
 //! # Ok::<(), baselines::BaselineError>(())
 //! ```
@@ -30,28 +30,28 @@ pub mod usscd;
 
 use broadsweep::{Aabb, Pair};
 
-/// An algorithm that is shown one frame after another.
+/// An algorithm that is shown one step after another.
 pub trait Baseline: Send {
     /// Replaces `pairs` by every pair of `boxes` that overlaps, each once, in no particular order.
     ///
-    /// Boxes keep their index from frame to frame. Another number of boxes than in the frame before starts anew.
+    /// Boxes keep their index from step to step. Another number of boxes than in the step before starts anew.
     /// Invalid boxes pair with nothing, as everywhere in this crate.
     ///
     /// # Errors
-    /// Where the algorithm ends, it says so; `pairs` then holds nothing of use, and the next frame starts anew.
+    /// Where the algorithm ends, it says so; `pairs` then holds nothing of use, and the next step starts anew.
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError>;
 }
 
-/// What one frame took.
+/// What one step took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Pairs of boxes that were tested for overlap, or told apart on the axes that the algorithm had not sorted; of a
     /// tree, also those of which one or both are nodes.
     pub candidates: u64,
     /// Steps that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
-    /// reinserted or rotated. 0 for what starts anew each frame.
+    /// reinserted or rotated. 0 for what starts anew each step.
     pub updates: u64,
-    /// Memory that the algorithm holds after the frame, in bytes, without boxes and pairs.
+    /// Memory that the algorithm holds after the step, in bytes, without boxes and pairs.
     pub bytes: u64,
 }
 
@@ -103,7 +103,7 @@ pub enum BaselineError {
 
 /// A line of the list of algorithms.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct Listing {
     /// The name to type and to print.
     pub name: &'static str,
     /// What it is, in a line.
@@ -113,7 +113,7 @@ pub struct Entry {
     make: fn() -> Box<dyn Baseline>,
 }
 
-impl Entry {
+impl Listing {
     pub(crate) const fn new(name: &'static str, description: &'static str, make: fn() -> Box<dyn Baseline>) -> Self {
         Self { name, description, most_boxes: None, make }
     }
@@ -122,42 +122,42 @@ impl Entry {
         Self { most_boxes: Some(boxes), ..self }
     }
 
-    /// Makes a new one, that has seen no frame.
+    /// Makes a new one, that has seen no step.
     pub fn make(&self) -> Box<dyn Baseline> {
         (self.make)()
     }
 }
 
 /// Every algorithm.
-pub const ALL: &[Entry] = &[
-    Entry::new(
+pub const ALL: &[Listing] = &[
+    Listing::new(
         "mj_sap",
         "sort starts and ends along one axis (by default x), keep a list of the boxes that have begun (MuJoCo)",
         || Box::new(mj_sap::MjSap::default()),
     )
     .at_most(mj_sap::MOST_BOXES),
-    Entry::new(
+    Listing::new(
         "mj_broadphase",
         "the same along the principal axis of the centroids, then the exact test (MuJoCo)",
         || Box::new(mj_broadphase::MjBroadphase::default()),
     )
     .at_most(mj_sap::MOST_BOXES),
-    Entry::new("scd", "sweep and prune on three axes, sorted by balanced trees", || Box::new(scd::Scd::default())),
-    Entry::new(
+    Listing::new("scd", "sweep and prune on three axes, sorted by balanced trees", || Box::new(scd::Scd::default())),
+    Listing::new(
         "i_collide",
         "three lists that insertion sort keeps sorted, pairs that change where it swaps (I-COLLIDE)",
         || Box::new(i_collide::ICollide::default()),
     ),
-    Entry::new("usscd", "uniform cells of the optimal size, sweep and prune inside each", || {
+    Listing::new("usscd", "uniform cells of the optimal size, sweep and prune inside each", || {
         Box::new(usscd::Usscd::default())
     }),
-    Entry::new("pruning", "sort by the minimum on x, stop at the first start past the end (PhysX)", || {
+    Listing::new("pruning", "sort by the minimum on x, stop at the first start past the end (PhysX)", || {
         Box::new(pruning::Pruning::default())
     }),
-    Entry::new("mbp", "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)", || {
+    Listing::new("mbp", "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)", || {
         Box::new(mbp::Mbp::default())
     }),
-    Entry::new(
+    Listing::new(
         "aabb_tree",
         "two dynamic trees, for boxes at rest and boxes that move; only those that move search",
         || Box::new(aabb_tree::DynamicTrees::default()),
@@ -165,6 +165,6 @@ pub const ALL: &[Entry] = &[
 ];
 
 /// The algorithm of this name.
-pub fn by_name(name: &str) -> Option<&'static Entry> {
-    ALL.iter().find(|entry| entry.name == name)
+pub fn by_name(name: &str) -> Option<&'static Listing> {
+    ALL.iter().find(|listing| listing.name == name)
 }

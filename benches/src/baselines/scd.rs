@@ -1,6 +1,6 @@
 //! SCD: sweep and prune on three axes, sorted by balanced trees.
 //!
-//! The boxes' endpoints on x, y and z are kept in a balanced tree each. From frame to frame the endpoints that moved
+//! The boxes' endpoints on x, y and z are kept in a balanced tree each. From step to step the endpoints that moved
 //! are taken out and put in again, `O(log n)` each, however far they went; then the trees are walked in order for
 //! the pairs that overlap on all three axes. There is no grid, so what a walk finds grows with the square of the
 //! number of boxes in a space of fixed extent.

@@ -1,6 +1,6 @@
 //! USSCD: uniform cells of the optimal size, and sweep and prune inside each.
 //!
-//! Space is cut into equal cubic cells, each with the trees of [`scd`](super::scd). In each frame boxes leave cells,
+//! Space is cut into equal cubic cells, each with the trees of [`scd`](super::scd). In each step boxes leave cells,
 //! enter cells and change places within them; then every cell is visited and swept. A pair that shares several
 //! cells is reported in one: the one whose coordinates are the larger ones of the two boxes' first cells.
 //!
@@ -33,7 +33,7 @@ use super::scd::Trees;
 use super::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
-/// The most cells of a grid. Each takes 8 bytes and is visited in every frame.
+/// The most cells of a grid. Each takes 8 bytes and is visited in every step.
 pub const MOST_CELLS: u32 = 1 << 24;
 
 /// Uniform cells of the optimal size, and sweep and prune inside each.

@@ -106,7 +106,7 @@ fn notes(old: &Results, new: &Results) -> Vec<String> {
 }
 
 fn verdict(old: &Row, new: &Row, threshold: f64, same_boxes: bool) -> Verdict {
-    // Where boxes move, the hash is that of so many frames.
+    // Where boxes move, the hash covers this many steps.
     let same_calls = !old.moving || old.hashed_calls == new.hashed_calls;
     if same_boxes && same_calls && old.hash.is_some() && new.hash.is_some() && old.hash != new.hash {
         return Verdict::OtherAnswer;

@@ -108,7 +108,7 @@ impl Cause {
             Self::Unbounded => "with an unbounded box",
             Self::Touching => "touch exactly",
             Self::Rounding => "within rounding of touching",
-            Self::Apart => "further from touching than rounding explains (a margin, or boxes of an earlier frame)",
+            Self::Apart => "further from touching than rounding explains (a margin, or boxes of an earlier step)",
         }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
             "1 missing: with an unbounded box",
             "1 extra: within rounding",
             "1 extra: with an invalid box",
-            "1 extra: further from touching than rounding explains (a margin, or boxes of an earlier frame), by up to 2.00e0",
+            "1 extra: further from touching than rounding explains (a margin, or boxes of an earlier step), by up to 2.00e0",
         ] {
             assert!(difference.why.contains(part), "{part}: {}", difference.why);
         }

@@ -24,7 +24,7 @@ pub fn report(results: &Results, figures: &[Figure]) -> Result<String> {
     for scene in results.scenes() {
         let _ = writeln!(page, "<h2>{}</h2>", escape(scene));
         if let Ok(kind) = scene.parse::<Kind>() {
-            let moving = if kind.moves() { ". It moves: each call sees the next frame" } else { "" };
+            let moving = if kind.moves() { ". It moves: each call sees the next step" } else { "" };
             let _ = writeln!(page, "<p>{}{moving}.</p>", escape(&capital(kind.description())));
         }
         times(results, scene, &mut page);
@@ -67,8 +67,8 @@ fn head(results: &Results, page: &mut String) {
     let _ = writeln!(
         page,
         "</dl>\n<p>All engines get the same boxes, in turn. After one call that does not count, {} runs of each \
-         scene count, or {} frames of a scene that moves; those without motion start anew each time. Short calls go on, \
-         through the same frames, until they have taken 50 ms together or are 200, and long ones end at the limit. The time is that \
+         scene count, or {} steps of a scene that moves; those without motion start anew each time. Short calls go on, \
+         through the same steps, until they have taken 50 ms together or are 200, and long ones end at the limit. The time is that \
          of the whole call, for the GPU from boxes in host memory to pairs in host memory. Shown is the median, with \
          the quartiles as noise. A call may take {} s.</p>",
         settings.runs, settings.frames, settings.limit

@@ -45,7 +45,7 @@ pub struct Lane {
     pub engine: Engine,
     pub contestant: Option<Contestant>,
     enough: Enough,
-    /// Takes part in no more steps.
+    /// Takes part in no more turns.
     is_done: bool,
     /// Of the last answer, until it is compared.
     pub hash: Option<u64>,
@@ -101,7 +101,7 @@ impl Lane {
         self.is_done = true;
     }
 
-    pub fn call(&mut self, step: u32, boxes: &[Aabb]) {
+    pub fn call(&mut self, turn: u32, boxes: &[Aabb]) {
         let Some(contestant) = &mut self.contestant else {
             return;
         };
@@ -109,22 +109,22 @@ impl Lane {
             contestant.forget();
         }
         match contestant.find_pairs(boxes, &mut self.pairs) {
-            Ok(call) => self.add(step, &call),
+            Ok(call) => self.add(turn, &call),
             Err(error) => self.refuse(&error),
         }
     }
 
-    fn add(&mut self, step: u32, call: &Call) {
+    fn add(&mut self, turn: u32, call: &Call) {
         let hash = hash(&self.pairs);
         self.hash = Some(hash);
-        if step <= self.enough.calls {
+        if turn <= self.enough.calls {
             self.fold(hash);
         }
         self.row.bytes = self.row.bytes.max(call.bytes);
         self.row.updates = call.updates;
         let limit_ms = self.enough.limit_ms;
         let first_ms = *self.row.first_ms.get_or_insert(call.ms);
-        let is_over = match step {
+        let is_over = match turn {
             0 => call.ms > SLACK * limit_ms,
             // The first call is the slowest, so one that is not far over the limit gets another.
             1 => first_ms > limit_ms && call.ms > limit_ms,
@@ -134,11 +134,11 @@ impl Lane {
             self.row.outcome = Outcome::OverLimit;
             self.row.note = format!("over the limit: one call took {}", text::seconds(call.ms / 1e3));
             self.is_done = true;
-        } else if step > 0 {
+        } else if turn > 0 {
             self.times.push(call.ms);
             self.is_done = self.enough.is_reached(&self.times);
         }
-        if step == 0 {
+        if turn == 0 {
             self.row.candidates = call.candidates;
             self.row.pairs = Some(self.pairs.len() as u64);
         }
@@ -231,9 +231,9 @@ mod tests {
         let row = |times: &[f64]| {
             let enough = Enough { calls: 1, limit_ms: 10.0 };
             let mut lane = Lane::new(&Scene::Kind(Kind::Uniform), 9, Engine::Cpu, enough);
-            for (step, &ms) in times.iter().enumerate() {
+            for (turn, &ms) in times.iter().enumerate() {
                 assert!(!lane.is_done, "{times:?}");
-                lane.add(step as u32, &Call { ms, candidates: None, updates: None, bytes: None, report: None });
+                lane.add(turn as u32, &Call { ms, candidates: None, updates: None, bytes: None, report: None });
             }
             (lane.is_done, lane.finish().map(|row| (row.outcome, row.time.is_some())))
         };
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(row(&[29.0]), (false, None));
         assert_eq!(row(&[29.0, 11.0]), (true, Some((Outcome::OverLimit, false))));
         assert_eq!(row(&[29.0, 9.0, 2.0]), (true, Some((Outcome::Measured, true))));
-        // A later frame may take what it takes.
+        // A later call may take any time.
         assert_eq!(row(&[9.0, 11.0]), (true, Some((Outcome::Measured, true))));
     }
 

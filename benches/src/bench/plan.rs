@@ -79,9 +79,9 @@ impl Plan {
                 titles.push((scene.title(), *n));
                 is_new
             })
-            .map(|(scene, n)| Cell { scene, n, steps: if scene.moves() { self.frames } else { self.runs } })
+            .map(|(scene, n)| Cell { scene, n, turns: if scene.moves() { self.frames } else { self.runs } })
             .collect();
-        let weight = |cell: &Cell| (1 + u64::from(cell.steps)) * cell.weight() * self.engines.len() as u64;
+        let weight = |cell: &Cell| (1 + u64::from(cell.turns)) * cell.weight() * self.engines.len() as u64;
         watcher.expect(cells.iter().map(weight).sum());
         let mut progress = Progress { watcher, done: 0 };
         let mut measured = Measured { rows: Vec::new(), interrupted: false, failure: None };
@@ -149,7 +149,7 @@ impl Plan {
 
     /// One scene of one size.
     fn cell(&self, cell: &Cell, gpu: Option<&Gpu>, known: &mut Known, progress: &mut Progress) -> Result<Vec<Row>> {
-        let Cell { scene, n, steps } = *cell;
+        let Cell { scene, n, turns } = *cell;
         progress.watcher.begin(&format!("{}: making the boxes", scene.name()));
         let mut boxes = scene.boxes(n, self.seed, 0)?;
         let mut lanes = Vec::new();
@@ -160,17 +160,17 @@ impl Plan {
             progress.watcher.begin(&format!("{}: {} gets ready", scene.name(), engine.name()));
             lanes.push(self.lane(cell, &boxes, engine, gpu, known));
         }
-        // The first step is for caches, buffers and branch predictors, and does not count.
+        // The first turn is for caches, buffers and branch predictors, and does not count.
         let mut expected = None;
-        for step in 0..=steps.max(MOST_CALLS) {
+        for turn in 0..=turns.max(MOST_CALLS) {
             if is_stopped() || lanes.iter().all(|lane| !lane.goes_on()) {
                 break;
             }
-            if step > 0 && scene.moves() {
-                boxes = scene.boxes(n, self.seed, frame(step, steps))?;
+            if turn > 0 && scene.moves() {
+                boxes = scene.boxes(n, self.seed, step_of(turn, turns))?;
                 expected = None;
             }
-            take_step(cell, step, &boxes, &mut lanes, &mut expected, progress)?;
+            take_turn(cell, turn, &boxes, &mut lanes, &mut expected, progress)?;
         }
         for lane in &mut lanes {
             if !is_stopped() {
@@ -183,9 +183,9 @@ impl Plan {
         Ok(rows)
     }
 
-    /// An engine at its start, unless it is seen to take too long.
+    /// Makes the lane of an engine, which does not take part where the engine is seen to take too long.
     fn lane(&self, cell: &Cell, boxes: &[Aabb], engine: Engine, gpu: Option<&Gpu>, known: &Known) -> Lane {
-        let enough = Enough { calls: cell.steps, limit_ms: self.limit * 1e3 };
+        let enough = Enough { calls: cell.turns, limit_ms: self.limit * 1e3 };
         let mut lane = Lane::new(cell.scene, boxes.len(), engine, enough);
         // What is refused is refused at once, and says why.
         let is_refused = engine.most_boxes().is_some_and(|most| boxes.len() > most);
@@ -211,18 +211,18 @@ impl Plan {
     }
 }
 
-/// The frame of a step: forward to the last, back to the first and so on, so that no motion is larger than that of a
-/// frame, and more calls do not see other frames.
-fn frame(step: u32, last: u32) -> u32 {
-    let (round, at) = (step / last, step % last);
+/// Returns the step of the animation that a turn shows: forward to the last, back to the first and so on, so that no
+/// motion is larger than that of one step, and more calls do not see other steps.
+fn step_of(turn: u32, last: u32) -> u32 {
+    let (round, at) = (turn / last, turn % last);
     if round.is_multiple_of(2) { at } else { last - at }
 }
 
-/// One call of each engine that goes on, and the comparison of their pairs; `expected` is an earlier answer for these
+/// Makes one call of each engine that goes on, and compares their pairs; `expected` is an earlier answer for these
 /// boxes, if there is one.
-fn take_step(
+fn take_turn(
     cell: &Cell,
-    step: u32,
+    turn: u32,
     boxes: &[Aabb],
     lanes: &mut [Lane],
     expected: &mut Option<Expected>,
@@ -239,7 +239,7 @@ fn take_step(
     // Another one begins each time, so that none always has the caches as another left them. Long lists are
     // compared and given back at once, which needs the reference first.
     let are_long = lanes.iter().any(|lane| lane.row.pairs > Some(KEPT_PAIRS as u64));
-    let first = reference.unwrap_or(0) + if are_long { 0 } else { step as usize };
+    let first = reference.unwrap_or(0) + if are_long { 0 } else { turn as usize };
     let count = lanes.len();
     for i in (0..count).map(|i| (first + i) % count) {
         if is_stopped() {
@@ -250,10 +250,10 @@ fn take_step(
         }
         let (title, count) = (cell.scene.title(), text::boxes(boxes.len() as u64));
         progress.watcher.begin(&format!("{title} with {count}: {}", lanes[i].engine.name()));
-        if step <= cell.steps {
+        if turn <= cell.turns {
             progress.set(progress.done + cell.weight());
         }
-        lanes[i].call(step, boxes);
+        lanes[i].call(turn, boxes);
         if reference == Some(i) {
             *expected = lanes[i].answer();
         }
@@ -284,7 +284,7 @@ struct Cell<'a> {
     scene: &'a Scene,
     n: u32,
     /// Calls that count.
-    steps: u32,
+    turns: u32,
 }
 
 impl Cell<'_> {
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn frames_go_forward_and_back() {
-        assert_eq!((0..10).map(|step| frame(step, 3)).collect::<Vec<_>>(), [0, 1, 2, 3, 2, 1, 0, 1, 2, 3]);
-        assert_eq!((0..4).map(|step| frame(step, 1)).collect::<Vec<_>>(), [0, 1, 0, 1]);
+        assert_eq!((0..10).map(|turn| step_of(turn, 3)).collect::<Vec<_>>(), [0, 1, 2, 3, 2, 1, 0, 1, 2, 3]);
+        assert_eq!((0..4).map(|turn| step_of(turn, 1)).collect::<Vec<_>>(), [0, 1, 0, 1]);
     }
 }

@@ -78,7 +78,7 @@ pub struct Row {
     pub boxes: u64,
     /// Its name.
     pub engine: String,
-    /// Whether each time is that of another frame.
+    /// Whether each time is that of another step of an animation.
     pub moving: bool,
     /// Whether it was measured.
     pub outcome: Outcome,
@@ -127,7 +127,7 @@ pub enum Outcome {
 /// How an answer differs from the expected one, over all calls together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Frames or runs whose pairs differ.
+    /// Calls whose pairs differ.
     pub calls: u64,
     /// Pairs that were not found.
     pub missing: u64,

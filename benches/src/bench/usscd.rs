@@ -17,7 +17,7 @@ use race::Lap;
 
 /// Objects per cube of the largest diameter, where that is not what varies: 0.3 to 0.4 pairs per object.
 const DENSITY: f64 = 0.1;
-/// Largest diameters per frame, where that is not what varies.
+/// Largest diameters per step, where the speed is not what varies.
 const SPEED: f64 = 0.1;
 /// Where that is not what varies. More than the engines test without a grid.
 const OBJECTS: usize = 5000;
@@ -98,8 +98,8 @@ pub fn experiments(quick: bool) -> [Experiment; 3] {
     ]
 }
 
-/// The first line of `usscd.csv`. A row is an engine in a setting; pairs, candidates, updates and bytes are those of the last
-/// frame. What an engine does not count is empty.
+/// The first line of `usscd.csv`. A row is an engine in a setting; pairs, candidates, updates and bytes are those of
+/// the last call. A number that an engine does not count is empty.
 pub const COLUMNS: &str = "experiment,n,side,density,speed,engine,device,frames,median_ms,q1_ms,q3_ms,fps,pairs,\
                            candidates,updates,bytes";
 
@@ -154,7 +154,7 @@ impl Experiment {
     }
 }
 
-/// Gives the frames per second of the median frame.
+/// Returns the frames per second of the paper: calls per second, by the median call.
 pub fn frames_per_second(lap: &Lap) -> f64 {
     1e3 / lap.time.median_ms
 }

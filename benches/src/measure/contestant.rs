@@ -1,4 +1,4 @@
-//! An engine that is shown one frame after another, and its calls.
+//! An engine that is shown one step after another, and its calls.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub struct Call {
     pub ms: f64,
     /// Tests made, where the engine tells.
     pub candidates: Option<u64>,
-    /// Steps that kept a structure up to date, of what baselines keep from frame to frame.
+    /// Steps that kept a structure up to date, of what baselines keep from step to step.
     pub updates: Option<u64>,
     /// Memory held, without boxes and pairs, where the engine tells.
     pub bytes: Option<u64>,
@@ -67,7 +67,7 @@ impl Contestant {
         Ok(())
     }
 
-    /// Forgets what the engine keeps of frames it has seen; its memory stays.
+    /// Forgets what the engine keeps of steps it has seen; its memory stays.
     pub fn forget(&mut self) {
         if let Self::Other(baseline) = self {
             // Another number of boxes starts anew, and none cannot fail.

@@ -2,18 +2,18 @@
 //!
 //! It is given boxes by `BroadPhaseBvh::set_aabb`, as its own pipeline does, not shapes: the box that it makes of a
 //! shape is its centre ± half its edges, rounded, and has a distance of prediction around it. The colliders that it
-//! wants are there, but nobody looks at their shape; they are made in the first frame with so many boxes, and kept
+//! wants are there, but nobody looks at their shape; they are made in the first step with so many boxes, and kept
 //! where all else starts anew: its users have them anyway. Its pairs are kept from its events, as its users do.
 //!
 //! It is used **without its margins**. Its leaves are larger than their boxes, by 4 hundredths of what it takes for a
 //! unit of length, which would be 4 cm in a world of metres: fewer updates, and pairs that do not overlap, in any
 //! number. That unit is therefore the smallest normal number here, and the margin vanishes in the rounding of any
 //! coordinate but a denormal. It cannot be zero: that switches the events off. **What remains**: a box that only
-//! shrank, or moved within the box that the tree has, is not updated, so in frames after the first there can be pairs
+//! shrank, or moved within the box that the tree has, is not updated, so in steps after the first there can be pairs
 //! too many; among denormal coordinates, too.
 //!
 //! Like parry's tree where that is kept, its own is at its best where little moves. Where boxes fly by more than their
-//! size in each frame, it grows worse from frame to frame.
+//! size in each step, it grows worse from step to step.
 //!
 //! The engine leaves boxes out that are not finite, so those are refused here; and so are coordinates beyond
 //! [`MOST`], where products of edges overflow to NaN, the tree becomes a list, and its recursion as deep as that is
@@ -41,7 +41,7 @@ pub struct Rapier {
     ids: Vec<u32>,
     box_count: usize,
     events: Vec<BroadPhasePairEvent>,
-    /// Pairs that ended in this frame.
+    /// Pairs that ended in this step.
     ended: Vec<Pair>,
     pairs: Vec<Pair>,
 }

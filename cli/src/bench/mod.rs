@@ -37,8 +37,8 @@ const STOPPED: u8 = 130;
 /// Measure engines side by side, and compare their pairs
 ///
 /// Every engine gets the same boxes, in turn, again and again. Of kinds of scenes that move each call sees the next
-/// frame, forward and back; of all others each call starts anew. The time is that of the whole call, for the GPU from boxes in host
-/// memory to pairs in host memory. Ctrl-C stops after the run that it is in and keeps what was measured.
+/// step, forward and back; of all others each call starts anew. The time is that of the whole call, for the GPU from
+/// boxes in host memory to pairs in host memory. Ctrl-C stops after the run that it is in and keeps what was measured.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -57,10 +57,10 @@ pub struct Args {
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = engine::parser())]
     engines: Vec<Engine>,
 
-    /// Measured frames of scenes that move, after one that does not count [default: 8]
+    /// Measured steps of scenes that move, after one that does not count [default: 8]
     ///
-    /// Short calls go on, backward and forward through these frames, until they have taken 50 ms together or are 200.
-    #[arg(long, value_name = "FRAMES")]
+    /// Short calls go on, backward and forward through these steps, until they have taken 50 ms together or are 200.
+    #[arg(long, value_name = "STEPS")]
     frames: Option<u32>,
 
     /// Measured runs of all other scenes, after one that does not count [default: 5]

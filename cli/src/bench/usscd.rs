@@ -23,8 +23,8 @@ use crate::text;
 /// Reproduce the three experiments of USSCD: frames per second against the number of objects, the size of
 /// their space, and their speed
 ///
-/// Every engine gets the same frames, in turn, and the pairs of those that measure a frame are compared. Ctrl-C stops after the
-/// frame that it is in and keeps what was measured.
+/// Every engine gets the same steps, in turn, and the pairs of all engines that measure a step are compared. Ctrl-C
+/// stops after the step that it is in and keeps what was measured.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where `usscd.csv` and the figures go; made where there is none
@@ -39,11 +39,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Frames measured of each setting, after one that is not
+    /// Steps measured of each setting, after one that is not
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     frames: u32,
 
-    /// Seconds after which an engine has measured enough frames of a setting, once it has three
+    /// Seconds after which an engine has measured enough steps of a setting, once it has three
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
 

@@ -372,7 +372,7 @@ fn results_of_older_programs_are_read_and_those_of_newer_ones_are_not() {
     for row in old["rows"].as_array_mut().unwrap() {
         row.as_object_mut().unwrap().retain(|key, _| !["hashed_calls", "predicted_ms"].contains(&key.as_str()));
         if row["moving"] == true {
-            // Then, of the first frame alone.
+            // Then, of the first step alone.
             row["hash"] = json!("0123456789abcdef");
         }
     }
@@ -384,7 +384,7 @@ fn results_of_older_programs_are_read_and_those_of_newer_ones_are_not() {
 }
 
 #[test]
-fn the_hash_is_that_of_every_frame() {
+fn the_hash_covers_every_step() {
     let place = Place::new();
     let row = |frames: u32, scene: &str| {
         place

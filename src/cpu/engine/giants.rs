@@ -1,7 +1,7 @@
 //! All giants against all boxes, a few boxes at a time, which then stay in a first-level cache.
 
 use super::keep::Keep;
-use super::lists::Lists;
+use super::task_lists::TaskLists;
 use crate::cpu::call::make_room;
 use crate::{Aabb, Error, Pair};
 
@@ -14,7 +14,7 @@ pub fn test(
     giants: &[u32],
     is_giant: impl Fn(u32) -> bool + Sync,
     keep: impl Keep,
-    lists: &mut Lists,
+    lists: &mut TaskLists,
     pairs: &mut Vec<Pair>,
 ) -> Result<(), Error> {
     if giants.is_empty() {

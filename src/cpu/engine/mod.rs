@@ -4,17 +4,17 @@
 //! box at a time; the frame, the cells, the keys and the candidates are the same numbers. Other parts have another
 //! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](radix) that first deals
 //! out by the leading digit, so that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and
-//! pairs in [lists](lists) that several threads fill. Filters change a copy of the boxes before the search, and drop
-//! pairs [where pairs are found](keep).
+//! pairs in [lists](task_lists) that several threads fill. Filters change a copy of the boxes before the search, and
+//! drop pairs [where pairs are found](keep).
 
 mod chunks;
 mod giants;
 mod keep;
-mod lists;
 mod order;
 mod radix;
 mod search;
 mod sorted;
+mod task_lists;
 
 use rayon::prelude::*;
 

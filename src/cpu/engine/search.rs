@@ -2,8 +2,8 @@
 
 use super::chunks::Chunks;
 use super::keep::Keep;
-use super::lists::Lists;
 use super::sorted::Sorted;
+use super::task_lists::TaskLists;
 use super::{ALONE, giants, order, radix};
 use crate::constants::SMALL_MOST;
 use crate::cpu::call;
@@ -26,7 +26,7 @@ pub struct Search {
     other_entries: Vec<u64>,
     sorted: Sorted,
     giants: Vec<u32>,
-    lists: Lists,
+    lists: TaskLists,
     /// `[pair_count]` for the order.
     other_pairs: Vec<Pair>,
 }
@@ -41,7 +41,7 @@ impl Default for Search {
             other_entries: Vec::new(),
             sorted: Sorted::default(),
             giants: Vec::new(),
-            lists: Lists::default(),
+            lists: TaskLists::default(),
             other_pairs: Vec::new(),
         }
     }

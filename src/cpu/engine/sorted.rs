@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::box_of;
 use super::keep::Keep;
-use super::lists::Lists;
+use super::task_lists::TaskLists;
 use crate::cpu::call::make_room;
 use crate::cpu::mirror::{rank, sweep};
 use crate::layout::Frame;
@@ -75,7 +75,7 @@ impl Sorted {
         &self,
         entries: &[u64],
         keep: impl Keep,
-        lists: &mut Lists,
+        lists: &mut TaskLists,
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
         let mut next = 0;

@@ -11,9 +11,9 @@ const PER_THREAD: usize = 8;
 
 /// Holds one list of pairs for each task of a wave: the lists are filled at the same time and appended in order.
 #[derive(Debug, Default)]
-pub struct Lists(Vec<Vec<Pair>>);
+pub struct TaskLists(Vec<Vec<Pair>>);
 
-impl Lists {
+impl TaskLists {
     /// Appends to `pairs` what `fill` finds for each of `tasks`, in their order.
     pub fn fill<T: Copy + Default + Send + Sync>(
         &mut self,
