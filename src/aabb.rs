@@ -35,11 +35,11 @@ impl Aabb {
     pub fn from_points<P: Into<[f32; 3]>>(points: impl IntoIterator<Item = P>) -> Self {
         let empty = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
         points.into_iter().map(Into::into).fold(empty, |mut aabb, point| {
-            for k in 0..3 {
+            for (k, x) in point.into_iter().enumerate() {
                 // `f32::min` would ignore a NaN.
-                let is_nan = point[k].is_nan() || aabb.min[k].is_nan();
-                aabb.min[k] = if is_nan { f32::NAN } else { aabb.min[k].min(point[k]) };
-                aabb.max[k] = if is_nan { f32::NAN } else { aabb.max[k].max(point[k]) };
+                let is_nan = x.is_nan() || aabb.min[k].is_nan();
+                aabb.min[k] = if is_nan { f32::NAN } else { aabb.min[k].min(x) };
+                aabb.max[k] = if is_nan { f32::NAN } else { aabb.max[k].max(x) };
             }
             aabb
         })

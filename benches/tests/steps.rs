@@ -6,7 +6,7 @@ use laboratory::baselines::{self, Baseline};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
-/// Each algorithm sees all steps, in this order.
+/// Checks that each algorithm, which sees all steps in this order, finds the pairs of each.
 fn check(what: &str, steps: &[Vec<Aabb>]) {
     let expected: Vec<_> = steps.iter().map(|boxes| brute_force::find_pairs(boxes)).collect();
     for listing in baselines::ALL {
@@ -117,7 +117,7 @@ fn coordinate() -> impl Strategy<Value = f32> {
     ]
 }
 
-/// Mostly valid, unless there is a NaN.
+/// Makes boxes that are mostly valid, unless there is a NaN.
 fn a_box() -> impl Strategy<Value = Aabb> {
     let corner = || [coordinate(), coordinate(), coordinate()];
     (corner(), corner(), prop::bool::weighted(0.9)).prop_map(|(a, b, is_sorted)| {

@@ -265,10 +265,12 @@ impl Workspace {
     pub fn lend_boxes(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<BoxSlot>>, Error> {
         let box_count = self.made()?.plan.box_count.into();
         let has_room = self.has_room(BoxSlot::bytes(&box_count), options, filters);
-        if self.boxes.lend().is_none() && self.boxes.len() < MOST_IN_FLIGHT && has_room {
-            if let Some(slot) = optional(BoxSlot::new(&self.gpu, &box_count))? {
-                self.boxes.add(slot);
-            }
+        if self.boxes.lend().is_none()
+            && self.boxes.len() < MOST_IN_FLIGHT
+            && has_room
+            && let Some(slot) = optional(BoxSlot::new(&self.gpu, &box_count))?
+        {
+            self.boxes.add(slot);
         }
         Ok(self.boxes.lend())
     }
@@ -280,10 +282,12 @@ impl Workspace {
     pub fn lend_staging(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<Staging>>, Error> {
         let capacity = self.made()?.plan.pair_capacity;
         let has_room = self.has_room(Staging::bytes(capacity), options, filters);
-        if self.stagings.lend().is_none() && self.stagings.len() < PIECES_AT_ONCE && has_room {
-            if let Some(staging) = optional(Staging::new(&self.gpu, capacity))? {
-                self.stagings.add(staging);
-            }
+        if self.stagings.lend().is_none()
+            && self.stagings.len() < PIECES_AT_ONCE
+            && has_room
+            && let Some(staging) = optional(Staging::new(&self.gpu, capacity))?
+        {
+            self.stagings.add(staging);
         }
         Ok(self.stagings.lend())
     }

@@ -1,8 +1,8 @@
 //! The algorithms of the literature that this crate stands on and is measured against, one file each, on one thread.
 //!
-//! Each is faithful to its source, which its page names, and small: what it is for is to be read, compared and
-//! timed. All are a [`Baseline`]: they are shown the boxes of one step after another, and give the pairs of each.
-//! Those that keep something from step to step profit from motion that is small.
+//! Each is faithful to its source, which its page names, and small: an algorithm is here to be read, compared and
+//! timed. Each is a [`Baseline`], which is shown the boxes of one step after another, and finds the pairs of each. A
+//! baseline that keeps something from step to step profits from motion that is small.
 //!
 //! ```
 //! use broadsweep::{Aabb, Pair};
@@ -38,31 +38,31 @@ pub trait Baseline: Send {
     /// Invalid boxes pair with nothing, as everywhere in this crate.
     ///
     /// # Errors
-    /// Where the algorithm ends, it says so; `pairs` then holds nothing of use, and the next step starts anew.
+    /// Those of the algorithm's limits; `pairs` then holds nothing of use, and the next step starts anew.
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError>;
 }
 
-/// What one step took.
+/// The work that one step took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Pairs of boxes that were tested for overlap, or told apart on the axes that the algorithm had not sorted; of a
     /// tree, also those of which one or both are nodes.
     pub candidates: u64,
-    /// Steps that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
-    /// reinserted or rotated. 0 for what starts anew each step.
+    /// Operations that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
+    /// reinserted or rotated. 0 for an algorithm that starts anew each step.
     pub updates: u64,
     /// Memory that the algorithm holds after the step, in bytes, without boxes and pairs.
     pub bytes: u64,
 }
 
-/// Where an algorithm ends.
+/// The limit of an algorithm that a call exceeds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaselineError {
     /// More boxes than its identifiers can name.
     #[error("{algorithm} takes at most {most} boxes, and there are {box_count}: {reason}")]
     TooManyBoxes {
-        /// Its name.
+        /// The name of the algorithm.
         algorithm: &'static str,
         /// Boxes asked for.
         box_count: u64,
@@ -74,7 +74,7 @@ pub enum BaselineError {
     /// Its pair buffer is full.
     #[error("the pair buffer of {algorithm} holds {capacity} pairs and is full. Give it a larger one")]
     PairBufferFull {
-        /// Its name.
+        /// The name of the algorithm.
         algorithm: &'static str,
         /// Pairs that the buffer holds.
         capacity: u64,
@@ -82,7 +82,7 @@ pub enum BaselineError {
     /// There is no memory for the pairs.
     #[error("{algorithm} finds {pair_count} pairs or more, and there is no memory for a list of them")]
     ListTooLong {
-        /// Its name.
+        /// The name of the algorithm.
         algorithm: &'static str,
         /// Pairs that were counted.
         pair_count: u64,
@@ -90,7 +90,7 @@ pub enum BaselineError {
     /// A valid box has a coordinate that it cannot take.
     #[error("{algorithm} takes no coordinates beyond ±{most:e}, and box {index} has one: {reason}")]
     BoxTooFar {
-        /// Its name.
+        /// The name of the algorithm.
         algorithm: &'static str,
         /// The first such box.
         index: u32,
@@ -101,14 +101,14 @@ pub enum BaselineError {
     },
 }
 
-/// A line of the list of algorithms.
+/// The listing of an algorithm or a library: its name, what it is, and how to make one.
 #[derive(Clone, Copy, Debug)]
 pub struct Listing {
     /// The name to type and to print.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// The description of the algorithm, in a line.
     pub description: &'static str,
-    /// The most boxes that it takes, where that is a limit of its own: more are refused at once.
+    /// The most boxes that the algorithm takes, where it has such a limit: more are refused at once.
     pub most_boxes: Option<usize>,
     make: fn() -> Box<dyn Baseline>,
 }
@@ -122,7 +122,7 @@ impl Listing {
         Self { most_boxes: Some(boxes), ..self }
     }
 
-    /// Makes a new one, that has seen no step.
+    /// Makes the algorithm, which has seen no step yet.
     pub fn make(&self) -> Box<dyn Baseline> {
         (self.make)()
     }
@@ -164,7 +164,7 @@ pub const ALL: &[Listing] = &[
     ),
 ];
 
-/// The algorithm of this name.
+/// Finds the algorithm of this name.
 pub fn by_name(name: &str) -> Option<&'static Listing> {
     ALL.iter().find(|listing| listing.name == name)
 }

@@ -13,35 +13,36 @@ use crate::engine::Engine;
 use crate::measure::contestant::Contestant;
 use crate::text;
 
-/// What to measure.
+/// The plan: what to measure.
 #[derive(Clone)]
 pub struct Plan {
-    /// Each once.
+    /// The scenes, each once.
     pub scenes: Vec<Scene>,
-    /// Of scenes that can have any.
+    /// The sizes of scenes that can have any.
     pub sizes: Vec<u32>,
-    /// In the order of [`Engine::all`].
+    /// The engines, in the order of [`Engine::all`].
     pub engines: Vec<Engine>,
     /// Calls that count of scenes that move.
     pub frames: u32,
     /// Calls that count of all other scenes.
     pub runs: u32,
-    /// Seconds that the calls of a row may take, together, before it is left at those it has.
+    /// Seconds after which a row gets no more calls.
     pub limit: f64,
-    /// Of the scenes.
+    /// The seed of the scenes.
     pub seed: u64,
 }
 
-/// How often what seems slower or faster than before is measured again: with the first time, one is in the middle.
+/// How often a row that seems slower or faster than before is measured again: with the first time, there is a time in
+/// the middle.
 const CONFIRMATIONS: usize = 2;
 
-/// Is told how a measurement goes on.
+/// A watcher, which is told how a measurement goes on.
 pub trait Watcher {
-    /// Takes the work that there is in all.
+    /// Takes the amount of all work.
     fn expect(&mut self, work: u64);
-    /// Takes what begins now.
+    /// Takes the name of what begins now.
     fn begin(&mut self, what: &str);
-    /// Takes the work that is done, in all.
+    /// Takes the amount of work that is done so far.
     fn reach(&mut self, work: u64);
     /// Takes all rows that there are, after each scene of each size.
     fn keep(&mut self, rows: &[Row]);
@@ -108,8 +109,9 @@ impl Plan {
         measured
     }
 
-    /// Gives the results, with what seems slower or faster than before measured again: two runs of one program differ by
-    /// more than calls that follow one another do. Of all times of a row, the one in the middle counts.
+    /// Returns the results, with the rows that seem slower or faster than before measured again: two runs of one
+    /// program differ by more than calls that follow one another do. Of all times of a row, the one in the middle
+    /// counts.
     pub fn confirm(
         &self,
         gpu: Option<&Gpu>,
@@ -124,7 +126,7 @@ impl Plan {
         if changed.is_empty() || results.interrupted {
             return confirmed;
         }
-        // All of them once, and then all once more: what disturbs one time is gone by the next.
+        // All rows are measured once, and then all once more: what disturbs one time is gone by the next.
         let mut again = Vec::new();
         for _ in 0..CONFIRMATIONS {
             for (title, boxes) in unique(changed.iter().map(|row| (&row.scene, row.boxes))) {
@@ -269,13 +271,13 @@ fn take_turn(
     Ok(())
 }
 
-/// What came of it.
+/// The outcome of a measurement.
 pub struct Measured {
-    /// In the order of scenes, sizes and engines.
+    /// The rows, in the order of scenes, sizes and engines.
     pub rows: Vec<Row>,
-    /// By Ctrl-C.
+    /// Whether Ctrl-C stopped the measurement.
     pub interrupted: bool,
-    /// Why the first of the scenes that could not be measured could not.
+    /// The error of the first scene that could not be measured.
     pub failure: Option<Error>,
 }
 
@@ -288,7 +290,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Of a call, in the time left.
+    /// Returns the weight of a call in the estimate of the time left.
     fn weight(&self) -> u64 {
         u64::from(self.n.max(1))
     }

@@ -1,4 +1,4 @@
-//! What is measured: kinds of scenes, in all sizes or in one, and files.
+//! The scenes that are measured: kinds, in all sizes or in one, and files.
 
 use crate::scenes::{Kind, SceneName, npy};
 use anyhow::{Result, anyhow, bail};
@@ -36,7 +36,7 @@ impl Scene {
         }
     }
 
-    /// As it is typed.
+    /// Returns the scene as it is typed.
     pub fn name(&self) -> String {
         match self {
             Self::Kind(kind) => kind.to_string(),
@@ -51,20 +51,20 @@ impl Scene {
         }
     }
 
-    /// Tells whether its steps differ.
+    /// Returns whether the steps of the scene differ.
     pub fn moves(&self) -> bool {
         self.kind().is_some_and(Kind::moves)
     }
 
-    /// Without the number of boxes, which is a column of its own.
+    /// Returns the name without the number of boxes, which is a column of its own.
     pub fn title(&self) -> String {
         self.kind().map_or_else(|| self.name(), |kind| kind.to_string())
     }
 
-    /// The boxes that come `step` steps after the usual ones.
+    /// Makes the boxes that come `step` steps after the usual ones.
     pub fn boxes(&self, n: u32, seed: u64, step: u32) -> Result<Vec<Aabb>> {
         match self {
-            // What is asked for the usual ones is whether there is the memory.
+            // Whether there is the memory was found out with the usual boxes.
             Self::Kind(kind) | Self::Named(SceneName::Kind { kind, .. }) if step > 0 => {
                 Ok(kind.generate_step(n as usize, seed, kind.usual_step() + step))
             }
@@ -73,7 +73,7 @@ impl Scene {
         }
     }
 
-    /// Whether this is that scene, in a size that it is measured in.
+    /// Returns whether this is the scene of that title, in a size that it is measured in.
     pub fn is(&self, title: &str, boxes: u64, sizes: &[u32]) -> bool {
         let has_size = match self {
             Self::Kind(_) => sizes.iter().any(|n| u64::from(*n) == boxes),
@@ -83,7 +83,7 @@ impl Scene {
         has_size && self.title() == title
     }
 
-    /// Finds out, before any long work, whether a file has boxes. What is no file can be read but once.
+    /// Finds out, before any long work, whether a file has boxes. A pipe or a device can be read only once.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Named(SceneName::File(path)) if !path.exists() || path.is_file() => {
@@ -94,7 +94,7 @@ impl Scene {
         Ok(())
     }
 
-    /// So many boxes, or about so many where a file has to be read first.
+    /// Returns the numbers of boxes; an estimate where a file has to be read first.
     pub fn sizes(&self, sizes: &[u32]) -> Vec<u32> {
         match self {
             Self::Kind(_) => sizes.to_vec(),

@@ -1,4 +1,4 @@
-//! What other libraries find for the same boxes, behind the feature `peers`: for the benchmark, to be compared with.
+//! Other libraries on the same boxes, behind the feature `peers`: for the benchmark, to be compared with.
 //!
 //! Each is used as its own users do, and is a [`Baseline`](crate::baselines::Baseline), but for one thing: it gives
 //! **its own** pairs, each once, with `a < b`. Where those are not the pairs of this crate, the difference is shown
@@ -26,14 +26,14 @@ pub mod rstar;
 use crate::baselines::{BaselineError, Listing};
 use broadsweep::Aabb;
 
-/// A line of the list of peers.
+/// A peer: another library.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
-    /// The crate that it is from.
+    /// The crate that the peer is from.
     pub library: &'static str,
-    /// Which version of it was measured.
+    /// The version of the crate that was measured.
     pub version: &'static str,
-    /// Its name, what it is, and how to make one.
+    /// The listing of the peer.
     pub listing: Listing,
 }
 
@@ -80,12 +80,12 @@ pub const ALL: &[Peer] = &[
     },
 ];
 
-/// The peer of this name.
+/// Finds the peer of this name.
 pub fn by_name(name: &str) -> Option<&'static Peer> {
     ALL.iter().find(|peer| peer.listing.name == name)
 }
 
-/// The valid boxes with their index.
+/// Returns the valid boxes, each with its index.
 fn valid(boxes: &[Aabb]) -> impl Iterator<Item = (u32, &Aabb)> {
     (0..).zip(boxes).filter(|(_, aabb)| aabb.is_valid())
 }

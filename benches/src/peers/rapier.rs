@@ -1,9 +1,10 @@
 //! rapier3d's broad phase: parry's tree with leaves that are updated, and events for the pairs that come and go.
 //!
-//! It is given boxes by `BroadPhaseBvh::set_aabb`, as its own pipeline does, not shapes: the box that it makes of a
-//! shape is its centre ± half its edges, rounded, and has a distance of prediction around it. The colliders that it
-//! wants are there, but nobody looks at their shape; they are made in the first step with so many boxes, and kept
-//! where all else starts anew: its users have them anyway. Its pairs are kept from its events, as its users do.
+//! The broad phase gets boxes by `BroadPhaseBvh::set_aabb`, as in rapier's own pipeline, and not shapes: the box that
+//! it makes of a shape is the centre ± half the edges, rounded, with a distance of prediction around it. The colliders
+//! that it needs are there, but nothing looks at their shape; they are made in the first step with this many boxes, and
+//! kept where all else starts anew, since its users have them anyway. The pairs are kept from its events, as its users
+//! do.
 //!
 //! It is used **without its margins**. Its leaves are larger than their boxes, by 4 hundredths of what it takes for a
 //! unit of length, which would be 4 cm in a world of metres: fewer updates, and pairs that do not overlap, in any
@@ -34,7 +35,8 @@ pub const MOST: f32 = 1e12;
 #[derive(Default)]
 pub struct Rapier {
     broad_phase: BroadPhaseBvh,
-    /// As many as there ever were valid boxes. Which box each stands for changes with those.
+    /// The colliders, as many as there ever were valid boxes. The box that each stands for changes with the valid
+    /// boxes.
     colliders: ColliderSet,
     handles: Vec<ColliderHandle>,
     /// The index of the box of each collider that is in use.
@@ -47,7 +49,7 @@ pub struct Rapier {
 }
 
 impl Rapier {
-    /// A collider for each of these boxes, and nothing known of them.
+    /// Makes a collider for each of these boxes, of which nothing is known yet.
     fn start(&mut self, boxes: &[Aabb]) {
         self.broad_phase = BroadPhaseBvh::default();
         self.pairs.clear();

@@ -15,9 +15,9 @@
 //! Some kinds move: [`Kind::generate_step`] makes any step of them. A [`SceneName`] is a kind and a number, or a
 //! `.npy` file, by the name that is typed; [`npy`] reads and writes such files.
 //!
-//! The generators use integers, `+`, `-`, `*`, `/`, `floor` and `sqrt` only: those round alike everywhere, where the
-//! `sin`, `exp` or `cbrt` of two C libraries differ in the last bit. So a kind, a count and a seed name a
-//! scene for good.
+//! The generators use integers, `+`, `-`, `*`, `/`, `floor` and `sqrt` only: these operations round alike everywhere,
+//! where the `sin`, `exp` or `cbrt` of two C libraries differ in the last bit. A kind, a count and a seed therefore
+//! name a scene for good.
 
 mod city;
 mod everyday;
@@ -43,7 +43,7 @@ pub use settled::settled;
 use broadsweep::Aabb;
 
 /// Makes [`Kind`] from one row for each kind: its variant, its name, the step that shows best what it is like if it
-/// moves and else 0, how `n` boxes of a step are made from a seed, and what they are like in one line.
+/// moves, and 0 otherwise, how `n` boxes of a step are made from a seed, and what they are like in one line.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident($name:literal, $step:literal, $make:expr): $description:literal,)*) => {
         /// A kind of scene. [`Kind::description`] says what each is.
@@ -57,7 +57,7 @@ macro_rules! kinds {
             /// Every kind, the everyday ones first.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$kind),*];
 
-            /// Gives the name to type and to print, such as `two-clusters`; it parses back.
+            /// Returns the name to type and to print, such as `two-clusters`; the name parses back.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -71,9 +71,9 @@ macro_rules! kinds {
                 }
             }
 
-            /// Gives the step that [`Kind::generate`] makes of a kind that moves, and that shows best what it is like:
-            /// all over the world (`brownian`), in a corner (`gravity`), half of it at rest (`free-fall`, `sediment`).
-            /// Zero for others.
+            /// Returns the step that [`Kind::generate`] makes of a kind that moves, and that shows best what the kind
+            /// is like: all over the world (`brownian`), in a corner (`gravity`), half of it at rest (`free-fall`,
+            /// `sediment`). Zero for others.
             pub const fn usual_step(self) -> u32 {
                 match self {
                     $(Self::$kind => $step,)*
@@ -176,21 +176,21 @@ kinds! {
 impl Kind {
     /// Makes exactly `n` boxes, the same ones for the same `seed` on every platform.
     ///
-    /// O(n). `identical` and `touching` are the same for every seed. Of a kind that moves, this is step
+    /// This is O(n). `identical` and `touching` are the same for every seed. A kind that moves is made at step
     /// [`Kind::usual_step`].
     pub fn generate(self, n: usize, seed: u64) -> Vec<Aabb> {
         self.generate_step(n, seed, self.usual_step())
     }
 
-    /// Tells whether steps differ.
+    /// Returns whether the steps differ.
     pub const fn moves(self) -> bool {
         self.usual_step() > 0
     }
 
-    /// Makes exactly `n` boxes as they are in this step, the same ones in the same order as in every other step.
+    /// Makes exactly `n` boxes as they are in this step: the same boxes in the same order as in every other step.
     ///
-    /// Any step costs what any other does, O(n), and needs none of those before it; `brownian` and `gravity` take
-    /// a little longer for late ones. Kinds that do not [move](Kind::moves) are alike in every step.
+    /// Any step costs what any other does, O(n), and needs no step before it; `brownian` and `gravity` take a little
+    /// longer for late steps. Kinds that do not [move](Kind::moves) are alike in every step.
     ///
     /// ```
     /// use laboratory::scenes::Kind;
@@ -232,7 +232,7 @@ mod tests {
     use broadsweep::cpu;
     use broadsweep::internals::brute_force;
 
-    /// The bits, because NaN differs from itself and -0 equals +0.
+    /// Returns the bits, because NaN differs from itself and -0 equals +0.
     fn bits(boxes: &[Aabb]) -> Vec<u32> {
         bytemuck::cast_slice(boxes).to_vec()
     }

@@ -1,17 +1,17 @@
-//! Scenes that move. Any step is made by itself, in the same time as any other: positions are functions of the
+//! Scenes that move in steps. Any step is made by itself, in the same time as any other: positions are functions of the
 //! time, so there is no state to carry from one step to the next.
 
 use super::everyday::from_corner;
 use super::random::{Random, cube_root};
 use broadsweep::Aabb;
 
-/// Seconds from one step of Broadmark's to the next.
+/// Seconds from one step of Broadmark to the next.
 const TIME_STEP: f64 = 1.0 / 30.0;
 
 /// The objects of Broadmark are cubes of this edge.
 const EDGE: f64 = 1.0;
 
-/// Which part of Broadmark's world its objects fill.
+/// The part of Broadmark's world that its objects fill.
 const DENSITY: f64 = 0.1;
 
 /// The world of Broadmark: a cube around the origin, `side` wide, y upward.
@@ -21,10 +21,10 @@ struct World {
     reach: f64,
 }
 
-/// What an object of Broadmark starts with.
+/// An object of Broadmark as it starts.
 struct Object {
     center: [f64; 3],
-    /// Per second.
+    /// The velocity, per second.
     velocity: [f64; 3],
     /// Half the edges of its box.
     half: [f64; 3],
@@ -36,7 +36,7 @@ impl World {
         Self { side, reach: 0.5 * (side - EDGE) }
     }
 
-    /// An object anywhere in a ball of 0.9 of the world, at any speed up to 0.75 of the world per second.
+    /// Makes an object anywhere in a ball of 0.9 of the world, at any speed up to 0.75 of the world per second.
     fn object(&self, random: &mut Random) -> Object {
         let center = random.in_ball().map(|x| 0.45 * self.side * x);
         Object { center, velocity: self.velocity(random), half: tumbled(random) }
@@ -46,7 +46,8 @@ impl World {
         random.in_ball().map(|x| 0.75 * self.side * x)
     }
 
-    /// Where a centre is that has come to `x` without walls, and is thrown back by them at the speed it had.
+    /// Returns where a centre is that would have come to `x` without walls, and is thrown back by walls at the speed it
+    /// had.
     fn reflect(&self, x: f64) -> f64 {
         let turns = (x + self.reach) / (4.0 * self.reach);
         let way = 4.0 * self.reach * (turns - turns.floor());
@@ -54,8 +55,8 @@ impl World {
     }
 }
 
-/// Half the edges of the box around a cube that is turned in any direction: each from 1 to √3 of the cube's, 1.5 on
-/// average.
+/// Returns half the edges of the box around a cube that is turned in any direction: each from 1 to √3 of the cube's,
+/// 1.5 on average.
 fn tumbled(random: &mut Random) -> [f64; 3] {
     // A quaternion anywhere in the ball of four dimensions has any direction; its length is divided out.
     let ([x, y, z, w], square) = loop {
@@ -77,13 +78,13 @@ fn around(center: [f64; 3], half: [f64; 3]) -> Aabb {
     from_corner([0, 1, 2].map(|k| center[k] - half[k]), half.map(|x| 2.0 * x))
 }
 
-/// Step `step` of a gas: cubes without gravity that start in a ball, and of which every one gets a new random
+/// Makes step `step` of a gas: cubes without gravity that start in a ball, and of which every one gets a new random
 /// velocity once in 100 steps, in the order of the list. From about step 60 on they fill the world evenly.
 ///
-/// After the scene of that name of Broadmark, with its numbers: cubes of edge 1 that fill a tenth of a cubic world,
-/// 30 steps per second, speeds up to three quarters of the world per second. Where there the solver of a physics
-/// engine keeps objects apart and turns them, here each goes through the others, keeps the random orientation that
-/// it started with, and is thrown back by walls only. O(n · (1 + step / 100)).
+/// After the scene of that name of Broadmark, with its numbers: cubes of edge 1 that fill a tenth of a cubic world, 30
+/// steps per second, speeds up to three quarters of the world per second. There, the solver of a physics engine keeps
+/// objects apart and turns them; here, each goes through the others, keeps the random orientation that it started with,
+/// and is thrown back by walls only. O(n · (1 + step / 100)).
 ///
 /// Source: Serpa and Rodrigues 2019, "Broadmark: A Testing Framework for Broad-Phase Collision Detection
 /// Algorithms", and its scenario generator, <https://github.com/ppgia-unifor/Broadmark>.
@@ -112,7 +113,7 @@ pub fn brownian(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
         .collect()
 }
 
-/// Step `step` of cubes that fly apart from a ball, fall along −y and come to rest on one another: at first all
+/// Makes step `step` of cubes that fly apart from a ball, fall along −y and come to rest on one another: at first all
 /// move, after about 200 steps nearly none does.
 ///
 /// After the scene of that name of Broadmark, with its numbers: those of [`brownian`], and a gravity of 0.0981 of
@@ -121,7 +122,7 @@ pub fn brownian(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
 ///
 /// Source: as for [`brownian`].
 pub fn free_fall(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
-    /// How much of its volume a bed of cubes fills that fell as they liked.
+    /// The part of its volume that a bed of cubes fills which fell at random.
     const PACKING: f64 = 0.6;
     /// Parts of [`LONGEST`] in which landings are counted.
     const BIN_COUNT: usize = 4096;
@@ -164,7 +165,7 @@ struct Fall {
     height: f64,
     speed: f64,
     gravity: f64,
-    /// When it hits the ceiling; infinite where it does not.
+    /// The time when the object hits the ceiling; infinite where it does not.
     bounce: f64,
 }
 
@@ -185,7 +186,7 @@ impl Fall {
         self.height + time * (self.speed - 0.5 * self.gravity * time)
     }
 
-    /// When it comes down to `level`; at once where it starts below.
+    /// Returns the time when the object comes down to `level`; at once where it starts below.
     fn landing(&self, level: f64) -> f64 {
         let at_level = (self.speed * self.speed + 2.0 * self.gravity * (self.height - level)).max(0.0).sqrt();
         let time = if self.bounce < f64::INFINITY {
@@ -197,7 +198,7 @@ impl Fall {
     }
 }
 
-/// Step `step` of a swarm of cubes under a strong gravity that turns once in 6.2 seconds about an axis that turns
+/// Makes step `step` of a swarm of cubes under a strong gravity that turns once in 6.2 seconds about an axis that turns
 /// as fast: the swarm is pressed against the walls, edges and corners of the world one after another, so every box
 /// moves through most of the world, and where the swarm is densest moves too.
 ///
@@ -207,7 +208,7 @@ impl Fall {
 ///
 /// Source: as for [`brownian`].
 pub fn gravity(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
-    /// How strongly gravity presses: the density at a wall is (1 + PRESS) / (1 − PRESS) of the mean.
+    /// The strength with which gravity presses: the density at a wall is (1 + PRESS) / (1 − PRESS) of the mean.
     const PRESS: f64 = 0.78;
     let world = World::new(n);
     let random = Random::new(seed, "gravity");
@@ -228,7 +229,7 @@ pub fn gravity(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
         .collect()
 }
 
-/// The direction of gravity as the swarm has followed it: within the unit ball, zero at first.
+/// Returns the direction of gravity as the swarm has followed it: within the unit ball, zero at first.
 fn pull(step: u32) -> [f64; 3] {
     /// Cosine and sine of the angle by which gravity turns in a step, 360° in 6.2 s.
     const TURN: [f64; 2] = [0.999_429_490_929_718, 0.033_774_141_883_468_46];
@@ -245,7 +246,7 @@ fn pull(step: u32) -> [f64; 3] {
     pull
 }
 
-/// `vector` turned about the unit vector `axis` (Rodrigues).
+/// Returns `vector` turned about the unit vector `axis` (Rodrigues).
 fn turned(vector: [f64; 3], axis: [f64; 3], [cos, sin]: [f64; 2]) -> [f64; 3] {
     let along = (1.0 - cos) * (0..3).map(|k| vector[k] * axis[k]).sum::<f64>();
     [0, 1, 2].map(|k| {
@@ -254,12 +255,12 @@ fn turned(vector: [f64; 3], axis: [f64; 3], [cos, sin]: [f64; 2]) -> [f64; 3] {
     })
 }
 
-/// Step `step` of equal particles that sink along −z and come to rest: clear above, as dense as at first in the
+/// Makes step `step` of equal particles that sink along −z and come to rest: clear above, as dense as at first in the
 /// middle, and eight times as dense at the bottom. After 350 steps all rest.
 ///
 /// The scene that USSCD's experiments had in mind: equal spheres, so that their boxes are cubes (of edge 1 here),
-/// uniform in a cube at first, which move in random directions at one speed. That paper names neither a density nor
-/// a speed. Here the spheres fill 0.08 of the cube, which starts at the origin, and 0.64 of the bed, as randomly
+/// uniform in a cube at first, which move in random directions at one speed. The paper of USSCD names neither a density
+/// nor a speed. Here the spheres fill 0.08 of the cube, which starts at the origin, and 0.64 of the bed, as randomly
 /// packed spheres do; they sink by a 400th of the cube's height per step, and drift as fast in a random horizontal
 /// direction; and those that begin lower come to rest lower, as in the theory of sedimentation. O(n).
 ///
@@ -297,17 +298,17 @@ pub fn sediment(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
 pub struct Particles {
     /// The cube that they fly in is this wide, from the origin on.
     pub side: f64,
-    /// Diameter of the largest.
+    /// The diameter of the largest particle.
     pub diameter: f64,
-    /// How far each flies from one step to the next.
+    /// The distance that each particle flies from one step to the next.
     pub speed: f64,
 }
 
-/// Step `step` of spheres of nearly equal size, the smallest a tenth smaller than the largest, that are uniform in a
-/// cube at all times: each flies in a random direction, all at one speed, and is thrown back by walls only.
+/// Makes step `step` of spheres of nearly equal size, the smallest a tenth smaller than the largest, that are uniform
+/// in a cube at all times: each flies in a random direction, all at one speed, and is thrown back by walls only.
 ///
-/// The scene of USSCD's experiments, with everything that they vary as a parameter. `side` is to be positive and larger
-/// than `diameter`, and all three are to be finite. O(n).
+/// This is the scene of USSCD's experiments, with everything that the experiments vary as a parameter. `side` is to be
+/// positive and larger than `diameter`, and all three are to be finite. O(n).
 ///
 /// ```
 /// use laboratory::scenes::{Particles, particles};
@@ -339,7 +340,7 @@ pub fn particles(n: usize, seed: u64, step: u32, space: Particles) -> Vec<Aabb> 
         .collect()
 }
 
-/// A unit vector in any direction, by rejection.
+/// Draws a unit vector in any direction, by rejection.
 fn direction<const D: usize>(random: &mut Random) -> [f64; D] {
     loop {
         let point = [0; D].map(|_| 2.0 * random.unit() - 1.0);

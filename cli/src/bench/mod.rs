@@ -31,7 +31,7 @@ const SCENES: [&str; 4] = ["uniform", "clusters", "city", "brownian"];
 const SIZES: [u32; 3] = [1000, 10_000, 100_000];
 /// Where results go.
 const OUT: &str = "bench-results";
-/// What a stopped process ends with in a shell: 128 + SIGINT.
+/// The code with which a stopped process ends in a shell: 128 + SIGINT.
 const STOPPED: u8 = 130;
 
 /// Measure engines side by side, and compare their pairs
@@ -107,7 +107,7 @@ pub struct Args {
     threshold: f64,
 }
 
-/// What is measured in its own way.
+/// An experiment that is measured in its own way.
 #[derive(clap::Subcommand)]
 enum Experiment {
     Usscd(usscd::Args),
@@ -151,16 +151,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a benchmark gave.
+/// The outcome of a benchmark.
 struct Found {
     results: Results,
-    /// The same with the times of what was measured again, to be compared.
+    /// The same results with the times of what was measured again, to be compared.
     confirmed: Option<Results>,
-    /// Why a scene could not be measured.
+    /// The reason why a scene could not be measured.
     failure: Option<Error>,
 }
 
-/// Measures, writes the files and shows the table; `None` where it was stopped before there was a row.
+/// Measures, writes the files and shows the table; returns `None` where the measurement was stopped before there was a
+/// row.
 fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
     let mut plan = plan(args, old.map(|old| &old.settings))?;
     let out = match (&args.out, old) {
@@ -212,7 +213,7 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
     Ok(Some(Found { results, confirmed, failure }))
 }
 
-/// What was asked for, and for the rest what the older results have.
+/// Returns what was asked for, and for the rest what the older results have.
 fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     let plan = Plan {
         scenes: scenes(args, settings)?,
@@ -236,7 +237,7 @@ fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     Ok(plan)
 }
 
-/// The plan as it is kept with the results. Engines that only an older program has stay asked for.
+/// Returns the plan as it is kept with the results. Engines that only an older program has stay asked for.
 fn settings(args: &Args, plan: &Plan, old: Option<&Results>) -> Settings {
     Settings {
         scenes: plan.scenes.iter().map(Scene::name).collect(),
@@ -260,7 +261,7 @@ struct Screen<'a> {
     out: Option<&'a Path>,
 }
 
-/// A bar that shows nothing where standard error is not a terminal.
+/// Makes a bar that shows nothing where standard error is not a terminal.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::no_length();
     if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %, {eta} left  {msg}") {
@@ -288,7 +289,7 @@ impl Watcher for Screen<'_> {
         self.results.rows = rows.to_vec();
         self.results.unix_time = now();
         if let (Some(out), false) = (self.out, rows.is_empty()) {
-            // What cannot be written now may be later; if not, that is said then.
+            // What cannot be written now may be written later; if not, the error is reported then.
             let _ = write_rows(&self.results, out);
         }
     }
@@ -298,7 +299,7 @@ impl Watcher for Screen<'_> {
     }
 }
 
-/// In seconds since 1970.
+/// Returns the seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
@@ -312,7 +313,7 @@ fn scenes(args: &Args, settings: Option<&Settings>) -> Result<Vec<Scene>> {
     Ok(unique(names.into_iter().map(Scene::parse).collect::<Result<Vec<_>>>()?.into_iter()))
 }
 
-/// In the order of [`Engine::all`], each once.
+/// Returns the engines in the order of [`Engine::all`], each once.
 fn engines(args: &Args, settings: Option<&Settings>) -> Result<Vec<Engine>> {
     let mut engines = Engine::all();
     if !args.engines.is_empty() {
@@ -346,7 +347,7 @@ fn open_gpu(engines: &mut Vec<Engine>, named: bool, adapter: Option<&str>) -> Re
     }
 }
 
-/// From here on, Ctrl-C ends the measurement after the run that it is in; a second one ends it at once.
+/// Makes Ctrl-C end the measurement after the run that it is in, and a second Ctrl-C at once.
 fn stop_on_ctrl_c() -> Result<()> {
     let set = ctrlc::set_handler(|| {
         if stop() {
@@ -378,7 +379,7 @@ fn write_rows(results: &Results, out: &Path) -> Result<()> {
     write_file(&out.join("results.csv"), results.csv())
 }
 
-/// `DIR/NAME.svg` and `DIR/NAME.png`.
+/// Writes `DIR/NAME.svg` and `DIR/NAME.png`.
 fn write_figure(dir: &Path, figure: &Figure) -> Result<()> {
     write_file(&dir.join(format!("{}.svg", figure.name)), figure.svg()?)?;
     write_file(&dir.join(format!("{}.png", figure.name)), figure.png()?)

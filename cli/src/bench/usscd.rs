@@ -111,7 +111,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(if is_stopped() { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
 }
 
-/// Those asked for; where none is named, those of the paper and ours, without the GPU where there is none.
+/// Makes the race of the engines asked for; where none is named, of those of the paper and ours, without the GPU where
+/// there is none.
 fn race(args: &Args) -> Result<Race> {
     ensure!(args.seconds >= 0.0, "--seconds is {}; it must not be negative", args.seconds);
     let mut engines = unique(args.engines.iter().copied());
@@ -127,7 +128,7 @@ fn race(args: &Args) -> Result<Race> {
     Ok(Race { engines, gpu, machine, seed: args.seed, frames: args.frames, enough_ms: 1e3 * args.seconds })
 }
 
-/// With three digits or so.
+/// Rounds a number to about three digits.
 fn rounded(number: f64) -> String {
     if number < 100.0 { format!("{number:.1}") } else { text::count(number.round() as u64) }
 }

@@ -211,7 +211,7 @@ fn press_ctrl_c(child: &Child) {
     assert!(killed.success());
 }
 
-/// A scene that is waited for until somebody writes it.
+/// Makes a scene that is waited for until somebody writes it.
 #[cfg(target_os = "linux")]
 fn make_pipe(place: &Place, name: &str) {
     assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());

@@ -8,7 +8,7 @@ use crate::scenes::Kind;
 use broadsweep::Pair;
 use broadsweep::internals::brute_force;
 
-/// Everything that must hold between two operations.
+/// Checks everything that must hold between two operations.
 fn check(tree: &AabbTree) {
     let mut seen = vec![false; tree.nodes.len()];
     let mut leaf_count = 0;
@@ -71,7 +71,7 @@ fn inserted_in_order(boxes: &[Aabb]) -> AabbTree {
     tree
 }
 
-/// As brute force has it.
+/// Returns the first hit that brute force finds.
 fn first_hit(boxes: &[Aabb], ray: &Ray, most: f64) -> Option<Hit> {
     let hits = (0..).zip(boxes).filter(|(_, aabb)| aabb.is_valid()).filter_map(|(data, aabb)| {
         let distance = ray.entry(aabb)?;
@@ -80,7 +80,7 @@ fn first_hit(boxes: &[Aabb], ray: &Ray, most: f64) -> Option<Hit> {
     hits.min_by(|a, b| a.distance.total_cmp(&b.distance).then(a.data.cmp(&b.data)))
 }
 
-/// Coordinates that often coincide, with some that overflow and some that are not numbers.
+/// Makes coordinates that often coincide, with some that overflow and some that are not numbers.
 fn coordinate() -> impl Strategy<Value = f32> {
     prop_oneof![
         8 => (-8i8..8).prop_map(f32::from),
@@ -194,7 +194,7 @@ proptest! {
     }
 }
 
-/// The height in units of log2 n.
+/// Returns the height in units of log2 n.
 fn factor(tree: &AabbTree) -> f64 {
     f64::from(tree.height()) / (tree.len() as f64).log2()
 }
@@ -312,7 +312,7 @@ fn a_leaf_has_room_ahead_of_its_motion_and_little_behind() {
     assert_eq!(bounds, Aabb::new([f32::NEG_INFINITY, -0.1, -0.1], [f32::INFINITY, 1.1, 1.1]));
 }
 
-/// Runs steps, each against brute force, and gives what each took.
+/// Runs steps, checks each against brute force, and returns the work of each.
 fn follow(steps: impl IntoIterator<Item = Vec<Aabb>>) -> Vec<crate::baselines::Work> {
     let mut trees = DynamicTrees::default();
     let mut pairs = Vec::new();

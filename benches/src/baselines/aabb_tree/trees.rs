@@ -5,8 +5,8 @@ use crate::baselines::list::PairList;
 use crate::baselines::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
-/// Steps that a box has to be as it is before it goes to the tree of those at rest. Fewer, and a box that rests for
-/// a moment goes to and fro; more, and the moving tree is larger than it need be.
+/// Steps that a box has to stay as it is before it goes to the tree of boxes at rest. With fewer, a box that rests for
+/// a moment goes to and fro; with more, the moving tree is larger than it need be.
 const STEPS_TO_REST: u32 = 8;
 
 /// Boxes of the moving tree for each that moved, up to which the tree is joined with itself rather than searched for
@@ -17,9 +17,9 @@ const BOXES_PER_SEARCH: usize = 4;
 #[derive(Clone, Copy, Debug)]
 struct Body {
     aabb: Aabb,
-    /// None if the box is invalid.
+    /// `None` if the box is invalid.
     leaf: Option<(Part, LeafId)>,
-    /// Steps that it has been as it is, while it is in the moving tree.
+    /// Steps for which the box has stayed as it is, while it is in the moving tree.
     steps_at_rest: u32,
     is_active: bool,
 }
@@ -63,7 +63,7 @@ impl DynamicTrees {
         Ok(work)
     }
 
-    /// The first step. Returns how many boxes were tested.
+    /// Begins with the first step. Returns how many boxes were tested.
     fn start(&mut self, boxes: &[Aabb]) -> Result<u64, BaselineError> {
         let (resting, leaves) = AabbTree::build(boxes);
         let body = |(aabb, leaf): (&Aabb, Option<LeafId>)| Body {

@@ -10,7 +10,7 @@ use crate::measure::contestant::{Call, Contestant};
 use crate::measure::time::Time;
 use crate::scenes::{Particles, particles};
 
-/// Those of the paper, and ours.
+/// The engines of the paper, and ours.
 pub const ENGINES: [&str; 5] = ["usscd", "scd", "i_collide", "cpu", "gpu"];
 
 /// Steps that are measured even if they take longer than is enough.
@@ -18,13 +18,13 @@ const LEAST_STEPS: usize = 3;
 
 /// The engines, and how much they are measured.
 pub struct Race {
-    /// Exact ones, each once.
+    /// The engines, all exact, each once.
     pub engines: Vec<Engine>,
     /// The device, where the GPU is among them.
     pub gpu: Option<Gpu>,
-    /// Where it runs.
+    /// The machine that the race runs on.
     pub machine: Machine,
-    /// Of the scenes.
+    /// The seed of the scenes.
     pub seed: u64,
     /// The most steps of a setting.
     pub frames: u32,
@@ -32,20 +32,20 @@ pub struct Race {
     pub enough_ms: f64,
 }
 
-/// What one engine took for the steps of a setting.
+/// The times of one engine for the steps of a setting.
 pub struct Lap {
-    /// Which engine.
+    /// The engine.
     pub engine: Engine,
-    /// Of the steps that count.
+    /// The time of the calls that count.
     pub time: Time,
-    /// In the last step that it was in.
+    /// The number of pairs in the last step that the engine measured.
     pub pair_count: usize,
-    /// The last that it made.
+    /// The last call that the engine made.
     pub call: Call,
 }
 
 impl Race {
-    /// What an engine runs on. The algorithms of the literature have one thread.
+    /// Says what an engine runs on. The algorithms of the literature have one thread.
     pub fn device(&self, engine: Engine) -> String {
         match (engine, &self.machine.adapter) {
             (Engine::Gpu, Some(adapter)) => adapter.clone(),
@@ -54,9 +54,10 @@ impl Race {
         }
     }
 
-    /// Every engine, made anew, over the same steps, one step at a time, so that whatever disturbs one disturbs all.
-    /// Before what is measured, one step builds what they keep. Pairs are compared outside the times, in every step
-    /// that an engine measures. Empty where it was stopped before all had measured something.
+    /// Runs every engine, made anew, over the same steps, one step at a time, so that whatever disturbs one disturbs
+    /// all. One step before the measured ones builds what engines keep. Pairs are compared outside the times, in every
+    /// step that an engine measures. Returns an empty list where the race was stopped before all engines had measured
+    /// something.
     pub fn run(&self, n: usize, space: Particles) -> Result<Vec<Lap>> {
         let mut racers = Vec::new();
         for &engine in &self.engines {
@@ -72,7 +73,7 @@ impl Race {
             let count = racers.len();
             let mut called = Vec::new();
             for turn in 0..count {
-                // Another one begins each time.
+                // Another engine begins each time.
                 let at = (turn + step as usize) % count;
                 let racer = &mut racers[at];
                 if racer.times.len() < LEAST_STEPS || racer.times.iter().sum::<f64>() < self.enough_ms {
@@ -112,7 +113,7 @@ struct Racer {
     contestant: Contestant,
     /// Milliseconds, one for each step that counts.
     times: Vec<f64>,
-    /// Of the last step, sorted.
+    /// The pairs of the last step, sorted.
     pairs: Vec<Pair>,
     call: Option<Call>,
 }
