@@ -3,8 +3,8 @@
 // read.
 //
 // Reads   filter_layout  where each list begins in `filters`
-//         filters        lists by box and pairs by box, one after the other (src/stages/filter.rs)
-// It is asked of pairs that passed the exact test, since most candidates do not.
+//         filters        lists by box and pairs by box, one after the other (src/filters/lists.rs)
+// The filters are asked about pairs that passed the exact test, since most candidates do not pass it.
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
 

@@ -1,12 +1,11 @@
-// emit_again: finds the pairs of those tiles again whose runs were not kept, and writes those numbers of them that lie
-// in the window.
+// emit_again: finds the pairs of the tiles whose runs were not kept again, and writes those that lie in the window.
 //
 // Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as sweep_test
-//         hit_offsets  [sweep_blocks + 1] pairs before each block of tiles, of emit_scan
+//         hit_offsets    [sweep_blocks + 1] pairs before each block of tiles, of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
 // Apart from emit_sweep, since software adapters run through code that no invocation takes. Not dispatched where all
-// runs were kept. One workgroup per block: it goes through the tiles from the last one back, so that it needs not know
-// how many pairs the kept ones before them have.
+// runs were kept. One workgroup per block: it goes through the tiles from the last one back, so that it need not know
+// how many pairs the kept tiles before them have.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

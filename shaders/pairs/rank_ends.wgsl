@@ -7,8 +7,8 @@
 // Writes  stretches  [entry_count] quads of the path that the entry contributes; the first rank whose cell is another or
 //                    whose start is after the entry's end
 //         footprints [entry_count] where in its cell the box begins and ends, and whether the cell is its first
-// The start of an entry is its own rank. An end is as near as the entry has candidates, so the search doubles
-// its step from there. Touching intervals meet: a start equal to the end is not after it.
+// The start of an entry is its own rank. An end is only as far from it as the entry has candidates, so the
+// search doubles its step from there. Touching intervals meet: a start equal to the end is not after it.
 // Sources: a sweep of every entry on its own, without a list of those that have begun, Liu, Harada, Lee, Kim 2010;
 // Bentley and Yao 1976, An almost optimal algorithm for unbounded searching.
 
@@ -58,7 +58,7 @@ fn rank_ends(
     let end = end_of(rank, n, (keys[rank] & ~mask) | own.y);
     stretches[rank] = Stretch(quads_of(rank, end), end);
 
-    // The box goes on beyond a cell that is not its first, its last.
+    // The box goes on beyond a cell that is not its first, or not its last.
     let first = select(0u, 0x7fu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x7f0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
     let flags = select(0u, 0x80u, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x800000u, (entry & ENTRY_FIRST_V) != 0u);

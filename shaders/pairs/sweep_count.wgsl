@@ -1,10 +1,10 @@
-// sweep_count: how long the path of the sweep is, and where on it each entry stands.
+// sweep_count: how long the path of the sweep is, and where on it the stretch of each entry begins.
 //
 // Reads   counts
 // Changes stretches   [entry_count] from the quads of the entry to the quads before it within its block
 // Writes  path_sums   [blocks] (quads, candidates) of each block of PATH_BLOCK entries
 // The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
-// one load brings all; an entry without candidates has one quad all the same, which bounds how many entries a piece
+// one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
 // of the path can span.
 // An invocation takes COUNT_RUN entries, a workgroup several blocks. Sums over several blocks may wrap; differences of
 // them that are sums of one block do not.

@@ -110,7 +110,7 @@ struct Frame {
     knots: array<vec4<f32>, KNOT_COUNT / 2u>,
 }
 
-// What the stages count. The host reads it once, at the end.
+// The numbers that the stages count. The host reads them once, at the end.
 struct Counts {
     level: u32,               // index into the ladder of coarsenings
     entry_count: u32,
@@ -151,7 +151,7 @@ struct Dispatches {
     order: array<u32, 3>,
 }
 
-// What accompanies a list of pairs that stays on the GPU.
+// The header of a list of pairs that stays on the GPU.
 struct PairHeader {
     count: u32,               // pairs in all, low and high half, whether they fit or not
     count_high: u32,

@@ -60,13 +60,13 @@ fn flags(boxes: &[Aabb], random: &mut Random) -> Vec<bool> {
     boxes.iter().map(|_| random.below(2) == 0).collect()
 }
 
-/// One in four is the number that stands for something else.
+/// Makes numbers of which one in four is the number that stands for something else.
 fn or_last(mut values: Vec<u32>, random: &mut Random, last: u32) -> Vec<u32> {
     values.iter_mut().filter(|_| random.below(4) == 0).for_each(|value| *value = last);
     values
 }
 
-/// A third of the pairs that overlap, and some others, in any order, some twice.
+/// Picks a third of the pairs that overlap, and some others, in any order, some twice.
 fn some_pairs(boxes: &[Aabb], random: &mut Random) -> Vec<Pair> {
     let mut pairs = brute_force::find_pairs(boxes);
     pairs.retain(|_| random.below(3) == 0);
@@ -81,7 +81,7 @@ fn some_pairs(boxes: &[Aabb], random: &mut Random) -> Vec<Pair> {
     pairs
 }
 
-/// Each filter alone, and all at once.
+/// Returns each filter alone, and all at once.
 fn each_and_all(boxes: &[Aabb], random: &mut Random) -> Vec<(&'static str, Filters)> {
     let mut all = Filters::default();
     let mut list = Vec::new();
@@ -102,7 +102,8 @@ fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
 }
 
-/// The pairs of the oracle, in the order that the options promise, and the report of the mirrors.
+/// Checks the pairs against those of the oracle, in the order that the options promise, and the report against that of
+/// the mirrors.
 fn assert_finds(engine: &mut cpu::BroadPhase, boxes: &[Aabb], expected: &[Pair], options: Options, what: &str) {
     engine.set_options(options).unwrap();
     let filters = engine.filters().clone();
@@ -156,7 +157,7 @@ fn every_filter_alone_and_all_together_are_exact_in_every_scene() {
     assert_eq!(matters.len(), FILLS.len() + 1, "{matters:?} change the answer");
 }
 
-/// More boxes than a thread takes at a time, with bad boxes among them.
+/// Makes more boxes than a thread takes at a time, with bad boxes among them.
 fn several_chunks() -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(2 * CHUNK + 1, 1);
     boxes.iter_mut().step_by(997).for_each(|aabb| aabb.max = [f32::INFINITY; 3]);
@@ -330,7 +331,7 @@ fn invalid_boxes_are_counted_as_they_are_searched() {
     }
 }
 
-/// The pairs of worlds, picked one world after the other.
+/// Picks the pairs of worlds, one world after the other.
 fn assert_splits(overlaps: &Overlaps, filters: &Filters) {
     let by_world = overlaps.by_world(filters).unwrap();
     assert!(by_world.worlds.is_sorted_by(|a, b| a < b));

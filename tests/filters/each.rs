@@ -96,7 +96,7 @@ const BOUNDS: [f32; 15] = [
 ];
 
 prop_compose! {
-    /// Mostly a box, now and then none.
+    /// Makes mostly a box, now and then none.
     fn adversarial_box()(
         corners in prop::array::uniform3((select(&BOUNDS[..]), select(&BOUNDS[..]))),
         as_it_is in prop::bool::weighted(0.1),
@@ -106,7 +106,7 @@ prop_compose! {
     }
 }
 
-/// A list by box, or none.
+/// Makes a list by box, or none.
 fn list<T: Clone + std::fmt::Debug>(
     value: impl Strategy<Value = T> + Clone,
     n: usize,

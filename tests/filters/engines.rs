@@ -47,14 +47,14 @@ macro_rules! engine {
 engine!(BroadPhase, "GPU");
 engine!(cpu::BroadPhase, "CPU");
 
-/// The test binary's only `BroadPhase`, with these options and without filters.
+/// Returns the test binary's only `BroadPhase`, with these options and without filters.
 pub fn gpu(options: Options) -> MutexGuard<'static, BroadPhase> {
     let mut gpu = common::broad_phase(options);
     gpu.set_filters(Filters::default()).expect("nothing is valid");
     gpu
 }
 
-/// As [`gpu`], on the CPU.
+/// Returns an engine as [`gpu`] does, on the CPU.
 pub fn cpu(options: Options) -> MutexGuard<'static, cpu::BroadPhase> {
     static CPU: LazyLock<Mutex<cpu::BroadPhase>> =
         LazyLock::new(|| Mutex::new(cpu::BroadPhase::new(Options::default()).expect("options are valid")));

@@ -81,7 +81,8 @@ fn a_box_in_thousands_of_listed_pairs_is_as_any_other() {
     assert_filtered(&boxes, &Filters { exclude, include, ..Filters::default() }, &WAYS, "a box in many pairs");
 }
 
-/// The same rule where a double loop would take minutes: what overlaps, without the excluded and with the included.
+/// Returns the pairs by the same rule where a double loop would take minutes: what overlaps, without the excluded and
+/// with the included.
 fn listed(overlapping: &[Pair], filters: &Filters) -> Vec<Pair> {
     let set = |pairs: &[Pair]| pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect::<HashSet<Pair>>();
     let exclude = set(&filters.exclude);

@@ -34,7 +34,7 @@ impl Matrix {
         self.count += pairs.len() as u64;
     }
 
-    /// Distinct pairs, all of them valid, and as many as there are: all of them.
+    /// Checks that pairs are distinct, all valid, and as many as there are: all of them.
     fn assert_full(&self) {
         assert_eq!(self.count, self.n * (self.n - 1) / 2);
     }
@@ -250,7 +250,7 @@ fn a_device_that_is_lost_between_pieces_is_a_typed_error() {
 
 // ---- the first copy ----
 
-/// Whether the result is there after the GPU was waited for once.
+/// Returns whether the result is there after the GPU was waited for once.
 fn comes_at_once(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> bool {
     broad_phase.submit(boxes).unwrap();
     broad_phase.gpu().device().poll(wgpu::PollType::wait_indefinitely()).unwrap();

@@ -107,7 +107,7 @@ fn run_through(broad_phase: &mut BroadPhase, scenes: &[Vec<Aabb>], eager: impl F
     results
 }
 
-/// Scenes, many of which have far more pairs, or boxes, than the one before.
+/// Makes scenes, many of which have far more pairs, or boxes, than the one before.
 fn leaps() -> Vec<Vec<Aabb>> {
     let identical = |n| vec![Aabb::new([0.0; 3], [1.0; 3]); n];
     vec![

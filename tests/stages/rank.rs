@@ -14,7 +14,7 @@ use crate::*;
 
 static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()).unwrap());
 
-/// A host's frame with so many bits of position.
+/// Makes a frame with this many bits of position.
 fn frame(position_bits: u32) -> Frame {
     Frame { position_bits, key_bits: 32, ..Frame::zeroed() }
 }
@@ -25,7 +25,7 @@ fn with_footprints(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
     intervals.iter().map(|&[start, end]| [start, end, random.next() as u32 & 0x7f7f_7f7f, 0]).collect()
 }
 
-/// The ranks where the entries end, after a look at all that the kernel writes.
+/// Returns the ranks where the entries end, after a look at all that the kernel writes.
 fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u32) -> Vec<u32> {
     let n = keys.len() as u32;
     let ends = mirror::rank::ends(&frame(position_bits), keys, entries, positions);
@@ -50,7 +50,7 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     ends
 }
 
-/// Sorted keys in about `cells` cells, and boxes whose intervals are up to `longest` quanta long.
+/// Makes sorted keys in about `cells` cells, and boxes whose intervals are up to `longest` quanta long.
 fn check_random(n: u32, cells: u32, longest: u32, position_bits: u32, seed: u64) {
     let mut random = Random::new(seed);
     let last = u32::MAX >> (32 - position_bits);
