@@ -4,8 +4,8 @@
 //         keys       [entry_count] sorted: cell and start
 //         entries    [entry_count] in the same order: box index and flags
 //         positions  [box_count] (start, end, footprint)
-// Writes  stretches  [entry_count] quads of the path that the entry contributes; the first rank whose cell is another or
-//                    whose start is after the entry's end
+// Writes  stretches  [entry_count] quads of the path that the entry contributes; the first rank whose cell is another
+//                    or whose start is after the entry's end
 //         footprints [entry_count] where in its cell the box begins and ends, and whether the cell is its first
 // The start of an entry is its own rank. An end is only as far from it as the entry has candidates, so the
 // search doubles its step from there. Touching intervals meet: a start equal to the end is not after it.
