@@ -468,7 +468,7 @@ fn what_cannot_be_measured_gets_one_clear_line() {
 #[test]
 fn other_libraries_are_engines_whose_pairs_are_compared_with_ours() {
     let place = Place::new();
-    let peers: Vec<&str> = laboratory::peers::ALL.iter().map(|peer| peer.entry.name).collect();
+    let peers: Vec<&str> = laboratory::peers::ALL.iter().map(|peer| peer.listing.name).collect();
     let engines = peers.join(",");
     place.run(&format!("bench --scenes uniform,gravity --n 500 --frames 2 --runs 1 --engines {engines} --out out"));
     let results = place.json("out/results.json");
@@ -477,7 +477,7 @@ fn other_libraries_are_engines_whose_pairs_are_compared_with_ours() {
     assert!(rows(&results).iter().all(|row| row["outcome"] == "measured" && row["compared_with"] == "cpu"));
     for peer in laboratory::peers::ALL {
         assert_eq!(results["versions"][peer.library], peer.version);
-        let report = place.run(&format!("pairs uniform:500 --engine {} --verify", peer.entry.name));
+        let report = place.run(&format!("pairs uniform:500 --engine {} --verify", peer.listing.name));
         assert!(report.contains("all pairs equal those of the CPU engine"), "{report}");
     }
 }

@@ -61,7 +61,7 @@ fn a_list_that_is_too_long_for_memory_is_an_error() {
     let mut names: Vec<&str> = baselines::ALL.iter().map(|entry| entry.name).collect();
     // rapier makes a list of events before there are pairs, which ends the process.
     #[cfg(feature = "peers")]
-    names.extend(laboratory::peers::ALL.iter().map(|peer| peer.entry.name).filter(|name| *name != "rapier"));
+    names.extend(laboratory::peers::ALL.iter().map(|peer| peer.listing.name).filter(|name| *name != "rapier"));
     for name in names {
         // 18 million pairs are 137 MiB, in a list that grows from 128 to 256 MiB.
         let arguments = format!("pairs identical:6000 --engine {name}");
