@@ -185,7 +185,7 @@ shared_constants! {
     OVERFLOW_PAIRS: u32 = 1;
     /// There are more candidates than `Options::candidate_limit`; nothing was tested.
     OVERFLOW_CANDIDATES: u32 = 2;
-    /// In place of the beginning of a list of the filters: there is no such list.
+    /// Where a list of the filters begins that is empty.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.
     RULE_ANY: u32 = 0;
@@ -193,7 +193,7 @@ shared_constants! {
     RULE_BOTH: u32 = 1;
     /// `Filters::NO_PARENT`.
     NO_PARENT: u32 = u32::MAX;
-    /// In place of the number of a world, `Filters::GLOBAL`.
+    /// Stands for `Filters::GLOBAL` among the numbers of worlds.
     WORLD_GLOBAL: u32 = u32::MAX;
 }
 

@@ -1,7 +1,14 @@
 //! Re-exports what the tests, the laboratory and the command line need of the inside. Nothing here is promised: a
 //! program that uses it may not compile with the next version.
 
-pub use crate::cpu::{brute_force, mirror};
+pub mod brute_force {
+    //! The oracle.
+    pub use crate::cpu::brute_force::*;
+}
+pub mod mirror {
+    //! The stages on plain slices.
+    pub use crate::cpu::mirror::*;
+}
 
 pub mod constants {
     //! The constants that the kernels and the host share.
@@ -34,5 +41,5 @@ pub mod pairs {
 #[cfg(feature = "gpu")]
 pub mod filters {
     //! The filters on the GPU.
-    pub use crate::filters::{CheckedFilters, device, lists, prepare};
+    pub use crate::filters::{CheckedFilters, device, lists, prepare, rows};
 }

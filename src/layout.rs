@@ -1,138 +1,223 @@
-//! The structures that pass between stages: twins of those in `shaders/shared/common.wgsl`, compared by
-//! `tests/contract.rs`. Vectors of three take sixteen bytes in WGSL; the number after each fills the rest.
+//! The structures that pass between stages: twins of those in `shaders/shared/common.wgsl`, which `tests/contract.rs`
+//! compares. Vectors of three take sixteen bytes in WGSL; the number after each fills the rest.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::constants::*;
 
-/// The parameters that the host decides for one call.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)] // explained field by field in common.wgsl
-pub struct Params {
-    pub box_count: u32,
-    pub entry_capacity: u32,
-    pub giant_tile_capacity: u32,
-    pub axis: u32,
-    pub cell_mode: u32,
-    pub cell_size: f32,
-    pub candidate_limit_low: u32,
-    pub candidate_limit_high: u32,
-    pub vertices_per_pair: u32,
-    pub tile_capacity: u32,
-    pub world_count: u32,
-    pub include_count: u32,
+/// The layout of a structure, which WGSL has under the same name.
+#[derive(Clone, Copy, Debug)]
+pub struct Twin {
+    /// The name of the structure.
+    pub name: &'static str,
+    /// Its bytes.
+    pub size: usize,
+    /// The names of its fields, with their offsets in bytes.
+    pub fields: &'static [(&'static str, usize)],
 }
 
-/// The places where the lists of [`Filters`](crate::Filters) begin in a buffer of words.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct FilterLayout {
-    pub rule: u32,
-    pub groups: u32,
-    pub masks: u32,
-    pub bodies: u32,
-    pub parents: u32,
-    pub fixed: u32,
-    pub sleeping: u32,
-    pub worlds: u32,
-    pub rows: u32,
-    pub row_count: u32,
-    pub others: u32,
-    pub half_space_bits: u32,
-    pub half_space_boxes: u32,
-    pub half_spaces: u32,
-    pub half_space_count: u32,
-    pub unused: u32,
+/// Declares structures with the layout of C, and lists them in [`TWINS`].
+macro_rules! twins {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $name:ident { $($(#[$field_meta:meta])* pub $field:ident: $kind:ty,)* }
+    )*) => {
+        $(
+            $(#[$meta])*
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+            pub struct $name { $($(#[$field_meta])* pub $field: $kind,)* }
+        )*
+
+        /// The layouts of all structures of this file.
+        pub const TWINS: &[Twin] = &[$(Twin {
+            name: stringify!($name),
+            size: size_of::<$name>(),
+            fields: &[$((stringify!($field), std::mem::offset_of!($name, $field))),*],
+        }),*];
+    };
 }
 
-/// The range of pairs that `emit` writes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Window {
-    pub first_low: u32,
-    pub first_high: u32,
-    pub capacity: u32,
-    pub unused: u32,
-}
+twins! {
+    /// What the host decides for one call.
+    #[allow(missing_docs)] // explained field by field in common.wgsl
+    pub struct Params {
+        pub box_count: u32,
+        pub entry_capacity: u32,
+        pub giant_tile_capacity: u32,
+        pub axis: u32,
+        pub cell_mode: u32,
+        pub cell_size: f32,
+        pub candidate_limit_low: u32,
+        pub candidate_limit_high: u32,
+        pub vertices_per_pair: u32,
+        pub tile_capacity: u32,
+        pub world_count: u32,
+        pub include_count: u32,
+    }
 
-/// One radix pass.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct SortPass {
-    pub shift: u32,
-    pub of_pairs: u32,
-    pub digit_bits: u32,
-    pub unused: u32,
-}
+    /// The range of pairs that `emit` writes.
+    #[allow(missing_docs)]
+    pub struct Window {
+        pub first_low: u32,
+        pub first_high: u32,
+        pub capacity: u32,
+        pub unused: u32,
+    }
 
-/// Bounds of the boxes that count for the statistics.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Bounds {
-    pub min: [f32; 3],
-    pub count: u32,
-    pub max: [f32; 3],
-    pub unused: u32,
-}
+    /// One radix pass.
+    #[allow(missing_docs)]
+    pub struct SortPass {
+        pub shift: u32,
+        pub of_pairs: u32,
+        pub digit_bits: u32,
+        pub unused: u32,
+    }
 
-/// A workgroup's share of the bounds.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct BoundsPartial {
-    pub ordinary: Bounds,
-    pub finite: Bounds,
-}
+    /// Bounds of the boxes that count for the statistics.
+    #[allow(missing_docs)]
+    pub struct Bounds {
+        pub min: [f32; 3],
+        pub count: u32,
+        pub max: [f32; 3],
+        pub unused: u32,
+    }
 
-/// Sums over centroids and edges.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Moments {
-    pub sum: [f32; 3],
-    pub count: f32,
-    pub squares: [f32; 3],
-    pub unused_a: f32,
-    pub products: [f32; 3],
-    pub unused_b: f32,
-    pub edge_sum: [f32; 3],
-    pub unused_c: f32,
-    pub edge_max: [f32; 3],
-    pub unused_d: f32,
-}
+    /// A workgroup's share of the bounds.
+    #[allow(missing_docs)]
+    pub struct BoundsPartial {
+        pub ordinary: Bounds,
+        pub finite: Bounds,
+    }
 
-/// The frame: directions, grid and sort key.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Frame {
-    pub sweep: [f32; 3],
-    pub scale: f32,
-    pub plane_u: [f32; 3],
-    pub limit: f32,
-    pub plane_v: [f32; 3],
-    pub inverse_cell: f32,
-    pub origin: [f32; 2],
-    pub plane_slop: f32,
-    pub sweep_slop: f32,
-    pub cell_min: [i32; 2],
-    pub cell_max: [i32; 2],
-    pub cell_bits: [u32; 2],
-    pub max_span: [u32; 2],
-    pub position_bits: u32,
-    pub key_bits: u32,
-    pub giant_cells: u32,
-    pub axis: u32,
-    pub cell_size: f32,
-    pub outside_count: u32,
-    pub tile_bits: [u32; 2],
-    /// Where each segment of the position scale starts, and quanta per unit length in it.
-    pub knots: [[f32; 2]; KNOT_COUNT as usize],
+    /// Sums over centroids and edges.
+    #[allow(missing_docs)]
+    pub struct Moments {
+        pub sum: [f32; 3],
+        pub count: f32,
+        pub squares: [f32; 3],
+        pub unused_a: f32,
+        pub products: [f32; 3],
+        pub unused_b: f32,
+        pub edge_sum: [f32; 3],
+        pub unused_c: f32,
+        pub edge_max: [f32; 3],
+        pub unused_d: f32,
+    }
+
+    /// Directions, grid and sort key.
+    #[allow(missing_docs)]
+    pub struct Frame {
+        pub sweep: [f32; 3],
+        pub scale: f32,
+        pub plane_u: [f32; 3],
+        pub limit: f32,
+        pub plane_v: [f32; 3],
+        pub inverse_cell: f32,
+        pub origin: [f32; 2],
+        pub plane_slop: f32,
+        pub sweep_slop: f32,
+        pub cell_min: [i32; 2],
+        pub cell_max: [i32; 2],
+        pub cell_bits: [u32; 2],
+        pub max_span: [u32; 2],
+        pub position_bits: u32,
+        pub key_bits: u32,
+        pub giant_cells: u32,
+        pub axis: u32,
+        pub cell_size: f32,
+        pub outside_count: u32,
+        pub tile_bits: [u32; 2],
+        /// Where each segment of the position scale starts, and quanta per unit length in it.
+        pub knots: [[f32; 2]; KNOT_COUNT as usize],
+    }
+
+    /// What the stages count.
+    #[allow(missing_docs)]
+    pub struct Counts {
+        pub level: u32,
+        pub entry_count: u32,
+        pub giant_count: u32,
+        pub invalid_count: u32,
+        pub first_invalid: [[u32; 4]; INVALID_LISTED as usize],
+        pub candidate_low: u32,
+        pub candidate_high: u32,
+        pub refused: u32,
+        pub sweep_tiles: u32,
+        pub sweep_tiles_per_group: u32,
+        pub sweep_tiles_per_block: u32,
+        pub sweep_blocks: u32,
+        pub giant_tiles: u32,
+        pub giant_tiles_per_block: u32,
+        pub giant_blocks: u32,
+        pub pair_low: u32,
+        pub pair_high: u32,
+        pub written: u32,
+        pub key_bits: u32,
+        pub unused_a: u32,
+        pub unused_b: u32,
+    }
+
+    /// What one invocation of `sweep_test` found.
+    #[allow(missing_docs)]
+    pub struct Run {
+        pub hits: u32,
+        pub first_rank: u32,
+        pub first_quad: u32,
+        pub turns: u32,
+    }
+
+    /// Indirect dispatch sizes.
+    #[allow(missing_docs)]
+    pub struct Dispatches {
+        pub bin_scatter: [[u32; 3]; 2],
+        pub sort_passes: [[u32; 3]; SORT_STEPS as usize],
+        pub rank: [u32; 3],
+        pub sweep_count: [u32; 3],
+        pub sweep_test: [u32; 3],
+        pub giants_test: [u32; 3],
+        pub emit_place: [u32; 3],
+        pub emit_sweep: [u32; 3],
+        pub emit_again: [u32; 3],
+        pub sort_pairs: [u32; 3],
+        pub order: [u32; 3],
+    }
+
+    /// What accompanies a list of pairs that stays on the GPU; every field is a little-endian `u32`.
+    pub struct PairHeader {
+        /// Pairs in all, lower half, whether they fit or not.
+        pub count: u32,
+        /// Pairs in all, upper half.
+        pub count_high: u32,
+        /// Pairs that the list can hold.
+        pub capacity: u32,
+        /// 0; or 1 where the list is too short: `count` is exact, and the list holds its first `written` pairs;
+        /// or 2 where there are more candidates than `Options::candidate_limit`: nothing was tested, and both numbers of
+        /// pairs are 0.
+        pub overflow: u32,
+        /// Pairs in the list.
+        pub written: u32,
+        #[allow(missing_docs)]
+        pub unused: [u32; 3],
+    }
+
+    /// Arguments for indirect calls that accompany a list of pairs; every field is a little-endian `u32`.
+    pub struct PairArguments {
+        /// Indirect dispatch: workgroups of 256 that cover the list, row by row of x.
+        pub dispatch: [u32; 3],
+        #[allow(missing_docs)]
+        pub unused: u32,
+        /// Indirect draw: `Options::vertices_per_pair`, one instance for each pair in the list, 0, 0.
+        pub draw: [u32; 4],
+    }
+
+    /// An entry's place on the path of the sweep.
+    #[derive(Eq)]
+    #[allow(missing_docs)]
+    pub struct Step {
+        pub offset: u32,
+        pub end: u32,
+    }
 }
 
 impl Frame {
@@ -147,104 +232,6 @@ impl Frame {
             _ => f32::INFINITY,
         }
     }
-}
-
-/// The numbers that the stages count.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Counts {
-    pub level: u32,
-    pub entry_count: u32,
-    pub giant_count: u32,
-    pub invalid_count: u32,
-    pub first_invalid: [[u32; 4]; INVALID_LISTED as usize],
-    pub candidate_low: u32,
-    pub candidate_high: u32,
-    pub refused: u32,
-    pub sweep_tiles: u32,
-    pub sweep_tiles_per_group: u32,
-    pub sweep_tiles_per_block: u32,
-    pub sweep_blocks: u32,
-    pub giant_tiles: u32,
-    pub giant_tiles_per_block: u32,
-    pub giant_blocks: u32,
-    pub pair_low: u32,
-    pub pair_high: u32,
-    pub written: u32,
-    pub key_bits: u32,
-    pub unused_a: u32,
-    pub unused_b: u32,
-}
-
-/// A run: what one invocation of `sweep_test` found.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Run {
-    pub hits: u32,
-    pub first_rank: u32,
-    pub first_quad: u32,
-    pub turns: u32,
-}
-
-/// Indirect dispatch sizes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Dispatches {
-    pub bin_scatter: [[u32; 3]; 2],
-    pub sort_passes: [[u32; 3]; SORT_STEPS as usize],
-    pub rank: [u32; 3],
-    pub sweep_count: [u32; 3],
-    pub sweep_test: [u32; 3],
-    pub giants_test: [u32; 3],
-    pub emit_place: [u32; 3],
-    pub emit_sweep: [u32; 3],
-    pub emit_again: [u32; 3],
-    pub sort_pairs: [u32; 3],
-    pub order: [u32; 3],
-}
-
-/// The header of a list of pairs that stays on the GPU; every field is a little-endian `u32`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub struct PairHeader {
-    /// Pairs in all, lower half, whether they fit or not.
-    pub count: u32,
-    /// Pairs in all, upper half.
-    pub count_high: u32,
-    /// Pairs that the list can hold.
-    pub capacity: u32,
-    /// 0; or 1 where the list is too short: `count` is exact, and the list holds its first `written` pairs;
-    /// or 2 where there are more candidates than `Options::candidate_limit`: nothing was tested, and both numbers of
-    /// pairs are 0.
-    pub overflow: u32,
-    /// Pairs in the list.
-    pub written: u32,
-    #[allow(missing_docs)]
-    pub unused: [u32; 3],
-}
-
-/// Arguments for indirect calls that accompany a list of pairs; every field is a little-endian `u32`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub struct PairArguments {
-    /// Indirect dispatch: workgroups of 256 that cover the list, row by row of x.
-    pub dispatch: [u32; 3],
-    #[allow(missing_docs)]
-    pub unused: u32,
-    /// Indirect draw: `Options::vertices_per_pair`, one instance for each pair in the list, 0, 0.
-    pub draw: [u32; 4],
-}
-
-/// A stretch of the path of the sweep: the part that one entry contributes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-#[allow(missing_docs)]
-pub struct Stretch {
-    pub offset: u32,
-    pub end: u32,
 }
 
 /// Lays workgroups out in two dimensions, as `dispatch_size` in WGSL does.

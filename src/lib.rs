@@ -73,6 +73,7 @@ pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {
     broad_phase::{BroadPhase, GpuPairs},
+    gpu::compilation::Compilation,
     gpu::timing::KernelTime,
     gpu::{Gpu, SortVariant},
     memory::MemoryPlan,

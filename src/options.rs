@@ -36,11 +36,10 @@ pub struct Options {
     /// more of them, and at the end a refusal, never a lost pair. Where the boxes themselves have no room, the calls
     /// that block take several passes, and the others refuse.
     pub memory_budget: Option<u64>,
-    /// The most candidates (box pairs to test exactly) that one call may have; a call with more is refused with
-    /// [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested. The limit guards
-    /// against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴². Where a call
-    /// takes several [passes](Report::passes), the limit holds for each pass, and a pass may be refused after others
-    /// were searched.
+    /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
+    /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested.
+    /// It guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴².
+    /// Where a call takes several [passes](crate::Report::passes), it holds for each, and a refusal may come after others.
     pub candidate_limit: u64,
     /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices
     /// that a renderer wants per pair. Default: 24, the twelve edges of a box as lines.

@@ -68,8 +68,8 @@ impl Report {
     /// The most invalid boxes that are listed by index.
     pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
 
-    /// Returns whether every box was tested against every other, without axis and grid ([`Options::all_pairs_up_to`]).
-    /// Returns false where the scene was cut into slabs, whatever was done within them.
+    /// Returns whether every box was tested against every other, without axis and grid
+    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). Never where the scene was cut into slabs, whatever was done within them.
     pub fn tested_all_pairs(&self) -> bool {
         self.axis == SweepAxis::Auto
     }

@@ -1,30 +1,40 @@
 //! What Rust and WGSL have to agree on, found by reading both: none of this needs a GPU.
 
-use std::any::Any;
 use std::fs;
 use std::mem::offset_of;
 use std::path::Path;
 
+use broadsweep::internals::filters::rows::FilterLayout;
 use broadsweep::internals::gpu::kernel::{Source, bindings};
-use broadsweep::internals::mirror;
-use broadsweep::internals::{kernels::SOURCES, layout};
+use broadsweep::internals::kernels::sources;
+use broadsweep::internals::layout::{TWINS, Twin};
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
+use broadsweep::wgpu::naga;
 
-/// Names without `.wgsl`, and texts, of all folders.
+/// Lists the shaders by their paths below `shaders/`, without `.wgsl`, with their texts.
 fn shader_files() -> Vec<(String, String)> {
-    let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
-    let entries = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
-    let mut files: Vec<_> = entries(&shaders)
-        .iter()
-        .flat_map(|folder| entries(folder))
-        .map(|path| {
-            let name = path.file_name().unwrap().to_str().unwrap().strip_suffix(".wgsl");
-            let name = name.unwrap_or_else(|| panic!("{} is no shader", path.display())).to_owned();
-            (name, fs::read_to_string(&path).unwrap())
-        })
-        .collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+    let mut folders = vec![root.clone()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+            let name = name.strip_suffix(".wgsl").unwrap_or_else(|| panic!("{name} is no shader")).to_owned();
+            files.push((name, fs::read_to_string(&path).unwrap()));
+        }
+    }
     files.sort();
     files
+}
+
+/// Returns the name of a shader without its folders.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn module(source: &Source) -> naga::Module {
@@ -33,7 +43,7 @@ fn module(source: &Source) -> naga::Module {
 
 #[test]
 fn every_kernel_parses_and_validates() {
-    for source in SOURCES {
+    for source in sources() {
         module(source);
     }
 }
@@ -43,21 +53,21 @@ fn every_shader_file_is_one_kernel_or_shared_by_some() {
     let mut kernels = 0;
     for (name, text) in shader_files() {
         if text.contains("@compute") {
-            let own = SOURCES.iter().filter(|source| source.label == name).collect::<Vec<_>>();
-            assert_eq!(own.len(), 1, "{name}.wgsl is in SOURCES {} times", own.len());
+            let own = sources().filter(|source| source.label == file_name(&name)).collect::<Vec<_>>();
+            assert_eq!(own.len(), 1, "{name}.wgsl is among the kernels of its stage {} times", own.len());
             assert_eq!(own[0].own, text, "the source {name} is another file");
             kernels += 1;
         } else {
-            let used = SOURCES.iter().any(|source| source.shared.contains(&text.as_str()));
+            let used = sources().any(|source| source.shared.contains(&text.as_str()));
             assert!(used, "no kernel shares {name}.wgsl");
         }
     }
-    assert_eq!(kernels, SOURCES.len());
+    assert_eq!(kernels, sources().count());
 }
 
 #[test]
 fn every_kernel_has_one_entry_point_with_the_name_of_its_file() {
-    for source in SOURCES {
+    for source in sources() {
         let module = module(source);
         let names: Vec<_> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(names, [source.label]);
@@ -67,75 +77,16 @@ fn every_kernel_has_one_entry_point_with_the_name_of_its_file() {
 
 // ---- structures ----
 
-struct Twin {
-    name: &'static str,
-    size: usize,
-    /// Names and offsets.
-    fields: Vec<(&'static str, usize)>,
-}
-
-/// The layout of structures of `layout`. A field that is left out does not compile.
-macro_rules! twins {
-    ($($name:ident { $($field:ident),* $(,)? })*) => {
-        [$({
-            let layout::$name { $($field: _),* } = bytemuck::Zeroable::zeroed();
-            Twin {
-                name: stringify!($name),
-                size: size_of::<layout::$name>(),
-                fields: vec![$((stringify!($field), offset_of!(layout::$name, $field))),*],
-            }
-        }),*]
-    };
-}
-
-fn twins() -> impl IntoIterator<Item = Twin> {
-    twins! {
-        Params {
-            box_count, entry_capacity, giant_tile_capacity, axis, cell_mode, cell_size, candidate_limit_low,
-            candidate_limit_high, vertices_per_pair, tile_capacity, world_count, include_count,
-        }
-        FilterLayout {
-            rule, groups, masks, bodies, parents, fixed, sleeping, worlds, rows, row_count, others, half_space_bits,
-            half_space_boxes, half_spaces, half_space_count, unused,
-        }
-        Window { first_low, first_high, capacity, unused }
-        SortPass { shift, of_pairs, digit_bits, unused }
-        Bounds { min, count, max, unused }
-        BoundsPartial { ordinary, finite }
-        Moments { sum, count, squares, unused_a, products, unused_b, edge_sum, unused_c, edge_max, unused_d }
-        Frame {
-            sweep, scale, plane_u, limit, plane_v, inverse_cell, origin, plane_slop, sweep_slop, cell_min, cell_max,
-            cell_bits, max_span, position_bits, key_bits, giant_cells, axis, cell_size, outside_count, tile_bits, knots,
-        }
-        Counts {
-            level, entry_count, giant_count, invalid_count, first_invalid, candidate_low, candidate_high, refused,
-            sweep_tiles, sweep_tiles_per_group, sweep_tiles_per_block, sweep_blocks, giant_tiles,
-            giant_tiles_per_block, giant_blocks, pair_low, pair_high, written, key_bits, unused_a, unused_b,
-        }
-        Run { hits, first_rank, first_quad, turns }
-        Dispatches {
-            bin_scatter, sort_passes, rank, sweep_count, sweep_test, giants_test, emit_place, emit_sweep, emit_again, sort_pairs,
-            order,
-        }
-        PairHeader { count, count_high, capacity, overflow, written, unused }
-        PairArguments { dispatch, unused, draw }
-        Stretch { offset, end }
-    }
-}
-
-/// Names of the structures that a text declares.
-fn structs_in<'a>(text: &'a str, keyword: &str) -> Vec<&'a str> {
-    text.lines()
-        .filter_map(|line| line.strip_prefix(keyword)?.strip_suffix(" {"))
-        .map(|name| name.split('<').next().unwrap_or(name))
-        .collect()
+/// Lists the layouts of all structures that Rust and WGSL share.
+fn twins() -> impl Iterator<Item = &'static Twin> {
+    TWINS.iter().chain([&FilterLayout::TWIN])
 }
 
 #[test]
 fn structures_have_the_same_size_and_offsets_in_rust_and_in_wgsl() {
     for twin in twins() {
         let mut found = 0;
-        for source in SOURCES {
+        for source in sources() {
             let module = module(source);
             let types = module.types.iter().filter(|(_, ty)| ty.name.as_deref() == Some(twin.name));
             for (_, ty) in types {
@@ -156,15 +107,6 @@ fn structures_have_the_same_size_and_offsets_in_rust_and_in_wgsl() {
 }
 
 #[test]
-fn every_structure_of_layout_has_its_twin_compared() {
-    let mut compared: Vec<_> = twins().into_iter().map(|twin| twin.name).collect();
-    let mut declared = structs_in(include_str!("../src/layout.rs"), "pub struct ");
-    compared.sort_unstable();
-    declared.sort_unstable();
-    assert_eq!(compared, declared);
-}
-
-#[test]
 fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
     assert_eq!((size_of::<broadsweep::Pair>(), offset_of!(broadsweep::Pair, b)), (8, 4));
     assert_eq!((size_of::<broadsweep::Aabb>(), offset_of!(broadsweep::Aabb, max)), (24, 12));
@@ -172,49 +114,30 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 
 // ---- mirrors ----
 
-/// Label of a kernel and its mirror. A mirror that is missing does not compile.
-macro_rules! mirrors {
-    ($($stage:ident::$kernel:ident),* $(,)?) => {
-        [$((concat!(stringify!($stage), "_", stringify!($kernel)), &mirror::$stage::$kernel as &dyn Any)),*]
-    };
-}
+/// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that the
+/// filters include.
+const PLACES_WHAT_ANOTHER_FOUND: [&str; 5] =
+    ["emit_place", "emit_sweep", "emit_again", "emit_include", "small_include"];
 
 #[test]
 fn every_kernel_has_a_mirror_of_the_same_name_unless_it_only_places_what_another_found() {
-    let mirrors = mirrors![
-        prepare::boxes,
-        pca::bounds,
-        pca::moments,
-        frame::choose,
-        bin::worlds,
-        bin::count,
-        bin::scan,
-        bin::scatter,
-        sort::count,
-        sort::scan,
-        sort::scatter,
-        sort::tally,
-        sort::wide,
-        sort::ballot,
-        rank::ends,
-        sweep::count,
-        sweep::scan,
-        sweep::test,
-        giants::test,
-        emit::scan,
-        emit::giants,
-        order::split,
-        order::join,
-        small::test,
-        small::emit,
-    ];
-    let mirrored: Vec<_> = mirrors.iter().map(|(label, _)| *label).collect();
-    // The pairs that these write are those of `mirror::sweep::test`, in its order, or those that the filters include.
-    let placed = ["emit_place", "emit_sweep", "emit_again", "emit_include", "small_include"];
-    let kernels: Vec<_> = SOURCES.iter().map(|source| source.label).collect();
-    assert!(placed.iter().all(|label| kernels.contains(label)));
-    let others: Vec<_> = kernels.into_iter().filter(|label| !placed.contains(label)).collect();
-    assert_eq!(mirrored, others);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cpu/mirror");
+    let mut without = Vec::new();
+    for label in sources().map(|source| source.label) {
+        let (stage, kernel) = label.split_once('_').unwrap();
+        let mirrors = fs::read_to_string(folder.join(stage).with_extension("rs")).unwrap();
+        // A function, or another name of one.
+        let is_it = |line: &str| {
+            let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+            words.starts_with(&["pub", "fn", kernel])
+                || words.starts_with(&["pub", "use"]) && words.windows(2).any(|words| words == ["as", kernel])
+        };
+        if !mirrors.lines().any(is_it) {
+            without.push(label);
+        }
+    }
+    assert_eq!(without, PLACES_WHAT_ANOTHER_FOUND);
 }
 
 // ---- limits ----
@@ -222,7 +145,7 @@ fn every_kernel_has_a_mirror_of_the_same_name_unless_it_only_places_what_another
 #[test]
 fn every_kernel_stays_within_the_default_limits_of_webgpu() {
     let limits = broadsweep::wgpu::Limits::defaults();
-    for source in SOURCES {
+    for source in sources() {
         let label = source.label;
         let module = module(source);
         let bindings = bindings(&module);
@@ -254,7 +177,7 @@ fn every_kernel_stays_within_the_default_limits_of_webgpu() {
 
 #[test]
 fn every_kernel_but_the_sort_by_ballots_does_without_optional_features() {
-    for (name, text) in shader_files().into_iter().filter(|(name, _)| *name != "sort_ballot") {
+    for (name, text) in shader_files().into_iter().filter(|(name, _)| file_name(name) != "sort_ballot") {
         for (number, line) in text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or(line);
             let words = || code.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -270,7 +193,7 @@ fn every_kernel_but_the_sort_by_ballots_does_without_optional_features() {
 
 #[test]
 fn bindings_are_in_group_0_without_gaps_and_every_variable_is_used() {
-    for source in SOURCES {
+    for source in sources() {
         let module = module(source);
         let mut bound: Vec<_> =
             module.global_variables.iter().filter_map(|(_, variable)| variable.binding).collect::<Vec<_>>();

@@ -48,7 +48,7 @@ pub fn run() -> Result<()> {
         "{}\nNext, with a scene of your own or another of these (`{program} scene --help` lists {}):\n\n  \
          {program} scene clusters --n 1000000 --out scene.npy\n  \
          {program} pairs scene.npy --out pairs.npy\n  \
-         {bench}                 # this and other methods side by side, in about a minute\n",
+         {bench}  # this and other methods side by side, in about a minute\n",
         run.lines(),
         Kind::ALL.len()
     ))

@@ -2,9 +2,11 @@
 // bin them, which bind boxes. What is not used is switched off when the pipeline is made, and neither compiled nor
 // read.
 //
-// Reads   filter_layout  where each list begins in `filters`
-//         filters        lists by box and pairs by box, one after the other (src/filters/lists.rs)
-// The filters are asked about pairs that passed the exact test, since most candidates do not pass it.
+// Reads   filter_layout  where each list begins in `filters`, or ABSENT
+//         filters        lists by box and lists of pairs, one after the other
+// The structure FilterLayout and the switches of lists by box (`override HAS_...`) follow from src/filters/rows.rs, which
+// documents them, and stand behind the constants. The rule is the twin of src/filters/predicate.rs.
+// Kernels ask for pairs that passed the exact test, since most candidates do not.
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
 
@@ -13,15 +15,10 @@
 
 // Whether any of the others is on.
 override IS_FILTERED: bool = false;
-override HAS_GROUPS: bool = false;
-override HAS_BODIES: bool = false;
-override HAS_FIXED: bool = false;
-override HAS_SLEEPING: bool = false;
-override HAS_WORLDS: bool = false;
 override HAS_LISTS: bool = false;
 override HAS_HALF_SPACES: bool = false;
 
-// Returns the element of a list by box, or `missing` where the list is not there.
+// Returns a box's word in a list by box, or `missing` where the list is empty.
 fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     if list == ABSENT {
         return missing;
@@ -29,7 +26,7 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     return filters[list + i];
 }
 
-// Returns the bit of a box in a list of bits by box.
+// Returns a box's bit in a list of bits by box.
 fn bit_of(list: u32, i: u32) -> u32 {
     return (filters[list + i / 32u] >> (i % 32u)) & 1u;
 }
@@ -37,25 +34,25 @@ fn bit_of(list: u32, i: u32) -> u32 {
 // Returns the number of a box's world, from zero, or WORLD_GLOBAL.
 fn world_of(i: u32) -> u32 {
     if HAS_WORLDS {
-        return filters[filter_layout.worlds + i];
+        return filters[filter_layout.world + i];
     }
     return 0u;
 }
 
-// Tells whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which
-// software adapters run through anyhow.
+// Tells whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
+// adapters run through in any case.
 fn keeps(a: u32, b: u32) -> bool {
     var kept = true;
     if HAS_GROUPS {
-        let a_meets = (of_box(filter_layout.masks, a, 0xffffffffu) & of_box(filter_layout.groups, b, 0xffffffffu)) != 0u;
-        let b_meets = (of_box(filter_layout.masks, b, 0xffffffffu) & of_box(filter_layout.groups, a, 0xffffffffu)) != 0u;
+        let a_meets = (of_box(filter_layout.mask, a, 0xffffffffu) & of_box(filter_layout.group, b, 0xffffffffu)) != 0u;
+        let b_meets = (of_box(filter_layout.mask, b, 0xffffffffu) & of_box(filter_layout.group, a, 0xffffffffu)) != 0u;
         kept = select(a_meets | b_meets, a_meets & b_meets, filter_layout.rule == RULE_BOTH);
     }
     if HAS_BODIES {
-        let body_a = of_box(filter_layout.bodies, a, a);
-        let body_b = of_box(filter_layout.bodies, b, b);
-        let parent_a = of_box(filter_layout.parents, a, NO_PARENT);
-        let parent_b = of_box(filter_layout.parents, b, NO_PARENT);
+        let body_a = of_box(filter_layout.body, a, a);
+        let body_b = of_box(filter_layout.body, b, b);
+        let parent_a = of_box(filter_layout.parent, a, NO_PARENT);
+        let parent_b = of_box(filter_layout.parent, b, NO_PARENT);
         let is_child = ((parent_a == body_b) & (parent_a != NO_PARENT)) | ((parent_b == body_a) & (parent_b != NO_PARENT));
         kept &= (body_a != body_b) & !is_child;
     }
@@ -79,19 +76,19 @@ fn keeps(a: u32, b: u32) -> bool {
     return kept;
 }
 
-// Tells whether the pair, a < b, is one of the excluded or included ones.
+// Tells whether the pair, a < b, is excluded or included.
 fn is_listed(a: u32, b: u32) -> bool {
     var low = 0u;
     var end = 0u;
-    if a + 1u < filter_layout.row_count {
-        low = filters[filter_layout.rows + a];
-        end = filters[filter_layout.rows + a + 1u];
+    if a + 1u < filter_layout.listed_row_count {
+        low = filters[filter_layout.listed_rows + a];
+        end = filters[filter_layout.listed_rows + a + 1u];
     }
     // The first of the row that is not below b.
     var high = end;
     while low < high {
         let middle = low + (high - low) / 2u;
-        if filters[filter_layout.others + middle] < b {
+        if filters[filter_layout.listed_others + middle] < b {
             low = middle + 1u;
         } else {
             high = middle;
@@ -99,12 +96,12 @@ fn is_listed(a: u32, b: u32) -> bool {
     }
     var found = false;
     if low < end {
-        found = filters[filter_layout.others + low] == b;
+        found = filters[filter_layout.listed_others + low] == b;
     }
     return found;
 }
 
-// Tells whether two boxes meet of which one may stand for a half-space, whose own box is the whole space.
+// Tells whether two boxes meet where one of them stands for a half-space. Its own box is the whole space.
 fn half_spaces_meet(a: u32, b: u32) -> bool {
     if filter_layout.half_space_count == 0u {
         return true;
@@ -121,7 +118,7 @@ fn half_spaces_meet(a: u32, b: u32) -> bool {
     return meet;
 }
 
-// Returns the number of the half-space of a box that has one.
+// Returns the number of the half-space that a box stands for.
 fn half_space_of(i: u32) -> u32 {
     var low = 0u;
     var high = filter_layout.half_space_count;

@@ -20,26 +20,6 @@ struct Params {
     include_count: u32,       // pairs that are reported whatever the boxes are
 }
 
-// Where in `filters` the lists begin (filters.wgsl); ABSENT where there is none.
-struct FilterLayout {
-    rule: u32,                // RULE_*
-    groups: u32,              // [box_count]
-    masks: u32,               // [box_count]
-    bodies: u32,              // [box_count]
-    parents: u32,             // [box_count]
-    fixed: u32,               // [box_count] bits
-    sleeping: u32,            // [box_count] bits
-    worlds: u32,              // [box_count] numbers of worlds
-    rows: u32,                // [row_count] where the listed pairs of each box begin in others
-    row_count: u32,
-    others: u32,              // the larger indices of listed pairs, ascending within a row
-    half_space_bits: u32,     // [box_count] bits
-    half_space_boxes: u32,    // [half_space_count] ascending
-    half_spaces: u32,         // [half_space_count * 4] bits of normal and offset, in the same order
-    half_space_count: u32,
-    unused: u32,
-}
-
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
 struct Window {
     first_low: u32,

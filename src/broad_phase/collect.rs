@@ -131,7 +131,7 @@ impl Core {
             Next::SearchAgain => {
                 collection.start_again();
                 collection.window = 0..0;
-                self.ensure(collection.call.box_count as usize, filters)?;
+                self.ensure(&collection.call, filters)?;
                 if written != count {
                     self.lengthen_list(&mut collection, filters, longest)?;
                 }

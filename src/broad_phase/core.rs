@@ -33,7 +33,7 @@ impl Core {
     }
 
     fn params(&self, call: &Call) -> Result<Buffer<Params>, Error> {
-        Buffer::uniform(&self.gpu, "params", &[call.params(&self.workspace.made()?.plan)])
+        self.pipeline.params(call.params(&self.workspace.made()?.plan))
     }
 
     /// Records the search that was decided, and notes whose results will lie in the buffers: the results of the
@@ -77,11 +77,10 @@ impl Core {
 
     // ---- submitting ----
 
-    /// Uploads the boxes, which must fit the filters, and starts the search.
-    pub fn submit(&mut self, boxes: &[Aabb], filters: &mut FilterSet) -> Result<(), Error> {
-        let call = self.decide(boxes.len(), filters)?;
-        let in_flight: Vec<u32> = self.flight.queue.iter().map(|other| other.call.box_count).collect();
-        self.workspace.ensure_beside(&in_flight, boxes.len(), &self.options, filters)?;
+    /// Uploads the boxes, which the filters fit, and starts the search that was decided.
+    pub fn submit(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
+        let in_flight: Vec<&Call> = self.flight.queue.iter().map(|other| &other.call).collect();
+        self.workspace.ensure_beside(&in_flight, &call, &self.options, filters)?;
         filters.upload(&self.gpu, boxes.len(), !in_flight.is_empty())?;
         let own = self.workspace.lend_boxes(&self.options, filters)?.ok_or(Error::Busy)?;
         let staging = self.workspace.lend_staging(&self.options, filters)?.ok_or(Error::Busy)?;
@@ -118,9 +117,9 @@ impl Core {
         Ok(copied as u32)
     }
 
-    /// Makes room for this many boxes and what was wished for.
-    pub fn ensure(&mut self, box_count: usize, filters: &mut FilterSet) -> Result<(), Error> {
+    /// Makes room for this call and what was wished for.
+    pub fn ensure(&mut self, call: &Call, filters: &mut FilterSet) -> Result<(), Error> {
         let is_in_flight = !self.flight.is_empty();
-        self.workspace.ensure(box_count, &self.options, filters, is_in_flight)
+        self.workspace.ensure(call, &self.options, filters, is_in_flight)
     }
 }

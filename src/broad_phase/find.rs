@@ -5,6 +5,8 @@ use std::task::{Context, Poll, Waker};
 
 use super::BroadPhase;
 use super::merge::merge_runs;
+#[cfg(not(target_arch = "wasm32"))]
+use super::slabs::Passes;
 use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report};
 
 /// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. With fewer, the cost of a submission
@@ -32,11 +34,11 @@ impl BroadPhase {
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.core.flight.check_idle()?;
         self.filters.fit(boxes.len())?;
-        let scene = self.core.slabs(boxes, &self.filters)?;
-        self.answer(|core, filters, list| match &scene {
-            Some(scene) => core.search_slabs(scene, filters, &mut |piece| list.append_slab(piece)),
-            None => {
-                core.submit(boxes, filters)?;
+        let passes = self.core.passes(boxes, &self.filters)?;
+        self.answer(|core, filters, list| match passes {
+            Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| list.append_slab(piece)),
+            Passes::One(call) => {
+                core.submit(boxes, call, filters)?;
                 core.wait_for_pieces(filters, u64::MAX, |report, piece| list.append(report, piece))
             }
         })
@@ -89,11 +91,13 @@ impl BroadPhase {
         let Self { core, filters, .. } = self;
         core.flight.check_idle()?;
         filters.fit(boxes.len())?;
-        if let Some(scene) = core.slabs(boxes, filters)? {
-            return core.stream_slabs(&scene, filters, each);
+        match core.passes(boxes, filters)? {
+            Passes::Slabs(scene) => core.stream_slabs(&scene, filters, each),
+            Passes::One(call) => {
+                core.submit(boxes, call, filters)?;
+                core.wait_for_pieces(filters, STREAMED_PIECE, each)
+            }
         }
-        core.submit(boxes, filters)?;
-        core.wait_for_pieces(filters, STREAMED_PIECE, each)
     }
 
     /// Uploads `boxes` and starts to look for their pairs. Does not block. The result is for
@@ -118,7 +122,8 @@ impl BroadPhase {
             return Err(Error::Busy);
         }
         filters.fit(boxes.len())?;
-        core.submit(boxes, filters)
+        let call = core.decide(boxes.len(), filters)?;
+        core.submit(boxes, call, filters)
     }
 
     /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; returns `None` if not

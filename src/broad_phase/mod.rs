@@ -15,12 +15,17 @@ pub mod slabs;
 
 pub use record::GpuPairs;
 
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::atomic::Ordering;
+
 use self::core::Core;
 use crate::filters::device::FilterSet;
-use crate::filters::lists::Uses;
+use crate::filters::lists::Switches;
+use crate::gpu::compilation::Compilation;
 use crate::gpu::{Gpu, SortVariant};
-use crate::memory::{MOST_IN_FLIGHT, MemoryPlan, Workspace};
-use crate::pairs::Pipeline;
+use crate::grid::sort_variant;
+use crate::memory::{Call, MOST_IN_FLIGHT, MemoryPlan, Workspace};
+use crate::pairs::{Needs, Pipeline};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{Aabb, KernelTime, gpu::timing::Timer};
 use crate::{Attribute, Error, Filters, Options, Overlaps};
@@ -56,15 +61,15 @@ impl BroadPhase {
     /// The most submissions whose results have not been taken.
     pub const SUBMISSIONS_IN_FLIGHT: usize = MOST_IN_FLIGHT;
 
-    /// Makes an engine on this device. Kernels are compiled unless another engine on the device has compiled them; no
-    /// memory is taken for boxes yet.
+    /// Makes an engine on this device. No memory is taken for boxes yet, and nothing is compiled: a kernel is compiled by
+    /// the first call on the device that needs it, or when it is asked for ([`compile_ahead`](Self::compile_ahead),
+    /// [`compile`](Self::compile), [`reserve`](Self::reserve)). One that a driver rejects is an [`Error::Gpu`] of that call.
     ///
     /// # Errors
-    /// [`Error::BadOption`]; [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`];
-    /// [`Error::OutOfMemory`] where there is no room for the trial of the sort.
+    /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
         options.check()?;
-        let pipeline = Pipeline::new(gpu, Uses::default())?;
+        let pipeline = Pipeline::new(gpu, &Switches::default());
         let (workspace, flight) = (Workspace::new(gpu), Default::default());
         Ok(Self {
             core: Core { gpu: gpu.clone(), options, pipeline, workspace, flight },
@@ -99,10 +104,13 @@ impl BroadPhase {
         &self.core.gpu
     }
 
-    /// Returns the variant of the sort: the one asked for with [`Gpu::with_sort`], or the one found to be best on the
-    /// device.
-    pub fn sort_variant(&self) -> SortVariant {
-        self.core.pipeline.grid().sort_variant()
+    /// Returns how it sorts: what was asked for with [`Gpu::with_sort`], or what is best on the device. Where nothing was
+    /// sorted there yet and the device has subgroups, a trial finds that out, which **blocks**.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], and [`Error::OutOfMemory`] where there is no room for the trial.
+    pub fn sort_variant(&self) -> Result<SortVariant, Error> {
+        sort_variant(&self.core.gpu)
     }
 
     // ---- filters ----
@@ -121,7 +129,7 @@ impl BroadPhase {
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.flight.check_idle()?;
         let filters = FilterSet::new(&self.core.gpu, filters)?;
-        self.core.pipeline = Pipeline::new(&self.core.gpu, Uses::of(filters.filters()))?;
+        self.core.pipeline = Pipeline::new(&self.core.gpu, &Switches::of(filters.filters()));
         self.filters = filters;
         self.core.workspace.forget_results();
         if self.core.options.memory_budget.is_some() {
@@ -186,21 +194,57 @@ impl BroadPhase {
         Ok(())
     }
 
-    fn make_room(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
+    /// Makes room and compiles kernels, and returns what a call for this many boxes does.
+    fn make_room(&mut self, box_count: usize, pair_capacity: u32) -> Result<Call, Error> {
         self.core.flight.check_idle()?;
+        let call = self.core.decide(box_count, &self.filters)?;
         self.core.workspace.wish_for_pairs(pair_capacity.into());
-        self.core.ensure(box_count, &mut self.filters)?;
-        self.compile(box_count)
+        self.core.ensure(&call, &mut self.filters)?;
+        let needs = Needs::of(call.tests_all_pairs, &self.filters, self.core.options.order);
+        self.core.pipeline.compile(needs, || false)?;
+        Ok(call)
     }
 
-    /// Compiles the kernels that a call for `box_count` boxes needs for the filters, now rather than in that call.
-    /// There is nothing left to compile without filters, or where these kernels were compiled before on this device.
+    /// Compiles the kernels that a call for `box_count` boxes needs with the filters and options there are, now rather than
+    /// in that call, several at once where there are several cores. **Blocks**. Each kernel is compiled once on a device.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`].
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
+    /// room for the trial of the sort.
     pub fn compile(&self, box_count: usize) -> Result<(), Error> {
+        self.core.pipeline.compile(self.needs(box_count), || false)
+    }
+
+    /// Starts to compile the same kernels as [`compile`](Self::compile) on other threads, and returns at once. Calls that
+    /// are made meanwhile wait for what they need. In browsers, which compile on threads of their own anyway, there is
+    /// nothing to wait for.
+    ///
+    /// ```no_run
+    /// # use broadsweep::{Aabb, BroadPhase, Error};
+    /// # fn load() -> Vec<Aabb> { Vec::new() }
+    /// # fn run(broad_phase: &mut BroadPhase) -> Result<(), Error> {
+    /// let compilation = broad_phase.compile_ahead(100_000);
+    /// let boxes = load();
+    /// compilation.wait()?;
+    /// broad_phase.find_pairs(&boxes)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn compile_ahead(&self, box_count: usize) -> Compilation {
+        let needs = self.needs(box_count);
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            // Another pipeline of the same kernels: those belong to the device.
+            let pipeline = Pipeline::new(&self.core.gpu, &Switches::of(self.filters.filters()));
+            Compilation::start(move |is_cancelled| pipeline.compile(needs, || is_cancelled.load(Ordering::Relaxed)))
+        }
+        #[cfg(target_arch = "wasm32")]
+        Compilation::done(self.core.pipeline.compile(needs, || false))
+    }
+
+    fn needs(&self, box_count: usize) -> Needs {
         let tests_all_pairs = self.core.decide(box_count, &self.filters).is_ok_and(|call| call.tests_all_pairs);
-        self.core.pipeline.compile(tests_all_pairs)
+        Needs::of(tests_all_pairs, &self.filters, self.core.options.order)
     }
 
     // ---- time ----
@@ -223,7 +267,7 @@ impl BroadPhase {
         };
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters)?;
-        core.ensure(boxes.len(), filters)?;
+        core.ensure(&call, filters)?;
         filters.upload(&core.gpu, boxes.len(), false)?;
         let slot = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
         let scopes = core.gpu.open_scopes();

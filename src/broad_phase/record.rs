@@ -57,9 +57,8 @@ impl BroadPhase {
     ) -> Result<GpuPairs, Error> {
         self.check_box_buffer(boxes, box_count)?;
         self.filters.fit(box_count as usize)?;
-        self.make_room(box_count as usize, 0)?;
+        let call = self.make_room(box_count as usize, 0)?;
         let Self { core, filters, .. } = self;
-        let call = core.decide(box_count as usize, filters)?;
         filters.upload(&core.gpu, box_count as usize, false)?;
         let own = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
         let boxes = binding(boxes, box_count).unwrap_or_else(|| own.boxes.all());

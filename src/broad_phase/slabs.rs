@@ -7,7 +7,7 @@ use super::cuts::Slabs;
 use super::find::STREAMED_PIECE;
 use crate::constants::AXIS_X;
 use crate::filters::device::FilterSet;
-use crate::memory::{MemoryPlan, Wishes};
+use crate::memory::{Call, MemoryPlan, Wishes};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
 /// A scene that is cut: its boxes as they are searched, and its slabs.
@@ -17,11 +17,138 @@ pub(super) struct CutScene<'a> {
     slabs: Slabs,
 }
 
+/// How often boxes are searched.
+#[derive(Debug)]
+pub(super) enum Passes<'a> {
+    /// Once.
+    One(Call),
+    /// Slab by slab.
+    Slabs(CutScene<'a>),
+}
+
+/// A box of a slab.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    /// In the input.
+    index: u32,
+    /// Whether its lower bound is in the slab.
+    begins: bool,
+}
+
+impl Slabs {
+    /// Slabs of at most `most` boxes, along the axis where the fewest boxes are in several; `None` where no axis can
+    /// be cut so.
+    fn new(boxes: &[Aabb], most: u64) -> Option<Self> {
+        (0..3).filter_map(|axis| Self::along(axis, boxes, most)).min_by_key(Self::copies)
+    }
+
+    /// Cuts what is too full at quantiles of the lower bounds there, until nothing is. Each cut has lower bounds on
+    /// both sides, so this ends.
+    fn along(axis: usize, boxes: &[Aabb], most: u64) -> Option<Self> {
+        if most == 0 {
+            return None;
+        }
+        let mut slabs = Self { axis, cuts: Vec::new(), counts: Vec::new() };
+        loop {
+            slabs.count(boxes);
+            if slabs.counts.iter().all(|&count| count <= most) {
+                return Some(slabs);
+            }
+            if slabs.copies() > MOST_COPIES * boxes.len() as u64 {
+                return None;
+            }
+            let mut starts = vec![Vec::new(); slabs.counts.len()];
+            for aabb in boxes.iter().filter(|aabb| aabb.is_valid()) {
+                let slab = slabs.at(aabb.min[axis]);
+                if slabs.counts[slab] > most {
+                    starts[slab].push(aabb.min[axis]);
+                }
+            }
+            let full = starts.into_iter().zip(&slabs.counts).filter(|&(_, &count)| count > most);
+            let new = full.map(|(starts, count)| {
+                // A sixteenth more parts than would do if no box were in several.
+                let parts = (count + count / 16) / most + 1;
+                cuts_between(starts, parts as usize)
+            });
+            let new: Vec<f32> = new.collect::<Option<Vec<_>>>()?.concat();
+            slabs.cuts.extend(new);
+            slabs.cuts.sort_unstable_by(f32::total_cmp);
+        }
+    }
+
+    /// The slab of a coordinate.
+    fn at(&self, coordinate: f32) -> usize {
+        self.cuts.partition_point(|&cut| cut <= coordinate)
+    }
+
+    /// The slabs that a valid box is in.
+    fn of(&self, aabb: &Aabb) -> RangeInclusive<usize> {
+        self.at(aabb.min[self.axis])..=self.at(aabb.max[self.axis])
+    }
+
+    fn count(&mut self, boxes: &[Aabb]) {
+        // Where boxes come in and, one slab after, where they end.
+        let mut begun = vec![0u64; self.cuts.len() + 1];
+        let mut ended = vec![0u64; self.cuts.len() + 2];
+        for aabb in boxes.iter().filter(|aabb| aabb.is_valid()) {
+            let slabs = self.of(aabb);
+            begun[*slabs.start()] += 1;
+            ended[*slabs.end() + 1] += 1;
+        }
+        let mut inside = 0;
+        let counts = begun.iter().zip(&ended).map(|(begun, ended)| {
+            inside = inside + begun - ended;
+            inside
+        });
+        self.counts = counts.collect();
+    }
+
+    /// Boxes in all slabs together.
+    fn copies(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The boxes of one slab in the order of the input, and where they come from.
+    fn boxes(&self, slab: usize, boxes: &[Aabb]) -> Result<(Vec<Aabb>, Vec<Origin>), Error> {
+        let count = self.counts[slab] as usize;
+        let (mut inside, mut origins) = (Vec::new(), Vec::new());
+        let bytes = (count * (size_of::<Aabb>() + size_of::<Origin>())) as u64;
+        inside
+            .try_reserve_exact(count)
+            .and_then(|()| origins.try_reserve_exact(count))
+            .map_err(|_| Error::OutOfMemory { buffer: "a slab's boxes on the host".to_owned(), bytes })?;
+        for (index, aabb) in boxes.iter().enumerate().filter(|(_, aabb)| aabb.is_valid()) {
+            let slabs = self.of(aabb);
+            if slabs.contains(&slab) {
+                inside.push(*aabb);
+                origins.push(Origin { index: index as u32, begins: *slabs.start() == slab });
+            }
+        }
+        Ok((inside, origins))
+    }
+}
+
+/// Coordinates that cut these lower bounds into about as many parts, with some on both sides of each; `None` where
+/// all are the same.
+fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
+    starts.sort_unstable_by(f32::total_cmp);
+    let first = *starts.first()?;
+    let quantile = |part: usize| starts[(starts.len() as u128 * part as u128 / parts as u128) as usize];
+    let mut cuts: Vec<f32> = (1..parts).map(quantile).filter(|&cut| cut > first).collect();
+    // As numbers, since -0 is 0.
+    cuts.dedup();
+    if cuts.is_empty() {
+        cuts.push(*starts.get(starts.partition_point(|&start| start <= first))?);
+    }
+    Some(cuts)
+}
+
 impl Core {
-    /// Cuts boxes that one pass has no room for; returns `None` where one pass has room.
-    pub(super) fn slabs<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Option<CutScene<'a>>, Error> {
-        let Err(refused) = self.workspace.plan(boxes.len(), &self.options, filters) else {
-            return Ok(None);
+    /// Decides whether one pass has room for the boxes, and cuts those that it has no room for.
+    pub(super) fn passes<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Passes<'a>, Error> {
+        let refused = match self.decide(boxes.len(), filters) {
+            Ok(call) => return Ok(Passes::One(call)),
+            Err(refused) => refused,
         };
         // The index u32::MAX stays free, as in the shaders.
         if boxes.len() as u64 >= u64::from(u32::MAX) {
@@ -33,7 +160,7 @@ impl Core {
             filters.filters().prepare(boxes.to_mut());
         }
         let slabs = Slabs::new(&boxes, self.most_boxes(filters)).ok_or(refused)?;
-        Ok(Some(CutScene { boxes, slabs }))
+        Ok(Passes::Slabs(CutScene { boxes, slabs }))
     }
 
     /// Returns the most boxes that limits and budget allow in one pass.
@@ -80,7 +207,7 @@ impl Core {
         filters.unload(&self.gpu)?;
         // The memory is allocated once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
-        self.ensure(largest as usize, filters)?;
+        self.ensure(&self.decide(largest as usize, filters)?, filters)?;
         let mut whole: Option<Report> = None;
         let mut pair_count = 0;
         for slab in 0..slabs.counts.len() {
@@ -89,7 +216,8 @@ impl Core {
             let mut part = FilterSet::new(&self.gpu, filters.checked().part(&indices))?;
             part.fit(inside.len())?;
             let mut kept = Vec::new();
-            self.submit(&inside, &mut part)?;
+            let call = self.decide(inside.len(), &part)?;
+            self.submit(&inside, call, &mut part)?;
             let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |_, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {

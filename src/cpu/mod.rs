@@ -1,18 +1,15 @@
-//! The engine for machines without a GPU, the mirrors of the stages on plain slices by which it is read and tested, and
-//! the oracle.
+//! The engine for machines without a GPU: the same method on all cores, with the same options, filters and pairs.
 //!
-//! - [`BroadPhase`] is the engine: the flow on all cores, with memory that it keeps from call to call; [`find_pairs`]
-//!   is a single call of it. The engine has the options and the answer of the GPU, and the report of the GPU as well,
-//!   except for what rounding decides; see [`Report`](crate::Report).
-//! - Each kernel has a mirror: one file for each stage, one function for each kernel. A mirror has the result of its
-//!   kernel, not its schedule: [`mirror::sweep::test`] gives the pairs themselves, so the kernels that only write what
-//!   `sweep_test` found have none. [`mirror::reference`] chains the mirrors on one thread.
-//! - [`brute_force`] is the oracle.
+//! [`BroadPhase`] keeps its memory from call to call; [`find_pairs`] is one call of it. Its report is that of the GPU, but for
+//! what rounding decides; see [`Report`](crate::Report).
 
-pub mod brute_force;
+// engine/ is that engine. mirror/ has a file for each stage and a function for each kernel, with the result of the kernel and
+// not its schedule; the kernels that only write what `sweep_test` found have none. mirror/reference chains them on one
+// thread: what both engines are read and tested by. brute_force is the oracle.
+pub(crate) mod brute_force;
 mod call;
 mod engine;
-pub mod mirror;
+pub(crate) mod mirror;
 
 pub use engine::BroadPhase;
 

@@ -3,35 +3,36 @@
 use super::Filters;
 use crate::{Error, Overlaps, Pair};
 
-/// The pairs of one call by the world that they belong to, and how many boxes each world has:
+/// Holds the pairs of one call by the world that they belong to, and how many boxes each world has:
 /// [`Overlaps::by_world`].
 ///
-/// A pair belongs to [the world of its boxes](Filters::world_of); where one of them is global, to that of the other;
-/// where both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to that of its box `a`.
+/// A pair belongs to [the world of its boxes](Filters::world_of): where one of them is global, to the world of the other;
+/// where both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to the world of its box `a`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByWorld {
-    /// `[world_count]` the worlds that occur in [`Filters::world`], also those without a pair, ascending: so
+    /// Lists the worlds that occur in [`Filters::world`], `[world_count]`, also those without a pair, ascending:
     /// [`Filters::GLOBAL`], where it occurs, is the last.
     pub worlds: Vec<u32>,
-    /// `[world_count]` boxes of each world. A global box counts for [`Filters::GLOBAL`] alone.
+    /// Counts the boxes of each world, `[world_count]`. A global box counts for [`Filters::GLOBAL`] alone.
     pub box_counts: Vec<u32>,
-    /// `[world_count + 1]` where the pairs of each world begin, and behind the last where they end.
+    /// Says where the pairs of each world begin, and behind the last where they end, `[world_count + 1]`.
     pub offsets: Vec<usize>,
-    /// `[pair_count]` the pairs, world after world; those of one world in the order in which they were found.
+    /// Lists the pairs, `[pair_count]`, world after world; within a world in the order in which they were found.
     pub pairs: Vec<Pair>,
 }
 
 impl ByWorld {
-    /// The pairs of one world; none where there is no such world. It costs a binary search.
+    /// Returns the pairs of one world; none where there is no such world. It costs a binary search.
     pub fn of(&self, world: u32) -> &[Pair] {
         self.worlds.binary_search(&world).map_or(&[], |slot| self.of_slot(slot))
     }
 
-    /// The worlds, ascending, each with its pairs.
+    /// Iterates over the worlds, ascending, each with its pairs.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[Pair])> {
         self.worlds.iter().enumerate().map(|(slot, &world)| (world, self.of_slot(slot)))
     }
 
+    /// Returns the pairs of the world with this number among all.
     fn of_slot(&self, slot: usize) -> &[Pair] {
         match self.offsets.get(slot..).unwrap_or_default() {
             &[first, end, ..] => self.pairs.get(first..end).unwrap_or_default(),
@@ -41,7 +42,7 @@ impl ByWorld {
 }
 
 impl Overlaps {
-    /// The pairs split by the worlds of the filters that they were found with. Without worlds, all boxes and pairs are
+    /// Splits the pairs by the worlds of the filters that they were found with. Without worlds, all boxes and pairs are
     /// in [`Filters::GLOBAL`].
     ///
     /// It takes a stable counting sort, on one thread, in time proportional to the pairs and to the boxes times the
@@ -103,7 +104,7 @@ impl Overlaps {
         Ok(ByWorld { worlds, box_counts, offsets, pairs })
     }
 
-    /// What there is without worlds.
+    /// Returns all pairs as those of one world, the global one.
     fn of_one_world(&self) -> Result<ByWorld, Error> {
         let mut pairs = self.room_for_pairs()?;
         pairs.extend_from_slice(&self.pairs);
@@ -111,6 +112,7 @@ impl Overlaps {
         Ok(ByWorld { worlds, box_counts, offsets: vec![0, pairs.len()], pairs })
     }
 
+    /// Makes a list with room for all pairs, or returns an error instead of an abort.
     fn room_for_pairs(&self) -> Result<Vec<Pair>, Error> {
         let (mut pairs, pair_count) = (Vec::new(), self.pairs.len());
         let too_long = Error::ListTooLong {

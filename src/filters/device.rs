@@ -1,7 +1,7 @@
-//! The filters of a search, and what of them lies on the GPU: [`FilterSet`].
+//! The filters of a search, with their buffers on the GPU: [`FilterSet`].
 //!
-//! They are uploaded by the first call that needs them, since its number of boxes is known then, and stay until they are
-//! replaced. What is changed afterwards is written where it lies.
+//! The first call that needs filters uploads them, since the number of boxes is known then, and they stay until they are
+//! replaced. A change afterwards is written where the old values lie.
 
 use super::lists::FilterLists;
 use super::{CheckedFilters, Filters};
@@ -10,11 +10,11 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::table::{Row, STORAGE, buffer_table};
 use crate::{Aabb, Attribute, Error, Pair};
 
-/// The filters of a search, checked, and their buffers.
+/// The filters of a search, checked, with their buffers on the GPU.
 #[derive(Debug)]
 pub struct FilterSet {
     checked: CheckedFilters,
-    /// The number of boxes that they lie on the GPU for. A submission in flight may be searched again for fewer.
+    /// The number of boxes that the buffers were filled for. A submission in flight may be searched again for fewer.
     uploaded: Option<usize>,
     /// The lists that tests read.
     pub lists: FilterLists,
@@ -33,8 +33,8 @@ pub struct FilterRoom {
 }
 
 buffer_table! {
-    /// What lies on the GPU beside the lists that tests read.
-    struct FilterBuffers(room: FilterRoom) {
+    /// The buffers of filters beside the lists that tests read.
+    pub struct FilterBuffers(room: FilterRoom) {
         /// `[world_count]` the range of cells of each world.
         world_cells: [[u32; 4]; room.worlds], STORAGE;
         /// `[include_count]` the included pairs, ascending.
@@ -46,17 +46,6 @@ buffer_table! {
         /// `[box_count]` the boxes as they are searched, or empty where that is as they come.
         prepared_boxes: [Aabb; room.prepared], STORAGE;
     }
-}
-
-/// What boxes are prepared with, where they are not searched as they come.
-#[derive(Clone, Copy, Debug)]
-pub struct Shapes<'a> {
-    /// `[box_count]`, or empty.
-    pub margins: &'a Buffer<f32>,
-    /// `[box_count]` bits, or empty: whether the box stands for a half-space.
-    pub half_space_bits: &'a Buffer<u32>,
-    /// `[box_count]` what is searched.
-    pub prepared: &'a Buffer<Aabb>,
 }
 
 impl FilterSet {
@@ -75,7 +64,7 @@ impl FilterSet {
         self.checked.filters()
     }
 
-    /// Returns the filters in the shape that searches want.
+    /// Returns the checked filters, with what searches look up.
     pub fn checked(&self) -> &CheckedFilters {
         &self.checked
     }
@@ -83,7 +72,7 @@ impl FilterSet {
     /// Checks that the filters fit this many boxes.
     ///
     /// # Errors
-    /// Those of [`Filters::check`].
+    /// Those of [`Filters::check`]; [`Error::OutOfMemory`].
     pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
         self.checked.fit(box_count)
     }
@@ -98,15 +87,14 @@ impl FilterSet {
         (self.uploaded.is_some() && !self.checked.include().is_empty()).then_some(&self.buffers.included)
     }
 
-    /// Returns what boxes are prepared with; `None` where they are searched as they come.
-    pub fn shapes(&self) -> Option<Shapes<'_>> {
-        let FilterBuffers { margins, half_space_bits, prepared_boxes, .. } = &self.buffers;
-        let is_used = self.uploaded.is_some() && !self.filters().leaves_boxes();
-        is_used.then_some(Shapes { margins, half_space_bits, prepared: prepared_boxes })
+    /// Returns the buffers that boxes are prepared with; `None` where they are searched as they come.
+    pub fn preparation(&self) -> Option<&FilterBuffers> {
+        (self.uploaded.is_some() && !self.filters().leaves_boxes()).then_some(&self.buffers)
     }
 
     // ---- memory ----
 
+    /// Returns how long the buffers are for this many boxes.
     fn room(&self, box_count: usize) -> FilterRoom {
         let boxes = box_count as u64;
         let filters = self.filters();
@@ -131,12 +119,13 @@ impl FilterSet {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {
         let mut room = self.room(box_count);
-        if self.filters().body.is_empty() && !self.filters().parent.is_empty() {
+        if self.checked.part_numbers_bodies() {
             room.words = room.words.saturating_add(box_count as u64);
         }
         self.rows_in(&room)
     }
 
+    /// Lists the buffers of these lengths, if there are any filters, with their bytes.
     fn rows_in(&self, room: &FilterRoom) -> Vec<Row> {
         if self.filters().is_empty() {
             // What is always there is no more than a few bytes.
@@ -199,7 +188,8 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Puts `values` in place of those from box `first` on, and uploads no more than that (of the worlds, all).
+    /// Puts `values` in place of those from box `first` on, and uploads no more than that; of worlds, the numbers of all
+    /// boxes.
     ///
     /// # Errors
     /// Those of [`Filters::change`].

@@ -2,38 +2,39 @@
 
 use crate::Aabb;
 
-/// What is searched in place of the box that stands for a half-space.
+/// The box that is searched in place of one that stands for a half-space.
 pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
 
-/// A half-space in place of a box: the points `x` with `normal · x <= offset`, so that the normal points out of it, as
-/// that of a floor points up. It is closed, and need not be axis-aligned.
+/// Stands for a half-space in place of a box: the points `x` with `normal · x <= offset`. The normal points out of it, as
+/// the normal of a floor points up. A half-space is closed, and need not be axis-aligned.
 ///
-/// It meets the boxes of which at least one point lies in it, which is decided for the corner that lies deepest,
-/// exactly: the numbers are taken as they are, and nothing is rounded. Two half-spaces never pair. The normal need not be
-/// of unit length, since rounding it would move the half-space.
+/// It meets every box with at least one point in it. The corner that lies deepest decides, exactly: the numbers are
+/// taken as they are, and nothing is rounded. Two half-spaces never pair. The normal need not be of unit length, since
+/// rounding it would move the half-space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HalfSpace {
-    /// The box that stands for it. It is filtered as any other box; its bounds and its margin are not looked at.
+    /// Names the box that stands for the half-space. It is filtered as any other box; its bounds and its margin are not
+    /// looked at.
     pub index: u32,
-    /// Finite, not zero.
+    /// Points out of the half-space; finite, not zero.
     pub normal: [f32; 3],
-    /// How far along the normal it reaches, times the normal's length; finite.
+    /// Says how far along the normal the half-space reaches, times the normal's length; finite.
     pub offset: f32,
 }
 
 impl HalfSpace {
-    /// Whether the numbers are finite and the normal is not zero.
+    /// Returns whether the numbers are finite and the normal is not zero.
     pub fn is_valid(&self) -> bool {
         self.normal.iter().all(|n| n.is_finite()) && self.normal.iter().any(|&n| n != 0.0) && self.offset.is_finite()
     }
 
-    /// The bits of normal and offset.
+    /// Returns the bits of normal and offset.
     pub(crate) fn bits(&self) -> [u32; 4] {
         let [x, y, z] = self.normal;
         [x, y, z, self.offset].map(f32::to_bits)
     }
 
-    /// Whether a point of the box lies in it, exactly. An invalid box has none.
+    /// Returns whether a point of the box lies in the half-space, exactly. An invalid box has no points.
     ///
     /// A coordinate along which the normal is zero does not matter, even if it is infinite; where the deepest corner is
     /// infinitely far inside along one coordinate and outside along another, it counts as inside.
@@ -58,8 +59,8 @@ impl HalfSpace {
     }
 }
 
-/// Whether the exact sum of finite numbers is at most zero. The running sum is an expansion of numbers that do not overlap,
-/// of ascending magnitude, whose last one that is not zero has the sign of the whole (Shewchuk 1997).
+/// Returns whether the exact sum of finite numbers is at most zero. The running sum is an expansion of numbers that do not
+/// overlap, of ascending magnitude: the last one that is not zero has the sign of the whole (Shewchuk 1997).
 fn sum_is_at_most_zero(terms: [f64; 4]) -> bool {
     let mut expansion = [0.0; 4];
     for (count, term) in terms.into_iter().enumerate() {
@@ -79,7 +80,7 @@ fn sum_is_at_most_zero(terms: [f64; 4]) -> bool {
 mod tests {
     use super::*;
 
-    /// The same in integers: every number is one of them times 2^-30.
+    /// Decides the same in integers: every number is one of them times 2^-30.
     fn touches_in_integers(normal: [f32; 3], point: [f32; 3], offset: f32) -> bool {
         let scaled = |x: f32| (f64::from(x) * f64::from(1 << 30)) as i128;
         (0..3).map(|k| scaled(normal[k]) * scaled(point[k])).sum::<i128>() <= scaled(offset) << 30

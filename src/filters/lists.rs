@@ -1,225 +1,148 @@
-//! What the exact tests are told of the [`Filters`]: where each list lies, and which there are.
+//! What the exact tests are told of the [`Filters`]: which lists there are, and where each lies.
 
-use std::ops::Range;
-
+use super::rows::FilterLayout;
+use super::{Attribute, CheckedFilters, Filters, GroupRule};
+use crate::Error;
 use crate::constants::*;
-use crate::filters::{CheckedFilters, Listed};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::layout::FilterLayout;
-use crate::{Attribute, Error, Filters, GroupRule};
 
-/// The switches of `filters.wgsl` that are on: what a kernel has to be compiled with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Uses {
-    groups: bool,
-    bodies: bool,
-    fixed: bool,
-    sleeping: bool,
-    worlds: bool,
-    lists: bool,
-    half_spaces: bool,
-}
+/// The switches of `filters.wgsl` that are on: what kernels that read filters are compiled for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switches(Vec<&'static str>);
 
-impl Uses {
-    /// What these filters need.
+impl Switches {
+    /// Returns the switches that these filters need.
     pub fn of(filters: &Filters) -> Self {
-        Self {
-            groups: !filters.group.is_empty() || !filters.mask.is_empty(),
-            bodies: !filters.body.is_empty() || !filters.parent.is_empty(),
-            fixed: !filters.fixed.is_empty(),
-            sleeping: !filters.sleeping.is_empty(),
-            worlds: !filters.world.is_empty(),
-            lists: !filters.exclude.is_empty() || !filters.include.is_empty(),
-            half_spaces: !filters.half_spaces.is_empty(),
+        let tested = filters.tested();
+        let by_box = tested.iter().filter(|list| !list.values.is_empty()).map(|list| list.switch);
+        let has_lists = !filters.exclude.is_empty() || !filters.include.is_empty();
+        let others = [(has_lists, "HAS_LISTS"), (!filters.half_spaces.is_empty(), "HAS_HALF_SPACES")];
+        let others = others.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name);
+        let mut names: Vec<_> = by_box.chain(others).collect();
+        names.dedup();
+        if !names.is_empty() {
+            names.push("IS_FILTERED");
         }
+        Self(names)
     }
 
-    /// For kernels that test boxes.
-    pub fn switches(self) -> Vec<&'static str> {
-        let all = [
-            (self != Self::default(), "IS_FILTERED"),
-            (self.groups, "HAS_GROUPS"),
-            (self.bodies, "HAS_BODIES"),
-            (self.fixed, "HAS_FIXED"),
-            (self.sleeping, "HAS_SLEEPING"),
-            (self.worlds, "HAS_WORLDS"),
-            (self.lists, "HAS_LISTS"),
-            (self.half_spaces, "HAS_HALF_SPACES"),
-        ];
-        all.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name).collect()
+    /// Returns the names of the switches, for kernels that ask `keeps`.
+    pub fn names(&self) -> &[&'static str] {
+        &self.0
     }
 
-    /// For kernels that only ask for a box's world.
-    pub fn world_switches(self) -> Vec<&'static str> {
-        Self { worlds: self.worlds, ..Self::default() }.switches()
+    /// Returns the names of the switches for kernels that only ask `world_of`.
+    pub fn world_names(&self) -> &[&'static str] {
+        const WORLDS: &[&str] = &["HAS_WORLDS"];
+        if self.0.contains(&WORLDS[0]) { WORLDS } else { &[] }
     }
 }
 
-/// The lists of the filters on the GPU; a word and no list where there are no filters.
+/// Makes the [`Source`](crate::gpu::kernel::Source) of a kernel that asks `keeps` or `world_of`: `source!` with
+/// `filters.wgsl`, what that calls, and what follows from the table of filters.
+macro_rules! filtered {
+    ($name:literal $(, $shared:literal)*) => {
+        $crate::gpu::kernel::source!(
+            $name $(, $shared)*, "filters/filters", "filters/half_space", "filters/float_parts";
+            $crate::filters::rows::WGSL
+        )
+    };
+}
+pub(crate) use filtered;
+
+/// The lists that tests read, on the GPU; a word and no list where there are no filters.
 #[derive(Clone, Debug)]
 pub struct FilterLists {
-    /// Where each begins in `words`.
+    /// Where each list begins in `words`.
     pub layout: Buffer<FilterLayout>,
-    /// All of them, one after the other.
+    /// All lists, one after the other.
     pub words: Buffer<u32>,
     places: FilterLayout,
 }
 
 impl FilterLists {
-    /// No lists.
+    /// Uploads no lists.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn none(gpu: &Gpu) -> Result<Self, Error> {
-        Self::with(gpu, Words::default())
+        Self::new(gpu, &CheckedFilters::default(), 0)
     }
 
-    /// Uploads those of these filters, for so many boxes.
+    /// Checks filters and uploads their lists, for this many boxes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; those of [`Filters::check`].
     pub fn of(gpu: &Gpu, filters: &Filters, box_count: usize) -> Result<Self, Error> {
-        let mut compiled = CheckedFilters::new(filters.clone())?;
-        compiled.fit(box_count)?;
-        Self::new(gpu, &compiled, box_count)
+        let mut checked = CheckedFilters::new(filters.clone())?;
+        checked.fit(box_count)?;
+        Self::new(gpu, &checked, box_count)
     }
 
-    /// Uploads those of these filters, which fit so many boxes.
+    /// Uploads the lists of these filters, which fit this many boxes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub(crate) fn new(gpu: &Gpu, filters: &CheckedFilters, box_count: usize) -> Result<Self, Error> {
-        Self::with(gpu, Words::of(filters, box_count))
+        let (places, all) = lay_out(filters, box_count);
+        let words = Buffer::storage(gpu, "filters", all.len() as u64)?;
+        words.write(gpu, &all);
+        Ok(Self { layout: Buffer::uniform(gpu, "filter_layout", &[places])?, words, places })
     }
 
-    fn with(gpu: &Gpu, words: Words) -> Result<Self, Error> {
-        let buffer = Buffer::storage(gpu, "filters", words.all.len() as u64)?;
-        buffer.write(gpu, &words.all);
-        Ok(Self {
-            layout: Buffer::uniform(gpu, "filter_layout", &[words.places])?,
-            words: buffer,
-            places: words.places,
-        })
-    }
-
-    /// Uploads what was changed from box `first` on. Numbers of worlds may have changed for all boxes.
+    /// Uploads the values of this many boxes from box `first` on that were changed. Numbers of worlds may have changed
+    /// for all boxes.
     pub(crate) fn change(&self, gpu: &Gpu, filters: &CheckedFilters, first: usize, values: Attribute<'_>) {
-        let all = filters.filters();
-        let from = |length: usize| first..first + length;
-        match values {
-            Attribute::Group(values) => self.write(gpu, self.places.groups, first, values),
-            Attribute::Mask(values) => self.write(gpu, self.places.masks, first, values),
-            Attribute::Body(values) => self.write(gpu, self.places.bodies, first, values),
-            Attribute::Parent(values) => self.write(gpu, self.places.parents, first, values),
-            Attribute::Fixed(values) => self.write_bits(gpu, self.places.fixed, from(values.len()), &all.fixed),
-            Attribute::Sleeping(values) => {
-                self.write_bits(gpu, self.places.sleeping, from(values.len()), &all.sleeping);
+        let (changed, count) = values.list();
+        for (tested, place) in filters.tested().into_iter().zip(self.places.tested()) {
+            if tested.list != changed {
+                continue;
             }
-            Attribute::World(_) => self.write(gpu, self.places.worlds, 0, filters.worlds()),
-            // Not one of the lists that tests read.
-            Attribute::Margin(_) => {}
+            let boxes = match values {
+                Attribute::World(_) => 0..tested.values.len(),
+                _ => first..first + count,
+            };
+            let (first_word, words) = tested.values.words_of(boxes);
+            if !words.is_empty() {
+                self.words.write_at(gpu, u64::from(place) + first_word as u64, &words);
+            }
         }
     }
 
-    fn write(&self, gpu: &Gpu, list: u32, first: usize, values: &[u32]) {
-        if !values.is_empty() {
-            let offset = (u64::from(list) + first as u64) * 4;
-            gpu.queue().write_buffer(self.words.raw(), offset, bytemuck::cast_slice(values));
-        }
-    }
-
-    /// The whole words that have bits of `range`.
-    fn write_bits(&self, gpu: &Gpu, list: u32, range: Range<usize>, all: &[bool]) {
-        let end = range.end.next_multiple_of(32).min(all.len());
-        let first = range.start / 32;
-        self.write(gpu, list, first, &bits(&all[(first * 32).min(end)..end]));
-    }
-
-    /// Words that the lists of these filters take for `box_count` boxes: those by box, and the others whole.
+    /// Returns the number of words that the lists of these filters take for `box_count` boxes.
     pub(crate) fn words_for(filters: &CheckedFilters, box_count: u64) -> u64 {
-        let all = filters.filters();
-        let by_box = [&all.group, &all.mask, &all.body, &all.parent, &all.world];
-        let words = by_box.iter().filter(|list| !list.is_empty()).count() as u64 * box_count;
-        let by_bit = [all.fixed.is_empty(), all.sleeping.is_empty(), all.half_spaces.is_empty()];
-        let bits = by_bit.iter().filter(|is_empty| !**is_empty).count() as u64 * box_count.div_ceil(32);
-        words + bits + filters.listed_words() + 5 * all.half_spaces.len() as u64
+        let tested = filters.tested().into_iter().filter(|tested| !tested.values.is_empty());
+        let by_box = tested.fold(0, |sum: u64, tested| sum.saturating_add(tested.values.word_count(box_count)));
+        let half_spaces = filters.half_spaces().len() as u64;
+        let half_space_bits = if half_spaces == 0 { 0 } else { box_count.div_ceil(32) };
+        by_box.saturating_add(half_space_bits + filters.listed_words() + 5 * half_spaces)
     }
 }
 
-/// The lists before they are uploaded.
-struct Words {
-    places: FilterLayout,
-    all: Vec<u32>,
-}
-
-impl Default for Words {
-    fn default() -> Self {
-        let places = FilterLayout {
-            rule: RULE_ANY,
-            groups: ABSENT,
-            masks: ABSENT,
-            bodies: ABSENT,
-            parents: ABSENT,
-            fixed: ABSENT,
-            sleeping: ABSENT,
-            worlds: ABSENT,
-            rows: ABSENT,
-            row_count: 0,
-            others: ABSENT,
-            half_space_bits: ABSENT,
-            half_space_boxes: ABSENT,
-            half_spaces: ABSENT,
-            half_space_count: 0,
-            unused: 0,
-        };
-        Self { places, all: Vec::new() }
-    }
-}
-
-impl Words {
-    fn of(filters: &CheckedFilters, box_count: usize) -> Self {
-        let mut words = Self::default();
-        let lists = filters.filters();
-        let Listed { rows, others } = filters.listed();
-        let half_spaces = filters.half_spaces();
-        words.places = FilterLayout {
-            rule: match lists.rule {
-                GroupRule::Any => RULE_ANY,
-                GroupRule::Both => RULE_BOTH,
-            },
-            groups: words.append(&lists.group),
-            masks: words.append(&lists.mask),
-            bodies: words.append(&lists.body),
-            parents: words.append(&lists.parent),
-            fixed: words.append(&bits(&lists.fixed)),
-            sleeping: words.append(&bits(&lists.sleeping)),
-            worlds: words.append(filters.worlds()),
-            rows: words.append(rows),
-            row_count: rows.len() as u32,
-            others: words.append(others),
-            half_space_bits: words.append(&filters.half_space_bits(box_count)),
-            half_space_boxes: words.append(&half_spaces.iter().map(|half_space| half_space.index).collect::<Vec<_>>()),
-            half_spaces: words.append(&half_spaces.iter().flat_map(|half_space| half_space.bits()).collect::<Vec<_>>()),
-            half_space_count: half_spaces.len() as u32,
-            unused: 0,
-        };
-        words
-    }
-
-    /// Where the list begins.
-    fn append(&mut self, list: &[u32]) -> u32 {
-        if list.is_empty() {
-            return ABSENT;
-        }
-        let place = self.all.len() as u32;
-        self.all.extend_from_slice(list);
+/// Lays out the lists of these filters, which fit this many boxes, one after the other.
+fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32>) {
+    let mut all = Vec::new();
+    let mut append = |list: &[u32]| {
+        let place = if list.is_empty() { ABSENT } else { all.len() as u32 };
+        all.extend_from_slice(list);
         place
-    }
-}
-
-/// 32 to a word, the first one lowest.
-fn bits(all: &[bool]) -> Vec<u32> {
-    let word = |bools: &[bool]| bools.iter().rev().fold(0, |word, &bit| word << 1 | u32::from(bit));
-    all.chunks(32).map(word).collect()
+    };
+    let by_box = filters.tested().map(|tested| append(&tested.values.words()));
+    let (listed, half_spaces) = (filters.listed(), filters.half_spaces());
+    let layout = FilterLayout {
+        rule: match filters.filters().rule {
+            GroupRule::Any => RULE_ANY,
+            GroupRule::Both => RULE_BOTH,
+        },
+        listed_rows: append(&listed.rows),
+        listed_row_count: listed.rows.len() as u32,
+        listed_others: append(&listed.others),
+        half_space_bits: append(&filters.half_space_bits(box_count)),
+        half_space_boxes: append(&half_spaces.iter().map(|half_space| half_space.index).collect::<Vec<_>>()),
+        half_spaces: append(&half_spaces.iter().flat_map(|half_space| half_space.bits()).collect::<Vec<_>>()),
+        half_space_count: half_spaces.len() as u32,
+        ..bytemuck::Zeroable::zeroed()
+    };
+    (layout.with_tested(by_box), all)
 }

@@ -3,7 +3,7 @@
 use crate::Aabb;
 use crate::aabb::sum_rounded_up;
 
-/// The box grown by `margin` on each side: the smallest in `f32` that holds the exact one.
+/// Grows a box by `margin` on each side: returns the smallest in `f32` that holds the exact one.
 pub(crate) fn grown(aabb: &Aabb, margin: f32) -> Aabb {
     Aabb {
         min: aabb.min.map(|bound| -sum_rounded_up(-bound, margin)),

@@ -1,137 +1,68 @@
 //! Which pairs are not wanted, which always are, and shapes that are no boxes: [`Filters`].
+//!
+//! | type | holds |
+//! |---|---|
+//! | [`Filters`] | what the caller says; a row of `rows.rs` for each list by box |
+//! | [`CheckedFilters`] | the same, checked, with what engines look up: listed pairs by box, worlds by number |
+//! | [`FilterSet`](device::FilterSet) | checked filters and their buffers on the GPU |
+//! | [`FilterLists`](lists::FilterLists) | of these buffers, the lists that kernels test pairs with |
+//! | [`FilterLayout`](rows::FilterLayout) | where each of these lists begins |
+//! | [`Switches`](lists::Switches) | which of these lists there are: what kernels are compiled for |
+
+// The CPU engine alone needs nothing of what the lists on the GPU are made from.
+#![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 
 mod by_world;
 mod checked;
 #[cfg(feature = "gpu")]
 pub mod device;
 mod half_space;
+mod listed;
 #[cfg(feature = "gpu")]
 pub mod lists;
 mod margin;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod part;
+mod predicate;
 #[cfg(feature = "gpu")]
 pub mod prepare;
+pub mod rows;
+mod table;
 
 pub use by_world::ByWorld;
-pub use checked::{CheckedFilters, Listed};
+pub use checked::CheckedFilters;
 pub use half_space::HalfSpace;
 pub(crate) use half_space::WHOLE_SPACE;
 pub(crate) use margin::grown;
+pub use rows::{Attribute, Filters};
 
 use std::collections::HashSet;
 
-use crate::{Aabb, Error, Pair};
+use crate::{Aabb, Error};
 
-/// What is said of the boxes beside their bounds. All of it is optional: an empty list is not used, costs no memory
-/// and is not read.
-///
-/// A list by box has an element for each box of the call, in the order of the input. A pair of boxes that overlap is
-/// reported if every filter keeps it; [`include`](Self::include) overrules them all.
-///
-/// ```
-/// use broadsweep::{Aabb, Filters, Options, Pair, cpu};
-///
-/// let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
-/// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
-/// broad_phase.set_filters(Filters { body: vec![7, 7, 8], exclude: vec![Pair::new(2, 1)], ..Filters::default() })?;
-/// assert_eq!(broad_phase.find_pairs(&boxes)?.pairs, [Pair { a: 0, b: 2 }]);
-/// # Ok::<(), broadsweep::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Filters {
-    /// How `group` and `mask` of two boxes decide.
-    pub rule: GroupRule,
-    /// The groups that a box is in, a bit each. Where only `mask` is given, every box is in all of them.
-    pub group: Vec<u32>,
-    /// The groups that a box meets. Where only `group` is given, every box meets all of them.
-    pub mask: Vec<u32>,
-    /// The body that a box belongs to, any number. Boxes of one body never pair. Where only `parent` is given, every
-    /// box is a body of its own, with the box's index as its number.
-    pub body: Vec<u32>,
-    /// The parent of the body that a box belongs to, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs with boxes of
-    /// its body's parent. It is read box by box: boxes of one body may have different ones.
-    pub parent: Vec<u32>,
-    /// Two fixed boxes never pair.
-    pub fixed: Vec<bool>,
-    /// Two sleeping boxes never pair. Where a box is fixed and what sleeps on it shall not be reported, it is to be
-    /// called sleeping too.
-    pub sleeping: Vec<bool>,
-    /// The world that a box is in, any number, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
-    /// global box meets those of all worlds, and other global ones.
-    pub world: Vec<u32>,
-    /// By how much a box is grown on each side, in the units of the input, finite and not negative. Bounds are rounded
-    /// outward: the largest `f32` that is at most `min - margin`, the smallest that is at least `max + margin`. It comes
-    /// before anything else: whether a box is invalid is asked of the grown box.
-    pub margin: Vec<f32>,
-    /// Pairs that are never reported. Any order, also within a pair; what comes twice counts once.
-    pub exclude: Vec<Pair>,
-    /// Pairs that are always reported, once, whatever the boxes are and the other filters say; also where they do not
-    /// overlap, are invalid, or the pair is in `exclude`.
-    pub include: Vec<Pair>,
-    /// Boxes that stand for half-spaces: their bounds are not looked at. At most one half-space for a box.
-    pub half_spaces: Vec<HalfSpace>,
-}
-
-/// How the groups and masks of two boxes decide whether they may pair.
+/// Says how the groups and masks of two boxes decide whether they may pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GroupRule {
-    /// `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and conaffinity, ODE's category and
-    /// collide bits.
+    /// Keeps the pair where `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and conaffinity, ODE's
+    /// category and collide bits.
     #[default]
     Any,
-    /// Both are not zero: rapier's memberships and filter, Bullet's group and mask.
+    /// Keeps the pair where both are not zero: rapier's memberships and filter, Bullet's group and mask.
     Both,
 }
 
-/// Values for some boxes in a row of one list by box.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Attribute<'a> {
-    /// Of [`Filters::group`].
-    Group(&'a [u32]),
-    /// Of [`Filters::mask`].
-    Mask(&'a [u32]),
-    /// Of [`Filters::body`].
-    Body(&'a [u32]),
-    /// Of [`Filters::parent`].
-    Parent(&'a [u32]),
-    /// Of [`Filters::fixed`].
-    Fixed(&'a [bool]),
-    /// Of [`Filters::sleeping`].
-    Sleeping(&'a [bool]),
-    /// Of [`Filters::world`].
-    World(&'a [u32]),
-    /// Of [`Filters::margin`].
-    Margin(&'a [f32]),
-}
-
 impl Filters {
-    /// The parent of a body that has none, 2³² − 1.
+    /// Stands for the parent of a body that has none, 2³² − 1.
     pub const NO_PARENT: u32 = u32::MAX;
-    /// The world of a box that meets all worlds, 2³² − 1.
+    /// Stands for the world of a box that meets all worlds, 2³² − 1.
     pub const GLOBAL: u32 = u32::MAX;
 
-    /// Whether there is nothing in it.
+    /// Returns whether nothing is said of any box.
     pub fn is_empty(&self) -> bool {
         *self == Self { rule: self.rule, ..Self::default() }
     }
 
-    /// Lists by box, with their lengths, in the order of the fields.
-    fn lengths(&self) -> [(&'static str, usize); 8] {
-        [
-            ("group", self.group.len()),
-            ("mask", self.mask.len()),
-            ("body", self.body.len()),
-            ("parent", self.parent.len()),
-            ("fixed", self.fixed.len()),
-            ("sleeping", self.sleeping.len()),
-            ("world", self.world.len()),
-            ("margin", self.margin.len()),
-        ]
-    }
-
-    /// Whether it fits so many boxes.
+    /// Checks that the filters fit this many boxes.
     ///
     /// # Errors
     /// [`Error::FilterLength`] where a list by box has another length; [`Error::BadFilter`] for the first margin that is
@@ -154,7 +85,7 @@ impl Filters {
         Ok(())
     }
 
-    /// Whether each list by box has an element for each box, or none.
+    /// Checks that each list by box has an element for each box, or none.
     fn check_lengths(&self, box_count: usize) -> Result<(), Error> {
         for (list, length) in self.lengths() {
             if length != 0 && length != box_count {
@@ -164,7 +95,7 @@ impl Filters {
         Ok(())
     }
 
-    /// What can be said without the number of boxes.
+    /// Checks what does not depend on the number of boxes.
     pub(crate) fn check_values(&self) -> Result<(), Error> {
         check_margins(0, &self.margin)?;
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
@@ -187,68 +118,28 @@ impl Filters {
         Ok(())
     }
 
-    /// Whether groups, bodies, `fixed`, `sleeping` and worlds keep the pair of boxes `a` and `b`: what is said box by
-    /// box. The lists of pairs and the boxes themselves are not looked at.
-    ///
-    /// # Panics
-    /// If a list is not empty and has no such index.
-    pub fn keeps(&self, a: u32, b: u32) -> bool {
-        let (i, j) = (a as usize, b as usize);
-        let group = |i: usize| if self.group.is_empty() { u32::MAX } else { self.group[i] };
-        let mask = |i: usize| if self.mask.is_empty() { u32::MAX } else { self.mask[i] };
-        let (a_meets, b_meets) = (mask(i) & group(j) != 0, mask(j) & group(i) != 0);
-        // What is read anyway is not branched on: a search asks for millions of pairs, and cannot predict the answers.
-        let by_group = match self.rule {
-            GroupRule::Any => a_meets | b_meets,
-            GroupRule::Both => a_meets & b_meets,
-        };
-        let body = |i: usize| if self.body.is_empty() { i as u32 } else { self.body[i] };
-        let is_child = |i: usize, j: usize| {
-            !self.parent.is_empty() && (self.parent[i] != Self::NO_PARENT) & (self.parent[i] == body(j))
-        };
-        let by_body = (body(i) != body(j)) & !is_child(i, j) & !is_child(j, i);
-        let both = |list: &[bool]| !list.is_empty() && list[i] & list[j];
-        let by_world = self.world.is_empty()
-            || (self.world[i] == self.world[j]) | (self.world[i] == Self::GLOBAL) | (self.world[j] == Self::GLOBAL);
-        by_group & by_body & !both(&self.fixed) & !both(&self.sleeping) & by_world
-    }
-
-    /// The world that a pair belongs to: that of its boxes, or of the one that is not global; [`GLOBAL`](Self::GLOBAL)
-    /// where both are or there are no worlds. Of an included pair across two worlds, that of the box `a`.
-    ///
-    /// # Panics
-    /// If `world` is not empty and has no such index.
-    pub fn world_of(&self, pair: Pair) -> u32 {
-        if self.world.is_empty() { Self::GLOBAL } else { self.world[self.placed(pair)] }
-    }
-
-    /// The box whose world a pair belongs to, where there are worlds.
-    fn placed(&self, pair: Pair) -> usize {
-        let (a, b) = (pair.a as usize, pair.b as usize);
-        if self.world[a] == Self::GLOBAL { b } else { a }
-    }
-
-    /// The boxes as they are searched: grown by their margins, and the whole space where one stands for a half-space.
+    /// Changes boxes to what is searched: grows them by their margins, and puts the whole space in place of those that
+    /// stand for half-spaces.
     pub(crate) fn prepare(&self, boxes: &mut [Aabb]) {
         self.grow(0, boxes);
         self.open_half_spaces(boxes);
     }
 
-    /// Boxes in a row from box `first` on, grown by their margins.
+    /// Grows boxes in a row from box `first` on by their margins.
     pub(crate) fn grow(&self, first: usize, boxes: &mut [Aabb]) {
         for (aabb, &margin) in boxes.iter_mut().zip(self.margin.iter().skip(first)) {
             *aabb = grown(aabb, margin);
         }
     }
 
-    /// The whole space in place of the boxes that stand for half-spaces.
+    /// Puts the whole space in place of the boxes that stand for half-spaces.
     pub(crate) fn open_half_spaces(&self, boxes: &mut [Aabb]) {
         for half_space in &self.half_spaces {
             boxes[half_space.index as usize] = WHOLE_SPACE;
         }
     }
 
-    /// Whether the boxes are searched as they are.
+    /// Returns whether the boxes are searched as they are.
     pub(crate) fn leaves_boxes(&self) -> bool {
         self.margin.is_empty() && self.half_spaces.is_empty()
     }
@@ -259,23 +150,14 @@ impl Filters {
     /// [`Error::BadFilter`] where the list has no such places, or for a margin that is negative or not finite; nothing is
     /// changed then.
     pub fn change(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
-        match values {
-            Attribute::Group(values) => replace("group", &mut self.group, first, values),
-            Attribute::Mask(values) => replace("mask", &mut self.mask, first, values),
-            Attribute::Body(values) => replace("body", &mut self.body, first, values),
-            Attribute::Parent(values) => replace("parent", &mut self.parent, first, values),
-            Attribute::Fixed(values) => replace("fixed", &mut self.fixed, first, values),
-            Attribute::Sleeping(values) => replace("sleeping", &mut self.sleeping, first, values),
-            Attribute::World(values) => replace("world", &mut self.world, first, values),
-            Attribute::Margin(values) => {
-                check_margins(first, values)?;
-                replace("margin", &mut self.margin, first, values)
-            }
+        if let Attribute::Margin(margins) = values {
+            check_margins(first, margins)?;
         }
+        self.replace(first, values)
     }
 }
 
-/// That all are finite and not negative; the first of them is number `first` of the list.
+/// Checks that all margins are finite and not negative; the first of them is number `first` of the list.
 fn check_margins(first: usize, margins: &[f32]) -> Result<(), Error> {
     match margins.iter().position(|&margin| !(margin >= 0.0 && margin.is_finite())) {
         None => Ok(()),
@@ -284,16 +166,4 @@ fn check_margins(first: usize, margins: &[f32]) -> Result<(), Error> {
             Err(Error::BadFilter { list: "margin", index: first.saturating_add(at) as u64, problem })
         }
     }
-}
-
-fn replace<T: Copy>(list: &'static str, all: &mut [T], first: usize, values: &[T]) -> Result<(), Error> {
-    let length = all.len();
-    let places = first.checked_add(values.len()).and_then(|end| all.get_mut(first..end));
-    let places = places.ok_or_else(|| Error::BadFilter {
-        list,
-        index: first as u64,
-        problem: format!("and the {} after it are to be changed, and the list has {length}", values.len()),
-    })?;
-    places.copy_from_slice(values);
-    Ok(())
 }

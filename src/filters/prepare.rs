@@ -1,32 +1,36 @@
 //! The boxes as they are searched, where margins or half-spaces change them.
 
+use crate::Aabb;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::Params;
-use crate::{Aabb, Error};
 
 /// `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "filters/float_parts");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[BOXES];
 
-/// The stage.
+/// The kernel of the stage.
 #[derive(Debug)]
 pub struct Prepare {
     boxes: Kernel,
 }
 
 impl Prepare {
-    /// Compiles the stage.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { boxes: Kernel::new(gpu, &BOXES)? })
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { boxes: Kernel::new(gpu, &BOXES) }
     }
 
-    /// The first `n` boxes, grown by their `margins`, and the whole space where the bit of one is set. `params` has the
-    /// same number. What lies beyond the end of `margins` or `half_space_bits` counts as zero: where there are none, a
-    /// buffer of any length that holds zeros stands for them.
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 1] {
+        [&self.boxes]
+    }
+
+    /// Records the preparing of the first `n` boxes: they are grown by their `margins`, and the whole space stands in place
+    /// of those whose bit is set. `params` has the same number. What lies beyond the end of `margins` or `half_space_bits`
+    /// counts as zero: where there are none, a buffer of any length that holds zeros stands for them.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,

@@ -1,16 +1,19 @@
 //! Typed buffers.
 
+use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 
 use super::Gpu;
+use super::bind_groups::Owned;
 use crate::Error;
 
 /// A buffer of `len` elements of type `T` on the GPU, for kernels to read and write. A clone is the same buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer<T> {
-    raw: wgpu::Buffer,
+    owned: Arc<Owned>,
     len: u64,
     element: PhantomData<T>,
 }
@@ -18,7 +21,7 @@ pub struct Buffer<T> {
 /// Compares the buffers themselves, not what they hold.
 impl<T> PartialEq for Buffer<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.raw == other.raw
+        self.owned.raw() == other.owned.raw()
     }
 }
 
@@ -37,7 +40,7 @@ impl<T: Pod> Buffer<T> {
             mapped_at_creation: false,
         });
         scopes.close_allocation(label, size)?;
-        Ok(Self { raw, len, element: PhantomData })
+        Ok(Self { owned: Arc::new(Owned::new(gpu, raw)), len, element: PhantomData })
     }
 
     /// Allocates a storage buffer for `len` elements, zeroed.
@@ -68,7 +71,7 @@ impl<T: Pod> Buffer<T> {
         }
         raw.unmap();
         scopes.close_allocation(label, bytes.len() as u64)?;
-        Ok(Self { raw, len: values.len() as u64, element: PhantomData })
+        Ok(Self { owned: Arc::new(Owned::new(gpu, raw)), len: values.len() as u64, element: PhantomData })
     }
 
     /// Counts the bytes that `len` elements take on the GPU.
@@ -79,7 +82,7 @@ impl<T: Pod> Buffer<T> {
 
     /// Returns the buffer of wgpu.
     pub fn raw(&self) -> &wgpu::Buffer {
-        &self.raw
+        self.owned.raw()
     }
 
     /// Returns the number of elements.
@@ -94,7 +97,7 @@ impl<T: Pod> Buffer<T> {
 
     /// Returns the whole buffer, to bind.
     pub fn all(&self) -> wgpu::BindingResource<'_> {
-        self.raw.as_entire_binding()
+        self.raw().as_entire_binding()
     }
 
     /// Writes `values` at the start, before the next submission runs.
@@ -102,8 +105,49 @@ impl<T: Pod> Buffer<T> {
         self.write_at(gpu, 0, values);
     }
 
-    /// Writes `values` from element `first` on, before the next submission runs.
+    /// Writes `values` from element `first` on, before the next submission runs. On a device that is gone nothing is
+    /// written, which the next submission tells.
     pub fn write_at(&self, gpu: &Gpu, first: u64, values: &[T]) {
-        gpu.queue().write_buffer(&self.raw, first * size_of::<T>() as u64, bytemuck::cast_slice(values));
+        if values.is_empty() {
+            return;
+        }
+        // Without a scope, `wgpu` would end the program.
+        let scope = gpu.device().push_error_scope(wgpu::ErrorFilter::Validation);
+        gpu.queue().write_buffer(self.raw(), first * size_of::<T>() as u64, bytemuck::cast_slice(values));
+        drop(scope.pop());
+    }
+}
+
+/// Small constants for kernels. One that was asked for lately is the same buffer again; none is ever written a second
+/// time, so that commands which run later than they were recorded see the value that they were recorded with.
+#[derive(Debug)]
+pub struct Constants<T> {
+    label: &'static str,
+    /// The latest first.
+    kept: Mutex<VecDeque<(T, Buffer<T>)>>,
+}
+
+impl<T: Pod> Constants<T> {
+    /// How many are kept: two submissions in flight, and two pieces of each.
+    const MOST: usize = 4;
+
+    /// Makes a place for constants of this name.
+    pub fn new(label: &'static str) -> Self {
+        Self { label, kept: Mutex::default() }
+    }
+
+    /// Returns a buffer that holds `value`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the device has no room for it.
+    pub fn get(&self, gpu: &Gpu, value: T) -> Result<Buffer<T>, Error> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |(kept, _): &(T, Buffer<T>)| bytemuck::bytes_of(kept) == bytemuck::bytes_of(&value);
+        let found = kept.iter().position(is_same).and_then(|at| kept.remove(at));
+        let found = found.map_or_else(|| Ok((value, Buffer::uniform(gpu, self.label, &[value])?)), Ok)?;
+        let buffer = found.1.clone();
+        kept.push_front(found);
+        kept.truncate(Self::MOST);
+        Ok(buffer)
     }
 }

@@ -1,15 +1,21 @@
 //! A compute kernel whose buffers are bound by the names they have in WGSL.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
+
+#[cfg(not(target_arch = "wasm32"))]
+use {rayon::prelude::*, wgpu::naga};
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::Gpu;
+use super::bind_groups::Bound;
 use super::timing::Timer;
 use crate::Error;
 use crate::layout::dispatch_size;
 
-/// A kernel. Its label is the name of its file and of its entry point. A clone is the same kernel.
+/// A kernel, compiled when it is first needed. Its label is the name of its file and of its entry point. A clone is the
+/// same kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     source: Source,
@@ -47,15 +53,16 @@ pub struct Source {
     pub shared: &'static [&'static str],
 }
 
-/// The [`Source`] of `shaders/NAME.wgsl` with `common.wgsl` and the named shared files behind it.
+/// Makes the [`Source`] of `shaders/NAME.wgsl`, with `common.wgsl`, the named shared files and shared text behind it.
 macro_rules! source {
-    ($name:literal $(, $shared:literal)*) => {
+    ($name:literal $(, $shared:literal)* $(; $text:expr)?) => {
         $crate::gpu::kernel::Source {
             label: $crate::gpu::kernel::label($name),
             own: include_str!(concat!("../../shaders/", $name, ".wgsl")),
             shared: &[
                 include_str!("../../shaders/shared/common.wgsl"),
                 $(include_str!(concat!("../../shaders/", $shared, ".wgsl")),)*
+                $($text,)?
             ],
         }
     };
@@ -88,12 +95,16 @@ impl Source {
     /// [`Error::Gpu`] with naga's message.
     pub fn module(&self) -> Result<naga::Module, Error> {
         let text = self.text();
-        let module = naga::front::wgsl::parse_str(&text).map_err(|error| self.error(error.emit_to_string(&text)))?;
+        let module = self.parse(&text)?;
         // A device without subgroups rejects the kernel that has them.
         Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER)
             .validate(&module)
             .map_err(|error| self.error(error.emit_to_string(&text)))?;
         Ok(module)
+    }
+
+    fn parse(&self, text: &str) -> Result<naga::Module, Error> {
+        naga::front::wgsl::parse_str(text).map_err(|error| self.error(error.emit_to_string(text)))
     }
 
     fn error(&self, message: String) -> Error {
@@ -123,13 +134,18 @@ pub fn bindings(module: &naga::Module) -> Vec<Binding> {
 impl Compiled {
     fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
         let constants: Vec<_> = switches.iter().map(|&name| (name, 1.0)).collect();
-        let bindings = bindings(&source.module()?);
+        let text = source.text();
+        let module = source.parse(&text)?;
+        let bindings = bindings(&module);
         let device = gpu.device();
         let scopes = gpu.open_scopes();
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(source.label),
-            source: wgpu::ShaderSource::Wgsl(source.text().into()),
-        });
+        // What is parsed already need not be parsed again. A browser takes nothing but text.
+        #[cfg(not(target_arch = "wasm32"))]
+        let shader_source = wgpu::ShaderSource::Naga(Cow::Owned(module));
+        #[cfg(target_arch = "wasm32")]
+        let shader_source = wgpu::ShaderSource::Wgsl(Cow::Owned(text));
+        let module = device
+            .create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(source.label), source: shader_source });
         let entries: Vec<_> = bindings
             .iter()
             .map(|binding| wgpu::BindGroupLayoutEntry {
@@ -156,41 +172,27 @@ impl Compiled {
             compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
             cache: None,
         });
-        scopes.close(source.label)?;
+        // A module has no text to point at: what naga finds wrong is looked for once more, with the lines.
+        scopes.close(source.label).map_err(|error| match (&error, source.module()) {
+            (Error::Gpu { .. }, Err(with_lines)) => with_lines,
+            _ => error,
+        })?;
         Ok(Self { pipeline, layout, bindings })
     }
 }
 
 impl Kernel {
-    /// Compiles a kernel, or gives the one that was compiled for this device before: drivers take from a tenth
-    /// of a second to half a second for each. The switches of its source stay as they are there.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where naga or the driver rejects it.
-    pub fn new(gpu: &Gpu, source: &Source) -> Result<Self, Error> {
+    /// Looks up the kernel of this device, which is compiled when it is first dispatched or [asked for](compile), once
+    /// for all clones: drivers take from a tenth of a second to half a second for each, and a scene seldom needs all. The
+    /// switches of its source stay as they are there.
+    pub fn new(gpu: &Gpu, source: &Source) -> Self {
         Self::specialised(gpu, source, &[])
     }
 
-    /// The same with some switches (`override NAME: bool`) on: the driver leaves out what is switched off. With any, it
-    /// is compiled when it is first dispatched, since a scene seldom needs all that could be; an error is that pass's.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where naga or the driver rejects it, and no switch is on.
-    pub fn specialised(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
+    /// Looks up the kernel with some switches (`override NAME: bool`) on: the driver leaves out what is switched off.
+    pub fn specialised(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Self {
         let new = || Self { source: *source, switches: switches.to_vec(), compiled: Arc::default() };
-        let kernel = gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone();
-        if switches.is_empty() {
-            kernel.compile(gpu)?;
-        }
-        Ok(kernel)
-    }
-
-    /// Compiles it now, if it is not yet.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where naga or the driver rejects it.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.compiled(gpu).map(|_| ())
+        gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone()
     }
 
     fn compiled(&self, gpu: &Gpu) -> Result<&Compiled, Error> {
@@ -231,7 +233,7 @@ impl Kernel {
             }
         };
         let label = self.source.label;
-        let mut entries = Vec::with_capacity(compiled.bindings.len());
+        let mut bound = Bound::new(&compiled.layout, compiled.bindings.len());
         for binding in &compiled.bindings {
             let Some((_, resource)) = buffers.iter().find(|(name, _)| *name == binding.name) else {
                 pass.error.get_or_insert(Error::Gpu {
@@ -240,18 +242,43 @@ impl Kernel {
                 });
                 return false;
             };
-            entries.push(wgpu::BindGroupEntry { binding: binding.index, resource: resource.clone() });
+            bound.push(binding.index, resource);
         }
-        let group = pass.gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(label),
-            layout: &compiled.layout,
-            entries: &entries,
-        });
+        let group = pass.gpu.bind_groups().get(pass.gpu.device(), label, bound);
         pass.pass.push_debug_group(label);
         pass.pass.set_pipeline(&compiled.pipeline);
         pass.pass.set_bind_group(0, &group, &[]);
         true
     }
+}
+
+/// Compiles these kernels now, as far as they are not yet: several at once where there are several cores.
+///
+/// # Errors
+/// [`Error::Gpu`] where naga or the driver rejects one of them.
+pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
+    compile_until(gpu, kernels, || false)
+}
+
+/// Compiles these kernels, and begins no further one once `is_cancelled`.
+///
+/// # Errors
+/// [`Error::Gpu`] where naga or the driver rejects one of them.
+pub fn compile_until(gpu: &Gpu, kernels: &[&Kernel], is_cancelled: impl Fn() -> bool + Sync) -> Result<(), Error> {
+    let missing: Vec<_> = kernels.iter().filter(|kernel| kernel.compiled.get().is_none()).collect();
+    let compile = |kernel: &&&Kernel| {
+        if !is_cancelled() {
+            // An error stays with the kernel.
+            let _ = kernel.compiled(gpu);
+        }
+    };
+    #[cfg(not(target_arch = "wasm32"))]
+    missing.par_iter().for_each(compile);
+    #[cfg(target_arch = "wasm32")]
+    missing.iter().for_each(compile);
+    // The first error in the order of the flow, whichever was found first.
+    let mut results = kernels.iter().filter_map(|kernel| kernel.compiled.get());
+    results.find_map(|compiled| compiled.as_ref().err().cloned()).map_or(Ok(()), Err)
 }
 
 /// A compute pass that kernels are dispatched into. The first mistake is kept, and [`Pass::finish`] returns it.

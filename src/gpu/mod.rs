@@ -1,8 +1,10 @@
 //! The device, and the little that is built on `wgpu` to use it: [`kernel`] binds buffers by name, [`buffers`]
-//! gives them types, [`readback`] brings results to the host, [`scopes`] turns its errors into ours, [`timing`] tells
-//! where the time goes.
+//! gives them types, [`bind_groups`] keeps what was bound, [`compilation`] compiles kernels ahead, [`readback`] brings
+//! results to the host, [`scopes`] turns its errors into ours, [`timing`] tells where the time goes.
 
+pub(crate) mod bind_groups;
 pub mod buffers;
+pub mod compilation;
 pub mod kernel;
 pub mod readback;
 pub mod scopes;
@@ -14,13 +16,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
+use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
 
 /// The bytes that a binding has to hold on any device; WebGPU's default is 128 MiB.
 const LEAST_BINDING: u64 = 4 << 20;
 
-/// Compiled kernels, by label and by the switches that are on.
+/// Kernels by label, and the switches that are on.
 type Kernels = HashMap<(&'static str, Vec<&'static str>), Kernel>;
 
 /// A device and its queue, either made here or given by the program that calls.
@@ -33,9 +36,11 @@ pub struct Gpu {
     queue: wgpu::Queue,
     /// The reason why the device was lost, where the driver gave one.
     lost: Arc<Mutex<Option<String>>>,
-    /// Kernels that were compiled for the device, by label and switches.
+    /// Kernels that were looked up for it, by label and switches.
     kernels: Arc<Mutex<Kernels>>,
-    /// The number of dispatches that were recorded for the device.
+    /// What was bound, for the same buffers again.
+    bind_groups: Arc<Mutex<BindGroups>>,
+    /// Dispatches that were recorded for it.
     dispatches: Arc<AtomicU64>,
     /// The variant of the sort that was found to be best for the device.
     best_sort: Arc<Mutex<Option<SortVariant>>>,
@@ -86,6 +91,7 @@ impl Gpu {
             queue,
             lost: Arc::default(),
             kernels: Arc::default(),
+            bind_groups: Arc::default(),
             best_sort: Arc::default(),
             asked_sort: None,
             dispatches: Arc::default(),
@@ -282,7 +288,11 @@ impl Gpu {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens scopes that collect the errors of this device until they are closed.
+    fn bind_groups(&self) -> MutexGuard<'_, BindGroups> {
+        self.bind_groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From here on, errors of this device are collected until the scopes are closed.
     pub(crate) fn open_scopes(&self) -> Scopes {
         Scopes::open(self)
     }

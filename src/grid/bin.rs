@@ -3,37 +3,24 @@
 use std::mem::offset_of;
 
 use super::GridRoom;
-use crate::Error;
 use crate::constants::{BIN_BLOCK, BIN_COUNTS};
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
-/// The source of `bin_worlds`.
-pub const WORLDS: Source = source!(
-    "grid/bin_worlds",
-    "shared/boxes",
-    "grid/cells",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
-/// The source of `bin_count`.
-pub const COUNT: Source = source!(
-    "grid/bin_count",
-    "shared/boxes",
-    "grid/cells",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
-/// The source of `bin_scan`.
+/// `bin_worlds`.
+pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/cells");
+/// `bin_count`.
+pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "grid/cells");
+/// `bin_scan`.
 pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
 /// The source of `bin_scatter`.
 pub const SCATTER: Source = source!("grid/bin_scatter", "shared/scan");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[WORLDS, COUNT, SCAN, SCATTER];
 
 /// The kernels of the stage `bin`.
 #[derive(Debug)]
@@ -60,26 +47,19 @@ buffer_table! {
 }
 
 impl Bin {
-    /// Compiles the stage for filters with these uses.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        Ok(Self {
-            worlds: Kernel::specialised(gpu, &WORLDS, &uses.world_switches())?,
-            count: Kernel::specialised(gpu, &COUNT, &uses.world_switches())?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            scatter: Kernel::new(gpu, &SCATTER)?,
-        })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self {
+            worlds: Kernel::specialised(gpu, &WORLDS, switches.world_names()),
+            count: Kernel::specialised(gpu, &COUNT, switches.world_names()),
+            scan: Kernel::new(gpu, &SCAN),
+            scatter: Kernel::new(gpu, &SCATTER),
+        }
     }
 
-    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.worlds.compile(gpu)?;
-        self.count.compile(gpu)
+    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are worlds.
+    pub fn kernels(&self) -> ([&Kernel; 3], &Kernel) {
+        ([&self.count, &self.scan, &self.scatter], &self.worlds)
     }
 
     /// Records the search for the cells that the boxes of each world are in. `world_cells` has zeros before.

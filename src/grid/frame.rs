@@ -1,6 +1,5 @@
 //! The sweep axis, the grid and the sort key.
 
-use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -8,6 +7,8 @@ use crate::layout::{BoundsPartial, Frame, Moments, Params};
 
 /// The source of `frame_choose`.
 pub const CHOOSE: Source = source!("grid/frame_choose", "grid/pca_reduce", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[CHOOSE];
 
 /// The kernels of the stage `frame`.
 #[derive(Debug)]
@@ -16,12 +17,14 @@ pub struct FrameStage {
 }
 
 impl FrameStage {
-    /// Compiles the stage.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { choose: Kernel::new(gpu, &CHOOSE)? })
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { choose: Kernel::new(gpu, &CHOOSE) }
+    }
+
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 1] {
+        [&self.choose]
     }
 
     /// Records the choice of the frame, from the statistics and a sample of the boxes.

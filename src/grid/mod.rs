@@ -11,12 +11,14 @@ mod sort_trial;
 
 pub use sort_trial::{choose, sort_variant};
 
+use std::sync::OnceLock;
+
 use crate::constants::*;
 use crate::filters::device::FilterSet;
-use crate::filters::lists::Uses;
-use crate::gpu::kernel::Pass;
+use crate::filters::lists::Switches;
+use crate::gpu::Gpu;
+use crate::gpu::kernel::{Kernel, Pass};
 use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
-use crate::gpu::{Gpu, SortVariant};
 use crate::layout::{BoundsPartial, Counts, Dispatches, Frame, Moments, Params};
 use crate::{Error, gpu::buffers::Buffer};
 use bin::{Bin, Bins};
@@ -117,8 +119,10 @@ impl Grid {
         }
     }
 
-    /// Records the building of the grid of `box_count` boxes, as they are searched. The build that the grid held before
-    /// is gone.
+    /// Records the building of the grid of `box_count` boxes, as they are searched. Whatever it held before is gone.
+    ///
+    /// # Errors
+    /// Those of [`GridKernels::sort`].
     pub fn record_build(
         &mut self,
         pass: &mut Pass,
@@ -127,8 +131,9 @@ impl Grid {
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
         filters: &FilterSet,
-    ) -> Build {
-        let GridKernels { pca, frame: choice, bin, sort } = kernels;
+    ) -> Result<Build, Error> {
+        let GridKernels { pca, frame: choice, bin, .. } = kernels;
+        let sort = kernels.sort()?;
         let GridSummary { bounds, moments, frame, counts, dispatches } = &self.summary;
         let (bins, world_cells, lists) = (&self.bins, filters.world_cells(), &filters.lists);
         let sorted = &self.entries.sort_buffers();
@@ -144,7 +149,7 @@ impl Grid {
         bin.record_scatter(pass, params, frame, bins, counts, dispatches, starts, giants);
         sort.record_entries(pass, counts, dispatches, sorted);
         self.builds += 1;
-        Build(self.builds)
+        Ok(Build(self.builds))
     }
 }
 
@@ -164,33 +169,40 @@ impl Entries {
 /// The kernels that build a grid.
 #[derive(Debug)]
 pub struct GridKernels {
+    gpu: Gpu,
     pca: Pca,
     frame: FrameStage,
     bin: Bin,
-    /// The sort, which the pairs use too.
-    pub sort: Sort,
+    sort: OnceLock<Sort>,
 }
 
 impl GridKernels {
-    /// Compiles the kernels, or finds them compiled, for filters with these uses.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is
-    /// no room for the trial of the sort.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        Ok(Self { pca: Pca::new(gpu)?, frame: FrameStage::new(gpu)?, bin: Bin::new(gpu, uses)?, sort: Sort::new(gpu)? })
+    /// Looks up the kernels, for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        let (pca, frame, bin) = (Pca::new(gpu), FrameStage::new(gpu), Bin::new(gpu, switches));
+        Self { gpu: gpu.clone(), pca, frame, bin, sort: OnceLock::new() }
     }
 
-    /// Compiles the kernels that depend on the filters now, rather than in the call that needs them.
+    /// Returns the sort, which others use too. The first time on a device that has subgroups, it **blocks** for a trial.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.bin.compile(gpu)
+    /// Those of [`Sort::new`].
+    pub fn sort(&self) -> Result<&Sort, Error> {
+        if let Some(sort) = self.sort.get() {
+            return Ok(sort);
+        }
+        let sort = Sort::new(&self.gpu)?;
+        Ok(self.sort.get_or_init(|| sort))
     }
 
-    /// Returns how the entries are sorted.
-    pub fn sort_variant(&self) -> SortVariant {
-        self.sort.variant()
+    /// Returns the kernels that building a grid dispatches, with or without worlds.
+    ///
+    /// # Errors
+    /// Those of [`sort`](Self::sort).
+    pub fn kernels(&self, has_worlds: bool) -> Result<Vec<&Kernel>, Error> {
+        let (bin, worlds) = self.bin.kernels();
+        let mut kernels = [&self.pca.kernels()[..], &self.frame.kernels(), &bin, &self.sort()?.kernels()].concat();
+        kernels.extend(has_worlds.then_some(worlds));
+        Ok(kernels)
     }
 }

@@ -1,6 +1,5 @@
 //! Statistics of the boxes by reduction: bounds, then sums of centroids, of their products and of edges.
 
-use crate::Error;
 use crate::constants::{PCA_BLOCK, PCA_GROUPS};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -11,6 +10,8 @@ use crate::layout::{BoundsPartial, Moments, Params};
 pub const BOUNDS: Source = source!("grid/pca_bounds", "grid/pca_reduce", "shared/boxes");
 /// The source of `pca_moments`.
 pub const MOMENTS: Source = source!("grid/pca_moments", "grid/pca_reduce", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[BOUNDS, MOMENTS];
 
 /// Returns the number of workgroups, and of partial results, for `box_count` boxes.
 pub fn groups(box_count: u32) -> u32 {
@@ -25,12 +26,14 @@ pub struct Pca {
 }
 
 impl Pca {
-    /// Compiles the stage.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { bounds: Kernel::new(gpu, &BOUNDS)?, moments: Kernel::new(gpu, &MOMENTS)? })
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { bounds: Kernel::new(gpu, &BOUNDS), moments: Kernel::new(gpu, &MOMENTS) }
+    }
+
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 2] {
+        [&self.bounds, &self.moments]
     }
 
     /// Records both reductions, over `box_count` boxes.

@@ -23,6 +23,8 @@ pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort");
 pub const WIDE: Source = source!("grid/sort_wide", "grid/sort");
 /// The source of `sort_ballot`.
 pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, SCATTER, WIDE, BALLOT];
 
 /// Uniform buffers may be bound at multiples of this number of bytes.
 const UNIFORM_ALIGNMENT: usize = 256;
@@ -116,18 +118,18 @@ impl SortBuffers {
 }
 
 impl Sort {
-    /// Compiles the stage, in the variant that is best for this device.
+    /// Looks up the kernels of the stage, in the [variant](super::sort_variant) for this device.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel, [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`]; [`Error::DeviceLost`] and [`Error::Gpu`] from the trial of the sort.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
         Self::with_variant(gpu, super::sort_variant(gpu)?)
     }
 
-    /// Compiles the stage in this variant.
+    /// Looks up the kernels of the stage in this variant.
     ///
     /// # Errors
-    /// As [`Sort::new`]; [`Error::Gpu`] also where the device has no subgroups and the variant needs them.
+    /// [`Error::OutOfMemory`].
     pub fn with_variant(gpu: &Gpu, variant: SortVariant) -> Result<Self, Error> {
         Self::with_scatter(gpu, variant, variant.scatter())
     }
@@ -147,14 +149,19 @@ impl Sort {
             .collect();
         Ok(Self {
             variant,
-            count: Kernel::new(gpu, variant.count())?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            scatter: Kernel::new(gpu, scatter)?,
+            count: Kernel::new(gpu, variant.count()),
+            scan: Kernel::new(gpu, &SCAN),
+            scatter: Kernel::new(gpu, scatter),
             passes: Buffer::uniform(gpu, "sort_passes", &passes)?,
         })
     }
 
-    /// Returns the variant.
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 3] {
+        [&self.count, &self.scan, &self.scatter]
+    }
+
+    /// The variant.
     pub fn variant(&self) -> SortVariant {
         self.variant
     }

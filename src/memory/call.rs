@@ -15,6 +15,8 @@ pub(crate) struct Call {
     pub tests_all_pairs: bool,
     pub candidate_limit: u64,
     params: Params,
+    /// The plan that there would be if these boxes were the first.
+    pub plan: MemoryPlan,
 }
 
 impl Call {
@@ -28,7 +30,6 @@ impl Call {
         limits: &wgpu::Limits,
         filters: &FilterSet,
     ) -> Result<Self, Error> {
-        // The plan that there would be if these boxes were the first.
         let plan = MemoryPlan::with_wishes(box_count, options, limits, Wishes::default(), filters.rows(box_count))?;
         let candidate_limit = options.effective_candidate_limit();
         let (cell_mode, cell_size) = options.cell_size.code();
@@ -46,7 +47,7 @@ impl Call {
             world_count: filters.checked().world_count(),
             include_count: filters.checked().include().len() as u32,
         };
-        Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params })
+        Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params, plan })
     }
 
     /// Returns the parameters of kernels that work in the buffers of this plan.

@@ -52,7 +52,16 @@ pub(crate) struct Wishes {
     pub giant_tiles: u64,
 }
 
-/// The room that a plan has, still in 64 bits.
+impl Wishes {
+    /// Returns whether a plan fulfils them, though it was laid out without them: then it is the one with them too.
+    pub fn are_fulfilled_by(&self, plan: &MemoryPlan) -> bool {
+        self.pairs <= plan.pair_capacity.into()
+            && self.tiles <= plan.tile_capacity.into()
+            && self.giant_tiles <= plan.giant_tile_capacity.into()
+    }
+}
+
+/// What a plan has room for, still in 64 bits.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     boxes: u64,

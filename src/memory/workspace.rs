@@ -125,44 +125,52 @@ impl Workspace {
         MemoryPlan::with_wishes(box_count, options, &self.limits, self.wishes, filters.rows(box_count))
     }
 
-    /// Makes room for this many boxes and what was wished for. Where nothing `is_in_flight`, filters that the plan
-    /// leaves no room for are unloaded.
+    /// Returns the plan for this call and what was wished for: mostly the one that the call was decided with.
+    fn plan_of(&self, call: &Call, options: &Options, filters: &FilterSet) -> Result<MemoryPlan, Error> {
+        if self.wishes.are_fulfilled_by(&call.plan) {
+            return Ok(call.plan.clone());
+        }
+        self.plan(call.box_count as usize, options, filters)
+    }
+
+    /// Makes room for this call and what was wished for. Where nothing `is_in_flight`, filters that the plan leaves no
+    /// room for are unloaded.
     ///
     /// # Errors
-    /// Those of [`plan`](Self::plan), [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`].
     pub fn ensure(
         &mut self,
-        box_count: usize,
+        call: &Call,
         options: &Options,
         filters: &mut FilterSet,
         is_in_flight: bool,
     ) -> Result<(), Error> {
-        match self.missing_room(box_count, options, filters)? {
+        match self.missing_room(call, options, filters)? {
             None => self.lengthen_list(self.wishes.pairs, options, filters).map(|_| ()),
-            Some(plan) => self.allocate(plan, box_count, options, filters, is_in_flight),
+            Some(plan) => self.allocate(plan, call, options, filters, is_in_flight),
         }
     }
 
-    /// Makes room for this many boxes beside submissions of `in_flight` boxes each, which may have to be searched
-    /// again.
+    /// Makes room for this call beside those that are `in_flight`, which may have to be searched again.
     ///
     /// # Errors
     /// Those of [`ensure`](Self::ensure); [`Error::Busy`] where there is no room beside them.
     pub fn ensure_beside(
         &mut self,
-        in_flight: &[u32],
-        box_count: usize,
+        in_flight: &[&Call],
+        call: &Call,
         options: &Options,
         filters: &mut FilterSet,
     ) -> Result<(), Error> {
-        let Some(plan) = self.missing_room(box_count, options, filters)? else {
+        let Some(plan) = self.missing_room(call, options, filters)? else {
             return self.lengthen_list(self.wishes.pairs, options, filters).map(|_| ());
         };
-        for &other in in_flight {
-            if !plan.covers(&self.plan(other as usize, options, filters)?, options) {
+        for other in in_flight {
+            if !plan.covers(&self.plan_of(other, options, filters)?, options) {
                 return Err(Error::Busy);
             }
         }
+        let box_count = call.box_count as usize;
         let filter_bytes = if in_flight.is_empty() {
             // The filters that are there go first.
             sum(&filters.rows(box_count))
@@ -173,17 +181,12 @@ impl Workspace {
         if !is_affordable(options, plan.own_bytes().saturating_add(others + filter_bytes)) {
             return Err(Error::Busy);
         }
-        self.allocate(plan, box_count, options, filters, !in_flight.is_empty())
+        self.allocate(plan, call, options, filters, !in_flight.is_empty())
     }
 
-    /// Lays out the plan to allocate for this many boxes, if what there is does not do.
-    fn missing_room(
-        &self,
-        box_count: usize,
-        options: &Options,
-        filters: &FilterSet,
-    ) -> Result<Option<MemoryPlan>, Error> {
-        let plan = self.plan(box_count, options, filters)?;
+    /// Returns the plan to allocate for this call, if what there is does not do.
+    fn missing_room(&self, call: &Call, options: &Options, filters: &FilterSet) -> Result<Option<MemoryPlan>, Error> {
+        let (plan, box_count) = (self.plan_of(call, options, filters)?, call.box_count as usize);
         let Some(made) = &self.made else {
             return Ok(Some(plan));
         };
@@ -199,11 +202,11 @@ impl Workspace {
         Ok(Some(ample.unwrap_or(plan)))
     }
 
-    /// Replaces the buffers by those of `plan`, which is for at least `box_count` boxes.
+    /// Replaces the buffers by those of `plan`, which does for this call.
     fn allocate(
         &mut self,
         plan: MemoryPlan,
-        box_count: usize,
+        call: &Call,
         options: &Options,
         filters: &mut FilterSet,
         is_in_flight: bool,
@@ -218,7 +221,7 @@ impl Workspace {
             Err(Error::OutOfMemory { .. }) if self.wishes != Wishes::default() => {
                 // What earlier calls needed is a wish, not a need.
                 self.wishes = Wishes::default();
-                self.ensure(box_count, options, filters, is_in_flight)
+                self.ensure(call, options, filters, is_in_flight)
             }
             made => made,
         }

@@ -3,13 +3,13 @@
 use std::mem::offset_of;
 
 use super::sweep::{Hits, Path};
-use crate::filters::lists::{FilterLists, Uses};
+use crate::Pair;
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Window};
-use crate::{Error, Pair};
 
 /// The source of `emit_place`.
 pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
@@ -17,31 +17,22 @@ pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
 pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared/scan");
 /// The source of `emit_sweep`.
 pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window");
-/// The source of `emit_again`.
-pub const AGAIN: Source = source!(
+/// `emit_again`.
+pub const AGAIN: Source = filtered!(
     "pairs/emit_again",
     "pairs/sweep_walk",
     "shared/boxes",
     "pairs/emit_pair",
     "pairs/emit_window",
-    "shared/scan",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
+    "shared/scan"
 );
-/// The source of `emit_giants`.
-pub const GIANTS: Source = source!(
-    "pairs/emit_giants",
-    "pairs/giants_walk",
-    "shared/boxes",
-    "pairs/emit_window",
-    "shared/scan",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
-/// The source of `emit_include`.
+/// `emit_giants`.
+pub const GIANTS: Source =
+    filtered!("pairs/emit_giants", "pairs/giants_walk", "shared/boxes", "pairs/emit_window", "shared/scan");
+/// `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
 
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
@@ -55,29 +46,22 @@ pub struct Emit {
 }
 
 impl Emit {
-    /// Compiles the stage for filters with these uses.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        let switches = &uses.switches();
-        Ok(Self {
-            place: Kernel::new(gpu, &PLACE)?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            sweep: Kernel::new(gpu, &SWEEP)?,
-            again: Kernel::specialised(gpu, &AGAIN, switches)?,
-            giants: Kernel::specialised(gpu, &GIANTS, switches)?,
-            include: Kernel::new(gpu, &INCLUDE)?,
-        })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        let switches = switches.names();
+        Self {
+            place: Kernel::new(gpu, &PLACE),
+            scan: Kernel::new(gpu, &SCAN),
+            sweep: Kernel::new(gpu, &SWEEP),
+            again: Kernel::specialised(gpu, &AGAIN, switches),
+            giants: Kernel::specialised(gpu, &GIANTS, switches),
+            include: Kernel::new(gpu, &INCLUDE),
+        }
     }
 
-    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.again.compile(gpu)?;
-        self.giants.compile(gpu)
+    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are included pairs.
+    pub fn kernels(&self) -> ([&Kernel; 5], &Kernel) {
+        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants], &self.include)
     }
 
     /// Records the counting of the pairs before each run within its block, and of the pairs of each block.

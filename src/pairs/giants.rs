@@ -3,23 +3,17 @@
 use std::mem::offset_of;
 
 use super::sweep::Hits;
-use crate::Error;
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
-/// The source of `giants_test`.
-pub const TEST: Source = source!(
-    "pairs/giants_test",
-    "pairs/giants_walk",
-    "shared/boxes",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
+/// `giants_test`.
+pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[TEST];
 
 /// The kernels of the stage `giants`.
 #[derive(Debug)]
@@ -28,20 +22,14 @@ pub struct Giants {
 }
 
 impl Giants {
-    /// Compiles the stage for filters with these uses.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        Ok(Self { test: Kernel::specialised(gpu, &TEST, &uses.switches())? })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self { test: Kernel::specialised(gpu, &TEST, switches.names()) }
     }
 
-    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.test.compile(gpu)
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 1] {
+        [&self.test]
     }
 
     /// Records the exact tests of all `giants`.

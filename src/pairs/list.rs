@@ -60,7 +60,12 @@ impl PairList {
         Ok(Self { list: List::new(gpu, &room)?, scratch, capacity })
     }
 
-    /// Returns the buffers that sorting the list takes; `None` where the list is not sorted.
+    /// Returns the order that the list is made for.
+    pub fn order(&self) -> PairOrder {
+        if self.scratch.is_some() { PairOrder::Canonical } else { PairOrder::Sweep }
+    }
+
+    /// Returns what sorting the list takes; `None` where the list is not sorted.
     pub fn sort_buffers(&self) -> Option<SortBuffers> {
         let Scratch { pair_keys, pair_values, other_pair_keys, other_pair_values, pair_histograms } =
             self.scratch.as_ref()?;

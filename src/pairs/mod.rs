@@ -10,7 +10,7 @@ pub mod rank;
 pub mod small;
 pub mod sweep;
 
-pub use pipeline::{Pipeline, SearchInput};
+pub use pipeline::{Needs, Pipeline, Search};
 
 use crate::gpu::Gpu;
 use crate::gpu::table::Row;

@@ -2,17 +2,19 @@
 
 use std::mem::offset_of;
 
+use crate::Pair;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::sort::{Sort, SortBuffers};
 use crate::layout::{Counts, Dispatches};
-use crate::{Error, Pair};
 
 /// The source of `order_split`.
 pub const SPLIT: Source = source!("pairs/order_split");
 /// The source of `order_join`.
 pub const JOIN: Source = source!("pairs/order_join");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[SPLIT, JOIN];
 
 /// The kernels of the stage `order`.
 #[derive(Debug)]
@@ -22,12 +24,14 @@ pub struct Order {
 }
 
 impl Order {
-    /// Compiles the stage.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { split: Kernel::new(gpu, &SPLIT)?, join: Kernel::new(gpu, &JOIN)? })
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { split: Kernel::new(gpu, &SPLIT), join: Kernel::new(gpu, &JOIN) }
+    }
+
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 2] {
+        [&self.split, &self.join]
     }
 
     /// Records the sort of the written pairs of `box_count` boxes in place: by b, then stably by a.

@@ -7,16 +7,16 @@ use super::order::Order;
 use super::rank::Rank;
 use super::small::Small;
 use super::sweep::Sweep;
-use crate::Error;
-use crate::filters::device::{FilterSet, Shapes};
-use crate::filters::lists::Uses;
+use crate::filters::device::{FilterBuffers, FilterSet};
+use crate::filters::lists::Switches;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
-use crate::gpu::buffers::Buffer;
-use crate::gpu::kernel::Pass;
+use crate::gpu::buffers::{Buffer, Constants};
+use crate::gpu::kernel::{self, Kernel, Pass};
 use crate::gpu::timing::Timer;
 use crate::grid::{Build, Grid, GridKernels};
 use crate::layout::{Params, Window};
+use crate::{Error, PairOrder};
 
 /// The kernels of all stages.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct Pipeline {
     emit: Emit,
     order: Order,
     small: Small,
+    params: Constants<Params>,
+    windows: Constants<Window>,
 }
 
 /// The input of a search.
@@ -50,48 +52,88 @@ pub struct SearchInput<'a> {
 impl SearchInput<'_> {
     /// Returns where the boxes lie as they are searched, once they are prepared.
     fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
-        self.filters.shapes().map_or(self.boxes.clone(), |shapes| shapes.prepared.all())
+        self.filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
+    }
+}
+
+/// What decides which kernels a search dispatches.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    tests_all_pairs: bool,
+    prepares_boxes: bool,
+    has_worlds: bool,
+    includes_pairs: bool,
+    sorts_pairs: bool,
+}
+
+impl Needs {
+    /// Says what a search needs with these filters and this order.
+    pub fn of(tests_all_pairs: bool, filters: &FilterSet, order: PairOrder) -> Self {
+        let checked = filters.checked();
+        Self {
+            tests_all_pairs,
+            prepares_boxes: !filters.filters().leaves_boxes(),
+            has_worlds: checked.world_count() > 0,
+            includes_pairs: !checked.include().is_empty(),
+            sorts_pairs: order == PairOrder::Canonical,
+        }
     }
 }
 
 impl Pipeline {
-    /// Compiles the kernels of all stages, or finds them compiled, for filters with these uses.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is
-    /// no room for the trial of the sort.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        Ok(Self {
+    /// Looks up the kernels of all stages, for filters that need these switches. Each is compiled when it is needed.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self {
             gpu: gpu.clone(),
-            prepare: Prepare::new(gpu)?,
-            grid: GridKernels::new(gpu, uses)?,
-            rank: Rank::new(gpu)?,
-            sweep: Sweep::new(gpu, uses)?,
-            giants: Giants::new(gpu, uses)?,
-            emit: Emit::new(gpu, uses)?,
-            order: Order::new(gpu)?,
-            small: Small::new(gpu, uses)?,
-        })
+            prepare: Prepare::new(gpu),
+            grid: GridKernels::new(gpu, switches),
+            rank: Rank::new(gpu),
+            sweep: Sweep::new(gpu, switches),
+            giants: Giants::new(gpu, switches),
+            emit: Emit::new(gpu, switches),
+            order: Order::new(gpu),
+            small: Small::new(gpu, switches),
+            params: Constants::new("params"),
+            windows: Constants::new("window"),
+        }
     }
 
-    /// Compiles the kernels that depend on the filters: the one for few boxes, or all others.
+    /// Compiles the kernels that a search needs, as far as they are not yet, and begins no further one once
+    /// `is_cancelled`. The first time that a device with subgroups has to sort, the trial of the sort **blocks**.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, tests_all_pairs: bool) -> Result<(), Error> {
-        let gpu = &self.gpu;
-        if tests_all_pairs {
-            return self.small.compile(gpu);
-        }
-        self.grid.compile(gpu)?;
-        self.sweep.compile(gpu)?;
-        self.giants.compile(gpu)?;
-        self.emit.compile(gpu)
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
+    /// room for the trial of the sort.
+    pub fn compile(&self, needs: Needs, is_cancelled: impl Fn() -> bool + Sync) -> Result<(), Error> {
+        kernel::compile_until(&self.gpu, &self.kernels(needs)?, is_cancelled)
     }
 
-    /// Returns the kernels of the grid.
-    pub fn grid(&self) -> &GridKernels {
-        &self.grid
+    fn kernels(&self, needs: Needs) -> Result<Vec<&Kernel>, Error> {
+        let prepare = self.prepare.kernels();
+        let mut kernels = if needs.prepares_boxes { prepare.to_vec() } else { Vec::new() };
+        if needs.tests_all_pairs {
+            let (small, include) = self.small.kernels();
+            kernels.extend(small);
+            kernels.extend(needs.includes_pairs.then_some(include));
+            return Ok(kernels);
+        }
+        let (emit, include) = self.emit.kernels();
+        kernels.extend(self.grid.kernels(needs.has_worlds)?);
+        kernels.extend(self.rank.kernels());
+        kernels.extend(self.sweep.kernels());
+        kernels.extend(self.giants.kernels());
+        kernels.extend(emit);
+        kernels.extend(needs.includes_pairs.then_some(include));
+        kernels.extend(self.order.kernels().into_iter().filter(|_| needs.sorts_pairs));
+        Ok(kernels)
+    }
+
+    /// Returns a buffer that tells the kernels this.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn params(&self, params: Params) -> Result<Buffer<Params>, Error> {
+        self.params.get(&self.gpu, params)
     }
 
     /// Records all stages in their order, or the stage for few boxes, and the writing of the first pairs of the list.
@@ -110,6 +152,8 @@ impl Pipeline {
         let SearchInput { box_count: n, params, filters, .. } = *search;
         let PairBuffers { path, hits, .. } = pairs;
         let lists = &filters.lists;
+        // All that are missing at once, before the first is dispatched.
+        self.compile(Needs::of(search.tests_all_pairs, filters, pairs.list.order()), || false)?;
         if search.tests_all_pairs {
             let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
             let boxes = self.record_prepare(pass, search);
@@ -125,7 +169,7 @@ impl Pipeline {
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         let boxes = self.record_prepare(pass, search);
-        let build = grid.record_build(pass, &self.grid, n, params, boxes.clone(), filters);
+        let build = grid.record_build(pass, &self.grid, n, params, boxes.clone(), filters)?;
         let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
         let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
         let (keys, entries, giants) = (&sorted.keys, &sorted.entries, &sorted.giants);
@@ -141,9 +185,10 @@ impl Pipeline {
     }
 
     /// Records the preparing of the boxes, where they are not searched as they come, and returns where they lie then.
-    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a SearchInput<'_>) -> wgpu::BindingResource<'a> {
-        if let Some(Shapes { margins, half_space_bits, prepared }) = search.filters.shapes() {
-            let SearchInput { box_count, params, .. } = *search;
+    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a Search<'_>) -> wgpu::BindingResource<'a> {
+        if let Some(buffers) = search.filters.preparation() {
+            let FilterBuffers { margins, half_space_bits, prepared_boxes: prepared, .. } = buffers;
+            let Search { box_count, params, .. } = *search;
             self.prepare.record(pass, box_count, params, search.boxes.clone(), margins, half_space_bits, prepared);
         }
         search.searched_boxes()
@@ -180,13 +225,13 @@ impl Pipeline {
             self.emit.record_include(pass, params, window, counts, included, pairs);
         }
         if let Some(buffers) = list.sort_buffers() {
-            self.order.record(pass, &self.grid.sort, n, counts, dispatches, &buffers, pairs);
+            self.order.record(pass, self.grid.sort()?, n, counts, dispatches, &buffers, pairs);
         }
         Ok(())
     }
 
     fn window(&self, first: u64, capacity: u32) -> Result<Buffer<Window>, Error> {
         let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
-        Buffer::uniform(&self.gpu, "window", &[window])
+        self.windows.get(&self.gpu, window)
     }
 }

@@ -3,7 +3,6 @@
 use std::mem::offset_of;
 
 use super::sweep::Path;
-use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -11,6 +10,8 @@ use crate::layout::{Counts, Dispatches, Frame};
 
 /// The source of `rank_ends`.
 pub const ENDS: Source = source!("pairs/rank_ends");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[ENDS];
 
 /// The kernels of the stage `rank`.
 #[derive(Debug)]
@@ -19,12 +20,14 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Compiles the stage.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { ends: Kernel::new(gpu, &ENDS)? })
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { ends: Kernel::new(gpu, &ENDS) }
+    }
+
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 1] {
+        [&self.ends]
     }
 
     /// Records the finding of the path from sorted `keys` and `entries`.

@@ -1,24 +1,17 @@
 //! Every box against every other, where there are few: two dispatches in place of all other stages.
 
 use super::sweep::Hits;
+use crate::Pair;
 use crate::constants::*;
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{Counts, PairArguments, PairHeader, Params, Window};
-use crate::{Error, Pair};
 
-/// The source of `small_test`.
-pub const TEST: Source = source!(
-    "pairs/small_test",
-    "pairs/small_tiles",
-    "shared/boxes",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
-/// The source of `small_include`.
+/// `small_test`.
+pub const TEST: Source = filtered!("pairs/small_test", "pairs/small_tiles", "shared/boxes");
+/// `small_include`.
 pub const INCLUDE: Source = source!("pairs/small_include", "pairs/small_tiles");
 /// The source of `small_emit`.
 pub const EMIT: Source = source!(
@@ -29,6 +22,8 @@ pub const EMIT: Source = source!(
     "pairs/emit_header",
     "shared/scan"
 );
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[TEST, INCLUDE, EMIT];
 
 /// The kernels of the stage `small`.
 #[derive(Debug)]
@@ -39,24 +34,18 @@ pub struct Small {
 }
 
 impl Small {
-    /// Compiles the stage for filters with these uses.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        Ok(Self {
-            test: Kernel::specialised(gpu, &TEST, &uses.switches())?,
-            include: Kernel::new(gpu, &INCLUDE)?,
-            emit: Kernel::new(gpu, &EMIT)?,
-        })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self {
+            test: Kernel::specialised(gpu, &TEST, switches.names()),
+            include: Kernel::new(gpu, &INCLUDE),
+            emit: Kernel::new(gpu, &EMIT),
+        }
     }
 
-    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.test.compile(gpu)
+    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are included pairs.
+    pub fn kernels(&self) -> ([&Kernel; 2], &Kernel) {
+        ([&self.test, &self.emit], &self.include)
     }
 
     /// Records the exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.

@@ -2,9 +2,8 @@
 
 use std::mem::offset_of;
 
-use crate::Error;
 use crate::constants::{HIT_BLOCKS, PATH_BLOCK};
-use crate::filters::lists::{FilterLists, Uses};
+use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -15,15 +14,10 @@ use crate::layout::{Counts, Dispatches, Params, Run, Stretch};
 pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
 /// The source of `sweep_scan`.
 pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
-/// The source of `sweep_test`.
-pub const TEST: Source = source!(
-    "pairs/sweep_test",
-    "pairs/sweep_walk",
-    "shared/boxes",
-    "filters/filters",
-    "filters/half_space",
-    "filters/float_parts"
-);
+/// `sweep_test`.
+pub const TEST: Source = filtered!("pairs/sweep_test", "pairs/sweep_walk", "shared/boxes");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[COUNT, SCAN, TEST];
 
 /// The kernels of the stage `sweep`.
 #[derive(Debug)]
@@ -76,24 +70,18 @@ buffer_table! {
 }
 
 impl Sweep {
-    /// Compiles the stage for filters with these uses.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn new(gpu: &Gpu, uses: Uses) -> Result<Self, Error> {
-        Ok(Self {
-            count: Kernel::new(gpu, &COUNT)?,
-            scan: Kernel::new(gpu, &SCAN)?,
-            test: Kernel::specialised(gpu, &TEST, &uses.switches())?,
-        })
+    /// Looks up the kernels of the stage for filters that need these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        Self {
+            count: Kernel::new(gpu, &COUNT),
+            scan: Kernel::new(gpu, &SCAN),
+            test: Kernel::specialised(gpu, &TEST, switches.names()),
+        }
     }
 
-    /// Compiles the kernels that depend on the filters now, unless they are compiled already.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel.
-    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
-        self.test.compile(gpu)
+    /// Returns the kernels that it dispatches.
+    pub fn kernels(&self) -> [&Kernel; 3] {
+        [&self.count, &self.scan, &self.test]
     }
 
     /// Records the finding of each entry's place on the path.

@@ -1,11 +1,13 @@
 //! Filters that change from call to call: the next call is the first with the new ones.
 
+use std::ops::Range;
+
 use broadsweep::{Aabb, Attribute, Filters, HalfSpace, Overlaps, Report};
 use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP, assert_pairs};
 use crate::engines::{Engine, assert_finds, on_both};
-use crate::inputs::{ALONE, all};
+use crate::inputs::{ALONE, BY_BOX, ByBox, all};
 use crate::rule;
 
 /// Calls of an engine, each after one change, which `same` is made to have too.
@@ -22,23 +24,11 @@ impl Calls<'_> {
         self.check(what);
     }
 
-    fn change(&mut self, first: usize, values: Attribute<'_>) {
-        self.engine.change_filters(first, values).unwrap();
-        fn put<T: Copy>(list: &mut [T], first: usize, values: &[T]) {
-            list[first..first + values.len()].copy_from_slice(values);
-        }
-        match values {
-            Attribute::Group(values) => put(&mut self.same.group, first, values),
-            Attribute::Mask(values) => put(&mut self.same.mask, first, values),
-            Attribute::Body(values) => put(&mut self.same.body, first, values),
-            Attribute::Parent(values) => put(&mut self.same.parent, first, values),
-            Attribute::Fixed(values) => put(&mut self.same.fixed, first, values),
-            Attribute::Sleeping(values) => put(&mut self.same.sleeping, first, values),
-            Attribute::World(values) => put(&mut self.same.world, first, values),
-            Attribute::Margin(values) => put(&mut self.same.margin, first, values),
-            _ => unreachable!("all are above"),
-        }
-        self.check(&format!("{values:.0?} from {first} on"));
+    /// Changes a range of a list to the values of other filters.
+    fn change(&mut self, list: &ByBox, other: &Filters, range: Range<usize>) {
+        self.engine.change_filters(range.start, (list.change)(other, range.clone())).unwrap();
+        (list.copy)(&mut self.same, other, range.clone());
+        self.check(&format!("{} of {range:?}", list.list));
     }
 
     fn check(&mut self, what: &str) {
@@ -66,14 +56,9 @@ fn changes_of_every_list_in_ranges_are_in_the_next_call() {
                 }
                 // The whole, none behind the last, one box, and any range.
                 let range = [0..n, n..n, n - 1..n, start..end][round].clone();
-                calls.change(range.start, Attribute::Group(&other.group[range.clone()]));
-                calls.change(range.start, Attribute::Mask(&other.mask[range.clone()]));
-                calls.change(range.start, Attribute::Body(&other.body[range.clone()]));
-                calls.change(range.start, Attribute::Parent(&other.parent[range.clone()]));
-                calls.change(range.start, Attribute::Fixed(&other.fixed[range.clone()]));
-                calls.change(range.start, Attribute::Sleeping(&other.sleeping[range.clone()]));
-                calls.change(range.start, Attribute::World(&other.world[range.clone()]));
-                calls.change(range.start, Attribute::Margin(&other.margin[range.clone()]));
+                for list in BY_BOX {
+                    frames.change(list, &other, range.clone());
+                }
             }
         });
     }
@@ -108,7 +93,7 @@ fn filters_replace_each_other_and_leave_nothing_behind() {
                 (pairs, Report { gpu_bytes: 0, ..report })
             };
             let (unfiltered, report) = plain(engine);
-            for (i, (name, make)) in ALONE.into_iter().enumerate() {
+            for (i, (name, make)) in ALONE.iter().enumerate() {
                 let filters = make(&mut Random(i as u64), &boxes);
                 engine.set_filters(filters.clone()).unwrap();
                 let expected = rule::find_pairs(&boxes, &filters);

@@ -3,98 +3,17 @@
 use std::collections::BTreeSet;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
+use crate::inputs::{ALONE, BY_BOX, ByBox, all, some_pairs};
 use broadsweep::cpu;
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
-use broadsweep::{Aabb, Attribute, Error, Filters, GroupRule, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
+use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
 use laboratory::scenes::Kind;
 
-/// One list or two that belong together, with values that matter for these boxes.
-type Fill = fn(&mut Filters, &[Aabb], &mut Random);
-
-const FILLS: [(&str, Fill); 13] = [
-    ("group", |filters, boxes, random| filters.group = numbers(boxes, random, 4)),
-    ("mask", |filters, boxes, random| filters.mask = numbers(boxes, random, 4)),
-    ("group and mask of both", |filters, boxes, random| {
-        filters.rule = GroupRule::Both;
-        filters.group = numbers(boxes, random, 8);
-        filters.mask = numbers(boxes, random, 8);
-    }),
-    ("body", |filters, boxes, random| filters.body = numbers(boxes, random, 6)),
-    ("parent", |filters, boxes, random| {
-        filters.parent = or_last(numbers(boxes, random, boxes.len().max(1)), random, Filters::NO_PARENT);
-    }),
-    ("body and parent", |filters, boxes, random| {
-        filters.body = numbers(boxes, random, 20);
-        filters.parent = or_last(numbers(boxes, random, 20), random, Filters::NO_PARENT);
-    }),
-    ("fixed", |filters, boxes, random| filters.fixed = flags(boxes, random)),
-    ("sleeping", |filters, boxes, random| filters.sleeping = flags(boxes, random)),
-    ("world", |filters, boxes, random| {
-        filters.world = or_last(numbers(boxes, random, 5), random, Filters::GLOBAL);
-    }),
-    ("margin", |filters, boxes, random| {
-        let margins = [0.0, f32::from_bits(1), 1e-3, 0.02, 1.0];
-        filters.margin = boxes.iter().map(|_| margins[random.below(margins.len())]).collect();
-    }),
-    ("exclude", |filters, boxes, random| filters.exclude = some_pairs(boxes, random)),
-    ("include", |filters, boxes, random| filters.include = some_pairs(boxes, random)),
-    ("half-spaces", |filters, boxes, random| {
-        for index in (0..boxes.len() as u32).step_by(67) {
-            // Through the corner of a box, so that some only touch it.
-            let normals = [[0.0, 0.0, 1.0], [1.0, -0.5, 0.25], [-1.0, 0.0, -1.0], [0.3, 0.2, 0.1]];
-            let normal = normals[random.below(normals.len())];
-            let corner = boxes[random.below(boxes.len())].min;
-            let offset: f32 = (0..3).map(|k| normal[k] * corner[k]).sum();
-            let offset = if offset.is_finite() { offset } else { 0.5 };
-            filters.half_spaces.push(HalfSpace { index, normal, offset });
-        }
-    }),
-];
-
-fn numbers(boxes: &[Aabb], random: &mut Random, most: usize) -> Vec<u32> {
-    boxes.iter().map(|_| random.below(most) as u32).collect()
-}
-
-fn flags(boxes: &[Aabb], random: &mut Random) -> Vec<bool> {
-    boxes.iter().map(|_| random.below(2) == 0).collect()
-}
-
-/// Makes numbers of which one in four is the number that stands for something else.
-fn or_last(mut values: Vec<u32>, random: &mut Random, last: u32) -> Vec<u32> {
-    values.iter_mut().filter(|_| random.below(4) == 0).for_each(|value| *value = last);
-    values
-}
-
-/// Picks a third of the pairs that overlap, and some others, in any order, some twice.
-fn some_pairs(boxes: &[Aabb], random: &mut Random) -> Vec<Pair> {
-    let mut pairs = brute_force::find_pairs(boxes);
-    pairs.retain(|_| random.below(3) == 0);
-    for _ in 0..if boxes.len() < 2 { 0 } else { 50 } {
-        let a = random.below(boxes.len());
-        let b = (a + 1 + random.below(boxes.len() - 1)) % boxes.len();
-        pairs.extend([Pair { a: a as u32, b: b as u32 }, Pair { a: b as u32, b: a as u32 }]);
-    }
-    for at in 1..pairs.len() {
-        pairs.swap(at, random.below(at));
-    }
-    pairs
-}
-
-/// Returns each filter alone, and all at once.
+/// Each filter alone, and all at once.
 fn each_and_all(boxes: &[Aabb], random: &mut Random) -> Vec<(&'static str, Filters)> {
-    let mut all = Filters::default();
-    let mut list = Vec::new();
-    for (name, fill) in FILLS {
-        let mut alone = Filters::default();
-        fill(&mut alone, boxes, random);
-        fill(&mut all, boxes, random);
-        list.push((name, alone));
-    }
-    // So many filters together would leave next to nothing.
-    all.body = (0..boxes.len() as u32).map(|i| i / 2).collect();
-    all.fixed = boxes.iter().map(|_| random.below(8) == 0).collect();
-    list.push(("all", all));
+    let mut list: Vec<_> = ALONE.iter().map(|(name, make)| (*name, make(random, boxes))).collect();
+    list.push(("all", all(random, boxes)));
     list
 }
 
@@ -154,7 +73,8 @@ fn every_filter_alone_and_all_together_are_exact_in_every_scene() {
             assert_finds(&mut engine, &boxes, &unfiltered, CANONICAL, "without filters again");
         }
     }
-    assert_eq!(matters.len(), FILLS.len() + 1, "{matters:?} change the answer");
+    // No filter, and nothing but global boxes, change no answer.
+    assert_eq!(matters.len(), ALONE.len() + 1 - 2, "{matters:?} change the answer");
 }
 
 /// Makes more boxes than a thread takes at a time, with bad boxes among them.
@@ -202,26 +122,15 @@ fn changed_ranges_count_from_the_next_call_on() {
     engine.set_filters(filters.clone()).unwrap();
     engine.find_pairs(&boxes).unwrap();
     let mut expected = filters;
-    let (numbers, flags, margins) = (numbers(&boxes, random, 4), flags(&boxes, random), [0.1, 0.0, 0.2]);
-    for (first, len) in [(0, 500), (0, 0), (500, 0), (17, 100), (499, 1)] {
-        let (numbers, flags) = (&numbers[..len], &flags[..len]);
-        for values in [
-            Attribute::Group(numbers),
-            Attribute::Mask(numbers),
-            Attribute::Body(numbers),
-            Attribute::Parent(numbers),
-            Attribute::World(numbers),
-            Attribute::Fixed(flags),
-            Attribute::Sleeping(flags),
-            Attribute::Margin(&margins[..len.min(3)]),
-        ] {
-            expected.change(first, values).unwrap();
-            engine.change_filters(first, values).unwrap();
+    let other = all(random, &boxes);
+    for range in [0..500, 0..0, 500..500, 17..117, 499..500] {
+        for ByBox { list, change, copy, .. } in BY_BOX {
+            engine.change_filters(range.start, change(&other, range.clone())).unwrap();
+            copy(&mut expected, &other, range.clone());
             assert_eq!(engine.filters(), &expected);
-            let what = format!("{values:?} from {first}");
             let pairs = brute_force::find_filtered_pairs(&boxes, &expected);
             for options in [CANONICAL, ALL_PAIRS] {
-                assert_finds(&mut engine, &boxes, &pairs, options, &what);
+                assert_finds(&mut engine, &boxes, &pairs, options, &format!("{list} of {range:?}"));
             }
         }
     }
@@ -358,8 +267,9 @@ fn pairs_are_split_by_world_in_the_order_in_which_they_were_found() {
             random.below(most) as u32 * 71_000_003
         };
         let world = boxes.iter().map(|_| number(&mut random)).collect();
-        let world = or_last(world, &mut random, Filters::GLOBAL);
-        let filters = Filters { world, include: some_pairs(&boxes, &mut random), ..Filters::default() };
+        let mut world: Vec<u32> = world;
+        world.iter_mut().filter(|_| random.below(4) == 0).for_each(|world| *world = Filters::GLOBAL);
+        let filters = Filters { world, include: some_pairs(&mut random, boxes.len(), 100), ..Filters::default() };
         let mut engine = cpu::BroadPhase::new(SWEEP).unwrap();
         engine.set_filters(filters.clone()).unwrap();
         let found = engine.find_pairs(&boxes).unwrap();

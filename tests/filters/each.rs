@@ -7,13 +7,13 @@ use proptest::sample::select;
 
 use crate::common::{AXES, CANONICAL, Random};
 use crate::engines::{WAYS, assert_filtered};
-use crate::inputs::{ALONE, BITS, IDS, all};
+use crate::inputs::{ALONE, BY_BOX, ByBox, all};
 
 #[test]
 fn each_filter_alone_is_exact_on_scenes_of_every_kind() {
     for (i, kind) in Kind::ALL.into_iter().enumerate() {
         let boxes = kind.generate(300, 7);
-        for (j, (name, make)) in ALONE.into_iter().enumerate() {
+        for (j, (name, make)) in ALONE.iter().enumerate() {
             let filters = make(&mut Random(i as u64 * 100 + j as u64), &boxes);
             // The whole flow and every box against every other, in the one order or in the other.
             let ways = [WAYS[(i + j) % 2], WAYS[2 + (i + j) % 2]];
@@ -106,14 +106,6 @@ prop_compose! {
     }
 }
 
-/// Makes a list by box, or none.
-fn list<T: Clone + std::fmt::Debug>(
-    value: impl Strategy<Value = T> + Clone,
-    n: usize,
-) -> impl Strategy<Value = Vec<T>> {
-    prop_oneof![Just(Vec::new()), prop::collection::vec(value, n)]
-}
-
 fn pairs(n: usize) -> impl Strategy<Value = Vec<Pair>> {
     let pair = (0..n.max(2) as u32, 0..n.max(2) as u32).prop_map(|(a, b)| Pair { a, b });
     prop::collection::vec(pair, 0..12)
@@ -138,35 +130,18 @@ fn half_spaces(n: usize) -> impl Strategy<Value = Vec<HalfSpace>> {
 fn scene_and_filters() -> impl Strategy<Value = (Vec<Aabb>, Filters)> {
     prop::collection::vec(adversarial_box(), 0..24).prop_flat_map(|boxes| {
         let n = boxes.len();
-        let margin = select(&[0.0, -0.0, 1e-45, 1e-38, 1.0, 1e30, f32::MAX][..]);
-        let by_box = (
-            (prop::bool::ANY, list(select(&BITS[..]), n), list(select(&BITS[..]), n)),
-            (list(select(&IDS[..]), n), list(select(&IDS[..]), n), list(select(&IDS[..]), n)),
-            (list(prop::bool::ANY, n), list(prop::bool::ANY, n), list(margin, n)),
-        );
+        // Any of the lists by box.
+        let by_box = (prop::array::uniform::<_, { BY_BOX.len() }>(prop::bool::ANY), any::<u64>(), prop::bool::ANY);
         (Just(boxes), by_box, pairs(n), pairs(n), half_spaces(n)).prop_map(
-            |(
-                boxes,
-                ((any, group, mask), (body, parent, world), (fixed, sleeping, margin)),
-                exclude,
-                include,
-                half_spaces,
-            )| {
-                let rule = if any { GroupRule::Any } else { GroupRule::Both };
-                let filters = Filters {
-                    rule,
-                    group,
-                    mask,
-                    body,
-                    parent,
-                    fixed,
-                    sleeping,
-                    world,
-                    margin,
-                    exclude,
-                    include,
-                    half_spaces,
-                };
+            |(boxes, (is_filled, seed, is_any), exclude, include, half_spaces)| {
+                let rule = if is_any { GroupRule::Any } else { GroupRule::Both };
+                let mut filters = Filters { rule, exclude, include, half_spaces, ..Filters::default() };
+                let mut random = Random(seed);
+                for (ByBox { fill, .. }, is_filled) in BY_BOX.iter().zip(is_filled) {
+                    if is_filled {
+                        fill(&mut filters, &mut random, &boxes);
+                    }
+                }
                 (boxes, filters)
             },
         )

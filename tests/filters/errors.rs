@@ -5,7 +5,7 @@ use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random};
 use crate::engines::{Engine, assert_finds, on_both};
-use crate::inputs::all;
+use crate::inputs::{BY_BOX, ByBox, all};
 use crate::rule;
 
 const N: usize = 300;
@@ -68,29 +68,20 @@ fn values_without_a_meaning_are_refused_and_the_filters_before_stay() {
 
 #[test]
 fn lists_of_other_boxes_are_refused_by_each_call() {
-    let shorter = |n: usize| {
-        [
-            ("group", Filters { group: vec![1; n], ..Filters::default() }),
-            ("mask", Filters { mask: vec![1; n], ..Filters::default() }),
-            ("body", Filters { body: vec![1; n], ..Filters::default() }),
-            ("parent", Filters { parent: vec![1; n], ..Filters::default() }),
-            ("fixed", Filters { fixed: vec![true; n], ..Filters::default() }),
-            ("sleeping", Filters { sleeping: vec![true; n], ..Filters::default() }),
-            ("world", Filters { world: vec![1; n], ..Filters::default() }),
-            ("margin", Filters { margin: vec![1.0; n], ..Filters::default() }),
-        ]
-    };
     for options in [CANONICAL, ALL_PAIRS] {
         on_both(options, |engine| {
             let boxes = Kind::Uniform.generate(N, 1);
             for n in [1, N - 1, N + 1, 2 * N] {
-                for (list, filters) in shorter(n) {
+                for ByBox { list, fill, .. } in BY_BOX {
+                    let others = Kind::Uniform.generate(n, 2);
+                    let mut filters = Filters::default();
+                    fill(&mut filters, &mut Random(n as u64), &others);
                     engine.set_filters(filters.clone()).unwrap();
                     for _ in 0..2 {
-                        assert_eq!(named(engine.find_pairs(&boxes).unwrap_err()), (list, n as u64));
+                        assert_eq!(named(engine.find_pairs(&boxes).unwrap_err()), (*list, n as u64));
                     }
                     // The filters are as they were, and right for as many boxes.
-                    assert_goes_on(engine, &Kind::Uniform.generate(n, 2), &filters);
+                    assert_goes_on(engine, &others, &filters);
                 }
             }
             // The first in the order of the fields.
@@ -138,14 +129,9 @@ fn changes_beyond_a_list_are_refused_and_change_nothing() {
         engine.set_filters(filters.clone()).unwrap();
         for first in [N - 1, N, N + 1, usize::MAX - 1, usize::MAX] {
             let mut refused = |values: Attribute<'_>| named(engine.change_filters(first, values).unwrap_err());
-            assert_eq!(refused(Attribute::Group(&[1, 2])), ("group", first as u64));
-            assert_eq!(refused(Attribute::Mask(&[1, 2])), ("mask", first as u64));
-            assert_eq!(refused(Attribute::Body(&[1, 2])), ("body", first as u64));
-            assert_eq!(refused(Attribute::Parent(&[1, 2])), ("parent", first as u64));
-            assert_eq!(refused(Attribute::Fixed(&[true; 2])), ("fixed", first as u64));
-            assert_eq!(refused(Attribute::Sleeping(&[true; 2])), ("sleeping", first as u64));
-            assert_eq!(refused(Attribute::World(&[1, 2])), ("world", first as u64));
-            assert_eq!(refused(Attribute::Margin(&[1.0, 2.0])), ("margin", first as u64));
+            for ByBox { list, change, .. } in BY_BOX {
+                assert_eq!(refused(change(&filters, 0..2)), (*list, first as u64));
+            }
             // Wrong in two ways: one of them is told.
             assert_eq!(refused(Attribute::Margin(&[1.0, -1.0])).0, "margin");
         }

@@ -1,6 +1,8 @@
 //! Filters to try, made for the boxes that they are of.
 
-use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
+use std::ops::Range;
+
+use broadsweep::{Aabb, Attribute, Filters, GroupRule, HalfSpace, Pair};
 
 use crate::common::Random;
 
@@ -10,10 +12,45 @@ pub const IDS: [u32; 5] = [0, 1, 2, u32::MAX - 1, u32::MAX];
 /// Groups and masks, none among them.
 pub const BITS: [u32; 7] = [0, 1, 2, 3, 4, 0x8000_0000, u32::MAX];
 
+/// A list by box: what tests do with each of them alike.
+pub struct ByBox {
+    /// The name of the field.
+    pub list: &'static str,
+    /// Fills the list for these boxes.
+    pub fill: fn(&mut Filters, &mut Random, &[Aabb]),
+    /// Returns values of the list as a change.
+    pub change: fn(&Filters, Range<usize>) -> Attribute<'_>,
+    /// Copies values of the list from other filters, as that change should.
+    pub copy: fn(&mut Filters, &Filters, Range<usize>),
+}
+
+macro_rules! by_box {
+    ($list:ident, $variant:ident, $values:expr) => {
+        ByBox {
+            list: stringify!($list),
+            fill: |filters, random, boxes| filters.$list = $values(random, boxes),
+            change: |filters, range| Attribute::$variant(&filters.$list[range]),
+            copy: |filters, other, range| filters.$list[range.clone()].copy_from_slice(&other.$list[range]),
+        }
+    };
+}
+
+/// The lists by box, in the order of the fields.
+pub const BY_BOX: &[ByBox] = &[
+    by_box!(group, Group, bits),
+    by_box!(mask, Mask, bits),
+    by_box!(body, Body, ids),
+    by_box!(parent, Parent, ids),
+    by_box!(fixed, Fixed, flags),
+    by_box!(sleeping, Sleeping, flags),
+    by_box!(world, World, ids),
+    by_box!(margin, Margin, margins),
+];
+
 type Make = fn(&mut Random, &[Aabb]) -> Filters;
 
 /// Each filter alone, with its name.
-pub const ALONE: [(&str, Make); 19] = [
+pub const ALONE: &[(&str, Make)] = &[
     ("none", |_, _| Filters::default()),
     ("group", |random, boxes| Filters { group: bits(random, boxes), ..Filters::default() }),
     ("group, both", |random, boxes| Filters {

@@ -2,19 +2,19 @@
 
 use std::sync::LazyLock;
 
+use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Uses;
+use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::bin::{Bin, Bins};
 use broadsweep::internals::layout::{Frame, Params};
 use broadsweep::internals::mirror;
-use broadsweep::{Aabb, cpu};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
-pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), Uses::default()).unwrap());
+pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), &Switches::default()));
 
 /// Returns the mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
@@ -148,7 +148,7 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
 /// Boxes that overlap share a cell, neither starts after the other's end, and in the cell to which the pair belongs
 /// their footprints let them pass: at every level of coarsening.
 fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
-    let mut pairs = cpu::brute_force::find_pairs(boxes);
+    let mut pairs = broadsweep::internals::brute_force::find_pairs(boxes);
     pairs.retain(|pair| [pair.a, pair.b].iter().all(|&i| mirror::bin::is_binned(counted.cells[i as usize])));
     for pair in &pairs {
         let (a, b) = (pair.a as usize, pair.b as usize);

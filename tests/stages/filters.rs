@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::{FilterLists, Uses};
+use broadsweep::internals::filters::lists::{FilterLists, Switches};
 use broadsweep::internals::grid::bin::{Bin, Bins};
 use broadsweep::internals::layout::{Counts, Params, Window};
 use broadsweep::internals::mirror;
@@ -21,7 +21,7 @@ use crate::*;
 
 static BIN: LazyLock<Bin> = LazyLock::new(|| {
     let filters = Filters { world: vec![0], ..Filters::default() };
-    Bin::new(gpu(), Uses::of(&filters)).unwrap()
+    Bin::new(gpu(), &Switches::of(&filters))
 });
 
 /// Worlds numbered from zero as their ids are, where the engines number them in another order.
@@ -144,7 +144,7 @@ fn some_pairs(n: u32, wanted: u32) -> Vec<Pair> {
 
 #[test]
 fn included_pairs_are_bits_among_those_of_all_tests() {
-    let small = Small::new(gpu(), Uses::default()).unwrap();
+    let small = Small::new(gpu(), &Switches::default());
     for n in [2, 31, 33, 255, 256, 257, 1234] {
         let blocks = (n as usize).div_ceil(256);
         let included = some_pairs(n, 700);
@@ -174,7 +174,7 @@ fn included_pairs_are_bits_among_those_of_all_tests() {
 
 #[test]
 fn included_pairs_come_behind_those_that_were_found_in_any_window() {
-    let emit = Emit::new(gpu(), Uses::default()).unwrap();
+    let emit = Emit::new(gpu(), &Switches::default());
     let included = some_pairs(1000, 700);
     let count = included.len() as u64;
     for found in [0, 5, (1 << 32) - 3, 1 << 40] {

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
-static FRAME: LazyLock<FrameStage> = LazyLock::new(|| FrameStage::new(gpu()).unwrap());
+static FRAME: LazyLock<FrameStage> = LazyLock::new(|| FrameStage::new(gpu()));
 
 /// Mode and edge of cells.
 type Cell = (u32, f32);

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Uses;
+use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::bin::Bins;
 use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
@@ -17,7 +17,7 @@ use crate::inputs::{Random, lattice};
 use crate::sweep::{TILE_WORDS, hits_of_blocks, no_hits};
 use crate::*;
 
-static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu(), Uses::default()).unwrap());
+static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu(), &Switches::default()));
 
 /// Boxes with cells, at a level of coarsening.
 pub struct Scene {

@@ -14,7 +14,7 @@ use crate::inputs::Random;
 use crate::sort::{SORT, lists};
 use crate::*;
 
-static ORDER: LazyLock<Order> = LazyLock::new(|| Order::new(gpu()).unwrap());
+static ORDER: LazyLock<Order> = LazyLock::new(|| Order::new(gpu()));
 
 fn random_pairs(n: u32, box_count: u32, seed: u64) -> Vec<Pair> {
     let mut random = Random::new(seed);
@@ -75,8 +75,8 @@ fn the_index_of_the_last_box_takes_part_in_the_order() {
 
 #[test]
 fn pairs_are_split_and_joined_as_by_the_mirror() {
-    let split = Kernel::new(gpu(), &order::SPLIT).unwrap();
-    let join = Kernel::new(gpu(), &order::JOIN).unwrap();
+    let split = Kernel::new(gpu(), &order::SPLIT);
+    let join = Kernel::new(gpu(), &order::JOIN);
     for n in SIZES {
         let pairs = random_pairs(n, 1000, 3);
         let expected = mirror::order::split(&pairs);

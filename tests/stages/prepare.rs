@@ -12,7 +12,7 @@ use crate::filter_cases::bound_and_margin;
 use crate::inputs::{Random, SPECIAL, mixed};
 use crate::*;
 
-static PREPARE: LazyLock<Prepare> = LazyLock::new(|| Prepare::new(gpu()).unwrap());
+static PREPARE: LazyLock<Prepare> = LazyLock::new(|| Prepare::new(gpu()));
 
 fn check(boxes: &[Aabb], margins: &[f32], half_space_bits: &[u32]) {
     let n = boxes.len() as u32;

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::inputs::Random;
 use crate::*;
 
-static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()).unwrap());
+static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()));
 
 /// Makes a frame with this many bits of position.
 fn frame(position_bits: u32) -> Frame {

@@ -169,10 +169,10 @@ fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
 
 #[test]
 fn histograms_are_counted_and_scanned_digit_by_digit() {
-    let scan = Kernel::new(gpu(), &sort::SCAN).unwrap();
+    let scan = Kernel::new(gpu(), &sort::SCAN);
     let sizes = SIZES.into_iter().chain([4096, 4097, 100_000]);
     for (n, source) in sizes.flat_map(|n| [(n, sort::COUNT), (n, sort::TALLY)]) {
-        let count = Kernel::new(gpu(), &source).unwrap();
+        let count = Kernel::new(gpu(), &source);
         for (shift, digit_bits) in [(0, 4), (4, 4), (28, 4), (0, 8), (24, 8)] {
             let keys = random_keys(n, u32::MAX, 6);
             let tiles = n.div_ceil(SORT_TILE);
@@ -258,7 +258,7 @@ fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
 #[test]
 fn kernels_other_than_the_one_for_subgroups_need_no_features() {
     use broadsweep::wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
-    for source in broadsweep::internals::kernels::SOURCES {
+    for source in broadsweep::internals::kernels::sources() {
         let module = source.module().unwrap();
         let valid = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).is_ok();
         assert_eq!(valid, source.label != "sort_ballot", "{}", source.label);

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Uses;
-use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Stretch, dispatch_size};
+use broadsweep::internals::filters::lists::Switches;
+use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Step, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
 use broadsweep::{Aabb, Pair};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, lattice};
 use crate::*;
 
-static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu(), Uses::default()).unwrap());
+static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu(), &Switches::default()));
 
 /// Invocations that look at a tile: runs, or words.
 pub const TILE_WORDS: usize = 256;

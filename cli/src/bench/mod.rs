@@ -1,39 +1,34 @@
 //! `broadsweep bench`.
 
+mod files;
+mod screen;
+mod setup;
 mod usscd;
 mod worlds;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Error, Result, bail, ensure};
-use broadsweep::Gpu;
-use indicatif::{ProgressBar, ProgressStyle};
-use laboratory::bench::charts::{self, Figure};
+use anyhow::{Error, Result, bail, ensure};
 use laboratory::bench::compare::compare;
-use laboratory::bench::html;
 use laboratory::bench::machine::{machine, versions};
-use laboratory::bench::plan::{Measured, Plan, Watcher};
-use laboratory::bench::results::{FORMAT, Results, Row, Settings, unique};
+use laboratory::bench::plan::{Measured, Plan};
+use laboratory::bench::results::{FORMAT, Results, Settings, unique};
 use laboratory::bench::scene::Scene;
-use laboratory::bench::stop::{is_stopped, stop};
+use laboratory::bench::stop::is_stopped;
 use laboratory::bench::table;
 use laboratory::engine::Engine;
 
-use crate::engine::{self, headless};
-use crate::output::{Output, print};
+use crate::output::print;
 use crate::progress::Progress;
-use crate::say;
+use crate::{engine, say};
+use screen::Screen;
+use setup::{STOPPED, open_gpu, stop_on_ctrl_c};
 
 const SCENES: [&str; 4] = ["uniform", "clusters", "city", "brownian"];
 const SIZES: [u32; 3] = [1000, 10_000, 100_000];
 /// Where results go.
 const OUT: &str = "bench-results";
-/// The code with which a stopped process ends in a shell: 128 + SIGINT.
-const STOPPED: u8 = 130;
-
 /// Measure engines side by side, and compare their pairs
 ///
 /// Every engine gets the same boxes, in turn, again and again. Of kinds of scenes that move each call sees the next
@@ -170,7 +165,7 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
         (None, Some(_)) => None,
     };
     if let Some(out) = &out {
-        prepare(out)?;
+        files::prepare(out)?;
     }
     let settings = settings(args, &plan, old);
     let gpu = open_gpu(&mut plan.engines, !args.engines.is_empty(), args.adapter.as_deref())?;
@@ -186,7 +181,7 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
         interrupted: true,
         rows: Vec::new(),
     };
-    let mut screen = Screen { bar: bar(), results, out: out.as_deref() };
+    let mut screen = Screen::new(results, out.as_deref());
     let Measured { rows, interrupted, failure } = plan.measure(gpu.as_ref(), &mut screen);
     if rows.is_empty() {
         return match failure {
@@ -197,13 +192,13 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
     let mut results = screen.results;
     (results.rows, results.interrupted) = (rows, interrupted);
     let confirmed = old.map(|old| {
-        let mut screen = Screen { bar: bar(), results: results.clone(), out: None };
+        let mut screen = Screen::new(results.clone(), None);
         plan.confirm(gpu.as_ref(), old, args.threshold, &results, &mut screen)
     });
-    results.unix_time = now();
+    results.unix_time = screen::now();
     let written = out.as_deref().map(|out| {
         let _progress = Progress::start("writing".to_owned());
-        write(&results, out)
+        files::write(&results, out)
     });
     print(&table::lines(&results))?;
     written.transpose()?;
@@ -253,57 +248,6 @@ fn settings(args: &Args, plan: &Plan, old: Option<&Results>) -> Settings {
     }
 }
 
-/// A bar with the time left on standard error, and the rows in files as they come.
-struct Screen<'a> {
-    bar: ProgressBar,
-    results: Results,
-    /// Where the files go.
-    out: Option<&'a Path>,
-}
-
-/// Makes a bar that shows nothing where standard error is not a terminal.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::no_length();
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %, {eta} left  {msg}") {
-        bar.set_style(style);
-    }
-    bar
-}
-
-impl Watcher for Screen<'_> {
-    fn expect(&mut self, work: u64) {
-        self.bar.reset();
-        self.bar.set_length(work);
-        self.bar.enable_steady_tick(Duration::from_millis(200));
-    }
-
-    fn begin(&mut self, what: &str) {
-        self.bar.set_message(what.to_owned());
-    }
-
-    fn reach(&mut self, work: u64) {
-        self.bar.set_position(work);
-    }
-
-    fn keep(&mut self, rows: &[Row]) {
-        self.results.rows = rows.to_vec();
-        self.results.unix_time = now();
-        if let (Some(out), false) = (self.out, rows.is_empty()) {
-            // What cannot be written now may be written later; if not, the error is reported then.
-            let _ = write_rows(&self.results, out);
-        }
-    }
-
-    fn finish(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// Returns the seconds since 1970.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
-}
-
 fn scenes(args: &Args, settings: Option<&Settings>) -> Result<Vec<Scene>> {
     let names: Vec<&str> = match (&args.scenes[..], settings) {
         ([], Some(settings)) => settings.scenes.iter().map(String::as_str).collect(),
@@ -323,68 +267,4 @@ fn engines(args: &Args, settings: Option<&Settings>) -> Result<Vec<Engine>> {
         ensure!(!engines.is_empty(), "none of the engines of the older results is in this program");
     }
     Ok(engines)
-}
-
-/// Opens the GPU if it is among the engines. Where they are not `named`, a machine without one goes on without it.
-fn open_gpu(engines: &mut Vec<Engine>, named: bool, adapter: Option<&str>) -> Result<Option<Gpu>> {
-    if !engines.contains(&Engine::Gpu) {
-        ensure!(adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
-        return Ok(None);
-    }
-    let _progress = Progress::start("looking for a GPU".to_owned());
-    let gpu = headless(adapter).with_context(|| match adapter {
-        Some(name) => format!("--adapter {name}"),
-        None => "--engines gpu".to_owned(),
-    });
-    match gpu {
-        Ok(gpu) => Ok(Some(gpu)),
-        Err(error) if !named && adapter.is_none() => {
-            say(&format!("note: without the GPU: {:#}", error.root_cause()));
-            engines.retain(|engine| *engine != Engine::Gpu);
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Makes Ctrl-C end the measurement after the run that it is in, and a second Ctrl-C at once.
-fn stop_on_ctrl_c() -> Result<()> {
-    let set = ctrlc::set_handler(|| {
-        if stop() {
-            std::process::exit(STOPPED.into());
-        }
-        say("stopping after this run; once more to stop at once");
-    });
-    Ok(set?)
-}
-
-/// Finds out, before any long work, whether files can be written there.
-fn prepare(out: &Path) -> Result<()> {
-    fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
-    for name in ["report.html", "results.csv", "results.json"] {
-        Output::check(&out.join(name))?;
-    }
-    Ok(())
-}
-
-fn write(results: &Results, out: &Path) -> Result<()> {
-    write_rows(results, out)?;
-    let figures = charts::figures(results);
-    figures.iter().try_for_each(|figure| write_figure(out, figure))?;
-    write_file(&out.join("report.html"), html::report(results, &figures)?)
-}
-
-fn write_rows(results: &Results, out: &Path) -> Result<()> {
-    write_file(&out.join("results.json"), results.json()?)?;
-    write_file(&out.join("results.csv"), results.csv())
-}
-
-/// Writes `DIR/NAME.svg` and `DIR/NAME.png`.
-fn write_figure(dir: &Path, figure: &Figure) -> Result<()> {
-    write_file(&dir.join(format!("{}.svg", figure.name)), figure.svg()?)?;
-    write_file(&dir.join(format!("{}.png", figure.name)), figure.png()?)
-}
-
-fn write_file(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
-    Output::check(path)?.write(|to| Ok(to.write_all(contents.as_ref())?))
 }

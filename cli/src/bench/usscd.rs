@@ -14,7 +14,8 @@ use laboratory::bench::usscd::race::{ENGINES, Race};
 use laboratory::bench::usscd::{COLUMNS, experiments, frames_per_second, title};
 use laboratory::engine::Engine;
 
-use super::{STOPPED, open_gpu, stop_on_ctrl_c, write_figure};
+use super::files::write_figure;
+use super::setup::{STOPPED, open_gpu, stop_on_ctrl_c};
 use crate::engine;
 use crate::output::{Output, print};
 use crate::progress::Progress;

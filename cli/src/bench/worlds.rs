@@ -10,7 +10,8 @@ use laboratory::bench::stop::is_stopped;
 use laboratory::bench::worlds::{COLUMNS, Plan, Row, figures};
 use laboratory::engine::Engine;
 
-use super::{STOPPED, open_gpu, stop_on_ctrl_c, write_figure};
+use super::files::write_figure;
+use super::setup::{STOPPED, open_gpu, stop_on_ctrl_c};
 use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::{say, text};

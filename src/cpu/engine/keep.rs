@@ -1,27 +1,27 @@
-//! The choice of which pairs that overlap are reported. The loops are compiled for each case, so that the choice costs
-//! nothing where all pairs are reported.
+//! Which of the pairs that overlap are reported. The loops are compiled for each case: where all pairs are reported,
+//! nothing is asked.
 
 use crate::filters::CheckedFilters;
 use crate::{Aabb, HalfSpace, Pair};
 
-/// Decides which pairs of boxes that overlap are reported.
+/// Decides which pairs that overlap are reported.
 pub trait Keep: Copy + Sync {
-    /// Moves the pairs of `pairs[from..to]` that are kept to the front, in their order, and returns where they end.
+    /// Moves the pairs of `pairs[from..to]` that are reported to the front of that range, in their order, and returns where
+    /// they end.
     fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
 
-    /// Keeps only the wanted pairs of `list` from number `from` on.
+    /// Removes from a list the pairs from number `from` on that are not reported.
     fn retain_last(self, list: &mut Vec<Pair>, from: usize) {
         let to = list.len();
         let end = self.retain(list, from, to);
         list.truncate(end);
     }
 
-    /// Returns the half-space that a box stands for, if any: as a box it overlaps every other, but few boxes may touch
-    /// the half-space.
+    /// Returns the half-space that a box stands for: every box overlaps that box, and few may touch the half-space.
     fn half_space(&self, index: u32) -> Option<&HalfSpace>;
 }
 
-/// Keeps every pair.
+/// Reports every pair.
 #[derive(Clone, Copy)]
 pub struct All;
 
@@ -35,9 +35,10 @@ impl Keep for All {
     }
 }
 
-/// Keeps the pairs that the filters want.
+/// Reports the pairs that filters keep.
 #[derive(Clone, Copy)]
 pub struct Filtered<'a> {
+    /// The filters.
     pub filters: &'a CheckedFilters,
     /// The boxes as they are searched.
     pub boxes: &'a [Aabb],

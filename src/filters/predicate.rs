@@ -1,0 +1,68 @@
+//! What filters decide of two boxes that overlap: the twin of `keeps` in `shaders/filters/filters.wgsl`.
+
+use super::{CheckedFilters, Filters, GroupRule};
+use crate::{Aabb, Pair};
+
+impl Filters {
+    /// Returns whether the lists by box keep the pair of boxes `a` and `b`. The lists of pairs and the boxes themselves
+    /// are not looked at.
+    ///
+    /// # Panics
+    /// If a list is not empty and has no such index.
+    pub fn keeps(&self, a: u32, b: u32) -> bool {
+        let (i, j) = (a as usize, b as usize);
+        let group = |i: usize| if self.group.is_empty() { u32::MAX } else { self.group[i] };
+        let mask = |i: usize| if self.mask.is_empty() { u32::MAX } else { self.mask[i] };
+        let (a_meets, b_meets) = (mask(i) & group(j) != 0, mask(j) & group(i) != 0);
+        // What is read anyway is not branched on: a search asks for millions of pairs, and cannot predict the answers.
+        let by_group = match self.rule {
+            GroupRule::Any => a_meets | b_meets,
+            GroupRule::Both => a_meets & b_meets,
+        };
+        let body = |i: usize| if self.body.is_empty() { i as u32 } else { self.body[i] };
+        let is_child = |i: usize, j: usize| {
+            !self.parent.is_empty() && (self.parent[i] != Self::NO_PARENT) & (self.parent[i] == body(j))
+        };
+        let by_body = (body(i) != body(j)) & !is_child(i, j) & !is_child(j, i);
+        let both = |list: &[bool]| !list.is_empty() && list[i] & list[j];
+        let by_world = self.world.is_empty()
+            || (self.world[i] == self.world[j]) | (self.world[i] == Self::GLOBAL) | (self.world[j] == Self::GLOBAL);
+        by_group & by_body & !both(&self.fixed) & !both(&self.sleeping) & by_world
+    }
+
+    /// Returns the world that a pair belongs to: the world of its boxes, or of the one that is not global;
+    /// [`GLOBAL`](Self::GLOBAL) where both are global or there are no worlds. An included pair across two worlds belongs
+    /// to the world of its box `a`.
+    ///
+    /// # Panics
+    /// If `world` is not empty and has no such index.
+    pub fn world_of(&self, pair: Pair) -> u32 {
+        if self.world.is_empty() { Self::GLOBAL } else { self.world[self.placed(pair)] }
+    }
+
+    /// Returns the box whose world a pair belongs to, where there are worlds.
+    pub(super) fn placed(&self, pair: Pair) -> usize {
+        let (a, b) = (pair.a as usize, pair.b as usize);
+        if self.world[a] == Self::GLOBAL { b } else { a }
+    }
+}
+
+impl CheckedFilters {
+    /// Returns whether a search reports the pair of two boxes that overlap once prepared.
+    pub fn keeps(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
+        self.filters().keeps(a, b) && !self.listed().contains(Pair::new(a, b)) && self.half_spaces_meet(boxes, a, b)
+    }
+
+    /// Returns whether two boxes meet where one of them stands for a half-space.
+    fn half_spaces_meet(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
+        if self.half_spaces().is_empty() {
+            return true;
+        }
+        match (self.half_space(a), self.half_space(b)) {
+            (None, None) => true,
+            (Some(half_space), None) => half_space.touches(&boxes[b as usize]),
+            (None, Some(half_space)) => half_space.touches(&boxes[a as usize]),
+            (Some(_), Some(_)) => false,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The filters by box, a row each. **To add one, add a row here**, and write what it decides in both languages: `keeps` in
+//! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. All else follows from the row.
+//!
+//! A row is `name: type, Variant;` below its documentation.
+//! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
+//!   the list begins at `filter_layout.name`, which is `ABSENT` where the list is empty.
+//! - `type` says how the list is laid out there: `u32` and `f32` take a word per box (read by `of_box`), `bool` a bit
+//!   (read by `bit_of`).
+//! - `Variant` is the variant of [`Attribute`] that changes the list.
+//!
+//! Rows stand in the block of the `switch` that they share: an `override NAME: bool` of the kernels that test pairs, which
+//! is on where one of these lists is given. Lists with `no switch` are not read by tests and not laid out for them.
+
+use super::table::filter_table;
+use super::{GroupRule, HalfSpace};
+use crate::Pair;
+
+filter_table! {
+    /// Says of the boxes what their bounds do not. All of it is optional: an empty list is not used, costs no memory and
+    /// is not read.
+    ///
+    /// A list by box has an element for each box of the call, in the order of the input. A pair of boxes that overlap is
+    /// reported if every filter keeps it; [`include`](Self::include) overrules them all.
+    ///
+    /// ```
+    /// use broadsweep::{Aabb, Filters, Options, Pair, cpu};
+    ///
+    /// let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
+    /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
+    /// broad_phase.set_filters(Filters { body: vec![7, 7, 8], exclude: vec![Pair::new(2, 1)], ..Filters::default() })?;
+    /// assert_eq!(broad_phase.find_pairs(&boxes)?.pairs, [Pair { a: 0, b: 2 }]);
+    /// # Ok::<(), broadsweep::Error>(())
+    /// ```
+    pub struct Filters {
+        switch HAS_GROUPS {
+            /// Holds the groups that each box is in, a bit each. Where only `mask` is given, every box is in all groups.
+            group: u32, Group;
+            /// Holds the groups that each box meets, a bit each. Where only `group` is given, every box meets all groups.
+            mask: u32, Mask;
+        }
+        switch HAS_BODIES {
+            /// Holds the body that each box belongs to, any number. Boxes of one body never pair. Where only `parent` is
+            /// given, every box is a body of its own, with the box's index as its number.
+            body: u32, Body;
+            /// Holds the parent of the body that each box belongs to, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
+            /// with boxes of its body's parent. The list is read box by box: boxes of one body may have different parents.
+            parent: u32, Parent;
+        }
+        switch HAS_FIXED {
+            /// Holds whether each box is fixed in place. Two fixed boxes never pair.
+            fixed: bool, Fixed;
+        }
+        switch HAS_SLEEPING {
+            /// Holds whether each box sleeps. Two sleeping boxes never pair.
+            sleeping: bool, Sleeping;
+        }
+        switch HAS_WORLDS {
+            /// Holds the world that each box is in, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
+            /// global box meets the boxes of all worlds, and other global ones.
+            world: u32, World;
+        }
+        no switch {
+            /// Holds the length that each box is grown by on every side, in the units of the input, finite and not
+            /// negative. Bounds are rounded outward: the largest `f32` that is at most `min - margin`, the smallest that is
+            /// at least `max + margin`. Margins come before anything else: a box is invalid where the grown box is.
+            margin: f32, Margin;
+        }
+        beside {
+            /// Says how `group` and `mask` of two boxes decide.
+            rule: GroupRule;
+            /// Lists pairs that are never reported, in any order, also within a pair; a pair that comes twice counts once.
+            exclude: Vec<Pair>;
+            /// Lists pairs that are always reported, once each, whatever the boxes are and the other filters say: also
+            /// where the boxes do not overlap or are invalid, and where the pair is in `exclude`.
+            include: Vec<Pair>;
+            /// Lists the boxes that stand for half-spaces, whose bounds are not looked at; at most one half-space for a
+            /// box.
+            half_spaces: Vec<HalfSpace>;
+        }
+    }
+
+    /// Says where in a buffer of words each list begins that tests read, or `ABSENT`: `filter_layout` in WGSL.
+    pub struct FilterLayout {
+        /// `RULE_ANY` or `RULE_BOTH`.
+        rule,
+        /// `[listed_row_count]` where the listed pairs of each box begin in `listed_others`.
+        listed_rows,
+        /// The number of these places.
+        listed_row_count,
+        /// The larger indices of the listed pairs, ascending within a row.
+        listed_others,
+        /// `[box_count]` bits: set for boxes that stand for half-spaces.
+        half_space_bits,
+        /// `[half_space_count]` boxes that stand for half-spaces, ascending.
+        half_space_boxes,
+        /// `[half_space_count * 4]` bits of normal and offset, in the same order.
+        half_spaces,
+        /// The number of half-spaces.
+        half_space_count,
+    }
+}

@@ -1,0 +1,290 @@
+//! What follows from a row of the table of filters (`src/filters/rows.rs`).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::Error;
+
+/// Declares the filters; `src/filters/rows.rs` explains a row. A list is *tested* where it has a switch.
+macro_rules! filter_table {
+    (
+        $(#[$filters_meta:meta])*
+        pub struct Filters {
+            $(switch $switch:ident { $($(#[$doc:meta])* $list:ident: $element:ty, $variant:ident;)* })*
+            no switch { $($(#[$untested_doc:meta])* $untested:ident: $untested_type:ty, $untested_variant:ident;)* }
+            beside { $($(#[$beside_doc:meta])* $beside:ident: $beside_type:ty;)* }
+        }
+
+        $(#[$layout_meta:meta])*
+        pub struct FilterLayout { $($(#[$place_doc:meta])* $place:ident,)* }
+    ) => {
+        $(#[$filters_meta])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Filters {
+            $($($(#[$doc])* pub $list: Vec<$element>,)*)*
+            $($(#[$untested_doc])* pub $untested: Vec<$untested_type>,)*
+            $($(#[$beside_doc])* pub $beside: $beside_type,)*
+        }
+
+        /// Holds new values of one list by box, for some boxes in a row.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Attribute<'a> {
+            $($(
+                #[doc = concat!("Changes [`Filters::", stringify!($list), "`].")]
+                $variant(&'a [$element]),
+            )*)*
+            $(
+                #[doc = concat!("Changes [`Filters::", stringify!($untested), "`].")]
+                $untested_variant(&'a [$untested_type]),
+            )*
+        }
+
+        /// The number of lists by box.
+        const LISTS: usize = TESTED_LISTS + [$(stringify!($untested)),*].len();
+        /// The number of lists by box that tests read.
+        pub(crate) const TESTED_LISTS: usize = [$($(stringify!($list)),*),*].len();
+
+        impl Filters {
+            /// Lists the names and the lengths of all lists by box.
+            pub(super) fn lengths(&self) -> [(&'static str, usize); LISTS] {
+                [
+                    $($((stringify!($list), self.$list.len()),)*)*
+                    $((stringify!($untested), self.$untested.len()),)*
+                ]
+            }
+
+            /// Lists the lists by box that tests read, with the values that the caller gave.
+            pub(super) fn tested(&self) -> [$crate::filters::table::Tested<'_>; TESTED_LISTS] {
+                [$($($crate::filters::table::Tested {
+                    list: stringify!($list),
+                    switch: stringify!($switch),
+                    values: (&self.$list[..]).into(),
+                },)*)*]
+            }
+
+            /// Puts `values` in place of those from box `first` on, whatever they are.
+            ///
+            /// # Errors
+            /// [`Error::BadFilter`](crate::Error::BadFilter) where the list has no such places; nothing is changed then.
+            pub(super) fn replace(&mut self, first: usize, values: Attribute<'_>) -> Result<(), $crate::Error> {
+                use $crate::filters::table::replace;
+                match values {
+                    $($(
+                        Attribute::$variant(values) => replace(stringify!($list), &mut self.$list, first, values),
+                    )*)*
+                    $(
+                        Attribute::$untested_variant(values) => {
+                            replace(stringify!($untested), &mut self.$untested, first, values)
+                        }
+                    )*
+                }
+            }
+
+            /// Picks the values of some boxes from the lists that tests read. All else is left out.
+            #[cfg(not(target_arch = "wasm32"))]
+            pub(super) fn picked(&self, indices: &[u32]) -> Self {
+                Self {
+                    $($($list: $crate::filters::table::picked(&self.$list, indices),)*)*
+                    ..Self::default()
+                }
+            }
+        }
+
+        impl Attribute<'_> {
+            /// Returns the name of the list, and the number of new values.
+            pub(super) fn list(&self) -> (&'static str, usize) {
+                match self {
+                    $($(Attribute::$variant(values) => (stringify!($list), values.len()),)*)*
+                    $(Attribute::$untested_variant(values) => (stringify!($untested), values.len()),)*
+                }
+            }
+        }
+
+        $(#[$layout_meta])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+        pub struct FilterLayout {
+            $($(#[$place_doc])* pub $place: u32,)*
+            $($(
+                #[doc = concat!("Where [`Filters::", stringify!($list), "`] begins.")]
+                pub $list: u32,
+            )*)*
+        }
+
+        impl FilterLayout {
+            /// The layout, to be compared with that in WGSL.
+            pub const TWIN: $crate::layout::Twin = $crate::layout::Twin {
+                name: "FilterLayout",
+                size: size_of::<FilterLayout>().next_multiple_of(16),
+                fields: &[
+                    $((stringify!($place), std::mem::offset_of!(FilterLayout, $place)),)*
+                    $($((stringify!($list), std::mem::offset_of!(FilterLayout, $list)),)*)*
+                ],
+            };
+
+            /// Returns the same layout with the lists by box at these places, in the order of the rows.
+            pub(super) fn with_tested(self, [$($($list,)*)*]: [u32; TESTED_LISTS]) -> Self {
+                Self { $($($list,)*)* ..self }
+            }
+
+            /// Returns where the lists by box begin that tests read, in the order of the rows.
+            pub(super) fn tested(&self) -> [u32; TESTED_LISTS] {
+                [$($(self.$list,)*)*]
+            }
+        }
+
+        /// Declares the switches of the rows and the structure of `filter_layout`, in WGSL. A structure of constants is
+        /// as long as whole vectors.
+        pub const WGSL: &str = concat!(
+            $("override ", stringify!($switch), ": bool = false;\n",)*
+            "struct FilterLayout {\n@align(16)\n",
+            $(stringify!($place), ": u32,\n",)*
+            $($(stringify!($list), ": u32,\n",)*)*
+            "}\n",
+        );
+    };
+}
+pub(crate) use filter_table;
+
+/// A list by box that tests read.
+#[derive(Clone, Copy, Debug)]
+pub struct Tested<'a> {
+    /// The name of the field of [`Filters`](crate::Filters).
+    pub list: &'static str,
+    /// The switch of the kernels that read it.
+    pub switch: &'static str,
+    /// A value for each box, or none.
+    pub values: Values<'a>,
+}
+
+/// The values of a list by box.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// A word each.
+    Words(&'a [u32]),
+    /// A bit each, 32 to a word, the first one lowest.
+    Bits(&'a [bool]),
+}
+
+impl<'a> From<&'a [u32]> for Values<'a> {
+    fn from(values: &'a [u32]) -> Self {
+        Self::Words(values)
+    }
+}
+
+impl<'a> From<&'a [f32]> for Values<'a> {
+    fn from(values: &'a [f32]) -> Self {
+        Self::Words(bytemuck::cast_slice(values))
+    }
+}
+
+impl<'a> From<&'a [bool]> for Values<'a> {
+    fn from(values: &'a [bool]) -> Self {
+        Self::Bits(values)
+    }
+}
+
+impl<'a> Values<'a> {
+    /// Returns the number of boxes that have a value.
+    pub fn len(self) -> usize {
+        match self {
+            Self::Words(values) => values.len(),
+            Self::Bits(values) => values.len(),
+        }
+    }
+
+    /// Returns whether no box has a value.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the number of words that the values of this many boxes take.
+    pub fn word_count(self, box_count: u64) -> u64 {
+        match self {
+            Self::Words(_) => box_count,
+            Self::Bits(_) => box_count.div_ceil(32),
+        }
+    }
+
+    /// Returns the words of the whole list.
+    pub fn words(self) -> Cow<'a, [u32]> {
+        self.words_of(0..self.len()).1
+    }
+
+    /// Returns the words that have values of these boxes, as far as there are any, and the number of the first such word.
+    pub fn words_of(self, boxes: Range<usize>) -> (usize, Cow<'a, [u32]>) {
+        match self {
+            Self::Words(values) => (boxes.start, values.get(boxes).unwrap_or_default().into()),
+            Self::Bits(values) => {
+                let first = boxes.start / 32;
+                let end = boxes.end.next_multiple_of(32).min(values.len());
+                (first, bits(values.get(first * 32..end).unwrap_or_default()).into())
+            }
+        }
+    }
+}
+
+/// Packs 32 flags to a word, the first one lowest.
+fn bits(flags: &[bool]) -> Vec<u32> {
+    let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u32::from(flag));
+    flags.chunks(32).map(word).collect()
+}
+
+/// Puts `values` in place of those from number `first` of the list on.
+///
+/// # Errors
+/// [`Error::BadFilter`] where the list has no such places; nothing is changed then.
+pub(super) fn replace<T: Copy>(list: &'static str, all: &mut [T], first: usize, values: &[T]) -> Result<(), Error> {
+    let length = all.len();
+    let places = first.checked_add(values.len()).and_then(|end| all.get_mut(first..end));
+    let places = places.ok_or_else(|| Error::BadFilter {
+        list,
+        index: first as u64,
+        problem: format!("and the {} after it are to be changed, and the list has {length}", values.len()),
+    })?;
+    places.copy_from_slice(values);
+    Ok(())
+}
+
+/// Picks the elements with these indices; none from a list that is empty.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) fn picked<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
+    let indices = if list.is_empty() { &[] } else { indices };
+    indices.iter().map(|&index| list[index as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Attribute, Filters};
+
+    #[test]
+    fn the_words_of_some_boxes_are_those_of_the_whole_list_there() {
+        let flags: Vec<bool> = (0..100).map(|i| i % 3 == 0).collect();
+        let numbers: Vec<u32> = (0..100).collect();
+        for values in [Values::from(&flags[..]), Values::from(&numbers[..])] {
+            let all = values.words();
+            assert_eq!(all.len() as u64, values.word_count(100));
+            for boxes in [0..100, 0..0, 100..100, 31..33, 63..64, 64..65, 99..100] {
+                let (first, words) = values.words_of(boxes.clone());
+                assert_eq!(all[first..first + words.len()], *words, "{boxes:?}");
+                let of = |i: usize| if matches!(values, Values::Bits(_)) { i / 32 } else { i };
+                assert!(boxes.clone().all(|i| (first..first + words.len()).contains(&of(i))), "{boxes:?}");
+            }
+        }
+        assert_eq!(*Values::from(&[true, false, true][..]).words(), [0b101]);
+        assert_eq!(*Values::from(&[1.0f32][..]).words(), [1.0f32.to_bits()]);
+    }
+
+    #[test]
+    fn new_values_replace_as_many_from_a_place_on() {
+        let mut filters = Filters { mask: vec![1, 2, 3, 4], fixed: vec![false; 4], ..Filters::default() };
+        filters.change(1, Attribute::Mask(&[7, 8])).unwrap();
+        filters.change(3, Attribute::Fixed(&[true])).unwrap();
+        let expected = Filters { mask: vec![1, 7, 8, 4], fixed: vec![false, false, false, true], ..Filters::default() };
+        assert_eq!(filters, expected);
+        assert!(filters.change(3, Attribute::Mask(&[7, 8])).is_err());
+        assert_eq!(filters, expected);
+    }
+}
