@@ -33,7 +33,7 @@ use laboratory::measure::csv;
 use laboratory::measure::hash::hash;
 use laboratory::measure::kernels::{KernelTimes, stage};
 use laboratory::measure::time::Time;
-use laboratory::scenes::Source;
+use laboratory::scenes::SceneName;
 
 /// The stages of the flow, which the names of their kernels begin with.
 const STAGES: [&str; 10] = ["small", "pca", "frame", "bin", "sort", "rank", "sweep", "giants", "emit", "order"];
@@ -170,7 +170,7 @@ fn measure(scene: &str, gpu: &Gpu, arguments: &Arguments) -> Result<Vec<Row>, Bo
         pairs: Vec<Pair>,
         report: Option<Report>,
     }
-    let boxes = scene.parse::<Source>()?.boxes(1)?;
+    let boxes = scene.parse::<SceneName>()?.boxes(1)?;
     let mut lanes = Vec::new();
     for &engine in &arguments.engines {
         // Buffers of its own, or a row would show the memory of larger scenes before it.
@@ -180,7 +180,7 @@ fn measure(scene: &str, gpu: &Gpu, arguments: &Arguments) -> Result<Vec<Row>, Bo
     }
     for run in 0..=arguments.runs {
         for lane in &mut lanes {
-            // Every run is that of boxes which were never seen.
+            // Every run has boxes that the engine has not seen.
             lane.contestant.forget();
             let call = lane.contestant.find_pairs(&boxes, &mut lane.pairs)?;
             let mut first = KernelTimes::default();
@@ -211,11 +211,12 @@ fn measure(scene: &str, gpu: &Gpu, arguments: &Arguments) -> Result<Vec<Row>, Bo
     Ok(rows)
 }
 
-/// For each scene the time with `CellSize::Auto` against fixed sizes from a quarter of its cell to eight times.
+/// Prints for each scene the time with `CellSize::Auto`, and with fixed sizes from a quarter of its cell to eight
+/// times.
 fn search_cells(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("scene,boxes,auto_cell,auto_ms,best_cell,best_ms,auto_to_best,best_to_auto_cell");
     for scene in &arguments.scenes {
-        let boxes = scene.parse::<Source>()?.boxes(1)?;
+        let boxes = scene.parse::<SceneName>()?.boxes(1)?;
         broad_phase.set_options(arguments.options)?;
         let cell = broad_phase.find_pairs(&boxes)?.report.cell_size;
         let mut sizes = vec![CellSize::Auto];
@@ -249,11 +250,11 @@ fn search_cells(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
     Ok(())
 }
 
-/// For each scene the candidates per (box + pair) along each axis.
+/// Prints for each scene the candidates per (box + pair) along each axis.
 fn compare_axes(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("scene,boxes,pairs,auto,auto_is,principal,x,y,z");
     for scene in &arguments.scenes {
-        let boxes = scene.parse::<Source>()?.boxes(1)?;
+        let boxes = scene.parse::<SceneName>()?.boxes(1)?;
         let mut line = String::new();
         for axis in [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z] {
             broad_phase.set_options(Options { axis, ..arguments.options })?;
@@ -275,7 +276,7 @@ fn per_box_and_pair(boxes: &[Aabb], report: &Report) -> f64 {
     report.candidate_count as f64 / (boxes.len() as f64 + report.pair_count as f64)
 }
 
-/// Bytes per second that a copy of 64 MiB reads and writes together; the best of several.
+/// Measures the bytes per second that a copy of 64 MiB reads and writes together; the best of several.
 fn copy_speed(gpu: &Gpu) -> Result<f64, Box<dyn Error>> {
     const BYTES: u64 = 64 << 20;
     let [from, to] = [0, 1].map(|_| {
@@ -300,7 +301,7 @@ fn copy_speed(gpu: &Gpu) -> Result<f64, Box<dyn Error>> {
     Ok(8.0 * 2.0 * BYTES as f64 / best)
 }
 
-/// The bytes that a stage has to read and write, each at least once.
+/// Returns the bytes that a stage has to read and write, each at least once.
 fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let boxes = f64::from(report.box_count);
     let entries = f64::from(report.entry_count);
@@ -317,7 +318,7 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
         // Of keys for the counts; of keys and values to and fro.
         "sort" => f64::from(passes) * 20.0 * entries,
         "rank" => 20.0 * entries + 16.0 * boxes,
-        // The path to and fro, extents, entries and boxes once, and what runs there are.
+        // The stretches are read and written; footprints, entries and boxes are read once; then there are the runs.
         "sweep" => (16.0 + 8.0) * entries + 24.0 * boxes + 16.0 * runs,
         "giants" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,
         "emit" => (2.0 * 16.0 + 8.0) * runs + 4.0 * entries + 8.0 * pairs,
@@ -325,7 +326,7 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     }
 }
 
-/// What a row looks like on a terminal.
+/// Writes a row for a terminal.
 fn lines(row: &Row, copy: f64, with_kernels: bool) -> String {
     let Row { scene, engine, boxes, time, kernels, pairs, report, .. } = row;
     let mut text = format!(
@@ -365,7 +366,7 @@ fn table(adapter: &str, rows: &[Row]) -> String {
     let stages = STAGES.map(|stage| format!("{stage}_ms"));
     let mut text = csv::line(columns.split(',').map(str::to_owned).chain(stages));
     for Row { scene, engine, boxes, time, kernels, pairs, hash, report } in rows {
-        // Other engines count none of these.
+        // Other engines do not count these.
         let count = |of: fn(&Report) -> u64| report.as_ref().map_or(0, of).to_string();
         let fields = [
             adapter.replace(',', ";"),

@@ -30,15 +30,16 @@ impl Aabb {
         Self { min: min.into().map(round_down), max: max.into().map(round_up) }
     }
 
-    /// Makes the smallest box that holds all points. Without points it is invalid, and so it is where one has a NaN.
+    /// Makes the smallest box that holds all points. The box is invalid where there are no points, or where a point has
+    /// a NaN.
     pub fn from_points<P: Into<[f32; 3]>>(points: impl IntoIterator<Item = P>) -> Self {
         let empty = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
         points.into_iter().map(Into::into).fold(empty, |mut aabb, point| {
-            for k in 0..3 {
+            for (k, x) in point.into_iter().enumerate() {
                 // `f32::min` would ignore a NaN.
-                let is_nan = point[k].is_nan() || aabb.min[k].is_nan();
-                aabb.min[k] = if is_nan { f32::NAN } else { aabb.min[k].min(point[k]) };
-                aabb.max[k] = if is_nan { f32::NAN } else { aabb.max[k].max(point[k]) };
+                let is_nan = x.is_nan() || aabb.min[k].is_nan();
+                aabb.min[k] = if is_nan { f32::NAN } else { aabb.min[k].min(x) };
+                aabb.max[k] = if is_nan { f32::NAN } else { aabb.max[k].max(x) };
             }
             aabb
         })
@@ -66,7 +67,8 @@ impl Aabb {
 
     /// Tests two closed boxes for overlap: the test that defines the answer of this crate.
     ///
-    /// Exact in `f32`: touching counts, `-0` equals `0`, and an invalid box overlaps nothing, not even itself.
+    /// The test is exact in `f32`: touching counts, `-0` equals `0`, and an invalid box overlaps nothing, not even
+    /// itself.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.is_valid()
             && other.is_valid()
@@ -99,7 +101,8 @@ fn round_up(value: f64) -> f32 {
     -round_down(-value)
 }
 
-/// Returns the smallest `f32` that is at least the exact sum of two; where one of them is not finite, what IEEE 754 says.
+/// Returns the smallest `f32` that is at least the exact sum of two; where one of the two is not finite, the sum of
+/// IEEE 754.
 pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
     if !bound.is_finite() || !margin.is_finite() {
         return bound + margin;
@@ -114,7 +117,7 @@ pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
     if is_below { nearest.next_up() } else { nearest }
 }
 
-/// Two boxes that overlap, by their indices in the input, `a < b`: 8 bytes.
+/// A pair of boxes that overlap, by their indices in the input, `a < b`: 8 bytes.
 ///
 /// Pairs order by `(a, b)`, which is the canonical order of a list.
 #[repr(C)]

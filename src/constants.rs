@@ -7,7 +7,7 @@ macro_rules! shared_constants {
     ($($(#[$doc:meta])* $name:ident: $kind:ty = $value:expr;)*) => {
         $($(#[$doc])* pub const $name: $kind = $value;)*
 
-        /// The declarations of all shared constants, in WGSL.
+        /// Returns the declarations of all shared constants, in WGSL.
         pub fn wgsl() -> String {
             let mut source = String::new();
             $(source += &Literal::declaration(&$name, stringify!($name));)*
@@ -25,12 +25,13 @@ shared_constants! {
     PCA_BLOCK: u32 = 2048;
     /// The largest finite number: an empty minimum, and a sample that was not taken.
     FLOAT_MAX: f32 = f32::MAX;
-    /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. Higher, and a
+    /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. With a higher value, a
     /// sentinel's scale leaves too few exponents below it for the other boxes.
     ORDINARY_MAX: f32 = 1.208_925_8e24;
 
-    /// 2⁻²⁰: by how much of the sum of its second moments rounding may change a variance of the scene. Lower, and which
-    /// of two equal directions is taken depends on the adapter; higher, and differences that are there do not count.
+    /// 2⁻²⁰: by how much of the sum of its second moments rounding may change a variance of the scene. With a lower
+    /// value, it depends on the adapter which of two equal directions is taken; with a higher one, differences that are
+    /// there do not count.
     MOMENT_ERROR: f32 = 1.0 / 1_048_576.0;
 
     // ---- grid and key ----
@@ -52,19 +53,19 @@ shared_constants! {
     MAX_CELLS: u32 = 4096;
     /// Cells this far from the origin are merged into the outermost one. Exact in f32, and its double in i32.
     CELL_REACH: i32 = 1 << 29;
-    /// Above every cell, so that cells can be counted from it up and down without a sign.
+    /// A number above every cell, so that cells can be counted from it up and down without a sign.
     CELL_BASE: i32 = 1 << 30;
-    /// 2⁻¹²⁰, smallest cell edge in scaled units. Smaller, and its inverse overflows.
+    /// 2⁻¹²⁰, the smallest cell edge in scaled units. The inverse of a smaller one overflows.
     CELL_MIN: f32 = 7.523_164e-37;
     /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty
     /// candidates; fewer entries mean larger cells and more candidates, which grow as the square.
     ENTRIES_PER_BOX: f32 = 1.95;
-    /// 2⁶⁰, largest cell edge in scaled units.
+    /// 2⁶⁰, the largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
-    /// By how much of a cell a box's range of cells is widened, whatever its size.
+    /// The part of a cell by which a box's range of cells is widened, whatever the size of the box.
     PLANE_SLOP: f32 = 1.0 / 256.0;
-    /// 2⁻²¹: by how much more, relative to the cell coordinate. Below 2⁻²² it no longer covers the rounding of
-    /// two evaluations of the same expression.
+    /// 2⁻²¹: the part of the cell coordinate by which the range is widened further. Below 2⁻²² it no longer covers the
+    /// rounding of two evaluations of the same expression.
     RELATIVE_SLOP: f32 = 1.0 / 2_097_152.0;
     /// 2⁻¹⁹: more than half of what two roundings of the dot product of a unit vector with coordinates below 4 can
     /// differ by, since both intervals of a pair are widened by it. Also the smallest cell edge of an oblique frame.
@@ -73,7 +74,7 @@ shared_constants! {
     KNOT_COUNT: u32 = 32;
     /// log2 of `KNOT_COUNT`.
     KNOT_BITS: u32 = 5;
-    /// 2⁻⁹⁸: a shorter segment is a single quantum. Shorter, and its quanta per length overflow.
+    /// 2⁻⁹⁸: a shorter segment is a single quantum, since its quanta per length would overflow.
     KNOT_MIN: f32 = 3.155_443_6e-30;
 
     // ---- bin ----
@@ -97,8 +98,8 @@ shared_constants! {
     ENTRY_LAST_V: u32 = 1 << 28;
     /// The box index of an entry.
     ENTRY_BOX: u32 = (1 << 28) - 1;
-    /// Bits in which is kept where in its cell a box begins or ends; a footprint has four such numbers, and the eighth
-    /// bit of each byte is free.
+    /// Bits of the number that says where in its cell a box begins or ends; a footprint has four such numbers, and the
+    /// eighth bit of each byte is free.
     FRACTION_BITS: u32 = 7;
     /// The last fraction of a cell.
     FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
@@ -159,8 +160,8 @@ shared_constants! {
     SMALL_ROWS: u32 = 32;
     /// Words that a row has in a tile of `small_test`, 256 by 256 tests.
     SMALL_LINES: u32 = 8;
-    /// `Options::all_pairs_up_to`, by default. Higher, and software adapters are slower than with the sweep; lower, and
-    /// a GPU waits for 27 dispatches that it does not need, or 39 with the portable sort.
+    /// `Options::all_pairs_up_to`, by default. With a higher value, software adapters are slower than with the sweep;
+    /// with a lower one, a GPU waits for 27 dispatches that it does not need, or 39 with the portable sort.
     SMALL_BOXES: u32 = 2560;
     /// The most that `Options::all_pairs_up_to` can mean. The counts of `small_test`, for 128 × 129 / 2 tiles then,
     /// must fit `block_hits`, and its pairs 32 bits.
@@ -180,7 +181,7 @@ shared_constants! {
     CELL_USSCD: u32 = 1;
     /// `CellSize::Fixed`.
     CELL_FIXED: u32 = 2;
-    /// The pairs in all are more than the list holds.
+    /// There are more pairs than the list holds.
     OVERFLOW_PAIRS: u32 = 1;
     /// There are more candidates than `Options::candidate_limit`; nothing was tested.
     OVERFLOW_CANDIDATES: u32 = 2;

@@ -5,7 +5,8 @@ use crate::BroadPhase;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report, cpu};
 
 /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
-/// [`cpu::BroadPhase`]. Same options, same filters, same pairs; what a call costs and refuses is said by each of them.
+/// [`cpu::BroadPhase`]. Both take the same options and filters and find the same pairs; each of them says what a call
+/// costs and refuses.
 ///
 /// ```
 /// use broadsweep::{Aabb, Engine, Error, Options, cpu};
@@ -47,10 +48,11 @@ pub trait Engine {
     /// call.
     ///
     /// # Errors
-    /// Those of the engine's own method; the next call is as good as any.
+    /// Those of the engine's own method. After an error, the engine can be used as before.
     fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
-    /// Hands every such pair to `each`, piece by piece, and returns the report that each piece came with.
+    /// Hands every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the report
+    /// that each piece came with.
     ///
     /// # Errors
     /// Those of the engine's own method, and those of `each`.
@@ -62,7 +64,7 @@ pub trait Engine {
     where
         Self: Sized;
 
-    /// Returns the last answer: no pairs of no boxes before the first one, and after an error.
+    /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
     fn overlaps(&self) -> &Overlaps;
 
     /// Moves the last answer out, without a copy.

@@ -1,6 +1,6 @@
-//! Everything that can go wrong, each with what to do about it.
+//! All errors, each with what to do about it.
 
-/// Why a call was refused or could not finish. No pair is ever dropped instead.
+/// The reason why a call was refused or could not finish. No call drops a pair instead.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,9 +33,9 @@ pub enum Error {
         /// What there is.
         available: u64,
     },
-    /// More boxes than fit the device at once. [`find_pairs`](crate::BroadPhase::find_pairs) and
-    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return it only where the scene cannot be cut into slabs that
-    /// do, since too many boxes begin at one point, or reach through it.
+    /// There are more boxes than fit the device at once. [`find_pairs`](crate::BroadPhase::find_pairs) and
+    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only where the scene cannot be cut into
+    /// slabs that fit, since too many boxes begin at one point, or reach through it.
     #[error(
         "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
          At most {max_boxes} boxes fit at once: `BroadPhase::find_pairs` takes more in several passes, unless too many meet \
@@ -84,8 +84,9 @@ pub enum Error {
          `BroadPhase::stream_pairs` gives them piece by piece instead"
     )]
     ListTooLong {
-        /// The exact number of pairs; of a call in several passes, those found so far, and of the CPU engine, those for
-        /// which it was seen that there is no room, at most as many as it had found and candidates left.
+        /// The exact number of pairs. Where a call takes several passes: the pairs found so far. On the CPU engine: the
+        /// number of pairs for which there turned out to be no room, at most the pairs found so far plus the candidates
+        /// left.
         pair_count: u64,
         /// Bytes of the list.
         required: u64,
@@ -100,7 +101,7 @@ pub enum Error {
         /// What is allowed.
         expected: &'static str,
     },
-    /// A list by box of the [`Filters`](crate::Filters) is not of the boxes.
+    /// A list by box of the [`Filters`](crate::Filters) has another length than there are boxes.
     #[error("`{list}` has {length} elements, and there are {box_count} boxes. It must have one for each, or none")]
     FilterLength {
         /// The list.
@@ -110,8 +111,8 @@ pub enum Error {
         /// Boxes of the call.
         box_count: u64,
     },
-    /// A value in the [`Filters`](crate::Filters) has no meaning, or there are more included pairs than one binding of the
-    /// device holds.
+    /// A value in the [`Filters`](crate::Filters) has no meaning, or there are more included pairs than one binding of
+    /// the device holds.
     #[error("number {index} of `{list}` {problem}")]
     BadFilter {
         /// The list.
@@ -135,7 +136,7 @@ pub enum Error {
     NothingSubmitted,
     /// There is no recording to emit from.
     #[error(
-        "nothing was recorded with so many boxes since the buffers were last laid out or used; call `record` first"
+        "nothing was recorded with this many boxes since the buffers were last laid out or used; call `record` first"
     )]
     NothingRecorded,
     /// The device ran out of memory.

@@ -1,5 +1,5 @@
-//! Re-exports what the tests, the laboratory and the command line need of the inside. It has no promises: a program that uses it
-//! may not compile with the next version.
+//! Re-exports what the tests, the laboratory and the command line need of the inside. Nothing here is promised: a
+//! program that uses it may not compile with the next version.
 
 pub mod brute_force {
     //! The oracle.

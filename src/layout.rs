@@ -240,7 +240,7 @@ pub fn dispatch_size(groups: u32) -> [u32; 3] {
     [x, if x > 0 { groups.div_ceil(x) } else { 1 }, 1]
 }
 
-/// A 64-bit count from its halves.
+/// Returns a 64-bit count from its halves.
 pub fn wide(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }

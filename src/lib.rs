@@ -18,21 +18,23 @@
 //! ```
 //!
 //! # Two engines
-//! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines without
-//! one. [`Engine`] is what both have in common: the same options, filters and pairs. The GPU engine is behind the feature
-//! `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile wgpu, turns it off.
+//! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines
+//! without a GPU. [`Engine`] is what both have in common: the same options, filters and pairs. The GPU engine is behind
+//! the feature `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile wgpu, turns
+//! it off.
 //!
-//! How it works, why nothing is lost, and what was measured is told in ARCHITECTURE.md, docs/exactness.md and
-//! docs/decisions.md of the repository.
+//! ARCHITECTURE.md, docs/exactness.md and docs/decisions.md of the repository tell how the crate works, why nothing is
+//! lost, and what was measured.
 //!
 //! # Which pairs are wanted
-//! [`Filters`] say it by groups, bodies, worlds, and lists of pairs, and hold what boxes are not: margins and half-spaces.
-//! They are given once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied where pairs are found.
+//! [`Filters`] say which, by groups, bodies, worlds, and lists of pairs, and hold what boxes do not tell: margins and
+//! half-spaces. Filters are given once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied
+//! where pairs are found.
 //!
 //! # What any input gets
-//! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are
-//! exact. −0 equals 0, denormals are told apart, boxes without extent are boxes. What does not fit is refused
-//! before any work with an [`Error`] that names what was asked and what there is.
+//! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are exact.
+//! −0 equals 0, denormals are told apart, boxes without volume are boxes. A call that does not fit is refused before
+//! any work with an [`Error`] that names what was asked and what there is.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -78,7 +80,7 @@ pub use {
     wgpu,
 };
 
-/// What the README shows compiles and holds.
+/// Tests that what the README shows compiles and holds.
 #[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,9 +1,10 @@
-//! What a caller can choose.
+//! The options of a call.
 
 use crate::Error;
 use crate::constants::*;
 
-/// How to look for pairs. No choice here changes the *set* of pairs, only the time, the memory and the order.
+/// The choices of how to look for pairs. No choice here changes the *set* of pairs, only the time, the memory and the
+/// order.
 ///
 /// ```
 /// use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
@@ -22,17 +23,18 @@ pub struct Options {
     /// The edge of a cell of the grid across that direction.
     pub cell_size: CellSize,
     /// Up to this many boxes every box is tested against every other: two dispatches, neither axis nor grid, and pairs
-    /// that come out in canonical order. It costs `n (n - 1) / 2` tests whatever the boxes are, and a bit of GPU memory
-    /// for each. Where `candidate_limit` or `memory_budget` has no room for them, the boxes are swept all the same.
+    /// that come out in canonical order. That costs `n (n - 1) / 2` tests whatever the boxes are, and a bit of GPU
+    /// memory for each test. Where `candidate_limit` or `memory_budget` has no room for the tests, the boxes are swept
+    /// nevertheless.
     ///
-    /// Default: 2,560, about where both take as long on a software adapter; see ARCHITECTURE.md. 0 always sweeps; more
-    /// than 32,768 means 32,768.
+    /// Default: 2,560, about where both take as long on a software adapter; see benches/results/README.md. 0 always
+    /// sweeps; more than 32,768 means 32,768.
     pub all_pairs_up_to: u32,
     /// The order in which pairs come out.
     pub order: PairOrder,
-    /// The most GPU memory to use, in bytes; `None` is as much as the device gives.
-    /// Less memory means smaller pieces, more of them, and at the end a refusal, never a lost pair. Where the boxes
-    /// themselves have no room, the calls that block take several passes, the others refuse.
+    /// The most GPU memory to use, in bytes; `None` is as much as the device gives. Less memory means smaller pieces,
+    /// more of them, and at the end a refusal, never a lost pair. Where the boxes themselves have no room, the calls
+    /// that block take several passes, and the others refuse.
     pub memory_budget: Option<u64>,
     /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
     /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested.
@@ -59,23 +61,24 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Of more candidates the tiles could not be counted in 32 bits.
+    /// Returns the candidate limit that holds: the one asked for, but at most 2⁴² candidates, since the tiles of more
+    /// could not be counted in 32 bits.
     pub(crate) fn effective_candidate_limit(&self) -> u64 {
         self.candidate_limit.min(1 << 42)
     }
 
-    /// Whether so many boxes are tested each against each, where there is the memory.
+    /// Returns whether this many boxes are tested each against each, where there is the memory.
     pub(crate) fn tests_all_pairs(&self, box_count: u32) -> bool {
         let tests = u64::from(box_count) * u64::from(box_count.saturating_sub(1)) / 2;
         self.all_pairs_up_to > 0 && box_count <= self.most_in_all_pairs() && tests <= self.effective_candidate_limit()
     }
 
-    /// The most boxes that may be tested each against each.
+    /// Returns the most boxes that may be tested each against each.
     pub(crate) fn most_in_all_pairs(&self) -> u32 {
         self.all_pairs_up_to.min(SMALL_MOST)
     }
 
-    /// Refuses what has no meaning.
+    /// Refuses options that have no meaning.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match self.cell_size {
             CellSize::Fixed(edge) if !(edge > 0.0 && edge.is_finite()) => Err(Error::BadOption {
@@ -91,7 +94,7 @@ impl Options {
 /// The direction along which the boxes are swept; the grid lies across it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SweepAxis {
-    /// Whichever of the principal axis and x, y, z has the largest spread of centroids per mean projected edge.
+    /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge.
     #[default]
     Auto,
     /// The eigenvector of the largest eigenvalue of the centroid covariance, as in MuJoCo's `mj_broadphase`.
@@ -107,7 +110,7 @@ pub enum SweepAxis {
 impl SweepAxis {
     const BY_CODE: [Self; 5] = [Self::Auto, Self::Principal, Self::X, Self::Y, Self::Z];
 
-    /// Its number in WGSL.
+    /// Returns the number that stands for the axis in WGSL.
     pub(crate) fn code(self) -> u32 {
         match self {
             Self::Auto => AXIS_AUTO,
@@ -132,13 +135,13 @@ pub enum CellSize {
     Auto,
     /// The cost model of Li, Lu and He 2003 (USSCD), from the largest edge and the density.
     Usscd,
-    /// This edge, in the units of the input: positive and finite. Where it would need more (box, cell)
-    /// incidences than there is memory for, cells are merged two by two until it does not.
+    /// This edge, in the units of the input: positive and finite. Where the grid would then have more (box, cell)
+    /// incidences than there is memory for, cells are merged two by two until they fit.
     Fixed(f32),
 }
 
 impl CellSize {
-    /// Its number in WGSL, and the edge that goes with it.
+    /// Returns the number that stands for the choice in WGSL, and the edge that goes with it.
     pub(crate) fn code(self) -> (u32, f32) {
         match self {
             Self::Auto => (CELL_AUTO, 0.0),
@@ -151,11 +154,11 @@ impl CellSize {
 /// The order of a list of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PairOrder {
-    /// As the sweep meets them: the same every time for the same boxes, options and adapter. Ascending `(a, b)`
-    /// where every box was tested against every other.
+    /// The order in which the sweep meets the pairs: the same every time for the same boxes, options and adapter. Where
+    /// every box was tested against every other, it is ascending `(a, b)`.
     #[default]
     Sweep,
-    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Costs a sort,
+    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. This order costs a sort,
     /// except where every box was tested against every other.
     Canonical,
 }

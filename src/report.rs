@@ -1,4 +1,4 @@
-//! What a caller is told: the pairs, and how they were found.
+//! The answer to a call: the pairs, and how they were found.
 
 use crate::layout::Frame;
 use crate::{Pair, SweepAxis};
@@ -24,33 +24,34 @@ pub struct Overlaps {
 pub struct Report {
     /// Boxes in the input.
     pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; they pair with nothing.
+    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; such boxes pair with nothing.
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
-    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead; 0 where every
-    /// box was ([`tested_all_pairs`](Self::tested_all_pairs)).
+    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead; 0 where every box
+    /// was tested so ([`tested_all_pairs`](Self::tested_all_pairs)).
     pub giant_count: u32,
-    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other. 2³² − 1 where
-    /// all passes together have more.
+    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other. 2³²
+    /// − 1 where all passes together have more.
     pub entry_count: u32,
     /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes; or all the
     /// `n (n - 1) / 2` there are.
     pub candidate_count: u64,
-    /// Overlapping pairs that the [`Filters`](crate::Filters) leave, with those that they include.
+    /// Overlapping pairs that the [`Filters`](crate::Filters) leave, and the pairs that the filters include.
     pub pair_count: u64,
-    /// The axis that was taken; [`SweepAxis::Auto`] only where none was, since every box was tested against every
-    /// other. Where slabs were needed and the first was searched without an axis, that along which they were cut.
+    /// The axis that was taken; [`SweepAxis::Auto`] only where none was taken, since every box was tested against every
+    /// other. Where slabs were needed and the first was searched without an axis, the axis along which the slabs were
+    /// cut.
     pub axis: SweepAxis,
-    /// Its direction, of unit length; zeros where no axis was taken.
+    /// The direction of the axis, of unit length; zeros where no axis was taken.
     pub direction: [f32; 3],
     /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
     /// none, and otherwise positive and finite: the nearest such `f32`, where the edge itself is too small or too large
     /// for one.
     pub cell_size: f32,
-    /// How many times boxes were searched: 1, or as many as there were slabs of a scene with more boxes than fit
-    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: where one holds all that
-    /// are valid, it is 1 too.
+    /// How many times boxes were searched: 1, or the number of slabs of a scene with more boxes than fit
+    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: where one slab holds
+    /// all valid boxes, the number is 1 too.
     pub passes: u32,
     /// Bytes of GPU memory held; 0 for the CPU engine.
     pub gpu_bytes: u64,
@@ -64,7 +65,7 @@ impl Default for Report {
 }
 
 impl Report {
-    /// How many invalid boxes are listed by index.
+    /// The most invalid boxes that are listed by index.
     pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
 
     /// Returns whether every box was tested against every other, without axis and grid
@@ -73,7 +74,7 @@ impl Report {
         self.axis == SweepAxis::Auto
     }
 
-    /// Makes the report on every box against every other, before their pairs are counted.
+    /// Makes the report on a test of every box against every other, before the pairs are counted.
     pub(crate) fn of_all_pairs(box_count: u32) -> Self {
         Self {
             box_count,

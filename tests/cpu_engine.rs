@@ -1,4 +1,4 @@
-//! The engine on the CPU against the mirrors that it is another shape of, and what it keeps from frame to frame.
+//! The engine on the CPU against the mirrors that it is another shape of, and what it keeps from call to call.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ fn swept() -> Options {
     Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }
 }
 
-/// The same report, and the same pairs.
+/// Checks for the same report, and the same pairs.
 fn assert_like_reference(engine: &mut cpu::BroadPhase, boxes: &[Aabb], what: &str) {
     let mut expected = reference::find_pairs(boxes, engine.options()).unwrap();
     let mut found = engine.find_pairs(boxes).unwrap().clone();
@@ -92,7 +92,7 @@ fn every_option_gets_the_report_and_the_pairs_of_the_mirrors() {
     }
 }
 
-/// With many giants, and more invalid boxes than are listed, in every chunk that a thread takes at a time.
+/// Makes boxes with many giants, and more invalid boxes than are listed, in every chunk that a thread takes at a time.
 fn with_giants_and_invalid(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
     boxes.iter_mut().step_by(97).for_each(|aabb| aabb.max = [f32::INFINITY; 3]);
@@ -200,7 +200,7 @@ fn a_warm_engine_allocates_nothing() {
         let allocated = ALLOCATED.load(Ordering::Relaxed) - before;
         assert_eq!(engine.memory_bytes(), held);
         // The queues of the thread pool, and a list of eight invalid boxes.
-        assert!(allocated < 16 << 10, "{options:?}: {allocated} bytes in five frames");
+        assert!(allocated < 16 << 10, "{options:?}: {allocated} bytes in five calls");
         assert!(held > 30_000 * 8, "{options:?}: {held} bytes");
     }
 }

@@ -7,7 +7,7 @@ pub fn line(adapter: &AdapterInfo) -> String {
     format!("{} ({}, {})", adapter.name, kind(adapter), adapter.backend)
 }
 
-/// What sort of adapter it is.
+/// Says what kind of adapter it is.
 pub fn kind(adapter: &AdapterInfo) -> &'static str {
     match adapter.device_type {
         DeviceType::DiscreteGpu => "discrete GPU",

@@ -1,13 +1,13 @@
-//! Who finds pairs: the engines of broadsweep, the algorithms of the literature, other libraries.
+//! The engines that find pairs: those of broadsweep, the algorithms of the literature, other libraries.
 
 use std::time::Instant;
 
 use broadsweep::SweepAxis;
 
 use crate::baselines::mj_sap::{self, MjSap};
-use crate::baselines::{self, Baseline, Entry};
+use crate::baselines::{self, Baseline, Listing};
 
-/// What can find pairs.
+/// An engine: what can find pairs.
 #[derive(Clone, Copy, Debug)]
 pub enum Engine {
     /// The GPU.
@@ -17,7 +17,7 @@ pub enum Engine {
     /// The double loop.
     Brute,
     /// An algorithm of the literature.
-    Baseline(&'static Entry),
+    Baseline(&'static Listing),
     /// Another library.
     #[cfg(feature = "peers")]
     Peer(&'static crate::peers::Peer),
@@ -30,7 +30,7 @@ impl PartialEq for Engine {
 }
 
 impl Engine {
-    /// Every engine, ours first.
+    /// Lists every engine, ours first.
     pub fn all() -> Vec<Self> {
         let mut all = vec![Self::Gpu, Self::Cpu, Self::Brute];
         all.extend(baselines::ALL.iter().map(Self::Baseline));
@@ -39,31 +39,31 @@ impl Engine {
         all
     }
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gpu => "gpu",
             Self::Cpu => "cpu",
             Self::Brute => "brute",
-            Self::Baseline(entry) => entry.name,
+            Self::Baseline(listing) => listing.name,
             #[cfg(feature = "peers")]
-            Self::Peer(peer) => peer.entry.name,
+            Self::Peer(peer) => peer.listing.name,
         }
     }
 
-    /// What it is, in a line.
+    /// Describes the engine, in a line.
     pub fn description(self) -> &'static str {
         match self {
             Self::Gpu => "the GPU",
             Self::Cpu => "the same method on the CPU",
             Self::Brute => "every box against every other: slow, and right by definition",
-            Self::Baseline(entry) => entry.description,
+            Self::Baseline(listing) => listing.description,
             #[cfg(feature = "peers")]
-            Self::Peer(peer) => peer.entry.description,
+            Self::Peer(peer) => peer.listing.description,
         }
     }
 
-    /// The name in a sentence.
+    /// Returns the name in a sentence.
     pub fn title(self) -> &'static str {
         match self {
             Self::Gpu => "the GPU engine",
@@ -73,7 +73,8 @@ impl Engine {
         }
     }
 
-    /// Whether its pairs are exactly the overlapping ones: other libraries have margins and rounding of their own.
+    /// Returns whether the engine's pairs are exactly the overlapping ones: other libraries have margins and rounding
+    /// of their own.
     pub fn is_exact(self) -> bool {
         match self {
             Self::Gpu | Self::Cpu | Self::Brute | Self::Baseline(_) => true,
@@ -82,31 +83,31 @@ impl Engine {
         }
     }
 
-    /// Whether it takes filters: algorithms of the literature and other libraries have none, or others.
+    /// Returns whether the engine takes filters: algorithms of the literature and other libraries have none, or others.
     pub fn takes_filters(self) -> bool {
         matches!(self, Self::Gpu | Self::Cpu | Self::Brute)
     }
 
-    /// Where there is a limit: more boxes are refused at once.
+    /// Returns the most boxes that the engine takes, where there is a limit: more are refused at once.
     pub fn most_boxes(self) -> Option<usize> {
         match self {
-            Self::Baseline(entry) => entry.most_boxes,
+            Self::Baseline(listing) => listing.most_boxes,
             _ => None,
         }
     }
 
-    /// An algorithm of the literature or another library, that has seen no frame; `None` for ours. `axis` is for
-    /// those that can choose one.
+    /// Makes an algorithm of the literature or another library, which has seen no step yet; returns `None` for our
+    /// engines. `axis` is for algorithms that can choose one.
     pub fn baseline(self, axis: SweepAxis) -> Option<Box<dyn Baseline>> {
         match self {
             Self::Gpu | Self::Cpu | Self::Brute => None,
-            Self::Baseline(entry) => Some(match (entry.name, axis) {
+            Self::Baseline(listing) => Some(match (listing.name, axis) {
                 (MJ_SAP, SweepAxis::Y) => Box::new(MjSap::new(mj_sap::Axis::Y, MjSap::MAX_PAIRS)),
                 (MJ_SAP, SweepAxis::Z) => Box::new(MjSap::new(mj_sap::Axis::Z, MjSap::MAX_PAIRS)),
-                _ => entry.make(),
+                _ => listing.make(),
             }),
             #[cfg(feature = "peers")]
-            Self::Peer(peer) => Some(peer.entry.make()),
+            Self::Peer(peer) => Some(peer.listing.make()),
         }
     }
 }
@@ -114,7 +115,7 @@ impl Engine {
 /// The baseline whose axis can be chosen.
 pub const MJ_SAP: &str = "mj_sap";
 
-/// The result of `work`, and the seconds that it took.
+/// Returns the result of `work`, and the seconds that it took.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = Instant::now();
     let result = work();

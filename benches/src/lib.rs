@@ -1,4 +1,5 @@
-//! What broadsweep is tested, compared and measured with, apart from the library so that its users do not pay for it.
+//! The laboratory: what broadsweep is tested, compared and measured with, apart from the library so that its users do
+//! not pay for it.
 //!
 //! [`scenes`] makes boxes, the same ones on every machine, and reads and writes them as `.npy` files. [`baselines`] are
 //! the algorithms of the literature, and `peers`, behind the feature of that name, other libraries in the same harness.

@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-/// `1234567` as `1,234,567`.
+/// Writes `1234567` as `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -13,12 +13,12 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// `"1 box"`, `"2,000 boxes"`.
+/// Writes `"1 box"`, `"2,000 boxes"`.
 pub fn boxes(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "box" } else { "boxes" })
 }
 
-/// Bytes with three digits or so: `17.3 MiB`.
+/// Writes bytes with about three digits: `17.3 MiB`.
 pub fn bytes(number: u64) -> String {
     let mut size = number as f64;
     for unit in ["bytes", "KiB", "MiB", "GiB"] {
@@ -31,7 +31,7 @@ pub fn bytes(number: u64) -> String {
     format!("{size:.1} TiB")
 }
 
-/// A time in milliseconds or seconds.
+/// Writes a time in milliseconds or seconds.
 pub fn seconds(time: f64) -> String {
     if time < 1.0 { format!("{:.1} ms", time * 1e3) } else { format!("{time:.2} s") }
 }

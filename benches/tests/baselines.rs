@@ -5,7 +5,7 @@ use broadsweep::{Aabb, Pair};
 use laboratory::baselines::{self, Baseline, BaselineError};
 use laboratory::scenes::Kind;
 
-/// The pairs of a frame, sorted, or why there are none.
+/// Returns the pairs of one call, sorted, or why there are none.
 fn sorted_pairs(baseline: &mut dyn Baseline, boxes: &[Aabb]) -> Result<Vec<Pair>, BaselineError> {
     // What is there before is replaced.
     let mut pairs = vec![Pair { a: u32::MAX, b: u32::MAX }; 3];
@@ -20,9 +20,9 @@ fn every_algorithm_finds_the_pairs_of_every_scene() {
         for n in [0, 1, 2, 3, 33, 257, 1234] {
             let boxes = kind.generate(n, 1);
             let expected = brute_force::find_pairs(&boxes);
-            for entry in baselines::ALL {
-                let pairs = sorted_pairs(&mut *entry.make(), &boxes).unwrap();
-                assert_eq!(pairs, expected, "{} on {kind}:{n}", entry.name);
+            for listing in baselines::ALL {
+                let pairs = sorted_pairs(&mut *listing.make(), &boxes).unwrap();
+                assert_eq!(pairs, expected, "{} on {kind}:{n}", listing.name);
             }
         }
     }

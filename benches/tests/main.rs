@@ -1,7 +1,7 @@
 //! What the laboratory compares broadsweep with, against brute force.
 
 mod baselines;
-mod frames;
 #[cfg(feature = "peers")]
 mod peers;
+mod steps;
 mod sweeps;

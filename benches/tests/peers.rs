@@ -16,7 +16,7 @@ enum Verdict {
     Refused,
 }
 
-/// Where the first frame of a scene is not equal: the peer, the scene, what it is instead, and why.
+/// Where the first step of a scene is not equal: the peer, the scene, what it is instead, and why.
 const KNOWN: &[(&str, Kind, Verdict, &str)] = &[
     ("rapier", Kind::Infinite, Verdict::Refused, "leaves out boxes that are not finite"),
     ("rapier", Kind::Huge, Verdict::Refused, "volumes overflow, and the tree can become a list"),
@@ -47,12 +47,12 @@ fn every_peer_finds_our_pairs_of_every_scene_but_where_we_know_why_not() {
         for n in [0, 1, 2, 3, 4, 33, 1234] {
             let boxes = kind.generate(n, 1);
             for peer in peers::ALL {
-                let name = peer.entry.name;
+                let name = peer.listing.name;
                 println!("{name} on {kind}:{n}");
                 let known = KNOWN.iter().find(|(peer, scene, ..)| (*peer, *scene) == (name, kind));
                 // A few boxes of a kind need not have in them what makes it hard.
                 let expected = known.map_or(Verdict::Equal, |(_, _, verdict, _)| *verdict);
-                let found = verdict(&mut *peer.entry.make(), &boxes);
+                let found = verdict(&mut *peer.listing.make(), &boxes);
                 assert!(found == expected || n < 1234 && found == Verdict::Equal, "{name} on {kind}:{n}: {found:?}");
             }
         }
@@ -63,14 +63,14 @@ fn every_peer_finds_our_pairs_of_every_scene_but_where_we_know_why_not() {
 fn peers_keep_up_with_scenes_that_move() {
     for kind in Kind::ALL.into_iter().filter(|kind| kind.moves()) {
         for peer in peers::ALL {
-            let mut finder = peer.entry.make();
-            for frame in (kind.usual_frame()..).take(20) {
-                let found = verdict(&mut *finder, &kind.generate_frame(1234, 1, frame));
+            let mut finder = peer.listing.make();
+            for step in (kind.usual_step()..).take(20) {
+                let found = verdict(&mut *finder, &kind.generate_step(1234, 1, step));
                 // rapier keeps the box of a leaf as long as what is in it stays inside.
-                let may_be_more = peer.entry.name == "rapier";
+                let may_be_more = peer.listing.name == "rapier";
                 assert!(
                     found == Verdict::Equal || may_be_more && found == Verdict::TooMany,
-                    "{kind} {frame}: {found:?}"
+                    "{kind} {step}: {found:?}"
                 );
             }
         }
@@ -82,10 +82,10 @@ fn a_box_that_shrinks_keeps_its_pairs_in_rapier_alone() {
     let other = Aabb::new([2.0; 3], [3.0; 3]);
     let [large, small] = [2.0, 1.0].map(|edge| Aabb::new([0.0; 3], [edge; 3]));
     for peer in peers::ALL {
-        let mut finder = peer.entry.make();
+        let mut finder = peer.listing.make();
         assert_eq!(verdict(&mut *finder, &[large, other]), Verdict::Equal);
-        let expected = if peer.entry.name == "rapier" { Verdict::TooMany } else { Verdict::Equal };
-        assert_eq!(verdict(&mut *finder, &[small, other]), expected, "{}", peer.entry.name);
+        let expected = if peer.listing.name == "rapier" { Verdict::TooMany } else { Verdict::Equal };
+        assert_eq!(verdict(&mut *finder, &[small, other]), expected, "{}", peer.listing.name);
     }
 }
 
@@ -99,11 +99,11 @@ fn boxes_may_turn_invalid_and_back_and_too_far_and_back_and_change_their_number(
     let inverted = with(Aabb::new([1.0; 3], [0.0; 3]));
     let far = with(Aabb::new([0.0; 3], [f32::INFINITY; 3]));
     let few = boxes[..200].to_vec();
-    let frames = [&boxes, &nan, &boxes, &far, &boxes, &inverted, &few, &Vec::new(), &boxes];
+    let steps = [&boxes, &nan, &boxes, &far, &boxes, &inverted, &few, &Vec::new(), &boxes];
     for peer in peers::ALL {
-        let mut finder = peer.entry.make();
-        for frame in frames {
-            assert_ne!(verdict(&mut *finder, frame), Verdict::TooMany, "{}", peer.entry.name);
+        let mut finder = peer.listing.make();
+        for step in steps {
+            assert_ne!(verdict(&mut *finder, step), Verdict::TooMany, "{}", peer.listing.name);
         }
     }
 }
@@ -122,8 +122,8 @@ fn what_overflows_and_what_is_flat_is_taken_or_refused_and_never_crashes() {
                 })
                 .collect();
             for peer in peers::ALL {
-                let found = verdict(&mut *peer.entry.make(), &boxes);
-                assert_ne!(found, Verdict::TooMany, "{} at {x} {y}", peer.entry.name);
+                let found = verdict(&mut *peer.listing.make(), &boxes);
+                assert_ne!(found, Verdict::TooMany, "{} at {x} {y}", peer.listing.name);
             }
         }
     }
@@ -141,8 +141,8 @@ fn many_boxes_in_order_on_a_line_do_not_overflow_a_stack() {
             .collect();
         for peer in peers::ALL {
             let mut pairs = Vec::new();
-            peer.entry.make().find_pairs(&boxes, &mut pairs).unwrap();
-            assert_eq!(pairs.len(), boxes.len() - 1, "{}", peer.entry.name);
+            peer.listing.make().find_pairs(&boxes, &mut pairs).unwrap();
+            assert_eq!(pairs.len(), boxes.len() - 1, "{}", peer.listing.name);
         }
     }
 }
@@ -153,6 +153,6 @@ fn the_versions_shown_are_those_that_are_built() {
     for peer in peers::ALL {
         let line = format!("name = \"{}\"\nversion = \"{}\"", peer.library, peer.version);
         assert!(lock.contains(&line), "{} is not {}", peer.library, peer.version);
-        assert_eq!(peers::by_name(peer.entry.name).map(|found| found.library), Some(peer.library));
+        assert_eq!(peers::by_name(peer.listing.name).map(|found| found.library), Some(peer.library));
     }
 }

@@ -30,7 +30,7 @@ const COORDINATES: [f32; 16] = [
     f32::NAN,
 ];
 
-/// Any box at all, one in ten with corners that are not put in order.
+/// Makes any box at all, one in ten with corners that are not put in order.
 fn any_box() -> impl Strategy<Value = Aabb> {
     let coordinate = prop_oneof![1 => -3.0f32..3.0, 4 => select(&COORDINATES[2..13]), 1 => select(&COORDINATES[..])];
     (prop::array::uniform6(coordinate), 0..10u32).prop_map(|(c, order)| {
@@ -39,7 +39,7 @@ fn any_box() -> impl Strategy<Value = Aabb> {
     })
 }
 
-/// A few of [`any_box`], or many small ones among those.
+/// Makes a few of [`any_box`], or many small boxes among those.
 fn any_boxes() -> impl Strategy<Value = Vec<Aabb>> {
     let small = (prop::array::uniform3(-3.0f32..3.0), prop::array::uniform3(0.0f32..0.3))
         .prop_map(|(min, edges)| Aabb::new(min, std::array::from_fn(|k| min[k] + edges[k])));
@@ -63,14 +63,14 @@ proptest! {
 
     #[test]
     fn any_boxes_have_the_pairs_of_brute_force(
-        frames in prop::collection::vec(any_boxes(), 1..3),
+        steps in prop::collection::vec(any_boxes(), 1..3),
         region_boxes in 0..30usize,
         max_depth in prop_oneof![0..30u32, Just(u32::MAX)],
     ) {
         let mut along = Axis::ALL.map(|axis| MjSap::new(axis, MjSap::MAX_PAIRS));
         let (mut mj_broadphase, mut pruning) = (MjBroadphase::default(), Pruning::default());
         let mut mbp = Mbp::new(region_boxes, max_depth);
-        for boxes in &frames {
+        for boxes in &steps {
             let expected = brute_force::find_pairs(boxes);
             for mj_sap in &mut along {
                 assert_finds(mj_sap, boxes, &expected);

@@ -99,7 +99,7 @@ mod tests {
         for (error, flag) in [
             (Error::OverBudget { box_count: 9, required: 9, budget: 8 }, "--memory-budget"),
             (Error::TooManyCandidates { candidate_count: 9, limit: 8 }, "--candidate-limit"),
-            (Error::OutOfMemory { buffer: "steps".to_owned(), bytes: 9 }, "--memory-budget"),
+            (Error::OutOfMemory { buffer: "stretches".to_owned(), bytes: 9 }, "--memory-budget"),
             (Error::NoAdapter { reason: "none".to_owned() }, "--engine cpu"),
         ] {
             assert!(in_flags(&error).contains(flag), "{error}");

@@ -20,7 +20,7 @@ pub fn parser() -> impl TypedValueParser<Value = Engine> {
     })
 }
 
-/// Parses names of engines. To whoever types another, a build without other libraries tells where they are.
+/// A parser of engine names. Where another name is typed, a build without other libraries tells where they are.
 #[derive(Clone)]
 struct Names(PossibleValuesParser);
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use broadsweep::{Aabb, Filters};
-use laboratory::scenes::{Source, npy};
+use laboratory::scenes::{SceneName, npy};
 
 use crate::npz;
 
@@ -20,7 +20,7 @@ pub fn read(scene: &Path) -> Result<(Vec<Aabb>, Filters)> {
     let source = match scene.to_str() {
         // A file that is there is that file, whatever its name.
         Some(text) if !scene.exists() && !has_extension(scene, "npy") => text.parse()?,
-        _ => Source::File(scene.to_owned()),
+        _ => SceneName::File(scene.to_owned()),
     };
     Ok((source.boxes(1)?, Filters::default()))
 }

@@ -16,7 +16,7 @@ pub struct Args {
     _rest: Vec<OsString>,
 }
 
-/// Says how to get it.
+/// Says how to get the benchmark.
 pub fn run(_: &Args) -> Result<ExitCode> {
     bail!("this build is without the benchmark, which takes longer to compile: {BENCH}")
 }

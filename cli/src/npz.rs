@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> Result<(Vec<Aabb>, Filters)> {
     read().map_err(|error: Error| anyhow!("cannot read {}: {error:#}", path.display()))
 }
 
-/// Reads the same from memory.
+/// Reads boxes and filters from the bytes of a file.
 pub fn read_bytes(bytes: Vec<u8>) -> Result<(Vec<Aabb>, Filters)> {
     let archive = ZipArchive::from_slice(bytes).map_err(damaged)?;
     Scene::open(archive.into_reader_archive(), &mut vec![0; RECOMMENDED_BUFFER_SIZE])?.read()
@@ -155,7 +155,7 @@ impl<R: ReaderAt> Scene<R> {
         Ok(self.column(name, box_count, "box")?.unwrap_or_default())
     }
 
-    /// Reads a number for each of something.
+    /// Reads a column of numbers, one for each of the things that `what` names.
     fn column<T: Numpy>(&self, name: &str, length: usize, what: &str) -> Result<Option<Vec<T>>> {
         let Some(array) = self.array::<T>(name)? else {
             return Ok(None);
@@ -235,7 +235,7 @@ fn of_array(name: &str, cast: &str, error: npy::Error) -> Error {
     }
 }
 
-/// What NumPy calls a type.
+/// A type, with NumPy's name for it.
 trait Numpy: Number {
     const CAST: &str;
 }
@@ -262,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    /// Two boxes of two bodies, and an included pair.
+    /// Makes two boxes of two bodies, and an included pair.
     fn small(is_deflated: bool) -> Vec<u8> {
         let mut boxes = Vec::new();
         npy::write_boxes(&mut boxes, &[Aabb::new([0.0; 3], [1.0; 3]); 2]).unwrap();

@@ -19,7 +19,7 @@ pub fn print(text: &str) -> Result<()> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("cannot write to standard output")
 }
 
-/// Prints a line on standard error. Where that is closed or full there is nobody left to tell.
+/// Prints a line on standard error. Where standard error is closed or full, there is nobody left to tell.
 pub fn say(message: &str) {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let _ = writeln!(io::stderr(), "{}", text::printable(&line));

@@ -26,7 +26,8 @@ pub enum Ready {
 
 impl Ready {
     /// Chooses the engine asked for. Without one, it chooses the GPU where there is a real one that gives a device, and
-    /// otherwise the CPU engine, after a line on standard error that says why. Whoever names an adapter means that one.
+    /// otherwise the CPU engine, after a line on standard error that says why. Where an adapter is named, that adapter
+    /// is taken.
     pub fn choose(engine: Option<Engine>, adapter: Option<&str>) -> Result<Self> {
         let _progress = Progress::start("looking for a GPU".to_owned());
         match (engine, adapter) {
@@ -40,7 +41,7 @@ impl Ready {
         }
     }
 
-    /// Chooses where nobody did.
+    /// Chooses an engine where none was asked for.
     fn preferred() -> Self {
         let reason = match headless(None) {
             Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => return Self::Gpu(gpu),
@@ -197,7 +198,7 @@ pub fn by_brute_force(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Er
     }
 }
 
-/// What an engine found.
+/// The answer of an engine.
 pub struct Answer {
     /// The engine that found it.
     pub engine: Engine,

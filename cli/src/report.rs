@@ -11,7 +11,7 @@ use crate::ready::Answer;
 use crate::verify::Verified;
 use crate::{adapters, filters, text};
 
-/// What there is to tell about one run.
+/// The facts to report about one run.
 pub struct Run<'a> {
     /// The file's name or the kind of scene.
     pub scene: String,
@@ -67,9 +67,9 @@ impl Run<'_> {
         lines.0
     }
 
-    /// Writes one object. What does not apply is `null`: the filters of a scene that has none, the report of brute
-    /// force and of baselines, the work of engines that are no baselines, a comparison that was not made, the cell size
-    /// where the grid was a single cell, and the axis too where every box was tested against every other.
+    /// Writes one object. A field that does not apply is `null`: the filters of a scene that has none, the report of
+    /// brute force and of baselines, the work of engines that are no baselines, a comparison that was not made, the
+    /// cell size where the grid was a single cell, and the axis too where every box was tested against every other.
     pub fn json(&self) -> Value {
         let Self { answer, .. } = self;
         json!({
@@ -112,7 +112,7 @@ impl Lines {
         self.add("candidates", &format!("{} tested ({per_pair:.2} per pair)", text::count(candidates)));
     }
 
-    /// Adds the counts of a baseline; what it does not count is 0.
+    /// Adds the counts of a baseline; a number that it does not count is 0.
     fn add_work(&mut self, work: &Work, pairs: u64) {
         if work.candidates > 0 {
             self.add_candidates(work.candidates, pairs);

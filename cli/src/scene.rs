@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let output = Output::check(&args.out)?;
     let n = args.n as usize;
-    // The generators abort where there is no memory; this asks first.
+    // The generators abort where there is no memory, so the memory is asked for first.
     Vec::<Aabb>::new()
         .try_reserve_exact(n)
         .map_err(|_| anyhow!("{n} boxes need {} bytes of memory, which could not be had", n as u64 * 24))?;

@@ -145,7 +145,8 @@ mod unnamed {
 
     use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 
-    /// Creates a file without a name; `None` where there are none, or where they could not be named later.
+    /// Creates a file without a name; returns `None` where there are no such files, or where they could not be named
+    /// later.
     pub fn create_in(directory: &Path) -> Option<File> {
         let flags = OFlags::TMPFILE.bits() as i32;
         let file = OpenOptions::new().read(true).write(true).custom_flags(flags).mode(0o666).open(directory).ok()?;
@@ -153,7 +154,7 @@ mod unnamed {
         Some(file)
     }
 
-    /// Names a file; an error where something has that name.
+    /// Names a file; returns an error where something has that name.
     pub fn link(file: &File, path: &Path) -> io::Result<()> {
         Ok(linkat(CWD, place(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -261,7 +262,7 @@ mod tests {
     #[cfg(unix)]
     const DIRECTORY: &str = "BROADSWEEP_TEST_DIRECTORY";
 
-    /// Is no test of its own, but the process that the next one ends.
+    /// Serves as the process that the next test ends; it is no test of its own.
     #[cfg(unix)]
     #[test]
     fn child_that_waits_with_a_named_file() {

@@ -1,4 +1,4 @@
-//! Numbers as people read them, and as they type them, and names as a terminal may have them.
+//! Numbers as people read and type them, and names as a terminal may have them.
 
 use std::path::Path;
 

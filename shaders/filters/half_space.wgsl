@@ -4,8 +4,8 @@
 // In integers, since WGSL has no f64, and its f32 overflows and flushes denormals. Each of the four terms is a whole
 // number of less than 2^48 times a power of two. They are added from the highest power to the lowest, each time in
 // units of the power that is next. A sum of 2^51 such units or more has its sign for good: the terms left are three at
-// most, each of less than 2^48 of these units. Any other sum is exact in 64 bits. So nothing is lost where terms
-// cancel, and where they do not, it need not be kept.
+// most, each of less than 2^48 of these units. Any other sum is exact in 64 bits. Nothing is lost where terms
+// cancel; where they do not cancel, the lower bits need not be kept.
 // Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of which only the
 // leading 64 bits are kept.
 

@@ -1,19 +1,18 @@
-// emit_again: finds the pairs of those tiles again whose runs were not kept, and writes those numbers of them that lie
-// in the window.
+// emit_again: finds the pairs of the tiles whose runs were not kept again, and writes those that lie in the window.
 //
-// Reads   params, window, boxes, counts, entries, steps, footprints, path_bases, as sweep_test
-//         hit_offsets  [sweep_blocks + 1] pairs before each block of tiles, of emit_scan
+// Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as sweep_test
+//         hit_offsets    [sweep_blocks + 1] pairs before each block of tiles, of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
 // Apart from emit_sweep, since software adapters run through code that no invocation takes. Not dispatched where all
-// runs were kept. One workgroup per block: it goes through the tiles from the last one back, so that it needs not know
-// how many pairs the kept ones before them have.
+// runs were kept. One workgroup per block: it goes through the tiles from the last one back, so that it need not know
+// how many pairs the kept tiles before them have.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
 @group(0) @binding(2) var<uniform> counts: Counts;
 @group(0) @binding(3) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read> entries: array<u32>;
-@group(0) @binding(5) var<storage, read> steps: array<Step>;
+@group(0) @binding(5) var<storage, read> stretches: array<Stretch>;
 @group(0) @binding(6) var<storage, read> footprints: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> path_bases: array<vec2<u32>>;
 @group(0) @binding(8) var<storage, read> hit_offsets: array<vec2<u32>>;

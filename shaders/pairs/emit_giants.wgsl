@@ -1,8 +1,8 @@
-// emit_giants: writes the pairs that giants_test found, those numbers of them that lie in the window.
+// emit_giants: writes the pairs that giants_test found and that lie in the window.
 //
 // Reads   params, window, boxes, counts, frame, cells, giants
 //         hit_words      [tiles * 256]; bits that had no room are found again
-//         hit_offsets  [sweep_blocks + giant_blocks + 1], of emit_scan
+//         hit_offsets    [sweep_blocks + giant_blocks + 1], of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b: giant by giant, behind the pairs of emit_sweep
 
 @group(0) @binding(0) var<uniform> params: Params;

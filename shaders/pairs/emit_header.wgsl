@@ -2,8 +2,8 @@
 // the header and of the arguments. Shared by emit_scan and small_emit, which bind params, window, counts, header and
 // arguments.
 
-// Writes all that for a list of `found` pairs, and returns the number of pairs that are written. A search that was
-// refused has none, included pairs neither: a consumer that draws them would draw them as the answer.
+// Writes counts, header and arguments for a list of `found` pairs, and returns the number of pairs that are written. A
+// search that was refused has none, included pairs neither: a consumer that draws them would draw them as the answer.
 fn write_header(found: vec2<u32>) -> u32 {
     let refused = counts.refused == 1u;
     let total = select(found, vec2<u32>(0u), refused);

@@ -1,4 +1,4 @@
-// emit_include: writes the included pairs, those numbers of them that lie in the window.
+// emit_include: writes the included pairs that lie in the window.
 //
 // Reads   params, window
 //         counts    pairs in all, of emit_scan

@@ -2,7 +2,7 @@
 //
 // Reads   params, window
 //         block_hits     [sweep_blocks + giant_blocks], of emit_place and giants_test
-// Writes  hit_offsets  [the same + 1] pairs before, as (low, high); the last is the number of pairs that were found
+// Writes  hit_offsets    [the same + 1] pairs before, as (low, high); the last is the number of pairs that were found
 //         counts         pairs, written; the included ones come behind those that were found
 //         header         for a consumer on the GPU
 //         arguments      of its indirect calls

@@ -1,9 +1,9 @@
-// emit_sweep: writes the pairs that sweep_test found and kept, those numbers of them that lie in the window.
+// emit_sweep: writes the pairs that sweep_test found and kept, and that lie in the window.
 //
 // Reads   params, window, counts, entries
 //         runs           [tiles * 256], of sweep_test
 //         run_offsets    [tiles * 256], of emit_place
-//         hit_offsets  [sweep_blocks] pairs before each block of tiles, of emit_scan
+//         hit_offsets    [sweep_blocks] pairs before each block of tiles, of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
 // Any window, as often as asked: together with those of emit_again they are the whole list, each pair once.
 

@@ -4,11 +4,11 @@
 //         keys       [entry_count] sorted: cell and start
 //         entries    [entry_count] in the same order: box index and flags
 //         positions  [box_count] (start, end, footprint)
-// Writes  steps      [entry_count] quads of the path that the entry contributes; the first rank whose cell is another or
-//                    whose start is after the entry's end
-//         footprints    [entry_count] where in its cell the box begins and ends, and whether the cell is its first
-// The start of an entry is its own rank. An end is as near as the entry has candidates, so the search doubles
-// its step from there. Touching intervals meet: a start equal to the end is not after it.
+// Writes  stretches  [entry_count] quads of the path that the entry contributes; the first rank whose cell is another
+//                    or whose start is after the entry's end
+//         footprints [entry_count] where in its cell the box begins and ends, and whether the cell is its first
+// The start of an entry is its own rank. An end is only as far from it as the entry has candidates, so the
+// search doubles its step from there. Touching intervals meet: a start equal to the end is not after it.
 // Sources: a sweep of every entry on its own, without a list of those that have begun, Liu, Harada, Lee, Kim 2010;
 // Bentley and Yao 1976, An almost optimal algorithm for unbounded searching.
 
@@ -17,7 +17,7 @@
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
 @group(0) @binding(4) var<storage, read> positions: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read_write> steps: array<Step>;
+@group(0) @binding(5) var<storage, read_write> stretches: array<Stretch>;
 @group(0) @binding(6) var<storage, read_write> footprints: array<u32>;
 
 fn end_of(rank: u32, n: u32, end_key: u32) -> u32 {
@@ -56,9 +56,9 @@ fn rank_ends(
     let own = positions[entry & ENTRY_BOX];
     let mask = (1u << frame.position_bits) - 1u;
     let end = end_of(rank, n, (keys[rank] & ~mask) | own.y);
-    steps[rank] = Step(quads_of(rank, end), end);
+    stretches[rank] = Stretch(quads_of(rank, end), end);
 
-    // The box goes on beyond a cell that is not its first, its last.
+    // The box goes on beyond a cell that is not its first, or not its last.
     let first = select(0u, 0x7fu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x7f0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
     let flags = select(0u, 0x80u, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x800000u, (entry & ENTRY_FIRST_V) != 0u);

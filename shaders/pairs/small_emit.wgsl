@@ -1,5 +1,4 @@
-// small_emit: writes the pairs that small_test found, those numbers of them that lie in the window, and what there
-// is to say about the whole search.
+// small_emit: writes the pairs that small_test found and that lie in the window, and all counts of the search.
 //
 // Reads   params, window, boxes
 //         hit_words   [tiles * SMALL_LINES * 256], of small_test

@@ -1,17 +1,17 @@
-// sweep_count: how long the path of the sweep is, and where on it each entry stands.
+// sweep_count: how long the path of the sweep is, and where on it the stretch of each entry begins.
 //
 // Reads   counts
-// Changes steps       [entry_count] from the quads of the entry to the quads before it within its block
+// Changes stretches   [entry_count] from the quads of the entry to the quads before it within its block
 // Writes  path_sums   [blocks] (quads, candidates) of each block of PATH_BLOCK entries
 // The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
-// one load brings all; an entry without candidates has one quad all the same, which bounds how many entries a piece
+// one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
 // of the path can span.
 // An invocation takes COUNT_RUN entries, a workgroup several blocks. Sums over several blocks may wrap; differences of
 // them that are sums of one block do not.
 // Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;
-@group(0) @binding(1) var<storage, read_write> steps: array<Step>;
+@group(0) @binding(1) var<storage, read_write> stretches: array<Stretch>;
 @group(0) @binding(2) var<storage, read_write> path_sums: array<vec2<u32>>;
 
 const BLOCK_INVOCATIONS: u32 = PATH_BLOCK / COUNT_RUN;
@@ -31,8 +31,8 @@ fn sweep_count(
     let end = min(first + COUNT_RUN, n);
     var sum = vec2<u32>(0u);
     for (var rank = first; rank < end; rank += 1u) {
-        let step = steps[rank];
-        sum += vec2<u32>(step.offset, step.end - rank - 1u);
+        let stretch = stretches[rank];
+        sum += vec2<u32>(stretch.offset, stretch.end - rank - 1u);
     }
     let scan = scan_workgroup2(local, sum);
     let block = local / BLOCK_INVOCATIONS;
@@ -45,8 +45,8 @@ fn sweep_count(
     workgroupBarrier();
     var running = scan.before.x - block_starts[block].x;
     for (var rank = first; rank < end; rank += 1u) {
-        let quads = steps[rank].offset;
-        steps[rank].offset = running;
+        let quads = stretches[rank].offset;
+        stretches[rank].offset = running;
         running += quads;
     }
     if local < BLOCKS && (index * BLOCKS + local) * PATH_BLOCK < n {

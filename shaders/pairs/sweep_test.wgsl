@@ -1,7 +1,7 @@
 // sweep_test: the exact test of every candidate of the sweep.
 //
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
-//         counts, entries, steps, footprints, path_bases: the path (see sweep_walk.wgsl)
+//         counts, entries, stretches, footprints, path_bases: the path (see sweep_walk.wgsl)
 // Writes  runs        [tile_capacity * 256] what each run found, as far as there is room
 //         block_hits  [sweep_blocks] pairs found in tiles that had no room; zero before
 // Every invocation looks at RUN_QUADS quads, whatever entries, cells or rows they belong to. What survives is tested
@@ -12,7 +12,7 @@
 @group(0) @binding(1) var<uniform> counts: Counts;
 @group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
-@group(0) @binding(4) var<storage, read> steps: array<Step>;
+@group(0) @binding(4) var<storage, read> stretches: array<Stretch>;
 @group(0) @binding(5) var<storage, read> footprints: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> path_bases: array<vec2<u32>>;
 @group(0) @binding(7) var<storage, read_write> runs: array<Run>;

@@ -1,6 +1,6 @@
 // The path that the sweep walks: for each entry, in sorted order, the quads that hold its candidates. Pieces of equal
 // length are equal work, wherever they are cut. Shared by sweep_test and emit_again, which bind boxes, counts,
-// entries, steps, footprints and path_bases.
+// entries, stretches, footprints and path_bases.
 // Sources: sweep and prune, Baraff 1992 and Cohen, Lin, Manocha, Ponamgi 1995 (I-COLLIDE); load-balancing search,
 // Baxter, Modern GPU, 2013; each pair in one cell, the reference point of Dittrich and Seeger 2000, Data redundancy and
 // duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport 1975, Multiple byte
@@ -25,13 +25,13 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
     high = min(rank + PATH_BLOCK, n);
     while rank + 1u < high {
         let middle = rank + (high - rank) / 2u;
-        if within < steps[middle].offset {
+        if within < stretches[middle].offset {
             high = middle;
         } else {
             rank = middle;
         }
     }
-    return vec2<u32>(rank, within - steps[rank].offset);
+    return vec2<u32>(rank, within - stretches[rank].offset);
 }
 
 // Counts how many of the RUN_QUADS quads from `at` lie on the path.
@@ -74,7 +74,7 @@ fn survey(at: vec2<u32>) -> Run {
     let start = walk_at(at);
     var rank = start.x;
     var quad = (rank + 1u) / 4u + start.y;
-    var end = steps[rank].end;
+    var end = stretches[rank].end;
     var own = footprint_at(rank);
     var run = Run(0u, rank, quad, 0u);
     for (var k = 0u; k < count; k += 1u) {
@@ -87,7 +87,7 @@ fn survey(at: vec2<u32>) -> Run {
             rank += 1u;
             run.turns |= 2u << k;
             quad = (rank + 1u) / 4u;
-            end = steps[rank].end;
+            end = stretches[rank].end;
             own = footprint_at(rank);
         }
     }

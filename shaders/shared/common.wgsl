@@ -90,7 +90,7 @@ struct Frame {
     knots: array<vec4<f32>, KNOT_COUNT / 2u>,
 }
 
-// What the stages count. The host reads it once, at the end.
+// The numbers that the stages count. The host reads them once, at the end.
 struct Counts {
     level: u32,               // index into the ladder of coarsenings
     entry_count: u32,
@@ -131,7 +131,7 @@ struct Dispatches {
     order: array<u32, 3>,
 }
 
-// What accompanies a list of pairs that stays on the GPU.
+// The header of a list of pairs that stays on the GPU.
 struct PairHeader {
     count: u32,               // pairs in all, low and high half, whether they fit or not
     count_high: u32,
@@ -148,8 +148,8 @@ struct PairArguments {
     draw: array<u32, 4>,      // vertex_count, instance_count = written, 0, 0
 }
 
-// An entry's place on the path that the sweep walks (see sweep_walk.wgsl).
-struct Step {
+// The stretch that an entry contributes to the path that the sweep walks (see sweep_walk.wgsl).
+struct Stretch {
     offset: u32,              // quads of the path before this entry, within its block of entries; of rank_ends, its own
     end: u32,                 // rank of the first entry that starts after this one ends
 }

@@ -3,7 +3,7 @@
 //
 // Sixteen invocations add up runs of sixteen values, then the runs; every invocation loads twice. Software adapters
 // pay for each load of each invocation, where hardware hides them, and a loop that an invocation does not enter costs
-// neither anything.
+// nothing on either.
 // Source: Blelloch 1990, Prefix sums and their applications; reduce, then scan, in two levels.
 
 struct Scanned2 {

@@ -1,9 +1,9 @@
 //! Bringing the pairs of a submission to the host.
 //!
-//! Where no more pairs were found than were copied along with the counts, one round trip brings all of them. The rest of a
-//! longer list is collected piece by piece, each written into the list on the GPU (`emit` gives any range of it) and copied
-//! from there. If the GPU has gone on to another search by then, the search is run once more for the boxes of the
-//! submission, which it has to itself.
+//! Where no more pairs were found than were copied along with the counts, one round trip brings all of them. The rest
+//! of a longer list is collected piece by piece, each written into the list on the GPU (`emit` gives any range of it)
+//! and copied from there. If the GPU has gone on to another search by then, the search is run once more for the boxes
+//! of the submission, which it has to itself.
 
 use std::task::{Context, Poll, ready};
 
@@ -18,9 +18,9 @@ use crate::{Error, Pair, Report};
 /// What has to happen before the pairs that were not copied along with the counts arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    /// There are none.
+    /// There are no such pairs.
     Done,
-    /// They lie in the list.
+    /// The pairs lie in the list.
     CopyRest,
     /// The list has to be written, piece by piece, or once if it can grow.
     EmitAgain,
@@ -28,8 +28,8 @@ enum Next {
     SearchAgain,
 }
 
-/// Decides, for a list of `count` pairs of which `written` were written on the GPU and `copied` have arrived, whose results
-/// still lie there or do not.
+/// Decides what comes next for a list of `count` pairs, of which `written` were written on the GPU and `copied` have
+/// arrived, and whose results still lie there or do not.
 fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next {
     if copied == count {
         Next::Done
@@ -43,8 +43,8 @@ fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next 
 }
 
 impl Core {
-    /// Hands over what has arrived of the front submission, and asks for the rest; ready when all was handed over. A list
-    /// that has to grow grows to `longest` pairs at most.
+    /// Hands over what has arrived of the front submission, and asks for the rest; ready when all was handed over. A
+    /// list that has to grow grows to `longest` pairs at most.
     pub fn poll_pieces<E: From<Error>>(
         &mut self,
         filters: &mut FilterSet,
@@ -84,7 +84,7 @@ impl Core {
                 if self.flight.collection.take().is_none() {
                     self.flight.queue.pop_front();
                 }
-                // In a browser they may be what is wrong: invalid from want of memory.
+                // In a browser the buffers may be what is wrong: invalid from want of memory.
                 self.workspace.release();
             }
             _ => {}
@@ -92,8 +92,8 @@ impl Core {
         arrived
     }
 
-    /// Takes in the counts of the front submission, which have arrived, and prepares for those of its pairs that have
-    /// not.
+    /// Takes in the counts of the front submission, which have arrived, and prepares for the pairs that have not
+    /// arrived.
     fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
         let Submission { number, call, boxes, summary, copied } =
             self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
@@ -124,7 +124,7 @@ impl Core {
         match what_is_next {
             Next::Done | Next::CopyRest => {}
             Next::EmitAgain => {
-                // The list will be laid out in other pieces, and in canonical order those hold other pairs.
+                // The list will be laid out in other pieces, and in canonical order other pieces hold other pairs.
                 collection.start_again();
                 self.lengthen_list(&mut collection, filters, longest)?;
             }
@@ -146,7 +146,7 @@ impl Core {
 
     /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
     fn lengthen_list(&mut self, collection: &mut Collection, filters: &FilterSet, longest: u64) -> Result<(), Error> {
-        // Somewhat more than this call needs, for the next.
+        // Somewhat more than this call needs, for the next call.
         let count = collection.report.pair_count;
         let wish = count.saturating_add(count / 8).min(longest);
         match self.workspace.lengthen_list(wish, &self.options, filters) {
@@ -157,13 +157,13 @@ impl Core {
         }
         collection.window = 0..0;
         if !self.workspace.holds(collection.number) {
-            // The list of a later submission, which is gone.
+            // The list held the results of a later submission, which are gone.
             self.workspace.forget_results();
         }
         Ok(())
     }
 
-    /// Lends the collection two staging buffers, if there is room and it is in more than one piece.
+    /// Lends the collection two staging buffers, if there is room and the list is in more than one piece.
     fn lend_stagings(&mut self, collection: &mut Collection, filters: &FilterSet) -> Result<(), Error> {
         let capacity = u64::from(self.workspace.made()?.plan.pair_capacity);
         let wanted = if collection.report.pair_count > capacity { PIECES_AT_ONCE } else { 1 };
@@ -185,7 +185,7 @@ impl Core {
         Ok(collection)
     }
 
-    /// Asks for the pairs after those that were asked for.
+    /// Asks for the next pairs of the list.
     fn ask_for_piece(
         &mut self,
         collection: &mut Collection,
@@ -279,7 +279,7 @@ fn deliver<E: From<Error>>(
     Ok(Delivered::Part(collection))
 }
 
-/// Makes of what the kernels counted and chose what the caller is told.
+/// Makes the report from what the kernels counted and chose.
 fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
     let listed = counts.invalid_count.min(INVALID_LISTED) as usize;
     let report = if call.tests_all_pairs {

@@ -1,5 +1,5 @@
 //! Recording and submitting searches. A submission copies its counts and as many pairs as are expected into a staging
-//! buffer that it has to itself; [`collect`](super::collect) brings them to the host.
+//! buffer that it has to itself; [`collect`](super::collect) brings counts and pairs to the host.
 
 use super::flight::{Flight, Mapping, Submission};
 use crate::filters::device::FilterSet;
@@ -9,10 +9,10 @@ use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
 use crate::layout::{Counts, Frame, Params};
 use crate::memory::{Call, Results, SUMMARY_BYTES, Staging, Workspace};
-use crate::pairs::{Pipeline, Search};
+use crate::pairs::{Pipeline, SearchInput};
 use crate::{Aabb, Error, Options, Pair};
 
-/// All of a broad phase but the filters, which slabs have of their own.
+/// All parts of a broad phase but the filters, since each slab has filters of its own.
 #[derive(Debug)]
 pub(super) struct Core {
     pub gpu: Gpu,
@@ -36,8 +36,8 @@ impl Core {
         self.pipeline.params(call.params(&self.workspace.made()?.plan))
     }
 
-    /// Records the search that was decided, and notes whose results will lie in the buffers: those of the submission with
-    /// this number, or of a recording.
+    /// Records the search that was decided, and notes whose results will lie in the buffers: the results of the
+    /// submission with this number, or of a recording.
     pub fn record_flow(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -49,7 +49,7 @@ impl Core {
     ) -> Result<(), Error> {
         let params = &self.params(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = Search { box_count, tests_all_pairs, params, boxes, filters };
+        let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
         let made = self.workspace.made_mut()?;
         made.results = None;
         let build = self.pipeline.record_flow(encoder, &search, &mut made.grid, &made.pairs, timer)?;
@@ -68,7 +68,7 @@ impl Core {
     ) -> Result<(), Error> {
         let params = &self.params(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = Search { box_count, tests_all_pairs, params, boxes, filters };
+        let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
         let made = self.workspace.made()?;
         let mut pass = Pass::begin(&self.gpu, encoder);
         self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;

@@ -9,27 +9,27 @@ use super::merge::merge_runs;
 use super::slabs::Passes;
 use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report};
 
-/// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. Fewer, and what each piece costs in
-/// submissions shows; more take memory and gain nothing.
+/// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. With fewer, the cost of a submission
+/// for each piece shows; more take memory and gain nothing.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) const STREAMED_PIECE: u64 = 1 << 22;
 
 impl BroadPhase {
-    /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is there. The answer stays until
-    /// the next call; [`take_overlaps`](Self::take_overlaps) moves it out.
+    /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is there. The answer stays
+    /// until the next call; [`take_overlaps`](Self::take_overlaps) moves it out.
     ///
     /// Up to 2³² − 2 boxes: where there are more than the device's limits or the memory budget have room for (see
-    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, each is searched in a pass of
-    /// its own, and a pair is reported by one of them. Boxes that reach into several slabs are searched in each; those
-    /// of one slab are copied on the host. In the order of the sweep the pairs come slab by slab; in canonical order
-    /// those of all slabs are merged on the CPU. [`Report::passes`] tells how many there were.
+    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, each slab is searched in a pass
+    /// of its own, and each pair is reported by one pass. Boxes that reach into several slabs are searched in each; the
+    /// boxes of a slab are copied on the host. In the order of the sweep the pairs come slab by slab; in canonical
+    /// order the pairs of all slabs are merged on the CPU. [`Report::passes`] tells how many there were.
     ///
     /// # Errors
     /// Before any work: [`Error::TooManyBoxes`], [`Error::OverBudget`] where one pass does not hold the boxes and no
     /// axis can be cut so that each slab fits (boxes that all begin at one point, or reach through the whole scene),
-    /// [`Error::Busy`]. Later:
-    /// [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`]. After any of them the engine can be used again, unless the device is lost; the last answer is gone.
+    /// [`Error::Busy`]. Later: [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Gpu`]. After any of them the engine can be used again, unless the device is
+    /// lost; the last answer is gone.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.core.flight.check_idle()?;
@@ -48,7 +48,7 @@ impl BroadPhase {
     /// bounded memory. **Blocks** until the last piece was handed over.
     ///
     /// `each` is called at least once, with an empty piece where there are no pairs, and sees the whole [`Report`]
-    /// every time: `pair_count` is known before the first pair is stored. An error that it returns ends the search
+    /// every time: `pair_count` is known before the first pair is stored. An error that `each` returns ends the search
     /// and is returned.
     ///
     /// The pieces lie in two staging buffers in turn, mapped, so that the host takes no memory for them beyond what
@@ -57,12 +57,12 @@ impl BroadPhase {
     /// or the [memory budget](crate::Options::memory_budget) ends.
     ///
     /// The order is that of the sweep, over all pieces. In canonical order, each piece is ascending in itself, and all
-    /// of them together are where the list has room for them (its length is up to [`reserve`](Self::reserve));
-    /// longer lists are ascending runs, to be merged.
+    /// pieces together are ascending where the list has room for all pairs (its length is up to
+    /// [`reserve`](Self::reserve)); longer lists are ascending runs, to be merged.
     ///
-    /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), and slabs follow each other;
-    /// in canonical order they are runs too. In order that `pair_count` is known before the first pair, all passes are
-    /// made twice then, which takes twice as long: the first time the pairs are counted and not handed over.
+    /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), and slabs follow each other; in
+    /// canonical order each slab is a run or several. In order that `pair_count` is known before the first pair, all
+    /// passes are then made twice, which takes twice as long: the first time the pairs are counted and not handed over.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase};
@@ -105,16 +105,17 @@ impl BroadPhase {
     ///
     /// A second submission may be made before the first is taken
     /// ([`SUBMISSIONS_IN_FLIGHT`](Self::SUBMISSIONS_IN_FLIGHT)), in order that the GPU has work while the host uses the
-    /// pairs. It takes boxes and a staging buffer of its own (24 bytes per box and 8 per pair of the list), allocated the
-    /// first time, beside the [`MemoryPlan`](crate::MemoryPlan) but within the budget. A submission with many more pairs
-    /// than the one before is searched twice if another was made after it; the result is the same.
+    /// pairs. The second submission takes boxes and a staging buffer of its own (24 bytes per box and 8 per pair of the
+    /// list), allocated the first time, beside the [`MemoryPlan`](crate::MemoryPlan) but within the budget. A
+    /// submission with many more pairs than the one before is searched twice if another was made after it; the result
+    /// is the same.
     ///
     /// # Errors
-    /// [`Error::Busy`] where as many submissions are in flight already, where the memory budget or the device has no room
-    /// for another beside them, or while a list is taken that comes in several pieces: take a result first, and
+    /// [`Error::Busy`] where as many submissions are in flight already, where the memory budget or the device has no
+    /// room for another beside them, or while a list is taken that comes in several pieces: take a result first, and
     /// submit again. [`Error::TooManyBoxes`] or [`Error::OverBudget`] for more boxes than one pass holds, which
-    /// [`find_pairs`](Self::find_pairs) takes; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. What is in
-    /// flight stays so.
+    /// [`find_pairs`](Self::find_pairs) takes; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. What is
+    /// in flight stays so.
     pub fn submit(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
         let Self { core, filters, .. } = self;
         if core.flight.collection.is_some() || core.flight.queue.len() >= Self::SUBMISSIONS_IN_FLIGHT {
@@ -125,9 +126,9 @@ impl BroadPhase {
         core.submit(boxes, call, filters)
     }
 
-    /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; `None` if not yet. Does
-    /// not block. The answer stays until the next result begins to arrive; [`take_overlaps`](Self::take_overlaps) moves it
-    /// out.
+    /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; returns `None` if not
+    /// yet. Does not block. The answer stays until the next result begins to arrive;
+    /// [`take_overlaps`](Self::take_overlaps) moves it out.
     ///
     /// A long result needs several calls: what has arrived is taken in, and the next piece is asked for. In canonical
     /// order the pieces of a list longer than one binding (16.7 million pairs with WebGPU's default) are merged
@@ -145,8 +146,8 @@ impl BroadPhase {
 
     /// Waits for the result of the oldest [`submit`](Self::submit) that was not taken, without blocking the thread.
     ///
-    /// Outside browsers a device makes progress only when it is polled: this does so each time it is polled
-    /// itself, and asks to be polled again, so that it needs no help but keeps an executor busy. Dropping the
+    /// Outside browsers a device makes progress only when it is polled: this future polls the device each time it is
+    /// polled itself, and asks to be polled again, so that it needs no help but keeps an executor busy. Dropping the
     /// future loses nothing; the result can still be taken.
     ///
     /// # Errors
@@ -164,13 +165,13 @@ impl BroadPhase {
         Ok(&self.found)
     }
 
-    /// Returns the last answer: no pairs of no boxes before the first one, and after an error.
+    /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
     pub fn overlaps(&self) -> &Overlaps {
         &self.found
     }
 
-    /// Moves the last answer out, without a copy; the next one has to allocate again. Returns no pairs of no boxes before
-    /// the first answer, and after an error.
+    /// Moves the last answer out, without a copy; the next answer has to allocate again. Before the first answer, and
+    /// after an error, the answer is empty: no pairs of no boxes.
     pub fn take_overlaps(&mut self) -> Overlaps {
         take(&mut self.found)
     }
@@ -178,28 +179,28 @@ impl BroadPhase {
     fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut pieces = self.pieces;
         let Self { core, filters, found, .. } = self;
-        let mut list = List { pairs: &mut found.pairs, pieces: &mut pieces };
+        let mut list = GrowingList { pairs: &mut found.pairs, pieces: &mut pieces };
         let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| list.append(report, piece));
         self.pieces = pieces;
         polled.map(|result| self.finish(result))
     }
 
-    /// Searches, and takes in what was found. On an error, or a panic, there is no answer.
+    /// Runs `search`, and takes in what it found. On an error, or a panic, there is no answer.
     #[cfg(not(target_arch = "wasm32"))]
     fn answer(
         &mut self,
-        search: impl FnOnce(&mut super::Core, &mut super::FilterSet, &mut List<'_>) -> Result<Report, Error>,
+        search: impl FnOnce(&mut super::Core, &mut super::FilterSet, &mut GrowingList<'_>) -> Result<Report, Error>,
     ) -> Result<&Overlaps, Error> {
         let mut pieces = 0;
         let Self { core, filters, found, .. } = self;
         found.pairs.clear();
-        let result = search(core, filters, &mut List { pairs: &mut found.pairs, pieces: &mut pieces });
+        let result = search(core, filters, &mut GrowingList { pairs: &mut found.pairs, pieces: &mut pieces });
         self.pieces = pieces;
         self.finish(result)?;
         Ok(&self.found)
     }
 
-    /// Puts the report to the pairs that have arrived, all of which are there, and in canonical order merges the pieces.
+    /// Adds the report to the pairs, all of which have arrived, and in canonical order merges the pieces.
     fn finish(&mut self, result: Result<Report, Error>) -> Result<(), Error> {
         let pieces = take(&mut self.pieces);
         match result {
@@ -220,12 +221,12 @@ impl BroadPhase {
 }
 
 /// A list that grows by pieces, in memory that is kept.
-struct List<'a> {
+struct GrowingList<'a> {
     pairs: &'a mut Vec<Pair>,
     pieces: &'a mut u32,
 }
 
-impl List<'_> {
+impl GrowingList<'_> {
     /// Appends a piece of a list whose length is known.
     fn append(&mut self, report: &Report, piece: &[Pair]) -> Result<(), Error> {
         if *self.pieces == 0 {
@@ -249,8 +250,8 @@ impl List<'_> {
     }
 }
 
-/// Makes room for this many pairs in an empty list, and somewhat more where a longer list than any before may be followed
-/// by a longer one yet.
+/// Makes room for this many pairs in an empty list, and somewhat more where a longer list than any before may be
+/// followed by a longer one yet.
 fn make_room(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
     let count = usize::try_from(pair_count).map_err(|_| too_long(pair_count))?;
     if pairs.capacity() >= count {

@@ -18,7 +18,7 @@ const LEAST_COPY: u64 = 64;
 pub(super) struct Flight {
     /// In the order of submission.
     pub queue: VecDeque<Submission>,
-    /// The list of the submission before those, where the first copy did not hold all of it.
+    /// The list of the submission before those of the queue, where the first copy did not hold all of it.
     pub collection: Option<Collection>,
     /// Pairs and boxes of the last submission whose counts arrived.
     pub last: Option<(u64, u32)>,
@@ -43,9 +43,9 @@ pub(super) struct Collection {
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
     pub report: Report,
-    /// The numbers of those pairs that lie in the list on the GPU.
+    /// The numbers of the pairs that lie in the list on the GPU.
     pub window: Range<u64>,
-    /// Pairs that were handed over, and those that were asked for as well.
+    /// Pairs that were handed over.
     pub delivered: u64,
     pub asked: u64,
     /// In the order of the list.
@@ -63,7 +63,7 @@ pub(super) struct Piece {
     pub length: u64,
 }
 
-/// A staging buffer that is being mapped.
+/// A staging buffer that was lent, with the read-back from it.
 #[derive(Debug)]
 pub(super) struct Mapping {
     pub readback: Readback,
@@ -119,7 +119,7 @@ impl Flight {
         }
     }
 
-    /// Returns how many pairs of `box_count` boxes to copy along with the counts. It decides about time only.
+    /// Returns how many pairs of `box_count` boxes to copy along with the counts. The number changes the time only.
     pub fn expected_pairs(&self, box_count: u32) -> u64 {
         let n = u64::from(box_count);
         let expected = match self.last {

@@ -1,10 +1,11 @@
-//! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in flight
-//! and the filters, and does nothing itself: [`core`] submits,
-//! [`collect`] brings pairs to the host, [`record`] leaves pairs on the GPU, [`slabs`] takes
-//! more boxes than fit.
+//! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in
+//! flight and the filters, and does nothing itself: [`core`] submits, [`collect`] brings pairs to the host, [`record`]
+//! leaves pairs on the GPU, [`slabs`] takes more boxes than fit.
 
 mod collect;
 mod core;
+#[cfg(not(target_arch = "wasm32"))]
+mod cuts;
 mod find;
 mod flight;
 mod merge;
@@ -29,23 +30,23 @@ use crate::pairs::{Needs, Pipeline};
 use crate::{Aabb, KernelTime, gpu::timing::Timer};
 use crate::{Attribute, Error, Filters, Options, Overlaps};
 
-/// Finds all overlapping pairs of boxes on a GPU. Keep one across calls: its kernels are compiled once, and its buffers
-/// are reused and grow when they have to.
+/// The engine that finds all overlapping pairs of boxes on a GPU. Keep one across calls: its kernels are compiled once,
+/// and its buffers are reused and grow when they have to.
 ///
-/// There are four ways to use it, of the same flow:
+/// There are four ways to use it, all with the same flow:
 /// - [`find_pairs`](Self::find_pairs) blocks and returns the pairs;
 /// - [`stream_pairs`](Self::stream_pairs) blocks and hands over the pairs piece by piece, however many there are;
 /// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
 /// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
 ///
-/// [`set_filters`](Self::set_filters) says which pairs are wanted, for all four. A call whose boxes the filters do not fit
-/// is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
+/// [`set_filters`](Self::set_filters) says which pairs are wanted, for all four. A call whose boxes the filters do not
+/// fit is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
 ///
-/// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two that block take
-/// more boxes than the device or the budget has room for, in several passes; the others refuse them.
+/// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two ways that block
+/// take more boxes than the device or the budget has room for, in several passes; the others refuse them.
 ///
-/// The same calls on the CPU are those of [`cpu::BroadPhase`](crate::cpu::BroadPhase); [`Engine`](crate::Engine) is what
-/// both have in common.
+/// [`cpu::BroadPhase`](crate::cpu::BroadPhase) has the same calls on the CPU; [`Engine`](crate::Engine) is what both
+/// engines have in common.
 #[derive(Debug)]
 pub struct BroadPhase {
     core: Core,
@@ -117,13 +118,14 @@ impl BroadPhase {
     /// Sets which pairs are not wanted, or always are, from the next call on, until they are replaced;
     /// `Filters::default()` wants every pair of boxes that overlap.
     ///
-    /// They are uploaded once, by the next call. Kernels are compiled for the lists there are, by the first call on the
-    /// device that needs them: for a moment, or seconds on a software adapter, and never again.
+    /// The filters are uploaded once, by the next call. Kernels are compiled for the lists there are, by the first call
+    /// on the device that needs these kernels: that takes a moment, or seconds on a software adapter, and does not
+    /// happen again.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken;
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Whether they fit the
-    /// boxes is said by each call: [`Filters::check`].
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Each call checks whether the
+    /// filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.flight.check_idle()?;
         let filters = FilterSet::new(&self.core.gpu, filters)?;
@@ -143,8 +145,8 @@ impl BroadPhase {
     }
 
     /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all): for
-    /// what sleeps and wakes, or leaves and enters, from call to call. What was [recorded](Self::record) and is submitted
-    /// later searches with the list as it is then.
+    /// what sleeps and wakes, or leaves and enters, from call to call. A search that was [recorded](Self::record) and
+    /// is submitted later finds the list as it is at that time.
     ///
     /// # Errors
     /// [`Error::BadFilter`] where the list is shorter, or not in use, or a margin is negative or not finite;
@@ -161,8 +163,9 @@ impl BroadPhase {
     /// Predicts the GPU memory that `box_count` boxes would take on this device, with the [filters](Self::set_filters).
     ///
     /// # Errors
-    /// [`Error::TooManyBoxes`], [`Error::OverBudget`]: what one pass cannot hold. [`find_pairs`](Self::find_pairs) and
-    /// [`stream_pairs`](Self::stream_pairs) take several then; any other call returns this error.
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`] where one pass cannot hold the boxes.
+    /// [`find_pairs`](Self::find_pairs) and [`stream_pairs`](Self::stream_pairs) then take several passes; any other
+    /// call returns this error.
     pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
         self.core.workspace.plan(box_count, &self.core.options, &self.filters)
     }
@@ -246,9 +249,9 @@ impl BroadPhase {
 
     // ---- time ----
 
-    /// Finds the pairs of `boxes`, keeps them on the GPU, and tells what each kernel took there. **Blocks.**
-    /// `None` where the device has no timestamps between dispatches
-    /// ([`Gpu::TIMING_FEATURES`], which [`Gpu::request`] asks for where the adapter has them).
+    /// Finds the pairs of `boxes`, keeps them on the GPU, and returns the time that each kernel took there. **Blocks.**
+    /// Returns `None` where the device has no timestamps between dispatches ([`Gpu::TIMING_FEATURES`], which
+    /// [`Gpu::request`] asks for where the adapter has them).
     ///
     /// The first call includes what a driver compiles late: measure a second one. A scene with more candidates than
     /// `Options::candidate_limit` is timed up to the point where they are refused.

@@ -7,28 +7,30 @@ use super::BroadPhase;
 use crate::layout::PairArguments;
 use crate::{Aabb, Error};
 
-/// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: cloned in no time, and the same
-/// ones until the engine allocates others.
+/// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time, and
+/// stay the same until the engine allocates others.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GpuPairs {
-    /// `[capacity]` pairs `(a, b)`, two `u32` each, of which the first [`PairHeader::written`](crate::PairHeader::written)
-    /// are there. Usable as storage, as vertex (instance) buffer and to copy from.
+    /// `[capacity]` pairs `(a, b)`, two `u32` each, of which the first
+    /// [`PairHeader::written`](crate::PairHeader::written) are there. The buffer can be used as storage, as vertex
+    /// (instance) buffer and to copy from.
     pub pairs: wgpu::Buffer,
-    /// How many there are: a [`PairHeader`](crate::PairHeader). Usable as storage and to copy from.
+    /// The number of pairs: a [`PairHeader`](crate::PairHeader). The buffer can be used as storage and to copy from.
     pub header: wgpu::Buffer,
-    /// The arguments of an indirect dispatch and of an indirect draw: [`PairArguments`]. Usable for those, as storage and
-    /// to copy from. They are not part of the header, in order that a pass can bind the header and dispatch by them.
+    /// The arguments of an indirect dispatch and of an indirect draw: [`PairArguments`]. The buffer can be used for
+    /// indirect calls, as storage and to copy from. The arguments are not part of the header, in order that a pass can
+    /// bind the header and dispatch by the arguments.
     pub arguments: wgpu::Buffer,
     /// The pairs that fit.
     pub capacity: u32,
 }
 
 impl GpuPairs {
-    /// Where the arguments of an indirect dispatch lie in [`arguments`](Self::arguments): workgroups of 256 invocations
-    /// that cover the list.
+    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256
+    /// invocations that cover the list.
     pub const DISPATCH_OFFSET: u64 = offset_of!(PairArguments, dispatch) as u64;
-    /// Where the arguments of an indirect draw lie in [`arguments`](Self::arguments): one instance for each pair.
+    /// The offset of the arguments of an indirect draw in [`arguments`](Self::arguments): one instance for each pair.
     pub const DRAW_OFFSET: u64 = offset_of!(PairArguments, draw) as u64;
 }
 
@@ -45,8 +47,8 @@ impl BroadPhase {
     ///
     /// # Errors
     /// [`Error::BadBuffer`] where the slice has no room for the boxes, begins at no multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; and as [`reserve`](Self::reserve): more boxes
-    /// than fit are for [`find_pairs`](Self::find_pairs).
+    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; and as [`reserve`](Self::reserve): more
+    /// boxes than fit are for [`find_pairs`](Self::find_pairs).
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

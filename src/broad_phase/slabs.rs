@@ -1,34 +1,16 @@
 //! More boxes than the device holds at once: the scene is cut into slabs, and each is searched by itself.
-//!
-//! The cuts are coordinates on one axis. A slab begins at its cut and ends right before the next one; a box is in every
-//! slab from that of its lower bound to that of its upper bound. Two boxes that overlap share the larger of their lower
-//! bounds, so the slab of that coordinate holds both, and no other slab reports the pair: it is the only one that
-//! holds both and in which at least one of them begins.
 
 use std::borrow::Cow;
-use std::ops::RangeInclusive;
 
 use super::core::Core;
+use super::cuts::Slabs;
 use super::find::STREAMED_PIECE;
 use crate::constants::AXIS_X;
 use crate::filters::device::FilterSet;
 use crate::memory::{Call, MemoryPlan};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
-/// Copies of boxes in slabs, per box, past which a scene is refused: cutting no longer gets anywhere.
-const MOST_COPIES: u64 = 16;
-
-/// A scene in slabs, each of which fits.
-#[derive(Debug, PartialEq)]
-pub(super) struct Slabs {
-    axis: usize,
-    /// Where all slabs but the first begin, ascending.
-    cuts: Vec<f32>,
-    /// Boxes in each slab.
-    counts: Vec<u64>,
-}
-
-/// A scene that is cut: its boxes as they are searched, and where.
+/// A scene that is cut: its boxes as they are searched, and its slabs.
 #[derive(Debug)]
 pub(super) struct CutScene<'a> {
     boxes: Cow<'a, [Aabb]>,
@@ -195,7 +177,7 @@ impl Core {
         most
     }
 
-    /// Streams the pairs slab by slab, twice: only the first time all pairs are counted.
+    /// Streams the pairs slab by slab, twice: the first time only counts the pairs.
     pub(super) fn stream_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
@@ -211,8 +193,8 @@ impl Core {
         Ok(report)
     }
 
-    /// Hands every pair to `each`, slab by slab and then those that are included, in pieces that are not empty. `filters`
-    /// are those of the whole scene; each slab is searched with its part of them.
+    /// Hands every pair to `each`, slab by slab and then the included pairs, in pieces that are not empty. `filters`
+    /// are the filters of the whole scene; each slab is searched with its part of them.
     pub(super) fn search_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
@@ -220,9 +202,9 @@ impl Core {
         each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let CutScene { boxes, slabs } = scene;
-        // Each slab uploads its own.
+        // Each slab uploads filters of its own.
         filters.unload(&self.gpu)?;
-        // Once for all slabs.
+        // The memory is allocated once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
         self.ensure(&self.decide(largest as usize, filters)?, filters)?;
         let mut whole: Option<Report> = None;
@@ -259,7 +241,7 @@ impl Core {
         whole.first_invalid = invalid().take(Report::INVALID_LISTED).collect();
         whole.pair_count = pair_count;
         if whole.tested_all_pairs() {
-            // Some boxes against some: the slabs are the only grid that there was.
+            // Only boxes of one slab were tested against each other: the slabs are the only grid that there was.
             whole.axis = SweepAxis::from_code(AXIS_X + slabs.axis as u32);
             whole.direction = std::array::from_fn(|k| if k == slabs.axis { 1.0 } else { 0.0 });
         }
@@ -274,96 +256,4 @@ fn add(whole: &mut Report, pass: &Report) {
     whole.entry_count = whole.entry_count.saturating_add(pass.entry_count);
     whole.candidate_count = whole.candidate_count.saturating_add(pass.candidate_count);
     whole.gpu_bytes = whole.gpu_bytes.max(pass.gpu_bytes);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cpu::brute_force;
-
-    /// 600 boxes of each kind that a cut can meet, by name.
-    fn scenes() -> [(&'static str, Vec<Aabb>); 7] {
-        let mut state = 1u32;
-        let mut unit = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 24) as f32
-        };
-        let mut cubes = |edge: f32, spread: f32| -> Vec<Aabb> {
-            let at = |_| [unit(), unit(), unit()].map(|x| x * spread);
-            (0..600).map(at).map(|p| Aabb::new(p, p.map(|x| x + edge))).collect()
-        };
-        let [small, large, points, dense] = [(0.1, 1.0), (0.5, 1.0), (0.0, 1.0), (0.1, 0.2)].map(|(e, s)| cubes(e, s));
-        let lattice = (0..600).map(|i| [i % 8, i / 8 % 8, i / 64].map(|k| k as f32));
-        let mut unbounded = small.clone();
-        unbounded[7] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
-        unbounded[8] = Aabb::new([f32::NEG_INFINITY, 0.4, 0.4], [f32::INFINITY, 0.6, 0.6]);
-        unbounded[9] = Aabb::new([0.5; 3], [f32::INFINITY; 3]);
-        let mut invalid = small.clone();
-        invalid.iter_mut().step_by(16).for_each(|aabb| aabb.min[1] = f32::NAN);
-        invalid.iter_mut().skip(8).step_by(16).for_each(|aabb| aabb.max[2] = -1.0);
-        [
-            ("small", small),
-            ("large", large),
-            ("points", points),
-            ("two sizes", [&cubes(0.02, 1.0)[..300], &dense[..300]].concat()),
-            ("touching", lattice.map(|p| Aabb::new(p, p.map(|x| x + 1.0))).collect()),
-            ("unbounded", unbounded),
-            ("invalid", invalid),
-        ]
-    }
-
-    #[test]
-    fn of_the_slabs_that_hold_a_pair_one_reports_it() {
-        for (name, boxes) in scenes() {
-            for axis in 0..3 {
-                for most in [599, 300, 200, 50] {
-                    let Some(slabs) = Slabs::along(axis, &boxes, most) else {
-                        continue;
-                    };
-                    let mut found = Vec::new();
-                    for slab in 0..slabs.counts.len() {
-                        let (inside, origins) = slabs.boxes(slab, &boxes).unwrap();
-                        assert_eq!(inside.len() as u64, slabs.counts[slab]);
-                        assert!(inside.len() as u64 <= most && origins.is_sorted_by_key(|origin| origin.index));
-                        found.extend(brute_force::find_pairs(&inside).iter().filter_map(|pair| {
-                            let (a, b) = (origins[pair.a as usize], origins[pair.b as usize]);
-                            (a.begins || b.begins).then_some(Pair { a: a.index, b: b.index })
-                        }));
-                    }
-                    found.sort_unstable();
-                    assert!(found == brute_force::find_pairs(&boxes), "{name}, axis {axis}, {most} boxes");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_no_cut_divides_is_given_up() {
-        let identical = vec![Aabb::new([0.0; 3], [1.0; 3]); 100];
-        assert_eq!(Slabs::new(&identical, 99), None);
-        assert_eq!(Slabs::new(&identical, 0), None);
-        // Not two coordinates.
-        let zeros: Vec<Aabb> = [-0.0, 0.0].map(|zero| Aabb::new([zero; 3], [0.0; 3])).repeat(50);
-        assert_eq!(Slabs::new(&zeros, 99), None);
-        // All reach through all.
-        let nested: Vec<Aabb> = (0..100).map(|i| Aabb::new([i as f32; 3], [f32::INFINITY; 3])).collect();
-        assert_eq!(Slabs::new(&nested, 60), None);
-        // All but one begin at one point.
-        let mut one_off = identical.clone();
-        one_off[70].min[1] = 0.5;
-        assert_eq!(Slabs::new(&one_off, 98), None);
-        one_off[70] = Aabb::new([0.0, 2.0, 0.0], [1.0, 3.0, 1.0]);
-        assert_eq!(Slabs::new(&one_off, 99), Some(Slabs { axis: 1, cuts: vec![2.0], counts: vec![99, 1] }));
-    }
-
-    #[test]
-    fn the_cuts_lie_where_the_fewest_boxes_are_in_several_slabs() {
-        // Sticks along x, whose starts lie as densely on every axis.
-        let at = |i: usize| [i, i * 37 % 1000, i * 71 % 1000].map(|k| k as f32);
-        let sticks: Vec<Aabb> =
-            (0..1000).map(at).map(|p| Aabb::new(p, [p[0] + 300.0, p[1] + 5.0, p[2] + 9.0])).collect();
-        let slabs = Slabs::new(&sticks, 400).unwrap();
-        assert_eq!(slabs.axis, 1);
-        assert!(slabs.counts.len() == 3 && slabs.copies() <= 1000 + 2 * 5, "{slabs:?}");
-    }
 }

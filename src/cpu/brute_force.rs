@@ -6,7 +6,7 @@ use super::call::make_room;
 use crate::filters::grown;
 use crate::{Aabb, Error, Filters, Pair};
 
-/// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This is what the answer means.
+/// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
 ///
 /// # Panics
 /// Where there is no memory for the list; [`try_find_pairs`] returns an error instead.

@@ -1,4 +1,4 @@
-//! What the engine and its reference decide before they begin, and how lists grow.
+//! The decisions that the engine and its reference make before they begin, and the growth of lists.
 
 use crate::constants::*;
 use crate::filters::CheckedFilters;
@@ -24,7 +24,7 @@ pub(crate) fn checked_count(box_count: usize) -> Result<u32, Error> {
     })
 }
 
-/// Returns what the stages are told of this many boxes.
+/// Returns the parameters of the stages for this many boxes.
 pub(crate) fn params(box_count: u32, options: &Options, filters: &CheckedFilters) -> Params {
     let (cell_mode, cell_size) = options.cell_size.code();
     Params {
@@ -48,7 +48,7 @@ pub(crate) fn make_room(pairs: &mut Vec<Pair>, more: u64) -> Result<(), Error> {
     usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(too_long(pair_count))
 }
 
-/// Makes the error for this many pairs, of which there may be more, that have no room.
+/// Makes the error for this many pairs that have no room; there may be more pairs than that.
 pub(crate) fn too_long(pair_count: u64) -> Error {
     Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) }
 }

@@ -18,7 +18,7 @@ pub struct Buffer<T> {
     element: PhantomData<T>,
 }
 
-/// Whether both are the same buffer; not whether they hold the same.
+/// Compares the buffers themselves, not what they hold.
 impl<T> PartialEq for Buffer<T> {
     fn eq(&self, other: &Self) -> bool {
         self.owned.raw() == other.owned.raw()
@@ -26,7 +26,7 @@ impl<T> PartialEq for Buffer<T> {
 }
 
 impl<T: Pod> Buffer<T> {
-    /// Room for `len` elements (at least one, since an empty buffer cannot be bound), zeroed.
+    /// Allocates a buffer for `len` elements (at least one, since an empty buffer cannot be bound), zeroed.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] where the device has no room for it.
@@ -43,7 +43,7 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { owned: Arc::new(Owned::new(gpu, raw)), len, element: PhantomData })
     }
 
-    /// Room for `len` elements in storage.
+    /// Allocates a storage buffer for `len` elements, zeroed.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] where the device has no room for it.
@@ -52,8 +52,8 @@ impl<T: Pod> Buffer<T> {
         Self::new(gpu, label, len, U::STORAGE | U::COPY_DST | U::COPY_SRC)
     }
 
-    /// A small constant for kernels. It is written when it is made, so commands that are recorded now and run
-    /// later see the value of now.
+    /// Makes a uniform buffer, a small constant for kernels. The values are written when the buffer is made, so
+    /// commands that are recorded now and run later see the values of now.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] where the device has no room for it.
@@ -74,28 +74,28 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { owned: Arc::new(Owned::new(gpu, raw)), len: values.len() as u64, element: PhantomData })
     }
 
-    /// Bytes that `len` elements take on the GPU.
+    /// Counts the bytes that `len` elements take on the GPU.
     pub fn bytes(len: u64) -> u64 {
-        // More than there is anywhere stays more than there is.
+        // A size that no device has stays such a size: it saturates.
         len.max(1).saturating_mul(size_of::<T>() as u64).checked_next_multiple_of(16).unwrap_or(u64::MAX)
     }
 
-    /// The buffer itself.
+    /// Returns the buffer of wgpu.
     pub fn raw(&self) -> &wgpu::Buffer {
         self.owned.raw()
     }
 
-    /// Elements that it holds.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The whole of it, to bind.
+    /// Returns the whole buffer, to bind.
     pub fn all(&self) -> wgpu::BindingResource<'_> {
         self.raw().as_entire_binding()
     }

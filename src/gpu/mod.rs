@@ -20,20 +20,21 @@ use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
 
-/// Bytes that any device has to bind; WebGPU's default is 128 MiB.
+/// The bytes that a binding has to hold on any device; WebGPU's default is 128 MiB.
 const LEAST_BINDING: u64 = 4 << 20;
 
 /// Kernels by label, and the switches that are on.
 type Kernels = HashMap<(&'static str, Vec<&'static str>), Kernel>;
 
-/// A device and its queue: one's own, or those of the program that calls.
+/// A device and its queue, either made here or given by the program that calls.
 ///
-/// Cheap to clone; kernels are compiled once for all clones. Requirements are those of WebGPU's defaults; see [`Gpu::required_limits`].
+/// A clone is cheap; kernels are compiled once for all clones. WebGPU's default limits are enough; see
+/// [`Gpu::required_limits`].
 #[derive(Clone, Debug)]
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
-    /// Why the device was lost, where it told us.
+    /// The reason why the device was lost, where the driver gave one.
     lost: Arc<Mutex<Option<String>>>,
     /// Kernels that were looked up for it, by label and switches.
     kernels: Arc<Mutex<Kernels>>,
@@ -41,17 +42,17 @@ pub struct Gpu {
     bind_groups: Arc<Mutex<BindGroups>>,
     /// Dispatches that were recorded for it.
     dispatches: Arc<AtomicU64>,
-    /// The variant of the sort that was found to be best.
+    /// The variant of the sort that was found to be best for the device.
     best_sort: Arc<Mutex<Option<SortVariant>>>,
-    /// The one that was asked for.
+    /// The variant of the sort that was asked for.
     asked_sort: Option<SortVariant>,
 }
 
 impl Gpu {
-    /// The limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and
-    /// 4 uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y.
-    /// No features are needed; the sort is faster on a GPU with those of [`SUBGROUP_FEATURES`]. Sizes of buffers
-    /// bound the number of boxes; see [`BroadPhase::memory_plan`].
+    /// Returns the limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and 4
+    /// uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y. No
+    /// features are needed; the sort is faster on a GPU with those of [`SUBGROUP_FEATURES`]. Sizes of buffers bound the
+    /// number of boxes; see [`BroadPhase::memory_plan`].
     ///
     /// [`BroadPhase::memory_plan`]: crate::BroadPhase::memory_plan
     pub fn required_limits() -> wgpu::Limits {
@@ -97,9 +98,9 @@ impl Gpu {
         })
     }
 
-    /// A device on the adapter that the system prefers, with the largest buffers it offers.
+    /// Requests a device on the adapter that the system prefers, with the largest buffers it offers.
     ///
-    /// Chooses by the environment as `wgpu` does: `WGPU_BACKEND`, `WGPU_ADAPTER_NAME`.
+    /// The environment can choose the adapter, as with `wgpu`: `WGPU_BACKEND`, `WGPU_ADAPTER_NAME`.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::NoDevice`], [`Error::DeviceTooSmall`].
@@ -121,7 +122,7 @@ impl Gpu {
         Self::on(adapter).await
     }
 
-    /// A device on the first adapter whose name contains `name`, upper and lower case alike.
+    /// Requests a device on the first adapter whose name contains `name`, upper and lower case alike.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], which lists the names there are, [`Error::NoDevice`], [`Error::DeviceTooSmall`].
@@ -142,7 +143,7 @@ impl Gpu {
         Err(Error::NoAdapter { reason: format!("no adapter's name contains '{name}'; {there_are}") })
     }
 
-    /// A device on this adapter.
+    /// Requests a device on this adapter.
     ///
     /// # Errors
     /// [`Error::NoDevice`], [`Error::DeviceTooSmall`].
@@ -166,7 +167,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// [`Gpu::request`], blocking.
+    /// Requests a device as [`Gpu::request`] does. **Blocks.**
     ///
     /// # Errors
     /// As there.
@@ -175,7 +176,7 @@ impl Gpu {
         pollster::block_on(Self::request())
     }
 
-    /// [`Gpu::request_named`], blocking.
+    /// Requests a device as [`Gpu::request_named`] does. **Blocks.**
     ///
     /// # Errors
     /// As there.
@@ -184,29 +185,29 @@ impl Gpu {
         pollster::block_on(Self::request_named(name))
     }
 
-    /// What adapters there are. Blocks.
+    /// Lists the adapters that there are. **Blocks.**
     #[cfg(not(target_arch = "wasm32"))]
     pub fn adapters() -> Vec<wgpu::AdapterInfo> {
         pollster::block_on(instance().enumerate_adapters(backends())).iter().map(wgpu::Adapter::get_info).collect()
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &wgpu::Device {
         &self.device
     }
 
-    /// Its queue.
+    /// Returns the queue of the device.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.queue
     }
 
-    /// The adapter's name, kind and driver.
+    /// Returns the adapter's name, kind and driver.
     pub fn adapter_info(&self) -> wgpu::AdapterInfo {
         self.device.adapter_info()
     }
 
-    /// How many dispatches were recorded for it so far, by this and all its clones: what a call adds to it is what
-    /// its overhead on a GPU grows with.
+    /// Counts the dispatches that were recorded for the device so far, by this value and all its clones. The overhead
+    /// of a call on a GPU grows with the number that the call adds.
     pub fn dispatch_count(&self) -> u64 {
         self.dispatches.load(Ordering::Relaxed)
     }
@@ -215,8 +216,8 @@ impl Gpu {
         self.dispatches.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The same device, with this variant of the sort in every [`BroadPhase`](crate::BroadPhase) that is made with it;
-    /// `None` is the one that is best, which is the default. The result does not depend on it.
+    /// Returns the same device, with this variant of the sort in every [`BroadPhase`](crate::BroadPhase) that is made
+    /// with it; `None` means the variant that is best, which is the default. The result does not depend on the variant.
     ///
     /// # Errors
     /// [`Error::BadOption`] for [`SortVariant::Subgroup`] where the device has not
@@ -252,19 +253,19 @@ impl Gpu {
         self.best_sort.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.
+    /// Makes an [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.
     pub(crate) fn lost(&self, noticed: &str) -> Error {
         let told = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Error::DeviceLost { reason: told.unwrap_or_else(|| noticed.to_owned()) }
     }
 
-    /// Whether the device said that it is lost.
+    /// Returns whether the device said that it is lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Whether the device is lost, found out by trying: a device of the caller's does not tell us, and one of
-    /// our own tells when it is polled. For use after something failed.
+    /// Returns whether the device is lost, and tries it to find out: a device of the caller's does not tell us, and one
+    /// of our own tells when it is polled. For use after something failed.
     pub(crate) fn is_lost_on_trial(&self) -> bool {
         let _ = self.device.poll(wgpu::PollType::Poll);
         if self.is_lost() {
@@ -297,8 +298,8 @@ impl Gpu {
     }
 }
 
-/// Validation of indirect dispatch sizes is left out: the kernels that write them keep to the limits, and the
-/// check costs a dispatch of its own each time. The environment can ask for it, and for other checks.
+/// Makes an instance. It does not validate indirect dispatch sizes: the kernels that write the sizes keep to the
+/// limits, and the check costs a dispatch of its own each time. The environment can ask for this check, and for others.
 fn instance() -> wgpu::Instance {
     wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends: backends(),
@@ -307,15 +308,17 @@ fn instance() -> wgpu::Instance {
     })
 }
 
-/// OpenGL has no compute shaders that suffice everywhere, and its adapters would be found twice.
+/// Returns the back ends that are asked, without OpenGL: its compute shaders do not suffice everywhere, and its
+/// adapters would be found twice.
 fn backends() -> wgpu::Backends {
     wgpu::Backends::PRIMARY.with_env()
 }
 
-/// What `sort_ballot` needs of a device.
+/// The features that `sort_ballot` needs of a device.
 pub const SUBGROUP_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP.union(wgpu::Features::SUBGROUP_BARRIER);
 
-/// How the keys of a pass find their places. All are stable, so the result is the same, bit for bit.
+/// The way in which the keys of a pass find their places. All variants are stable, so the result is the same, bit for
+/// bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SortVariant {
     /// Four bits a pass, 256 invocations with counts of their own: `sort_scatter`. Runs on any device.
@@ -329,6 +332,6 @@ pub enum SortVariant {
 }
 
 impl SortVariant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Wide, Self::Subgroup];
 }

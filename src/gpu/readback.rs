@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::Gpu;
 use crate::Error;
 
-/// A staging buffer that is being mapped.
+/// A read-back: the mapping of a staging buffer, from its beginning until the host has read the bytes.
 #[derive(Debug)]
 pub struct Readback {
     gpu: Gpu,
@@ -21,7 +21,7 @@ pub struct Readback {
 struct State {
     result: Option<Result<(), wgpu::BufferAsyncError>>,
     waker: Option<Waker>,
-    /// Whether what is being mapped was computed without errors.
+    /// The errors, if any, of the submission that computes the bytes.
     #[cfg(target_arch = "wasm32")]
     errors: Option<Errors>,
 }
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Errors {
 }
 
 impl Readback {
-    /// A staging buffer of `bytes` bytes.
+    /// Allocates a staging buffer of `bytes` bytes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] where there is no room for it.
@@ -67,14 +67,14 @@ impl Readback {
         Self { gpu: gpu.clone(), buffer: buffer.clone(), bytes, state }
     }
 
-    /// `errors` are those of the submission that computes the bytes: nothing is believed before they are known.
+    /// Sets the `errors` of the submission that computes the bytes: nothing is believed before the errors are known.
     #[cfg(target_arch = "wasm32")]
     pub(super) fn expect_errors(&mut self, errors: impl Future<Output = Result<(), Error>> + 'static) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.errors = Some(Errors(Box::pin(errors)));
     }
 
-    /// Whether the bytes have arrived; if not, `context` is woken when they have.
+    /// Returns whether the bytes have arrived; if not, `context` is woken when they have.
     pub fn poll(&self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(target_arch = "wasm32")]
@@ -97,7 +97,7 @@ impl Readback {
         }
     }
 
-    /// The value at `offset` bytes, once the bytes have arrived.
+    /// Returns the value at `offset` bytes, once the bytes have arrived.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] where they are not there.
@@ -105,7 +105,8 @@ impl Readback {
         self.read(offset, 1, |values| values[0])
     }
 
-    /// What `read` makes of the `count` values at `offset` bytes, where they lie, once the bytes have arrived.
+    /// Calls `read` with the `count` values at `offset` bytes, where they lie, once the bytes have arrived, and returns
+    /// its result.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] where they are not there.
@@ -121,15 +122,15 @@ impl Readback {
         let bytes = &view[offset as usize..end as usize];
         Ok(match bytemuck::try_cast_slice(bytes) {
             Ok(values) => read(values),
-            // A mapping that is aligned worse than the values: nowhere that we know of.
+            // The mapping is aligned worse than the values: no driver that we know of does so.
             Err(_) => read(&bytemuck::pod_collect_to_vec(bytes)),
         })
     }
 }
 
 impl Drop for Readback {
-    /// Lets the staging buffer be copied to again. One of a device that is gone cannot be unmapped, which is no
-    /// matter, and must not end the program.
+    /// Lets the staging buffer be copied to again. A buffer of a device that is gone cannot be unmapped, which does no
+    /// harm, and must not end the program.
     fn drop(&mut self) {
         let scope = self.gpu.device().push_error_scope(wgpu::ErrorFilter::Validation);
         self.buffer.unmap();

@@ -8,7 +8,7 @@ use super::Gpu;
 use super::readback::Readback;
 use crate::Error;
 
-/// Scopes that collect the errors of one stretch of calls.
+/// Error scopes that collect the errors of a sequence of calls.
 pub struct Scopes {
     gpu: Gpu,
     // Closed in this order, the reverse of that in which they were opened.
@@ -26,10 +26,10 @@ impl Scopes {
         Self { gpu: gpu.clone(), memory, validation, internal }
     }
 
-    /// Ends the stretch of calls.
+    /// Ends the sequence of calls.
     ///
-    /// In a browser errors come later than this and are not seen here. What was made wrongly makes the submission
-    /// invalid that uses it, which [`close_with`](Self::close_with) sees.
+    /// In a browser errors arrive later and are not seen here. A resource that was made wrongly makes every submission
+    /// that uses it invalid, which [`close_with`](Self::close_with) sees.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], or [`Error::Gpu`] with `label` and what the API said.
@@ -37,10 +37,10 @@ impl Scopes {
         self.close_allocation(label, 0)
     }
 
-    /// The same where `bytes` bytes were allocated.
+    /// Ends a sequence of calls that allocated `bytes` bytes.
     ///
     /// # Errors
-    /// Also [`Error::OutOfMemory`].
+    /// As [`close`](Self::close), and [`Error::OutOfMemory`].
     pub fn close_allocation(self, label: &str, bytes: u64) -> Result<(), Error> {
         let memory = now(self.memory.pop());
         let validation = now(self.validation.pop());
@@ -48,8 +48,8 @@ impl Scopes {
         verdict(&self.gpu, label, bytes, memory, validation.or(internal))
     }
 
-    /// The same for the submission that `readback` brings the results of: the errors that come later are
-    /// returned by [`Readback::poll`] in their place.
+    /// Ends a sequence of calls with the submission whose results `readback` brings: [`Readback::poll`] returns the
+    /// errors that arrive later, in place of the results.
     ///
     /// # Errors
     /// As [`close`](Self::close).
@@ -71,7 +71,7 @@ impl Scopes {
     }
 }
 
-/// The errors of the scopes as one of ours.
+/// Turns the errors of the scopes into one of ours.
 fn verdict(
     gpu: &Gpu,
     label: &str,
@@ -93,7 +93,7 @@ fn verdict(
     Err(Error::Gpu { label: label.to_owned(), message })
 }
 
-/// What a scope collected. Outside browsers it is there at once.
+/// Returns the error that a scope collected. Outside browsers it is there at once.
 fn now(error: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error> {
     match pin!(error).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(error) => error,

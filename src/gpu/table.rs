@@ -1,4 +1,5 @@
-//! Tables of buffers: what a group of buffers holds is written once, and plan and allocation both come from it.
+//! Tables of buffers: the contents of a group of buffers are written once, and plan and allocation both come from the
+//! table.
 
 /// A buffer's name and its size in bytes.
 pub type Row = (&'static str, u64);
@@ -6,16 +7,16 @@ pub type Row = (&'static str, u64);
 /// The usages of most buffers: kernels read and write them, and tests copy them.
 pub const STORAGE: wgpu::BufferUsages =
     wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
-/// The usages of what kernels also read as a constant.
+/// The usages of buffers that kernels also read as a constant.
 pub const CONSTANT: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::UNIFORM);
-/// The usages of what dispatches and draws take their sizes from.
+/// The usages of buffers that dispatches and draws take their sizes from.
 pub const SIZES: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::INDIRECT);
-/// The usages of what the host reads.
+/// The usages of buffers that the host reads.
 pub const STAGING: wgpu::BufferUsages = wgpu::BufferUsages::MAP_READ.union(wgpu::BufferUsages::COPY_DST);
 
-/// Declares a struct of buffers. A row is `name: [element type; length], usages;`, where the length follows from the room
-/// that the struct is made for. The name is the field, the label in a profiler and the row of the plan; `name as "label"`
-/// where the three differ.
+/// Declares a struct of buffers. A row is `name: [element type; length], usages;`, where the length follows from the
+/// room that the struct is made for. The name is the field, the label in a profiler and the row of the plan; `name as
+/// "label"` where the three differ.
 macro_rules! buffer_table {
     (
         $(#[$meta:meta])*
@@ -61,7 +62,7 @@ macro_rules! buffer_table {
     };
 }
 
-/// The label of a row of [`buffer_table`].
+/// Returns the label of a row of [`buffer_table`].
 macro_rules! label {
     ($field:ident) => {
         stringify!($field)

@@ -7,12 +7,12 @@ use super::Gpu;
 use super::readback::Readback;
 use crate::Error;
 
-/// What [`Timer`] needs: timestamps between the dispatches of one pass.
+/// The features that [`Timer`] needs: timestamps between the dispatches of one pass.
 pub const FEATURES: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY
     .union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS)
     .union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_PASSES);
 
-/// Timestamps of one pass; more dispatches than this are not timed.
+/// The most timestamps of one pass; dispatches beyond it are not timed.
 const MOST: u32 = 512;
 
 /// The time that the dispatches of one kernel took on the GPU.
@@ -22,12 +22,12 @@ pub struct KernelTime {
     pub kernel: &'static str,
     /// Its dispatches, empty ones included.
     pub dispatches: u32,
-    /// Their time together, from the end of the dispatch before to the end of its own.
+    /// The time of all these dispatches: for each, from the end of the dispatch before it to its own end.
     pub time: Duration,
 }
 
-/// A timestamp after each dispatch of a pass. Dispatches of one pass wait for each other wherever one reads what
-/// another wrote, as ours do, so that the difference of two is the time of the later dispatch.
+/// A timer: it takes a timestamp after each dispatch of a pass. Dispatches of one pass wait for each other wherever one
+/// reads what another wrote, as ours do, so that the difference of two is the time of the later dispatch.
 #[derive(Debug)]
 pub struct Timer {
     queries: wgpu::QuerySet,
@@ -37,7 +37,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// `None` where the device was requested without [`FEATURES`].
+    /// Makes a timer; returns `None` where the device was requested without [`FEATURES`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -63,7 +63,7 @@ impl Timer {
         Ok(Some(Self { queries, resolved, staging, labels: RefCell::default() }))
     }
 
-    /// A timestamp after what was recorded last, the dispatch of `label`.
+    /// Records a timestamp after the dispatch of `label`, which was recorded last.
     pub(super) fn mark(&self, pass: &mut wgpu::ComputePass, label: &'static str) {
         let mut labels = self.labels.borrow_mut();
         if labels.len() < MOST as usize {
@@ -79,8 +79,8 @@ impl Timer {
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, 8 * u64::from(count));
     }
 
-    /// The time of each kernel, in the order of their first dispatches, once what was recorded is submitted to the
-    /// GPU that it was made with. Blocks.
+    /// Reads the time of each kernel, in the order of their first dispatches, once what was recorded is submitted to
+    /// the GPU that the timer was made with. **Blocks.**
     ///
     /// # Errors
     /// [`Error::DeviceLost`].

@@ -17,12 +17,12 @@ pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/ce
 pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "grid/cells");
 /// `bin_scan`.
 pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
-/// `bin_scatter`.
+/// The source of `bin_scatter`.
 pub const SCATTER: Source = source!("grid/bin_scatter", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[WORLDS, COUNT, SCAN, SCATTER];
 
-/// The stage.
+/// The kernels of the stage `bin`.
 #[derive(Debug)]
 pub struct Bin {
     worlds: Kernel,
@@ -32,7 +32,7 @@ pub struct Bin {
 }
 
 buffer_table! {
-    /// What [`Bin::record_count`] and [`Bin::record_scatter`] keep per box and per block of boxes.
+    /// The buffers that [`Bin::record_count`] and [`Bin::record_scatter`] fill per box and per block of boxes.
     pub struct Bins(room: GridRoom) {
         /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
         cells: [[i32; 4]; room.boxes], STORAGE;
@@ -62,7 +62,7 @@ impl Bin {
         ([&self.count, &self.scan, &self.scatter], &self.worlds)
     }
 
-    /// The cells that the boxes of each world are in. `world_cells` has zeros before.
+    /// Records the search for the cells that the boxes of each world are in. `world_cells` has zeros before.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_worlds(
         &self,
@@ -85,7 +85,8 @@ impl Bin {
         self.worlds.dispatch(pass, box_count.div_ceil(256), &buffers);
     }
 
-    /// Cells, positions and counts of `box_count` boxes. `world_cells` is looked at where the filters have worlds.
+    /// Records the finding of cells, positions and counts of `box_count` boxes. The kernel reads `world_cells` where
+    /// the filters have worlds.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_count(
         &self,
@@ -112,7 +113,7 @@ impl Bin {
         self.count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers);
     }
 
-    /// How coarse, and where each block's entries go.
+    /// Records the choice of the level of coarsening, and of the places where each block's entries go.
     pub fn record_scan(
         &self,
         pass: &mut Pass,
@@ -133,9 +134,9 @@ impl Bin {
         self.scan.dispatch(pass, 1, &buffers);
     }
 
-    /// Entries with their keys, giants, and the first invalid boxes. Keys and entries go to the first of `starts` where
-    /// the sort takes an even number of steps, to the second where it takes an odd one: `bin_scan` has left one of the
-    /// two dispatches empty.
+    /// Records the writing of entries with their keys, of giants, and of the first invalid boxes. Keys and entries go
+    /// to the first of `starts` where the sort takes an even number of steps, to the second where it takes an odd one:
+    /// `bin_scan` has left one of the two dispatches empty.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_scatter(
         &self,

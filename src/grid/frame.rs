@@ -5,12 +5,12 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{BoundsPartial, Frame, Moments, Params};
 
-/// `frame_choose`.
+/// The source of `frame_choose`.
 pub const CHOOSE: Source = source!("grid/frame_choose", "grid/pca_reduce", "shared/boxes");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[CHOOSE];
 
-/// The stage.
+/// The kernels of the stage `frame`.
 #[derive(Debug)]
 pub struct FrameStage {
     choose: Kernel,
@@ -27,7 +27,7 @@ impl FrameStage {
         [&self.choose]
     }
 
-    /// Chooses, from the statistics and a sample of the boxes.
+    /// Records the choice of the frame, from the statistics and a sample of the boxes.
     pub fn record(
         &self,
         pass: &mut Pass,

@@ -1,7 +1,7 @@
 //! The grid: boxes sorted into columns along the sweep axis. [`Grid`] is its memory, [`GridKernels`] builds it.
 //!
-//! Whoever has boxes that are near each other to find reads the grid and needs nothing of what else reads it: pairs are
-//! its first consumer. What a consumer keeps of a build holds as long as the grid [still has it](Grid::holds).
+//! A consumer reads the grid to find boxes that are near each other, and needs no other consumer: pairs are the first.
+//! What a consumer keeps of a build holds as long as the grid [still has that build](Grid::holds).
 
 pub mod bin;
 pub mod frame;
@@ -26,7 +26,7 @@ use frame::FrameStage;
 use pca::Pca;
 use sort::{Sort, SortBuffers};
 
-/// How many boxes and entries a grid has room for.
+/// The numbers of boxes and entries that a grid has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridRoom {
     /// Boxes.
@@ -35,12 +35,12 @@ pub struct GridRoom {
     pub entries: u64,
 }
 
-/// A grid on the GPU, and which build it holds.
+/// A grid on the GPU, and the build that it holds.
 #[derive(Debug)]
 pub struct Grid {
-    /// What the boxes have together, and what follows from it.
+    /// The statistics over all boxes, and the frame and the counts that follow from them.
     pub summary: GridSummary,
-    /// What is kept per box and per block of boxes.
+    /// The cells and positions of each box, and the counts of each block of boxes.
     pub bins: Bins,
     /// The entries, and the boxes that have none.
     pub entries: Entries,
@@ -52,7 +52,7 @@ pub struct Grid {
 pub struct Build(u64);
 
 buffer_table! {
-    /// What the boxes have together, and what follows from it.
+    /// The statistics over all boxes, and the frame and the counts that follow from them.
     pub struct GridSummary(_room: GridRoom) {
         /// A share of the bounds for each workgroup of `pca`.
         bounds: [BoundsPartial; u64::from(PCA_GROUPS)], STORAGE;
@@ -60,9 +60,9 @@ buffer_table! {
         moments: [Moments; u64::from(PCA_GROUPS)], STORAGE;
         /// Directions, cells and sort key.
         frame: [Frame; 1], CONSTANT;
-        /// What the stages count, those of the pairs too.
+        /// The numbers that the stages count, those of the pairs among them.
         counts: [Counts; 1], CONSTANT;
-        /// Sizes of indirect dispatches, those of the pairs too.
+        /// Sizes of indirect dispatches, those of the stages of the pairs among them.
         dispatches: [Dispatches; 1], SIZES;
     }
 }
@@ -110,7 +110,8 @@ impl Grid {
         build == Build(self.builds)
     }
 
-    /// Clears what the kernels add to. For the encoder, before the pass of [`record_build`](Self::record_build).
+    /// Clears the buffers that the kernels add to. To be called with the encoder, before the pass of
+    /// [`record_build`](Self::record_build).
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, filters: &FilterSet) {
         encoder.clear_buffer(self.summary.counts.raw(), 0, None);
         if filters.checked().world_count() > 0 {

@@ -6,19 +6,19 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{BoundsPartial, Moments, Params};
 
-/// `pca_bounds`.
+/// The source of `pca_bounds`.
 pub const BOUNDS: Source = source!("grid/pca_bounds", "grid/pca_reduce", "shared/boxes");
-/// `pca_moments`.
+/// The source of `pca_moments`.
 pub const MOMENTS: Source = source!("grid/pca_moments", "grid/pca_reduce", "shared/boxes");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[BOUNDS, MOMENTS];
 
-/// Workgroups, and partial results, for `box_count` boxes.
+/// Returns the number of workgroups, and of partial results, for `box_count` boxes.
 pub fn groups(box_count: u32) -> u32 {
     box_count.div_ceil(PCA_BLOCK).clamp(1, PCA_GROUPS)
 }
 
-/// The stage.
+/// The kernels of the stage `pca`.
 #[derive(Debug)]
 pub struct Pca {
     bounds: Kernel,
@@ -36,7 +36,7 @@ impl Pca {
         [&self.bounds, &self.moments]
     }
 
-    /// Both reductions, over `box_count` boxes.
+    /// Records both reductions, over `box_count` boxes.
     pub fn record(
         &self,
         pass: &mut Pass,

@@ -11,22 +11,22 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::{Gpu, SortVariant};
 use crate::layout::{Counts, Dispatches, SortPass};
 
-/// `sort_count`.
+/// The source of `sort_count`.
 pub const COUNT: Source = source!("grid/sort_count", "grid/count_tile", "grid/sort");
-/// `sort_tally`.
+/// The source of `sort_tally`.
 pub const TALLY: Source = source!("grid/sort_tally", "grid/count_tile", "grid/sort");
-/// `sort_scan`.
+/// The source of `sort_scan`.
 pub const SCAN: Source = source!("grid/sort_scan", "grid/sort", "shared/scan");
-/// `sort_scatter`.
+/// The source of `sort_scatter`.
 pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort");
-/// `sort_wide`.
+/// The source of `sort_wide`.
 pub const WIDE: Source = source!("grid/sort_wide", "grid/sort");
-/// `sort_ballot`.
+/// The source of `sort_ballot`.
 pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, SCATTER, WIDE, BALLOT];
 
-/// Uniform buffers may be bound at multiples of this.
+/// Uniform buffers may be bound at multiples of this number of bytes.
 const UNIFORM_ALIGNMENT: usize = 256;
 
 impl SortVariant {
@@ -47,7 +47,7 @@ impl SortVariant {
     }
 }
 
-/// The stage.
+/// The kernels of the stage `sort`.
 #[derive(Debug)]
 pub struct Sort {
     variant: SortVariant,
@@ -58,7 +58,8 @@ pub struct Sort {
     passes: Buffer<[u32; UNIFORM_ALIGNMENT / 4]>,
 }
 
-/// Keys and values, and room to sort them to and fro. Kernels read four of a list at a time; a [`Buffer`] is long enough.
+/// Keys and values, and scratch of the same size to sort them to and fro. Kernels read four of a list at a time; a
+/// [`Buffer`] is long enough.
 #[derive(Clone, Debug)]
 pub struct SortBuffers {
     /// `[n]` keys; sorted afterwards.
@@ -93,7 +94,7 @@ impl SortBuffers {
         })
     }
 
-    /// The same with keys as values and values as keys.
+    /// Returns the same buffers with keys as values and values as keys.
     pub fn swapped(&self) -> Self {
         Self {
             keys: self.values.clone(),
@@ -104,7 +105,7 @@ impl SortBuffers {
         }
     }
 
-    /// The same with the other lists in front.
+    /// Returns the same buffers with scratch and lists exchanged.
     fn turned(&self) -> Self {
         Self {
             keys: self.other_keys.clone(),
@@ -133,7 +134,7 @@ impl Sort {
         Self::with_scatter(gpu, variant, variant.scatter())
     }
 
-    /// With `scatter` in place of the variant's own.
+    /// Compiles the stage in this variant with `scatter` in place of the variant's own kernel.
     pub(super) fn with_scatter(gpu: &Gpu, variant: SortVariant, scatter: &Source) -> Result<Self, Error> {
         let bits = variant.digit_bits();
         let passes: Vec<_> = [0, 1]
@@ -165,15 +166,15 @@ impl Sort {
         self.variant
     }
 
-    /// Keys and values from which [`Sort::record_entries`] starts where the steps of [`WIDE_BITS`] that the key needs
-    /// are even in number, and where they are odd. It ends in `keys` and `values` in either case.
+    /// Returns the keys and values from which [`Sort::record_entries`] starts: first for an even number of the steps of
+    /// [`WIDE_BITS`] that the key needs, then for an odd number. The sort ends in `keys` and `values` in either case.
     pub fn starts<'a>(&self, lists: &'a SortBuffers) -> [(&'a Buffer<u32>, &'a Buffer<u32>); 2] {
         let even = (&lists.keys, &lists.values);
         let odd = (&lists.other_keys, &lists.other_values);
         if self.variant == SortVariant::Portable { [even, even] } else { [even, odd] }
     }
 
-    /// Sorts entries by as many key bits as `bin_scan` found to be needed.
+    /// Records the sort of entries by as many key bits as `bin_scan` found to be needed.
     pub fn record_entries(
         &self,
         pass: &mut Pass,
@@ -190,8 +191,8 @@ impl Sort {
         }
     }
 
-    /// Sorts as many elements as pairs were written by the lowest `bits` bits of their keys. The lists that it returns
-    /// are the same ones, with the result in front.
+    /// Records the sort of as many elements as there are written pairs, by the lowest `bits` bits of their keys.
+    /// Returns the same buffers, with the result in front.
     pub fn record_pairs(
         &self,
         pass: &mut Pass,
@@ -210,7 +211,7 @@ impl Sort {
         lists
     }
 
-    /// One pass, to the other lists.
+    /// Records one pass, from the lists to the scratch.
     fn record_pass(
         &self,
         pass: &mut Pass,

@@ -1,4 +1,4 @@
-//! Which variant of the sort a device gets. The one that uses subgroups is tried before it is trusted.
+//! The choice of the sort's variant for a device. The variant that uses subgroups is tried before it is trusted.
 
 use super::sort::BALLOT;
 #[cfg(not(target_arch = "wasm32"))]
@@ -16,8 +16,9 @@ use {
     bytemuck::Zeroable,
 };
 
-/// Returns the variant of the sort for this device: what was asked for, or else what is [best](choose). That is found out
-/// once for all clones of the [`Gpu`], and **blocks** for a trial where the device has subgroups.
+/// Returns the variant of the sort for this device: the variant that was asked for, or else the one that is
+/// [best](choose). The best variant is found out once for all clones of the [`Gpu`], which **blocks** for a trial where
+/// the device has subgroups.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
@@ -57,7 +58,7 @@ pub fn choose(gpu: &Gpu, kind: wgpu::DeviceType, ballot: &Source) -> Result<Sort
     }
 }
 
-/// Sorts a few thousand keys with `ballot` and compares. Blocks.
+/// Sorts a few thousand keys with `ballot` and returns whether they come out sorted. Blocks.
 #[cfg(not(target_arch = "wasm32"))]
 fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
     // Two tiles, the second one not full; a third of the keys have few digits, a third are in descending order.

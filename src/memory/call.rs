@@ -5,8 +5,8 @@ use crate::filters::device::FilterSet;
 use crate::layout::Params;
 use crate::{Error, Options};
 
-/// What a call decides once, and every later step of it is told. It does not depend on earlier calls, since the order of
-/// the pairs depends on it.
+/// The decision that a call makes once and that everything later in the call follows. The decision does not depend on
+/// earlier calls, since the order of the pairs depends on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub box_count: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Decides for this many boxes, which the filters fit.
+    /// Decides for this many boxes, which must fit the filters.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
@@ -49,10 +49,10 @@ impl Call {
         Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params, plan })
     }
 
-    /// Returns what the kernels are told that work in the buffers of this plan.
+    /// Returns the parameters of kernels that work in the buffers of this plan.
     pub fn params(&self, plan: &MemoryPlan) -> Params {
         Params {
-            // What larger scenes before have left does not count: the same boxes give the same bytes.
+            // Room that earlier, larger scenes have left does not count: the same boxes give the same bytes.
             entry_capacity: self.params.entry_capacity.min(plan.entry_capacity),
             giant_tile_capacity: plan.giant_tile_capacity,
             tile_capacity: plan.tile_capacity,

@@ -1,6 +1,7 @@
 //! GPU memory: [what a call takes](MemoryPlan), and [what there is](Workspace).
 
 mod call;
+mod lengthen;
 mod plan;
 mod pool;
 mod slots;

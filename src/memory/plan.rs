@@ -5,7 +5,7 @@ use crate::constants::*;
 use crate::filters::device::sum;
 use crate::gpu::table::Row;
 use crate::grid::{Grid, GridRoom};
-use crate::layout::{Counts, Frame, Run, Step};
+use crate::layout::{Counts, Frame, Run, Stretch};
 use crate::pairs::PairBuffers;
 use crate::pairs::list::PairList;
 use crate::pairs::sweep::SearchRoom;
@@ -29,22 +29,22 @@ pub struct MemoryPlan {
     pub box_count: u32,
     /// The (box, cell) incidences that fit; the grid is coarsened until they do.
     pub entry_capacity: u32,
-    /// The tiles of the sweep, of up to 8,192 candidates, whose results are kept; those of further ones are found again
-    /// for the list.
+    /// The tiles of the sweep, of up to 8,192 candidates, whose results are kept; the results of further tiles are
+    /// found again for the list.
     pub tile_capacity: u32,
     /// The tiles of 8,192 tests of giants whose results are kept.
     pub giant_tile_capacity: u32,
     /// The pairs that fit the list; a longer one is produced in pieces of this length.
     pub pair_capacity: u32,
-    /// Whether every box is tested against every other ([`Options::all_pairs_up_to`]); not all that is in the plan is
-    /// needed then.
+    /// Whether every box is tested against every other ([`Options::all_pairs_up_to`]); then not all buffers of the plan
+    /// are needed.
     pub all_pairs: bool,
     order: PairOrder,
-    /// What the filters take.
+    /// The buffers of the filters.
     filters: Vec<Row>,
 }
 
-/// What a call would like to have room for, from what earlier calls needed.
+/// The room that a call would like to have, from what earlier calls needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wishes {
     pub pairs: u64,
@@ -74,7 +74,7 @@ struct Room {
 /// Bytes per entry of all buffers that have an element for each. The level of coarsening, and with it the order of the
 /// pairs, follows from it where a budget binds.
 const ENTRY_BYTES: u64 = 28;
-/// What stands before the pairs in a staging buffer: `Counts`, then `Frame`.
+/// The bytes before the pairs in a staging buffer: `Counts`, then `Frame`.
 pub(crate) const SUMMARY_BYTES: u64 = ((size_of::<Counts>() + size_of::<Frame>()) as u64).next_multiple_of(16);
 /// Room that is always there, however small the budget.
 const LEAST_PAIRS: u64 = 4096;
@@ -116,7 +116,7 @@ impl MemoryPlan {
         let budget = whole_budget.saturating_sub(beside);
         let wanted = Room::wanted(boxes, options, limits, wishes, budget);
 
-        // This does not depend on earlier calls: the order of the pairs depends on it.
+        // The number of tiles does not depend on earlier calls: the order of the pairs depends on it.
         let all_pairs_tiles = all_pairs_tiles(boxes).max(LEAST_TILES);
         let few = Room { boxes, entries: boxes, tiles: LEAST_TILES, giant_tiles: all_pairs_tiles, pairs: LEAST_PAIRS };
         let all_pairs = options.tests_all_pairs(boxes as u32)
@@ -181,8 +181,8 @@ impl MemoryPlan {
         self.own_bytes() - BoxSlot::bytes(&self.box_count.into()) - Staging::bytes(self.pair_capacity)
     }
 
-    /// Returns whether buffers of this plan do for `other`, made for the same options, its list aside. More boxes may
-    /// mean fewer tiles where a budget binds, and those are still enough.
+    /// Returns whether buffers of this plan are enough for `other`, which was made for the same options, its list
+    /// aside. More boxes may mean fewer tiles where a budget binds, and fewer tiles are still enough.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let needed = if other.all_pairs { all_pairs_tiles(u64::from(other.box_count)) } else { 0 };
         let has_tiles = if options.memory_budget.is_some() {
@@ -194,8 +194,8 @@ impl MemoryPlan {
     }
 
     /// Returns the same plan with room for `wish` pairs, or as many as limits and budget allow, but not fewer than now.
-    /// `others` bytes are held beside the plan. A second staging buffer, for lists in more than one piece, shall find
-    /// room too.
+    /// `others` bytes are held beside the plan. A second staging buffer, for lists in more than one piece, has room
+    /// too.
     pub(crate) fn with_longer_list(&self, wish: u64, others: u64, options: &Options, limits: &wgpu::Limits) -> Self {
         let list = |pairs: u64| list_rows(pairs, options.order).map(|(_, bytes)| bytes).sum::<u64>();
         let others = self.own_bytes() - list(u64::from(self.pair_capacity)) + others;
@@ -208,10 +208,10 @@ impl MemoryPlan {
 }
 
 impl Room {
-    /// Returns what there would be room for without a budget, but for the entries.
+    /// Returns the room that there would be without a budget; the entries alone depend on the budget.
     fn wanted(boxes: u64, options: &Options, limits: &wgpu::Limits, wishes: Wishes, budget: u64) -> Self {
         let binding = largest_binding(limits);
-        // Four entries per box, or what half of the budget holds. This does not depend on what earlier calls
+        // Four entries per box, or what half of the budget holds. The number does not depend on what earlier calls
         // needed, since the level of coarsening, and with it the order of the pairs, depends on it.
         let entries = (4 * boxes + 1024).min(most_entries(limits)).min((budget / 2 / ENTRY_BYTES).max(boxes));
         // A larger scene never wishes for fewer tiles than one that tests all pairs, or the buffers would be laid out
@@ -230,7 +230,7 @@ impl Room {
     }
 
     /// Shrinks the room towards `least` by one factor until the budget is met, and at last the entries to one per box;
-    /// `None` where not even that meets it.
+    /// returns `None` where not even that meets it.
     fn shrunk(self, least: Self, budget: u64, order: PairOrder) -> Option<Self> {
         let mut share = 1.0;
         loop {
@@ -281,7 +281,7 @@ fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error> {
     let (buffer, each) = if boxes.saturating_mul(24) > binding {
         ("boxes", size_of::<Aabb>() as u64)
     } else {
-        ("steps", size_of::<Step>() as u64)
+        ("stretches", size_of::<Stretch>() as u64)
     };
     let required = boxes.saturating_mul(each);
     let (limit, available) = if required > binding {
@@ -299,17 +299,18 @@ fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) -> Result<(
         return Ok(());
     };
     if buffer == "included" {
-        // No fewer boxes would help.
+        // Fewer boxes would not help.
         let most = available / size_of::<Pair>() as u64;
         let problem = format!("is one too many: {limit} of {available} has room for {most}");
         return Err(Error::BadFilter { list: "include", index: most, problem });
     }
-    // Lists of pairs aside, as many words for each box.
+    // Lists of pairs aside, each box takes the same number of words.
     let max_boxes = (u128::from(boxes) * u128::from(available) / u128::from(required)) as u64;
     Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
 }
 
-/// Returns the tiles of bits for a test of every two boxes; the most there may be where that is not done with as many.
+/// Returns the tiles of bits for a test of every two boxes; for more boxes than are tested so, the most tiles there may
+/// be.
 fn all_pairs_tiles(boxes: u64) -> u64 {
     u64::from(small_tiles(boxes.min(u64::from(SMALL_MOST)) as u32) * SMALL_LINES)
 }
@@ -320,7 +321,7 @@ fn list_rows(pairs: u64, order: PairOrder) -> impl Iterator<Item = Row> {
 }
 
 fn most_entries(limits: &wgpu::Limits) -> u64 {
-    u64::from(MAX_ENTRIES).min(largest_binding(limits) / size_of::<Step>() as u64)
+    u64::from(MAX_ENTRIES).min(largest_binding(limits) / size_of::<Stretch>() as u64)
 }
 
 /// Returns the most bytes that one binding of a storage buffer may have.

@@ -14,13 +14,13 @@ buffer_table! {
 }
 
 buffer_table! {
-    /// What the host reads: `Counts` and `Frame`, then pairs; or only pairs.
+    /// The bytes that the host reads: `Counts` and `Frame`, then pairs; or only pairs.
     struct StagingBuffer(pairs: u64) {
         staging: [Pair; SUMMARY_BYTES / size_of::<Pair>() as u64 + (*pairs).max(1)], STAGING;
     }
 }
 
-/// A buffer that the host reads.
+/// A staging buffer: the host reads it.
 #[derive(Debug)]
 pub(crate) struct Staging {
     buffer: StagingBuffer,
@@ -47,7 +47,7 @@ impl Staging {
         StagingBuffer::rows(&pairs)
     }
 
-    /// Returns the bytes that it takes for this many pairs.
+    /// Returns the bytes that a staging buffer for this many pairs takes.
     pub fn bytes(pairs: u32) -> u64 {
         StagingBuffer::bytes(&pairs.into())
     }

@@ -10,17 +10,16 @@ use crate::gpu::table::Row;
 use crate::grid::{Build, Grid};
 use crate::layout::Counts;
 use crate::pairs::PairBuffers;
-use crate::pairs::list::PairList;
 use crate::{Error, Options};
 
 /// The GPU memory of one broad phase.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    gpu: Gpu,
-    limits: wgpu::Limits,
-    made: Option<Made>,
-    boxes: Pool<BoxSlot>,
-    stagings: Pool<Staging>,
+    pub(super) gpu: Gpu,
+    pub(super) limits: wgpu::Limits,
+    pub(super) made: Option<Made>,
+    pub(super) boxes: Pool<BoxSlot>,
+    pub(super) stagings: Pool<Staging>,
     wishes: Wishes,
 }
 
@@ -30,7 +29,7 @@ pub(crate) struct Made {
     pub plan: MemoryPlan,
     pub grid: Grid,
     pub pairs: PairBuffers,
-    /// Whose results lie in the buffers, once what was recorded has run.
+    /// The results that lie in the buffers, once what was recorded has run.
     pub results: Option<Results>,
 }
 
@@ -173,7 +172,7 @@ impl Workspace {
         }
         let box_count = call.box_count as usize;
         let filter_bytes = if in_flight.is_empty() {
-            // The old ones go first.
+            // The filters that are there go first.
             sum(&filters.rows(box_count))
         } else {
             filters.coming_bytes(box_count)
@@ -196,7 +195,7 @@ impl Workspace {
         if made.plan.covers(&plan, options) && is_affordable(options, held) {
             return Ok(None);
         }
-        // Never less than now; and a scene that grows a little every frame must not allocate every frame.
+        // Never less than now; and a scene that grows a little with every call must not allocate in every call.
         let now = made.plan.box_count as usize;
         let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
         let ample = self.plan(ample, options, filters).ok().filter(|ample| ample.covers(&plan, options));
@@ -212,8 +211,8 @@ impl Workspace {
         filters: &mut FilterSet,
         is_in_flight: bool,
     ) -> Result<(), Error> {
-        // The old ones go first: both at once might not fit. So do filters, of which there may be more than now have
-        // room, unless a submission is to be searched again with them.
+        // The old buffers go first: old and new at once might not fit. The filters go as well, since there may be more
+        // of them than now have room, unless a submission is to be searched again with them.
         self.release();
         if options.memory_budget.is_some() && !is_in_flight {
             filters.unload(&self.gpu)?;
@@ -252,56 +251,9 @@ impl Workspace {
         self.wishes = Wishes::default();
     }
 
-    // ---- the list ----
-
-    /// Makes room for `wish` pairs, or as many as there may be; everything else stays as it is. Returns whether the list
-    /// is another one now.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]: the list is as short as before, or where there is no memory even for that, all buffers
-    /// are gone.
-    pub fn lengthen_list(&mut self, wish: u64, options: &Options, filters: &FilterSet) -> Result<bool, Error> {
-        let now = &self.made()?.plan;
-        if wish <= u64::from(now.pair_capacity) {
-            return Ok(false);
-        }
-        // Staging buffers that no submission has are replaced along with the list.
-        let boxes = self.boxes.bytes(box_bytes) - BoxSlot::bytes(&now.box_count.into());
-        let others = boxes + self.stagings.lent_bytes(staging_bytes) + filters.coming_bytes(now.box_count as usize);
-        let plan = now.with_longer_list(wish, others, options, &self.limits);
-        if plan.pair_capacity == now.pair_capacity {
-            return Ok(false);
-        }
-        self.replace_list(plan, options).map(|()| true)
-    }
-
-    /// Replaces the list by the longer one of `plan`. What else was found stays.
-    fn replace_list(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
-        // If not even the old list can be had back, nothing is kept.
-        let mut made = self.made.take().ok_or(Error::NothingSubmitted)?;
-        // The old list goes first, or both together might exceed the budget.
-        made.pairs.list = PairList::new(&self.gpu, 1, options.order)?;
-        self.stagings.clear();
-        let make =
-            |capacity| Ok((PairList::new(&self.gpu, capacity, options.order)?, Staging::new(&self.gpu, capacity)?));
-        let wanted: Result<_, Error> = make(plan.pair_capacity);
-        let result = wanted.as_ref().map(|_| ()).map_err(Clone::clone);
-        let (list, staging) = match wanted {
-            Ok(wanted) => {
-                made.plan = plan;
-                wanted
-            }
-            Err(_) => make(made.plan.pair_capacity)?,
-        };
-        made.pairs.list = list;
-        self.stagings.add(staging);
-        self.made = Some(made);
-        result
-    }
-
     // ---- what submissions have to themselves ----
 
-    /// Returns a buffer of boxes, for who has no boxes to bind.
+    /// Returns a buffer of boxes, for a pass without boxes of its own to bind.
     ///
     /// # Errors
     /// [`Error::NothingSubmitted`] where there is none.
@@ -316,10 +268,12 @@ impl Workspace {
     pub fn lend_boxes(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<BoxSlot>>, Error> {
         let box_count = self.made()?.plan.box_count.into();
         let has_room = self.has_room(BoxSlot::bytes(&box_count), options, filters);
-        if self.boxes.lend().is_none() && self.boxes.len() < MOST_IN_FLIGHT && has_room {
-            if let Some(slot) = optional(BoxSlot::new(&self.gpu, &box_count))? {
-                self.boxes.add(slot);
-            }
+        if self.boxes.lend().is_none()
+            && self.boxes.len() < MOST_IN_FLIGHT
+            && has_room
+            && let Some(slot) = optional(BoxSlot::new(&self.gpu, &box_count))?
+        {
+            self.boxes.add(slot);
         }
         Ok(self.boxes.lend())
     }
@@ -331,10 +285,12 @@ impl Workspace {
     pub fn lend_staging(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<Staging>>, Error> {
         let capacity = self.made()?.plan.pair_capacity;
         let has_room = self.has_room(Staging::bytes(capacity), options, filters);
-        if self.stagings.lend().is_none() && self.stagings.len() < PIECES_AT_ONCE && has_room {
-            if let Some(staging) = optional(Staging::new(&self.gpu, capacity))? {
-                self.stagings.add(staging);
-            }
+        if self.stagings.lend().is_none()
+            && self.stagings.len() < PIECES_AT_ONCE
+            && has_room
+            && let Some(staging) = optional(Staging::new(&self.gpu, capacity))?
+        {
+            self.stagings.add(staging);
         }
         Ok(self.stagings.lend())
     }

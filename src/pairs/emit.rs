@@ -11,11 +11,11 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Window};
 
-/// `emit_place`.
+/// The source of `emit_place`.
 pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
-/// `emit_scan`.
+/// The source of `emit_scan`.
 pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared/scan");
-/// `emit_sweep`.
+/// The source of `emit_sweep`.
 pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window");
 /// `emit_again`.
 pub const AGAIN: Source = filtered!(
@@ -34,7 +34,7 @@ pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
 
-/// The stage.
+/// The kernels of the stage `emit`.
 #[derive(Debug)]
 pub struct Emit {
     place: Kernel,
@@ -64,7 +64,7 @@ impl Emit {
         ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants], &self.include)
     }
 
-    /// Where the pairs of each run go within its block, and how many pairs each block has.
+    /// Records the counting of the pairs before each run within its block, and of the pairs of each block.
     pub fn record_place(
         &self,
         pass: &mut Pass,
@@ -83,7 +83,7 @@ impl Emit {
         self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
     }
 
-    /// How many pairs there are, and how many of them `window` takes.
+    /// Records the counting of all pairs, and of those in `window`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_scan(
         &self,
@@ -109,7 +109,8 @@ impl Emit {
         self.scan.dispatch(pass, 1, &buffers);
     }
 
-    /// Writes the included pairs that lie in the window, behind those that were found. `params` has their number.
+    /// Records the writing of the included pairs that lie in the window, behind the pairs that were found. `params` has
+    /// the number of included pairs.
     pub fn record_include(
         &self,
         pass: &mut Pass,
@@ -129,7 +130,7 @@ impl Emit {
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
-    /// Writes the pairs that were found and lie in the window.
+    /// Records the writing of the pairs that were found and lie in the window.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_pairs(
         &self,
@@ -158,7 +159,7 @@ impl Emit {
             ("frame", frame.all()),
             ("cells", bins.cells.all()),
             ("entries", entries.all()),
-            ("steps", path.steps.all()),
+            ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
             ("path_bases", path.path_bases.all()),
             ("runs", hits.runs.all()),

@@ -15,7 +15,7 @@ pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "sh
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[TEST];
 
-/// The stage.
+/// The kernels of the stage `giants`.
 #[derive(Debug)]
 pub struct Giants {
     test: Kernel,
@@ -32,7 +32,7 @@ impl Giants {
         [&self.test]
     }
 
-    /// The exact tests of all `giants`.
+    /// Records the exact tests of all `giants`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,

@@ -7,11 +7,11 @@ use crate::layout::{PairArguments, PairHeader};
 use crate::{Error, Pair, PairOrder};
 
 buffer_table! {
-    /// A list of pairs, and what a consumer on the GPU is told of it.
+    /// A list of pairs, with its header and arguments for a consumer on the GPU.
     pub struct List(capacity: u64) {
         /// `[capacity]` pairs (a, b), a < b.
         pairs: [Pair; *capacity], STORAGE | wgpu::BufferUsages::VERTEX;
-        /// How many there are.
+        /// The header: how many pairs there are.
         header: [PairHeader; 1], STORAGE;
         /// Arguments of an indirect dispatch and of an indirect draw, in a buffer of their own: a header that is bound
         /// as storage could not be read for the dispatch in the same pass.
@@ -20,7 +20,7 @@ buffer_table! {
 }
 
 buffer_table! {
-    /// What sorting the list takes.
+    /// The scratch that sorting the list takes.
     pub struct Scratch(capacity: u64) {
         /// `[capacity]`.
         pair_keys: [u32; *capacity], STORAGE;
@@ -40,7 +40,7 @@ buffer_table! {
 pub struct PairList {
     /// The list.
     pub list: List,
-    /// For canonical order.
+    /// The scratch of the sort, where the order is canonical.
     scratch: Option<Scratch>,
     /// The pairs that fit.
     pub capacity: u32,

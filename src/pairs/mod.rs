@@ -1,4 +1,5 @@
-//! The pairs of boxes that overlap: the first consumer of the [grid](crate::grid). [`Pipeline`] is the flow on one screen.
+//! The pairs of boxes that overlap: the first consumer of the [grid](crate::grid). [`Pipeline`] is the flow on one
+//! screen.
 
 pub mod emit;
 pub mod giants;
@@ -17,14 +18,14 @@ use crate::{Error, PairOrder};
 use list::PairList;
 use sweep::{Hits, Path, SearchRoom};
 
-/// What lies on the GPU between the stages of a search, and the list that comes of it.
+/// The buffers between the stages of a search, and the list that comes of it.
 #[derive(Debug)]
 pub struct PairBuffers {
     /// The path of the sweep.
     pub path: Path,
-    /// What the tests found.
+    /// The results of the tests.
     pub hits: Hits,
-    /// The pairs.
+    /// The list of pairs.
     pub list: PairList,
 }
 

@@ -9,14 +9,14 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::sort::{Sort, SortBuffers};
 use crate::layout::{Counts, Dispatches};
 
-/// `order_split`.
+/// The source of `order_split`.
 pub const SPLIT: Source = source!("pairs/order_split");
-/// `order_join`.
+/// The source of `order_join`.
 pub const JOIN: Source = source!("pairs/order_join");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[SPLIT, JOIN];
 
-/// The stage.
+/// The kernels of the stage `order`.
 #[derive(Debug)]
 pub struct Order {
     split: Kernel,
@@ -34,7 +34,7 @@ impl Order {
         [&self.split, &self.join]
     }
 
-    /// Sorts the written pairs of `box_count` boxes in place: by b, then stably by a.
+    /// Records the sort of the written pairs of `box_count` boxes in place: by b, then stably by a.
     #[allow(clippy::too_many_arguments)]
     pub fn record(
         &self,

@@ -34,14 +34,14 @@ pub struct Pipeline {
     windows: Constants<Window>,
 }
 
-/// What a search works on.
+/// The input of a search.
 #[derive(Debug)]
-pub struct Search<'a> {
+pub struct SearchInput<'a> {
     /// The number of boxes.
     pub box_count: u32,
     /// Whether every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
-    /// What the kernels are told.
+    /// The parameters of the kernels.
     pub params: &'a Buffer<Params>,
     /// The boxes as they come.
     pub boxes: wgpu::BindingResource<'a>,
@@ -49,7 +49,7 @@ pub struct Search<'a> {
     pub filters: &'a FilterSet,
 }
 
-impl Search<'_> {
+impl SearchInput<'_> {
     /// Returns where the boxes lie as they are searched, once they are prepared.
     fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
         self.filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
@@ -136,20 +136,20 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records all stages in their order, or the one for few boxes, and the first pairs of the list. Returns the build
-    /// of the grid that the results rest on, if any.
+    /// Records all stages in their order, or the stage for few boxes, and the writing of the first pairs of the list.
+    /// Returns the build of the grid that the results rest on, if any.
     ///
     /// # Errors
     /// [`Error::Gpu`] where a kernel is rejected or was not given one of its buffers; [`Error::OutOfMemory`].
     pub fn record_flow(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        search: &Search<'_>,
+        search: &SearchInput<'_>,
         grid: &mut Grid,
         pairs: &PairBuffers,
         timer: Option<&Timer>,
     ) -> Result<Option<Build>, Error> {
-        let Search { box_count: n, params, filters, .. } = *search;
+        let SearchInput { box_count: n, params, filters, .. } = *search;
         let PairBuffers { path, hits, .. } = pairs;
         let lists = &filters.lists;
         // All that are missing at once, before the first is dispatched.
@@ -194,19 +194,20 @@ impl Pipeline {
         search.searched_boxes()
     }
 
-    /// Records the writing of the pairs from number `first` on, as many as the list holds, of a search that was recorded.
+    /// Records the writing of the pairs from number `first` on, as many as the list holds, of a search that was
+    /// recorded.
     ///
     /// # Errors
     /// [`Error::Gpu`] where a kernel is rejected; [`Error::OutOfMemory`].
     pub fn record_emit(
         &self,
         pass: &mut Pass,
-        search: &Search<'_>,
+        search: &SearchInput<'_>,
         grid: &Grid,
         pairs: &PairBuffers,
         first: u64,
     ) -> Result<(), Error> {
-        let Search { box_count: n, params, filters, .. } = *search;
+        let SearchInput { box_count: n, params, filters, .. } = *search;
         let (PairBuffers { path, hits, list }, summary) = (pairs, &grid.summary);
         let (counts, dispatches, boxes) = (&summary.counts, &summary.dispatches, search.searched_boxes());
         let (lists, window) = (&filters.lists, &self.window(first, list.capacity)?);

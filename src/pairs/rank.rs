@@ -8,12 +8,12 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{Counts, Dispatches, Frame};
 
-/// `rank_ends`.
+/// The source of `rank_ends`.
 pub const ENDS: Source = source!("pairs/rank_ends");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[ENDS];
 
-/// The stage.
+/// The kernels of the stage `rank`.
 #[derive(Debug)]
 pub struct Rank {
     ends: Kernel,
@@ -30,7 +30,7 @@ impl Rank {
         [&self.ends]
     }
 
-    /// The path from sorted `keys` and `entries`.
+    /// Records the finding of the path from sorted `keys` and `entries`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,
@@ -49,7 +49,7 @@ impl Rank {
             ("keys", keys.all()),
             ("entries", entries.all()),
             ("positions", positions.all()),
-            ("steps", path.steps.all()),
+            ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
         ];
         self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);

@@ -13,7 +13,7 @@ use crate::layout::{Counts, PairArguments, PairHeader, Params, Window};
 pub const TEST: Source = filtered!("pairs/small_test", "pairs/small_tiles", "shared/boxes");
 /// `small_include`.
 pub const INCLUDE: Source = source!("pairs/small_include", "pairs/small_tiles");
-/// `small_emit`.
+/// The source of `small_emit`.
 pub const EMIT: Source = source!(
     "pairs/small_emit",
     "pairs/small_tiles",
@@ -25,7 +25,7 @@ pub const EMIT: Source = source!(
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[TEST, INCLUDE, EMIT];
 
-/// The stage.
+/// The kernels of the stage `small`.
 #[derive(Debug)]
 pub struct Small {
     test: Kernel,
@@ -48,7 +48,7 @@ impl Small {
         ([&self.test, &self.emit], &self.include)
     }
 
-    /// The exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
+    /// Records the exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
     pub fn record_test(
         &self,
         pass: &mut Pass,
@@ -69,7 +69,8 @@ impl Small {
         self.test.dispatch(pass, small_tiles(n), &buffers);
     }
 
-    /// Adds the included pairs to those that were found. `params` has their number.
+    /// Records the adding of the included pairs to the pairs that were found. `params` has the number of included
+    /// pairs.
     pub fn record_include(&self, pass: &mut Pass, params: &Buffer<Params>, included: &Buffer<Pair>, hits: &Hits) {
         let buffers = [
             ("params", params.all()),
@@ -80,7 +81,7 @@ impl Small {
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
-    /// Writes the pairs in the window, and all counts.
+    /// Records the writing of the pairs in the window, and of all counts.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_emit(
         &self,

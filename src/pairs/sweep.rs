@@ -8,18 +8,18 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::layout::{Counts, Dispatches, Params, Run, Step};
+use crate::layout::{Counts, Dispatches, Params, Run, Stretch};
 
-/// `sweep_count`.
+/// The source of `sweep_count`.
 pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
-/// `sweep_scan`.
+/// The source of `sweep_scan`.
 pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
 /// `sweep_test`.
 pub const TEST: Source = filtered!("pairs/sweep_test", "pairs/sweep_walk", "shared/boxes");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[COUNT, SCAN, TEST];
 
-/// The stage.
+/// The kernels of the stage `sweep`.
 #[derive(Debug)]
 pub struct Sweep {
     count: Kernel,
@@ -27,22 +27,22 @@ pub struct Sweep {
     test: Kernel,
 }
 
-/// How much a search has room for.
+/// The room that a search has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchRoom {
     /// Entries of the grid.
     pub entries: u64,
     /// Tiles of the sweep whose runs are kept.
     pub tiles: u64,
-    /// Tiles of tests of giants whose bits are kept, or of `small`.
+    /// Tiles of tests, of giants or of `small`, whose bits are kept.
     pub giant_tiles: u64,
 }
 
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(room: SearchRoom) {
-        /// `[entry_count]` where each entry stands within its block, and its end.
-        steps: [Step; room.entries], STORAGE;
+        /// `[entry_count]` the stretch of each entry: where it begins within its block, and the end of its candidates.
+        stretches: [Stretch; room.entries], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
         footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
         /// `[blocks]` quads and candidates in the block.
@@ -53,7 +53,7 @@ buffer_table! {
 }
 
 buffer_table! {
-    /// What the exact tests of `sweep` and `giants` found.
+    /// The results of the exact tests of `sweep` and `giants`, or of `small`.
     pub struct Hits(room: SearchRoom) {
         /// `[tiles * 256]` what each run of `sweep` found, as far as there is room.
         runs: [Run; room.tiles * 256], STORAGE;
@@ -84,13 +84,15 @@ impl Sweep {
         [&self.count, &self.scan, &self.test]
     }
 
-    /// Where on the path each entry stands.
+    /// Records the finding of each entry's place on the path.
     pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
-        let buffers = [("counts", counts.all()), ("steps", path.steps.all()), ("path_sums", path.path_sums.all())];
+        let buffers =
+            [("counts", counts.all()), ("stretches", path.stretches.all()), ("path_sums", path.path_sums.all())];
         self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
     }
 
-    /// How many candidates there are, and how their tests and those of the giants are divided.
+    /// Records the counting of the candidates, and the division of their tests and of the tests of giants among
+    /// workgroups.
     pub fn record_scan(
         &self,
         pass: &mut Pass,
@@ -109,7 +111,7 @@ impl Sweep {
         self.scan.dispatch(pass, 1, &buffers);
     }
 
-    /// The exact tests.
+    /// Records the exact tests.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_test(
         &self,
@@ -130,7 +132,7 @@ impl Sweep {
             ("filters", filters.words.all()),
             ("counts", counts.all()),
             ("entries", entries.all()),
-            ("steps", path.steps.all()),
+            ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
             ("path_bases", path.path_bases.all()),
             ("runs", hits.runs.all()),

@@ -1,4 +1,5 @@
-//! Numbers on which the arithmetic of margins and half-spaces could go wrong, drawn from `bits`: a source of random bits.
+//! Numbers on which the arithmetic of margins and half-spaces could go wrong, drawn from `bits`: a source of random
+//! bits.
 
 use broadsweep::{Aabb, HalfSpace};
 
@@ -8,7 +9,7 @@ fn below(bits: Bits, count: u64) -> u64 {
     bits() % count
 }
 
-/// Any finite number, each exponent as often as another.
+/// Makes any finite number, each exponent as often as another.
 fn any_finite(bits: Bits) -> f32 {
     loop {
         let value = f32::from_bits(bits() as u32);
@@ -18,14 +19,14 @@ fn any_finite(bits: Bits) -> f32 {
     }
 }
 
-/// A number of few bits, so that sums and products are often exact; sometimes zero, of either sign.
+/// Makes a number of few bits, so that sums and products are often exact; sometimes zero, of either sign.
 fn few_bits(bits: Bits) -> f32 {
     let whole = (bits() % 33) as f32 - 16.0;
     let sign = if below(bits, 2) == 0 { -1.0 } else { 1.0 };
     sign * whole * 2f32.powi(below(bits, 5) as i32 - 2)
 }
 
-/// Of about the size of one.
+/// Makes a number of about the size of one.
 fn moderate(bits: Bits) -> f32 {
     f32::from_bits(bits() as u32 & 0x81ff_ffff | 0x3f00_0000)
 }
@@ -34,18 +35,18 @@ fn denormal(bits: Bits) -> f32 {
     f32::from_bits(bits() as u32 & 0x807f_ffff)
 }
 
-/// A number up to `steps` places above or below `value` in the order of f32.
+/// Returns a number up to `steps` places above or below `value` in the order of f32.
 fn near(value: f32, steps: u64, bits: Bits) -> f32 {
     let is_up = below(bits, 2) == 0;
     (0..below(bits, steps + 1)).fold(value, |x, _| if is_up { x.next_up() } else { x.next_down() })
 }
 
-/// `value`, or the largest finite number where it is infinite.
+/// Returns `value`, or the largest finite number where it is infinite.
 fn finite(value: f32) -> f32 {
     value.clamp(f32::MIN, f32::MAX)
 }
 
-/// A bound and a margin.
+/// Makes a bound and a margin.
 pub fn bound_and_margin(bits: Bits) -> (f32, f32) {
     let (bound, margin) = match below(bits, 8) {
         // Infinite bounds and NaNs too.
@@ -80,7 +81,7 @@ pub fn bound_and_margin(bits: Bits) -> (f32, f32) {
     (bound, finite(margin.abs()))
 }
 
-/// A half-space, mostly valid, and a box that is valid, whose deepest corner is often next to the plane.
+/// Makes a half-space, mostly valid, and a box that is valid, whose deepest corner is often next to the plane.
 pub fn half_space_and_box(bits: Bits) -> (HalfSpace, Aabb) {
     let number = [any_finite, few_bits, moderate, denormal][below(bits, 4) as usize];
     let mut normal = [0; 3].map(|_| number(bits));

@@ -14,7 +14,7 @@ pub static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tes
 static BROAD_PHASE: LazyLock<Mutex<BroadPhase>> =
     LazyLock::new(|| Mutex::new(BroadPhase::new(&GPU, Options::default()).expect("the kernels compile")));
 
-/// The shared `BroadPhase` with these options.
+/// Returns the shared `BroadPhase` with these options.
 pub fn broad_phase(options: Options) -> MutexGuard<'static, BroadPhase> {
     let mut guard = BROAD_PHASE.lock().unwrap_or_else(PoisonError::into_inner);
     while !matches!(guard.try_take(), Err(Error::NothingSubmitted)) {} // what a failed test left in flight
@@ -94,7 +94,7 @@ pub fn assert_pairs(found: &[Pair], expected: &[Pair], what: &str) {
     }
 }
 
-/// A device of the caller's own with exactly these limits.
+/// Makes a device of the caller's own with exactly these limits.
 pub fn device_with(limits: wgpu::Limits) -> Gpu {
     let (device, queue) = raw_device(limits);
     Gpu::from_device(device, queue).expect("the limits suffice")
@@ -109,7 +109,7 @@ pub fn raw_device(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
     pollster::block_on(adapter.request_device(&descriptor)).expect("a device")
 }
 
-/// The smallest memory budget that is not refused.
+/// Finds the smallest memory budget that is not refused.
 pub fn least_budget(boxes: &[Aabb], order: PairOrder) -> u64 {
     let options = Options { order, memory_budget: Some(0), ..CANONICAL };
     match broad_phase(options).memory_plan(boxes.len()) {

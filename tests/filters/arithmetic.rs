@@ -8,7 +8,7 @@ use crate::filter_cases::{bound_and_margin, half_space_and_box};
 
 const CASES: usize = 200_000;
 
-/// SplitMix64.
+/// Draws the next number of SplitMix64.
 fn random(mut state: u64) -> impl FnMut() -> u64 {
     move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -19,7 +19,7 @@ fn random(mut state: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// A finite number times 2^149, of which every f32 is a whole multiple.
+/// Returns a finite number times 2^149, of which every f32 is a whole multiple.
 fn scaled(value: f32) -> BigInt {
     let bits = value.to_bits();
     let (exponent, fraction) = (bits >> 23 & 0xff, bits & 0x7f_ffff);
@@ -29,7 +29,7 @@ fn scaled(value: f32) -> BigInt {
     if value.is_sign_negative() { -magnitude } else { magnitude }
 }
 
-/// Whether `found` is the smallest f32 that is at least `exact`.
+/// Returns whether `found` is the smallest f32 that is at least `exact`.
 fn is_next_above(found: f32, exact: &BigInt) -> bool {
     if found == f32::INFINITY {
         return *exact > scaled(f32::MAX);
@@ -71,7 +71,7 @@ enum Extended {
     Infinity,
 }
 
-/// The exact product times 2^298; zero times infinity is zero.
+/// Returns the exact product times 2^298; zero times infinity is zero.
 fn product(a: f32, b: f32) -> Extended {
     if b.is_finite() || a == 0.0 {
         let b = if a == 0.0 { 0.0 } else { b };
@@ -83,8 +83,8 @@ fn product(a: f32, b: f32) -> Extended {
     }
 }
 
-/// By the least of both products along each coordinate. And how far the corner is above the plane, times 2^298, where it
-/// is finite.
+/// Decides by the least of both products along each coordinate; also returns how far the corner is above the plane,
+/// times 2^298, where it is finite.
 fn touches(half_space: &HalfSpace, aabb: &Aabb) -> (bool, Option<BigInt>) {
     let least = [0, 1, 2].map(|k| {
         let n = half_space.normal[k];

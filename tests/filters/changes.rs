@@ -1,4 +1,4 @@
-//! Filters that change from frame to frame: the next frame is the first with the new ones.
+//! Filters that change from call to call: the next call is the first with the new ones.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use crate::engines::{Engine, assert_finds, on_both};
 use crate::inputs::{ALONE, BY_BOX, ByBox, all};
 use crate::rule;
 
-/// Frames of an engine, each after one change, which `same` is made to have too.
-struct Frames<'a> {
+/// Calls of an engine, each after one change, which `same` is made to have too.
+struct Calls<'a> {
     engine: &'a mut dyn Engine,
     boxes: Vec<Aabb>,
     same: Filters,
 }
 
-impl Frames<'_> {
+impl Calls<'_> {
     fn set(&mut self, filters: Filters, what: &str) {
         self.engine.set_filters(filters.clone()).unwrap();
         self.same = filters;
@@ -39,17 +39,17 @@ impl Frames<'_> {
 }
 
 #[test]
-fn changes_of_every_list_in_ranges_are_in_the_next_frame() {
+fn changes_of_every_list_in_ranges_are_in_the_next_call() {
     for options in [CANONICAL, ALL_PAIRS] {
         on_both(options, |engine| {
             let boxes = Kind::Clusters.generate(600, 5);
             let n = boxes.len();
             let mut random = Random(5);
-            let mut frames = Frames { engine, same: Filters::default(), boxes };
-            let first = all(&mut random, &frames.boxes);
-            frames.set(first, "first");
+            let mut calls = Calls { engine, same: Filters::default(), boxes };
+            let first = all(&mut random, &calls.boxes);
+            calls.set(first, "first");
             for round in 0..4 {
-                let other = all(&mut random, &frames.boxes);
+                let other = all(&mut random, &calls.boxes);
                 let (mut start, mut end) = (random.below(n + 1), random.below(n + 1));
                 if start > end {
                     (start, end) = (end, start);
@@ -65,7 +65,7 @@ fn changes_of_every_list_in_ranges_are_in_the_next_frame() {
 }
 
 #[test]
-fn several_changes_before_a_frame_are_all_in_it() {
+fn several_changes_before_a_call_are_all_in_it() {
     on_both(CANONICAL, |engine| {
         let boxes = Kind::Uniform.generate(500, 5);
         let mut same = all(&mut Random(9), &boxes);
@@ -133,7 +133,7 @@ fn the_number_of_boxes_may_change_with_their_filters() {
 fn filters_that_fit_any_number_of_boxes_are_there_for_all_of_them() {
     on_both(CANONICAL, |engine| {
         let boxes = Kind::Uniform.generate(3000, 4);
-        // Some that boxes of the first frame touch, and boxes of all others.
+        // Some that boxes of the first call touch, and boxes of all others.
         let half_spaces = [[0.3, 1.0, 0.1], [-1.0, 0.2, 0.0]];
         let half_spaces = (0..).step_by(7).zip(half_spaces);
         let half_spaces = half_spaces.map(|(index, normal)| HalfSpace { index, normal, offset: 0.1 }).collect();

@@ -21,7 +21,8 @@ fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
 }
 
-/// The pairs of the oracle, in the order that the options promise, and the report of the mirrors.
+/// Checks the pairs against those of the oracle, in the order that the options promise, and the report against that of
+/// the mirrors.
 fn assert_finds(engine: &mut cpu::BroadPhase, boxes: &[Aabb], expected: &[Pair], options: Options, what: &str) {
     engine.set_options(options).unwrap();
     let filters = engine.filters().clone();
@@ -76,7 +77,7 @@ fn every_filter_alone_and_all_together_are_exact_in_every_scene() {
     assert_eq!(matters.len(), ALONE.len() + 1 - 2, "{matters:?} change the answer");
 }
 
-/// More boxes than a thread takes at a time, with bad boxes among them.
+/// Makes more boxes than a thread takes at a time, with bad boxes among them.
 fn several_chunks() -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(2 * CHUNK + 1, 1);
     boxes.iter_mut().step_by(997).for_each(|aabb| aabb.max = [f32::INFINITY; 3]);
@@ -113,7 +114,7 @@ fn any_number_of_threads_finds_the_same_filtered_pairs_in_the_same_order() {
 }
 
 #[test]
-fn changed_ranges_count_from_the_next_frame_on() {
+fn changed_ranges_count_from_the_next_call_on() {
     let boxes = Kind::Uniform.generate(500, 1);
     let random = &mut Random(7);
     let (_, filters) = each_and_all(&boxes, random).pop().unwrap();
@@ -239,7 +240,7 @@ fn invalid_boxes_are_counted_as_they_are_searched() {
     }
 }
 
-/// The pairs of worlds, picked one world after the other.
+/// Picks the pairs of worlds, one world after the other.
 fn assert_splits(overlaps: &Overlaps, filters: &Filters) {
     let by_world = overlaps.by_world(filters).unwrap();
     assert!(by_world.worlds.is_sorted_by(|a, b| a < b));

@@ -96,7 +96,7 @@ const BOUNDS: [f32; 15] = [
 ];
 
 prop_compose! {
-    /// Mostly a box, now and then none.
+    /// Makes mostly a box, now and then none.
     fn adversarial_box()(
         corners in prop::array::uniform3((select(&BOUNDS[..]), select(&BOUNDS[..]))),
         as_it_is in prop::bool::weighted(0.1),

@@ -47,14 +47,14 @@ macro_rules! engine {
 engine!(BroadPhase, "GPU");
 engine!(cpu::BroadPhase, "CPU");
 
-/// The test binary's only `BroadPhase`, with these options and without filters.
+/// Returns the test binary's only `BroadPhase`, with these options and without filters.
 pub fn gpu(options: Options) -> MutexGuard<'static, BroadPhase> {
     let mut gpu = common::broad_phase(options);
     gpu.set_filters(Filters::default()).expect("nothing is valid");
     gpu
 }
 
-/// As [`gpu`], on the CPU.
+/// Returns an engine as [`gpu`] does, on the CPU.
 pub fn cpu(options: Options) -> MutexGuard<'static, cpu::BroadPhase> {
     static CPU: LazyLock<Mutex<cpu::BroadPhase>> =
         LazyLock::new(|| Mutex::new(cpu::BroadPhase::new(Options::default()).expect("options are valid")));
@@ -86,7 +86,7 @@ pub fn assert_filtered(boxes: &[Aabb], filters: &Filters, ways: &[Options], what
     });
 }
 
-/// Checks a frame of an engine that has these filters and this order.
+/// Checks a call of an engine that has these filters and this order.
 pub fn assert_finds(
     engine: &mut dyn Engine,
     boxes: &[Aabb],

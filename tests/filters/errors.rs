@@ -10,7 +10,7 @@ use crate::rule;
 
 const N: usize = 300;
 
-/// The list and the place that an error names.
+/// Returns the list and the place that an error names.
 fn named(error: Error) -> (&'static str, u64) {
     match error {
         Error::BadFilter { list, index, problem } => {

@@ -90,7 +90,7 @@ pub const ALONE: &[(&str, Make)] = &[
     ("half-spaces", |random, boxes| Filters { half_spaces: half_spaces(random, boxes), ..Filters::default() }),
 ];
 
-/// All of them at once, each so that much is left.
+/// Makes all filters at once, each so that many pairs are left.
 pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
     let mostly = |random: &mut Random, other: &[u32], most: u32| {
         let one = |random: &mut Random| if random.below(4) == 0 { pick(random, other) } else { most };
@@ -142,7 +142,7 @@ fn parents(random: &mut Random, boxes: &[Aabb]) -> Vec<u32> {
     (0..boxes.len()).map(parent).collect()
 }
 
-/// A few worlds or many, by their ids or in a row, now and then a global box.
+/// Makes a few worlds or many, by their ids or in a row, now and then a global box.
 pub fn worlds(random: &mut Random, boxes: &[Aabb], with_global: bool) -> Vec<u32> {
     let spread = [1, 0x9e37_79b9][random.below(2)];
     let count = [2, 5, boxes.len() / 20 + 1][random.below(3)];
@@ -160,7 +160,7 @@ pub fn worlds(random: &mut Random, boxes: &[Aabb], with_global: bool) -> Vec<u32
     worlds
 }
 
-/// None, hardly any, as much as an edge, and now and then enough to reach everything.
+/// Makes margins: none, hardly any, as much as an edge, and now and then enough to reach everything.
 pub fn margins(random: &mut Random, boxes: &[Aabb]) -> Vec<f32> {
     let edge = |aabb: &Aabb| (0..3).map(|k| aabb.max[k] - aabb.min[k]).find(|edge| edge.is_finite()).unwrap_or(1.0);
     let margin = |aabb: &Aabb| match random.below(64) {
@@ -175,7 +175,7 @@ pub fn margins(random: &mut Random, boxes: &[Aabb]) -> Vec<f32> {
     boxes.iter().map(margin).collect()
 }
 
-/// About half of the pairs that there are, either way round, some of them twice, and some that are none.
+/// Picks about half of the pairs that there are, either way round, some of them twice, and some that are none.
 pub fn exclude(random: &mut Random, boxes: &[Aabb]) -> Vec<Pair> {
     let mut pairs = some_pairs(random, boxes.len(), 50);
     for Pair { a, b } in crate::rule::find_pairs(boxes, &Filters::default()) {
@@ -209,7 +209,7 @@ pub fn some_pairs(random: &mut Random, n: usize, count: usize) -> Vec<Pair> {
     pairs
 }
 
-/// Some boxes as half-spaces whose faces go through corners of others, straight and oblique.
+/// Makes some boxes half-spaces whose faces go through corners of others, straight and oblique.
 pub fn half_spaces(random: &mut Random, boxes: &[Aabb]) -> Vec<HalfSpace> {
     let mut half_spaces: Vec<HalfSpace> = Vec::new();
     if boxes.is_empty() {

@@ -81,7 +81,8 @@ fn a_box_in_thousands_of_listed_pairs_is_as_any_other() {
     assert_filtered(&boxes, &Filters { exclude, include, ..Filters::default() }, &WAYS, "a box in many pairs");
 }
 
-/// The same rule where a double loop would take minutes: what overlaps, without the excluded and with the included.
+/// Returns the pairs by the same rule where a double loop would take minutes: what overlaps, without the excluded and
+/// with the included.
 fn listed(overlapping: &[Pair], filters: &Filters) -> Vec<Pair> {
     let set = |pairs: &[Pair]| pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect::<HashSet<Pair>>();
     let exclude = set(&filters.exclude);
@@ -119,7 +120,7 @@ fn a_million_excluded_and_half_a_million_included_pairs_are_exact() {
 
 #[test]
 fn more_included_pairs_than_boxes_have_pairs_are_exact() {
-    // A list that is long in itself: nothing overlaps, and one frame has it all, in every way and after an empty one.
+    // A list that is long in itself: nothing overlaps, and one call has it all, in every way and after an empty one.
     let boxes: Vec<Aabb> = (0..2000).map(|i| Aabb::new([i as f32 * 2.0; 3], [i as f32 * 2.0 + 1.0; 3])).collect();
     let include = some_pairs(&mut Random(1), boxes.len(), 300_000);
     let filters = Filters { include, ..Filters::default() };

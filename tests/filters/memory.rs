@@ -8,7 +8,7 @@ use crate::engines::{assert_overlaps, gpu};
 use crate::inputs::{all, some_pairs, worlds};
 use crate::rule;
 
-/// The smallest budget in which so many boxes are not refused, with the filters there are.
+/// Finds the smallest budget in which this many boxes are not refused, with the filters there are.
 fn least_budget(broad_phase: &mut BroadPhase, n: usize, order: PairOrder) -> u64 {
     broad_phase.set_options(Options { order, memory_budget: Some(0), ..CANONICAL }).unwrap();
     match broad_phase.memory_plan(n) {
@@ -17,7 +17,8 @@ fn least_budget(broad_phase: &mut BroadPhase, n: usize, order: PairOrder) -> u64
     }
 }
 
-/// All pieces, none of them empty unless there are no pairs; each comes with the report of the whole.
+/// Collects all pieces, and checks that none is empty unless there are no pairs, and that each comes with the report of
+/// the whole.
 fn streamed(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> (Overlaps, usize) {
     let (mut pairs, mut told) = (Vec::new(), Vec::new());
     let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
 
-/// Every pair that is to be reported, ascending.
+/// Returns every pair that is to be reported, ascending.
 pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     let boxes = grown(boxes, filters);
     let set = |pairs: &[Pair]| pairs.iter().map(|&Pair { a, b }| (a.min(b), a.max(b))).collect::<HashSet<_>>();
@@ -33,14 +33,14 @@ pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     pairs
 }
 
-/// The indices of the boxes that pair with nothing of themselves, ascending.
+/// Returns the indices of the boxes that pair with nothing of themselves, ascending.
 pub fn invalid(boxes: &[Aabb], filters: &Filters) -> Vec<u32> {
     let is_half_space = |i: u32| filters.half_spaces.iter().any(|half_space| half_space.index == i);
     let boxes = grown(boxes, filters);
     (0..boxes.len() as u32).filter(|&i| !is_half_space(i) && !is_valid(&boxes[i as usize])).collect()
 }
 
-/// Whether the lists by box keep a pair.
+/// Returns whether the lists by box keep a pair.
 fn is_kept(filters: &Filters, i: usize, j: usize) -> bool {
     let Filters { rule, group, mask, body, parent, fixed, sleeping, world, .. } = filters;
     let all = |bits: &[u32], i: usize| bits.get(i).copied().unwrap_or(0xffff_ffff);
@@ -82,7 +82,7 @@ fn grown(boxes: &[Aabb], filters: &Filters) -> Vec<Aabb> {
     boxes.iter().enumerate().map(grow).collect()
 }
 
-/// The smallest float that is at least `bound + by`.
+/// Returns the smallest float that is at least `bound + by`.
 fn raised(bound: f32, by: f32) -> f32 {
     if !bound.is_finite() {
         return bound;
@@ -99,7 +99,7 @@ fn raised(bound: f32, by: f32) -> f32 {
     sum
 }
 
-/// Whether a point of the box is in the half-space.
+/// Returns whether a point of the box is in the half-space.
 fn is_touched(HalfSpace { normal, offset, .. }: &HalfSpace, aabb: &Aabb) -> bool {
     // The corner that lies deepest, in the coordinates that matter.
     let corner: Vec<[f32; 2]> = (0..3)
@@ -113,8 +113,8 @@ fn is_touched(HalfSpace { normal, offset, .. }: &HalfSpace, aabb: &Aabb) -> bool
     sign_of_sum(&[&corner[..], &[[*offset, -1.0]]].concat()) != Ordering::Greater
 }
 
-/// How the sum of products of finite numbers compares with zero: in whole numbers of 2⁻²⁹⁸, which every such product is
-/// a multiple of.
+/// Compares the sum of products of finite numbers with zero: in whole numbers of 2⁻²⁹⁸, which every such product is a
+/// multiple of.
 fn sign_of_sum(products: &[[f32; 2]]) -> Ordering {
     // Limbs of 32 bits, the lowest first, with room for carries.
     let mut limbs = [0i64; 20];
@@ -139,7 +139,7 @@ fn sign_of_sum(products: &[[f32; 2]]) -> Ordering {
     }
 }
 
-/// A float as a whole number below 2²⁴ and the power of two above 2⁻¹⁴⁹ that it is to be taken times.
+/// Returns a float as a whole number below 2²⁴ and the power of two above 2⁻¹⁴⁹ by which it is multiplied.
 fn whole(x: f32) -> (i64, usize) {
     let (exponent, fraction) = (x.to_bits() >> 23 & 0xff, i64::from(x.to_bits() & 0x7f_ffff));
     let (magnitude, at) = if exponent == 0 { (fraction, 0) } else { (fraction | 1 << 23, exponent as usize - 1) };

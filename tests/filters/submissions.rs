@@ -1,4 +1,4 @@
-//! Filters in a frame loop: results that are taken later, boxes and pairs that stay on the GPU.
+//! Filters in a loop of calls: results that are taken later, boxes and pairs that stay on the GPU.
 
 use broadsweep::{Aabb, Attribute, Error, Filters, GpuPairs, Options, Pair, PairHeader, PairOrder, wgpu};
 use laboratory::scenes::Kind;
@@ -10,7 +10,7 @@ use crate::inputs::{all, some_pairs};
 use crate::rule;
 
 #[test]
-fn submitted_frames_have_the_filters_of_their_submission() {
+fn submissions_are_searched_with_the_filters_of_their_time() {
     for options in WAYS {
         let mut broad_phase = gpu(options);
         for seed in 0..4 {
@@ -26,7 +26,7 @@ fn submitted_frames_have_the_filters_of_their_submission() {
 }
 
 #[test]
-fn filters_cannot_change_while_a_frame_is_in_flight() {
+fn filters_cannot_change_while_a_submission_is_in_flight() {
     for options in [CANONICAL, ALL_PAIRS] {
         let boxes = Kind::Uniform.generate(1500, 1);
         let filters = all(&mut Random(1), &boxes);

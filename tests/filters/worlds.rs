@@ -7,7 +7,8 @@ use crate::common::{AXES, CANONICAL, Random, SWEEP, assert_pairs};
 use crate::engines::{WAYS, assert_filtered, on_both};
 use broadsweep::{CellSize, Options};
 
-/// `worlds` scenes of `n` boxes in one place, all with other boxes, each box of one world beside those of the others.
+/// Makes `worlds` scenes of `n` boxes in one place, all with other boxes, each box of one world beside those of the
+/// others.
 fn in_one_place(kind: Kind, worlds: usize, n: usize) -> (Vec<Aabb>, Vec<u32>) {
     let scenes: Vec<Vec<Aabb>> = (0..worlds).map(|world| kind.generate(n, world as u64)).collect();
     let ids: Vec<u32> = (0..worlds as u32).map(|world| world.wrapping_mul(0x9e37_79b9)).collect();
@@ -15,7 +16,7 @@ fn in_one_place(kind: Kind, worlds: usize, n: usize) -> (Vec<Aabb>, Vec<u32>) {
     places.map(|(world, i)| (scenes[world][i], ids[world])).unzip()
 }
 
-/// What separate searches find, by the places of their boxes in the whole.
+/// Returns what separate searches find, by the places of their boxes in the whole.
 fn alone(boxes: &[Aabb], worlds: &[u32]) -> Vec<Pair> {
     let mut ids = worlds.to_vec();
     ids.sort_unstable();

@@ -21,7 +21,7 @@ fn the_report_holds_what_the_plan_predicted() {
     }
 }
 
-/// Every buffer that the engine has, against the plan that it was allocated after: by name, and in bytes.
+/// Compares every buffer that the engine has with the plan that it was allocated after: by name, and in bytes.
 #[test]
 fn the_buffers_that_exist_are_those_of_the_plan() {
     let boxes = Kind::Uniform.generate(3000, 1);
@@ -53,7 +53,7 @@ fn the_buffers_that_exist_are_those_of_the_plan() {
     }
 }
 
-/// What the device says that it allocated, where it says so.
+/// Returns what the device says that it allocated, where it says so.
 #[test]
 fn the_device_counts_what_the_plan_predicts() {
     let gpu = device_with(Gpu::required_limits());

@@ -61,11 +61,11 @@ fn canonical_order_does_not_depend_on_the_length_of_the_pieces() {
     assert_pairs(&pieces.pairs, &whole.pairs, "in pieces");
 }
 
-/// The first call has no room for what its tests find, and finds it again for the list; the second has room.
+/// The first call has no room for what its tests find, and finds it again for the list; the second call has room.
 #[test]
 fn pairs_that_are_found_again_are_the_same_bytes_as_those_that_were_kept() {
     let boxes = Kind::Uniform.generate(6000, 6);
-    // A cell as large as the scene: far more candidates than there are for most scenes of so many boxes.
+    // A cell as large as the scene: far more candidates than there are for most scenes of this many boxes.
     let options = Options { cell_size: CellSize::Fixed(100.0), ..Options::default() };
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
     let little = broad_phase.memory_plan(boxes.len()).unwrap().tile_capacity;

@@ -1,5 +1,5 @@
-//! The whole flow on the GPU, and both engines against each other and against brute force. One test binary: kernels take
-//! seconds to compile on some adapters, and all its tests share a device.
+//! The whole flow on the GPU, and both engines against each other and against brute force. One test binary: kernels
+//! take seconds to compile on some adapters, and all its tests share a device.
 
 #[path = "../common/mod.rs"]
 mod common;

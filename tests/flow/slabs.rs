@@ -6,7 +6,7 @@ use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, wgpu};
 use laboratory::scenes::Kind;
 
-/// Options whose budget has room for so many boxes and no more.
+/// Returns options whose budget has room for this many boxes and no more.
 fn room_for(n: usize, order: PairOrder) -> Options {
     Options { order, memory_budget: Some(least_budget(&vec![Aabb::new([0.0; 3], [1.0; 3]); n], order)), ..CANONICAL }
 }
@@ -33,7 +33,8 @@ fn assert_exact_in_slabs(boxes: &[Aabb], most: usize, what: &str) -> Report {
     report
 }
 
-/// All pieces, none of them empty unless there are no pairs; each comes with the report of the whole.
+/// Collects all pieces, and checks that none is empty unless there are no pairs, and that each comes with the report of
+/// the whole.
 fn streamed(boxes: &[Aabb], options: Options) -> (Vec<Pair>, Report) {
     let (mut pairs, mut told) = (Vec::new(), Vec::new());
     let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {

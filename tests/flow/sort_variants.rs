@@ -11,7 +11,7 @@ use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, Report, S
 use bytemuck::Zeroable;
 use laboratory::scenes::Kind;
 
-/// The variants that the device can run.
+/// Returns the variants that the device can run.
 fn variants() -> impl Iterator<Item = SortVariant> {
     SortVariant::ALL.into_iter().filter(|&variant| variant != SortVariant::Subgroup || GPU.has_subgroups())
 }
@@ -55,7 +55,7 @@ fn scenes_have_keys_of_even_and_of_odd_numbers_of_steps() {
     assert!(widths.iter().any(|bits| bits / 8 % 2 == 0) && widths.iter().any(|bits| bits / 8 % 2 == 1), "{widths:?}");
 }
 
-/// A device without features.
+/// Makes a device without features.
 fn bare() -> Gpu {
     device_with(Gpu::required_limits())
 }

@@ -34,7 +34,7 @@ impl Matrix {
         self.count += pairs.len() as u64;
     }
 
-    /// Distinct pairs, all of them valid, and as many as there are: all of them.
+    /// Checks that pairs are distinct, all valid, and as many as there are: all of them.
     fn assert_full(&self) {
         assert_eq!(self.count, self.n * (self.n - 1) / 2);
     }
@@ -250,7 +250,7 @@ fn a_device_that_is_lost_between_pieces_is_a_typed_error() {
 
 // ---- the first copy ----
 
-/// Whether the result is there after the GPU was waited for once.
+/// Returns whether the result is there after the GPU was waited for once.
 fn comes_at_once(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> bool {
     broad_phase.submit(boxes).unwrap();
     broad_phase.gpu().device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
@@ -266,13 +266,13 @@ fn comes_at_once(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> bool {
 }
 
 #[test]
-fn a_frame_like_the_last_comes_in_one_round_trip() {
+fn a_submission_like_the_last_comes_in_one_round_trip() {
     // A device of its own: on a shared one another thread may be about to say that a buffer is mapped.
     let gpu = Gpu::headless().unwrap();
     let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
     // A first one too, where it has no more than four pairs a box.
     assert!(comes_at_once(&mut broad_phase, &Kind::Uniform.generate(3000, 1)));
-    // Ten times as many pairs need a second trip, and the next such frame does not.
+    // Ten times as many pairs need a second trip, and the next such submission does not.
     let pile = Kind::Identical.generate(400, 1);
     assert!(!comes_at_once(&mut broad_phase, &pile));
     assert!(comes_at_once(&mut broad_phase, &pile));

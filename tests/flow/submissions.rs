@@ -1,4 +1,4 @@
-//! The ways of a frame loop: results that are taken later, and pairs that stay on the GPU.
+//! The ways of a loop of calls: results that are taken later, and pairs that stay on the GPU.
 
 use std::mem::offset_of;
 
@@ -107,7 +107,7 @@ fn run_through(broad_phase: &mut BroadPhase, scenes: &[Vec<Aabb>], eager: impl F
     results
 }
 
-/// Frames of which many have far more pairs, or boxes, than the one before.
+/// Makes scenes, many of which have far more pairs, or boxes, than the one before.
 fn leaps() -> Vec<Vec<Aabb>> {
     let identical = |n| vec![Aabb::new([0.0; 3], [1.0; 3]); n];
     vec![
@@ -166,7 +166,7 @@ fn frames_in_flight_keep_to_the_budget() {
 }
 
 #[test]
-fn a_budget_without_room_for_a_second_frame_says_busy() {
+fn a_budget_without_room_for_a_second_submission_says_busy() {
     let boxes = Kind::Uniform.generate(3000, 1);
     let options = Options { memory_budget: Some(least_budget(&boxes, PairOrder::Canonical)), ..CANONICAL };
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
@@ -179,7 +179,7 @@ fn a_budget_without_room_for_a_second_frame_says_busy() {
 }
 
 #[test]
-fn a_frame_that_fails_leaves_the_next_one() {
+fn a_submission_that_fails_leaves_the_next_one() {
     let dense = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let boxes = Kind::Uniform.generate(500, 1);
     let mut broad_phase = broad_phase(Options { candidate_limit: 20_000, ..CANONICAL });

@@ -16,7 +16,7 @@ use crate::*;
 
 pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), &Switches::default()));
 
-/// The mirror's frame.
+/// Returns the mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
     let (cell_mode, cell_size) = cell.map_or((CELL_AUTO, 0.0), |size| (CELL_FIXED, size));
     let params = Params { box_count: boxes.len() as u32, axis, cell_mode, cell_size, ..Params::zeroed() };
@@ -52,7 +52,7 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
     counted
 }
 
-/// The interval of a box on a direction in double precision, where nothing is lost.
+/// Returns the interval of a box on a direction in double precision, where nothing is lost.
 fn project(direction: [f32; 3], scale: f32, aabb: &Aabb) -> [f64; 2] {
     let mut interval = [0.0; 2];
     for (k, d) in direction.into_iter().map(f64::from).enumerate() {
@@ -70,8 +70,8 @@ fn places(cells: [i32; 4], footprint: u32) -> [i64; 4] {
     std::array::from_fn(|k| i64::from(cells[k]) * 128 + fractions[k])
 }
 
-/// First and last cell with their fractions contain the exact interval, and are at most by the slop and as much
-/// rounding wider.
+/// Checks that first and last cell with their fractions contain the exact interval, and are at most by the slop and as
+/// much rounding wider.
 fn check_places(frame: &Frame, aabb: &Aabb, found: [i64; 4]) {
     for k in 0..2 {
         let direction = [frame.plane_u, frame.plane_v][k];
@@ -90,7 +90,8 @@ fn check_places(frame: &Frame, aabb: &Aabb, found: [i64; 4]) {
     }
 }
 
-/// Start and end contain the exact interval, and are at most by the slop, as much rounding, and a quantum wider.
+/// Checks that start and end contain the exact interval, and are at most by the slop, as much rounding, and a quantum
+/// wider.
 fn check_positions(frame: &Frame, aabb: &Aabb, [start, end]: [u32; 2]) {
     let [from, to] = project(frame.sweep, frame.scale, aabb);
     let at = |x: f64| mirror::bin::position(frame, x as f32);
@@ -185,8 +186,8 @@ fn check_coverage(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
     }
 }
 
-/// The later a coordinate, the later its place: no first place is after the last place of a box whose end is not
-/// before that start, in any frame along the axes.
+/// Checks that the later a coordinate, the later its place: no first place is after the last place of a box whose end
+/// is not before that start, in any frame along the axes.
 fn check_order(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
     let binned: Vec<_> = (0..boxes.len()).filter(|&i| mirror::bin::is_binned(counted.cells[i])).collect();
     for (k, direction) in [frame.plane_u, frame.plane_v].into_iter().enumerate() {

@@ -137,7 +137,7 @@ fn boxes_of_which_all_are_giants_or_all_invalid_have_no_entries() {
     }
 }
 
-/// Where in its cell, of a side of 2^shift cells, a coordinate lies: in steps of a fraction of a merged cell.
+/// Returns where in its cell, of a side of 2^shift cells, a coordinate lies: in steps of a fraction of a merged cell.
 fn merged_plainly(cell: i32, fraction: u32, shift: u32) -> (i64, u32) {
     let steps = i64::from(cell) * 128 + i64::from(fraction);
     let side = 128 << shift;

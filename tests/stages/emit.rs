@@ -48,7 +48,7 @@ fn run_offsets_of(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
 
 // ---- emit_place ----
 
-/// Random runs of `tiles` tiles, as far as `tile_capacity`, and random hits in those beyond.
+/// Makes random runs of `tiles` tiles, as far as `tile_capacity`, and random hits in those beyond.
 fn check_place(tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) {
     let mut random = Random::new(seed);
     let tiles_per_block = tiles_per_group * PLACE_RUNS;
@@ -220,7 +220,7 @@ struct Found {
 }
 
 impl Found {
-    /// `n` entries of the sweep, and giants among `n` boxes.
+    /// Makes `n` entries of the sweep, and giants among `n` boxes.
     fn random(n: u32, reach: u32, rarity: u32, tiles_per_group: u32, seed: u64) -> Self {
         let mut sweep = crate::sweep::Scene::random(n, reach, seed);
         let giants = crate::giants::Scene::random(n, rarity, 0, seed);
@@ -237,7 +237,7 @@ impl Found {
         Self::new(sweep, giants, tiles_per_group)
     }
 
-    /// Of boxes that are those of the giants too.
+    /// Makes entries of boxes that are those of the giants too.
     fn new(sweep: crate::sweep::Scene, giants: crate::giants::Scene, tiles_per_group: u32) -> Self {
         let mut pairs = sweep.pairs();
         let runs = sweep.runs();
@@ -257,12 +257,12 @@ impl Found {
         Self { sweep, giants, tiles_per_group, runs, words, pairs }
     }
 
-    /// Room for the hits of all tiles, of the sweep and of giants.
+    /// Returns room for the hits of all tiles, of the sweep and of giants.
     fn room(&self) -> [u32; 2] {
         [self.sweep.tiles(), self.giants.tiles()]
     }
 
-    /// The pairs of each window, whose capacities repeat, with room for the hits of some tiles only.
+    /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only.
     fn check(&self, capacities: &[u32], [tile_capacity, giant_tile_capacity]: [u32; 2], columns: bool) {
         let n = self.giants.boxes.len() as u32;
         let [sweep_tiles, giant_tiles] = self.room();

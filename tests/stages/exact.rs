@@ -44,7 +44,7 @@ static OVERLAPS: LazyLock<Kernel> = LazyLock::new(|| {
     Kernel::new(gpu(), &Source { label: "exact_overlaps", own, shared: SHARED })
 });
 
-/// As `kind_of` in WGSL.
+/// Returns what `kind_of` in WGSL returns.
 fn kind(aabb: &Aabb) -> u32 {
     let unbounded = aabb.min.iter().chain(&aabb.max).any(|x| x.is_infinite());
     if !aabb.is_valid() { 2 } else { u32::from(unbounded) }
@@ -178,7 +178,7 @@ static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
                 for (var bit = 0u; bit < 32u; bit += 1u) {
                     ranks[i * 32u + bit] = ranks_of(runs[i], bit);
                 }
-                // An entry of this rank with so many candidates as the low bits of `turns` say.
+                // An entry of this rank with as many candidates as the low bits of `turns` say.
                 quads[i] = quads_of(runs[i].first_rank, runs[i].first_rank + 1u + (runs[i].turns & 0xfffu));
             }
         }";

@@ -35,7 +35,7 @@ fn numbered(world_count: u32, n: usize, seed: u64) -> Vec<u32> {
     (0..n).map(&mut any).collect()
 }
 
-/// The lists of these worlds, with the numbers in place of those that the engine would give.
+/// Makes the lists of these worlds, with these numbers in place of those that the engine would give.
 fn lists(worlds: &[u32]) -> FilterLists {
     let lists =
         FilterLists::of(gpu(), &Filters { world: worlds.to_vec(), ..Filters::default() }, worlds.len()).unwrap();
@@ -128,7 +128,7 @@ fn ranges_of_cells_far_out_allow_for_the_rounding_there() {
 
 // ---- included pairs ----
 
-/// Ascending pairs of so many boxes, each once.
+/// Makes ascending pairs of this many boxes, each once.
 fn some_pairs(n: u32, wanted: u32) -> Vec<Pair> {
     let mut random = Random::new(u64::from(n));
     let mut pairs: Vec<Pair> = (0..wanted)

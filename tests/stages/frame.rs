@@ -40,7 +40,7 @@ fn statistics(boxes: &[Aabb]) -> (Vec<BoundsPartial>, Vec<Moments>) {
         .unzip()
 }
 
-/// The kernel's frame and the mirror's, once the first is found sound.
+/// Returns the kernel's frame and the mirror's, after checking that the first is sound.
 fn frames(boxes: &[Aabb], axis: u32, cell: Cell) -> (Frame, Frame) {
     frames_of_worlds(boxes, axis, cell, 0)
 }
@@ -66,7 +66,7 @@ fn frames_of_worlds(boxes: &[Aabb], axis: u32, cell: Cell, world_count: u32) -> 
     (frame, mirror)
 }
 
-/// What the later stages count on.
+/// Checks what the later stages count on.
 fn check_sound(frame: &Frame, params: &Params, context: &str) {
     let axes = [frame.sweep, frame.plane_u, frame.plane_v];
     for (i, a) in axes.iter().enumerate() {
@@ -134,7 +134,7 @@ fn check_alike(frame: &Frame, mirror: &Frame) {
     assert_eq!((frame.cell_min, frame.cell_max), (mirror.cell_min, mirror.cell_max));
 }
 
-/// A rod along `direction`, with the boxes in no order, and three extents that differ: all axes are clear.
+/// Makes a rod along `direction`, with the boxes in no order, and three different widths: all axes are clear.
 fn rod(direction: [f32; 3], n: u32) -> Vec<Aabb> {
     let mut random = Random::new(7);
     (0..n)

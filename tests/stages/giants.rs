@@ -27,7 +27,7 @@ pub struct Scene {
     pub giants: Vec<u32>,
 }
 
-/// A box in more than 64 cells is a giant.
+/// Returns a frame in which a box in more than 64 cells is a giant.
 pub fn frame() -> Frame {
     Frame { giant_cells: 64, max_span: [SPAN; 2], ..Frame::zeroed() }
 }
@@ -54,7 +54,7 @@ impl Scene {
         self.giants.len() as u32 * (self.boxes.len() as u32).div_ceil(HIT_TILE)
     }
 
-    /// The hits of the mirror in tiles, where bit k of invocation i is box 256 k + i.
+    /// Returns the hits of the mirror in tiles, where bit k of invocation i is box 256 k + i.
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::new();
         for &giant in &self.giants {
@@ -75,7 +75,7 @@ impl Scene {
     }
 }
 
-/// The hits of each block come behind those of `sweep_blocks` blocks of the sweep, which stay untouched.
+/// Checks that the hits of each block come behind those of `sweep_blocks` blocks of the sweep, which stay untouched.
 fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
     let tiles = scene.tiles();
     let blocks = tiles.div_ceil(tiles_per_block);

@@ -53,7 +53,7 @@ fn check(cases: &[(HalfSpace, Aabb)]) {
     }
 }
 
-/// All that is valid of two special numbers per coordinate, along two coordinates, and an offset.
+/// Returns all valid cases of two special numbers per coordinate, along two coordinates, and an offset.
 #[test]
 fn every_special_number_is_taken_as_it_is() {
     let finite: Vec<f32> = SPECIAL.into_iter().filter(|x| x.is_finite()).collect();

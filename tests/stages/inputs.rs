@@ -20,12 +20,12 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// From 0 up to, not including, `count`.
+    /// Draws a number from 0 up to, not including, `count`.
     pub fn below(&mut self, count: u32) -> u32 {
         (((self.next() >> 32) * u64::from(count)) >> 32) as u32
     }
 
-    /// From `low` up to `high`.
+    /// Draws a number from `low` up to `high`.
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * (self.next() >> 40) as f32 / (1u32 << 24) as f32
     }
@@ -54,7 +54,7 @@ pub const SPECIAL: [f32; 16] = [
 /// In the middle of the denormals.
 const DENORMAL: f32 = f32::from_bits(0x0040_0000);
 
-/// Ordinary boxes in a cube of edge 20 around (3, 0, -7).
+/// Makes ordinary boxes in a cube of edge 20 around (3, 0, -7).
 pub fn ordinary(n: u32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);
     (0..n)
@@ -65,7 +65,7 @@ pub fn ordinary(n: u32, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// The same with every seventh box invalid, unbounded, or far out.
+/// Makes the same boxes with every seventh one invalid, unbounded, or far out.
 pub fn mixed(n: u32, seed: u64) -> Vec<Aabb> {
     let mut boxes = ordinary(n, seed);
     let mut random = Random::new(seed ^ 1);
@@ -97,8 +97,8 @@ pub fn lattice(n: u32, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Any box at all, most of them ordinary, none with bounds that are denormal or become so when they are scaled:
-/// a driver may take those for zero.
+/// Makes any box at all, most of them ordinary, none with bounds that are denormal or become so when they are scaled: a
+/// driver may take those for zero.
 pub fn any_box() -> impl Strategy<Value = Aabb> {
     let special = SPECIAL.iter().copied().filter(|x| *x == 0.0 || x.abs() > 1.0 || x.is_nan()).collect::<Vec<_>>();
     let coordinate = prop_oneof![30 => -10.0f32..10.0, 1 => -1e30f32..1e30, 1 => select(special)];

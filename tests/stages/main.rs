@@ -42,7 +42,7 @@ const GUARD: u64 = 300;
 /// Numbers of elements that every stage is run with: none, around a workgroup, and no multiple of anything.
 const SIZES: [u32; 6] = [0, 1, 255, 256, 257, 1234];
 
-/// The device of this test binary.
+/// Returns the device of this test binary.
 fn gpu() -> &'static Gpu {
     static DEVICE: LazyLock<Result<Gpu, String>> = LazyLock::new(|| Gpu::headless().map_err(|error| error.to_string()));
     DEVICE.as_ref().unwrap_or_else(|error| {
@@ -50,21 +50,21 @@ fn gpu() -> &'static Gpu {
     })
 }
 
-/// One test at a time submits and waits. Polling from several threads would let one of them see its buffer
+/// Lets one test at a time submit and wait. Polling from several threads would let one of them see its buffer
 /// before the other has run its callback.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Property-based tests: a case costs a submission, so there are fewer than usual. `PROPTEST_CASES`, of which 256
-/// are usual, makes them proportionally more.
+/// Configures property-based tests: a case costs a submission, so there are fewer than usual. `PROPTEST_CASES`, of
+/// which 256 are usual, makes them proportionally more.
 fn cases(count: u32) -> Config {
     let usual = Config::default();
     Config { cases: (count * usual.cases / 256).max(1), failure_persistence: None, ..usual }
 }
 
-/// For stages that test boxes.
+/// Returns the lists of no filters, for stages that test boxes.
 fn no_filters() -> &'static FilterLists {
     static NONE: LazyLock<FilterLists> = LazyLock::new(|| FilterLists::none(gpu()).unwrap());
     &NONE
@@ -81,14 +81,14 @@ fn run(record: impl FnOnce(&mut Pass)) {
     gpu().queue().submit([encoder.finish()]);
 }
 
-/// An input.
+/// Makes an input.
 fn upload<T: Pod>(values: &[T]) -> Buffer<T> {
     let buffer = Buffer::storage(gpu(), "input", values.len() as u64).unwrap();
     buffer.write(gpu(), values);
     buffer
 }
 
-/// An input that is a constant.
+/// Makes an input that is a constant.
 fn uniform<T: Pod>(value: T) -> Buffer<T> {
     Buffer::uniform(gpu(), "uniform", &[value]).unwrap()
 }
@@ -101,7 +101,7 @@ fn counted(counts: Counts) -> Buffer<Counts> {
     buffer
 }
 
-/// An output of `len` elements, poisoned, with a guard behind it.
+/// Makes an output of `len` elements, poisoned, with a guard behind it.
 fn poisoned<T: Pod>(len: usize) -> Buffer<T> {
     let len = len as u64 + GUARD;
     let usage = BufferUsages::STORAGE | BufferUsages::INDIRECT | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
@@ -111,14 +111,14 @@ fn poisoned<T: Pod>(len: usize) -> Buffer<T> {
     buffer
 }
 
-/// An output that is an input too, with a guard behind it.
+/// Makes an output that is an input too, with a guard behind it.
 fn guarded<T: Pod>(values: &[T]) -> Buffer<T> {
     let buffer = poisoned(values.len());
     buffer.write(gpu(), values);
     buffer
 }
 
-/// What a kernel wrote, after a look at the guard.
+/// Returns what a kernel wrote, after a look at the guard.
 fn written<T: Pod>(buffer: &Buffer<T>) -> Vec<T> {
     let mut values = download(buffer);
     let guard = values.split_off((buffer.len() - GUARD) as usize);
@@ -129,12 +129,12 @@ fn written<T: Pod>(buffer: &Buffer<T>) -> Vec<T> {
     values
 }
 
-/// Whether nothing was written there.
+/// Returns whether nothing was written there.
 fn is_poison<T: Pod>(value: &T) -> bool {
     bytemuck::bytes_of(value).iter().all(|&byte| byte == 0xff)
 }
 
-/// A value of which nothing was written.
+/// Returns a value of which nothing was written.
 fn poison<T: Pod>() -> T {
     let mut value = T::zeroed();
     bytemuck::bytes_of_mut(&mut value).fill(0xff);
@@ -160,12 +160,12 @@ fn dispatches(set: impl FnOnce(&mut Dispatches)) -> Buffer<Dispatches> {
     guarded(&[sizes])
 }
 
-/// The same workgroups in three columns, the last rows past the end: as beyond 65,535 of them, with fewer.
+/// Lays the same workgroups out in three columns, the last rows past the end: as beyond 65,535 of them, with fewer.
 fn in_columns(groups: u32) -> [u32; 3] {
     if groups == 0 { [0, 1, 1] } else { [3, groups.div_ceil(3) + 1, 1] }
 }
 
-/// A 64-bit count as its halves.
+/// Returns a 64-bit count as its halves.
 fn halves(count: u64) -> [u32; 2] {
     [count as u32, (count >> 32) as u32]
 }

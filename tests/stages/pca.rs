@@ -15,7 +15,7 @@ use crate::*;
 
 static PCA: LazyLock<Pca> = LazyLock::new(|| Pca::new(gpu()));
 
-/// The kernels' results, combined.
+/// Returns the kernels' results, combined.
 fn statistics(boxes: &[Aabb]) -> (BoundsPartial, Moments) {
     let params = uniform(Params { box_count: boxes.len() as u32, ..Params::zeroed() });
     let input = upload(boxes);
@@ -31,7 +31,7 @@ fn statistics(boxes: &[Aabb]) -> (BoundsPartial, Moments) {
     (bounds, sum(&written(&moments)))
 }
 
-/// Partial moments together, added in double precision.
+/// Adds partial moments in double precision.
 fn sum(partial: &[Moments]) -> Moments {
     let add = |field: fn(&Moments) -> [f32; 3]| {
         [0, 1, 2].map(|k| partial.iter().map(|moments| f64::from(field(moments)[k])).sum::<f64>() as f32)

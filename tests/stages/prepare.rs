@@ -30,7 +30,7 @@ fn check(boxes: &[Aabb], margins: &[f32], half_space_bits: &[u32]) {
     }
 }
 
-/// As boxes have them: six bounds, one margin for all, which is that of one of them.
+/// Groups bounds and margins as boxes have them: six bounds, one margin for all, which is that of one of them.
 fn any_boxes(n: u32, seed: u64) -> (Vec<Aabb>, Vec<f32>) {
     let mut random = Random::new(seed);
     (0..n)

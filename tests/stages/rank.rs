@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::layout::{Counts, Frame, Step, dispatch_size};
+use broadsweep::internals::layout::{Counts, Frame, Stretch, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::rank::Rank;
 use broadsweep::internals::pairs::sweep::Path;
@@ -14,7 +14,7 @@ use crate::*;
 
 static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()));
 
-/// A host's frame with so many bits of position.
+/// Makes a frame with this many bits of position.
 fn frame(position_bits: u32) -> Frame {
     Frame { position_bits, key_bits: 32, ..Frame::zeroed() }
 }
@@ -25,12 +25,12 @@ fn with_footprints(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
     intervals.iter().map(|&[start, end]| [start, end, random.next() as u32 & 0x7f7f_7f7f, 0]).collect()
 }
 
-/// The ranks where the entries end, after a look at all that the kernel writes.
+/// Returns the ranks where the entries end, after a look at all that the kernel writes.
 fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u32) -> Vec<u32> {
     let n = keys.len() as u32;
     let ends = mirror::rank::ends(&frame(position_bits), keys, entries, positions);
     let quads = mirror::sweep::count(&ends);
-    let steps: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
+    let stretches: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Stretch { offset, end }).collect();
     let footprints = mirror::rank::footprints(entries, positions);
     let frame = upload(&[frame(position_bits)]);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
@@ -38,19 +38,19 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     for size in [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))] {
         let sizes = dispatches(|sizes| sizes.rank = size);
         let path = Path {
-            steps: poisoned(n as usize),
+            stretches: poisoned(n as usize),
             footprints: poisoned(n as usize),
             path_sums: poisoned(0),
             path_bases: poisoned(0),
         };
         run(|pass| RANK.record(pass, &frame, &counts, &sizes, &keys, &entries, &positions, &path));
-        assert_eq!(written(&path.steps), steps);
+        assert_eq!(written(&path.stretches), stretches);
         assert_eq!(written(&path.footprints), footprints);
     }
     ends
 }
 
-/// Sorted keys in about `cells` cells, and boxes whose intervals are up to `longest` quanta long.
+/// Makes sorted keys in about `cells` cells, and boxes whose intervals are up to `longest` quanta long.
 fn check_random(n: u32, cells: u32, longest: u32, position_bits: u32, seed: u64) {
     let mut random = Random::new(seed);
     let last = u32::MAX >> (32 - position_bits);
@@ -146,9 +146,9 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let entries: Vec<u32> = keys.iter().map(|rank| (rank % (1 << 16)) | ((rank % 16) << 28)).collect();
     let sizes = dispatches(|sizes| sizes.rank = dispatch_size(n.div_ceil(256)));
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    // The steps alone have no guard: with one they would exceed it too.
+    // The stretches alone have no guard: with one they would exceed it too.
     let path = Path {
-        steps: Buffer::storage(gpu(), "steps", u64::from(n)).unwrap(),
+        stretches: Buffer::storage(gpu(), "stretches", u64::from(n)).unwrap(),
         footprints: poisoned(n as usize),
         path_sums: poisoned(0),
         path_bases: poisoned(0),
@@ -158,9 +158,9 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     run(|pass| RANK.record(pass, &frame_in, &counts, &sizes, &keys_in, &entries_in, &positions_in, &path));
     let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
     let quads = mirror::sweep::count(&ends);
-    for (rank, step) in download(&path.steps).into_iter().enumerate() {
-        let expected = Step { offset: quads[rank], end: ends[rank] };
-        assert!(step == expected, "{step:?} at rank {rank} instead of {expected:?}");
+    for (rank, stretch) in download(&path.stretches).into_iter().enumerate() {
+        let expected = Stretch { offset: quads[rank], end: ends[rank] };
+        assert!(stretch == expected, "{stretch:?} at rank {rank} instead of {expected:?}");
     }
     assert!(written(&path.footprints) == mirror::rank::footprints(&entries, &positions));
 }

@@ -82,7 +82,7 @@ impl<'a> Found<'a> {
         assert!(written(&hits.hit_words) == self.words, "hit bits of {} boxes differ", self.boxes.len());
     }
 
-    /// One window of the list: its pairs, and what is said about them.
+    /// Returns one window of the list: its pairs, and what is said about them.
     fn check_window(&self, first: u64, capacity: u32) {
         let (params, boxes) = (self.params(), upload(self.boxes));
         let hits =
@@ -128,7 +128,7 @@ fn check(boxes: &[Aabb]) {
     found.check_window(0, found.pairs.len() as u32 + 10);
 }
 
-/// Zeros, but for what fills the structure: nobody writes that.
+/// Returns zeros, except for the fields that fill the structure, which nothing writes.
 fn nothing_counted() -> Counts {
     Counts { unused_a: u32::MAX, unused_b: u32::MAX, ..Counts::zeroed() }
 }

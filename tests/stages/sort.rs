@@ -38,7 +38,7 @@ fn poisoned_lists(n: usize) -> SortBuffers {
     }
 }
 
-/// What is sorted, after a look at the guards of the scratch.
+/// Returns what is sorted, after a look at the guards of the scratch.
 fn sorted(lists: &SortBuffers) -> (Vec<u32>, Vec<u32>) {
     written(&lists.other_keys);
     written(&lists.other_values);
@@ -221,7 +221,7 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
     }
 }
 
-/// `sort_ballot` with `from` replaced by `to`, under a name of its own: kernels are kept by name.
+/// Makes `sort_ballot` with `from` replaced by `to`, under a name of its own: kernels are kept by name.
 fn mutant(label: &'static str, from: &str, to: &str) -> Source {
     let own = sort::BALLOT.own.replace("fn sort_ballot(", &format!("fn {label}("));
     assert!(own.contains(from));

@@ -28,13 +28,13 @@ pub struct Scene {
     pub offsets: Vec<u64>,
 }
 
-/// Any footprint.
+/// Makes any footprint.
 fn random_footprint(random: &mut Random) -> u32 {
     random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST)
 }
 
 impl Scene {
-    /// `n` entries of random boxes with random footprints, and up to `reach` candidates each.
+    /// Makes `n` entries of random boxes with random footprints, and up to `reach` candidates each.
     pub fn random(n: u32, reach: u32, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let boxes = lattice(n / 2 + 2, seed);
@@ -55,7 +55,7 @@ impl Scene {
         Self { boxes, entries, footprints, ends, offsets }
     }
 
-    /// The same with the candidates up to other ends.
+    /// Makes the same scene with the candidates up to other ends.
     pub fn with_ends(self, ends: Vec<u32>) -> Self {
         Self::new(self.boxes, self.entries, self.footprints, ends)
     }
@@ -68,16 +68,16 @@ impl Scene {
         self.length().div_ceil(u64::from(TILE_QUADS)) as u32
     }
 
-    /// What `rank_ends` leaves.
-    pub fn quads(&self) -> Vec<Step> {
+    /// Returns what `rank_ends` leaves.
+    pub fn quads(&self) -> Vec<Stretch> {
         let quads = mirror::sweep::count(&self.ends);
-        quads.into_iter().zip(&self.ends).map(|(offset, &end)| Step { offset, end }).collect()
+        quads.into_iter().zip(&self.ends).map(|(offset, &end)| Stretch { offset, end }).collect()
     }
 
-    pub fn steps(&self) -> Vec<Step> {
+    pub fn stretches(&self) -> Vec<Stretch> {
         let block = PATH_BLOCK as usize;
         let offset = |rank: usize| (self.offsets[rank] - self.offsets[rank / block * block]) as u32;
-        self.ends.iter().enumerate().map(|(rank, &end)| Step { offset: offset(rank), end }).collect()
+        self.ends.iter().enumerate().map(|(rank, &end)| Stretch { offset: offset(rank), end }).collect()
     }
 
     /// Quads and candidates of each block.
@@ -95,19 +95,20 @@ impl Scene {
         bases
     }
 
-    /// The path as an input. Behind the last footprint, in the quad that is loaded all the same, there is anything.
+    /// Makes the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
+    /// anything.
     pub fn path(&self) -> Path {
         let mut footprints = self.footprints.clone();
         footprints.resize((footprints.len() + 1).next_multiple_of(4), u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]));
         Path {
-            steps: upload(&self.steps()),
+            stretches: upload(&self.stretches()),
             footprints: upload(&footprints),
             path_sums: poisoned(0),
             path_bases: upload(&self.bases()),
         }
     }
 
-    /// What each run finds, in whole tiles: quad after quad of the path, candidate after candidate of a quad.
+    /// Returns what each run finds, in whole tiles: quad after quad of the path, candidate after candidate of a quad.
     pub fn runs(&self) -> Vec<Run> {
         let mut runs = vec![Run::zeroed(); self.tiles() as usize * TILE_WORDS];
         let mut at = 0;
@@ -139,7 +140,7 @@ impl Scene {
         mirror::sweep::survives(self.footprints[rank], self.footprints[other]) && box_of(rank).overlaps(box_of(other))
     }
 
-    /// The pairs of the mirror.
+    /// Returns the pairs of the mirror.
     pub fn pairs(&self) -> Vec<Pair> {
         let mut pairs = Vec::new();
         let ranks = 0..self.entries.len();
@@ -158,7 +159,7 @@ pub fn hits_of_runs(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
     hits_of_blocks(&runs.iter().map(|run| run.hits).collect::<Vec<_>>(), tiles_per_block)
 }
 
-/// For kernels that read and write none of them.
+/// Makes hits for kernels that read and write none of them.
 pub fn no_hits() -> Hits {
     Hits {
         runs: poisoned(0),
@@ -171,20 +172,20 @@ pub fn no_hits() -> Hits {
 
 // ---- the look at footprints ----
 
-/// Along one axis: the boxes may meet, and the cell is the first of one of them.
+/// Returns whether, along one axis, the boxes may meet, and the cell is the first of one of them.
 fn survives_along(a: [u8; 2], b: [u8; 2]) -> bool {
     let [from_a, to_a, from_b, to_b] = [a[0] & 0x7f, a[1], b[0] & 0x7f, b[1]];
     from_a <= to_b && from_b <= to_a && (a[0] | b[0]) & 0x80 != 0
 }
 
-/// Without tricks.
+/// Returns what `survives` should return, computed without tricks.
 fn survives_plainly(a: u32, b: u32) -> bool {
     let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a.to_le_bytes(), b.to_le_bytes());
     survives_along([a0, a1], [b0, b1]) && survives_along([a2, a3], [b2, b3])
 }
 
-/// Two footprints that differ in what one comparison sees: all values of `from` against all values of `to`, the other
-/// bytes random; both boxes in both roles, along u and along v.
+/// Checks two footprints that differ in what one comparison sees: all values of `from` against all values of `to`, the
+/// other bytes random; both boxes in both roles, along u and along v.
 fn couples(seed: u64) -> Vec<[u32; 2]> {
     let mut random = Random::new(seed);
     let mut couples = Vec::new();
@@ -262,13 +263,13 @@ fn check_count(scene: &Scene) {
         let sizes = dispatches(|sizes| sizes.sweep_count = size);
         let blocks = n.div_ceil(PATH_BLOCK) as usize;
         let path = Path {
-            steps: guarded(&scene.quads()),
+            stretches: guarded(&scene.quads()),
             footprints: poisoned(0),
             path_sums: poisoned(blocks),
             path_bases: poisoned(0),
         };
         run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
-        assert_eq!(written(&path.steps), scene.steps());
+        assert_eq!(written(&path.stretches), scene.stretches());
         assert_eq!(written(&path.path_sums), scene.sums());
     }
 }
@@ -294,17 +295,21 @@ fn the_path_of_the_most_entries_is_counted() {
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let groups = n.div_ceil(256 * COUNT_RUN);
     let sizes = dispatches(|sizes| sizes.sweep_count = dispatch_size(groups));
-    // The steps alone have no guard: with one they would exceed the 128 MiB of a binding.
-    let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Step { offset, end }).collect();
+    // The stretches alone have no guard: with one they would exceed the 128 MiB of a binding.
+    let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Stretch { offset, end }).collect();
     let blocks = n.div_ceil(PATH_BLOCK) as usize;
-    let path =
-        Path { steps: upload(&given), footprints: poisoned(0), path_sums: poisoned(blocks), path_bases: poisoned(0) };
+    let path = Path {
+        stretches: upload(&given),
+        footprints: poisoned(0),
+        path_sums: poisoned(blocks),
+        path_bases: poisoned(0),
+    };
     run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
     let sums = written(&path.path_sums);
     let mut sum = [0, 0];
-    for (rank, step) in download(&path.steps).into_iter().enumerate() {
-        let expected = Step { offset: sum[0], end: ends[rank] };
-        assert!(step == expected, "{step:?} at rank {rank} instead of {expected:?}");
+    for (rank, stretch) in download(&path.stretches).into_iter().enumerate() {
+        let expected = Stretch { offset: sum[0], end: ends[rank] };
+        assert!(stretch == expected, "{stretch:?} at rank {rank} instead of {expected:?}");
         sum = [sum[0] + quads[rank], sum[1] + ends[rank] - rank as u32 - 1];
         if rank % PATH_BLOCK as usize == PATH_BLOCK as usize - 1 {
             assert_eq!(sums[rank / PATH_BLOCK as usize], sum);
@@ -323,7 +328,7 @@ struct Division {
     candidate_limit: u64,
 }
 
-/// The smallest power of two that leaves at most HIT_BLOCKS workgroups.
+/// Returns the smallest power of two that leaves at most HIT_BLOCKS workgroups.
 fn tiles_each(tiles: u32) -> u32 {
     (0..32).map(|k| 1 << k).find(|&each| tiles.div_ceil(each) <= HIT_BLOCKS).unwrap()
 }
@@ -337,7 +342,7 @@ fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
     let given = Counts { entry_count, giant_count, ..poison() };
     let counts = guarded(&[given]);
     let path = Path {
-        steps: poisoned(0),
+        stretches: poisoned(0),
         footprints: poisoned(0),
         path_sums: upload(sums),
         path_bases: poisoned(sums.len() + 1),

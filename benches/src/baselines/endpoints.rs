@@ -1,16 +1,16 @@
-//! What [`scd`](super::scd), [`i_collide`](super::i_collide) and [`usscd`](super::usscd) share: endpoints that order
-//! as a sweep needs them, and the sweep over three sorted lists of them.
+//! The parts that [`scd`](super::scd), [`i_collide`](super::i_collide) and [`usscd`](super::usscd) share: endpoints in
+//! the order that a sweep needs, and the sweep over three sorted lists of endpoints.
 
 use super::BaselineError;
 use broadsweep::Aabb;
 
-/// Stands for a box that has not been seen: invalid, so that nothing is kept of it.
+/// A box that stands for one that has not been seen: invalid, so that nothing is kept of it.
 pub(super) const ABSENT: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
 
 /// An [`Endpoint`] has 31 bits for its box.
 const MOST_BOXES: u64 = 1 << 31;
 
-/// Whether endpoints can name as many boxes.
+/// Refuses more boxes than endpoints can name.
 pub(super) fn check_count(algorithm: &'static str, boxes: &[Aabb]) -> Result<(), BaselineError> {
     let box_count = boxes.len() as u64;
     if box_count <= MOST_BOXES {
@@ -21,14 +21,15 @@ pub(super) fn check_count(algorithm: &'static str, boxes: &[Aabb]) -> Result<(),
 }
 
 /// One end of a valid box's interval on an axis, as an integer: the coordinate, then whether it is an end, then the
-/// box. So at one coordinate starts come before ends, and boxes that touch overlap; and no two endpoints are equal.
+/// box. At one coordinate, starts therefore come before ends, so that boxes that touch overlap; and no two endpoints
+/// are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Endpoint(u64);
 
 impl Endpoint {
     const END: u64 = 1 << 31;
 
-    /// Start and end of box `id` on `axis`.
+    /// Returns the start and the end of box `id` on `axis`.
     pub fn interval(aabb: &Aabb, axis: usize, id: u32) -> [Self; 2] {
         [Self::start(aabb, axis, id), Self::end(aabb, axis, id)]
     }
@@ -41,7 +42,7 @@ impl Endpoint {
         Self(u64::from(ordered(aabb.max[axis])) << 32 | Self::END | u64::from(id))
     }
 
-    /// Where it is now that its box is the one in `boxes`.
+    /// Returns the endpoint of the same box as it is now in `boxes`.
     pub fn moved(self, axis: usize, boxes: &[Aabb]) -> Self {
         let aabb = &boxes[self.id() as usize];
         if self.is_end() { Self::end(aabb, axis, self.id()) } else { Self::start(aabb, axis, self.id()) }
@@ -56,18 +57,18 @@ impl Endpoint {
     }
 }
 
-/// The order of numbers as the order of integers, with −0 as 0.
+/// Maps a number to an integer of the same order, with −0 as 0.
 fn ordered(x: f32) -> u32 {
     // −0 + 0 is 0.
     let bits = (x + 0.0).to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-/// Hands every two boxes that overlap to `found`, and gives the number of those that overlap on the axis swept.
+/// Hands every two boxes that overlap to `found`, and returns the number of pairs that overlap on the axis swept.
 ///
-/// `lists` hold the endpoints of the same valid boxes on x, y and z, ascending. Each by itself gives the pairs that
-/// overlap on its axis, and the answer is what the three have in common. Those three sets grow with the square of
-/// the number of boxes, so they are counted, not made: the sweep that finds fewest is run, and what it finds is
+/// `lists` hold the endpoints of the same valid boxes on x, y and z, ascending. Each list by itself gives the pairs
+/// that overlap on its axis, and the answer is what the three sets have in common. These sets grow with the square of
+/// the number of boxes, so they are counted, not made: the sweep that finds fewest pairs is run, and these pairs are
 /// compared on the other two axes.
 ///
 /// `active` is memory to work with.
@@ -100,7 +101,7 @@ pub(super) fn sweep<'a, L: Iterator<Item = &'a Endpoint>>(
     counts[axis]
 }
 
-/// How many pairs of intervals overlap in a sorted list.
+/// Counts the pairs of intervals that overlap in a sorted list.
 fn overlap_count<'a>(list: impl Iterator<Item = &'a Endpoint>) -> u64 {
     let (mut open, mut count) = (0u64, 0);
     for endpoint in list {

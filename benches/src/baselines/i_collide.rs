@@ -1,14 +1,14 @@
 //! I-COLLIDE's sweep and prune: three lists that insertion sort keeps sorted, and pairs that change where it swaps.
 //!
-//! The boxes' endpoints on x, y and z lie in a list each, in the order of the frame before. Insertion sort puts them
-//! in order again, and swaps exactly the endpoints that passed each other. Where a start passes an end,
-//! two boxes begin to overlap on that axis, and are a pair if they now overlap on all three; where an end passes
-//! a start, they cease to, and are none. With small motion few endpoints pass each other, and a frame costs little
-//! more than `O(n)`; with large motion there are up to `n²` swaps on each axis.
+//! The boxes' endpoints on x, y and z lie in a list each, in the order of the step before. Insertion sort puts them in
+//! order again, and swaps exactly the endpoints that passed each other. Where a start passes an end, two boxes begin to
+//! overlap on that axis, and are a pair if they now overlap on all three; where an end passes a start, the boxes cease
+//! to overlap, and are no pair. With small motion few endpoints pass each other, and a step costs little more than
+//! `O(n)`; with large motion there are up to `n²` swaps on each axis.
 //!
 //! Source: Cohen, Lin, Manocha and Ponamgi 1995, "I-COLLIDE: An Interactive and Exact Collision Detection System for
 //! Large-Scale Environments". There a table has three flags for every two boxes; here the pairs alone are kept in a
-//! set, and the boxes themselves tell whether two overlap or overlapped on the other axes. The first frame is sorted
+//! set, and the boxes themselves tell whether two overlap or overlapped on the other axes. The first step is sorted
 //! by the standard library and swept, because insertion sort would take `n²` swaps to begin with.
 
 use super::endpoints::{Endpoint, check_count, sweep};
@@ -18,15 +18,15 @@ use broadsweep::{Aabb, Pair};
 
 /// Three lists that insertion sort keeps sorted, and pairs that change where it swaps.
 ///
-/// [`Work::updates`] counts swaps. [`Work::candidates`] counts those between a start and an end, each of which tests
-/// a pair, and in the first frame what was swept.
+/// [`Work::updates`] counts swaps. [`Work::candidates`] counts the swaps of a start and an end, each of which tests a
+/// pair, and in the first step the pairs that were swept.
 #[derive(Debug, Default)]
 pub struct ICollide {
-    /// The boxes of the frame before.
+    /// The boxes of the step before.
     seen: Vec<Aabb>,
-    /// Endpoints of the valid ones on x, y and z, ascending.
+    /// Endpoints of the valid boxes on x, y and z, ascending.
     lists: [Vec<Endpoint>; 3],
-    /// Every two of them that overlap.
+    /// Every two valid boxes that overlap.
     pairs: PairSet,
 }
 
@@ -58,7 +58,7 @@ impl Baseline for ICollide {
 }
 
 impl ICollide {
-    /// The first frame. Gives the number of pairs that were compared.
+    /// Begins with the first step. Returns the number of pairs that were compared.
     fn start(&mut self, boxes: &[Aabb]) -> u64 {
         self.seen.extend(boxes);
         for (axis, list) in self.lists.iter_mut().enumerate() {
@@ -72,15 +72,15 @@ impl ICollide {
         })
     }
 
-    /// Whether more than an eighth of the boxes have become valid: by insertion from the end they would take about as
-    /// many swaps as boxes squared, so that frame is like the first.
+    /// Returns whether more than an eighth of the boxes have become valid: their insertion from the end would take
+    /// about as many swaps as boxes squared, so such a step is treated like the first.
     fn many_enter(&self, boxes: &[Aabb]) -> bool {
         let entering = self.seen.iter().zip(boxes).filter(|(old, new)| !old.is_valid() && new.is_valid());
         8 * entering.count() > boxes.len()
     }
 
-    /// Boxes that have become invalid leave lists and pairs. Those that have become valid enter at the end of the
-    /// lists, where they overlap nothing, and insertion sort brings them to their place as if they had moved there.
+    /// Removes boxes that have become invalid from lists and pairs, and adds boxes that have become valid at the end of
+    /// the lists, where they overlap nothing; insertion sort brings them to their places as if they had moved there.
     fn leave_and_enter(&mut self, boxes: &[Aabb]) {
         let seen = &self.seen;
         let has_left = |id: u32| seen[id as usize].is_valid() && !boxes[id as usize].is_valid();
@@ -97,7 +97,7 @@ impl ICollide {
         }
     }
 
-    /// Insertion sort of one list, whose endpoints have moved to where they are in `boxes`.
+    /// Sorts one list by insertion, after its endpoints have moved to where they are in `boxes`.
     fn sort(&mut self, axis: usize, boxes: &[Aabb], work: &mut Work) {
         let Self { seen, lists, pairs } = self;
         let list = &mut lists[axis];
@@ -137,11 +137,11 @@ mod tests {
     use crate::scenes::Kind;
     use broadsweep::internals::brute_force;
 
-    /// Swaps from frame `from` to frame `to` of a gas, and the pairs are right.
+    /// Counts the swaps from step `from` to step `to` of a gas, and checks the pairs.
     fn swaps(from: u32, to: u32) -> u64 {
         let (mut engine, mut pairs) = (ICollide::default(), Vec::new());
-        engine.find_pairs(&Kind::Brownian.generate_frame(500, 1, from), &mut pairs).unwrap();
-        let boxes = Kind::Brownian.generate_frame(500, 1, to);
+        engine.find_pairs(&Kind::Brownian.generate_step(500, 1, from), &mut pairs).unwrap();
+        let boxes = Kind::Brownian.generate_step(500, 1, to);
         let work = engine.find_pairs(&boxes, &mut pairs).unwrap();
         pairs.sort_unstable();
         assert_eq!(pairs, brute_force::find_pairs(&boxes));

@@ -8,7 +8,7 @@ use broadsweep::Pair;
 /// Appends pairs to a list until there is no memory for more. From there on the list is empty, and pairs are counted.
 pub(crate) struct PairList<'a> {
     pairs: &'a mut Vec<Pair>,
-    /// All that were found, once there was no memory.
+    /// The number of all pairs found, once there was no memory.
     lost: u64,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct PairSet {
 }
 
 impl PairSet {
-    /// Inserts a pair; tells whether it is new.
+    /// Inserts a pair; returns whether it is new.
     #[inline]
     pub fn insert(&mut self, pair: Pair) -> bool {
         (self.pairs.len() < self.pairs.capacity() || self.has_grown()) && self.pairs.insert(pair)
@@ -100,13 +100,13 @@ impl PairSet {
         self.pairs.iter().copied()
     }
 
-    /// Gives the memory held: of the slots of a set of the standard library an eighth stays free, and each has a byte
-    /// beside it.
+    /// Counts the bytes held: in a set of the standard library an eighth of the slots stays free, and each slot has a
+    /// byte beside it.
     pub fn bytes(&self) -> usize {
         self.pairs.capacity() * 8 / 7 * (size_of::<Pair>() + 1)
     }
 
-    /// Tells whether there was memory for all pairs.
+    /// Checks that there was memory for all pairs.
     ///
     /// # Errors
     /// [`BaselineError::ListTooLong`] if there was not.

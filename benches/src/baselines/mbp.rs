@@ -13,8 +13,8 @@
 //! than its own: so boxes that are all alike are one region, and all regions together never have more tests to do than
 //! the one of all boxes has in the worst case.
 //!
-//! That no pair is lost does not depend on where the cuts are: boxes that overlap share a point, which is on one side of
-//! each cut or on it, and both boxes are on that side. Nor are infinite boxes special: they reach every region, and
+//! That no pair is lost does not depend on where the cuts are: boxes that overlap share a point, which is on one side
+//! of each cut or on it, and both boxes are on that side. Nor are infinite boxes special: they reach every region, and
 //! only do not count for the bounds.
 
 use super::list::{PairList, PairSet};
@@ -44,18 +44,19 @@ impl Mbp {
     /// for clusters, for boxes around all others, and for outliers of which each is far beyond the one before.
     pub const MAX_DEPTH: u32 = 64;
 
-    /// Regions of more than `region_boxes` boxes are cut, at most `max_depth` times.
+    /// Makes multi-box pruning that cuts regions of more than `region_boxes` boxes, at most `max_depth` times.
     pub fn new(region_boxes: usize, max_depth: u32) -> Self {
         let (members, is_in_several, seen) = Default::default();
         Self { region_boxes, max_depth, members, is_in_several, seen, regions: 0 }
     }
 
-    /// Regions that boxes were pruned in, in the last frame.
+    /// Counts the regions that boxes were pruned in, in the last step.
     pub fn region_count(&self) -> u64 {
         self.regions
     }
 
-    /// Searches the region of the members from `first` on, and takes them away. Returns how many pairs were tested.
+    /// Searches the region of the members from `first` on, and removes these members. Returns how many pairs were
+    /// tested.
     fn search(&mut self, first: usize, region: Region, depth: u32, pairs: &mut PairList) -> u64 {
         let region = region.shrunk_to(&self.members[first..]);
         let mut tests = 0;
@@ -92,7 +93,7 @@ impl Mbp {
         tests
     }
 
-    /// What to do with the region of the members from `first` on.
+    /// Decides what to do with the region of the members from `first` on.
     fn plan(&self, first: usize, region: &Region, depth: u32) -> Plan {
         let own = &self.members[first..];
         if own.len() <= self.region_boxes || depth >= self.max_depth || region.is_empty() {
@@ -147,14 +148,14 @@ impl Baseline for Mbp {
     }
 }
 
-/// What bounds a region: nowhere does the answer depend on it.
+/// The bounds of a region; the answer does not depend on them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Region(Aabb);
 
 impl Region {
     const EVERYWHERE: Self = Self(Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]));
 
-    /// The bounds of what the finite boxes among these have in the region.
+    /// Returns the bounds of the parts of finite boxes that lie in the region.
     fn shrunk_to(self, members: &[Member]) -> Self {
         let mut bounds = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
         for (aabb, _) in members.iter().filter(|(aabb, _)| aabb.min.iter().chain(&aabb.max).all(|x| x.is_finite())) {
@@ -166,17 +167,18 @@ impl Region {
         Self(bounds)
     }
 
-    /// Whether no finite box is in it.
+    /// Returns whether no finite box is in the region.
     fn is_empty(&self) -> bool {
         !self.0.is_valid()
     }
 
-    /// Half before the sum, which else overflows. The half of a denormal is rounded, and the sum may be outside.
+    /// Returns the middle of the region on an axis. Halves are added, since the whole sum may overflow. The half of a
+    /// denormal is rounded, so the result may be outside.
     fn middle(&self, k: usize) -> f32 {
         (0.5 * self.0.min[k] + 0.5 * self.0.max[k]).clamp(self.0.min[k], self.0.max[k])
     }
 
-    /// The axes, that of the longest edge first.
+    /// Returns the axes, the one of the longest edge first.
     fn longest_edges(&self) -> [usize; 3] {
         let edge = |k: usize| 0.5 * self.0.max[k] - 0.5 * self.0.min[k];
         let mut axes = [0, 1, 2];
@@ -193,13 +195,14 @@ struct Cuts {
 }
 
 impl Cuts {
-    /// Across the two longest edges.
+    /// Cuts across the two longest edges.
     fn through_the_middle(region: &Region) -> Self {
         let [first, second, _] = region.longest_edges();
         Self { axes: [first, second], at: [region.middle(first), region.middle(second)] }
     }
 
-    /// Whether a box reaches a part. Bit `c` of its number says that it is past cut `c`; the cut itself is in both.
+    /// Returns whether a box reaches a part. Bit `c` of the number of the part says that the part is past cut `c`; the
+    /// cut itself is in both parts.
     fn reaches(&self, aabb: &Aabb, quarter: u32) -> bool {
         (0..2).all(|c| {
             let k = self.axes[c];
@@ -207,12 +210,12 @@ impl Cuts {
         })
     }
 
-    /// How many parts a box reaches.
+    /// Counts the parts that a box reaches.
     fn reached_by(&self, aabb: &Aabb) -> usize {
         (0..4).filter(|&quarter| self.reaches(aabb, quarter)).count()
     }
 
-    /// The bounds of a part.
+    /// Returns the bounds of a part.
     fn part(&self, region: &Region, quarter: u32) -> Region {
         let mut part = region.0;
         for c in 0..2 {

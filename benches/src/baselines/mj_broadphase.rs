@@ -51,8 +51,8 @@ impl Default for MjBroadphase {
 }
 
 impl MjBroadphase {
-    /// What `mj_broadphase` hands to the narrow phase: of every two boxes that overlap, and of some that do not, the
-    /// word `(a << 16) + b` with `a < b`, ascending, each once. Invalid boxes are in none.
+    /// Finds what `mj_broadphase` hands to the narrow phase: for every two boxes that overlap, and for some that do
+    /// not, the word `(a << 16) + b` with `a < b`, ascending, each once. Invalid boxes are in none.
     ///
     /// # Errors
     /// [`BaselineError::TooManyBoxes`] beyond 65,535 boxes, [`BaselineError::PairBufferFull`] beyond
@@ -115,12 +115,12 @@ impl Baseline for MjBroadphase {
     }
 }
 
-/// Whether a valid box has no infinite bound.
+/// Returns whether a valid box has no infinite bound.
 fn is_bounded(aabb: &Aabb) -> bool {
     aabb.min.iter().chain(&aabb.max).all(|x| x.is_finite())
 }
 
-/// The eigenvectors of the covariance of the centroids of bounded boxes, the largest eigenvalue first.
+/// Returns the eigenvectors of the covariance of the centroids of bounded boxes, the largest eigenvalue first.
 fn principal_frame<'a>(boxes: impl Iterator<Item = &'a Aabb> + Clone) -> [DVec3; 3] {
     // Double precision holds the squares of all that is finite in single precision, as in MuJoCo.
     let corner = |corner: [f32; 3]| DVec3::from(corner.map(f64::from));
@@ -141,19 +141,19 @@ fn principal_frame<'a>(boxes: impl Iterator<Item = &'a Aabb> + Clone) -> [DVec3;
     order.map(|k| vectors[k].as_dvec3())
 }
 
-/// A bounded box's own bounds along the axes of a frame.
+/// Returns the bounds of a bounded box along the axes of a frame.
 fn turned(aabb: &Aabb, frame: &[DVec3; 3]) -> Aabb {
     let intervals = frame.map(|direction| project(aabb, direction));
     Aabb::new(intervals.map(|(from, _)| from), intervals.map(|(_, to)| to))
 }
 
-/// The interval of a bounded box on a direction: the sums of the products with its corner that is lowest along it, and
-/// with its highest.
+/// Returns the interval of a bounded box on a direction: the sum of the products with the corner that is lowest along
+/// it, and the sum with the highest.
 ///
-/// Intervals of boxes that share a point overlap, whatever is rounded: every product, every sum and the step to single
-/// precision is monotone, so that of the shared point is in both. The centre and the radius of a box have no such
-/// order. Double precision cannot overflow here, and what is beyond single precision becomes infinite, where all
-/// intervals meet.
+/// Intervals of boxes that share a point overlap, whatever is rounded: every product, every sum and the rounding to
+/// single precision is monotone, so the projection of the shared point is in both. The centre and the radius of a box
+/// have no such order. Double precision cannot overflow here, and what is beyond single precision becomes infinite,
+/// where all intervals meet.
 fn project(aabb: &Aabb, direction: DVec3) -> (f32, f32) {
     let (mut from, mut to) = (0.0, 0.0);
     for (k, d) in direction.to_array().into_iter().enumerate() {

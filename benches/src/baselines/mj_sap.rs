@@ -54,7 +54,7 @@ impl MjSap {
     /// boxes that it takes.
     pub const MAX_PAIRS: usize = 1 << 28;
 
-    /// A sweep along `axis` that finds at most `max_pairs` pairs. Memory for them is taken as they are found.
+    /// Makes a sweep along `axis` that finds at most `max_pairs` pairs. Memory for pairs is taken as they are found.
     pub fn new(axis: Axis, max_pairs: usize) -> Self {
         Self { axis, sweep: Sweep::default(), found: PairBuffer::new(NAME, max_pairs) }
     }
@@ -81,7 +81,7 @@ impl Baseline for MjSap {
     }
 }
 
-/// More boxes than 16 bits can name are an error.
+/// Refuses more boxes than 16 bits can name.
 pub(super) fn refuse_too_many(algorithm: &'static str, boxes: &[Aabb]) -> Result<(), BaselineError> {
     if boxes.len() <= MOST_BOXES {
         return Ok(());
@@ -94,17 +94,17 @@ pub(super) fn refuse_too_many(algorithm: &'static str, boxes: &[Aabb]) -> Result
     })
 }
 
-/// Two ids in a word, the first in its upper half.
+/// Packs two ids into a word, the first into its upper half.
 pub(super) fn signature(first: u32, second: u32) -> u32 {
     (first << 16) + second
 }
 
-/// The ids in such a word.
+/// Unpacks the ids of such a word.
 pub(super) fn ids_of(signature: u32) -> (u32, u32) {
     (signature >> 16, signature & 0xffff)
 }
 
-/// The pair of these ids.
+/// Returns the pair of the ids in a word.
 pub(super) fn pair_of(signature: u32) -> Pair {
     let (first, second) = ids_of(signature);
     Pair::new(first, second)
@@ -200,7 +200,7 @@ impl Sweep {
         Ok(tests)
     }
 
-    /// Memory that the lists hold.
+    /// Counts the bytes that the lists hold.
     pub(super) fn bytes(&self) -> u64 {
         (self.endpoints.capacity() * size_of::<Endpoint>() + self.active.capacity() * size_of::<u32>()) as u64
     }
@@ -219,7 +219,7 @@ mod tests {
         Ok(pairs)
     }
 
-    /// Intervals on x, alike on y and z.
+    /// Makes boxes from intervals on x, alike on y and z.
     fn in_a_row(intervals: impl IntoIterator<Item = (f32, f32)>) -> Vec<Aabb> {
         intervals.into_iter().map(|(from, to)| Aabb::new([from, 0.0, 0.0], [to, 1.0, 1.0])).collect()
     }

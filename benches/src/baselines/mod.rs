@@ -1,18 +1,18 @@
 //! The algorithms of the literature that this crate stands on and is measured against, one file each, on one thread.
 //!
-//! Each is faithful to its source, which its page names, and small: what it is for is to be read, compared and
-//! timed. All are a [`Baseline`]: they are shown the boxes of one frame after another, and give the pairs of each.
-//! Those that keep something from frame to frame profit from motion that is small.
+//! Each is faithful to its source, which its page names, and small: an algorithm is here to be read, compared and
+//! timed. Each is a [`Baseline`], which is shown the boxes of one step after another, and finds the pairs of each. A
+//! baseline that keeps something from step to step profits from motion that is small.
 //!
 //! ```
 //! use broadsweep::{Aabb, Pair};
 //! use laboratory::baselines;
 //!
 //! let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3]), Aabb::new([3.0; 3], [4.0; 3])];
-//! for entry in baselines::ALL {
+//! for listing in baselines::ALL {
 //!     let mut pairs = Vec::new();
-//!     entry.make().find_pairs(&boxes, &mut pairs)?;
-//!     assert_eq!(pairs, [Pair { a: 0, b: 1 }], "{}", entry.name);
+//!     listing.make().find_pairs(&boxes, &mut pairs)?;
+//!     assert_eq!(pairs, [Pair { a: 0, b: 1 }], "{}", listing.name);
 //! }
 //! # Ok::<(), baselines::BaselineError>(())
 //! ```
@@ -30,39 +30,39 @@ pub mod usscd;
 
 use broadsweep::{Aabb, Pair};
 
-/// An algorithm that is shown one frame after another.
+/// An algorithm that is shown one step after another.
 pub trait Baseline: Send {
     /// Replaces `pairs` by every pair of `boxes` that overlaps, each once, in no particular order.
     ///
-    /// Boxes keep their index from frame to frame. Another number of boxes than in the frame before starts anew.
+    /// Boxes keep their index from step to step. Another number of boxes than in the step before starts anew.
     /// Invalid boxes pair with nothing, as everywhere in this crate.
     ///
     /// # Errors
-    /// Where the algorithm ends, it says so; `pairs` then holds nothing of use, and the next frame starts anew.
+    /// Those of the algorithm's limits; `pairs` then holds nothing of use, and the next step starts anew.
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError>;
 }
 
-/// What one frame took.
+/// The work that one step took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Pairs of boxes that were tested for overlap, or told apart on the axes that the algorithm had not sorted; of a
     /// tree, also those of which one or both are nodes.
     pub candidates: u64,
-    /// Steps that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
-    /// reinserted or rotated. 0 for what starts anew each frame.
+    /// Operations that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
+    /// reinserted or rotated. 0 for an algorithm that starts anew each step.
     pub updates: u64,
-    /// Memory that the algorithm holds after the frame, in bytes, without boxes and pairs.
+    /// Memory that the algorithm holds after the step, in bytes, without boxes and pairs.
     pub bytes: u64,
 }
 
-/// Where an algorithm ends.
+/// The limit of an algorithm that a call exceeds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaselineError {
     /// More boxes than its identifiers can name.
     #[error("{algorithm} takes at most {most} boxes, and there are {box_count}: {reason}")]
     TooManyBoxes {
-        /// Its name.
+        /// The name of the algorithm.
         algorithm: &'static str,
         /// Boxes asked for.
         box_count: u64,
@@ -74,7 +74,7 @@ pub enum BaselineError {
     /// Its pair buffer is full.
     #[error("the pair buffer of {algorithm} holds {capacity} pairs and is full. Give it a larger one")]
     PairBufferFull {
-        /// Its name.
+        /// The name of the algorithm.
         algorithm: &'static str,
         /// Pairs that the buffer holds.
         capacity: u64,
@@ -82,7 +82,7 @@ pub enum BaselineError {
     /// There is no memory for the pairs.
     #[error("{algorithm} finds {pair_count} pairs or more, and there is no memory for a list of them")]
     ListTooLong {
-        /// Its name.
+        /// The name of the algorithm.
         algorithm: &'static str,
         /// Pairs that were counted.
         pair_count: u64,
@@ -90,7 +90,7 @@ pub enum BaselineError {
     /// A valid box has a coordinate that it cannot take.
     #[error("{algorithm} takes no coordinates beyond ±{most:e}, and box {index} has one: {reason}")]
     BoxTooFar {
-        /// Its name.
+        /// The name of the algorithm.
         algorithm: &'static str,
         /// The first such box.
         index: u32,
@@ -101,19 +101,19 @@ pub enum BaselineError {
     },
 }
 
-/// A line of the list of algorithms.
+/// The listing of an algorithm or a library: its name, what it is, and how to make one.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct Listing {
     /// The name to type and to print.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// The description of the algorithm, in a line.
     pub description: &'static str,
-    /// The most boxes that it takes, where that is a limit of its own: more are refused at once.
+    /// The most boxes that the algorithm takes, where it has such a limit: more are refused at once.
     pub most_boxes: Option<usize>,
     make: fn() -> Box<dyn Baseline>,
 }
 
-impl Entry {
+impl Listing {
     pub(crate) const fn new(name: &'static str, description: &'static str, make: fn() -> Box<dyn Baseline>) -> Self {
         Self { name, description, most_boxes: None, make }
     }
@@ -122,49 +122,49 @@ impl Entry {
         Self { most_boxes: Some(boxes), ..self }
     }
 
-    /// Makes a new one, that has seen no frame.
+    /// Makes the algorithm, which has seen no step yet.
     pub fn make(&self) -> Box<dyn Baseline> {
         (self.make)()
     }
 }
 
 /// Every algorithm.
-pub const ALL: &[Entry] = &[
-    Entry::new(
+pub const ALL: &[Listing] = &[
+    Listing::new(
         "mj_sap",
         "sort starts and ends along one axis (by default x), keep a list of the boxes that have begun (MuJoCo)",
         || Box::new(mj_sap::MjSap::default()),
     )
     .at_most(mj_sap::MOST_BOXES),
-    Entry::new(
+    Listing::new(
         "mj_broadphase",
         "the same along the principal axis of the centroids, then the exact test (MuJoCo)",
         || Box::new(mj_broadphase::MjBroadphase::default()),
     )
     .at_most(mj_sap::MOST_BOXES),
-    Entry::new("scd", "sweep and prune on three axes, sorted by balanced trees", || Box::new(scd::Scd::default())),
-    Entry::new(
+    Listing::new("scd", "sweep and prune on three axes, sorted by balanced trees", || Box::new(scd::Scd::default())),
+    Listing::new(
         "i_collide",
         "three lists that insertion sort keeps sorted, pairs that change where it swaps (I-COLLIDE)",
         || Box::new(i_collide::ICollide::default()),
     ),
-    Entry::new("usscd", "uniform cells of the optimal size, sweep and prune inside each", || {
+    Listing::new("usscd", "uniform cells of the optimal size, sweep and prune inside each", || {
         Box::new(usscd::Usscd::default())
     }),
-    Entry::new("pruning", "sort by the minimum on x, stop at the first start past the end (PhysX)", || {
+    Listing::new("pruning", "sort by the minimum on x, stop at the first start past the end (PhysX)", || {
         Box::new(pruning::Pruning::default())
     }),
-    Entry::new("mbp", "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)", || {
+    Listing::new("mbp", "cut the bounds into regions until few boxes are in each, then pruning there (PhysX)", || {
         Box::new(mbp::Mbp::default())
     }),
-    Entry::new(
+    Listing::new(
         "aabb_tree",
         "two dynamic trees, for boxes at rest and boxes that move; only those that move search",
         || Box::new(aabb_tree::DynamicTrees::default()),
     ),
 ];
 
-/// The algorithm of this name.
-pub fn by_name(name: &str) -> Option<&'static Entry> {
-    ALL.iter().find(|entry| entry.name == name)
+/// Finds the algorithm of this name.
+pub fn by_name(name: &str) -> Option<&'static Listing> {
+    ALL.iter().find(|listing| listing.name == name)
 }

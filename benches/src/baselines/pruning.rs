@@ -31,7 +31,7 @@ impl Baseline for Pruning {
 /// A valid box and its index. A copy, so that the tests go through memory in one direction.
 pub(super) type Member = (Aabb, u32);
 
-/// The valid ones among `boxes`.
+/// Returns the valid boxes, each with its index.
 pub(super) fn members(boxes: &[Aabb]) -> impl Iterator<Item = Member> {
     boxes.iter().copied().zip(0..).filter(|(aabb, _)| aabb.is_valid())
 }

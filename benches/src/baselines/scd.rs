@@ -1,14 +1,15 @@
 //! SCD: sweep and prune on three axes, sorted by balanced trees.
 //!
-//! The boxes' endpoints on x, y and z are kept in a balanced tree each. From frame to frame the endpoints that moved
+//! The boxes' endpoints on x, y and z are kept in a balanced tree each. From step to step the endpoints that moved
 //! are taken out and put in again, `O(log n)` each, however far they went; then the trees are walked in order for
 //! the pairs that overlap on all three axes. There is no grid, so what a walk finds grows with the square of the
 //! number of boxes in a space of fixed extent.
 //!
 //! Source: Li, Lu and He 2003, "USSCD: A Fast Collision Detection Algorithm Based on Uniform Spatial Subdivision",
 //! which compares its grid with this, the same without one. Its trees are AVL trees; here they are the standard
-//! library's B-trees, balanced too and of the same order of cost. How it intersects the overlaps of three
-//! axes it does not say; here those of the axis with fewest are walked, and compared on the other two.
+//! library's B-trees, balanced too and of the same order of cost. The paper does not say how SCD intersects the
+//! overlaps of three axes; here the axis with fewest overlaps is walked, and its overlaps are compared on the other two
+//! axes.
 
 use std::collections::BTreeSet;
 
@@ -58,8 +59,8 @@ pub(super) struct Trees {
 }
 
 impl Trees {
-    /// Takes the endpoints of `old` out and puts those of `new` in, where they differ; invalid boxes have none.
-    /// Gives the number of endpoints put in or taken out.
+    /// Takes the endpoints of `old` out and puts those of `new` in, where they differ; invalid boxes have none. Returns
+    /// the number of endpoints put in or taken out.
     pub fn replace(&mut self, id: u32, old: &Aabb, new: &Aabb) -> u64 {
         let (was, is) = (old.is_valid(), new.is_valid());
         if !was && !is {
@@ -85,17 +86,17 @@ impl Trees {
         changes
     }
 
-    /// Number of boxes.
+    /// Counts the boxes.
     pub fn len(&self) -> usize {
         self.axes[0].len() / 2
     }
 
-    /// As [`sweep`].
+    /// Walks the trees as [`sweep`] walks lists.
     pub fn sweep(&self, boxes: &[Aabb], active: &mut Vec<(u32, Aabb)>, found: impl FnMut(u32, u32)) -> u64 {
         sweep(self.axes.each_ref().map(|tree| || tree.iter()), boxes, active, found)
     }
 
-    /// What the trees hold, about: nodes with room for 11 endpoints, three quarters full.
+    /// Estimates the bytes that the trees hold: nodes with room for 11 endpoints, three quarters full.
     pub fn bytes(&self) -> u64 {
         /// Eleven endpoints, the way to the parent, and two counts.
         const NODE: u64 = 11 * 8 + 16;

@@ -1,6 +1,6 @@
 //! USSCD: uniform cells of the optimal size, and sweep and prune inside each.
 //!
-//! Space is cut into equal cubic cells, each with the trees of [`scd`](super::scd). In each frame boxes leave cells,
+//! Space is cut into equal cubic cells, each with the trees of [`scd`](super::scd). In each step boxes leave cells,
 //! enter cells and change places within them; then every cell is visited and swept. A pair that shares several
 //! cells is reported in one: the one whose coordinates are the larger ones of the two boxes' first cells.
 //!
@@ -15,15 +15,16 @@
 //! begins at `Λ = 6 − 3 ln 6 ≈ 0.62`, where nearly two objects lie in each `w³`. Between there and `Λ ≈ 1.1` the
 //! minimum is a local one, and `F(2 w)` is lower by a tenth or less; the paper takes the minimum all the same.
 //!
-//! Where cells of `2 w` hold less than one object each, the logarithm is negative and `F` says nothing about cost:
-//! what an empty cell costs is not in it. That is why USSCD loses ground in sparse space.
+//! Where cells of `2 w` hold less than one object each, the logarithm is negative and `F` says nothing about cost: the
+//! cost of an empty cell is not in it. This is why USSCD loses ground in sparse space.
 //!
 //! # Where this departs from the paper
 //! The paper's space and objects are given beforehand. Here bounds, `w` and `δ` are those of the boxes that are
-//! bounded. The grid is kept as long as it fits the boxes, roughly: until the best cell is half as large again or
-//! the like, or the boxes have left its bounds by a tenth. Whatever lies outside is in the outermost cells. Boxes
-//! without bounds are in many cells: there are only so many cells that in a new grid all such boxes together are in no
-//! more than `8 n + 4096`. There are at most 2²⁴ cells, and 8 bytes for each; where the formula asks for more, cells are larger.
+//! bounded. The grid is kept as long as it fits the boxes, roughly: until the best cell is half as large again or the
+//! like, or the boxes have left its bounds by a tenth. Whatever lies outside is in the outermost cells. Boxes without
+//! bounds are in many cells: there are only so many cells that in a new grid all such boxes together are in no more
+//! than `8 n + 4096`. There are at most 2²⁴ cells, and 8 bytes for each; where the formula asks for more, cells are
+//! larger.
 //!
 //! Source: Li, Lu and He 2003, "USSCD: A Fast Collision Detection Algorithm Based on Uniform Spatial Subdivision".
 
@@ -33,7 +34,7 @@ use super::scd::Trees;
 use super::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
-/// The most cells of a grid. Each takes 8 bytes and is visited in every frame.
+/// The most cells of a grid. Each takes 8 bytes and is visited in every step.
 pub const MOST_CELLS: u32 = 1 << 24;
 
 /// Uniform cells of the optimal size, and sweep and prune inside each.
@@ -74,9 +75,9 @@ impl Baseline for Usscd {
 }
 
 impl Usscd {
-    /// Boxes leave cells, enter cells and change their place in cells. Gives how often.
+    /// Moves boxes out of cells, into cells and within cells. Returns how often.
     ///
-    /// The paper goes cell by cell, and this box by box: the operations on the trees are the same.
+    /// The paper goes cell by cell, and this method box by box: the operations on the trees are the same.
     fn update(&mut self, boxes: &[Aabb]) -> u64 {
         let mut updates = 0;
         for ((id, seen), new) in (0..).zip(&mut self.seen).zip(boxes) {
@@ -148,8 +149,8 @@ impl Range {
     }
 }
 
-/// Cubic cells over the bounds of the boxes that have bounds. In double precision no extent overflows, and no
-/// denormal is lost.
+/// Cubic cells over the bounds of the boxes that have bounds. In double precision no edge of the bounds overflows, and
+/// no denormal is lost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Grid {
     low: [f64; 3],
@@ -161,7 +162,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// The grid of the best cells for these boxes.
+    /// Returns the grid of the best cells for these boxes.
     fn best(boxes: &[Aabb]) -> Self {
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         let (mut widest, mut bounded_count, mut unbounded_count) = (0.0f64, 0u32, 0u64);
@@ -182,7 +183,7 @@ impl Grid {
             (low, high) = ([0.0; 3], [0.0; 3]);
         }
         let extents = [0, 1, 2].map(|k| high[k] - low[k]);
-        // The paper's space is a cube. Where this one is thinner than a box, a layer of one box is meant.
+        // The paper's space is a cube. Where the space is thinner than a box, it counts as a layer of one box.
         let log_density = f64::from(bounded_count).ln()
             + extents
                 .iter()
@@ -208,7 +209,8 @@ impl Grid {
         }
     }
 
-    /// Whether this grid still does for boxes for which `best` is best. The answer is right in any case.
+    /// Returns whether this grid is still good enough for boxes for which `best` is best. The pairs are right in any
+    /// case.
     fn fits(&self, best: &Self) -> bool {
         let ratio = best.edge / self.edge;
         (0.6..1.5).contains(&ratio)
@@ -225,8 +227,8 @@ impl Grid {
         self.counts.iter().map(|&count| count as usize).product()
     }
 
-    /// The cells that a valid box is in. Outside, these are the outermost ones. Monotone, so that boxes
-    /// that overlap share a cell.
+    /// Returns the cells that a valid box is in; outside the grid, the outermost cells. The function is monotone, so
+    /// that boxes that overlap share a cell.
     fn range(&self, aabb: &Aabb) -> Range {
         let coordinate = |x: f32, k: usize| {
             // Saturates, at 0 too.
@@ -243,7 +245,7 @@ impl Grid {
     }
 }
 
-/// The paper's edge of a cell in units of the largest edge `w`, from `Λ = ln(δ w³)`.
+/// Returns the paper's edge of a cell in units of the largest edge `w`, from `Λ = ln(δ w³)`.
 fn cell_edge(log_density: f64) -> f64 {
     // G(6) / 2
     if 6.0 - 3.0 * 6f64.ln() - log_density >= 0.0 {
@@ -267,7 +269,7 @@ mod tests {
     use crate::scenes::Kind;
     use broadsweep::internals::brute_force;
 
-    /// The paper's cost per object, for cells of `x` largest edges.
+    /// Returns the paper's cost per object, for cells of `x` largest edges.
     fn cost(x: f64, log_density: f64) -> f64 {
         (1.0 + 6.0 / x) * (3.0 * x.ln() + log_density) / 2f64.ln()
     }

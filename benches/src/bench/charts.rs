@@ -6,14 +6,14 @@ use super::plot::{Axis, Bars, Chart, Series};
 use super::results::{Results, Row};
 use crate::text;
 
-/// Against whom all others are measured.
+/// The engines against which all others are measured.
 const OURS: [&str; 2] = ["gpu", "cpu"];
 
 /// A chart and its place.
 pub struct Figure {
-    /// Of the files, without their ends.
+    /// The name of the files, without their extensions.
     pub name: String,
-    /// `None` for all scenes together.
+    /// The scene; `None` for all scenes together.
     pub scene: Option<String>,
     drawing: Drawing,
 }
@@ -52,7 +52,7 @@ impl Figure {
     }
 }
 
-/// Those that have something to show.
+/// Makes the charts that have something to show.
 pub fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -92,7 +92,7 @@ pub fn figures(results: &Results) -> Vec<Figure> {
     figures
 }
 
-/// A line for each engine, in the order of the results, so that each has its colour in every chart.
+/// Makes a line for each engine, in the order of the results, so that each engine has its colour in every chart.
 fn lines(results: &Results, scene: &str, value: &dyn Fn(&Row) -> Option<f64>) -> Vec<Series> {
     let line = |engine: &str| {
         let points = results.sizes(scene).into_iter().filter_map(|boxes| {
@@ -141,7 +141,7 @@ fn largest_with_stages<'a>(results: &'a Results, scene: &str) -> Option<&'a Row>
     rows.max_by_key(|row| row.boxes)
 }
 
-/// Without what a path has.
+/// Returns the title of a scene without the characters that only a path has.
 fn file_name(scene: &str) -> String {
     let name = scene.rsplit(['/', '\\']).next().unwrap_or(scene).trim_end_matches(".npy");
     name.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '-' }).collect()

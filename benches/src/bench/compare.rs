@@ -1,4 +1,4 @@
-//! What became slower or faster from one benchmark to another.
+//! The comparison of two benchmarks: what became slower or faster.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -16,7 +16,7 @@ pub struct Comparison {
     notes: Vec<String>,
 }
 
-/// Which row.
+/// The key of a row.
 #[derive(Debug, Clone, PartialEq)]
 struct Key {
     scene: String,
@@ -36,21 +36,21 @@ impl fmt::Display for Key {
     }
 }
 
-/// What became of a row.
+/// The verdict on a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdict {
-    /// By this factor, and beyond the noise.
+    /// Slower by this factor, and beyond the noise.
     Slower(f64),
     Faster(f64),
     /// Within the threshold, or within the noise.
     Same(f64),
-    /// Was measured, and is over the limit or refused now.
+    /// The row was measured, and is over the limit or refused now.
     Lost(Outcome),
-    /// Other pairs for the same boxes.
+    /// The engine found other pairs for the same boxes.
     OtherAnswer,
-    /// Was asked for, and is not there.
+    /// The row was asked for, and is not there.
     Missing,
-    /// Nothing that could be compared, and why.
+    /// There is nothing that could be compared, and this is why.
     NotCompared(&'static str),
 }
 
@@ -58,7 +58,7 @@ const IN_ONE: Verdict = Verdict::NotCompared("measured in one of the two only");
 const IN_NONE: Verdict = Verdict::NotCompared("refused or over the limit in both");
 const NO_TIME: Verdict = Verdict::NotCompared("took no time that could be told before");
 
-/// Row by row, by scene, size and engine.
+/// Compares results row by row, by scene, size and engine.
 pub fn compare(old: &Results, new: &Results, threshold: f64) -> Comparison {
     let mut rows = Vec::new();
     for row in &new.rows {
@@ -74,7 +74,7 @@ pub fn compare(old: &Results, new: &Results, threshold: f64) -> Comparison {
     Comparison { threshold, rows, notes: notes(old, new) }
 }
 
-/// What else than the program may have made a difference.
+/// Lists what other than the program may have made a difference.
 fn notes(old: &Results, new: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     let mut compare = |what: &str, [was, is]: [Option<String>; 2]| {
@@ -106,7 +106,7 @@ fn notes(old: &Results, new: &Results) -> Vec<String> {
 }
 
 fn verdict(old: &Row, new: &Row, threshold: f64, same_boxes: bool) -> Verdict {
-    // Where boxes move, the hash is that of so many frames.
+    // Where boxes move, the hash covers this many steps.
     let same_calls = !old.moving || old.hashed_calls == new.hashed_calls;
     if same_boxes && same_calls && old.hash.is_some() && new.hash.is_some() && old.hash != new.hash {
         return Verdict::OtherAnswer;
@@ -124,7 +124,8 @@ fn verdict(old: &Row, new: &Row, threshold: f64, same_boxes: bool) -> Verdict {
     }
 }
 
-/// More than the threshold apart, and no value between the quartiles of one is between those of the other.
+/// Judges by time: rows differ where they are more than the threshold apart, and no value between the quartiles of one
+/// is between the quartiles of the other.
 fn by_time(old: &Time, new: &Time, threshold: f64) -> Verdict {
     let factor = new.median_ms / old.median_ms;
     if factor > threshold && new.q1_ms > old.q3_ms {
@@ -137,7 +138,7 @@ fn by_time(old: &Time, new: &Time, threshold: f64) -> Verdict {
 }
 
 impl Comparison {
-    /// Whether this row has another time than before.
+    /// Returns whether this row has another time than before.
     pub fn is_changed(&self, row: &Row) -> bool {
         let key = Key::of(row);
         let is_changed =
@@ -145,7 +146,7 @@ impl Comparison {
         self.rows.iter().any(|(other, verdict)| is_changed(verdict) && *other == key)
     }
 
-    /// What changed, the worst first, and how much did not.
+    /// Lists what changed, the worst first, and counts what did not.
     pub fn lines(&self) -> String {
         let mut lines = String::from("\n");
         for note in &self.notes {

@@ -1,4 +1,4 @@
-//! Where the pairs of two engines differ, and what those pairs have in common.
+//! The difference of the pairs of two engines, and what the pairs in it have in common.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::results::Difference;
 /// A few units in the last place of a coordinate, over several operations.
 const ROUNDING: f64 = 1e-6;
 
-/// How `found` differs from `expected`; both are sorted in passing.
+/// Finds how `found` differs from `expected`; both are sorted for that.
 pub fn difference(boxes: &[Aabb], found: &mut [Pair], expected: &mut [Pair]) -> Difference {
     found.sort_unstable();
     expected.sort_unstable();
@@ -49,7 +49,7 @@ pub fn difference(boxes: &[Aabb], found: &mut [Pair], expected: &mut [Pair]) -> 
     }
 }
 
-/// What the pairs have in common, as far as the boxes tell.
+/// Says what the pairs have in common, as far as the boxes tell.
 fn explain(boxes: &[Aabb], missing: &[Pair], extra: &[Pair]) -> String {
     let mut reasons = Vec::new();
     for (pairs, verb) in [(missing, "missing"), (extra, "extra")] {
@@ -108,12 +108,12 @@ impl Cause {
             Self::Unbounded => "with an unbounded box",
             Self::Touching => "touch exactly",
             Self::Rounding => "within rounding of touching",
-            Self::Apart => "further from touching than rounding explains (a margin, or boxes of an earlier frame)",
+            Self::Apart => "further from touching than rounding explains (a margin, or boxes of an earlier step)",
         }
     }
 }
 
-/// How far apart two boxes are on the axis where they are furthest apart; negative where they overlap on all.
+/// Returns how far apart two boxes are on the axis where they are furthest apart; negative where they overlap on all.
 fn gap(a: &Aabb, b: &Aabb) -> f64 {
     let apart = |k: usize| {
         let [a_min, a_max, b_min, b_max] = [a.min[k], a.max[k], b.min[k], b.max[k]].map(f64::from);
@@ -154,7 +154,7 @@ mod tests {
             "1 missing: with an unbounded box",
             "1 extra: within rounding",
             "1 extra: with an invalid box",
-            "1 extra: further from touching than rounding explains (a margin, or boxes of an earlier frame), by up to 2.00e0",
+            "1 extra: further from touching than rounding explains (a margin, or boxes of an earlier step), by up to 2.00e0",
         ] {
             assert!(difference.why.contains(part), "{part}: {}", difference.why);
         }

@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::scenes::Kind;
 use crate::text;
 
-/// The whole page.
+/// Writes the whole page.
 pub fn report(results: &Results, figures: &[Figure]) -> Result<String> {
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -24,7 +24,7 @@ pub fn report(results: &Results, figures: &[Figure]) -> Result<String> {
     for scene in results.scenes() {
         let _ = writeln!(page, "<h2>{}</h2>", escape(scene));
         if let Ok(kind) = scene.parse::<Kind>() {
-            let moving = if kind.moves() { ". It moves: each call sees the next frame" } else { "" };
+            let moving = if kind.moves() { ". It moves: each call sees the next step" } else { "" };
             let _ = writeln!(page, "<p>{}{moving}.</p>", escape(&capital(kind.description())));
         }
         times(results, scene, &mut page);
@@ -67,15 +67,15 @@ fn head(results: &Results, page: &mut String) {
     let _ = writeln!(
         page,
         "</dl>\n<p>All engines get the same boxes, in turn. After one call that does not count, {} runs of each \
-         scene count, or {} frames of a scene that moves; those without motion start anew each time. Short calls go on, \
-         through the same frames, until they have taken 50 ms together or are 200, and long ones end at the limit. The time is that \
+         scene count, or {} steps of a scene that moves; those without motion start anew each time. Short calls go on, \
+         through the same steps, until they have taken 50 ms together or are 200, and long ones end at the limit. The time is that \
          of the whole call, for the GPU from boxes in host memory to pairs in host memory. Shown is the median, with \
          the quartiles as noise. A call may take {} s.</p>",
         settings.runs, settings.frames, settings.limit
     );
 }
 
-/// Who found other pairs, and why.
+/// Writes which engines found other pairs, and why.
 fn agreement(results: &Results, page: &mut String) {
     page.push_str("<h2>Do they find the same pairs?</h2>\n");
     let compared = results.rows.iter().filter(|row| row.compared_with.is_some()).count();
@@ -118,7 +118,7 @@ fn agreement(results: &Results, page: &mut String) {
     page.push_str("</table></div>\n");
 }
 
-/// Engines down, sizes across; the fastest of each size is marked.
+/// Writes a table of times, engines down, sizes across; the fastest of each size is marked.
 fn times(results: &Results, scene: &str, page: &mut String) {
     let sizes = results.sizes(scene);
     let heads: String = sizes.iter().map(|boxes| format!("<th>{} boxes</th>", text::count(*boxes))).collect();
@@ -176,7 +176,7 @@ fn engines(results: &Results, page: &mut String) {
     page.push_str("</dl>\n");
 }
 
-/// What `results.csv` has, in short.
+/// Writes what `results.csv` has, in short.
 fn every_row(results: &Results, page: &mut String) {
     page.push_str(
         "<h2>Every row</h2>\n<details><summary>All that was counted</summary>\n<div class=\"wide\"><table>\n\
@@ -208,7 +208,7 @@ fn every_row(results: &Results, page: &mut String) {
     page.push_str("</table></div>\n</details>\n");
 }
 
-/// As ISO 8601 writes it, in the time zone of Greenwich.
+/// Writes a date as in ISO 8601, in the time zone of Greenwich.
 fn date(unix_time: u64) -> String {
     let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut day, second) = (unix_time / 86_400, unix_time % 86_400);
@@ -318,7 +318,7 @@ mod tests {
             assert!(page.contains(part), "{part}: {page}");
         }
         assert!(page.contains("2.00 s <small>(1.75&thinsp;–&thinsp;2.25)</small>") && !page.contains("<a &"), "{page}");
-        // How many pairs there are, no engine says that finds others.
+        // An engine that finds other pairs does not tell how many there are.
         results.rows[1].pairs = Some(1238);
         results.rows.swap(0, 1);
         assert_eq!(results.pairs("<a & b>.npy", 2000), Some(7));

@@ -1,4 +1,4 @@
-//! An engine on its way through one scene of one size: its calls, and what becomes of their answers.
+//! An engine on its way through one scene of one size: its calls, and the use of their answers.
 
 use anyhow::{Error, Result};
 use broadsweep::cpu;
@@ -17,18 +17,19 @@ use crate::text;
 
 /// A list of more pairs is given back after each call, so that those of all engines do not fill the memory.
 pub const KEPT_PAIRS: usize = 1 << 24;
-/// A row goes on until its calls have taken so many milliseconds altogether, or are so many: a few short ones are noise.
+/// A row goes on until its calls have taken this many milliseconds altogether, or are [`MOST_CALLS`]: a few short calls
+/// are noise.
 const LEAST_MS: f64 = 50.0;
-/// See [`LEAST_MS`].
+/// The most calls of a row; see [`LEAST_MS`].
 pub const MOST_CALLS: u32 = 200;
 /// Measured runs of the stages on the GPU.
 const STAGE_RUNS: usize = 3;
 
-/// When a row has had its calls.
+/// The calls and the time that are enough for a row.
 #[derive(Clone, Copy)]
 pub struct Enough {
     pub calls: u32,
-    /// Of a call, and of all together.
+    /// The most milliseconds of a call, and of all calls together.
     pub limit_ms: f64,
 }
 
@@ -45,13 +46,14 @@ pub struct Lane {
     pub engine: Engine,
     pub contestant: Option<Contestant>,
     enough: Enough,
-    /// Takes part in no more steps.
+    /// Takes part in no more turns.
     is_done: bool,
-    /// Of the last answer, until it is compared.
+    /// The hash of the last answer, until it is compared.
     pub hash: Option<u64>,
-    /// Of the last answer that is in the row's hash, and of all those.
+    /// The hash of the last answer that is in the row's hash, and the hash of all answers that are.
     folded: Option<(u64, u64)>,
-    /// A buffer of its own, or some would find room where others have to ask for it.
+    /// The pairs, in a buffer of the lane's own: otherwise some engines would find room where others have to ask for
+    /// it.
     pairs: Vec<Pair>,
     times: Vec<f64>,
     pub row: Row,
@@ -101,7 +103,7 @@ impl Lane {
         self.is_done = true;
     }
 
-    pub fn call(&mut self, step: u32, boxes: &[Aabb]) {
+    pub fn call(&mut self, turn: u32, boxes: &[Aabb]) {
         let Some(contestant) = &mut self.contestant else {
             return;
         };
@@ -109,22 +111,22 @@ impl Lane {
             contestant.forget();
         }
         match contestant.find_pairs(boxes, &mut self.pairs) {
-            Ok(call) => self.add(step, &call),
+            Ok(call) => self.add(turn, &call),
             Err(error) => self.refuse(&error),
         }
     }
 
-    fn add(&mut self, step: u32, call: &Call) {
+    fn add(&mut self, turn: u32, call: &Call) {
         let hash = hash(&self.pairs);
         self.hash = Some(hash);
-        if step <= self.enough.calls {
+        if turn <= self.enough.calls {
             self.fold(hash);
         }
         self.row.bytes = self.row.bytes.max(call.bytes);
         self.row.updates = call.updates;
         let limit_ms = self.enough.limit_ms;
         let first_ms = *self.row.first_ms.get_or_insert(call.ms);
-        let is_over = match step {
+        let is_over = match turn {
             0 => call.ms > SLACK * limit_ms,
             // The first call is the slowest, so one that is not far over the limit gets another.
             1 => first_ms > limit_ms && call.ms > limit_ms,
@@ -134,17 +136,17 @@ impl Lane {
             self.row.outcome = Outcome::OverLimit;
             self.row.note = format!("over the limit: one call took {}", text::seconds(call.ms / 1e3));
             self.is_done = true;
-        } else if step > 0 {
+        } else if turn > 0 {
             self.times.push(call.ms);
             self.is_done = self.enough.is_reached(&self.times);
         }
-        if step == 0 {
+        if turn == 0 {
             self.row.candidates = call.candidates;
             self.row.pairs = Some(self.pairs.len() as u64);
         }
     }
 
-    /// Takes an answer into the hash of the row. Without motion all answers are one, however many calls there are.
+    /// Takes an answer into the hash of the row. Without motion all answers are the same, however many calls there are.
     fn fold(&mut self, hash: u64) {
         self.folded = match self.folded {
             Some((last, all)) if last == hash && !self.row.moving => Some((last, all)),
@@ -154,13 +156,13 @@ impl Lane {
         self.row.hashed_calls += 1;
     }
 
-    /// The last answer, as the one that others are compared with.
+    /// Returns the last answer, as the one that others are compared with.
     pub fn answer(&mut self) -> Option<Expected> {
         let hash = self.hash.take()?;
         Some(Expected { engine: self.engine.name(), hash, pairs: self.pairs.clone() })
     }
 
-    /// The last answer with the expected one, if it is not yet compared.
+    /// Compares the last answer with the expected one, if it is not yet compared.
     pub fn compare(&mut self, boxes: &[Aabb], expected: &mut Expected) {
         if let Some(own) = self.hash.take() {
             self.row.compared_with = Some(expected.engine.to_owned());
@@ -179,7 +181,7 @@ impl Lane {
         }
     }
 
-    /// A note where that fails: the calls are measured all the same.
+    /// Times the stages on the GPU. Writes a note where that fails, since the calls were measured nevertheless.
     pub fn time_stages(&mut self, boxes: &[Aabb]) {
         let is_measured = self.row.outcome == Outcome::Measured && !self.times.is_empty();
         let Some(contestant) = self.contestant.as_mut().filter(|_| is_measured) else {
@@ -195,7 +197,7 @@ impl Lane {
         }
     }
 
-    /// `None` where it was stopped before there was anything to tell.
+    /// Returns the row; `None` where the measurement was stopped before there was anything to tell.
     pub fn finish(mut self) -> Option<Row> {
         self.row.time = Time::of(self.times);
         self.row.hash = self.folded.map(|(_, all)| format!("{all:016x}"));
@@ -212,7 +214,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Off the clock.
+    /// Finds the expected answer with the CPU engine, outside the times.
     pub fn by_cpu(boxes: &[Aabb]) -> Result<Self> {
         let pairs = cpu::find_pairs(boxes, &Options::default())?.pairs;
         Ok(Self { engine: Engine::Cpu.name(), hash: hash(&pairs), pairs })
@@ -231,9 +233,9 @@ mod tests {
         let row = |times: &[f64]| {
             let enough = Enough { calls: 1, limit_ms: 10.0 };
             let mut lane = Lane::new(&Scene::Kind(Kind::Uniform), 9, Engine::Cpu, enough);
-            for (step, &ms) in times.iter().enumerate() {
+            for (turn, &ms) in times.iter().enumerate() {
                 assert!(!lane.is_done, "{times:?}");
-                lane.add(step as u32, &Call { ms, candidates: None, updates: None, bytes: None, report: None });
+                lane.add(turn as u32, &Call { ms, candidates: None, updates: None, bytes: None, report: None });
             }
             (lane.is_done, lane.finish().map(|row| (row.outcome, row.time.is_some())))
         };
@@ -241,7 +243,7 @@ mod tests {
         assert_eq!(row(&[29.0]), (false, None));
         assert_eq!(row(&[29.0, 11.0]), (true, Some((Outcome::OverLimit, false))));
         assert_eq!(row(&[29.0, 9.0, 2.0]), (true, Some((Outcome::Measured, true))));
-        // A later frame may take what it takes.
+        // A later call may take any time.
         assert_eq!(row(&[9.0, 11.0]), (true, Some((Outcome::Measured, true))));
     }
 

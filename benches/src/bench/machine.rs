@@ -1,4 +1,4 @@
-//! Where a benchmark runs, and what it is made of.
+//! The machine that a benchmark runs on, and the versions of the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use broadsweep::Gpu;
 use super::results::Machine;
 use crate::adapter;
 
-/// This machine; the adapter where one takes part.
+/// Describes this machine, and the adapter where one takes part.
 pub fn machine(gpu: Option<&Gpu>) -> Machine {
     let info = gpu.map(Gpu::adapter_info);
     Machine {
@@ -21,7 +21,7 @@ pub fn machine(gpu: Option<&Gpu>) -> Machine {
     }
 }
 
-/// As Linux and Windows name it.
+/// Returns the name of the processor, as Linux and Windows have it.
 fn cpu() -> Option<String> {
     let from_linux = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
@@ -37,7 +37,7 @@ fn system() -> Option<String> {
     Some(format!("{name}, Linux {}", kernel.trim()))
 }
 
-/// Of this program, and of the libraries that find pairs or drive the GPU for it.
+/// Returns the versions of this program, and of the libraries that find pairs or drive the GPU for it.
 pub fn versions() -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("broadsweep".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
     // wgpu has no constant with its version; the lock file is what the program was built from.

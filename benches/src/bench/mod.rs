@@ -2,9 +2,9 @@
 //! charts and one page.
 //!
 //! [`Plan::measure`](plan::Plan::measure) gives [`Results`](results::Results). A `lane` is one engine on its way
-//! through one scene; `predict` says what would take too long and is not run; `difference` says how two answers
-//! differ; [`compare`](mod@compare) says what became slower since earlier results. [`usscd`] and [`worlds`] are measured
-//! in their own ways.
+//! through one scene; `predict` says what would take too long and is not run; `difference` says how two answers differ;
+//! [`compare`](mod@compare) says what became slower since earlier results. [`usscd`] and [`worlds`] are measured in
+//! their own ways.
 
 pub mod charts;
 pub mod compare;

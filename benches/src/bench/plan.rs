@@ -13,35 +13,36 @@ use crate::engine::Engine;
 use crate::measure::contestant::Contestant;
 use crate::text;
 
-/// What to measure.
+/// The plan: what to measure.
 #[derive(Clone)]
 pub struct Plan {
-    /// Each once.
+    /// The scenes, each once.
     pub scenes: Vec<Scene>,
-    /// Of scenes that can have any.
+    /// The sizes of scenes that can have any.
     pub sizes: Vec<u32>,
-    /// In the order of [`Engine::all`].
+    /// The engines, in the order of [`Engine::all`].
     pub engines: Vec<Engine>,
     /// Calls that count of scenes that move.
     pub frames: u32,
     /// Calls that count of all other scenes.
     pub runs: u32,
-    /// Seconds that the calls of a row may take, together, before it is left at those it has.
+    /// Seconds after which a row gets no more calls.
     pub limit: f64,
-    /// Of the scenes.
+    /// The seed of the scenes.
     pub seed: u64,
 }
 
-/// How often what seems slower or faster than before is measured again: with the first time, one is in the middle.
+/// How often a row that seems slower or faster than before is measured again: with the first time, there is a time in
+/// the middle.
 const CONFIRMATIONS: usize = 2;
 
-/// Is told how a measurement goes on.
+/// A watcher, which is told how a measurement goes on.
 pub trait Watcher {
-    /// Takes the work that there is in all.
+    /// Takes the amount of all work.
     fn expect(&mut self, work: u64);
-    /// Takes what begins now.
+    /// Takes the name of what begins now.
     fn begin(&mut self, what: &str);
-    /// Takes the work that is done, in all.
+    /// Takes the amount of work that is done so far.
     fn reach(&mut self, work: u64);
     /// Takes all rows that there are, after each scene of each size.
     fn keep(&mut self, rows: &[Row]);
@@ -79,9 +80,9 @@ impl Plan {
                 titles.push((scene.title(), *n));
                 is_new
             })
-            .map(|(scene, n)| Cell { scene, n, steps: if scene.moves() { self.frames } else { self.runs } })
+            .map(|(scene, n)| Cell { scene, n, turns: if scene.moves() { self.frames } else { self.runs } })
             .collect();
-        let weight = |cell: &Cell| (1 + u64::from(cell.steps)) * cell.weight() * self.engines.len() as u64;
+        let weight = |cell: &Cell| (1 + u64::from(cell.turns)) * cell.weight() * self.engines.len() as u64;
         watcher.expect(cells.iter().map(weight).sum());
         let mut progress = Progress { watcher, done: 0 };
         let mut measured = Measured { rows: Vec::new(), interrupted: false, failure: None };
@@ -108,8 +109,9 @@ impl Plan {
         measured
     }
 
-    /// Gives the results, with what seems slower or faster than before measured again: two runs of one program differ by
-    /// more than calls that follow one another do. Of all times of a row, the one in the middle counts.
+    /// Returns the results, with the rows that seem slower or faster than before measured again: two runs of one
+    /// program differ by more than calls that follow one another do. Of all times of a row, the one in the middle
+    /// counts.
     pub fn confirm(
         &self,
         gpu: Option<&Gpu>,
@@ -124,7 +126,7 @@ impl Plan {
         if changed.is_empty() || results.interrupted {
             return confirmed;
         }
-        // All of them once, and then all once more: what disturbs one time is gone by the next.
+        // All rows are measured once, and then all once more: what disturbs one time is gone by the next.
         let mut again = Vec::new();
         for _ in 0..CONFIRMATIONS {
             for (title, boxes) in unique(changed.iter().map(|row| (&row.scene, row.boxes))) {
@@ -149,7 +151,7 @@ impl Plan {
 
     /// One scene of one size.
     fn cell(&self, cell: &Cell, gpu: Option<&Gpu>, known: &mut Known, progress: &mut Progress) -> Result<Vec<Row>> {
-        let Cell { scene, n, steps } = *cell;
+        let Cell { scene, n, turns } = *cell;
         progress.watcher.begin(&format!("{}: making the boxes", scene.name()));
         let mut boxes = scene.boxes(n, self.seed, 0)?;
         let mut lanes = Vec::new();
@@ -160,17 +162,17 @@ impl Plan {
             progress.watcher.begin(&format!("{}: {} gets ready", scene.name(), engine.name()));
             lanes.push(self.lane(cell, &boxes, engine, gpu, known));
         }
-        // The first step is for caches, buffers and branch predictors, and does not count.
+        // The first turn is for caches, buffers and branch predictors, and does not count.
         let mut expected = None;
-        for step in 0..=steps.max(MOST_CALLS) {
+        for turn in 0..=turns.max(MOST_CALLS) {
             if is_stopped() || lanes.iter().all(|lane| !lane.goes_on()) {
                 break;
             }
-            if step > 0 && scene.moves() {
-                boxes = scene.boxes(n, self.seed, frame(step, steps))?;
+            if turn > 0 && scene.moves() {
+                boxes = scene.boxes(n, self.seed, step_of(turn, turns))?;
                 expected = None;
             }
-            take_step(cell, step, &boxes, &mut lanes, &mut expected, progress)?;
+            take_turn(cell, turn, &boxes, &mut lanes, &mut expected, progress)?;
         }
         for lane in &mut lanes {
             if !is_stopped() {
@@ -183,9 +185,9 @@ impl Plan {
         Ok(rows)
     }
 
-    /// An engine at its start, unless it is seen to take too long.
+    /// Makes the lane of an engine, which does not take part where the engine is seen to take too long.
     fn lane(&self, cell: &Cell, boxes: &[Aabb], engine: Engine, gpu: Option<&Gpu>, known: &Known) -> Lane {
-        let enough = Enough { calls: cell.steps, limit_ms: self.limit * 1e3 };
+        let enough = Enough { calls: cell.turns, limit_ms: self.limit * 1e3 };
         let mut lane = Lane::new(cell.scene, boxes.len(), engine, enough);
         // What is refused is refused at once, and says why.
         let is_refused = engine.most_boxes().is_some_and(|most| boxes.len() > most);
@@ -211,18 +213,18 @@ impl Plan {
     }
 }
 
-/// The frame of a step: forward to the last, back to the first and so on, so that no motion is larger than that of a
-/// frame, and more calls do not see other frames.
-fn frame(step: u32, last: u32) -> u32 {
-    let (round, at) = (step / last, step % last);
+/// Returns the step of the animation that a turn shows: forward to the last, back to the first and so on, so that no
+/// motion is larger than that of one step, and more calls do not see other steps.
+fn step_of(turn: u32, last: u32) -> u32 {
+    let (round, at) = (turn / last, turn % last);
     if round.is_multiple_of(2) { at } else { last - at }
 }
 
-/// One call of each engine that goes on, and the comparison of their pairs; `expected` is an earlier answer for these
+/// Makes one call of each engine that goes on, and compares their pairs; `expected` is an earlier answer for these
 /// boxes, if there is one.
-fn take_step(
+fn take_turn(
     cell: &Cell,
-    step: u32,
+    turn: u32,
     boxes: &[Aabb],
     lanes: &mut [Lane],
     expected: &mut Option<Expected>,
@@ -239,7 +241,7 @@ fn take_step(
     // Another one begins each time, so that none always has the caches as another left them. Long lists are
     // compared and given back at once, which needs the reference first.
     let are_long = lanes.iter().any(|lane| lane.row.pairs > Some(KEPT_PAIRS as u64));
-    let first = reference.unwrap_or(0) + if are_long { 0 } else { step as usize };
+    let first = reference.unwrap_or(0) + if are_long { 0 } else { turn as usize };
     let count = lanes.len();
     for i in (0..count).map(|i| (first + i) % count) {
         if is_stopped() {
@@ -250,10 +252,10 @@ fn take_step(
         }
         let (title, count) = (cell.scene.title(), text::boxes(boxes.len() as u64));
         progress.watcher.begin(&format!("{title} with {count}: {}", lanes[i].engine.name()));
-        if step <= cell.steps {
+        if turn <= cell.turns {
             progress.set(progress.done + cell.weight());
         }
-        lanes[i].call(step, boxes);
+        lanes[i].call(turn, boxes);
         if reference == Some(i) {
             *expected = lanes[i].answer();
         }
@@ -269,13 +271,13 @@ fn take_step(
     Ok(())
 }
 
-/// What came of it.
+/// The outcome of a measurement.
 pub struct Measured {
-    /// In the order of scenes, sizes and engines.
+    /// The rows, in the order of scenes, sizes and engines.
     pub rows: Vec<Row>,
-    /// By Ctrl-C.
+    /// Whether Ctrl-C stopped the measurement.
     pub interrupted: bool,
-    /// Why the first of the scenes that could not be measured could not.
+    /// The error of the first scene that could not be measured.
     pub failure: Option<Error>,
 }
 
@@ -284,11 +286,11 @@ struct Cell<'a> {
     scene: &'a Scene,
     n: u32,
     /// Calls that count.
-    steps: u32,
+    turns: u32,
 }
 
 impl Cell<'_> {
-    /// Of a call, in the time left.
+    /// Returns the weight of a call in the estimate of the time left.
     fn weight(&self) -> u64 {
         u64::from(self.n.max(1))
     }
@@ -313,7 +315,7 @@ mod tests {
 
     #[test]
     fn frames_go_forward_and_back() {
-        assert_eq!((0..10).map(|step| frame(step, 3)).collect::<Vec<_>>(), [0, 1, 2, 3, 2, 1, 0, 1, 2, 3]);
-        assert_eq!((0..4).map(|step| frame(step, 1)).collect::<Vec<_>>(), [0, 1, 0, 1]);
+        assert_eq!((0..10).map(|turn| step_of(turn, 3)).collect::<Vec<_>>(), [0, 1, 2, 3, 2, 1, 0, 1, 2, 3]);
+        assert_eq!((0..4).map(|turn| step_of(turn, 1)).collect::<Vec<_>>(), [0, 1, 0, 1]);
     }
 }

@@ -22,7 +22,8 @@ const LEGEND: u32 = 150;
 const PAPER: RGBColor = RGBColor(255, 255, 255);
 const INK: RGBColor = RGBColor(36, 41, 47);
 const GRID: RGBColor = RGBColor(221, 225, 230);
-/// Told apart by the colour-blind too (after Okabe and Ito), and dark enough for white paper, light enough for black.
+/// Colours that the colour-blind can tell apart too (after Okabe and Ito), dark enough for white paper and light enough
+/// for black.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -46,7 +47,7 @@ pub struct Chart {
 
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// With the unit.
+    /// The label of the axis, with the unit.
     pub label: String,
     /// Logarithmic: points at or below zero are left out.
     pub log: bool,
@@ -55,28 +56,28 @@ pub struct Axis {
 #[derive(Debug, Clone)]
 pub struct Series {
     pub name: String,
-    /// Those that are not finite are left out.
+    /// The points; those that are not finite are left out.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Stacked bars that lie on their side, one for each group.
+/// Stacked horizontal bars, one for each group.
 #[derive(Debug, Clone)]
 pub struct Bars {
     pub title: String,
-    /// With the unit.
+    /// The label of the axis, with the unit.
     pub label: String,
     pub groups: Vec<String>,
-    /// A name, and a number for each group.
+    /// For each series a name, and a number for each group.
     pub series: Vec<(String, Vec<f64>)>,
 }
 
 impl Chart {
-    /// The text of an SVG file.
+    /// Draws the text of an SVG file.
     pub fn svg(&self) -> Result<String> {
         svg(self)
     }
 
-    /// Gives the bytes of a PNG file.
+    /// Draws the bytes of a PNG file.
     ///
     /// # Errors
     /// If the chart cannot be drawn.
@@ -86,12 +87,12 @@ impl Chart {
 }
 
 impl Bars {
-    /// The text of an SVG file.
+    /// Draws the text of an SVG file.
     pub fn svg(&self) -> Result<String> {
         svg(self)
     }
 
-    /// Gives the bytes of a PNG file.
+    /// Draws the bytes of a PNG file.
     ///
     /// # Errors
     /// If the chart cannot be drawn.
@@ -102,7 +103,7 @@ impl Bars {
 
 type Drawn<T, B> = Result<T, DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
-/// What can be drawn; `finer` multiplies every length.
+/// A figure that can be drawn; `finer` multiplies every length.
 trait Figure {
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>, finer: u32) -> Drawn<(), B>;
 }
@@ -240,7 +241,7 @@ impl Figure for Bars {
     }
 }
 
-/// The plot, and the room for names beside it.
+/// Splits the area into the plot and the room for names beside it.
 fn split<B: DrawingBackend>(area: &DrawingArea<B, Shift>, finer: u32) -> Drawn<[DrawingArea<B, Shift>; 2], B> {
     area.fill(&PAPER)?;
     Ok(area.split_horizontally((SIZE.0 - LEGEND) * finer).into())
@@ -251,7 +252,7 @@ fn paler(RGBColor(r, g, b): RGBColor) -> RGBColor {
     RGBColor(r, g, b)
 }
 
-/// Smaller where the title is long, so that it fits above the plot.
+/// Returns the font of a title: smaller where the title is long, so that it fits above the plot.
 fn title_font(title: &str, finer: u32) -> FontDesc<'static> {
     font((1100 / title.chars().count().max(1) as u32).clamp(10, 18), finer)
 }
@@ -281,7 +282,7 @@ fn mesh<B: DrawingBackend>(
         .draw()
 }
 
-/// A circle, square or triangle: what has the colour of another line differs in shape, and is dashed.
+/// Draws a circle, square or triangle: a line with the colour of another differs in shape, and is dashed.
 fn marker<B: DrawingBackend>(area: &DrawingArea<B, Shift>, at: (i32, i32), series: usize, size: i32) -> Drawn<(), B> {
     let style = COLOURS[series % COLOURS.len()].filled();
     match series / COLOURS.len() {
@@ -302,12 +303,12 @@ struct Scale {
     range: Range<f64>,
     log: bool,
     marks: Vec<f64>,
-    /// In place of the numbers 0, 1, 2, ...
+    /// The names in place of the numbers 0, 1, 2, ...
     names: Vec<String>,
 }
 
 impl Scale {
-    /// That shows all of `values`; zero too, unless it is logarithmic.
+    /// Makes an axis that shows all of `values`; zero too, unless it is logarithmic.
     fn around(values: impl Iterator<Item = f64>, log: bool) -> Self {
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
         if least > most {
@@ -326,7 +327,7 @@ impl Scale {
         Self { marks: linear_marks(&range), range, log, names: Vec::new() }
     }
 
-    /// The first on top.
+    /// Makes an axis of names, the first on top.
     fn names(names: &[String]) -> Self {
         Self {
             range: -0.6..names.len() as f64 - 0.4,
@@ -337,7 +338,8 @@ impl Scale {
     }
 }
 
-/// Powers of ten, of them every second, third, ... where they are many, with 2 and 5 between where they are few.
+/// Returns marks at powers of ten: every second, third, ... of them where there are many, with 2 and 5 between where
+/// there are few.
 fn log_marks(range: &Range<f64>) -> Vec<f64> {
     let (first, last) = (range.start.log10().floor() as i32, range.end.log10().ceil() as i32);
     let step = (last - first) / 8 + 1;
@@ -352,7 +354,7 @@ fn log_marks(range: &Range<f64>) -> Vec<f64> {
         .collect()
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten, about six of them.
+/// Returns marks at multiples of 1, 2 or 5 times a power of ten, about six of them.
 fn linear_marks(range: &Range<f64>) -> Vec<f64> {
     let rough = (range.end - range.start) / 6.0;
     let power = 10f64.powf(rough.log10().floor());
@@ -389,7 +391,7 @@ impl ValueFormatter<f64> for Scale {
     }
 }
 
-/// The number of a mark: `0.05`, `20`, `1,000,000`, `1e12`.
+/// Writes the number of a mark: `0.05`, `20`, `1,000,000`, `1e12`.
 fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,4 +1,5 @@
-//! How long an engine will take, from what it took for fewer boxes: what takes too long is not run.
+//! The prediction of how long an engine will take, from what it took for fewer boxes: a call that would take too long
+//! is not made.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use super::stop::is_stopped;
 use crate::engine::Engine;
 use crate::measure::contestant::Contestant;
 
-/// How many times the limit a prediction or a first call has to take before it is believed: both are noisy.
+/// The multiple of the limit that a prediction or a first call has to exceed before it is believed: both are noisy.
 pub const SLACK: f64 = 3.0;
 /// Boxes of the calls that predict where there are no smaller scenes.
 const PREFIXES: [usize; 5] = [1000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -26,13 +27,13 @@ impl Known {
         }
     }
 
-    /// Seconds of a call.
+    /// Predicts the seconds of a call.
     pub fn predict(&self, row: &Row, engine: Engine) -> Option<f64> {
         predict(engine, self.0.get(&(row.scene.clone(), row.engine.clone()))?, row.boxes as f64)
     }
 }
 
-/// What an engine will take for `n` boxes, in seconds, from what it took for fewer.
+/// Predicts the seconds that an engine will take for `n` boxes, from what it took for fewer.
 fn predict(engine: Engine, known: &[(f64, f64)], n: f64) -> Option<f64> {
     let &(last, time) = known.last().filter(|(last, _)| *last > 0.0 && *last < n)?;
     let before = known.iter().rev().find(|(before, _)| *before > 0.0 && *before < last);
@@ -47,8 +48,8 @@ fn predict(engine: Engine, known: &[(f64, f64)], n: f64) -> Option<f64> {
     Some(time * (n / last).powf(power))
 }
 
-/// What an engine will take for `boxes`, in seconds, from calls with the first of them, off the clock; `None` where
-/// they are few.
+/// Predicts the seconds that an engine will take for `boxes`, from calls with the first of them, outside the times;
+/// returns `None` where there are few.
 pub fn calibrate(engine: Engine, contestant: &mut Contestant, boxes: &[Aabb], limit: f64) -> Option<f64> {
     let mut known = Vec::new();
     let mut pairs = Vec::new();

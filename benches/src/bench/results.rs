@@ -1,4 +1,5 @@
-//! What a benchmark found, as it is kept: `results.json`, which can be compared with later ones, and `results.csv`.
+//! The results of a benchmark, as they are kept: `results.json`, which can be compared with later results, and
+//! `results.csv`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,26 +13,27 @@ use crate::measure::csv::{self, or_empty};
 use crate::measure::time::Time;
 use crate::text;
 
-/// Of the files that are written. One more for each change that older programs would misread; new fields have defaults.
+/// The format of the files that are written. It grows by one with each change that older programs would misread; new
+/// fields have defaults.
 pub const FORMAT: u32 = 1;
 
-/// All of one benchmark.
+/// The results of one benchmark.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Results {
-    /// Of this file; 0 where there was none yet.
+    /// The format of this file; 0 where there was none yet.
     #[serde(default)]
     pub format: u32,
     /// Where it ran.
     pub machine: Machine,
-    /// Of this program and of the libraries in it, by name.
+    /// The versions of this program and of the libraries in it, by name.
     pub versions: BTreeMap<String, String>,
-    /// When it ended, in seconds since 1970.
+    /// The time when the benchmark ended, in seconds since 1970.
     pub unix_time: u64,
     /// What was asked for.
     pub settings: Settings,
-    /// Whether it was stopped before the last row.
+    /// Whether the benchmark was stopped before the last row.
     pub interrupted: bool,
-    /// In the order of scenes, sizes and engines.
+    /// The rows, in the order of scenes, sizes and engines.
     pub rows: Vec<Row>,
 }
 
@@ -44,69 +46,71 @@ pub struct Machine {
     pub cores: usize,
     /// The operating system and the architecture.
     pub system: String,
-    /// The GPU's, where one took part.
+    /// The name of the GPU's adapter, where one took part.
     pub adapter: Option<String>,
-    /// The GPU's driver.
+    /// The driver of the GPU.
     pub driver: Option<String>,
 }
 
 /// What was asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Settings {
-    /// As they are typed.
+    /// The scenes, as they are typed.
     pub scenes: Vec<String>,
     /// Numbers of boxes.
     pub n: Vec<u32>,
-    /// Those that were not there have no rows.
+    /// The engines; those that were not there have no rows.
     pub engines: Vec<String>,
     /// Calls that count of scenes that move.
     pub frames: u32,
     /// Calls that count of all other scenes.
     pub runs: u32,
-    /// Seconds.
+    /// The limit of a call in seconds.
     pub limit: f64,
-    /// Of the scenes.
+    /// The seed of the scenes.
     pub seed: u64,
 }
 
 /// One engine with one scene of one size.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// Without the number of boxes.
+    /// The scene, without the number of boxes.
     pub scene: String,
-    /// How many.
+    /// The number of boxes.
     pub boxes: u64,
-    /// Its name.
+    /// The name of the engine.
     pub engine: String,
-    /// Whether each time is that of another frame.
+    /// Whether each time is that of another step of an animation.
     pub moving: bool,
-    /// Whether it was measured.
+    /// Whether the row was measured.
     pub outcome: Outcome,
-    /// Why it, or a part of it, is not measured; empty where all is.
+    /// The reason why the row, or a part of it, is not measured; empty where all is.
     pub note: String,
     /// The first call, which is not among the others.
     pub first_ms: Option<f64>,
-    /// What a call would take, where that is why there was none.
+    /// The predicted time of a call, where no call was made since it would take too long.
     pub predicted_ms: Option<f64>,
-    /// Of the calls that count.
+    /// The times of the calls that count.
     pub time: Option<Time>,
-    /// Of the first call, as are the candidates.
+    /// The pairs of the first call; the candidates are those of the first call too.
     pub pairs: Option<u64>,
     /// Tests made; `null` where the engine does not tell.
     pub candidates: Option<u64>,
-    /// Steps that kept a structure up to date, in the last call; `null` where the engine has none, or does not tell.
+    /// Operations that kept a structure up to date, in the last call; `null` where the engine has none, or does not
+    /// tell.
     pub updates: Option<u64>,
     /// Memory held, without boxes and pairs; `null` where the engine does not tell.
     pub bytes: Option<u64>,
-    /// Of the sets of pairs of the first call and the `runs` or `frames` after it, one after another, whatever the
-    /// order in each. Without motion, that of one set, unless they differ.
+    /// The hash of the sets of pairs of the first call and the `runs` or `frames` after it, one after another, whatever
+    /// the order in each. Without motion, it is the hash of one set, unless the sets differ.
     pub hash: Option<String>,
     /// Calls whose pairs the hash covers.
     #[serde(default)]
     pub hashed_calls: u32,
     /// Milliseconds of each stage on the GPU, in the order of the flow.
     pub stages_ms: Vec<(String, f64)>,
-    /// Whose pairs these were compared with, after every call; `null` for the one that all others are compared with.
+    /// The engine with whose pairs these were compared, after every call; `null` for the engine that all others are
+    /// compared with.
     pub compared_with: Option<String>,
     /// How the pairs differ from the expected ones, where they do.
     pub difference: Option<Difference>,
@@ -116,22 +120,22 @@ pub struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was.
+    /// The row was measured.
     Measured,
-    /// Takes longer than it may.
+    /// A call takes longer than it may.
     OverLimit,
-    /// The engine says that it cannot.
+    /// The engine refuses the scene.
     Refused,
 }
 
 /// How an answer differs from the expected one, over all calls together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Frames or runs whose pairs differ.
+    /// Calls whose pairs differ.
     pub calls: u64,
     /// Pairs that were not found.
     pub missing: u64,
-    /// Pairs that are none.
+    /// Listed pairs that are no pairs.
     pub extra: u64,
     /// Pairs that were listed again.
     pub repeated: u64,
@@ -140,7 +144,7 @@ pub struct Difference {
 }
 
 impl Results {
-    /// Reads what [`json`](Self::json) gave.
+    /// Reads what [`json`](Self::json) wrote.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let results: Self = serde_json::from_slice(&text).with_context(|| {
@@ -151,12 +155,12 @@ impl Results {
         Ok(results)
     }
 
-    /// The text of `results.json`.
+    /// Writes the text of `results.json`.
     pub fn json(&self) -> Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// The text of `results.csv`: a line for each row.
+    /// Writes the text of `results.csv`: a line for each row.
     pub fn csv(&self) -> String {
         let mut text = String::from(
             "scene,boxes,engine,moving,outcome,calls,median_ms,min_ms,q1_ms,q3_ms,max_ms,first_ms,pairs,candidates,\
@@ -212,24 +216,24 @@ impl Results {
         Ok(())
     }
 
-    /// The scenes in their order, each once.
+    /// Lists the scenes in their order, each once.
     pub fn scenes(&self) -> Vec<&str> {
         unique(self.rows.iter().map(|row| row.scene.as_str()))
     }
 
-    /// The engines in their order, each once.
+    /// Lists the engines in their order, each once.
     pub fn engines(&self) -> Vec<&str> {
         unique(self.rows.iter().map(|row| row.engine.as_str()))
     }
 
-    /// The sizes of a scene, ascending.
+    /// Lists the sizes of a scene, ascending.
     pub fn sizes(&self, scene: &str) -> Vec<u64> {
         let mut sizes = unique(self.rows.iter().filter(|row| row.scene == scene).map(|row| row.boxes));
         sizes.sort_unstable();
         sizes
     }
 
-    /// How many pairs there are, by an engine that agrees with the expected answer.
+    /// Returns the number of pairs, from an engine that agrees with the expected answer.
     pub fn pairs(&self, scene: &str, boxes: u64) -> Option<u64> {
         let mut rows = self.rows.iter().filter(|row| row.scene == scene && row.boxes == boxes);
         rows.find_map(|row| row.pairs.filter(|_| row.difference.is_none()))
@@ -242,7 +246,7 @@ impl Results {
 }
 
 impl Settings {
-    /// Whether such a row was asked for.
+    /// Returns whether such a row was asked for.
     pub fn ask_for(&self, row: &Row) -> bool {
         let mut scenes = self.scenes.iter().flat_map(|name| Scene::parse(name));
         self.engines.contains(&row.engine) && scenes.any(|scene| scene.is(&row.scene, row.boxes, &self.n))
@@ -250,7 +254,7 @@ impl Settings {
 }
 
 impl Row {
-    /// Whether the other is that of the same engine with the same boxes.
+    /// Returns whether the other row is of the same engine with the same boxes.
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.scene, self.boxes, &self.engine) == (&other.scene, other.boxes, &other.engine)
     }
@@ -262,7 +266,7 @@ impl Row {
 }
 
 impl Outcome {
-    /// Names it in a table.
+    /// Names the outcome in a table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -272,7 +276,7 @@ impl Outcome {
     }
 }
 
-/// Each once, in the order of their first appearance.
+/// Returns each value once, in the order of first appearance.
 pub fn unique<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for one in all {

@@ -1,6 +1,6 @@
-//! What is measured: kinds of scenes, in all sizes or in one, and files.
+//! The scenes that are measured: kinds, in all sizes or in one, and files.
 
-use crate::scenes::{Kind, Source, npy};
+use crate::scenes::{Kind, SceneName, npy};
 use anyhow::{Result, anyhow, bail};
 use broadsweep::Aabb;
 
@@ -10,7 +10,7 @@ pub enum Scene {
     /// A kind in all sizes.
     Kind(Kind),
     /// A kind in one size, or a file.
-    Source(Source),
+    Named(SceneName),
 }
 
 impl Scene {
@@ -23,70 +23,70 @@ impl Scene {
             return Ok(Self::Kind(kind));
         }
         match text.parse()? {
-            Source::File(path) if !path.exists() && !text.contains(['.', '/', '\\']) => {
+            SceneName::File(path) if !path.exists() && !text.contains(['.', '/', '\\']) => {
                 // More likely a kind than a file; the message lists them.
                 Err(text.parse::<Kind>().map_or_else(Into::into, |_| anyhow!("{text}")))
             }
-            Source::File(path) if path.extension().is_some_and(|extension| extension == "npz") => {
+            SceneName::File(path) if path.extension().is_some_and(|extension| extension == "npz") => {
                 bail!(
                     "{text} may have filters, which most engines of the benchmark do not take; give the boxes as .npy"
                 )
             }
-            source => Ok(Self::Source(source)),
+            name => Ok(Self::Named(name)),
         }
     }
 
-    /// As it is typed.
+    /// Returns the scene as it is typed.
     pub fn name(&self) -> String {
         match self {
             Self::Kind(kind) => kind.to_string(),
-            Self::Source(source) => source.to_string(),
+            Self::Named(name) => name.to_string(),
         }
     }
 
     fn kind(&self) -> Option<Kind> {
         match self {
-            Self::Kind(kind) | Self::Source(Source::Kind { kind, .. }) => Some(*kind),
-            Self::Source(Source::File(_)) => None,
+            Self::Kind(kind) | Self::Named(SceneName::Kind { kind, .. }) => Some(*kind),
+            Self::Named(SceneName::File(_)) => None,
         }
     }
 
-    /// Tells whether its frames differ.
+    /// Returns whether the steps of the scene differ.
     pub fn moves(&self) -> bool {
         self.kind().is_some_and(Kind::moves)
     }
 
-    /// Without the number of boxes, which is a column of its own.
+    /// Returns the name without the number of boxes, which is a column of its own.
     pub fn title(&self) -> String {
         self.kind().map_or_else(|| self.name(), |kind| kind.to_string())
     }
 
-    /// The boxes that come `step` frames after the usual ones.
+    /// Makes the boxes that come `step` steps after the usual ones.
     pub fn boxes(&self, n: u32, seed: u64, step: u32) -> Result<Vec<Aabb>> {
         match self {
-            // What is asked for the usual ones is whether there is the memory.
-            Self::Kind(kind) | Self::Source(Source::Kind { kind, .. }) if step > 0 => {
-                Ok(kind.generate_frame(n as usize, seed, kind.usual_frame() + step))
+            // Whether there is the memory was found out with the usual boxes.
+            Self::Kind(kind) | Self::Named(SceneName::Kind { kind, .. }) if step > 0 => {
+                Ok(kind.generate_step(n as usize, seed, kind.usual_step() + step))
             }
-            Self::Kind(kind) => Ok(Source::Kind { kind: *kind, n }.boxes(seed)?),
-            Self::Source(source) => Ok(source.boxes(seed)?),
+            Self::Kind(kind) => Ok(SceneName::Kind { kind: *kind, n }.boxes(seed)?),
+            Self::Named(name) => Ok(name.boxes(seed)?),
         }
     }
 
-    /// Whether this is that scene, in a size that it is measured in.
+    /// Returns whether this is the scene of that title, in a size that it is measured in.
     pub fn is(&self, title: &str, boxes: u64, sizes: &[u32]) -> bool {
         let has_size = match self {
             Self::Kind(_) => sizes.iter().any(|n| u64::from(*n) == boxes),
-            Self::Source(Source::Kind { n, .. }) => u64::from(*n) == boxes,
-            Self::Source(Source::File(_)) => true,
+            Self::Named(SceneName::Kind { n, .. }) => u64::from(*n) == boxes,
+            Self::Named(SceneName::File(_)) => true,
         };
         has_size && self.title() == title
     }
 
-    /// Finds out, before any long work, whether a file has boxes. What is no file can be read but once.
+    /// Finds out, before any long work, whether a file has boxes. A pipe or a device can be read only once.
     pub fn check(&self) -> Result<()> {
         match self {
-            Self::Source(Source::File(path)) if !path.exists() || path.is_file() => {
+            Self::Named(SceneName::File(path)) if !path.exists() || path.is_file() => {
                 npy::read_boxes(path)?;
             }
             _ => {}
@@ -94,12 +94,12 @@ impl Scene {
         Ok(())
     }
 
-    /// So many boxes, or about so many where a file has to be read first.
+    /// Returns the numbers of boxes; an estimate where a file has to be read first.
     pub fn sizes(&self, sizes: &[u32]) -> Vec<u32> {
         match self {
             Self::Kind(_) => sizes.to_vec(),
-            Self::Source(Source::Kind { n, .. }) => vec![*n],
-            Self::Source(Source::File(path)) => {
+            Self::Named(SceneName::Kind { n, .. }) => vec![*n],
+            Self::Named(SceneName::File(path)) => {
                 let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
                 vec![u32::try_from(bytes / size_of::<Aabb>() as u64).unwrap_or(u32::MAX)]
             }
@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn a_scene_is_a_kind_a_kind_and_a_number_or_a_file() {
         assert!(matches!(Scene::parse("city").unwrap(), Scene::Kind(Kind::City)));
-        assert!(matches!(Scene::parse("city:50").unwrap(), Scene::Source(Source::Kind { n: 50, .. })));
-        assert!(matches!(Scene::parse("city.npy").unwrap(), Scene::Source(Source::File(_))));
+        assert!(matches!(Scene::parse("city:50").unwrap(), Scene::Named(SceneName::Kind { n: 50, .. })));
+        assert!(matches!(Scene::parse("city.npy").unwrap(), Scene::Named(SceneName::File(_))));
         assert!(Scene::parse("cloud").err().unwrap().to_string().contains("there is no scene called \"cloud\""));
         assert!(Scene::parse("cloud:5").is_err());
         assert!(Scene::parse("city.npz").err().unwrap().to_string().contains("give the boxes as .npy"));

@@ -1,11 +1,11 @@
-//! How a measurement is stopped from outside.
+//! The way to stop a measurement from outside.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is running is the last.
+/// Whether the call that is running is the last.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Stops every measurement after the call that it is in; tells whether that was asked for before.
+/// Stops every measurement after the call that it is in; returns whether that was asked for before.
 pub fn stop() -> bool {
     STOP.swap(true, Ordering::SeqCst)
 }

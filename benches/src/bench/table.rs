@@ -6,7 +6,7 @@ use super::results::{Outcome, Results, Row, unique};
 use crate::measure::time::Time;
 use crate::text;
 
-/// A table for each scene: engines down, sizes across.
+/// Writes a table for each scene: engines down, sizes across.
 pub fn lines(results: &Results) -> String {
     let mut lines = String::new();
     let width = results.engines().iter().map(|engine| engine.len()).max().unwrap_or(0).max(6);
@@ -62,7 +62,7 @@ fn cell(row: &Row) -> String {
     }
 }
 
-/// In place of a time.
+/// Writes the text that stands in place of a time.
 pub fn untimed(row: &Row) -> String {
     match (row.outcome, row.predicted_ms, row.first_ms) {
         (Outcome::OverLimit, Some(predicted), _) => format!("not run, about {}", ms(predicted)),
@@ -71,12 +71,12 @@ pub fn untimed(row: &Row) -> String {
     }
 }
 
-/// Three digits or so: `0.0123 ms`, `45.6 ms`, `7.89 s`.
+/// Writes a time with about three digits: `0.0123 ms`, `45.6 ms`, `7.89 s`.
 pub fn ms(ms: f64) -> String {
     if ms < 1e3 { format!("{} ms", digits(ms)) } else { format!("{} s", digits(ms / 1e3)) }
 }
 
-/// The quartiles in the unit of the median.
+/// Writes the quartiles in the unit of the median.
 pub fn noise(time: &Time, dash: &str) -> String {
     let unit = if time.median_ms < 1e3 { 1.0 } else { 1e3 };
     match time.calls {
@@ -85,7 +85,7 @@ pub fn noise(time: &Time, dash: &str) -> String {
     }
 }
 
-/// Three digits or so.
+/// Writes a number with about three digits.
 fn digits(number: f64) -> String {
     let decimals = match number {
         _ if number >= 100.0 => 0,

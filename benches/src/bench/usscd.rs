@@ -15,18 +15,18 @@ use crate::scenes::Particles;
 use crate::text;
 use race::Lap;
 
-/// Objects per cube of the largest diameter, where that is not what varies: 0.3 to 0.4 pairs per object.
+/// Objects per cube of the largest diameter, where the density is not what varies: 0.3 to 0.4 pairs per object.
 const DENSITY: f64 = 0.1;
-/// Largest diameters per frame, where that is not what varies.
+/// Largest diameters per step, where the speed is not what varies.
 const SPEED: f64 = 0.1;
-/// Where that is not what varies. More than the engines test without a grid.
+/// Objects, where their number is not what varies: more than the engines test without a grid.
 const OBJECTS: usize = 5000;
 
-/// What all engines are given.
+/// The setting that all engines get.
 pub struct Setting {
     /// Objects.
     pub n: usize,
-    /// Where they fly, and how.
+    /// The space in which the objects fly, and their speed.
     pub space: Particles,
 }
 
@@ -40,22 +40,22 @@ impl Setting {
     }
 }
 
-/// What varies, and how.
+/// An experiment: what varies, and how.
 pub struct Experiment {
     /// What varies, in a word.
     pub name: &'static str,
     /// What does not vary.
     pub title: String,
-    /// With the unit.
+    /// The label of the axis, with the unit.
     label: &'static str,
     of: fn(&Setting) -> f64,
-    /// From the smallest to the largest of what varies.
+    /// The settings, from the smallest to the largest value.
     pub settings: Vec<Setting>,
-    /// Name and title of each, and which of the paper's algorithms are not in it.
+    /// The name and the title of each figure, and which of the paper's algorithms are not in it.
     figures: &'static [(&'static str, &'static str, &'static [&'static str])],
 }
 
-/// Gives the experiments; few and small settings of them where it is to be `quick`.
+/// Returns the experiments, with few and small settings where they are to be `quick`.
 pub fn experiments(quick: bool) -> [Experiment; 3] {
     let side = |n: usize| (n as f64 / DENSITY).cbrt();
     let (objects, numbers, sides, speeds) = if quick {
@@ -98,18 +98,18 @@ pub fn experiments(quick: bool) -> [Experiment; 3] {
     ]
 }
 
-/// The first line of `usscd.csv`. A row is an engine in a setting; pairs, candidates, updates and bytes are those of the last
-/// frame. What an engine does not count is empty.
+/// The first line of `usscd.csv`. A row is an engine in a setting; pairs, candidates, updates and bytes are those of
+/// the last call. A number that an engine does not count is empty.
 pub const COLUMNS: &str = "experiment,n,side,density,speed,engine,device,frames,median_ms,q1_ms,q3_ms,fps,pairs,\
                            candidates,updates,bytes";
 
 impl Experiment {
-    /// Gives what varies.
+    /// Returns the value that varies.
     pub fn value(&self, setting: &Setting) -> f64 {
         (self.of)(setting)
     }
 
-    /// Gives a line of `usscd.csv`.
+    /// Writes a line of `usscd.csv`.
     pub fn row(&self, setting: &Setting, lap: &Lap, device: String) -> String {
         let Setting { n, space: Particles { side, speed, .. } } = *setting;
         csv::line([
@@ -132,10 +132,10 @@ impl Experiment {
         ])
     }
 
-    /// Draws frames per second over what varies; the figures of the paper, and by its names.
+    /// Draws frames per second over what varies; these are the figures of the paper, with its names.
     pub fn figures(&self, engines: &[Engine], measured: &[(f64, Vec<Lap>)]) -> Vec<Figure> {
         let figure = |&(name, what, without): &(&str, &str, &[&str])| {
-            // One without points keeps its colour for the other figures.
+            // A series without points keeps its colour for the other figures.
             let series = engines.iter().map(|engine| {
                 let is_in = !without.contains(&engine.name());
                 let of = |laps: &[Lap]| laps.iter().find(|lap| lap.engine == *engine).map(frames_per_second);
@@ -154,7 +154,7 @@ impl Experiment {
     }
 }
 
-/// Gives the frames per second of the median frame.
+/// Returns the frames per second of the paper: calls per second, by the median call.
 pub fn frames_per_second(lap: &Lap) -> f64 {
     1e3 / lap.time.median_ms
 }

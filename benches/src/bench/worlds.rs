@@ -1,4 +1,4 @@
-//! `broadsweep bench worlds`: what thousands of worlds in one place cost, against one world of as many boxes.
+//! `broadsweep bench worlds`: the cost of thousands of worlds in one place, against one world of as many boxes.
 
 use anyhow::{Result, ensure};
 use broadsweep::{Aabb, Error, Filters, Gpu, Options, Pair, Report};
@@ -13,31 +13,32 @@ use crate::measure::csv;
 use crate::measure::time::Time;
 use crate::{scenes, text};
 
-/// The first line of `worlds.csv`. A row is an engine with a scene; `ratio` is its median to that of the one world without filters that
-/// was measured in turn with it, `per_box_and_pair` its candidates to boxes and pairs together.
+/// The first line of `worlds.csv`. A row is an engine with a scene; `ratio` is its median to that of the one world
+/// without filters that was measured in turn with it, `per_box_and_pair` its candidates to boxes and pairs together.
 pub const COLUMNS: &str = "scene,worlds,boxes,engine,device,calls,median_ms,q1_ms,q3_ms,ratio,pairs,candidates,\
                        per_box_and_pair,giants,entries";
 
-/// A scene with more candidates is left out, and said to be: its calls would take longer than all others together.
+/// The most candidates of a scene. A scene with more is left out, with a message: its calls would take longer than all
+/// others together.
 const MOST_CANDIDATES: u64 = 1 << 28;
 
-/// What is compared, and with what.
+/// The scenes that are compared.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Variant {
     /// One world, without filters.
     One,
     /// Thousands of worlds.
     Worlds,
-    /// With a floor for each world, unbounded but for its top.
+    /// Thousands of worlds with a floor for each, unbounded except for its top.
     Planes,
-    /// With one such floor for all.
+    /// Thousands of worlds with one such floor for all.
     GlobalPlane,
 }
 
 impl Variant {
     const ALL: [Self; 4] = [Self::One, Self::Worlds, Self::Planes, Self::GlobalPlane];
 
-    /// Names it in a table.
+    /// Names the scene in a table.
     pub fn name(self) -> &'static str {
         match self {
             Self::One => "one world",
@@ -47,7 +48,7 @@ impl Variant {
         }
     }
 
-    /// Boxes and filters. The side of a world's region shrinks with the cube root of its boxes.
+    /// Makes boxes and filters. The side of a world's region shrinks with the cube root of its boxes.
     fn scene(self, boxes: u32, worlds: u32, seed: u64) -> (Vec<Aabb>, Filters) {
         let worlds = if self == Self::One { 1 } else { worlds };
         let side = (1.0 / f64::from(worlds)).cbrt() as f32;
@@ -72,7 +73,7 @@ impl Variant {
     }
 }
 
-/// Up to a quarter of the spacing of boxes, so that some boxes of each world touch it.
+/// Makes a floor up to a quarter of the spacing of boxes, so that some boxes of each world touch it.
 fn floor(boxes: u32) -> Aabb {
     let inf = f32::INFINITY;
     Aabb::new([-inf; 3], [inf, inf, 0.25 * (1.0 / f64::from(boxes)).cbrt() as f32])
@@ -93,29 +94,29 @@ struct Field {
     lanes: Vec<Lane>,
 }
 
-/// What an engine took for a scene.
+/// The times of an engine for a scene.
 pub struct Row {
     /// The scene.
     pub variant: Variant,
-    /// Its worlds, or those of the scenes that one world is compared with.
+    /// The worlds of the scene, or those of the scenes that one world is compared with.
     pub worlds: u32,
-    /// Which engine.
+    /// The name of the engine.
     pub engine: &'static str,
-    /// Of the calls that count.
+    /// The time of the calls that count.
     pub time: Time,
-    /// Its median to that of one world without filters.
+    /// The ratio of the median to that of one world without filters.
     pub ratio: f64,
-    /// Of the first call.
+    /// The report of the first call.
     pub report: Report,
 }
 
-/// What is measured of each number of worlds.
+/// The plan: what is measured for each number of worlds.
 pub struct Plan<'a> {
     /// Boxes of all worlds together.
     pub boxes: u32,
     /// Calls that count.
     pub runs: u32,
-    /// Of the scenes.
+    /// The seed of the scenes.
     pub seed: u64,
     /// The CPU engine, and the GPU where there is one.
     pub engines: &'a [Engine],
@@ -180,7 +181,7 @@ impl Plan<'_> {
     }
 }
 
-/// The medians, each beside that of one world.
+/// Makes the rows, with each median beside that of one world.
 fn rows(fields: Vec<Field>, worlds: u32) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for Field { variant, lanes, .. } in fields {
@@ -197,7 +198,7 @@ fn rows(fields: Vec<Field>, worlds: u32) -> Vec<Row> {
 }
 
 impl Row {
-    /// Gives a line of `worlds.csv`.
+    /// Writes a line of `worlds.csv`.
     pub fn line(&self, machine: &Machine) -> String {
         let Self { variant, worlds, engine, time, ratio, report } = self;
         let device = match &machine.adapter {

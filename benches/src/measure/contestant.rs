@@ -1,4 +1,4 @@
-//! An engine that is shown one frame after another, and its calls.
+//! An engine that is shown one step after another, and its calls.
 
 use std::fmt;
 
@@ -22,13 +22,13 @@ pub enum Contestant {
     Other(Box<dyn Baseline>),
 }
 
-/// What one call took.
+/// The measurements of one call.
 pub struct Call {
     /// The time of the whole call in milliseconds: for the GPU with upload and the pairs back in host memory.
     pub ms: f64,
     /// Tests made, where the engine tells.
     pub candidates: Option<u64>,
-    /// Steps that kept a structure up to date, of what baselines keep from frame to frame.
+    /// Operations that kept a structure up to date, where a baseline keeps one from step to step.
     pub updates: Option<u64>,
     /// Memory held, without boxes and pairs, where the engine tells.
     pub bytes: Option<u64>,
@@ -37,8 +37,8 @@ pub struct Call {
 }
 
 impl Contestant {
-    /// Makes an engine with buffers of its own: what larger scenes needed is none of its memory. Baselines look at the
-    /// axis of the options, where they can choose one, and the others at nothing.
+    /// Makes an engine with buffers of its own, so that its memory is not what larger scenes needed. Of the options,
+    /// baselines use the axis, where they can choose one, and brute force uses nothing.
     ///
     /// # Errors
     /// If the engine refuses the options, or is the GPU's and there is no GPU.
@@ -54,7 +54,7 @@ impl Contestant {
         })
     }
 
-    /// Says which pairs are wanted.
+    /// Sets which pairs are wanted.
     ///
     /// # Errors
     /// If the filters are wrong, or the engine takes none.
@@ -67,7 +67,7 @@ impl Contestant {
         Ok(())
     }
 
-    /// Forgets what the engine keeps of frames it has seen; its memory stays.
+    /// Makes the engine forget what it keeps of steps that it has seen; its memory stays.
     pub fn forget(&mut self) {
         if let Self::Other(baseline) = self {
             // Another number of boxes starts anew, and none cannot fail.
@@ -105,7 +105,7 @@ impl Contestant {
             Self::Other(baseline) => {
                 let (work, seconds) = timed(|| baseline.find_pairs(boxes, pairs));
                 let work = work?;
-                // What it does not count is 0.
+                // A number that the algorithm does not count is 0.
                 let known = |number: u64| (number > 0).then_some(number);
                 Call {
                     ms: seconds * 1e3,
@@ -118,8 +118,8 @@ impl Contestant {
         })
     }
 
-    /// Adds the times of the kernels of one run to `times`; nothing where the engine has no kernels, or the adapter no
-    /// timestamps.
+    /// Adds the times of the kernels of one run to `times`; adds nothing where the engine has no kernels, or the
+    /// adapter no timestamps.
     ///
     /// # Errors
     /// [`Refusal`].

@@ -6,7 +6,7 @@ pub fn line<T: AsRef<str>>(fields: impl IntoIterator<Item = T>) -> String {
     fields.join(",") + "\n"
 }
 
-/// Gives the text of a number, and none where there is no number.
+/// Returns the text of a number, and no text where there is no number.
 pub fn or_empty(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }

@@ -1,15 +1,15 @@
-//! Sets of pairs as one number each.
+//! Hashes of sets of pairs.
 
 use broadsweep::Pair;
 
-/// Gives a number for a set of pairs that does not depend on their order, nor on the machine or the compiler.
+/// Returns a hash of a set of pairs that does not depend on their order, nor on the machine or the compiler.
 pub fn hash(pairs: &[Pair]) -> u64 {
     // Mixed well, so that sums of different sets differ.
     let sum = |sum: u64, pair: &Pair| sum.wrapping_add(mix(u64::from(pair.a) << 32 | u64::from(pair.b)));
     pairs.iter().fold(pairs.len() as u64, sum)
 }
 
-/// Gives a number for a list of such numbers, in their order: `all` of those before, and the `next`.
+/// Returns a hash of a list of hashes, in their order: from the hash of `all` before, and the `next`.
 pub fn fold(all: u64, next: u64) -> u64 {
     mix(all).wrapping_add(next)
 }

@@ -1,4 +1,4 @@
-//! What each kernel takes on the GPU, and all of a stage together.
+//! The times of each kernel on the GPU, and of each stage.
 
 use broadsweep::internals::gpu::timing::KernelTime;
 
@@ -14,19 +14,19 @@ impl KernelTimes {
         self.0.push(run);
     }
 
-    /// Gives the kernels of the first run.
+    /// Returns the kernels of the first run.
     pub fn kernels(&self) -> &[KernelTime] {
         self.0.first().map_or(&[], Vec::as_slice)
     }
 
-    /// Gives the median time of the kernels that are `wanted`, all of them together, in milliseconds.
+    /// Returns the median time of all `wanted` kernels together, in milliseconds.
     pub fn median_ms(&self, wanted: impl Fn(&KernelTime) -> bool) -> f64 {
         let ms = |kernel: &KernelTime| kernel.time.as_secs_f64() * 1e3;
         let runs = self.0.iter().map(|run| run.iter().filter(|kernel| wanted(kernel)).map(ms).sum());
         Time::of(runs.collect()).map_or(0.0, |time| time.median_ms)
     }
 
-    /// Gives each stage with its median time in milliseconds, in the order of the flow.
+    /// Lists each stage with its median time in milliseconds, in the order of the flow.
     pub fn stages_ms(&self) -> Vec<(String, f64)> {
         let mut stages: Vec<&str> = Vec::new();
         for name in self.0.iter().flatten().map(stage) {
@@ -38,7 +38,7 @@ impl KernelTimes {
     }
 }
 
-/// Gives the stage of a kernel, which its name begins with.
+/// Returns the stage of a kernel, which the name of the kernel begins with.
 pub fn stage(kernel: &KernelTime) -> &'static str {
     kernel.kernel.split('_').next().unwrap_or(kernel.kernel)
 }

@@ -1,4 +1,4 @@
-//! What every measurement has in common: a call and its time, medians, hashes of pairs, the kernels' times, CSV.
+//! The parts that all measurements share: a call and its time, medians, hashes of pairs, the kernels' times, CSV.
 
 pub mod contestant;
 pub mod csv;

@@ -4,17 +4,17 @@
 #[derive(Debug, Clone)]
 #[cfg_attr(feature = "bench", derive(serde::Serialize, serde::Deserialize))]
 pub struct Time {
-    /// How many.
+    /// The number of calls.
     pub calls: usize,
-    /// Half of the calls took longer.
+    /// The median: half of the calls took longer.
     pub median_ms: f64,
-    /// The shortest.
+    /// The time of the shortest call.
     pub min_ms: f64,
-    /// Quartiles: half of the calls lie between them. They are the noise.
+    /// The lower quartile: half of the calls lie between the quartiles, which show the noise.
     pub q1_ms: f64,
     /// The upper quartile.
     pub q3_ms: f64,
-    /// The longest.
+    /// The time of the longest call.
     pub max_ms: f64,
 }
 

@@ -7,7 +7,7 @@
 //! precision. Where that overflows, its nodes stay empty and pairs are lost without a word: of 5,000 cubes in a world
 //! of 1e18, all. Where differences overflow as well, as they do among unbounded boxes, it panics.
 //!
-//! A tree is built anew for each frame, on one thread like everything here. It has a way to update one, which pays
+//! A tree is built anew for each step, on one thread like everything here. It has a way to update one, which pays
 //! where few boxes move; where all do, its documentation says to build anew.
 
 use bvh::aabb::{Aabb as Bounds, Bounded};
@@ -20,7 +20,7 @@ use broadsweep::{Aabb, Pair};
 /// The largest coordinate: the squares of twice as much, times six, times the number of boxes, do not overflow.
 pub const MOST: f32 = 1e14;
 
-/// Nothing is kept from frame to frame.
+/// Nothing is kept from step to step.
 pub struct Bvh;
 
 /// A box as the tree wants it.

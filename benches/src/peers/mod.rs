@@ -1,4 +1,4 @@
-//! What other libraries find for the same boxes, behind the feature `peers`: for the benchmark, to be compared with.
+//! Other libraries on the same boxes, behind the feature `peers`: for the benchmark, to be compared with.
 //!
 //! Each is used as its own users do, and is a [`Baseline`](crate::baselines::Baseline), but for one thing: it gives
 //! **its own** pairs, each once, with `a < b`. Where those are not the pairs of this crate, the difference is shown
@@ -11,10 +11,10 @@
 //! None of them tells how many boxes it tested, so [`Work::candidates`](crate::baselines::Work::candidates) is 0, and
 //! so is [`Work::bytes`](crate::baselines::Work::bytes) where it does not tell its memory.
 //!
-//! | peer | unbounded boxes | pairs that are not ours | from one frame to the next |
+//! | peer | unbounded boxes | pairs that are not ours | from one step to the next |
 //! |---|---|---|---|
 //! | [`parry`] | exact | none | rebuilt; `parry_refit` updates leaves and rebuilds parts |
-//! | [`rapier`] | refused beyond `1e12` | too many, in frames after the first: it keeps boxes that only shrank (margins are switched off) | leaves updated, changed pairs found |
+//! | [`rapier`] | refused beyond `1e12` | too many, in steps after the first: it keeps boxes that only shrank (margins are switched off) | leaves updated, changed pairs found |
 //! | [`rstar`] | exact | none | rebuilt |
 //! | [`bvh`] | refused beyond `1e14` | none | rebuilt |
 
@@ -23,18 +23,18 @@ pub mod parry;
 pub mod rapier;
 pub mod rstar;
 
-use crate::baselines::{BaselineError, Entry};
+use crate::baselines::{BaselineError, Listing};
 use broadsweep::Aabb;
 
-/// A line of the list of peers.
+/// A peer: another library.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
-    /// The crate that it is from.
+    /// The crate that the peer is from.
     pub library: &'static str,
-    /// Which version of it was measured.
+    /// The version of the crate that was measured.
     pub version: &'static str,
-    /// Its name, what it is, and how to make one.
-    pub entry: Entry,
+    /// The listing of the peer.
+    pub listing: Listing,
 }
 
 /// Every peer.
@@ -42,21 +42,21 @@ pub const ALL: &[Peer] = &[
     Peer {
         library: "parry3d",
         version: "0.31.1",
-        entry: Entry::new("parry", "a binary tree built by binned surface area, each frame", || {
+        listing: Listing::new("parry", "a binary tree built by binned surface area, each step", || {
             Box::new(parry::Parry::default())
         }),
     },
     Peer {
         library: "parry3d",
         version: "0.31.1",
-        entry: Entry::new("parry_refit", "the same tree, refitted and partly rebuilt each frame", || {
+        listing: Listing::new("parry_refit", "the same tree, refitted and partly rebuilt each step", || {
             Box::new(parry::ParryRefit::default())
         }),
     },
     Peer {
         library: "rapier3d",
         version: "0.36.1",
-        entry: Entry::new(
+        listing: Listing::new(
             "rapier",
             "the broad phase of a physics engine, without margins: a dynamic tree, and the pairs that change",
             || Box::new(rapier::Rapier::default()),
@@ -65,27 +65,27 @@ pub const ALL: &[Peer] = &[
     Peer {
         library: "rstar",
         version: "0.13.1",
-        entry: Entry::new("rstar", "an R*-tree loaded in bulk and joined with itself, each frame", || {
+        listing: Listing::new("rstar", "an R*-tree loaded in bulk and joined with itself, each step", || {
             Box::new(rstar::Rstar)
         }),
     },
     Peer {
         library: "bvh",
         version: "0.13.0",
-        entry: Entry::new(
+        listing: Listing::new(
             "bvh",
-            "a binary tree built by surface area in buckets, asked for every box, each frame",
+            "a binary tree built by surface area in buckets, asked for every box, each step",
             || Box::new(bvh::Bvh),
         ),
     },
 ];
 
-/// The peer of this name.
+/// Finds the peer of this name.
 pub fn by_name(name: &str) -> Option<&'static Peer> {
-    ALL.iter().find(|peer| peer.entry.name == name)
+    ALL.iter().find(|peer| peer.listing.name == name)
 }
 
-/// The valid boxes with their index.
+/// Returns the valid boxes, each with its index.
 fn valid(boxes: &[Aabb]) -> impl Iterator<Item = (u32, &Aabb)> {
     (0..).zip(boxes).filter(|(_, aabb)| aabb.is_valid())
 }

@@ -2,9 +2,9 @@
 //!
 //! Its test is ours: closed, on the input numbers, so its pairs are ours too, with unbounded boxes as with others.
 //!
-//! There are two of it. [`Parry`] builds a tree for each frame. [`ParryRefit`] keeps one: leaves are updated, a part
+//! There are two of it. [`Parry`] builds a tree for each step. [`ParryRefit`] keeps one: leaves are updated, a part
 //! of the tree is rebuilt and the rest refitted, as its documentation says and rapier does. That is faster by far
-//! where little moves, and slower by far where boxes move by more than their own size in a frame. All pairs are found
+//! where little moves, and slower by far where boxes move by more than their own size in a step. All pairs are found
 //! anew by both; rapier's own list of changes is [`rapier`](super::rapier).
 
 use parry3d::bounding_volume::Aabb as Bounds;
@@ -14,7 +14,7 @@ use crate::baselines::list::PairList;
 use crate::baselines::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
-/// Builds a tree for each frame.
+/// Builds a tree for each step.
 #[derive(Default)]
 pub struct Parry {
     tree: Bvh,

@@ -1,19 +1,20 @@
 //! rapier3d's broad phase: parry's tree with leaves that are updated, and events for the pairs that come and go.
 //!
-//! It is given boxes by `BroadPhaseBvh::set_aabb`, as its own pipeline does, not shapes: the box that it makes of a
-//! shape is its centre ± half its edges, rounded, and has a distance of prediction around it. The colliders that it
-//! wants are there, but nobody looks at their shape; they are made in the first frame with so many boxes, and kept
-//! where all else starts anew: its users have them anyway. Its pairs are kept from its events, as its users do.
+//! The broad phase gets boxes by `BroadPhaseBvh::set_aabb`, as in rapier's own pipeline, and not shapes: the box that
+//! it makes of a shape is the centre ± half the edges, rounded, with a distance of prediction around it. The colliders
+//! that it needs are there, but nothing looks at their shape; they are made in the first step with this many boxes, and
+//! kept where all else starts anew, since its users have them anyway. The pairs are kept from its events, as its users
+//! do.
 //!
 //! It is used **without its margins**. Its leaves are larger than their boxes, by 4 hundredths of what it takes for a
 //! unit of length, which would be 4 cm in a world of metres: fewer updates, and pairs that do not overlap, in any
 //! number. That unit is therefore the smallest normal number here, and the margin vanishes in the rounding of any
 //! coordinate but a denormal. It cannot be zero: that switches the events off. **What remains**: a box that only
-//! shrank, or moved within the box that the tree has, is not updated, so in frames after the first there can be pairs
+//! shrank, or moved within the box that the tree has, is not updated, so in steps after the first there can be pairs
 //! too many; among denormal coordinates, too.
 //!
 //! Like parry's tree where that is kept, its own is at its best where little moves. Where boxes fly by more than their
-//! size in each frame, it grows worse from frame to frame.
+//! size in each step, it grows worse from step to step.
 //!
 //! The engine leaves boxes out that are not finite, so those are refused here; and so are coordinates beyond
 //! [`MOST`], where products of edges overflow to NaN, the tree becomes a list, and its recursion as deep as that is
@@ -34,20 +35,21 @@ pub const MOST: f32 = 1e12;
 #[derive(Default)]
 pub struct Rapier {
     broad_phase: BroadPhaseBvh,
-    /// As many as there ever were valid boxes. Which box each stands for changes with those.
+    /// The colliders, as many as there ever were valid boxes. The box that each stands for changes with the valid
+    /// boxes.
     colliders: ColliderSet,
     handles: Vec<ColliderHandle>,
     /// The index of the box of each collider that is in use.
     ids: Vec<u32>,
     box_count: usize,
     events: Vec<BroadPhasePairEvent>,
-    /// Pairs that ended in this frame.
+    /// Pairs that ended in this step.
     ended: Vec<Pair>,
     pairs: Vec<Pair>,
 }
 
 impl Rapier {
-    /// A collider for each of these boxes, and nothing known of them.
+    /// Makes a collider for each of these boxes, of which nothing is known yet.
     fn start(&mut self, boxes: &[Aabb]) {
         self.broad_phase = BroadPhaseBvh::default();
         self.pairs.clear();

@@ -4,7 +4,7 @@
 //! Its join of two trees gives each pair of one tree with itself twice, and each box with itself; those are dropped,
 //! as any user of it has to.
 //!
-//! A tree is built anew for each frame. It can insert and remove, but one by one, which for boxes that all move is
+//! A tree is built anew for each step. It can insert and remove, but one by one, which for boxes that all move is
 //! slower than loading them in bulk.
 
 use rstar::primitives::{GeomWithData, Rectangle};
@@ -14,7 +14,7 @@ use crate::baselines::list::PairList;
 use crate::baselines::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
-/// Nothing is kept from frame to frame.
+/// Nothing is kept from step to step.
 pub struct Rstar;
 
 impl Baseline for Rstar {

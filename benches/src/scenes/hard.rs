@@ -4,20 +4,20 @@ use super::everyday::{from_corner, uniform, usual_edge};
 use super::random::{Random, cube_root};
 use broadsweep::Aabb;
 
-/// The unit cube `n` times. Every two boxes are a pair, so a list has n(n − 1)/2.
+/// Makes the unit cube `n` times. Every two boxes are a pair, so a list has n(n − 1)/2.
 pub fn identical(n: usize) -> Vec<Aabb> {
     vec![Aabb::new([0.0; 3], [1.0; 3]); n]
 }
 
-/// Cubes along the x axis, from 0 to 1: two of the three directions tell nothing apart. About four pairs per box.
+/// Makes cubes along the x axis, from 0 to 1: two of the three directions tell nothing apart. About four pairs per box.
 pub fn line(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "line");
     let edge = 4.0 / n.max(1) as f64;
     (0..n).map(|_| from_corner([random.unit(), 0.0, 0.0], [edge; 3])).collect()
 }
 
-/// A lattice of unit cubes at integer corners: each touches its 26 neighbours at a face, an edge or a corner,
-/// and not one of those pairs has a volume in common. The last layer may be incomplete.
+/// Makes a lattice of unit cubes at integer corners: each touches its 26 neighbours at a face, an edge or a corner, and
+/// no two boxes have a volume in common. The last layer may be incomplete.
 pub fn touching(n: usize) -> Vec<Aabb> {
     let side = lattice_side(n);
     (0..n)
@@ -28,7 +28,7 @@ pub fn touching(n: usize) -> Vec<Aabb> {
         .collect()
 }
 
-/// The least `side` with `side³ >= n`.
+/// Returns the least `side` with `side³ >= n`.
 fn lattice_side(n: usize) -> usize {
     let mut side = 1;
     while side * side * side < n {
@@ -37,8 +37,8 @@ fn lattice_side(n: usize) -> usize {
     side
 }
 
-/// Boxes without extent at the places of an integer lattice, eight per place on average, so that those at one
-/// place are pairs: about four per box.
+/// Makes boxes without volume at the places of an integer lattice, eight per place on average, so that every two at one
+/// place are a pair: about four per box.
 pub fn points(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "points");
     let side = lattice_side(n.div_ceil(8)) as u32;
@@ -50,7 +50,7 @@ pub fn points(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// [`uniform`] and, in the middle of the list, one box around all others.
+/// Makes [`uniform`] and, in the middle of the list, one box around all others.
 pub fn giant(n: usize, seed: u64) -> Vec<Aabb> {
     let mut boxes = uniform(n, seed, None);
     if n > 0 {
@@ -59,11 +59,12 @@ pub fn giant(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// [`uniform`] and, among it, a thousand large cubes (of fewer than 8,000 boxes, every eighth one): one around all
-/// others, and the rest anywhere within the unit cube, with edges of 0.1 to 1.
+/// Makes [`uniform`] and, among it, a thousand large cubes (of fewer than 8,000 boxes, every eighth one): one around
+/// all others, and the rest anywhere within the unit cube, with edges of 0.1 to 1.
 ///
-/// How many are larger than an edge falls as its cube, so that the large ones of each octave fill the same volume,
-/// 0.7 % of the unit cube each on average. About a dozen pairs per box where there are a thousand.
+/// The number of cubes larger than a given edge falls with the cube of that edge, so that the large cubes of each
+/// octave fill the same volume; each fills 0.7 % of the unit cube on average. About a dozen pairs per box where there
+/// are a thousand.
 pub fn thousand_giants(n: usize, seed: u64) -> Vec<Aabb> {
     let mut boxes = uniform(n, seed, None);
     let mut random = Random::new(seed, "thousand-giants");
@@ -78,8 +79,8 @@ pub fn thousand_giants(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// [`uniform`] and, among it, the whole world, the half-space below z = 0.5 and an endless column
-/// (of fewer than three boxes, as many of those as there are).
+/// Makes [`uniform`] and, among it, the whole world, the half-space below z = 0.5 and an endless column (of fewer than
+/// three boxes, only the first of these).
 pub fn infinite(n: usize, seed: u64) -> Vec<Aabb> {
     const INF: f32 = f32::INFINITY;
     let mut boxes = uniform(n, seed, None);
@@ -94,7 +95,7 @@ pub fn infinite(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// [`uniform`], with every sixteenth box invalid in one of six ways: a NaN in the lower corner, the upper one or
+/// Makes [`uniform`], with every sixteenth box invalid in one of six ways: a NaN in the lower corner, the upper one or
 /// everywhere, inverted on one axis, on all, or at infinity.
 pub fn invalid(n: usize, seed: u64) -> Vec<Aabb> {
     let mut boxes = uniform(n, seed, None);
@@ -112,8 +113,8 @@ pub fn invalid(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Two scenes in one. Even boxes lie in a cube of edge 10³⁰ at (10³⁰, 10³⁰, 10³⁰); odd ones fill the whole range
-/// of `f32`, from its lowest to its largest number, so that a sum or an extent of theirs overflows.
+/// Makes two scenes in one. Even boxes lie in a cube of edge 10³⁰ at (10³⁰, 10³⁰, 10³⁰); odd ones fill the whole range
+/// of `f32`, from its lowest to its largest number, so that a sum or an edge of such a box overflows.
 pub fn huge(n: usize, seed: u64) -> Vec<Aabb> {
     const MAX: f64 = f32::MAX as f64;
     let mut random = Random::new(seed, "huge");
@@ -131,9 +132,9 @@ pub fn huge(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Cubes of edge 0.001 whose coordinates begin at ten million, where neighbouring `f32` are 1 apart: each is
-/// rounded outward as [`Aabb::from_f64`] does, so that most become unit cubes. About as many pairs as
-/// lattice cubes of that density have.
+/// Makes cubes of edge 0.001 whose coordinates begin at ten million, where neighbouring `f32` are 1 apart: each is
+/// rounded outward as [`Aabb::from_f64`] does, so that most become unit cubes. About as many pairs as lattice cubes of
+/// that density have.
 pub fn offset(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "offset");
     // A unit cube on the lattice meets 27 places, and there are n / side³ boxes at each.
@@ -146,7 +147,7 @@ pub fn offset(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// [`uniform`] around the origin, shrunk until every coordinate is denormal or a zero of either sign: hardware
+/// Makes [`uniform`] around the origin, shrunk until every coordinate is denormal or a zero of either sign: hardware
 /// that flushes denormals to zero sees one point, and everything a pair.
 pub fn denormal(n: usize, seed: u64) -> Vec<Aabb> {
     // The unit cube, in steps of the smallest positive float: with a box's edge it stays below 2²³ of them,
@@ -162,14 +163,14 @@ pub fn denormal(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// `count` times the smallest positive float; a zero has either sign.
+/// Returns `count` times the smallest positive float; a zero has either sign.
 fn step(count: i32, random: &mut Random) -> f32 {
     let size = f32::from_bits(count.unsigned_abs());
     let negative = if count == 0 { random.below(2) == 0 } else { count < 0 };
     if negative { -size } else { size }
 }
 
-/// Boxes that meet where x and y are zero, and nowhere else: on those axes they go from −1 to 0, from 0 to 1 or
+/// Makes boxes that meet where x and y are zero, and nowhere else: on those axes they go from −1 to 0, from 0 to 1 or
 /// from 0 to 0, each zero of either sign. Along z they lie as in [`line`](line()), about four pairs per box.
 pub fn signed_zero(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "signed-zero");

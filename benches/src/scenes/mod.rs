@@ -12,21 +12,21 @@
 //! # Ok::<(), laboratory::scenes::UnknownKind>(())
 //! ```
 //!
-//! Some kinds move: [`Kind::generate_frame`] makes any frame of them. A [`Source`] is a kind and a number, or a
+//! Some kinds move: [`Kind::generate_step`] makes any step of them. A [`SceneName`] is a kind and a number, or a
 //! `.npy` file, by the name that is typed; [`npy`] reads and writes such files.
 //!
-//! The generators use integers, `+`, `-`, `*`, `/`, `floor` and `sqrt` only: those round alike everywhere, where the
-//! `sin`, `exp` or `cbrt` of two C libraries differ in the last bit. So a kind, a count and a seed name a
-//! scene for good.
+//! The generators use integers, `+`, `-`, `*`, `/`, `floor` and `sqrt` only: these operations round alike everywhere,
+//! where the `sin`, `exp` or `cbrt` of two C libraries differ in the last bit. A kind, a count and a seed therefore
+//! name a scene for good.
 
 mod city;
 mod everyday;
 mod hard;
 mod moving;
+mod name;
 pub mod npy;
 mod random;
 mod settled;
-mod source;
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,15 +37,15 @@ pub use hard::{
     denormal, giant, huge, identical, infinite, invalid, line, offset, points, signed_zero, thousand_giants, touching,
 };
 pub use moving::{Particles, brownian, free_fall, gravity, particles, sediment};
+pub use name::{SceneName, SceneNameError};
 pub use settled::settled;
-pub use source::{Source, SourceError};
 
 use broadsweep::Aabb;
 
-/// Makes [`Kind`] from one row for each kind: its variant, its name, the frame that shows best what it is like if it
-/// moves and else 0, how `n` boxes of a frame are made from a seed, and what they are like in one line.
+/// Makes [`Kind`] from one row for each kind: its variant, its name, the step that shows best what it is like if it
+/// moves, and 0 otherwise, how `n` boxes of a step are made from a seed, and what they are like in one line.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident($name:literal, $frame:literal, $make:expr): $description:literal,)*) => {
+    ($($(#[$doc:meta])* $kind:ident($name:literal, $step:literal, $make:expr): $description:literal,)*) => {
         /// A kind of scene. [`Kind::description`] says what each is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -57,7 +57,7 @@ macro_rules! kinds {
             /// Every kind, the everyday ones first.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$kind),*];
 
-            /// Gives the name to type and to print, such as `two-clusters`; it parses back.
+            /// Returns the name to type and to print, such as `two-clusters`; the name parses back.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -71,12 +71,12 @@ macro_rules! kinds {
                 }
             }
 
-            /// Gives the frame that [`Kind::generate`] makes of a kind that moves, and that shows best what it is like:
-            /// all over the world (`brownian`), in a corner (`gravity`), half of it at rest (`free-fall`, `sediment`).
-            /// Zero for others.
-            pub const fn usual_frame(self) -> u32 {
+            /// Returns the step that [`Kind::generate`] makes of a kind that moves, and that shows best what the kind
+            /// is like: all over the world (`brownian`), in a corner (`gravity`), half of it at rest (`free-fall`,
+            /// `sediment`). Zero for others.
+            pub const fn usual_step(self) -> u32 {
                 match self {
-                    $(Self::$kind => $frame,)*
+                    $(Self::$kind => $step,)*
                 }
             }
 
@@ -124,16 +124,16 @@ kinds! {
     City("city", 0, |n, seed, _| city(n, seed)):
         "a city on one plate of ground: bolts, lamps, cars, buildings",
     /// [`sediment`], which moves.
-    Sediment("sediment", 200, |n, seed, frame| sediment(n, seed, frame)):
+    Sediment("sediment", 200, |n, seed, step| sediment(n, seed, step)):
         "equal particles that sink, half of them at rest at the bottom",
     /// [`brownian`], which moves.
-    Brownian("brownian", 100, |n, seed, frame| brownian(n, seed, frame)):
+    Brownian("brownian", 100, |n, seed, step| brownian(n, seed, step)):
         "turned cubes that fly about, evenly in a cube",
     /// [`free_fall`], which moves.
-    FreeFall("free-fall", 75, |n, seed, frame| free_fall(n, seed, frame)):
+    FreeFall("free-fall", 75, |n, seed, step| free_fall(n, seed, step)):
         "turned cubes that fall, half of them at rest on the floor",
     /// [`gravity`], which moves.
-    Gravity("gravity", 195, |n, seed, frame| gravity(n, seed, frame)):
+    Gravity("gravity", 195, |n, seed, step| gravity(n, seed, step)):
         "turned cubes pressed by a turning gravity into a corner",
     /// [`identical`].
     Identical("identical", 0, |n, _, _| identical(n)):
@@ -176,30 +176,30 @@ kinds! {
 impl Kind {
     /// Makes exactly `n` boxes, the same ones for the same `seed` on every platform.
     ///
-    /// O(n). `identical` and `touching` are the same for every seed. Of a kind that moves, this is frame
-    /// [`Kind::usual_frame`].
+    /// This is O(n). `identical` and `touching` are the same for every seed. A kind that moves is made at step
+    /// [`Kind::usual_step`].
     pub fn generate(self, n: usize, seed: u64) -> Vec<Aabb> {
-        self.generate_frame(n, seed, self.usual_frame())
+        self.generate_step(n, seed, self.usual_step())
     }
 
-    /// Tells whether frames differ.
+    /// Returns whether the steps differ.
     pub const fn moves(self) -> bool {
-        self.usual_frame() > 0
+        self.usual_step() > 0
     }
 
-    /// Makes exactly `n` boxes as they are in this frame, the same ones in the same order as in every other frame.
+    /// Makes exactly `n` boxes as they are in this step: the same boxes in the same order as in every other step.
     ///
-    /// Any frame costs what any other does, O(n), and needs none of those before it; `brownian` and `gravity` take
-    /// a little longer for late ones. Kinds that do not [move](Kind::moves) are alike in every frame.
+    /// Any step costs what any other does, O(n), and needs no step before it; `brownian` and `gravity` take a little
+    /// longer for late steps. Kinds that do not [move](Kind::moves) are alike in every step.
     ///
     /// ```
     /// use laboratory::scenes::Kind;
     ///
-    /// let frames: Vec<_> = (0..3).map(|frame| Kind::Gravity.generate_frame(100, 1, frame)).collect();
-    /// assert_ne!(frames[1], frames[2]);
+    /// let steps: Vec<_> = (0..3).map(|step| Kind::Gravity.generate_step(100, 1, step)).collect();
+    /// assert_ne!(steps[1], steps[2]);
     /// ```
-    pub fn generate_frame(self, n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
-        self.make()(n, seed, frame)
+    pub fn generate_step(self, n: usize, seed: u64, step: u32) -> Vec<Aabb> {
+        self.make()(n, seed, step)
     }
 }
 
@@ -232,7 +232,7 @@ mod tests {
     use broadsweep::cpu;
     use broadsweep::internals::brute_force;
 
-    /// The bits, because NaN differs from itself and -0 equals +0.
+    /// Returns the bits, because NaN differs from itself and -0 equals +0.
     fn bits(boxes: &[Aabb]) -> Vec<u32> {
         bytemuck::cast_slice(boxes).to_vec()
     }
@@ -394,15 +394,14 @@ mod tests {
     }
 
     #[test]
-    fn frames_keep_their_boxes_and_only_kinds_that_move_change() {
+    fn steps_keep_their_boxes_and_only_kinds_that_move_change() {
         for kind in Kind::ALL {
-            let [usual, start, next] =
-                [kind.usual_frame(), 0, 1].map(|frame| bits(&kind.generate_frame(300, 5, frame)));
+            let [usual, start, next] = [kind.usual_step(), 0, 1].map(|step| bits(&kind.generate_step(300, 5, step)));
             assert_eq!(usual, bits(&kind.generate(300, 5)), "{kind}");
             assert_eq!(start != next, kind.moves(), "{kind}");
             for n in [0, 1, 2, 3] {
-                for frame in [0, 1, 1000] {
-                    assert_eq!(kind.generate_frame(n, 1, frame).len(), n);
+                for step in [0, 1, 1000] {
+                    assert_eq!(kind.generate_step(n, 1, step).len(), n);
                 }
             }
         }

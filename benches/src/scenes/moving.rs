@@ -1,17 +1,17 @@
-//! Scenes that move. Any frame is made by itself, in the same time as any other: positions are functions of the
-//! time, so there is no state to carry from one frame to the next.
+//! Scenes that move in steps. Any step is made by itself, in the same time as any other: positions are functions of the
+//! time, so there is no state to carry from one step to the next.
 
 use super::everyday::from_corner;
 use super::random::{Random, cube_root};
 use broadsweep::Aabb;
 
-/// Seconds from one frame of Broadmark's to the next.
+/// Seconds from one step of Broadmark to the next.
 const TIME_STEP: f64 = 1.0 / 30.0;
 
 /// The objects of Broadmark are cubes of this edge.
 const EDGE: f64 = 1.0;
 
-/// Which part of Broadmark's world its objects fill.
+/// The part of Broadmark's world that its objects fill.
 const DENSITY: f64 = 0.1;
 
 /// The world of Broadmark: a cube around the origin, `side` wide, y upward.
@@ -21,10 +21,10 @@ struct World {
     reach: f64,
 }
 
-/// What an object of Broadmark starts with.
+/// An object of Broadmark as it starts.
 struct Object {
     center: [f64; 3],
-    /// Per second.
+    /// The velocity, per second.
     velocity: [f64; 3],
     /// Half the edges of its box.
     half: [f64; 3],
@@ -36,7 +36,7 @@ impl World {
         Self { side, reach: 0.5 * (side - EDGE) }
     }
 
-    /// An object anywhere in a ball of 0.9 of the world, at any speed up to 0.75 of the world per second.
+    /// Makes an object anywhere in a ball of 0.9 of the world, at any speed up to 0.75 of the world per second.
     fn object(&self, random: &mut Random) -> Object {
         let center = random.in_ball().map(|x| 0.45 * self.side * x);
         Object { center, velocity: self.velocity(random), half: tumbled(random) }
@@ -46,7 +46,8 @@ impl World {
         random.in_ball().map(|x| 0.75 * self.side * x)
     }
 
-    /// Where a centre is that has come to `x` without walls, and is thrown back by them at the speed it had.
+    /// Returns where a centre is that would have come to `x` without walls, and is thrown back by walls at the speed it
+    /// had.
     fn reflect(&self, x: f64) -> f64 {
         let turns = (x + self.reach) / (4.0 * self.reach);
         let way = 4.0 * self.reach * (turns - turns.floor());
@@ -54,8 +55,8 @@ impl World {
     }
 }
 
-/// Half the edges of the box around a cube that is turned in any direction: each from 1 to √3 of the cube's, 1.5 on
-/// average.
+/// Returns half the edges of the box around a cube that is turned in any direction: each from 1 to √3 of the cube's,
+/// 1.5 on average.
 fn tumbled(random: &mut Random) -> [f64; 3] {
     // A quaternion anywhere in the ball of four dimensions has any direction; its length is divided out.
     let ([x, y, z, w], square) = loop {
@@ -77,18 +78,18 @@ fn around(center: [f64; 3], half: [f64; 3]) -> Aabb {
     from_corner([0, 1, 2].map(|k| center[k] - half[k]), half.map(|x| 2.0 * x))
 }
 
-/// Frame `frame` of a gas: cubes without gravity that start in a ball, and of which every one gets a new random
-/// velocity once in 100 frames, in the order of the list. From about frame 60 on they fill the world evenly.
+/// Makes step `step` of a gas: cubes without gravity that start in a ball, and of which every one gets a new random
+/// velocity once in 100 steps, in the order of the list. From about step 60 on they fill the world evenly.
 ///
-/// After the scene of that name of Broadmark, with its numbers: cubes of edge 1 that fill a tenth of a cubic world,
-/// 30 frames per second, speeds up to three quarters of the world per second. Where there the solver of a physics
-/// engine keeps objects apart and turns them, here each goes through the others, keeps the random orientation that
-/// it started with, and is thrown back by walls only. O(n · (1 + frame / 100)).
+/// After the scene of that name of Broadmark, with its numbers: cubes of edge 1 that fill a tenth of a cubic world, 30
+/// steps per second, speeds up to three quarters of the world per second. There, the solver of a physics engine keeps
+/// objects apart and turns them; here, each goes through the others, keeps the random orientation that it started with,
+/// and is thrown back by walls only. O(n · (1 + step / 100)).
 ///
 /// Source: Serpa and Rodrigues 2019, "Broadmark: A Testing Framework for Broad-Phase Collision Detection
 /// Algorithms", and its scenario generator, <https://github.com/ppgia-unifor/Broadmark>.
-pub fn brownian(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
-    /// Frames until every object has a new velocity.
+pub fn brownian(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
+    /// Steps until every object has a new velocity.
     const CYCLE: u64 = 100;
     let world = World::new(n);
     let random = Random::new(seed, "brownian");
@@ -98,10 +99,10 @@ pub fn brownian(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
             let Object { mut center, mut velocity, half } = world.object(&mut random);
             let (mut now, mut next) = (0, i as u64 * CYCLE / n as u64 + 1);
             loop {
-                let until = next.min(u64::from(frame));
+                let until = next.min(u64::from(step));
                 let seconds = TIME_STEP * (until - now) as f64;
                 center = [0, 1, 2].map(|k| center[k] + seconds * velocity[k]);
-                if until == u64::from(frame) {
+                if until == u64::from(step) {
                     break;
                 }
                 (now, next) = (until, until + CYCLE);
@@ -112,16 +113,16 @@ pub fn brownian(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
         .collect()
 }
 
-/// Frame `frame` of cubes that fly apart from a ball, fall along −y and come to rest on one another: at first all
-/// move, after about 200 frames nearly none does.
+/// Makes step `step` of cubes that fly apart from a ball, fall along −y and come to rest on one another: at first all
+/// move, after about 200 steps nearly none does.
 ///
 /// After the scene of that name of Broadmark, with its numbers: those of [`brownian`], and a gravity of 0.0981 of
 /// the world per second squared. Objects are not kept apart in the air, and do not bounce: each falls onto the bed
 /// of those that came down before, which fills 0.6 of its volume, and stays there. O(n).
 ///
 /// Source: as for [`brownian`].
-pub fn free_fall(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
-    /// How much of its volume a bed of cubes fills that fell as they liked.
+pub fn free_fall(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
+    /// The part of its volume that a bed of cubes fills which fell at random.
     const PACKING: f64 = 0.6;
     /// Parts of [`LONGEST`] in which landings are counted.
     const BIN_COUNT: usize = 4096;
@@ -141,7 +142,7 @@ pub fn free_fall(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
         earlier[bin + 1] += earlier[bin];
     }
     let depth = world.side * DENSITY / PACKING;
-    let now = TIME_STEP * f64::from(frame);
+    let now = TIME_STEP * f64::from(step);
     (0..n)
         .map(|i| {
             let object = world.object(&mut random.of(i));
@@ -164,7 +165,7 @@ struct Fall {
     height: f64,
     speed: f64,
     gravity: f64,
-    /// When it hits the ceiling; infinite where it does not.
+    /// The time when the object hits the ceiling; infinite where it does not.
     bounce: f64,
 }
 
@@ -185,7 +186,7 @@ impl Fall {
         self.height + time * (self.speed - 0.5 * self.gravity * time)
     }
 
-    /// When it comes down to `level`; at once where it starts below.
+    /// Returns the time when the object comes down to `level`; at once where it starts below.
     fn landing(&self, level: f64) -> f64 {
         let at_level = (self.speed * self.speed + 2.0 * self.gravity * (self.height - level)).max(0.0).sqrt();
         let time = if self.bounce < f64::INFINITY {
@@ -197,23 +198,23 @@ impl Fall {
     }
 }
 
-/// Frame `frame` of a swarm of cubes under a strong gravity that turns once in 6.2 seconds about an axis that turns
+/// Makes step `step` of a swarm of cubes under a strong gravity that turns once in 6.2 seconds about an axis that turns
 /// as fast: the swarm is pressed against the walls, edges and corners of the world one after another, so every box
 /// moves through most of the world, and where the swarm is densest moves too.
 ///
 /// After the scene of that name of Broadmark, with its numbers: those of [`brownian`], and its turning gravity.
 /// Instead of a solver that keeps objects apart, the swarm follows gravity a second late, and is pressed together
-/// toward the walls so far that the density in a corner is up to eleven times the mean. O(n + frame).
+/// toward the walls so far that the density in a corner is up to eleven times the mean. O(n + step).
 ///
 /// Source: as for [`brownian`].
-pub fn gravity(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
-    /// How strongly gravity presses: the density at a wall is (1 + PRESS) / (1 − PRESS) of the mean.
+pub fn gravity(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
+    /// The strength with which gravity presses: the density at a wall is (1 + PRESS) / (1 − PRESS) of the mean.
     const PRESS: f64 = 0.78;
     let world = World::new(n);
     let random = Random::new(seed, "gravity");
-    let pull = pull(frame);
+    let pull = pull(step);
     let ratio = pull.map(|x| (1.0 - PRESS * x) / (1.0 + PRESS * x));
-    let now = TIME_STEP * f64::from(frame);
+    let now = TIME_STEP * f64::from(step);
     (0..n)
         .map(|i| {
             let Object { center, velocity, half } = world.object(&mut random.of(i));
@@ -228,16 +229,16 @@ pub fn gravity(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
         .collect()
 }
 
-/// The direction of gravity as the swarm has followed it: within the unit ball, zero at first.
-fn pull(frame: u32) -> [f64; 3] {
-    /// Cosine and sine of the angle by which gravity turns in a frame, 360° in 6.2 s.
+/// Returns the direction of gravity as the swarm has followed it: within the unit ball, zero at first.
+fn pull(step: u32) -> [f64; 3] {
+    /// Cosine and sine of the angle by which gravity turns in a step, 360° in 6.2 s.
     const TURN: [f64; 2] = [0.999_429_490_929_718, 0.033_774_141_883_468_46];
-    /// Frames until the swarm has followed, two thirds of the way.
+    /// Steps until the swarm has followed, two thirds of the way.
     const DELAY: f64 = 30.0;
     let mut axis = [0.0, 1.0, 0.0];
     let mut direction = [1.0, 0.0, 0.0];
     let mut pull = [0.0; 3];
-    for _ in 0..frame {
+    for _ in 0..step {
         axis = turned(axis, [0.0, 0.0, 1.0], TURN);
         direction = turned(direction, axis, TURN);
         pull = [0, 1, 2].map(|k| pull[k] + (direction[k] - pull[k]) / DELAY);
@@ -245,7 +246,7 @@ fn pull(frame: u32) -> [f64; 3] {
     pull
 }
 
-/// `vector` turned about the unit vector `axis` (Rodrigues).
+/// Returns `vector` turned about the unit vector `axis` (Rodrigues).
 fn turned(vector: [f64; 3], axis: [f64; 3], [cos, sin]: [f64; 2]) -> [f64; 3] {
     let along = (1.0 - cos) * (0..3).map(|k| vector[k] * axis[k]).sum::<f64>();
     [0, 1, 2].map(|k| {
@@ -254,18 +255,18 @@ fn turned(vector: [f64; 3], axis: [f64; 3], [cos, sin]: [f64; 2]) -> [f64; 3] {
     })
 }
 
-/// Frame `frame` of equal particles that sink along −z and come to rest: clear above, as dense as at first in the
-/// middle, and eight times as dense at the bottom. After 350 frames all rest.
+/// Makes step `step` of equal particles that sink along −z and come to rest: clear above, as dense as at first in the
+/// middle, and eight times as dense at the bottom. After 350 steps all rest.
 ///
 /// The scene that USSCD's experiments had in mind: equal spheres, so that their boxes are cubes (of edge 1 here),
-/// uniform in a cube at first, which move in random directions at one speed. That paper names neither a density nor
-/// a speed. Here the spheres fill 0.08 of the cube, which starts at the origin, and 0.64 of the bed, as randomly
-/// packed spheres do; they sink by a 400th of the cube's height per frame, and drift as fast in a random horizontal
+/// uniform in a cube at first, which move in random directions at one speed. The paper of USSCD names neither a density
+/// nor a speed. Here the spheres fill 0.08 of the cube, which starts at the origin, and 0.64 of the bed, as randomly
+/// packed spheres do; they sink by a 400th of the cube's height per step, and drift as fast in a random horizontal
 /// direction; and those that begin lower come to rest lower, as in the theory of sedimentation. O(n).
 ///
 /// Source: Li, Lu and He 2003, "USSCD: A Fast Collision Detection Algorithm Based on Uniform Spatial Subdivision";
 /// for the three layers, Kynch 1952, "A theory of sedimentation".
-pub fn sediment(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
+pub fn sediment(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
     const SPHERE_VOLUME: f64 = core::f64::consts::PI / 6.0;
     const SUSPENDED: f64 = 0.08;
     const PACKED: f64 = 0.64;
@@ -279,7 +280,7 @@ pub fn sediment(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
             let mut random = random.of(i);
             let [x, y, z] = random.unit3().map(|u| reach * u);
             let rest = z * SUSPENDED / PACKED;
-            let height = (z - speed * f64::from(frame)).max(rest);
+            let height = (z - speed * f64::from(step)).max(rest);
             let drift: [f64; 2] = direction(&mut random);
             let [x, y] = [0, 1].map(|k| {
                 // The way it has sunk is also the way it has drifted; walls throw it back.
@@ -297,30 +298,30 @@ pub fn sediment(n: usize, seed: u64, frame: u32) -> Vec<Aabb> {
 pub struct Particles {
     /// The cube that they fly in is this wide, from the origin on.
     pub side: f64,
-    /// Diameter of the largest.
+    /// The diameter of the largest particle.
     pub diameter: f64,
-    /// How far each flies from one frame to the next.
+    /// The distance that each particle flies from one step to the next.
     pub speed: f64,
 }
 
-/// Frame `frame` of spheres of nearly equal size, the smallest a tenth smaller than the largest, that are uniform in a
-/// cube at all times: each flies in a random direction, all at one speed, and is thrown back by walls only.
+/// Makes step `step` of spheres of nearly equal size, the smallest a tenth smaller than the largest, that are uniform
+/// in a cube at all times: each flies in a random direction, all at one speed, and is thrown back by walls only.
 ///
-/// The scene of USSCD's experiments, with everything that they vary as a parameter. `side` is to be positive and larger
-/// than `diameter`, and all three are to be finite. O(n).
+/// This is the scene of USSCD's experiments, with everything that the experiments vary as a parameter. `side` is to be
+/// positive and larger than `diameter`, and all three are to be finite. O(n).
 ///
 /// ```
 /// use laboratory::scenes::{Particles, particles};
 ///
 /// let space = Particles { side: 20.0, diameter: 1.0, speed: 0.1 };
-/// let [now, next] = [0, 1].map(|frame| particles(1000, 1, frame, space));
+/// let [now, next] = [0, 1].map(|step| particles(1000, 1, step, space));
 /// assert!((0..3).all(|k| (now[7].min[k] - next[7].min[k]).abs() <= 0.1001));
 /// ```
 ///
 /// Source: as for [`sediment`].
-pub fn particles(n: usize, seed: u64, frame: u32, space: Particles) -> Vec<Aabb> {
+pub fn particles(n: usize, seed: u64, step: u32, space: Particles) -> Vec<Aabb> {
     let random = Random::new(seed, "particles");
-    let way = space.speed * f64::from(frame);
+    let way = space.speed * f64::from(step);
     (0..n)
         .map(|i| {
             let mut random = random.of(i);
@@ -339,7 +340,7 @@ pub fn particles(n: usize, seed: u64, frame: u32, space: Particles) -> Vec<Aabb>
         .collect()
 }
 
-/// A unit vector in any direction, by rejection.
+/// Draws a unit vector in any direction, by rejection.
 fn direction<const D: usize>(random: &mut Random) -> [f64; D] {
     loop {
         let point = [0; D].map(|_| 2.0 * random.unit() - 1.0);
@@ -374,8 +375,8 @@ mod tests {
             for center in centers(&generator(n, 1, 0)) {
                 assert!(center.iter().map(|x| x * x).sum::<f64>().sqrt() < 0.46 * world.side, "{center:?}");
             }
-            for frame in [1, 17, 100, 999, u32::from(u16::MAX)] {
-                for center in centers(&generator(n, 1, frame)) {
+            for step in [1, 17, 100, 999, u32::from(u16::MAX)] {
+                for center in centers(&generator(n, 1, step)) {
                     assert!(center.iter().all(|x| x.abs() < world.reach + 1e-5), "{center:?}");
                 }
             }
@@ -383,19 +384,19 @@ mod tests {
     }
 
     #[test]
-    fn no_object_jumps_from_one_frame_to_the_next() {
+    fn no_object_jumps_from_one_step_to_the_next() {
         let n = 500;
         let world = World::new(n);
         for (generator, fastest) in BROADMARK.into_iter().zip([0.75, 1.0, 8.0]) {
-            for frame in [0, 1, 50, 90, 99, 100, 101, 300] {
-                let (now, next) = (centers(&generator(n, 2, frame)), centers(&generator(n, 2, frame + 1)));
+            for step in [0, 1, 50, 90, 99, 100, 101, 300] {
+                let (now, next) = (centers(&generator(n, 2, step)), centers(&generator(n, 2, step + 1)));
                 let mut moved_count = 0;
                 for (a, b) in now.iter().zip(&next) {
                     let way = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
-                    assert!(way < fastest * world.side * TIME_STEP + 1e-4, "frame {frame}: {way}");
+                    assert!(way < fastest * world.side * TIME_STEP + 1e-4, "step {step}: {way}");
                     moved_count += usize::from(way > 0.0);
                 }
-                assert!(moved_count > 0 || frame == 300, "frame {frame}");
+                assert!(moved_count > 0 || step == 300, "step {step}");
             }
         }
     }
@@ -425,8 +426,8 @@ mod tests {
     fn what_fell_rests_in_a_bed_that_is_denser_than_the_air() {
         let n = 5000;
         let world = World::new(n);
-        let resting = |frame| {
-            let (now, next) = (centers(&free_fall(n, 1, frame)), centers(&free_fall(n, 1, frame + 1)));
+        let resting = |step| {
+            let (now, next) = (centers(&free_fall(n, 1, step)), centers(&free_fall(n, 1, step + 1)));
             now.iter().zip(&next).filter(|(a, b)| a == b).count()
         };
         let (early, late) = (resting(20), resting(90));
@@ -442,13 +443,13 @@ mod tests {
     fn the_swarm_follows_gravity_through_the_world() {
         let world = World::new(2000);
         let (mut least, mut most) = ([f64::MAX; 3], [f64::MIN; 3]);
-        for frame in (60..1000).step_by(10) {
-            let mean = mean(&centers(&gravity(2000, 1, frame))).map(|x| x / world.side);
-            let pull = pull(frame);
+        for step in (60..1000).step_by(10) {
+            let mean = mean(&centers(&gravity(2000, 1, step))).map(|x| x / world.side);
+            let pull = pull(step);
             let strength = pull.iter().map(|x| x * x).sum::<f64>().sqrt();
             assert!(strength <= 1.0);
             let along = (0..3).map(|k| mean[k] * pull[k]).sum::<f64>();
-            assert!(along > 0.1 * strength * strength, "frame {frame}: {mean:?} {pull:?}");
+            assert!(along > 0.1 * strength * strength, "step {step}: {mean:?} {pull:?}");
             for k in 0..3 {
                 least[k] = least[k].min(mean[k]);
                 most[k] = most[k].max(mean[k]);
@@ -461,8 +462,8 @@ mod tests {
     fn sediment_is_clear_above_and_dense_below() {
         let n = 20_000;
         let side = cube_root(core::f64::consts::PI / 6.0 / 0.08 * n as f64);
-        let share = |frame, low: f64, high: f64| {
-            let centers = centers(&sediment(n, 1, frame));
+        let share = |step, low: f64, high: f64| {
+            let centers = centers(&sediment(n, 1, step));
             centers.iter().filter(|c| (low * side..high * side).contains(&c[2])).count() as f64 / n as f64
         };
         assert!((share(0, 0.0, 0.5) - 0.5).abs() < 0.02);
@@ -479,8 +480,8 @@ mod tests {
     fn particles_fill_their_space_evenly_and_fly_at_one_speed() {
         let n = 4000;
         let space = Particles { side: 30.0, diameter: 1.0, speed: 0.25 };
-        for frame in [0, 1, 40, 1000] {
-            let [now, next] = [frame, frame + 1].map(|frame| particles(n, 1, frame, space));
+        for step in [0, 1, 40, 1000] {
+            let [now, next] = [step, step + 1].map(|step| particles(n, 1, step, space));
             let mut counts = [0; 8];
             let mut thrown_back_count = 0;
             for (now, next) in now.iter().zip(&next) {

@@ -30,17 +30,17 @@ use header::describe_shape;
 /// The longest header that is read, in bytes. NumPy writes 118 for a plain array; only records need more.
 const LONGEST_HEADER: u32 = 65_535;
 
-/// Why a file could not be read, with its name.
+/// The reason why a file could not be read, with its name.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {error}", path.display())]
 pub struct FileError {
     /// The file, as it was asked for.
     pub path: PathBuf,
-    /// What is wrong with it. The message has it already, so it is no `source`.
+    /// The error in the file. The message contains it already, so it is no `source`.
     pub error: Error,
 }
 
-/// Why bytes are not the array that was asked for. Each message speaks of the file as "it".
+/// The reason why bytes are not the array that was asked for. Each message speaks of the file as "it".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -105,13 +105,13 @@ pub enum Error {
     /// There are more bytes than the header says.
     #[error("{0} bytes follow the array")]
     TrailingBytes(String),
-    /// The system has no memory for so many boxes.
+    /// The system has no memory for this many boxes.
     #[error("{count} boxes need {} bytes of memory, which could not be had", *count as u64 * 24)]
     OutOfMemory {
         /// Boxes asked for.
         count: usize,
     },
-    /// The system has no memory for so many numbers.
+    /// The system has no memory for this many numbers.
     #[error("{bytes} bytes of memory could not be had")]
     NoMemory {
         /// Bytes asked for.
@@ -121,7 +121,7 @@ pub enum Error {
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// Boxes from a file.
+/// Reads boxes from a file.
 ///
 /// The array is `(n, 6)` or `(n, 2, 3)`: minimum corners before maximum corners. It holds `f4` or `f8`, in
 /// either byte order and either of C and Fortran order; `f8` is rounded outward. Invalid boxes are read as they are.
@@ -142,10 +142,11 @@ pub fn read_boxes(path: impl AsRef<Path>) -> std::result::Result<Vec<Aabb>, File
     read().map_err(|error| FileError { path: path.to_owned(), error })
 }
 
-/// Boxes from `source`, as [`read_boxes`] reads them from a file. It is read to its end, through a buffer.
+/// Reads boxes from `source`, as [`read_boxes`] reads them from a file. The source is read to its end, through a
+/// buffer.
 ///
-/// `length` is how many bytes long it is, if that is known: then what is truncated is refused at once, and memory is
-/// allocated once. A `source` of another length than `length` says is refused.
+/// `length` is the number of bytes of the source, if that is known: then a truncated array is refused at once, and
+/// memory is allocated once. A `source` of another length than `length` says is refused.
 ///
 /// # Errors
 /// As [`read_boxes`].
@@ -206,7 +207,7 @@ fn decode_single(bytes: &[u8], is_big: bool) -> f32 {
     if is_big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) }
 }
 
-/// Rounded down and up.
+/// Decodes a number, rounded down and up.
 fn decode_double(bytes: &[u8], is_big: bool) -> [f32; 2] {
     let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[i]);
     let value = if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) };
@@ -218,7 +219,7 @@ fn reserve(boxes: &mut Vec<Aabb>, count: usize) -> Result<()> {
     boxes.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { count })
 }
 
-/// Boxes as an `(n, 6)` array of little-endian `f4` in C order, bit for bit. `to` should have a buffer.
+/// Writes boxes as an `(n, 6)` array of little-endian `f4` in C order, bit for bit. `to` should have a buffer.
 ///
 /// # Errors
 /// Those of `to`.
@@ -233,7 +234,7 @@ pub fn write_boxes(mut to: impl Write, boxes: &[Aabb]) -> io::Result<()> {
     Ok(())
 }
 
-/// The header of `count` pairs as an `(m, 2)` array of little-endian `u4` in C order; [`write_pairs`] follows.
+/// Writes the header of `count` pairs as an `(m, 2)` array of little-endian `u4` in C order; [`write_pairs`] follows.
 ///
 /// # Errors
 /// Those of `to`.
@@ -241,7 +242,7 @@ pub fn write_pairs_header(mut to: impl Write, count: u64) -> io::Result<()> {
     write_header(&mut to, "<u4", count, 2)
 }
 
-/// The array of pairs itself, or the next part of it.
+/// Writes the array of pairs itself, or the next part of it.
 ///
 /// # Errors
 /// Those of `to`.

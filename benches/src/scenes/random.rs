@@ -9,7 +9,7 @@ pub(super) struct Random {
 }
 
 impl Random {
-    /// A generator of its own for each pair of a seed and a `stream`, which tells the scenes apart.
+    /// Makes a generator of its own for each pair of a seed and a `stream`, which tells the scenes apart.
     pub fn new(seed: u64, stream: &str) -> Self {
         let mut random = Self { state: seed };
         for byte in stream.bytes() {
@@ -18,8 +18,8 @@ impl Random {
         random
     }
 
-    /// A generator of its own for each `index`, such as that of a box. [`Random::next`] of the parent is not used up,
-    /// so what one box draws does not move what the next one gets.
+    /// Makes a generator of its own for each `index`, such as the index of a box. It does not use up [`Random::next`]
+    /// of the parent, so what one box draws does not change what the next box gets.
     pub fn of(&self, index: usize) -> Self {
         let mut random = Self { state: self.state ^ (index as u64).wrapping_mul(0xd1b5_4a32_d192_ed03) };
         // Neighbouring states give neighbouring counters; mixed ones have nothing in common.
@@ -35,27 +35,27 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Uniform in `[0, 1)`, a multiple of 2⁻²⁴, so that it is exact in `f32` too.
+    /// Draws a number uniform in `[0, 1)`, a multiple of 2⁻²⁴, so that it is exact in `f32` too.
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 40) as f64 / f64::from(1 << 24)
     }
 
-    /// Three of [`Random::unit`].
+    /// Draws three of [`Random::unit`].
     pub fn unit3(&mut self) -> [f64; 3] {
         [self.unit(), self.unit(), self.unit()]
     }
 
-    /// Uniform in `[low, high)`.
+    /// Draws a number uniform in `[low, high)`.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// Uniform in `0..count`; `count` is small against 2²⁴, so that the bias does not matter here.
+    /// Draws a number uniform in `0..count`; `count` is small against 2²⁴, so that the bias does not matter here.
     pub fn below(&mut self, count: u32) -> u32 {
         (((self.next() >> 32) * u64::from(count)) >> 32) as u32
     }
 
-    /// Uniform in the ball of radius 1, by rejection.
+    /// Draws a point uniform in the ball of radius 1, by rejection.
     pub fn in_ball(&mut self) -> [f64; 3] {
         loop {
             let point = self.unit3().map(|u| 2.0 * u - 1.0);
@@ -65,15 +65,15 @@ impl Random {
         }
     }
 
-    /// Nearly Gaussian, mean 0 and deviation 1: the sum of twelve uniform numbers less six (Irwin-Hall).
-    /// It needs no logarithm, and never leaves `[-6, 6]`.
+    /// Draws a number that is nearly Gaussian, with mean 0 and deviation 1: the sum of twelve uniform numbers less six
+    /// (Irwin-Hall). This needs no logarithm, and never leaves `[-6, 6]`.
     pub fn gauss(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
 }
 
-/// `base` to a power in `[0, 1)`, by repeated square roots: one for every bit of the exponent.
-/// `powf` would round differently from one C library to the next.
+/// Raises `base` to a power in `[0, 1)`, by repeated square roots: one for every bit of the exponent. `powf` would
+/// round differently from one C library to the next.
 pub(super) fn power(base: f64, exponent: f64) -> f64 {
     let (mut root, mut rest, mut product) = (base, exponent, 1.0);
     for _ in 0..24 {
@@ -87,7 +87,7 @@ pub(super) fn power(base: f64, exponent: f64) -> f64 {
     product
 }
 
-/// The cube root of a positive number, by Newton's method from above.
+/// Returns the cube root of a positive number, by Newton's method from above.
 pub(super) fn cube_root(value: f64) -> f64 {
     let mut root = value.max(1.0);
     loop {

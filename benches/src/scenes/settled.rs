@@ -3,8 +3,8 @@
 use super::random::{Random, cube_root};
 use broadsweep::Aabb;
 
-/// Bricks poured into a box with a square floor, z upward from 0: each falls until it rests on the floor or on the
-/// bricks below, at the lowest of a few places around where it came down. No brick goes into another, the heap is
+/// Makes bricks poured into a box with a square floor, z upward from 0: each falls until it rests on the floor or on
+/// the bricks below, at the lowest of a few places around where it came down. No brick goes into another, the heap is
 /// highest in the middle, and bricks fill about 0.7 of its volume.
 ///
 /// Bricks are 1 to 3 units wide and 1 or 2 high, and stand on a lattice of one unit. Each box is then grown on
@@ -13,9 +13,9 @@ use broadsweep::Aabb;
 /// Source: random deposition on a field of heights with relaxation to the lowest place nearby, after Family 1986,
 /// "Scaling of rough surfaces: effects of surface diffusion".
 pub fn settled(n: usize, seed: u64) -> Vec<Aabb> {
-    /// How many places nearby a brick tries.
+    /// The number of places nearby that a brick tries.
     const TRIES: usize = 12;
-    /// How far from where it comes down, in units: over two of the widest bricks.
+    /// The distance of these places from where the brick comes down, in units: over two of the widest bricks.
     const SLIDE: u32 = 8;
     let mut random = Random::new(seed, "settled");
     // Six cubic units per brick, and a heap that is about a quarter as high as the floor is wide.
@@ -54,7 +54,7 @@ pub fn settled(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// The columns below a brick.
+/// Returns the columns below a brick.
 fn footprint([x, y]: [u32; 2], [width, depth]: [u32; 2], side: u32) -> impl Iterator<Item = usize> {
     (y..y + depth).flat_map(move |y| (x..x + width).map(move |x| (y * side + x) as usize))
 }
@@ -66,7 +66,7 @@ mod tests {
     use broadsweep::internals::brute_force;
     use broadsweep::{Options, Pair};
 
-    /// The bricks without the skin.
+    /// Makes the bricks without the skin.
     fn bricks(n: usize) -> Vec<Aabb> {
         let round = |bounds: [f32; 3]| bounds.map(f32::round);
         settled(n, 1).iter().map(|b| Aabb::new(round(b.min), round(b.max))).collect()

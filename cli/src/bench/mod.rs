@@ -32,8 +32,8 @@ const OUT: &str = "bench-results";
 /// Measure engines side by side, and compare their pairs
 ///
 /// Every engine gets the same boxes, in turn, again and again. Of kinds of scenes that move each call sees the next
-/// frame, forward and back; of all others each call starts anew. The time is that of the whole call, for the GPU from boxes in host
-/// memory to pairs in host memory. Ctrl-C stops after the run that it is in and keeps what was measured.
+/// step, forward and back; of all others each call starts anew. The time is that of the whole call, for the GPU from
+/// boxes in host memory to pairs in host memory. Ctrl-C stops after the run that it is in and keeps what was measured.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -52,10 +52,10 @@ pub struct Args {
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = engine::parser())]
     engines: Vec<Engine>,
 
-    /// Measured frames of scenes that move, after one that does not count [default: 8]
+    /// Measured steps of scenes that move, after one that does not count [default: 8]
     ///
-    /// Short calls go on, backward and forward through these frames, until they have taken 50 ms together or are 200.
-    #[arg(long, value_name = "FRAMES")]
+    /// Short calls go on, backward and forward through these steps, until they have taken 50 ms together or are 200.
+    #[arg(long, value_name = "STEPS")]
     frames: Option<u32>,
 
     /// Measured runs of all other scenes, after one that does not count [default: 5]
@@ -102,7 +102,7 @@ pub struct Args {
     threshold: f64,
 }
 
-/// What is measured in its own way.
+/// An experiment that is measured in its own way.
 #[derive(clap::Subcommand)]
 enum Experiment {
     Usscd(usscd::Args),
@@ -146,16 +146,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a benchmark gave.
+/// The outcome of a benchmark.
 struct Found {
     results: Results,
-    /// The same with the times of what was measured again, to be compared.
+    /// The same results with the times of what was measured again, to be compared.
     confirmed: Option<Results>,
-    /// Why a scene could not be measured.
+    /// The reason why a scene could not be measured.
     failure: Option<Error>,
 }
 
-/// Measures, writes the files and shows the table; `None` where it was stopped before there was a row.
+/// Measures, writes the files and shows the table; returns `None` where the measurement was stopped before there was a
+/// row.
 fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
     let mut plan = plan(args, old.map(|old| &old.settings))?;
     let out = match (&args.out, old) {
@@ -207,7 +208,7 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
     Ok(Some(Found { results, confirmed, failure }))
 }
 
-/// What was asked for, and for the rest what the older results have.
+/// Returns what was asked for, and for the rest what the older results have.
 fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     let plan = Plan {
         scenes: scenes(args, settings)?,
@@ -231,7 +232,7 @@ fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     Ok(plan)
 }
 
-/// The plan as it is kept with the results. Engines that only an older program has stay asked for.
+/// Returns the plan as it is kept with the results. Engines that only an older program has stay asked for.
 fn settings(args: &Args, plan: &Plan, old: Option<&Results>) -> Settings {
     Settings {
         scenes: plan.scenes.iter().map(Scene::name).collect(),
@@ -256,7 +257,7 @@ fn scenes(args: &Args, settings: Option<&Settings>) -> Result<Vec<Scene>> {
     Ok(unique(names.into_iter().map(Scene::parse).collect::<Result<Vec<_>>>()?.into_iter()))
 }
 
-/// In the order of [`Engine::all`], each once.
+/// Returns the engines in the order of [`Engine::all`], each once.
 fn engines(args: &Args, settings: Option<&Settings>) -> Result<Vec<Engine>> {
     let mut engines = Engine::all();
     if !args.engines.is_empty() {

@@ -24,8 +24,8 @@ use crate::text;
 /// Reproduce the three experiments of USSCD: frames per second against the number of objects, the size of
 /// their space, and their speed
 ///
-/// Every engine gets the same frames, in turn, and the pairs of those that measure a frame are compared. Ctrl-C stops after the
-/// frame that it is in and keeps what was measured.
+/// Every engine gets the same steps, in turn, and the pairs of all engines that measure a step are compared. Ctrl-C
+/// stops after the step that it is in and keeps what was measured.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where `usscd.csv` and the figures go; made where there is none
@@ -40,11 +40,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Frames measured of each setting, after one that is not
+    /// Steps measured of each setting, after one that is not
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     frames: u32,
 
-    /// Seconds after which an engine has measured enough frames of a setting, once it has three
+    /// Seconds after which an engine has measured enough steps of a setting, once it has three
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
 
@@ -112,7 +112,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(if is_stopped() { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
 }
 
-/// Those asked for; where none is named, those of the paper and ours, without the GPU where there is none.
+/// Makes the race of the engines asked for; where none is named, of those of the paper and ours, without the GPU where
+/// there is none.
 fn race(args: &Args) -> Result<Race> {
     ensure!(args.seconds >= 0.0, "--seconds is {}; it must not be negative", args.seconds);
     let mut engines = unique(args.engines.iter().copied());
@@ -128,7 +129,7 @@ fn race(args: &Args) -> Result<Race> {
     Ok(Race { engines, gpu, machine, seed: args.seed, frames: args.frames, enough_ms: 1e3 * args.seconds })
 }
 
-/// With three digits or so.
+/// Rounds a number to about three digits.
 fn rounded(number: f64) -> String {
     if number < 100.0 { format!("{number:.1}") } else { text::count(number.round() as u64) }
 }

@@ -211,7 +211,7 @@ fn press_ctrl_c(child: &Child) {
     assert!(killed.success());
 }
 
-/// A scene that is waited for until somebody writes it.
+/// Makes a scene that is waited for until somebody writes it.
 #[cfg(target_os = "linux")]
 fn make_pipe(place: &Place, name: &str) {
     assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());
@@ -372,7 +372,7 @@ fn results_of_older_programs_are_read_and_those_of_newer_ones_are_not() {
     for row in old["rows"].as_array_mut().unwrap() {
         row.as_object_mut().unwrap().retain(|key, _| !["hashed_calls", "predicted_ms"].contains(&key.as_str()));
         if row["moving"] == true {
-            // Then, of the first frame alone.
+            // Then, of the first step alone.
             row["hash"] = json!("0123456789abcdef");
         }
     }
@@ -384,7 +384,7 @@ fn results_of_older_programs_are_read_and_those_of_newer_ones_are_not() {
 }
 
 #[test]
-fn the_hash_is_that_of_every_frame() {
+fn the_hash_covers_every_step() {
     let place = Place::new();
     let row = |frames: u32, scene: &str| {
         place
@@ -468,7 +468,7 @@ fn what_cannot_be_measured_gets_one_clear_line() {
 #[test]
 fn other_libraries_are_engines_whose_pairs_are_compared_with_ours() {
     let place = Place::new();
-    let peers: Vec<&str> = laboratory::peers::ALL.iter().map(|peer| peer.entry.name).collect();
+    let peers: Vec<&str> = laboratory::peers::ALL.iter().map(|peer| peer.listing.name).collect();
     let engines = peers.join(",");
     place.run(&format!("bench --scenes uniform,gravity --n 500 --frames 2 --runs 1 --engines {engines} --out out"));
     let results = place.json("out/results.json");
@@ -477,7 +477,7 @@ fn other_libraries_are_engines_whose_pairs_are_compared_with_ours() {
     assert!(rows(&results).iter().all(|row| row["outcome"] == "measured" && row["compared_with"] == "cpu"));
     for peer in laboratory::peers::ALL {
         assert_eq!(results["versions"][peer.library], peer.version);
-        let report = place.run(&format!("pairs uniform:500 --engine {} --verify", peer.entry.name));
+        let report = place.run(&format!("pairs uniform:500 --engine {} --verify", peer.listing.name));
         assert!(report.contains("all pairs equal those of the CPU engine"), "{report}");
     }
 }

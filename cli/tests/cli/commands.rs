@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::place::{Place, one_line};
 
-/// A `.npy` file with this version and header, padded as NumPy pads it.
+/// Makes a `.npy` file with this version and header, padded as NumPy pads it.
 fn npy_with(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
     let prefix = if version == 1 { 10 } else { 12 };
     let mut header = header.to_owned();
@@ -42,7 +42,7 @@ fn doubles(rows: &[[f64; 6]]) -> Vec<u8> {
     npy(&header("<f8", "False", &format!("({}, 6)", rows.len())), &data)
 }
 
-/// The pairs in an `(m, 2)` file, whose header must be what NumPy itself would write.
+/// Reads the pairs of an `(m, 2)` file, whose header must be what NumPy itself would write.
 pub fn pairs_in(bytes: &[u8]) -> Vec<Pair> {
     let pairs: Vec<Pair> = bytes[128..]
         .chunks_exact(8)

@@ -57,7 +57,8 @@ fn what_an_algorithm_of_the_literature_does_not_have_is_refused() {
     }
 }
 
-/// A list that needs more memory than the process may have is refused in one line, and the process does not abort.
+/// Checks that a list that needs more memory than the process may have is refused in one line, and that the process
+/// does not abort.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_list_that_is_too_long_for_memory_is_an_error() {

@@ -52,7 +52,7 @@ fn boxes(boxes: &[Aabb]) -> Vec<u8> {
     bytes
 }
 
-/// All that is not empty.
+/// Returns all arrays that are not empty.
 fn arrays(scene: &[Aabb], filters: &Filters) -> Arrays {
     let mut arrays = vec![("boxes", boxes(scene))];
     for (name, numbers) in [
@@ -81,7 +81,7 @@ fn arrays(scene: &[Aabb], filters: &Filters) -> Arrays {
     arrays
 }
 
-/// As `np.savez` writes it: stored, with the sizes in zip64 fields of the local headers alone.
+/// Writes a file as `np.savez` does: stored, with the sizes in zip64 fields of the local headers alone.
 fn stored(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, data) in arrays {
@@ -115,7 +115,7 @@ fn stored(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     file
 }
 
-/// As `np.savez_compressed` does.
+/// Writes a file as `np.savez_compressed` does.
 fn deflated(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut writer = ZipArchiveWriter::new(Vec::new());
     for (name, data) in arrays {
@@ -155,7 +155,7 @@ fn scene() -> (Vec<Aabb>, Filters) {
     (boxes, filters)
 }
 
-/// The filters, each alone.
+/// Returns the filters, each alone.
 fn each_alone(all: &Filters) -> Vec<Filters> {
     let none = Filters::default;
     vec![
@@ -188,7 +188,8 @@ fn every_filter_alone_and_all_together_give_the_pairs_of_the_double_loop() {
         let arrays = arrays(&boxes, filters);
         for (layout, bytes) in [("stored", stored(&arrays)), ("deflated", deflated(&arrays))] {
             place.write("scene.npz", &bytes);
-            // The layout is nothing to the engine, and a GPU in software takes a second for the kernels of a new filter.
+            // The layout is nothing to the engine, and a GPU in software takes a second for the kernels of a new
+            // filter.
             for engine in ENGINES.into_iter().filter(|engine| layout == "stored" || *engine != "gpu") {
                 let rule = if filters.rule == GroupRule::Both { "--rule both" } else { "" };
                 let report = place.run(&format!("pairs scene.npz {rule} --engine {engine} --verify --out pairs.npy"));
@@ -415,7 +416,7 @@ fn data() -> Option<PathBuf> {
     folder.join("expected.json").exists().then_some(folder)
 }
 
-/// One array of an .npz.
+/// Makes one array of an .npz.
 fn extract(file: &[u8], name: &str) -> Vec<u8> {
     let archive = ZipArchive::from_slice(file).unwrap();
     let mut entries = archive.entries();

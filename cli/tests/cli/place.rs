@@ -105,13 +105,13 @@ impl Place {
     }
 }
 
-/// The line on standard error of a run that failed and printed nothing.
+/// Returns the line on standard error of a run that failed and printed nothing.
 pub fn one_line(output: &Output, what: &str) -> String {
     assert_eq!(output.stdout, b"", "{what}");
     last_line(output, what)
 }
 
-/// The line on standard error of a run that failed.
+/// Returns the line on standard error of a run that failed.
 pub fn last_line(output: &Output, what: &str) -> String {
     let stderr = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(1), "{what}: {stderr}");

@@ -34,7 +34,7 @@ fn every_experiment_leaves_its_rows_and_figures() {
 fn ctrl_c_keeps_what_was_measured_and_tells_where() {
     let place = Place::new();
     let arguments = "bench usscd --quick --frames 4000000000 --seconds 1e9 --engines scd,cpu --out out";
-    // Some frames of the first setting.
+    // Some calls of the first setting.
     let said = place.interrupt(place.command(arguments));
     let csv = std::path::Path::new("out").join("usscd.csv");
     assert!(said.contains(&format!("written: {}", csv.display())), "{said}");

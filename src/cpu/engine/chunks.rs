@@ -1,4 +1,5 @@
-//! What looks at one box at a time: statistics, cells, entries; boxes in chunks, chunks on all threads.
+//! The stages that look at one box at a time: statistics, cells, entries. Boxes are taken in chunks, and chunks on all
+//! threads.
 
 use rayon::prelude::*;
 
@@ -8,7 +9,7 @@ use crate::cpu::mirror::bin::{self, Totals};
 use crate::cpu::mirror::pca::{self, CHUNK, Sums};
 use crate::layout::{BoundsPartial, Frame, Moments};
 
-/// Holds what the boxes of one chunk have together.
+/// Holds the sums and counts over the boxes of one chunk.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     bounds: BoundsPartial,
@@ -52,7 +53,7 @@ impl Chunks {
         (bounds, sums.moments())
     }
 
-    /// Finds cells and positions of all boxes, and counts what they have together. `worlds` has the number of each
+    /// Finds cells and positions of all boxes, and returns the counts over all of them. `worlds` has the number of each
     /// box's world, or nothing, and `world_count` how many worlds there are.
     pub fn count(&mut self, boxes: &[Aabb], worlds: &[u32], world_count: u32, frame: &Frame) -> Totals {
         self.cells.resize(boxes.len(), [0; 4]);
@@ -71,8 +72,8 @@ impl Chunks {
         self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
     }
 
-    /// Gives the boxes of worlds that have no cells those of their worlds. The mirror does so for all boxes at once,
-    /// but here the cells of the others are there already.
+    /// Gives boxes that have no cells, but a world, the cells of their world. The mirror does so for all boxes at once,
+    /// but here the cells of the other boxes are there already.
     fn put_into_worlds(&mut self, worlds: &[u32], world_count: u32, frame: &Frame) {
         let Self { chunks, cells, positions, world_cells } = self;
         let is_outside = |cells: [i32; 4], world: u32| cells == bin::CELLS_OF_UNBOUNDED && world != WORLD_GLOBAL;
@@ -95,7 +96,8 @@ impl Chunks {
         }
     }
 
-    /// Lists the entries of all boxes at a level, key and entry in one number, by boxes and then by rows of cells.
+    /// Lists the entries of all boxes at a level, key and entry in one number, ordered by box and then by rows of
+    /// cells.
     pub fn scatter(&mut self, frame: &Frame, level: u32, entries: &mut Vec<u64>) {
         let entry_count: u64 = self.chunks.iter().map(|chunk| chunk.totals.entries[level as usize]).sum();
         entries.resize(entry_count as usize, 0);
@@ -125,7 +127,7 @@ impl Chunks {
     }
 }
 
-/// Writes entries of some chunks into the part of the list that is theirs.
+/// Writes the entries of some chunks into the part of the list that belongs to these chunks.
 struct Scatter<'a> {
     frame: &'a Frame,
     level: u32,

@@ -1,11 +1,11 @@
 //! All giants against all boxes, a few boxes at a time, which then stay in a first-level cache.
 
 use super::keep::Keep;
-use super::lists::Lists;
+use super::task_lists::TaskLists;
 use crate::cpu::call::make_room;
 use crate::{Aabb, Error, Pair};
 
-/// Counts the boxes against which a thread tests all giants.
+/// The number of boxes against which a thread tests all giants at a time.
 const BOXES: usize = 1 << 9;
 
 /// Appends the pairs of giants.
@@ -14,7 +14,7 @@ pub fn test(
     giants: &[u32],
     is_giant: impl Fn(u32) -> bool + Sync,
     keep: impl Keep,
-    lists: &mut Lists,
+    lists: &mut TaskLists,
     pairs: &mut Vec<Pair>,
 ) -> Result<(), Error> {
     if giants.is_empty() {
@@ -25,7 +25,7 @@ pub fn test(
             make_room(list, BOXES as u64)?;
             let (own, before, half_space) = (&boxes[giant as usize], list.len(), keep.half_space(giant));
             for (aabb, i) in boxes[first..boxes.len().min(first + BOXES)].iter().zip(first as u32..) {
-                // Two giants meet once: from the smaller index.
+                // A pair of two giants is reported once: from the smaller index.
                 let meets = half_space.map_or_else(|| own.overlaps(aabb), |half_space| half_space.touches(aabb));
                 if meets && (i > giant || i < giant && !is_giant(i)) {
                     list.push(Pair::new(giant, i));

@@ -1,20 +1,20 @@
 //! The flow on all cores of the CPU, with memory that is kept.
 //!
-//! The stages are those of [`reference`](mod@super::mirror::reference) and use its functions where a stage looks at one box at
-//! a time; the frame, the cells, the keys and the candidates are the same numbers. What has another shape here, since
-//! the mirrors' is not fast: boxes in [chunks](chunks), a [sort](radix) that first deals out by the leading digit, so
-//! that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and pairs in
-//! [lists](lists) that several threads fill. What filters do to the boxes is done to a copy of them before, what they
-//! do to pairs [where those are found](keep).
+//! The stages are those of [`reference`](mod@super::mirror::reference) and use its functions where a stage looks at one
+//! box at a time; the frame, the cells, the keys and the candidates are the same numbers. Other parts have another
+//! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](radix) that first deals
+//! out by the leading digit, so that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and
+//! pairs in [lists](task_lists) that several threads fill. Filters change a copy of the boxes before the search, and
+//! drop pairs [where pairs are found](keep).
 
 mod chunks;
 mod giants;
 mod keep;
-mod lists;
 mod order;
 mod radix;
 mod search;
 mod sorted;
+mod task_lists;
 
 use rayon::prelude::*;
 
@@ -26,14 +26,14 @@ use crate::constants::ENTRY_BOX;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
-/// Bounds the boxes with which one thread is done before another would be awake.
+/// The most boxes with which one thread is done before another would be awake.
 const ALONE: u32 = 512;
 
-/// Runs the broad phase on the CPU: [`find_pairs`](super::find_pairs) for one frame after another.
+/// The engine on the CPU: [`find_pairs`](super::find_pairs) for one call after another.
 ///
-/// It takes the threads of the `rayon` pool that it is called from, and finds the same pairs in the same order with any
-/// number of them. Its memory is kept: a frame that needs no more than those before it allocates nothing that grows
-/// with the number of boxes or pairs.
+/// The engine takes the threads of the `rayon` pool that it is called from, and finds the same pairs in the same order
+/// with any number of threads. Its memory is kept: a call that needs no more than earlier calls allocates nothing that
+/// grows with the number of boxes or pairs.
 ///
 /// ```
 /// use broadsweep::{Aabb, Options, cpu};
@@ -49,13 +49,13 @@ const ALONE: u32 = 512;
 pub struct BroadPhase {
     options: Options,
     filters: CheckedFilters,
-    /// `[box_count]` the boxes as they are searched, where that is not as they came.
+    /// `[box_count]` the boxes as they are searched, where the filters change them.
     prepared: Vec<Aabb>,
     search: Search,
 }
 
 impl BroadPhase {
-    /// An engine with these options, without filters.
+    /// Makes an engine with these options, without filters.
     ///
     /// # Errors
     /// [`Error::BadOption`].
@@ -64,12 +64,12 @@ impl BroadPhase {
         Ok(Self { options, filters: CheckedFilters::default(), prepared: Vec::new(), search: Search::default() })
     }
 
-    /// What it was made with, or given since.
+    /// Returns the options in use.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Other options from the next frame on.
+    /// Sets other options, from the next call on.
     ///
     /// # Errors
     /// [`Error::BadOption`]; the old options then stay.
@@ -79,23 +79,23 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// What is said of the boxes beside their bounds, from the next frame on, until it is replaced. It is sorted here,
-    /// once; [`Filters::default`] is none at all, and costs nothing.
+    /// Sets which pairs are not wanted, or always are, from the next call on, until the filters are replaced. The lists
+    /// are sorted here, once; [`Filters::default`] wants every pair of boxes that overlap, and costs nothing.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the old filters then stay. Whether
-    /// lists and indices fit the boxes is seen by each [`find_pairs`](Self::find_pairs).
+    /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the old filters then stay. Each
+    /// [`find_pairs`](Self::find_pairs) checks whether lists and indices fit its boxes.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.filters = CheckedFilters::new(filters)?;
         Ok(())
     }
 
-    /// What was set and changed since.
+    /// Returns the filters in use.
     pub fn filters(&self) -> &Filters {
         self.filters.filters()
     }
 
-    /// Other values for the boxes from `first` on, in a list that was set. It costs as much as copying them, but for
+    /// Changes one list of the filters from box `first` on. The call costs as much as copying the values, except for
     /// worlds, which are all numbered again.
     ///
     /// # Errors
@@ -105,19 +105,19 @@ impl BroadPhase {
         self.filters.change(first, values)
     }
 
-    /// Every pair of `boxes` that overlaps and that the [filters](Self::set_filters) keep, each once. The answer stays
-    /// until the next call. With [`PairOrder::Sweep`](crate::PairOrder::Sweep), pairs that are
+    /// Finds every pair of `boxes` that overlaps and that the [filters](Self::set_filters) keep, each once. The answer
+    /// stays until the next call. With [`PairOrder::Sweep`](crate::PairOrder::Sweep), pairs that are
     /// [included](Filters::include) come last, where the boxes are swept.
     ///
     /// # Errors
-    /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes;
-    /// [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`]. The next call
-    /// is as good as any.
+    /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`]
+    /// beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`]. After an error, the engine can be used
+    /// as before.
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.search.clear();
         if let Err(error) = self.start(boxes) {
             match error {
-                // Whoever is to be told, needs memory too.
+                // The code that handles the error needs memory too.
                 Error::ListTooLong { .. } => self.search = Search::default(),
                 _ => self.search.clear(),
             }
@@ -132,7 +132,7 @@ impl BroadPhase {
         if box_count <= ALONE {
             return self.run(boxes, box_count);
         }
-        // One visit to the pool, and not one for each stage.
+        // The pool is entered once, and not once for each stage.
         rayon::join(|| self.run(boxes, box_count), || ()).0
     }
 
@@ -147,8 +147,8 @@ impl BroadPhase {
         search.add(filters.include(), options)
     }
 
-    /// Hands every pair of `boxes` that overlaps, each once, to `each`: the call that on a GPU gives lists of any length in
-    /// bounded memory. Here the list is in host memory anyway, and comes in one piece.
+    /// Hands every pair of `boxes` that overlaps, each once, to `each`: the call that on a GPU gives lists of any
+    /// length in bounded memory. On the CPU the list is in host memory anyway, and comes in one piece.
     ///
     /// # Errors
     /// As [`find_pairs`](Self::find_pairs); and those of `each`.
@@ -162,24 +162,24 @@ impl BroadPhase {
         Ok(report.clone())
     }
 
-    /// Returns the last answer: no pairs of no boxes before the first one, and after an error.
+    /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
     pub fn overlaps(&self) -> &Overlaps {
         &self.search.found
     }
 
-    /// Moves the last answer out, without a copy; the next one has to allocate again. Returns no pairs of no boxes before
-    /// the first answer, and after an error.
+    /// Moves the last answer out, without a copy; the next answer has to allocate again. Before the first answer, and
+    /// after an error, the answer is empty: no pairs of no boxes.
     pub fn take_overlaps(&mut self) -> Overlaps {
         std::mem::take(&mut self.search.found)
     }
 
-    /// Bytes of memory that are kept for the next frame, the last answer among them; without the filters.
+    /// Counts the bytes of memory that are kept for the next call, the last answer among them; without the filters.
     pub fn memory_bytes(&self) -> u64 {
         (self.search.bytes() + self.prepared.capacity() * size_of::<Aabb>()) as u64
     }
 }
 
-/// Holds the boxes as they are searched, in memory that is kept.
+/// Returns the boxes as they are searched, in memory that is kept.
 fn prepare<'a>(filters: &Filters, boxes: &[Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
     prepared.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
     prepared.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {

@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use super::radix::{PARTS, partition};
 use crate::Pair;
 
-/// Bounds the list that is sorted with another of its length; a longer one is sorted where it is.
+/// The longest list that is sorted with another of its length; a longer one is sorted where it is.
 const LONG: usize = 1 << 24;
-/// Bounds the list that is worth dealing out.
+/// The shortest list that is worth dealing out.
 const SHORT: usize = 1 << 12;
 
 /// Sorts pairs of `box_count` boxes by `(a, b)`. `other` is a place to write; where there is no memory for it, the

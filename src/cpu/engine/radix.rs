@@ -1,27 +1,27 @@
 //! A stable parallel radix sort, from the leading digit.
 //!
-//! Dealt out by its leading digit, a list falls into parts that fit a cache, and of which each is sorted by one thread
+//! Dealt out by its leading digit, a list falls into parts that fit a cache, and each part is sorted by one thread
 //! alone: two passes over memory, where a sort from the last digit makes three or four.
 
 use std::slice::IterMut;
 
 use rayon::prelude::*;
 
-/// Counts the parts of one [`partition`].
+/// The number of parts of one [`partition`].
 pub const PARTS: usize = 1 << PART_BITS;
 const PART_BITS: u32 = 8;
-/// Bounds the threads that one partition can occupy: each has a place to write in each part, on the stack, 42 KiB in
-/// all.
+/// The most threads that one partition can occupy: each has a place to write in each part, on the stack, 42 KiB in all.
 const MOST_CHUNKS: usize = 8;
-/// Counts the items that are worth another thread.
+/// The number of items that are worth another thread.
 const CHUNK_MIN: usize = 1 << 14;
-/// Bounds the bits of a digit within a part, which has two digits: two histograms fit a first-level cache beside the
+/// The most bits of a digit within a part, which has two digits: two histograms fit a first-level cache beside the
 /// items.
 const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
-/// Bounds the items for which a comparison sort is faster; it needs no memory but the stack.
+/// The most items for which a comparison sort is faster; it needs no memory but the stack.
 const FEW: usize = 256;
 
-/// Copies `from` to `to` by `part_of` each item, stably, and returns where each part begins, and the last ends.
+/// Copies `from` to `to` by the `part_of` of each item, stably, and returns where each part begins, and where the last
+/// ends.
 pub fn partition<T: Copy + Send + Sync>(
     from: &[T],
     to: &mut [T],
@@ -69,8 +69,8 @@ pub fn sort(items: &mut Vec<u64>, other: &mut Vec<u64>, bits: u32) {
 fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
     let shift = 32 + bits.saturating_sub(PART_BITS);
     let starts = partition(items, other, |item| (item >> shift) as usize % PARTS);
-    // A thread that waits for others may begin another part, on top of its stack: only so large parts that there are
-    // few of them are dealt out again.
+    // A thread that waits for others may begin another part, on top of its stack: parts are dealt out again only where
+    // they are so large that there are few of them.
     let large = (items.len() / 4).max(8 * CHUNK_MIN);
     each_part(&starts, items, other, bits.saturating_sub(PART_BITS), large);
 }

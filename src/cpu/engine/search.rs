@@ -1,9 +1,9 @@
-//! The flow, with the memory that it keeps.
+//! The flow on the CPU, with the memory that it keeps.
 
 use super::chunks::Chunks;
 use super::keep::Keep;
-use super::lists::Lists;
 use super::sorted::Sorted;
+use super::task_lists::TaskLists;
 use super::{ALONE, giants, order, radix};
 use crate::constants::SMALL_MOST;
 use crate::cpu::call;
@@ -11,10 +11,10 @@ use crate::cpu::mirror::{bin, emit, frame, small};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 
-/// Counts the boxes that a thread tests against all others at a time.
+/// The number of boxes that a thread tests against all others at a time.
 const ROWS: u32 = 128;
 
-/// Holds the last answer, and what is needed on the way to one.
+/// Holds the last answer, and the memory that is needed on the way to an answer.
 #[derive(Debug)]
 pub struct Search {
     pub found: Overlaps,
@@ -22,11 +22,11 @@ pub struct Search {
     chunks: Chunks,
     /// `[entry_count]` key and entry, ascending by key once sorted; equal keys by box.
     entries: Vec<u64>,
-    /// As long, for the sort.
+    /// `[entry_count]` scratch of the sort.
     other_entries: Vec<u64>,
     sorted: Sorted,
     giants: Vec<u32>,
-    lists: Lists,
+    lists: TaskLists,
     /// `[pair_count]` for the order.
     other_pairs: Vec<Pair>,
 }
@@ -41,14 +41,14 @@ impl Default for Search {
             other_entries: Vec::new(),
             sorted: Sorted::default(),
             giants: Vec::new(),
-            lists: Lists::default(),
+            lists: TaskLists::default(),
             other_pairs: Vec::new(),
         }
     }
 }
 
 impl Search {
-    /// Becomes the answer for no boxes, in the same memory.
+    /// Resets the answer to that for no boxes, in the same memory.
     pub fn clear(&mut self) {
         self.found.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.found.report.first_invalid);
@@ -56,7 +56,7 @@ impl Search {
         self.found.report = Report { first_invalid, ..Report::of_all_pairs(0) };
     }
 
-    /// Finds the pairs among boxes that are prepared, without those that are included.
+    /// Finds the pairs among boxes that are prepared, without the included pairs.
     pub fn run(
         &mut self,
         boxes: &[Aabb],
@@ -130,7 +130,8 @@ impl Search {
         Ok(())
     }
 
-    /// Adds pairs, ascending, which the search did not find: behind all others, or where the order wants them.
+    /// Adds included pairs, ascending, which the search did not find: behind all others, or at their places in the
+    /// order.
     pub fn add(&mut self, included: &[Pair], options: &Options) -> Result<(), Error> {
         let Overlaps { pairs, report } = &mut self.found;
         call::make_room(pairs, included.len() as u64)?;

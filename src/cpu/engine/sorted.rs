@@ -7,23 +7,23 @@ use rayon::prelude::*;
 
 use super::box_of;
 use super::keep::Keep;
-use super::lists::Lists;
+use super::task_lists::TaskLists;
 use crate::cpu::call::make_room;
 use crate::cpu::mirror::{rank, sweep};
 use crate::layout::Frame;
 use crate::{Aabb, Error, Pair};
 
-/// Counts the ranks that a thread gathers at a time.
+/// The number of ranks that a thread gathers at a time.
 const CHUNK: usize = 1 << 11;
-/// Counts the ranks whose boxes are fetched at a time.
+/// The number of ranks whose boxes are fetched at a time.
 const BLOCK: usize = 64;
-/// Bounds the candidates and ranks that a thread takes on at a time, but for the last rank, which may have any number:
-/// many enough to be worth it, few enough for the list to stay in a second-level cache.
+/// The most candidates and ranks that a thread takes on at a time; only the last rank may have any number of
+/// candidates: many enough to be worth it, few enough for the list to stay in a second-level cache.
 const TASK: u64 = 1 << 15;
-/// Counts the candidates for all of which there is room in the list before they are tested.
+/// The number of candidates that are tested at a time, with room in the list for all of them.
 const ROOM: usize = 1 << 10;
 
-/// Holds what the sweep needs of each entry, by rank: candidates are neighbours in memory.
+/// Holds the part of each entry that the sweep needs, by rank, so that candidates are neighbours in memory.
 #[derive(Debug, Default)]
 pub struct Sorted {
     /// `[entry_count]` first rank after the last candidate.
@@ -75,7 +75,7 @@ impl Sorted {
         &self,
         entries: &[u64],
         keep: impl Keep,
-        lists: &mut Lists,
+        lists: &mut TaskLists,
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
         let mut next = 0;
@@ -92,7 +92,7 @@ impl Sorted {
 
     /// Appends the pairs among the candidates of `ranks` to a list that is empty.
     fn test(&self, entries: &[u64], ranks: Range<usize>, keep: impl Keep, list: &mut Vec<Pair>) -> Result<(), Error> {
-        // Written so far, and those of them that stay for sure.
+        // Pairs written so far, and how many of them are kept for sure.
         let (mut found, mut kept) = (0, 0);
         for rank in ranks {
             let (own, [min, max], a) = (self.footprints[rank], self.corners[rank], box_of(entries[rank]));
@@ -110,7 +110,8 @@ impl Sorted {
                 for ((&footprint, &[other_min, other_max]), &entry) in
                     footprints.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
                 {
-                    // Whether it is a pair cannot be predicted: written always, and counted where it is one.
+                    // Whether two boxes are a pair cannot be predicted: they are always written, and counted where they
+                    // are one.
                     let meets = (min.cmple(other_max) & other_min.cmple(max)).all();
                     if let Some(place) = out.get_mut(found) {
                         *place = Pair::new(a, box_of(entry));

@@ -14,7 +14,7 @@ pub const CELLS_OF_INVALID: [i32; 4] = [1, 0, 0, 0];
 /// Marks a box that is unbounded, or so far out that it counts as unbounded, in place of its cells.
 pub const CELLS_OF_UNBOUNDED: [i32; 4] = [1, 1, 0, 0];
 
-/// Counts what boxes have together.
+/// Holds the counts over a set of boxes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Entries at each level of coarsening.
@@ -26,7 +26,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Moves a box from the giants to the boxes that have cells, once it has got these.
+    /// Moves a box from the giants to the boxes that have cells, once it has got these cells.
     pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
         for level in 0..LEVELS {
             let count = cell_count(cells, level, frame);
@@ -136,7 +136,7 @@ fn tile_of(frame: &Frame, world: u32) -> u32 {
 }
 
 /// Finds the range of cells that the boxes of each world are in, as `cells_of_world` takes it; see `bin_worlds.wgsl`.
-/// Leaves zeros where no box has to be put there.
+/// Leaves zeros for a world into whose cells no box has to be put.
 pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [[u32; 4]]) {
     world_cells.fill([0; 4]);
     if frame.outside_count == 0 {
@@ -206,9 +206,9 @@ fn place_box<const WORLDS: bool>(
     }
 }
 
-/// Writes the cells and (start, end, footprint, 0) of each box, with the bits of its world above the start, and counts
-/// what all of them have together. `worlds` has the number of each box's world, or nothing; `world_cells` is that of
-/// [`worlds`], or nothing, and then boxes that would be put there are giants.
+/// Writes the cells and (start, end, footprint, 0) of each box, with the bits of its world above the start, and returns
+/// the counts over all boxes. `worlds` has the number of each box's world, or nothing; `world_cells` is what [`worlds`]
+/// found, or nothing, and then boxes without cells of their own are giants.
 pub fn count(
     boxes: &[Aabb],
     worlds: &[u32],
@@ -217,7 +217,7 @@ pub fn count(
     cells: &mut [[i32; 4]],
     positions: &mut [[u32; 4]],
 ) -> Totals {
-    // CheckedFilters for either case, so that worlds cost nothing where there are none.
+    // The loop is compiled for either case, so that worlds cost nothing where there are none.
     if worlds.is_empty() {
         return count_in::<false>(boxes, worlds, world_cells, frame, cells, positions);
     }
@@ -245,7 +245,7 @@ fn count_in<const WORLDS: bool>(
             match if is_binned(cells[i]) { cell_count(cells[i], level, frame) } else { 0 } {
                 0 => totals.giants[level as usize] += 1,
                 1 => {
-                    // In one cell at all further levels too.
+                    // A box in one cell at this level is in one cell at all further levels.
                     single[level as usize] += 1;
                     break;
                 }
@@ -309,7 +309,7 @@ pub fn for_each_entry(
     }
 }
 
-/// Lists the entries of each box at a level, the giants and the first invalid boxes. Changes footprints to those at
+/// Lists the entries of each box at a level, the giants and the first invalid boxes. Replaces footprints by those at
 /// this level.
 pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, level: u32) -> Entries {
     let mut out = Entries::default();

@@ -7,7 +7,7 @@ pub fn scan(words: &[u32]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// Appends the pairs of a box whose overlaps with all boxes are these bits: what `giants::test` found for one giant.
+/// Appends the pairs of a giant from the bits that `giants::test` found for it.
 pub fn giants(words: &[u32], giant: u32, pairs: &mut Vec<Pair>) {
     for (k, &word) in words.iter().enumerate() {
         let mut left = word;

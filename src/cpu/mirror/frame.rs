@@ -8,14 +8,14 @@ use crate::constants::*;
 use crate::layout::{BoundsPartial, Frame, Moments, Params};
 
 const SAMPLES: usize = 512;
-// What is sampled: interval starts on the sweep axis, mean plane edges, centres along u and v.
+// The lists of samples: interval starts on the sweep axis, mean plane edges, centres along u and v.
 const STARTS: usize = 0;
 const EDGES: usize = 1;
 const CENTRES_U: usize = 2;
 const CENTRES_V: usize = 3;
 
-/// Returns the interval of a box on a direction: the sum of the corner coordinates that are lowest along it, and that
-/// of the highest.
+/// Returns the interval of a box on a direction: the sum of the corner coordinates that are lowest along it, and the
+/// sum of the highest.
 pub fn project(direction: Vec3, low: Vec3, high: Vec3) -> (f32, f32) {
     let positive = direction.cmpgt(Vec3::ZERO);
     let lower = Vec3::select(positive, low, high) * direction;
@@ -69,7 +69,7 @@ struct Spread {
     /// Covariances of x and y, y and z, z and x.
     products: Vec3,
     mean_edge: Vec3,
-    /// By which rounding may change a variance or a covariance.
+    /// The most by which rounding may change a variance or a covariance.
     error: f32,
 }
 
@@ -165,7 +165,7 @@ fn is_correlated(spread: &Spread, axes: &[Vec3; 3]) -> bool {
 
 /// Holds the axes of the grid.
 struct Axes {
-    /// What was taken; never [`AXIS_AUTO`].
+    /// The axis that was taken; never [`AXIS_AUTO`].
     chosen: u32,
     /// The sweep axis, u and v.
     directions: [Vec3; 3],
@@ -292,7 +292,7 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: 
     frame
 }
 
-/// Decides the grid and the sort key, but for the knots.
+/// Decides the grid and the sort key, without the knots.
 fn choose_grid(params: &Params, scene: &Scale, total: &Moments, axes: &Axes, samples: &Samples) -> Frame {
     let [sweep, plane_u, plane_v] = axes.directions.map(|d| d.to_array());
     let mut frame = Frame {

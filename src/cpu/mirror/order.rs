@@ -14,8 +14,8 @@ pub fn join(keys: &[u32], values: &[u32], pairs: &mut [Pair]) {
     }
 }
 
-/// Sorts as by b and then stably by a, in place: the mirror's lists would take three times the
-/// memory of the pairs, and pairs are distinct.
+/// Sorts pairs in place, with the result of a sort by b and then stably by a, since pairs are distinct: lists of keys
+/// and values would take three times the memory of the pairs.
 pub fn canonical(pairs: &mut [Pair]) {
     pairs.sort_unstable();
 }

@@ -42,7 +42,7 @@ pub struct Scale {
     pub low: [f32; 3],
     /// Bounds in scaled units.
     pub high: [f32; 3],
-    /// In input units: boxes beyond it do not count.
+    /// The largest coordinate of boxes that count, in input units.
     pub limit: f32,
     /// A power of two; the largest bound becomes 1 to 2, or to 4 above 2¹²⁷.
     pub scale: f32,
@@ -65,7 +65,7 @@ pub fn scene_scale(bounds: &BoundsPartial) -> Scale {
     Scale { low: used.min.map(|x| x * scale), high: used.max.map(|x| x * scale), limit, scale, count: used.count }
 }
 
-/// Counts the boxes whose sums are added up before they are added to those of others, so that any number of threads
+/// The number of boxes whose sums are added up before they are added to other sums, so that any number of threads
 /// rounds alike.
 pub const CHUNK: usize = 1 << 11;
 

@@ -14,8 +14,8 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// Counts how many of `sorted` come before the first that is not `within`; the first of all is. The end is as near as
-/// an entry has candidates: the search doubles its step.
+/// Counts how many of `sorted` come before the first that is not `within`; the first of all is within. The end is only
+/// as far as the entry has candidates, so the search doubles its step.
 pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
     let mut reach = 1;
     while reach < sorted.len() && within(&sorted[reach]) {
@@ -33,7 +33,7 @@ pub fn footprints(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
 pub fn footprint(entry: u32, of_box: u32) -> u32 {
     let [u0, u1, v0, v1] = of_box.to_le_bytes().map(u32::from);
     let is = |flag| entry & flag != 0;
-    // The box goes on beyond a cell that is not its first, its last.
+    // The box goes on beyond a cell that is not its first, or not its last.
     let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
     let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
     super::bin::footprint_of([

@@ -5,7 +5,7 @@ use crate::cpu::call::{checked_count, make_room, params};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
-/// Bounds the candidates that are tested before room is made for as many pairs again.
+/// The number of candidates that are tested before room is made for as many pairs again.
 const BATCH: u64 = 1 << 20;
 
 /// Finds what [`cpu::find_pairs`](crate::cpu::find_pairs) finds: the same report and the same pairs, in canonical order in
@@ -20,7 +20,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
 /// Finds what [`cpu::BroadPhase`](crate::cpu::BroadPhase) finds that has these filters.
 ///
 /// # Errors
-/// Those of [`Filters::check`] too.
+/// Those of [`cpu::find_pairs`](super::find_pairs), and those of [`Filters::check`].
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
     options.check()?;
     let mut filters = CheckedFilters::new(filters.clone())?;

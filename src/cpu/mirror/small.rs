@@ -5,20 +5,20 @@ use glam::Vec4;
 use crate::constants::INVALID_LISTED;
 use crate::{Aabb, Pair};
 
-/// Holds boxes by bound, 32 together, so that one box is tested against many at once. An invalid one is NaN throughout,
-/// which compares with nothing, and so is what fills the last 32.
+/// Holds boxes by bound, 32 together, so that one box is tested against many at once. An invalid box is NaN throughout,
+/// which compares with nothing; NaN also fills the last 32.
 #[derive(Debug, Default)]
 pub struct Columns(Vec<[[Vec4; 8]; 6]>);
 
 impl Columns {
-    /// Of these boxes.
+    /// Makes the columns of these boxes.
     pub fn new(boxes: &[Aabb]) -> Self {
         let mut columns = Self::default();
         columns.fill(boxes);
         columns
     }
 
-    /// Those of other boxes, in the same memory.
+    /// Replaces the columns by those of other boxes, in the same memory.
     pub fn fill(&mut self, boxes: &[Aabb]) {
         self.0.clear();
         self.0.resize(boxes.len().div_ceil(32), [[Vec4::NAN; 8]; 6]);
@@ -30,7 +30,7 @@ impl Columns {
         }
     }
 
-    /// Bytes held.
+    /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<[[Vec4; 8]; 6]>()
     }
@@ -49,13 +49,13 @@ pub fn test_into(columns: &Columns, a: u32, words: &mut [u32]) {
     let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| Vec4::splat(bounds[bit / 4][bit % 4]));
     for (word, [low_x, low_y, low_z, high_x, high_y, high_z]) in words.iter_mut().zip(&columns.0).skip(at) {
         for k in 0..8 {
-            // Without branches, four at a time.
+            // Four boxes at a time, without branches.
             let starts = low_x[k].cmple(max_x) & low_y[k].cmple(max_y) & low_z[k].cmple(max_z);
             let ends = min_x.cmple(high_x[k]) & min_y.cmple(high_y[k]) & min_z.cmple(high_z[k]);
             *word |= (starts & ends).bitmask() << (4 * k);
         }
     }
-    // Not itself, nor those before it in its word.
+    // Neither the box itself counts, nor the boxes before it in its word.
     words[at] &= (u32::MAX - 1) << bit;
 }
 

@@ -20,7 +20,7 @@ pub fn scan(histogram: &mut [u32; RADIX as usize]) {
     }
 }
 
-/// Moves each key and its value to its place by one digit; equal digits keep their order.
+/// Moves each key and its value to the place of its digit; equal digits keep their order.
 pub fn scatter(
     shift: u32,
     offsets: &mut [u32; RADIX as usize],

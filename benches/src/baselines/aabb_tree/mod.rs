@@ -35,29 +35,31 @@ use geometry::{contains, distance, fattened, growth, surface, union};
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// Boxes that a tree takes: it has twice as many nodes, which are named by 32 bits, but for `NONE`.
+/// The most boxes of a tree: it has twice as many nodes, and a node's name has 32 bits, one of which values is `NONE`.
 const MOST_BOXES: usize = 1 << 31;
 
-/// What a leaf is larger than its box on each side, in its longest edges. More means fewer insertions and more tests.
+/// The number of longest edges by which a leaf is larger than its box on each side. More means fewer insertions and
+/// more tests.
 const MARGIN: f32 = 0.1;
 
-/// Updates ahead for which a leaf makes room, at the speed of the last; Box2D's are 4. More means fewer insertions and
-/// more tests: with 4, scenes of fast boxes take twice as long as with 2, and those of slow ones as long.
+/// Updates ahead for which a leaf makes room, at the speed of the last update; Box2D has 4. More means fewer insertions
+/// and more tests: with 4, scenes of fast boxes take twice as long as with 2, and those of slow ones as long.
 const UPDATES_AHEAD: f32 = 2.0;
 
-/// How often the surface that a leaf would have now its own may be, before it is inserted anew although its box is
-/// within: a box that shrank or slowed down would keep what it had when it was large and fast.
+/// The largest ratio of the surface of a leaf to the surface that it would have now. Beyond it, the leaf is inserted
+/// anew although its box is within: otherwise a box that shrank or slowed down would keep the bounds that it had when
+/// it was large and fast.
 const SLACK: f64 = 4.0;
 
-/// Insertions since the tree was built, for each of its leaves, after which it is built anew rather than more are made.
-/// Building takes as long as inserting half of the leaves, and searches in what the median makes take half as long.
+/// Insertions since the tree was built, for each of its leaves, after which it is built anew instead. Building takes as
+/// long as inserting half of the leaves, and searches in a tree that was split at medians take half as long.
 const INSERTIONS_BEFORE_REBUILD: f64 = 0.5;
 
 /// The name of a box in a tree. It may be given to another box after the removal of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeafId(u32);
 
-/// What an update did.
+/// The effect of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
     /// The box is still within the bounds of its leaf, and the tree's nodes are as they were.
@@ -72,7 +74,8 @@ pub enum Moved {
 struct Node {
     bounds: Aabb,
     parent: u32,
-    /// Two nodes; of a leaf, `NONE` and its place among the leaves. Where free, the second is the next free one.
+    /// Two nodes; of a leaf, `NONE` and its place among the leaves. Where the node is free, the second is the next free
+    /// node.
     children: [u32; 2],
     /// 0 for a leaf, and 1 more than the higher child.
     height: u32,
@@ -88,9 +91,9 @@ impl Node {
 struct Leaf {
     /// The box itself.
     exact: Aabb,
-    /// What the caller calls it. Where free, the next free one.
+    /// The caller's name for the box. Where the leaf is free, the next free leaf.
     data: u32,
-    /// `NONE` where free.
+    /// The node of the leaf; `NONE` where it is free.
     node: u32,
 }
 
@@ -148,34 +151,35 @@ impl Default for AabbTree {
 }
 
 impl AabbTree {
-    /// Boxes in the tree.
+    /// Counts the boxes in the tree.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no box in it.
+    /// Returns whether there is no box in the tree.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Edges from the root to the farthest leaf: at most `1.45 log2(n)`; 0 for one box and for none.
+    /// Returns the number of edges from the root to the farthest leaf: at most `1.45 log2(n)`; 0 for one box and for
+    /// none.
     pub fn height(&self) -> u32 {
         if self.root == NONE { 0 } else { self.node(self.root).height }
     }
 
-    /// Rotations since it was made.
+    /// Counts the rotations since the tree was made.
     pub fn rotations(&self) -> u64 {
         self.rotations
     }
 
-    /// Memory that it holds, in bytes.
+    /// Counts the bytes of memory held.
     pub fn bytes(&self) -> u64 {
         (self.nodes.capacity() * size_of::<Node>()
             + self.leaves.capacity() * size_of::<Leaf>()
             + self.waiting.capacity() * size_of::<(LeafId, Aabb)>()) as u64
     }
 
-    /// Inserts a box, called `data`, with bounds as tight as it is: `O(log n)`. `None` for an invalid one,
+    /// Inserts a box, called `data`, with bounds as tight as the box: `O(log n)`. Returns `None` for an invalid box,
     /// and where there are 2³¹ already.
     pub fn insert(&mut self, aabb: Aabb, data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
@@ -183,14 +187,14 @@ impl AabbTree {
         Some(leaf)
     }
 
-    /// Inserts a box that is expected to move by `motion` with each update, with bounds that make room for it.
+    /// Inserts a box that is expected to move by `motion` with each update, with bounds that make room for the motion.
     pub fn insert_moving(&mut self, aabb: Aabb, motion: [f32; 3], data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
         self.link(leaf, room_for(&aabb, motion));
         Some(leaf)
     }
 
-    /// Removes a box: `O(log n)`. False if the leaf is not there.
+    /// Removes a box: `O(log n)`. Returns false if the leaf is not there.
     pub fn remove(&mut self, leaf: LeafId) -> bool {
         if self.node_of(leaf) == NONE {
             return false;
@@ -202,8 +206,8 @@ impl AabbTree {
         true
     }
 
-    /// Says where a box is now, and by how much it moved: `O(1)` while it stays within the bounds of its leaf, and
-    /// those are not far too large for it.
+    /// Sets where a box is now, and by how much it moved: `O(1)` while the box stays within the bounds of its leaf, and
+    /// these bounds are not far too large for it.
     pub fn update(&mut self, leaf: LeafId, aabb: Aabb, motion: [f32; 3]) -> Moved {
         if self.node_of(leaf) == NONE || !aabb.is_valid() {
             return Moved::Refused;
@@ -218,29 +222,30 @@ impl AabbTree {
         }
     }
 
-    /// As [`AabbTree::insert`], but the leaf waits for [`AabbTree::settle`].
+    /// Inserts a box as [`AabbTree::insert`] does, but the leaf waits for [`AabbTree::settle`].
     fn insert_later(&mut self, aabb: Aabb, data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
         self.waiting.push((leaf, aabb));
         Some(leaf)
     }
 
-    /// As [`AabbTree::insert_moving`], but the leaf waits for [`AabbTree::settle`].
+    /// Inserts a box as [`AabbTree::insert_moving`] does, but the leaf waits for [`AabbTree::settle`].
     fn insert_moving_later(&mut self, aabb: Aabb, motion: [f32; 3], data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
         self.waiting.push((leaf, room_for(&aabb, motion)));
         Some(leaf)
     }
 
-    /// As [`AabbTree::update`] of a leaf that is there to a valid box, but if the leaf has to be inserted again, it
-    /// waits for [`AabbTree::settle`].
+    /// Updates a leaf that is there to a valid box, as [`AabbTree::update`] does, but if the leaf has to be inserted
+    /// again, it waits for [`AabbTree::settle`].
     fn update_later(&mut self, leaf: LeafId, aabb: Aabb, motion: [f32; 3]) {
         let bounds = self.moved_bounds(leaf, aabb, motion);
         self.waiting.extend(bounds.map(|bounds| (leaf, bounds)));
     }
 
-    /// Puts those that wait into the tree, and returns how many leaves were put into it: one by one, or, where many
-    /// were since it was built, all of its leaves anew. Nothing may be asked of the tree before that.
+    /// Puts the leaves that wait into the tree, and returns how many leaves were put into it: one by one, or, where
+    /// many were put into it since it was built, all of its leaves anew. Nothing may be asked of the tree before this
+    /// call.
     fn settle(&mut self) -> u64 {
         let mut waiting = std::mem::take(&mut self.waiting);
         let mut count = waiting.len();
@@ -260,7 +265,7 @@ impl AabbTree {
         count as u64
     }
 
-    /// Moves the box of a leaf, and gives the bounds that the leaf should now have, if it needs others.
+    /// Moves the box of a leaf, and returns the bounds that the leaf should now have, if it needs other bounds.
     fn moved_bounds(&mut self, leaf: LeafId, aabb: Aabb, motion: [f32; 3]) -> Option<Aabb> {
         self.leaves[leaf.0 as usize].exact = aabb;
         let bounds = room_for(&aabb, motion);
@@ -273,17 +278,17 @@ impl AabbTree {
         &self.nodes[node as usize]
     }
 
-    /// `NONE` if the leaf is not there.
+    /// Returns the node of a leaf; `NONE` if the leaf is not there.
     fn node_of(&self, leaf: LeafId) -> u32 {
         self.leaves.get(leaf.0 as usize).map_or(NONE, |leaf| leaf.node)
     }
 
-    /// The leaf of a node that is one.
+    /// Returns the leaf of a node that is a leaf.
     fn leaf_of(&self, node: &Node) -> &Leaf {
         &self.leaves[node.children[1] as usize]
     }
 
-    /// A leaf that is in no node yet.
+    /// Makes a leaf that is in no node yet.
     fn new_leaf(&mut self, exact: Aabb, data: u32) -> Option<LeafId> {
         if !exact.is_valid() || self.len >= MOST_BOXES {
             return None;
@@ -333,7 +338,7 @@ impl AabbTree {
         self.refit(parent);
     }
 
-    /// The leaf that a new one is best put beside.
+    /// Finds the leaf beside which a new leaf is best put.
     fn best_leaf(&self, bounds: &Aabb) -> u32 {
         let mut at = self.root;
         while !self.node(at).is_leaf() {
@@ -392,7 +397,7 @@ impl AabbTree {
         }
     }
 
-    /// Bounds and height from the children.
+    /// Computes bounds and height from the children.
     fn fit(&mut self, at: u32) {
         let [a, b] = self.node(at).children.map(|child| *self.node(child));
         let node = &mut self.nodes[at as usize];
@@ -400,7 +405,7 @@ impl AabbTree {
         node.height = 1 + a.height.max(b.height);
     }
 
-    /// Puts the taller child of `low` in its place, which it returns.
+    /// Puts the taller child of `low` in the place of `low`, and returns that child.
     fn rotate(&mut self, low: u32) -> u32 {
         self.rotations += 1;
         let Node { parent, children, .. } = *self.node(low);
@@ -426,7 +431,7 @@ impl AabbTree {
     }
 }
 
-/// The bounds of a leaf whose box moves so in each update.
+/// Returns the bounds of a leaf whose box moves by `motion` in each update.
 fn room_for(aabb: &Aabb, motion: [f32; 3]) -> Aabb {
     fattened(aabb, MARGIN, motion.map(|d| d * UPDATES_AHEAD))
 }

@@ -8,7 +8,7 @@ use broadsweep::Aabb;
 type Part = (u32, Aabb);
 
 impl AabbTree {
-    /// A tree of all valid boxes, each called by its index, and the leaf of each box: `O(n log n)`.
+    /// Builds a tree of all valid boxes, each named by its index, and returns the leaf of each box too: `O(n log n)`.
     pub fn build(boxes: &[Aabb]) -> (Self, Vec<Option<LeafId>>) {
         let mut tree = Self::default();
         let ids = boxes.iter().zip(0..).map(|(aabb, data)| tree.new_leaf(*aabb, data)).collect();
@@ -17,14 +17,14 @@ impl AabbTree {
         (tree, ids)
     }
 
-    /// Builds the tree anew: `O(n log n)`. Leaves keep their name, and the room for motion that their bounds have.
+    /// Builds the tree anew: `O(n log n)`. Leaves keep their names, and the room for motion that their bounds have.
     ///
     /// Each half of a split has as many boxes as the other, or one more, so the height is the least there is.
     pub fn rebuild(&mut self) {
         self.rebuild_with(&[]);
     }
 
-    /// Builds the tree anew with these leaves in it, and with these bounds.
+    /// Builds the tree anew with these further leaves, which have these bounds.
     pub(super) fn rebuild_with(&mut self, others: &[(LeafId, Aabb)]) {
         let mut parts: Vec<Part> = Vec::with_capacity(self.len);
         for (leaf, bounds) in others {
@@ -44,7 +44,7 @@ impl AabbTree {
         self.free_node = NONE;
         self.linked = 0;
         self.root = if leaves.is_empty() { NONE } else { 0 };
-        // What is still to become a node, with its parent and which child it is.
+        // Parts that are still to become nodes, each with its parent and the number of the child.
         let mut open = vec![(leaves.as_mut_slice(), NONE, 0)];
         while let Some((part, parent, side)) = open.pop() {
             let own = self.nodes.len() as u32;
@@ -78,7 +78,7 @@ impl AabbTree {
     }
 }
 
-/// The axis on which centres are spread most.
+/// Returns the axis on which centres are spread most.
 fn widest_axis(part: &[Part]) -> usize {
     let mut low = [f64::INFINITY; 3];
     let mut high = [f64::NEG_INFINITY; 3];

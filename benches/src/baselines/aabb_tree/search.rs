@@ -1,4 +1,4 @@
-//! What a tree is asked: which boxes overlap one, which overlap each other, and which a ray meets first.
+//! The queries of a tree: which boxes overlap a given box, which overlap each other, and which a ray meets first.
 
 use super::geometry::overlap;
 use super::{AabbTree, NONE};
@@ -7,17 +7,19 @@ use broadsweep::Aabb;
 /// A half-line: `origin + t * direction` for `t >= 0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray {
-    /// Where it starts.
+    /// The point where the ray starts.
     pub origin: [f32; 3],
-    /// Where it goes, of any length; all zero for a point.
+    /// The direction of the ray, of any length; all zero for a point.
     pub direction: [f32; 3],
 }
 
 impl Ray {
-    /// The least `t` at which it is in a valid box, 0 if it starts in one. Boxes are closed, so touching counts.
+    /// Returns the least `t` at which the ray is in a valid box, 0 if the ray starts in the box. Boxes are closed, so
+    /// touching counts.
     ///
-    /// `None` if it misses, and for a ray with a number that is not finite. In double precision, in which each step
-    /// is monotone in the bounds: what contains a box is met no later than the box.
+    /// Returns `None` if the ray misses the box, and for a ray with a number that is not finite. The computation is in
+    /// double precision, and each operation is monotone in the bounds: a ray meets what contains a box no later than
+    /// the box.
     pub fn entry(&self, aabb: &Aabb) -> Option<f64> {
         let mut enter = 0.0f64;
         let mut leave = f64::INFINITY;
@@ -27,7 +29,7 @@ impl Ray {
                 return None;
             }
             if direction == 0.0 {
-                // Parallel to the slab: it is in it for good, or never.
+                // The ray is parallel to the slab: it is always inside, or never.
                 if origin < aabb.min[k] || aabb.max[k] < origin {
                     return None;
                 }
@@ -44,12 +46,12 @@ impl Ray {
     }
 }
 
-/// What a ray meets.
+/// The box that a ray meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
     /// The box.
     pub data: u32,
-    /// Where: `t`, in lengths of the direction.
+    /// The `t` where the ray meets the box, in lengths of the direction.
     pub distance: f64,
 }
 
@@ -120,9 +122,10 @@ impl AabbTree {
         tested
     }
 
-    /// The first box that a ray meets no later than `most`; of several at the same distance, that of the least `data`.
+    /// Finds the first box that a ray meets no later than `most`; of several at the same distance, the one of the least
+    /// `data`.
     ///
-    /// The nearer child is opened first, and none that is farther than what was found.
+    /// The nearer child is opened first, and no child that is farther than what was found.
     pub fn ray_cast(&self, ray: &Ray, most: f64) -> Option<Hit> {
         let mut best: Option<Hit> = None;
         let is_worse = |distance: f64, best: &Option<Hit>| distance > best.map_or(most, |hit| hit.distance);

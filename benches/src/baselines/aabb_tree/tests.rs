@@ -8,7 +8,7 @@ use crate::scenes::Kind;
 use broadsweep::Pair;
 use broadsweep::internals::brute_force;
 
-/// Everything that must hold between two operations.
+/// Checks everything that must hold between two operations.
 fn check(tree: &AabbTree) {
     let mut seen = vec![false; tree.nodes.len()];
     let mut leaf_count = 0;
@@ -71,7 +71,7 @@ fn inserted_in_order(boxes: &[Aabb]) -> AabbTree {
     tree
 }
 
-/// As brute force has it.
+/// Returns the first hit that brute force finds.
 fn first_hit(boxes: &[Aabb], ray: &Ray, most: f64) -> Option<Hit> {
     let hits = (0..).zip(boxes).filter(|(_, aabb)| aabb.is_valid()).filter_map(|(data, aabb)| {
         let distance = ray.entry(aabb)?;
@@ -80,7 +80,7 @@ fn first_hit(boxes: &[Aabb], ray: &Ray, most: f64) -> Option<Hit> {
     hits.min_by(|a, b| a.distance.total_cmp(&b.distance).then(a.data.cmp(&b.data)))
 }
 
-/// Coordinates that often coincide, with some that overflow and some that are not numbers.
+/// Makes coordinates that often coincide, with some that overflow and some that are not numbers.
 fn coordinate() -> impl Strategy<Value = f32> {
     prop_oneof![
         8 => (-8i8..8).prop_map(f32::from),
@@ -194,7 +194,7 @@ proptest! {
     }
 }
 
-/// The height in units of log2 n.
+/// Returns the height in units of log2 n.
 fn factor(tree: &AabbTree) -> f64 {
     f64::from(tree.height()) / (tree.len() as f64).log2()
 }
@@ -312,15 +312,15 @@ fn a_leaf_has_room_ahead_of_its_motion_and_little_behind() {
     assert_eq!(bounds, Aabb::new([f32::NEG_INFINITY, -0.1, -0.1], [f32::INFINITY, 1.1, 1.1]));
 }
 
-/// Runs frames, each against brute force, and gives what each took.
-fn follow(frames: impl IntoIterator<Item = Vec<Aabb>>) -> Vec<crate::baselines::Work> {
+/// Runs steps, checks each against brute force, and returns the work of each.
+fn follow(steps: impl IntoIterator<Item = Vec<Aabb>>) -> Vec<crate::baselines::Work> {
     let mut trees = DynamicTrees::default();
     let mut pairs = Vec::new();
     let mut works = Vec::new();
-    for boxes in frames {
+    for boxes in steps {
         works.push(trees.find_pairs(&boxes, &mut pairs).unwrap());
         pairs.sort_unstable();
-        assert_eq!(pairs, brute_force::find_pairs(&boxes), "frame {}", works.len());
+        assert_eq!(pairs, brute_force::find_pairs(&boxes), "step {}", works.len());
         check(&trees.resting);
         check(&trees.moving);
     }
@@ -330,7 +330,7 @@ fn follow(frames: impl IntoIterator<Item = Vec<Aabb>>) -> Vec<crate::baselines::
 #[test]
 fn the_trees_follow_every_scene_that_moves_and_one_that_becomes_another() {
     for kind in Kind::ALL.into_iter().filter(|kind| kind.moves()) {
-        follow((0..30).map(|i| kind.generate_frame(600, 1, kind.usual_frame() + i)));
+        follow((0..30).map(|i| kind.generate_step(600, 1, kind.usual_step() + i)));
     }
     follow(Kind::ALL.into_iter().flat_map(|kind| [1, 1, 2].map(|seed| kind.generate(300, seed))));
     // Another number starts anew.
@@ -340,10 +340,10 @@ fn the_trees_follow_every_scene_that_moves_and_one_that_becomes_another() {
 #[test]
 fn boxes_at_rest_cost_nothing_and_those_that_come_to_rest_change_trees() {
     let boxes = Kind::Uniform.generate(1000, 1);
-    let moved = |frame: usize| {
+    let moved = |step: usize| {
         let mut moved = boxes.clone();
         for aabb in &mut moved[..10] {
-            let x = frame.min(20) as f32 * 0.003;
+            let x = step.min(20) as f32 * 0.003;
             aabb.min[0] += x;
             aabb.max[0] += x;
         }
@@ -353,7 +353,7 @@ fn boxes_at_rest_cost_nothing_and_those_that_come_to_rest_change_trees() {
     let most = works[1..].iter().map(|work| work.candidates).max().unwrap();
     assert!(most < works[0].candidates / 10, "only what moved looks for others: {most}");
     assert!(works[1].updates >= 10, "into the moving tree");
-    // Leaves have room for some frames.
+    // Leaves have room for some steps.
     let during: u64 = works[2..20].iter().map(|work| work.updates).sum();
     assert!(during < 18 * 10 / 2, "{during}");
     assert!(works[21..28].iter().all(|work| work.updates == 0));
@@ -365,10 +365,10 @@ fn boxes_at_rest_cost_nothing_and_those_that_come_to_rest_change_trees() {
 #[test]
 fn a_box_that_moves_finds_those_that_moved_a_moment_ago() {
     let mut boxes = crate::scenes::uniform(100, 1, Some(0.4));
-    follow((0..200).map(|frame| {
+    follow((0..200).map(|step| {
         // Of a dozen in the moving tree, two move.
         for i in [0, 50] {
-            let aabb = &mut boxes[(i + frame * 7) % 100];
+            let aabb = &mut boxes[(i + step * 7) % 100];
             aabb.min[0] += 0.01;
             aabb.max[0] += 0.01;
         }

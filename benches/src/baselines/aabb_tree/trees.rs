@@ -1,13 +1,13 @@
-//! Two trees that follow a scene from frame to frame: one for boxes at rest, one for boxes that move.
+//! Two trees that follow a scene from step to step: one for boxes at rest, one for boxes that move.
 
 use super::{AabbTree, LeafId, MOST_BOXES};
 use crate::baselines::list::PairList;
 use crate::baselines::{Baseline, BaselineError, Work};
 use broadsweep::{Aabb, Pair};
 
-/// Frames that a box has to be as it is before it goes to the tree of those at rest. Fewer, and a box that rests for
-/// a moment goes to and fro; more, and the moving tree is larger than it need be.
-const FRAMES_TO_REST: u32 = 8;
+/// Steps that a box has to stay as it is before it goes to the tree of boxes at rest. With fewer, a box that rests for
+/// a moment goes to and fro; with more, the moving tree is larger than it need be.
+const STEPS_TO_REST: u32 = 8;
 
 /// Boxes of the moving tree for each that moved, up to which the tree is joined with itself rather than searched for
 /// each of them: a join takes as long as searches for a quarter of the boxes.
@@ -17,10 +17,10 @@ const BOXES_PER_SEARCH: usize = 4;
 #[derive(Clone, Copy, Debug)]
 struct Body {
     aabb: Aabb,
-    /// None if the box is invalid.
+    /// `None` if the box is invalid.
     leaf: Option<(Part, LeafId)>,
-    /// Frames that it has been as it is, while it is in the moving tree.
-    frames_at_rest: u32,
+    /// Steps for which the box has stayed as it is, while it is in the moving tree.
+    steps_at_rest: u32,
     is_active: bool,
 }
 
@@ -30,10 +30,10 @@ enum Part {
     Moving,
 }
 
-/// A tree of boxes at rest, a tree of boxes that move, and the boxes that moved in this frame.
+/// A tree of boxes at rest, a tree of boxes that move, and the boxes that moved in this step.
 ///
-/// In the first frame, all boxes are put into the tree at rest, by [`AabbTree::build`], which is joined with itself.
-/// From then on, what is at rest costs no search: **only boxes that moved since the frame before look for others**, in
+/// In the first step, all boxes are put into the tree at rest, by [`AabbTree::build`], which is joined with itself.
+/// From then on, what is at rest costs no search: **only boxes that moved since the step before look for others**, in
 /// both trees, and pairs between two that did not move are kept as they are.
 ///
 /// A tree that many boxes come to, or move in, is built anew. [`Work::updates`] counts leaves that were put into a
@@ -43,7 +43,7 @@ pub struct DynamicTrees {
     pub(super) resting: AabbTree,
     pub(super) moving: AabbTree,
     bodies: Vec<Body>,
-    /// Boxes that moved in this frame.
+    /// Boxes that moved in this step.
     active: Vec<u32>,
     pairs: Vec<Pair>,
 }
@@ -63,13 +63,13 @@ impl DynamicTrees {
         Ok(work)
     }
 
-    /// The first frame. Returns how many boxes were tested.
+    /// Begins with the first step. Returns how many boxes were tested.
     fn start(&mut self, boxes: &[Aabb]) -> Result<u64, BaselineError> {
         let (resting, leaves) = AabbTree::build(boxes);
         let body = |(aabb, leaf): (&Aabb, Option<LeafId>)| Body {
             aabb: *aabb,
             leaf: leaf.map(|leaf| (Part::Resting, leaf)),
-            frames_at_rest: 0,
+            steps_at_rest: 0,
             is_active: false,
         };
         let bodies = boxes.iter().zip(leaves).map(body).collect();
@@ -89,7 +89,7 @@ impl DynamicTrees {
             body.is_active = *aabb != before;
             if body.is_active {
                 self.active.push(i);
-                body.frames_at_rest = 0;
+                body.steps_at_rest = 0;
                 let shift = |k: usize| (aabb.min[k] - before.min[k] + (aabb.max[k] - before.max[k])) / 2.0;
                 let motion = std::array::from_fn(shift);
                 match body.leaf {
@@ -105,8 +105,8 @@ impl DynamicTrees {
                     }
                 }
             } else if let Some((Part::Moving, leaf)) = body.leaf {
-                body.frames_at_rest += 1;
-                if body.frames_at_rest > FRAMES_TO_REST {
+                body.steps_at_rest += 1;
+                if body.steps_at_rest > STEPS_TO_REST {
                     self.moving.remove(leaf);
                     body.leaf = self.resting.insert_later(*aabb, i).map(|leaf| (Part::Resting, leaf));
                 }

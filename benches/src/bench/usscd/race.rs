@@ -1,4 +1,4 @@
-//! Engines side by side over the same frames.
+//! Engines side by side over the same steps.
 
 use anyhow::{Result, ensure};
 use broadsweep::{Aabb, Gpu, Options, Pair};
@@ -10,42 +10,42 @@ use crate::measure::contestant::{Call, Contestant};
 use crate::measure::time::Time;
 use crate::scenes::{Particles, particles};
 
-/// Those of the paper, and ours.
+/// The engines of the paper, and ours.
 pub const ENGINES: [&str; 5] = ["usscd", "scd", "i_collide", "cpu", "gpu"];
 
-/// Frames that are measured even if they take longer than is enough.
-const LEAST_FRAMES: usize = 3;
+/// Steps that are measured even if they take longer than is enough.
+const LEAST_STEPS: usize = 3;
 
 /// The engines, and how much they are measured.
 pub struct Race {
-    /// Exact ones, each once.
+    /// The engines, all exact, each once.
     pub engines: Vec<Engine>,
     /// The device, where the GPU is among them.
     pub gpu: Option<Gpu>,
-    /// Where it runs.
+    /// The machine that the race runs on.
     pub machine: Machine,
-    /// Of the scenes.
+    /// The seed of the scenes.
     pub seed: u64,
-    /// The most frames of a setting.
+    /// The most steps of a setting.
     pub frames: u32,
-    /// Milliseconds after which an engine has measured enough frames of a setting.
+    /// Milliseconds after which an engine has measured enough steps of a setting.
     pub enough_ms: f64,
 }
 
-/// What one engine took for the frames of a setting.
+/// The times of one engine for the steps of a setting.
 pub struct Lap {
-    /// Which engine.
+    /// The engine.
     pub engine: Engine,
-    /// Of the frames that count.
+    /// The time of the calls that count.
     pub time: Time,
-    /// In the last frame that it was in.
+    /// The number of pairs in the last step that the engine measured.
     pub pair_count: usize,
-    /// The last that it made.
+    /// The last call that the engine made.
     pub call: Call,
 }
 
 impl Race {
-    /// What an engine runs on. The algorithms of the literature have one thread.
+    /// Says what an engine runs on. The algorithms of the literature have one thread.
     pub fn device(&self, engine: Engine) -> String {
         match (engine, &self.machine.adapter) {
             (Engine::Gpu, Some(adapter)) => adapter.clone(),
@@ -54,9 +54,10 @@ impl Race {
         }
     }
 
-    /// Every engine, made anew, over the same frames, one frame at a time, so that whatever disturbs one disturbs all.
-    /// Before what is measured, one frame builds what they keep. Pairs are compared outside the times, in every frame
-    /// that an engine measures. Empty where it was stopped before all had measured something.
+    /// Runs every engine, made anew, over the same steps, one step at a time, so that whatever disturbs one disturbs
+    /// all. One step before the measured ones builds what engines keep. Pairs are compared outside the times, in every
+    /// step that an engine measures. Returns an empty list where the race was stopped before all engines had measured
+    /// something.
     pub fn run(&self, n: usize, space: Particles) -> Result<Vec<Lap>> {
         let mut racers = Vec::new();
         for &engine in &self.engines {
@@ -64,27 +65,27 @@ impl Race {
             let contestant = Contestant::new(engine, self.gpu.as_ref(), Options::default())?;
             racers.push(Racer { engine, contestant, times: Vec::new(), pairs: Vec::new(), call: None });
         }
-        for frame in 0..=self.frames {
+        for step in 0..=self.frames {
             if is_stopped() {
                 break;
             }
-            let boxes = particles(n, self.seed, frame, space);
+            let boxes = particles(n, self.seed, step, space);
             let count = racers.len();
-            let mut stepped = Vec::new();
+            let mut called = Vec::new();
             for turn in 0..count {
-                // Another one begins each time.
-                let at = (turn + frame as usize) % count;
+                // Another engine begins each time.
+                let at = (turn + step as usize) % count;
                 let racer = &mut racers[at];
-                if racer.times.len() < LEAST_FRAMES || racer.times.iter().sum::<f64>() < self.enough_ms {
-                    racer.step(&boxes, frame > 0)?;
-                    stepped.push(at);
+                if racer.times.len() < LEAST_STEPS || racer.times.iter().sum::<f64>() < self.enough_ms {
+                    racer.call(&boxes, step > 0)?;
+                    called.push(at);
                 }
             }
-            for &at in stepped.iter().skip(1) {
-                let (first, other) = (&racers[stepped[0]], &racers[at]);
+            for &at in called.iter().skip(1) {
+                let (first, other) = (&racers[called[0]], &racers[at]);
                 ensure!(
                     first.pairs == other.pairs,
-                    "{} and {} differ in frame {frame} of {n} objects in {space:?}: {} and {} pairs",
+                    "{} and {} differ in step {step} of {n} objects in {space:?}: {} and {} pairs",
                     first.engine.name(),
                     other.engine.name(),
                     first.pairs.len(),
@@ -110,15 +111,15 @@ impl Race {
 struct Racer {
     engine: Engine,
     contestant: Contestant,
-    /// Milliseconds, one for each frame that counts.
+    /// Milliseconds, one for each step that counts.
     times: Vec<f64>,
-    /// Of the last frame, sorted.
+    /// The pairs of the last step, sorted.
     pairs: Vec<Pair>,
     call: Option<Call>,
 }
 
 impl Racer {
-    fn step(&mut self, boxes: &[Aabb], counts: bool) -> Result<()> {
+    fn call(&mut self, boxes: &[Aabb], counts: bool) -> Result<()> {
         let call = self.contestant.find_pairs(boxes, &mut self.pairs)?;
         self.pairs.sort_unstable();
         if counts {

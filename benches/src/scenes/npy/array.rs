@@ -26,8 +26,8 @@ pub struct Array<R> {
     rest: Option<u64>,
 }
 
-/// What an [`Array`] can be read as: `u32` from `u4`, `f32` from `f4`, and `bool` from `b1` or `u1`, where all but 0 is
-/// true.
+/// A type that an [`Array`] can be read as: `u32` from `u4`, `f32` from `f4`, and `bool` from `b1` or `u1`, where all
+/// but 0 is true.
 pub trait Number: Copy + private::Number {}
 
 impl Number for u32 {}
@@ -36,11 +36,11 @@ impl Number for bool {}
 
 mod private {
     pub trait Number {
-        /// Without byte order; all of one size.
+        /// The dtypes without byte order, all of one size.
         const DTYPES: &[&str];
-        /// For a message.
+        /// The needed dtypes, for a message.
         const NEEDED: &'static str;
-        /// From as many bytes as it has, the least significant first.
+        /// Makes a number from as many bytes as it has, the least significant first.
         fn from_bytes(bytes: &[u8]) -> Self;
     }
 
@@ -73,11 +73,11 @@ mod private {
 }
 
 impl<R: Read> Array<R> {
-    /// Reads the header. `length` is how many bytes long `source` is, if that is known: then what is truncated is refused
-    /// at once, and memory is allocated once.
+    /// Reads the header. `length` is the number of bytes of `source`, if that is known: then a truncated array is
+    /// refused at once, and memory is allocated once.
     ///
     /// # Errors
-    /// If that is no header, or `source` cannot be read.
+    /// If there is no header, or `source` cannot be read.
     pub fn open(source: R, length: Option<u64>) -> Result<Self> {
         let mut source = BufReader::with_capacity(1 << 16, source);
         let (header, header_length) = Header::read(&mut source, length)?;
@@ -85,20 +85,21 @@ impl<R: Read> Array<R> {
         Ok(Self { source, header, rest })
     }
 
-    /// As the header has it, such as `<f4`.
+    /// Returns the dtype as the header has it, such as `<f4`.
     pub fn dtype(&self) -> &str {
         &self.header.dtype
     }
 
-    /// The length of each dimension; none for a single number.
+    /// Returns the length of each dimension; none for a single number.
     pub fn shape(&self) -> &[u64] {
         &self.header.shape
     }
 
-    /// The numbers, in C order whatever the file's is, in either byte order. The source is read to its end.
+    /// Reads the numbers, in C order whatever the order of the file is, in either byte order. The source is read to its
+    /// end.
     ///
     /// # Errors
-    /// If it holds others, is longer or shorter than its header says, or cannot be read.
+    /// If the array holds other numbers, is longer or shorter than its header says, or cannot be read.
     pub fn read<T: Number>(self) -> Result<Vec<T>> {
         let is_big = match self.header.number() {
             Some((dtype, is_big)) if T::DTYPES.contains(&dtype) => is_big,
@@ -135,7 +136,7 @@ impl<R: Read> Array<R> {
         &self.header
     }
 
-    /// Whether all that `bytes` of numbers take is known to be there.
+    /// Returns whether `bytes` bytes of numbers are known to be there.
     ///
     /// # Errors
     /// If it is known that there are more or less.
@@ -149,7 +150,7 @@ impl<R: Read> Array<R> {
         }
     }
 
-    /// Gives the bytes of each number, as they are in the file, and reads to the end.
+    /// Hands the bytes of each number, as they are in the file, to `each`, and reads to the end.
     pub(super) fn each(mut self, size: usize, count: u64, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let length = count.checked_mul(size as u64).ok_or(Error::LongShape)?;
         self.is_long(length)?;
@@ -171,7 +172,7 @@ impl<R: Read> Array<R> {
     }
 }
 
-/// Of numbers of which the first index changes fastest. There are as many as the shape says.
+/// Puts numbers of which the first index changes fastest in C order. There are as many as the shape says.
 fn in_c_order<T: Copy>(numbers: &[T], shape: &[u64]) -> Result<Vec<T>> {
     let mut ordered = Vec::new();
     let bytes = size_of_val(numbers) as u64;

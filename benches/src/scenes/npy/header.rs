@@ -4,17 +4,17 @@ use std::io::{self, Read};
 
 use super::{Error, LONGEST_HEADER, Result};
 
-/// What an array is.
+/// The header of an array.
 #[derive(Debug, PartialEq)]
 pub struct Header {
-    /// As it is written, such as `<f4`.
+    /// The dtype as it is written, such as `<f4`.
     pub dtype: String,
     pub is_fortran: bool,
     pub shape: Vec<u64>,
 }
 
 impl Header {
-    /// The header, and the bytes that it takes.
+    /// Reads the header, and returns the bytes that it takes too.
     pub fn read(source: &mut impl Read, length: Option<u64>) -> Result<(Self, u64)> {
         let short = |error: io::Error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Error::ShortHeader,
@@ -89,7 +89,7 @@ impl Header {
         Ok(header)
     }
 
-    /// The dtype without its byte order, and whether that is big-endian; `None` for what NumPy does not write.
+    /// Returns the dtype without its byte order, and whether that is big-endian; `None` for what NumPy does not write.
     pub fn number(&self) -> Option<(&str, bool)> {
         let (order, number) = self.dtype.split_at_checked(1)?;
         let is_big = match order {
@@ -121,7 +121,7 @@ pub fn describe_shape(shape: &[u64]) -> String {
     format!("({}{end})", lengths.join(", "))
 }
 
-/// A part of the header, short enough for a message.
+/// Quotes a part of the header, short enough for a message.
 fn quoted(text: &str) -> String {
     format!("{:?}", text.chars().take(40).collect::<String>())
 }

@@ -8,44 +8,44 @@ use super::npy::{self, FileError};
 use super::{Kind, UnknownKind};
 use broadsweep::Aabb;
 
-/// Where boxes come from, as it is typed: `KIND:N`, such as `clusters:1000000`, or the name of a `.npy` file.
+/// The name of a scene, as it is typed: `KIND:N`, such as `clusters:1000000`, or the name of a `.npy` file.
 ///
-/// What has a colon is a kind and a number, unless it ends in `.npy` or `.npz` or has a `/` or `\` in it; all else is a
-/// file.
+/// A name with a colon is a kind and a number, unless it ends in `.npy` or `.npz` or has a `/` or `\` in it; every
+/// other name is a file.
 ///
 /// ```
-/// use laboratory::scenes::{Kind, Source};
+/// use laboratory::scenes::{Kind, SceneName};
 ///
-/// let source: Source = "clusters:1000".parse()?;
-/// assert_eq!(source.boxes(1)?, Kind::Clusters.generate(1000, 1));
-/// assert!("clouds:1000".parse::<Source>().is_err());
-/// assert_eq!("scene.npy".parse::<Source>()?, Source::File("scene.npy".into()));
-/// # Ok::<(), laboratory::scenes::SourceError>(())
+/// let name: SceneName = "clusters:1000".parse()?;
+/// assert_eq!(name.boxes(1)?, Kind::Clusters.generate(1000, 1));
+/// assert!("clouds:1000".parse::<SceneName>().is_err());
+/// assert_eq!("scene.npy".parse::<SceneName>()?, SceneName::File("scene.npy".into()));
+/// # Ok::<(), laboratory::scenes::SceneNameError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// So many boxes of a kind.
+pub enum SceneName {
+    /// A number of boxes of a kind.
     Kind {
-        /// What they are like.
+        /// The kind.
         kind: Kind,
-        /// How many.
+        /// The number of boxes.
         n: u32,
     },
     /// A file that [`npy::read_boxes`] reads.
     File(PathBuf),
 }
 
-impl Source {
-    /// The boxes: those of [`Kind::generate`] with this seed, or those of the file.
+impl SceneName {
+    /// Makes the boxes of [`Kind::generate`] with this seed, or reads those of the file.
     ///
     /// # Errors
-    /// If the file cannot be read, or there is no memory for so many boxes.
-    pub fn boxes(&self, seed: u64) -> Result<Vec<Aabb>, SourceError> {
+    /// If the file cannot be read, or there is no memory for the boxes.
+    pub fn boxes(&self, seed: u64) -> Result<Vec<Aabb>, SceneNameError> {
         match self {
             Self::Kind { kind, n } => {
                 let n = *n as usize;
                 // The generators abort where there is no memory; this asks first.
-                Vec::<Aabb>::new().try_reserve_exact(n).map_err(|_| SourceError::OutOfMemory { count: n })?;
+                Vec::<Aabb>::new().try_reserve_exact(n).map_err(|_| SceneNameError::OutOfMemory { count: n })?;
                 Ok(kind.generate(n, seed))
             }
             Self::File(path) => Ok(npy::read_boxes(path)?),
@@ -53,7 +53,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SceneName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kind { kind, n } => f.pad(&format!("{kind}:{n}")),
@@ -62,17 +62,17 @@ impl fmt::Display for Source {
     }
 }
 
-impl FromStr for Source {
-    type Err = SourceError;
+impl FromStr for SceneName {
+    type Err = SceneNameError;
 
-    fn from_str(text: &str) -> Result<Self, SourceError> {
+    fn from_str(text: &str) -> Result<Self, SceneNameError> {
         match text.split_once(':') {
             Some((kind, count))
                 if ![".npy", ".npz"].iter().any(|end| text.ends_with(end)) && !text.contains(['/', '\\']) =>
             {
                 Ok(Self::Kind {
                     kind: kind.parse()?,
-                    n: count.parse().map_err(|_| SourceError::Count { count: count.to_owned() })?,
+                    n: count.parse().map_err(|_| SceneNameError::Count { count: count.to_owned() })?,
                 })
             }
             _ => Ok(Self::File(text.into())),
@@ -80,23 +80,23 @@ impl FromStr for Source {
     }
 }
 
-/// Why a [`Source`] is none, or has no boxes.
+/// The reason why a text is no [`SceneName`], or why the scene has no boxes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SourceError {
-    /// What stands before the colon.
+pub enum SceneNameError {
+    /// The text before the colon is no kind.
     #[error(transparent)]
     UnknownKind(#[from] UnknownKind),
-    /// What stands behind the colon.
+    /// The text behind the colon is no number.
     #[error("{count:?} is no number of boxes; write KIND:N, such as uniform:1000000")]
     Count {
         /// What was asked for.
         count: String,
     },
-    /// The file.
+    /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The system has no memory for so many boxes.
+    /// The system has no memory for this many boxes.
     #[error("{count} boxes need {} bytes of memory, which could not be had", *count as u64 * 24)]
     OutOfMemory {
         /// Boxes asked for.
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_parses_back_from_what_it_prints() {
+    fn a_name_parses_back_from_what_it_prints() {
         for text in [
             "uniform:0",
             "free-fall:4294967295",
@@ -121,9 +121,9 @@ mod tests {
             "uniform:5.npz",
             "",
         ] {
-            let source: Source = text.parse().unwrap();
-            assert_eq!(source.to_string(), text);
-            assert_eq!(matches!(source, Source::Kind { .. }), text.starts_with(['u', 'f']) && !text.contains(".np"));
+            let name: SceneName = text.parse().unwrap();
+            assert_eq!(name.to_string(), text);
+            assert_eq!(matches!(name, SceneName::Kind { .. }), text.starts_with(['u', 'f']) && !text.contains(".np"));
         }
     }
 
@@ -137,7 +137,7 @@ mod tests {
             ("uniform:4294967296", "\"4294967296\" is no number of boxes"),
             ("uniform:1:2", "\"1:2\" is no number of boxes"),
         ] {
-            let message = text.parse::<Source>().unwrap_err().to_string();
+            let message = text.parse::<SceneName>().unwrap_err().to_string();
             assert!(message.starts_with(expected), "{message}");
         }
     }

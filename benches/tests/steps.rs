@@ -1,4 +1,4 @@
-//! Every algorithm of the literature over frames of moving boxes, each frame against brute force.
+//! Every algorithm of the literature over steps of moving boxes, each step against brute force.
 
 use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, Pair};
@@ -6,15 +6,15 @@ use laboratory::baselines::{self, Baseline};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
-/// Each algorithm sees all frames, in this order.
-fn check(what: &str, frames: &[Vec<Aabb>]) {
-    let expected: Vec<_> = frames.iter().map(|boxes| brute_force::find_pairs(boxes)).collect();
-    for entry in baselines::ALL {
-        let mut baseline = entry.make();
-        for (frame, (boxes, expected)) in frames.iter().zip(&expected).enumerate() {
+/// Checks that each algorithm, which sees all steps in this order, finds the pairs of each.
+fn check(what: &str, steps: &[Vec<Aabb>]) {
+    let expected: Vec<_> = steps.iter().map(|boxes| brute_force::find_pairs(boxes)).collect();
+    for listing in baselines::ALL {
+        let mut baseline = listing.make();
+        for (step, (boxes, expected)) in steps.iter().zip(&expected).enumerate() {
             let pairs = sorted_pairs(&mut *baseline, boxes);
             // Thousands of pairs in a message help nobody.
-            assert!(pairs == *expected, "{} in frame {frame} of {what}: {} pairs", entry.name, pairs.len());
+            assert!(pairs == *expected, "{} in step {step} of {what}: {} pairs", listing.name, pairs.len());
         }
     }
 }
@@ -30,9 +30,9 @@ fn sorted_pairs(baseline: &mut dyn Baseline, boxes: &[Aabb]) -> Vec<Pair> {
 #[test]
 fn every_scene_that_moves() {
     for kind in Kind::ALL.into_iter().filter(|kind| kind.moves()) {
-        for start in [0, kind.usual_frame()] {
-            let frames: Vec<_> = (start..start + 12).map(|frame| kind.generate_frame(500, 1, frame)).collect();
-            check(&format!("{kind} from frame {start}"), &frames);
+        for start in [0, kind.usual_step()] {
+            let steps: Vec<_> = (start..start + 12).map(|step| kind.generate_step(500, 1, step)).collect();
+            check(&format!("{kind} from step {start}"), &steps);
         }
     }
 }
@@ -44,26 +44,26 @@ fn boxes_at_rest() {
 }
 
 #[test]
-fn boxes_that_are_elsewhere_in_every_frame() {
-    let frames: Vec<_> = (0..6).map(|seed| Kind::Uniform.generate(300, seed)).collect();
-    check("teleports", &frames);
+fn boxes_that_are_elsewhere_in_every_step() {
+    let steps: Vec<_> = (0..6).map(|seed| Kind::Uniform.generate(300, seed)).collect();
+    check("teleports", &steps);
 }
 
 #[test]
 fn frames_of_every_kind_one_after_another() {
     // Bounds, sizes and densities change by any factor, and boxes become invalid, infinite and denormal.
-    let frames: Vec<_> = Kind::ALL.iter().chain(Kind::ALL.iter().rev()).map(|kind| kind.generate(200, 1)).collect();
-    check("all kinds", &frames);
+    let steps: Vec<_> = Kind::ALL.iter().chain(Kind::ALL.iter().rev()).map(|kind| kind.generate(200, 1)).collect();
+    check("all kinds", &steps);
 }
 
 #[test]
 fn boxes_that_are_invalid_or_infinite_for_a_while() {
-    let frames: Vec<_> = (0..24)
-        .map(|frame: u32| {
-            let mut boxes = Kind::Brownian.generate_frame(200, 1, frame);
+    let steps: Vec<_> = (0..24)
+        .map(|step: u32| {
+            let mut boxes = Kind::Brownian.generate_step(200, 1, step);
             for (i, aabb) in (0u32..).zip(&mut boxes) {
                 let k = (i % 3) as usize;
-                match (i + frame / 3) % 16 {
+                match (i + step / 3) % 16 {
                     0 => *aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]),
                     1 => aabb.max[k] = f32::NAN,
                     2 => (aabb.min[k], aabb.max[k]) = (aabb.max[k], aabb.min[k]),
@@ -76,7 +76,7 @@ fn boxes_that_are_invalid_or_infinite_for_a_while() {
             boxes
         })
         .collect();
-    check("boxes that come and go", &frames);
+    check("boxes that come and go", &steps);
 }
 
 #[test]
@@ -88,16 +88,16 @@ fn all_boxes_become_invalid_and_come_back() {
 
 #[test]
 fn numbers_of_boxes_that_change() {
-    let frames: Vec<_> = [0, 1, 100, 101, 300, 2, 2, 0, 0, 50].map(|n| Kind::Brownian.generate_frame(n, 1, 9)).into();
-    check("more and fewer boxes", &frames);
+    let steps: Vec<_> = [0, 1, 100, 101, 300, 2, 2, 0, 0, 50].map(|n| Kind::Brownian.generate_step(n, 1, 9)).into();
+    check("more and fewer boxes", &steps);
 }
 
 #[test]
 fn space_that_grows_and_shrinks_with_its_boxes_in_it() {
-    let frames: Vec<_> = (0..20)
-        .map(|frame| {
+    let steps: Vec<_> = (0..20)
+        .map(|step| {
             // 1.5 to the power of 0 to 9 and back.
-            let factor = (0..i32::min(frame, 19 - frame)).fold(1.0f32, |factor, _| 1.5 * factor);
+            let factor = (0..i32::min(step, 19 - step)).fold(1.0f32, |factor, _| 1.5 * factor);
             let boxes = Kind::Uniform.generate(200, 1);
             let scaled = boxes.iter().map(|aabb| {
                 let min = aabb.min.map(|x| factor * x);
@@ -106,7 +106,7 @@ fn space_that_grows_and_shrinks_with_its_boxes_in_it() {
             scaled.collect()
         })
         .collect();
-    check("an expanding space", &frames);
+    check("an expanding space", &steps);
 }
 
 /// Coordinates that often meet, among them those that do not compare like other numbers.
@@ -117,7 +117,7 @@ fn coordinate() -> impl Strategy<Value = f32> {
     ]
 }
 
-/// Mostly valid, unless there is a NaN.
+/// Makes boxes that are mostly valid, unless there is a NaN.
 fn a_box() -> impl Strategy<Value = Aabb> {
     let corner = || [coordinate(), coordinate(), coordinate()];
     (corner(), corner(), prop::bool::weighted(0.9)).prop_map(|(a, b, is_sorted)| {
@@ -132,19 +132,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_frames(
+    fn any_steps(
         start in prop::collection::vec(a_box(), 1..24),
         changes in prop::collection::vec(prop::collection::vec((any::<prop::sample::Index>(), a_box()), 0..6), 1..8),
     ) {
-        let mut frames = vec![start];
+        let mut steps = vec![start];
         for change in changes {
-            let mut next = frames[frames.len() - 1].clone();
+            let mut next = steps[steps.len() - 1].clone();
             for (at, aabb) in change {
                 let at = at.index(next.len());
                 next[at] = aabb;
             }
-            frames.push(next);
+            steps.push(next);
         }
-        check("any frames", &frames);
+        check("any steps", &steps);
     }
 }

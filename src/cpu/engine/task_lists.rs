@@ -5,14 +5,15 @@ use rayon::prelude::*;
 use crate::cpu::call::{make_room, too_long};
 use crate::{Error, Pair};
 
-/// Counts the lists per thread that are filled before they are appended: enough that none waits long for the last.
+/// The number of lists per thread that are filled before they are appended: enough that no thread waits long for the
+/// last.
 const PER_THREAD: usize = 8;
 
-/// Holds lists that are filled at once and emptied in order.
+/// Holds one list of pairs for each task of a wave: the lists are filled at the same time and appended in order.
 #[derive(Debug, Default)]
-pub struct Lists(Vec<Vec<Pair>>);
+pub struct TaskLists(Vec<Vec<Pair>>);
 
-impl Lists {
+impl TaskLists {
     /// Appends to `pairs` what `fill` finds for each of `tasks`, in their order.
     pub fn fill<T: Copy + Default + Send + Sync>(
         &mut self,
@@ -37,14 +38,14 @@ impl Lists {
             let before = pairs.len() as u64;
             let fill = |(list, task): (&mut Vec<Pair>, &T)| {
                 list.clear();
-                // A list knows nothing of those before it.
+                // A list knows nothing of the lists before it.
                 fill(task, list).map_err(|error| match error {
                     Error::ListTooLong { pair_count, .. } => too_long(before + pair_count),
                     other => other,
                 })
             };
             if count == 1 {
-                // No other thread is woken for it.
+                // No other thread is woken for a single task.
                 fill((&mut self.0[0], &taken[0]))?;
             } else {
                 self.0[..count].par_iter_mut().zip(&taken[..count]).with_max_len(1).try_for_each(fill)?;
@@ -54,7 +55,7 @@ impl Lists {
         }
     }
 
-    /// Bytes held.
+    /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|list| list.capacity() * size_of::<Pair>()).sum()
     }
