@@ -1,18 +1,17 @@
-//! The stages of the flow, one file each, in their order: [`prepare`], where filters change the boxes, [`pca`],
-//! [`frame`], [`bin`], [`sort`], [`rank`], [`sweep`], [`giants`], [`emit`], [`order`]; and [`small`] in place of them all
-//! from `pca` on, where boxes are few. A stage is a struct that holds its kernels, with methods `record…` whose arguments
-//! are the buffers it reads and writes. None knows of another.
+//! The kernels of all stages. A stage is a file: a struct that holds its kernels, with methods `record…` whose arguments
+//! are the buffers that they read and write. None knows of another.
 //!
-//! Kernel `k` of stage `s` is `shaders/s_k.wgsl`, is labelled `s_k` wherever it shows, and is mirrored on plain
-//! slices by `cpu::s::k`; but the pairs that `emit_place`, `emit_sweep` and `emit_again` write between them are those of
-//! `cpu::sweep::test`.
+//! Kernel `k` of stage `s` is `s_k.wgsl` in the folder of the stage below `shaders/`, is labelled `s_k` wherever it shows,
+//! stands in `KERNELS` of the stage, and is mirrored on plain slices by `cpu::mirror::s::k`; but the pairs that
+//! `emit_place`, `emit_sweep` and `emit_again` write between them are those of `cpu::mirror::sweep::test`.
 
 use crate::filters::prepare;
 use crate::gpu::kernel::Source;
 use crate::grid::{bin, frame, pca, sort};
 use crate::pairs::{emit, giants, order, rank, small, sweep};
 
-/// The sources of the kernels of each stage.
+/// The sources of the kernels of each stage, in the order of the flow: where filters change boxes, where the grid is
+/// built, where pairs are found; and, in place of all but the first, where boxes are few.
 const STAGES: &[&[Source]] = &[
     prepare::KERNELS,
     pca::KERNELS,

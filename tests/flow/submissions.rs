@@ -392,7 +392,7 @@ fn boxes_are_taken_from_where_the_slice_begins() {
 
         for (slice, wrong) in [(buffer.slice(first + 24..), "multiples of"), (buffer.slice(..first), "holds 768 bytes")]
         {
-            let error = broad_phase.record(&mut encoder(), slice, 700).unwrap_err();
+            let error = broad_phase.record(&mut encoder(), slice, 600).unwrap_err();
             assert!(matches!(&error, Error::BadBuffer { problem } if problem.contains(wrong)), "{error}");
         }
     }
