@@ -181,9 +181,11 @@ impl FilterSet {
         self.lists = FilterLists::new(gpu, &self.checked, box_count)?;
         self.buffers = FilterBuffers::new(gpu, &self.room(box_count))?;
         let FilterBuffers { included, margins, half_space_bits, .. } = &self.buffers;
+        let scopes = gpu.open_scopes();
         included.write(gpu, self.checked.include());
         margins.write(gpu, &self.filters().margin);
         half_space_bits.write(gpu, &self.checked.half_space_bits(box_count));
+        scopes.close("filters")?;
         self.uploaded = Some(box_count);
         Ok(())
     }
@@ -200,10 +202,12 @@ impl FilterSet {
             self.uploaded = None;
         }
         if self.uploaded.is_some() {
+            let scopes = gpu.open_scopes();
             self.lists.change(gpu, &self.checked, first, values);
             if let Attribute::Margin(values) = values {
                 self.buffers.margins.write_at(gpu, first as u64, values);
             }
+            scopes.close("filters")?;
         }
         Ok(())
     }

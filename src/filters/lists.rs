@@ -83,11 +83,13 @@ impl FilterLists {
     /// Uploads the lists of these filters, which fit this many boxes.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub(crate) fn new(gpu: &Gpu, filters: &CheckedFilters, box_count: usize) -> Result<Self, Error> {
         let (places, all) = lay_out(filters, box_count);
         let words = Buffer::storage(gpu, "filters", all.len() as u64)?;
+        let scopes = gpu.open_scopes();
         words.write(gpu, &all);
+        scopes.close("filters")?;
         Ok(Self { layout: Buffer::uniform(gpu, "filter_layout", &[places])?, words, places })
     }
 

@@ -76,6 +76,11 @@ impl Part {
 }
 
 impl BindGroups {
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
     /// Returns the group of what is bound, made if there is none.
     pub fn get(&mut self, device: &wgpu::Device, label: &str, bound: Bound) -> wgpu::BindGroup {
         if let Some(group) = self.groups.get(&bound) {

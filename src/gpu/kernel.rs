@@ -195,6 +195,11 @@ impl Kernel {
         gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone()
     }
 
+    /// Returns the label, if the kernel was compiled.
+    pub(super) fn compiled_label(&self) -> Option<&'static str> {
+        self.compiled.get().map(|_| self.source.label)
+    }
+
     fn compiled(&self, gpu: &Gpu) -> Result<&Compiled, Error> {
         let compiled = self.compiled.get_or_init(|| Compiled::new(gpu, &self.source, &self.switches));
         compiled.as_ref().map_err(Clone::clone)

@@ -288,6 +288,20 @@ impl Gpu {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lists the kernels that were compiled for it, or rejected, in the order of their names.
+    #[doc(hidden)]
+    pub fn compiled_kernels(&self) -> Vec<&'static str> {
+        let mut labels: Vec<_> = self.kernels().values().filter_map(Kernel::compiled_label).collect();
+        labels.sort_unstable();
+        labels
+    }
+
+    /// Returns how many bind groups are kept.
+    #[doc(hidden)]
+    pub fn kept_bind_groups(&self) -> usize {
+        self.bind_groups().len()
+    }
+
     fn bind_groups(&self) -> MutexGuard<'_, BindGroups> {
         self.bind_groups.lock().unwrap_or_else(PoisonError::into_inner)
     }

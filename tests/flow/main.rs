@@ -10,5 +10,6 @@ mod determinism;
 mod regressions;
 mod slabs;
 mod sort_variants;
+mod startup;
 mod streams;
 mod submissions;

@@ -410,25 +410,6 @@ fn no_boxes_and_empty_buffers_can_be_recorded() {
     }
 }
 
-/// What a call costs on a GPU where boxes are few: each dispatch waits for the one before.
-#[test]
-fn a_hundred_boxes_take_at_most_three_dispatches() {
-    let gpu = device_with(Gpu::required_limits());
-    let boxes = Kind::Uniform.generate(100, 1);
-    let expected = brute_force::find_pairs(&boxes);
-    for order in [PairOrder::Sweep, PairOrder::Canonical] {
-        let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..Options::default() }).unwrap();
-        let before = gpu.dispatch_count();
-        assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "few");
-        let taken = gpu.dispatch_count() - before;
-        assert!((1..=3).contains(&taken), "{taken} dispatches");
-        broad_phase.set_options(Options { order, all_pairs_up_to: 0, ..Options::default() }).unwrap();
-        let before = gpu.dispatch_count();
-        broad_phase.find_pairs(&boxes).unwrap();
-        assert!(gpu.dispatch_count() - before > 10, "the count counts nothing");
-    }
-}
-
 #[test]
 fn a_window_is_emitted_as_its_recording_decided_whatever_the_options_are_now() {
     let boxes = Kind::Pile.generate(300, 1);

@@ -1,0 +1,182 @@
+//! What a call costs beside its work: kernels are compiled when they are needed, and bound once.
+
+use crate::common::*;
+use broadsweep::internals::brute_force;
+use broadsweep::internals::gpu::buffers::{Buffer, Constants};
+use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder, wgpu};
+use laboratory::scenes::Kind;
+
+/// A device of its own, without kernels.
+fn device() -> Gpu {
+    device_with(Gpu::required_limits())
+}
+
+/// What a call costs on a GPU where boxes are few: each dispatch waits for the one before.
+#[test]
+fn a_hundred_boxes_take_at_most_three_dispatches_and_two_kernels() {
+    let gpu = device();
+    let boxes = Kind::Uniform.generate(100, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..Options::default() }).unwrap();
+        let before = gpu.dispatch_count();
+        assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "few");
+        let taken = gpu.dispatch_count() - before;
+        assert!((1..=3).contains(&taken), "{taken} dispatches");
+        assert_eq!(gpu.compiled_kernels(), ["small_emit", "small_test"]);
+    }
+}
+
+/// Filters of every kind that has a kernel of its own.
+fn filters_with_kernels(n: usize) -> Filters {
+    Filters {
+        world: (0..n as u32).map(|i| i % 3).collect(),
+        margin: vec![0.01; n],
+        include: vec![Pair::new(0, 1)],
+        ..Filters::default()
+    }
+}
+
+#[test]
+fn what_is_compiled_ahead_is_what_the_call_needs() {
+    let gpu = device();
+    let boxes = Kind::Uniform.generate(300, 1);
+    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+    broad_phase.set_filters(filters_with_kernels(boxes.len())).unwrap();
+    assert_eq!(gpu.compiled_kernels(), [""; 0], "before they are needed");
+    let mut found = Vec::new();
+    // Few boxes in three kernels, then the whole flow.
+    for (all_pairs_up_to, least, most) in [(u32::MAX, 4, 4), (0, 25, 32)] {
+        broad_phase.set_options(Options { all_pairs_up_to, ..CANONICAL }).unwrap();
+        // Given up at once, and then not.
+        drop(broad_phase.compile_ahead(boxes.len()));
+        let compilation = broad_phase.compile_ahead(boxes.len());
+        compilation.wait().unwrap();
+        let compiled = gpu.compiled_kernels();
+        assert!((least..=most).contains(&compiled.len()), "{compiled:?}");
+        let before = gpu.dispatch_count();
+        found.push(broad_phase.find_pairs(&boxes).unwrap().pairs.clone());
+        assert!(gpu.dispatch_count() > before);
+        assert_eq!(gpu.compiled_kernels(), compiled, "the call needed other kernels");
+    }
+    assert!(found[0].len() > 1 && found[0] == found[1]);
+}
+
+/// A kernel of two lines, and a body.
+fn source(label: &'static str, own: &'static str) -> Source {
+    Source { label, own, shared: &[] }
+}
+
+/// Dispatches it on four words.
+fn dispatch(gpu: &Gpu, kernel: &Kernel, words: wgpu::BindingResource, added: &Buffer<[u32; 4]>) -> Result<(), Error> {
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = Pass::begin(gpu, &mut encoder);
+    kernel.dispatch(&mut pass, 1, &[("words", words), ("added", added.all())]);
+    pass.finish()?;
+    drop(pass);
+    gpu.queue().submit([encoder.finish()]);
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    Ok(())
+}
+
+const ADD: &str = "@group(0) @binding(0) var<storage, read_write> words: array<u32>;
+@group(0) @binding(1) var<uniform> added: vec4u;
+@compute @workgroup_size(1) fn add() { words[0] += added.x; }
+";
+
+#[test]
+fn a_kernel_that_is_rejected_names_itself_and_the_line() {
+    let gpu = device();
+    for (label, own, expected) in [
+        // Not WGSL; WGSL that is not valid; more than the device has.
+        ("garbled", "\n\n@compute fn garbled( {}", "wgsl:3:"),
+        (
+            "invalid",
+            "@group(0) @binding(0) var<storage, read> words: array<u32>;\n@compute @workgroup_size(1) fn invalid() {\n    words[0] = 1u;\n}\n",
+            "wgsl:3:",
+        ),
+        (
+            "large",
+            "@group(0) @binding(0) var<storage, read_write> words: array<u32>;\n@compute @workgroup_size(9999) fn large() { words[0] = 1u; }\n",
+            "9999",
+        ),
+    ] {
+        let kernel = Kernel::new(&gpu, &source(label, own));
+        let words = Buffer::<u32>::storage(&gpu, "words", 4).unwrap();
+        let added = Buffer::uniform(&gpu, "added", &[[1; 4]]).unwrap();
+        let error = dispatch(&gpu, &kernel, words.all(), &added).unwrap_err();
+        let Error::Gpu { label: named, message } = &error else { panic!("{error}") };
+        assert!(named == label && message.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn what_was_bound_is_kept_for_the_same_buffers_and_goes_with_any_of_them() {
+    let gpu = device();
+    let kernel = Kernel::new(&gpu, &source("add", ADD));
+    let allocated = || gpu.device().generate_allocator_report().map(|report| report.total_allocated_bytes);
+    let added = Buffer::uniform(&gpu, "added", &[[1; 4]]).unwrap();
+    let words = Buffer::<u32>::storage(&gpu, "words", 4).unwrap();
+    for _ in 0..3 {
+        dispatch(&gpu, &kernel, words.all(), &added).unwrap();
+        assert_eq!(gpu.kept_bind_groups(), 1);
+    }
+    let other = Buffer::uniform(&gpu, "added", &[[2; 4]]).unwrap();
+    let clone = other.clone();
+    dispatch(&gpu, &kernel, words.all(), &other).unwrap();
+    assert_eq!(gpu.kept_bind_groups(), 2);
+    drop(other);
+    assert_eq!(gpu.kept_bind_groups(), 2, "a clone is the same buffer");
+    drop(clone);
+    assert_eq!(gpu.kept_bind_groups(), 1);
+
+    // A buffer of the caller's, and a large one: neither outlives its last handle.
+    let size = 1 << 24;
+    let usage = wgpu::BufferUsages::STORAGE;
+    let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+    let of_the_caller = gpu.device().create_buffer(&descriptor);
+    let ours = Buffer::<u32>::storage(&gpu, "words", size / 4).unwrap();
+    dispatch(&gpu, &kernel, of_the_caller.as_entire_binding(), &added).unwrap();
+    dispatch(&gpu, &kernel, ours.all(), &added).unwrap();
+    assert_eq!(gpu.kept_bind_groups(), 2);
+    let before = allocated();
+    drop((of_the_caller, ours));
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    assert_eq!(gpu.kept_bind_groups(), 1);
+    if let (Some(before), Some(after)) = (before, allocated()) {
+        assert!(before - after >= 2 * size, "{before} bytes, then {after}");
+    }
+}
+
+#[test]
+fn a_broad_phase_that_goes_leaves_nothing_bound() {
+    let gpu = device();
+    let boxes = Kind::Uniform.generate(100, 1);
+    let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
+    broad_phase.find_pairs(&boxes).unwrap();
+    let kept = gpu.kept_bind_groups();
+    assert!(kept > 0);
+    broad_phase.find_pairs(&boxes).unwrap();
+    assert_eq!(gpu.kept_bind_groups(), kept, "the same buffers are bound again");
+    // Other constants, a longer list, other filters.
+    broad_phase.find_pairs(&boxes[..50]).unwrap();
+    assert!(broad_phase.reserve(200, 5000).is_ok());
+    broad_phase.set_filters(filters_with_kernels(100)).unwrap();
+    broad_phase.find_pairs(&[Aabb::new([0.0; 3], [1.0; 3]); 100]).unwrap();
+    assert!(gpu.kept_bind_groups() < 20, "{}", gpu.kept_bind_groups());
+    drop(broad_phase);
+    assert_eq!(gpu.kept_bind_groups(), 0);
+}
+
+#[test]
+fn a_constant_is_the_same_buffer_for_the_same_value_and_never_changes() {
+    let constants = Constants::<u32>::new("number");
+    let get = |value| constants.get(&GPU, value).unwrap();
+    let one = get(1);
+    assert!(get(1) == one && get(2) != one && get(1) == one);
+    // It is forgotten some time, and whoever has it still has it.
+    let others: Vec<_> = (10..30).map(get).collect();
+    let again = get(1);
+    assert!(again != one && !others.contains(&one) && !others.contains(&again));
+}
