@@ -185,7 +185,7 @@ shared_constants! {
     OVERFLOW_PAIRS: u32 = 1;
     /// There are more candidates than `Options::candidate_limit`; nothing was tested.
     OVERFLOW_CANDIDATES: u32 = 2;
-    /// Where a list of the filters begins that is empty.
+    /// In place of the beginning of a list of the filters: the list is empty.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.
     RULE_ANY: u32 = 0;

@@ -39,7 +39,7 @@ macro_rules! twins {
 }
 
 twins! {
-    /// What the host decides for one call.
+    /// The parameters that the host decides for one call.
     #[allow(missing_docs)] // explained field by field in common.wgsl
     pub struct Params {
         pub box_count: u32,
@@ -211,10 +211,10 @@ twins! {
         pub draw: [u32; 4],
     }
 
-    /// An entry's place on the path of the sweep.
+    /// A stretch of the path of the sweep: the part that one entry contributes.
     #[derive(Eq)]
     #[allow(missing_docs)]
-    pub struct Step {
+    pub struct Stretch {
         pub offset: u32,
         pub end: u32,
     }

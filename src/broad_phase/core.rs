@@ -77,7 +77,7 @@ impl Core {
 
     // ---- submitting ----
 
-    /// Uploads the boxes, which the filters fit, and starts the search that was decided.
+    /// Uploads the boxes, which must fit the filters, and starts the search that was decided.
     pub fn submit(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
         let in_flight: Vec<&Call> = self.flight.queue.iter().map(|other| &other.call).collect();
         self.workspace.ensure_beside(&in_flight, &call, &self.options, filters)?;

@@ -61,9 +61,10 @@ impl BroadPhase {
     /// The most submissions whose results have not been taken.
     pub const SUBMISSIONS_IN_FLIGHT: usize = MOST_IN_FLIGHT;
 
-    /// Makes an engine on this device. No memory is taken for boxes yet, and nothing is compiled: a kernel is compiled by
-    /// the first call on the device that needs it, or when it is asked for ([`compile_ahead`](Self::compile_ahead),
-    /// [`compile`](Self::compile), [`reserve`](Self::reserve)). One that a driver rejects is an [`Error::Gpu`] of that call.
+    /// Makes an engine on this device. No memory is taken for boxes yet, and nothing is compiled: a kernel is compiled
+    /// by the first call on the device that needs it, or when it is asked for ([`compile_ahead`](Self::compile_ahead),
+    /// [`compile`](Self::compile), [`reserve`](Self::reserve)). A kernel that a driver rejects is an [`Error::Gpu`] of
+    /// that call.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -104,8 +105,9 @@ impl BroadPhase {
         &self.core.gpu
     }
 
-    /// Returns how it sorts: what was asked for with [`Gpu::with_sort`], or what is best on the device. Where nothing was
-    /// sorted there yet and the device has subgroups, a trial finds that out, which **blocks**.
+    /// Returns the variant of the sort: the one asked for with [`Gpu::with_sort`], or the one that is best on the
+    /// device. Where nothing was sorted there yet and the device has subgroups, a trial finds out which is best, which
+    /// **blocks**.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], and [`Error::OutOfMemory`] where there is no room for the trial.

@@ -6,7 +6,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::Params;
 
-/// `prepare_boxes`.
+/// The source of `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "filters/float_parts");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[BOXES];

@@ -69,7 +69,7 @@ macro_rules! source {
 }
 pub(crate) use source;
 
-/// The name of a kernel: that of its file without the folder.
+/// Returns the name of a kernel: the name of its file without the folder.
 pub(crate) const fn label(path: &'static str) -> &'static str {
     let bytes = path.as_bytes();
     let mut at = bytes.len();
@@ -80,7 +80,7 @@ pub(crate) const fn label(path: &'static str) -> &'static str {
 }
 
 impl Source {
-    /// The whole text.
+    /// Returns the whole text.
     pub fn text(&self) -> String {
         let mut text = self.own.to_owned();
         for shared in self.shared {
@@ -112,7 +112,7 @@ impl Source {
     }
 }
 
-/// The buffer variables of a module.
+/// Lists the buffer variables of a module.
 pub fn bindings(module: &naga::Module) -> Vec<Binding> {
     use wgpu::BufferBindingType::{Storage, Uniform};
     module
@@ -311,7 +311,7 @@ impl<'encoder> Pass<'encoder> {
         Self { gpu: gpu.clone(), pass, timer, error: None }
     }
 
-    /// After the dispatch of `label`.
+    /// Marks the end of the dispatch of `label`.
     fn end(&mut self, label: &'static str) {
         self.pass.pop_debug_group();
         self.gpu.count_dispatch();
@@ -320,7 +320,7 @@ impl<'encoder> Pass<'encoder> {
         }
     }
 
-    /// Whether everything was recorded as it should; the pass ends when it is dropped.
+    /// Returns the first mistake of the recording, if any; the pass ends when it is dropped.
     ///
     /// # Errors
     /// [`Error::Gpu`] where a kernel was not given one of its buffers.

@@ -36,11 +36,11 @@ pub struct Gpu {
     queue: wgpu::Queue,
     /// The reason why the device was lost, where the driver gave one.
     lost: Arc<Mutex<Option<String>>>,
-    /// Kernels that were looked up for it, by label and switches.
+    /// Kernels that were looked up for the device, by label and switches.
     kernels: Arc<Mutex<Kernels>>,
-    /// What was bound, for the same buffers again.
+    /// The bind groups that were made, for the same buffers again.
     bind_groups: Arc<Mutex<BindGroups>>,
-    /// Dispatches that were recorded for it.
+    /// The number of dispatches that were recorded for the device.
     dispatches: Arc<AtomicU64>,
     /// The variant of the sort that was found to be best for the device.
     best_sort: Arc<Mutex<Option<SortVariant>>>,
@@ -306,7 +306,7 @@ impl Gpu {
         self.bind_groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From here on, errors of this device are collected until the scopes are closed.
+    /// Opens scopes that collect the errors of this device until they are closed.
     pub(crate) fn open_scopes(&self) -> Scopes {
         Scopes::open(self)
     }

@@ -11,11 +11,11 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
-/// `bin_worlds`.
+/// The source of `bin_worlds`.
 pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/cells");
-/// `bin_count`.
+/// The source of `bin_count`.
 pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "grid/cells");
-/// `bin_scan`.
+/// The source of `bin_scan`.
 pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
 /// The source of `bin_scatter`.
 pub const SCATTER: Source = source!("grid/bin_scatter", "shared/scan");
@@ -47,7 +47,7 @@ buffer_table! {
 }
 
 impl Bin {
-    /// Looks up the kernels of the stage for filters that need these switches.
+    /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         Self {
             worlds: Kernel::specialised(gpu, &WORLDS, switches.world_names()),
@@ -57,7 +57,7 @@ impl Bin {
         }
     }
 
-    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are worlds.
+    /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are worlds.
     pub fn kernels(&self) -> ([&Kernel; 3], &Kernel) {
         ([&self.count, &self.scan, &self.scatter], &self.worlds)
     }

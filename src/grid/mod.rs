@@ -119,7 +119,8 @@ impl Grid {
         }
     }
 
-    /// Records the building of the grid of `box_count` boxes, as they are searched. Whatever it held before is gone.
+    /// Records the building of the grid of `box_count` boxes, as they are searched. The build that the grid held before
+    /// is gone.
     ///
     /// # Errors
     /// Those of [`GridKernels::sort`].
@@ -177,13 +178,14 @@ pub struct GridKernels {
 }
 
 impl GridKernels {
-    /// Looks up the kernels, for filters that need these switches.
+    /// Looks up the kernels, for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let (pca, frame, bin) = (Pca::new(gpu), FrameStage::new(gpu), Bin::new(gpu, switches));
         Self { gpu: gpu.clone(), pca, frame, bin, sort: OnceLock::new() }
     }
 
-    /// Returns the sort, which others use too. The first time on a device that has subgroups, it **blocks** for a trial.
+    /// Returns the sort, which the pairs use too. The first time on a device that has subgroups, it **blocks** for a
+    /// trial.
     ///
     /// # Errors
     /// Those of [`Sort::new`].

@@ -161,7 +161,7 @@ impl Sort {
         [&self.count, &self.scan, &self.scatter]
     }
 
-    /// The variant.
+    /// Returns the variant.
     pub fn variant(&self) -> SortVariant {
         self.variant
     }

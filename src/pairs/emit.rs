@@ -17,7 +17,7 @@ pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
 pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared/scan");
 /// The source of `emit_sweep`.
 pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window");
-/// `emit_again`.
+/// The source of `emit_again`.
 pub const AGAIN: Source = filtered!(
     "pairs/emit_again",
     "pairs/sweep_walk",
@@ -26,10 +26,10 @@ pub const AGAIN: Source = filtered!(
     "pairs/emit_window",
     "shared/scan"
 );
-/// `emit_giants`.
+/// The source of `emit_giants`.
 pub const GIANTS: Source =
     filtered!("pairs/emit_giants", "pairs/giants_walk", "shared/boxes", "pairs/emit_window", "shared/scan");
-/// `emit_include`.
+/// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
@@ -46,7 +46,7 @@ pub struct Emit {
 }
 
 impl Emit {
-    /// Looks up the kernels of the stage for filters that need these switches.
+    /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let switches = switches.names();
         Self {

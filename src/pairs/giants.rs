@@ -10,7 +10,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
-/// `giants_test`.
+/// The source of `giants_test`.
 pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "shared/boxes");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[TEST];
@@ -22,7 +22,7 @@ pub struct Giants {
 }
 
 impl Giants {
-    /// Looks up the kernels of the stage for filters that need these switches.
+    /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         Self { test: Kernel::specialised(gpu, &TEST, switches.names()) }
     }

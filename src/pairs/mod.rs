@@ -10,7 +10,7 @@ pub mod rank;
 pub mod small;
 pub mod sweep;
 
-pub use pipeline::{Needs, Pipeline, Search};
+pub use pipeline::{Needs, Pipeline, SearchInput};
 
 use crate::gpu::Gpu;
 use crate::gpu::table::Row;

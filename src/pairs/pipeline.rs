@@ -81,7 +81,7 @@ impl Needs {
 }
 
 impl Pipeline {
-    /// Looks up the kernels of all stages, for filters that need these switches. Each is compiled when it is needed.
+    /// Looks up the kernels of all stages, for filters with these switches. Each is compiled when it is needed.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         Self {
             gpu: gpu.clone(),
@@ -185,10 +185,10 @@ impl Pipeline {
     }
 
     /// Records the preparing of the boxes, where they are not searched as they come, and returns where they lie then.
-    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a Search<'_>) -> wgpu::BindingResource<'a> {
+    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a SearchInput<'_>) -> wgpu::BindingResource<'a> {
         if let Some(buffers) = search.filters.preparation() {
             let FilterBuffers { margins, half_space_bits, prepared_boxes: prepared, .. } = buffers;
-            let Search { box_count, params, .. } = *search;
+            let SearchInput { box_count, params, .. } = *search;
             self.prepare.record(pass, box_count, params, search.boxes.clone(), margins, half_space_bits, prepared);
         }
         search.searched_boxes()

@@ -9,9 +9,9 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{Counts, PairArguments, PairHeader, Params, Window};
 
-/// `small_test`.
+/// The source of `small_test`.
 pub const TEST: Source = filtered!("pairs/small_test", "pairs/small_tiles", "shared/boxes");
-/// `small_include`.
+/// The source of `small_include`.
 pub const INCLUDE: Source = source!("pairs/small_include", "pairs/small_tiles");
 /// The source of `small_emit`.
 pub const EMIT: Source = source!(
@@ -34,7 +34,7 @@ pub struct Small {
 }
 
 impl Small {
-    /// Looks up the kernels of the stage for filters that need these switches.
+    /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         Self {
             test: Kernel::specialised(gpu, &TEST, switches.names()),

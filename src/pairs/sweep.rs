@@ -14,7 +14,7 @@ use crate::layout::{Counts, Dispatches, Params, Run, Stretch};
 pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
 /// The source of `sweep_scan`.
 pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
-/// `sweep_test`.
+/// The source of `sweep_test`.
 pub const TEST: Source = filtered!("pairs/sweep_test", "pairs/sweep_walk", "shared/boxes");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[COUNT, SCAN, TEST];
@@ -70,7 +70,7 @@ buffer_table! {
 }
 
 impl Sweep {
-    /// Looks up the kernels of the stage for filters that need these switches.
+    /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         Self {
             count: Kernel::new(gpu, &COUNT),

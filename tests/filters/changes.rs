@@ -57,7 +57,7 @@ fn changes_of_every_list_in_ranges_are_in_the_next_call() {
                 // The whole, none behind the last, one box, and any range.
                 let range = [0..n, n..n, n - 1..n, start..end][round].clone();
                 for list in BY_BOX {
-                    frames.change(list, &other, range.clone());
+                    calls.change(list, &other, range.clone());
                 }
             }
         });

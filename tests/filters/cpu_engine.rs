@@ -10,7 +10,7 @@ use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
 use laboratory::scenes::Kind;
 
-/// Each filter alone, and all at once.
+/// Returns each filter alone, and all at once.
 fn each_and_all(boxes: &[Aabb], random: &mut Random) -> Vec<(&'static str, Filters)> {
     let mut list: Vec<_> = ALONE.iter().map(|(name, make)| (*name, make(random, boxes))).collect();
     list.push(("all", all(random, boxes)));

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::Switches;
-use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Step, dispatch_size};
+use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Stretch, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
 use broadsweep::{Aabb, Pair};

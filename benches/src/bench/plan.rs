@@ -149,7 +149,7 @@ impl Plan {
         confirmed
     }
 
-    /// One scene of one size.
+    /// Measures one scene of one size.
     fn cell(&self, cell: &Cell, gpu: Option<&Gpu>, known: &mut Known, progress: &mut Progress) -> Result<Vec<Row>> {
         let Cell { scene, n, turns } = *cell;
         progress.watcher.begin(&format!("{}: making the boxes", scene.name()));

@@ -34,7 +34,7 @@ pub fn open_gpu(engines: &mut Vec<Engine>, named: bool, adapter: Option<&str>) -
     }
 }
 
-/// From here on, Ctrl-C ends the measurement after the run that it is in; a second one ends it at once.
+/// Makes Ctrl-C end the measurement after the run that it is in, and a second Ctrl-C at once.
 pub fn stop_on_ctrl_c() -> Result<()> {
     let set = ctrlc::set_handler(|| {
         if stop() {

@@ -8,8 +8,8 @@ use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 /// The number of candidates that are tested before room is made for as many pairs again.
 const BATCH: u64 = 1 << 20;
 
-/// Finds what [`cpu::find_pairs`](crate::cpu::find_pairs) finds: the same report and the same pairs, in canonical order in
-/// the same order.
+/// Finds what [`cpu::find_pairs`](crate::cpu::find_pairs) finds: the same report and the same pairs, and with canonical
+/// order in the same order.
 ///
 /// # Errors
 /// Those of [`cpu::find_pairs`](crate::cpu::find_pairs).
@@ -17,7 +17,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     find_filtered_pairs(boxes, &Filters::default(), options)
 }
 
-/// Finds what [`cpu::BroadPhase`](crate::cpu::BroadPhase) finds that has these filters.
+/// Finds what a [`cpu::BroadPhase`](crate::cpu::BroadPhase) with these filters finds.
 ///
 /// # Errors
 /// Those of [`cpu::find_pairs`](super::find_pairs), and those of [`Filters::check`].

@@ -103,13 +103,13 @@ impl Header {
         Some((number, is_big))
     }
 
-    /// For a message.
+    /// Describes the dtype for a message.
     pub fn describe_dtype(&self) -> String {
         quoted(&self.dtype)
     }
 }
 
-/// For a message.
+/// Describes a shape for a message.
 pub fn describe_shape(shape: &[u64]) -> String {
     let lengths: Vec<String> = shape.iter().take(5).map(u64::to_string).collect();
     // One length, as NumPy writes it.
