@@ -38,8 +38,8 @@ pub enum Error {
     /// slabs that fit, since too many boxes begin at one point, or reach through it.
     #[error(
         "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
-         At most {max_boxes} boxes fit at once: `BroadPhase::find_pairs` takes more in several passes, unless too many meet \
-         in one place; or request the device with more where it is a device's limit"
+         At most {max_boxes} boxes fit at once. On a GPU, `BroadPhase::find_pairs` takes more in several passes, unless too \
+         many meet in one place; or request the device with more where it is a device's limit"
     )]
     TooManyBoxes {
         /// Boxes asked for.
@@ -139,9 +139,9 @@ pub enum Error {
         "nothing was recorded with this many boxes since the buffers were last laid out or used; call `record` first"
     )]
     NothingRecorded,
-    /// The device ran out of memory.
+    /// There is no memory for a buffer of the device, or for a list on the host.
     #[error(
-        "the device ran out of memory while allocating {bytes} bytes for `{buffer}`. Lower `Options::memory_budget` or free GPU memory"
+        "there is no memory for {bytes} bytes of `{buffer}`. Free memory, or on a GPU lower `Options::memory_budget`"
     )]
     OutOfMemory {
         /// What was being allocated.

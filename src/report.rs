@@ -57,6 +57,16 @@ pub struct Report {
     pub gpu_bytes: u64,
 }
 
+impl Overlaps {
+    /// Makes it the answer for no boxes, in the same memory.
+    pub(crate) fn clear(&mut self) {
+        self.pairs.clear();
+        let mut first_invalid = std::mem::take(&mut self.report.first_invalid);
+        first_invalid.clear();
+        self.report = Report { first_invalid, ..Report::default() };
+    }
+}
+
 impl Default for Report {
     /// Returns the report on no boxes.
     fn default() -> Self {

@@ -1,5 +1,6 @@
 //! What Rust and WGSL have to agree on, found by reading both: none of this needs a GPU.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::mem::offset_of;
 use std::path::Path;
@@ -104,6 +105,43 @@ fn structures_have_the_same_size_and_offsets_in_rust_and_in_wgsl() {
         }
         assert!(found > 0, "no kernel knows the structure {}", twin.name);
     }
+}
+
+/// Adds the names of the structures that a type consists of.
+fn add_structures<'a>(module: &'a naga::Module, ty: naga::Handle<naga::Type>, names: &mut BTreeSet<&'a str>) {
+    match &module.types[ty].inner {
+        naga::TypeInner::Struct { members, .. } => {
+            names.extend(module.types[ty].name.as_deref());
+            members.iter().for_each(|member| add_structures(module, member.ty, names));
+        }
+        naga::TypeInner::Array { base, .. } => add_structures(module, *base, names),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_structure_in_a_buffer_has_its_twin_compared() {
+    let twins: BTreeSet<_> = twins().map(|twin| twin.name).collect();
+    for source in sources() {
+        let module = module(source);
+        let mut names = BTreeSet::new();
+        for (_, variable) in module.global_variables.iter().filter(|(_, variable)| variable.binding.is_some()) {
+            add_structures(&module, variable.ty, &mut names);
+        }
+        assert!(names.is_subset(&twins), "{}: {names:?}", source.label);
+    }
+}
+
+#[test]
+fn the_flow_in_architecture_names_every_kernel_once() {
+    let text = include_str!("../ARCHITECTURE.md");
+    let (_, table) = text.split_once("<!-- flow: this table names every kernel once -->").expect("the table is marked");
+    let (table, _) = table.split_once("\n\n").expect("the table ends");
+    let mut named: Vec<_> = table.split('`').skip(1).step_by(2).filter(|name| *name != "Frame").collect();
+    let mut kernels: Vec<_> = sources().map(|source| source.label).collect();
+    named.sort_unstable();
+    kernels.sort_unstable();
+    assert_eq!(named, kernels);
 }
 
 #[test]

@@ -257,6 +257,7 @@ impl Core {
 }
 
 /// What is left after a piece was handed over.
+#[expect(clippy::large_enum_variant)] // it is moved once, and never kept
 enum Delivered {
     All(Report),
     Part(Collection),

@@ -4,15 +4,12 @@ use std::mem::take;
 use std::task::{Context, Poll, Waker};
 
 use super::BroadPhase;
+#[cfg(not(target_arch = "wasm32"))]
+use super::flight::STREAMED_PIECE;
 use super::merge::merge_runs;
 #[cfg(not(target_arch = "wasm32"))]
 use super::slabs::Passes;
 use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report};
-
-/// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. With fewer, the cost of a submission
-/// for each piece shows; more take memory and gain nothing.
-#[cfg(not(target_arch = "wasm32"))]
-pub(super) const STREAMED_PIECE: u64 = 1 << 22;
 
 impl BroadPhase {
     /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is there. The answer stays
@@ -32,9 +29,7 @@ impl BroadPhase {
     /// lost; the last answer is gone.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
-        self.core.flight.check_idle()?;
-        self.filters.fit(boxes.len())?;
-        let passes = self.core.passes(boxes, &self.filters)?;
+        let passes = self.begin(boxes)?;
         self.answer(|core, filters, list| match passes {
             Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| list.append_slab(piece)),
             Passes::One(call) => {
@@ -81,17 +76,16 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`]; and those of `each`.
+    /// As [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`]; and those of `each`. It leaves no answer.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn stream_pairs<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
+        let passes = self.begin(boxes)?;
         let Self { core, filters, .. } = self;
-        core.flight.check_idle()?;
-        filters.fit(boxes.len())?;
-        match core.passes(boxes, filters)? {
+        match passes {
             Passes::Slabs(scene) => core.stream_slabs(&scene, filters, each),
             Passes::One(call) => {
                 core.submit(boxes, call, filters)?;
@@ -182,7 +176,20 @@ impl BroadPhase {
         let mut list = GrowingList { pairs: &mut found.pairs, pieces: &mut pieces };
         let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| list.append(report, piece));
         self.pieces = pieces;
-        polled.map(|result| self.finish(result))
+        match polled {
+            // Nothing was to be taken, and the last answer stays.
+            Poll::Ready(Err(Error::NothingSubmitted)) => Poll::Ready(Err(Error::NothingSubmitted)),
+            polled => polled.map(|result| self.finish(result)),
+        }
+    }
+
+    /// Begins a call that blocks: from here on there is no answer but its own. Decides how often the boxes are searched.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn begin<'a>(&mut self, boxes: &'a [Aabb]) -> Result<Passes<'a>, Error> {
+        self.core.flight.check_idle()?;
+        self.found.clear();
+        self.filters.fit(boxes.len())?;
+        self.core.passes(boxes, &self.filters)
     }
 
     /// Runs `search`, and takes in what it found. On an error, or a panic, there is no answer.

@@ -13,6 +13,11 @@ const FIRST_COPY: u64 = 1 << 20;
 /// Pairs that any submission copies, if there is room.
 const LEAST_COPY: u64 = 64;
 
+/// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. With fewer, the cost of a submission
+/// for each piece shows; more take memory and gain nothing.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) const STREAMED_PIECE: u64 = 1 << 22;
+
 /// What was submitted and has not been taken.
 #[derive(Debug, Default)]
 pub(super) struct Flight {

@@ -77,7 +77,9 @@ impl BroadPhase {
     ///
     /// # Errors
     /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no
-    /// longer there: after [`submit`](Self::submit), or [`reserve`](Self::reserve) for more boxes.
+    /// longer there: after any other search, after [`set_filters`](Self::set_filters) or
+    /// [`change_filters`](Self::change_filters), after a [`set_options`](Self::set_options) that changes order or budget, or
+    /// after [`reserve`](Self::reserve) for more boxes.
     pub fn record_window(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

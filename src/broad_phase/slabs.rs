@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::core::Core;
 use super::cuts::Slabs;
-use super::find::STREAMED_PIECE;
+use super::flight::STREAMED_PIECE;
 use crate::constants::AXIS_X;
 use crate::filters::device::FilterSet;
 use crate::memory::{Call, MemoryPlan};

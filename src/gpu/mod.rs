@@ -49,9 +49,14 @@ pub struct Gpu {
 }
 
 impl Gpu {
+    /// The features that timing kernels needs of a device: timestamps between the dispatches of one pass.
+    pub const TIMING_FEATURES: wgpu::Features = timing::FEATURES;
+    /// The features with which the sort is faster.
+    pub const SUBGROUP_FEATURES: wgpu::Features = SUBGROUP_FEATURES;
+
     /// Returns the limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and 4
     /// uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y. No
-    /// features are needed; the sort is faster on a GPU with those of [`SUBGROUP_FEATURES`]. Sizes of buffers bound the
+    /// features are needed; the sort is faster on a GPU with those of [`Gpu::SUBGROUP_FEATURES`]. Sizes of buffers bound the
     /// number of boxes; see [`BroadPhase::memory_plan`].
     ///
     /// [`BroadPhase::memory_plan`]: crate::BroadPhase::memory_plan
@@ -340,7 +345,7 @@ pub enum SortVariant {
     /// Eight bits a pass, eight invocations with counts of their own: `sort_tally` and `sort_wide`. Runs on any device;
     /// for processors that do not need many invocations to be busy, software adapters above all.
     Wide,
-    /// Eight bits a pass, counts per subgroup and ballots inside: `sort_ballot`. Needs [`SUBGROUP_FEATURES`] and
+    /// Eight bits a pass, counts per subgroup and ballots inside: `sort_ballot`. Needs [`Gpu::SUBGROUP_FEATURES`] and
     /// subgroups of 8 to 64.
     Subgroup,
 }

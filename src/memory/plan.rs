@@ -1,11 +1,11 @@
 //! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
 
-use super::slots::{BoxSlot, Staging};
+use super::slots::{BoxSlot, SUMMARY_BYTES, Staging};
 use crate::constants::*;
 use crate::filters::device::sum;
 use crate::gpu::table::Row;
 use crate::grid::{Grid, GridRoom};
-use crate::layout::{Counts, Frame, Run, Stretch};
+use crate::layout::{Run, Stretch};
 use crate::pairs::PairBuffers;
 use crate::pairs::list::PairList;
 use crate::pairs::sweep::SearchRoom;
@@ -74,8 +74,6 @@ struct Room {
 /// Bytes per entry of all buffers that have an element for each. The level of coarsening, and with it the order of the
 /// pairs, follows from it where a budget binds.
 const ENTRY_BYTES: u64 = 28;
-/// The bytes before the pairs in a staging buffer: `Counts`, then `Frame`.
-pub(crate) const SUMMARY_BYTES: u64 = ((size_of::<Counts>() + size_of::<Frame>()) as u64).next_multiple_of(16);
 /// Room that is always there, however small the budget.
 const LEAST_PAIRS: u64 = 4096;
 const LEAST_TILES: u64 = 16;
@@ -342,4 +340,23 @@ fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
 fn longest_list(limits: &wgpu::Limits) -> u64 {
     let bytes = largest_binding(limits).min(limits.max_buffer_size - SUMMARY_BYTES);
     (bytes / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_takes_as_many_bytes_as_the_tables_say() {
+        // Whole tiles of the sort and whole blocks of the path, of which there are some words for many entries.
+        let bytes = |entries| {
+            let room = Room { boxes: 0, entries, tiles: 0, giant_tiles: 0, pairs: 0 };
+            let per_entry = |(name, bytes): Row| match name {
+                "histograms" | "path_sums" | "path_bases" => 0,
+                _ => bytes,
+            };
+            room.rows(PairOrder::Sweep).map(per_entry).sum::<u64>()
+        };
+        assert_eq!(bytes(3 << 20) - bytes(2 << 20), ENTRY_BYTES << 20);
+    }
 }

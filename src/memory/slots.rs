@@ -1,9 +1,12 @@
 //! The buffers that a submission has to itself.
 
-use super::plan::SUMMARY_BYTES;
 use crate::gpu::Gpu;
 use crate::gpu::table::{Row, STAGING, STORAGE, buffer_table};
+use crate::layout::{Counts, Frame};
 use crate::{Aabb, Error, Pair};
+
+/// The bytes before the pairs in a staging buffer: `Counts`, then `Frame`.
+pub(crate) const SUMMARY_BYTES: u64 = ((size_of::<Counts>() + size_of::<Frame>()) as u64).next_multiple_of(16);
 
 buffer_table! {
     /// The boxes of a submission.

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, CellSize, Options, SweepAxis};
+use broadsweep::{Aabb, BroadPhase, CellSize, Engine, Error, Filters, Options, Overlaps, SweepAxis, cpu};
 use laboratory::scenes::Kind;
 
 #[test]
@@ -272,4 +272,45 @@ fn sweep_order_has_the_same_pairs_as_canonical_order() {
         assert_pairs(&sweep, &on_gpu(&boxes, CANONICAL).pairs, kind.name());
         assert_pairs(&cpu, &sweep, kind.name());
     }
+}
+
+/// What both engines promise of the last answer, in the words of the trait that both have.
+fn check_answers(engine: &mut impl Engine) {
+    let boxes = Kind::Pile.generate(300, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    assert_eq!(*engine.overlaps(), Overlaps::default());
+    engine.find_pairs(&boxes).unwrap();
+    assert_pairs(&engine.overlaps().pairs, &expected, "the last answer");
+    // A list that is streamed is nobody's answer.
+    let mut streamed = Vec::new();
+    let report = engine.stream_pairs(&boxes, |_, piece| -> Result<(), Error> {
+        streamed.extend_from_slice(piece);
+        Ok(())
+    });
+    assert_eq!(report.unwrap().pair_count, expected.len() as u64);
+    assert_pairs(&streamed, &expected, "streamed");
+    assert_eq!(*engine.overlaps(), Overlaps::default());
+    // Nor is what was there before a call that is refused.
+    for filters in [Filters { group: vec![1], ..Filters::default() }, Filters::default()] {
+        engine.find_pairs(&boxes).unwrap();
+        engine.set_filters(filters).unwrap();
+        if engine.find_pairs(&boxes).is_err() {
+            assert_eq!(*engine.overlaps(), Overlaps::default());
+        }
+        engine.set_filters(Filters::default()).unwrap();
+    }
+    assert!(engine.find_pairs(&boxes).is_ok());
+    assert_pairs(&engine.take_overlaps().pairs, &expected, "taken");
+    assert_eq!(*engine.overlaps(), Overlaps::default());
+}
+
+#[test]
+fn both_engines_keep_the_last_answer_until_the_next_call() {
+    check_answers(&mut BroadPhase::new(&GPU, CANONICAL).unwrap());
+    check_answers(&mut cpu::BroadPhase::new(CANONICAL).unwrap());
+    // What is taken later leaves it too, and looking for a result that nobody asked for does not take it away.
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let found = broad_phase.find_pairs(&Kind::Pile.generate(300, 1)).unwrap().clone();
+    assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
+    assert_eq!(*broad_phase.overlaps(), found);
 }

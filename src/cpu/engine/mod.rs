@@ -158,8 +158,9 @@ impl BroadPhase {
         mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let Overlaps { pairs, report } = self.find_pairs(boxes)?;
-        each(report, pairs)?;
-        Ok(report.clone())
+        let (given, report) = (each(report, pairs), report.clone());
+        self.search.clear();
+        given.map(|()| report)
     }
 
     /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.

@@ -50,10 +50,7 @@ impl Default for Search {
 impl Search {
     /// Resets the answer to that for no boxes, in the same memory.
     pub fn clear(&mut self) {
-        self.found.pairs.clear();
-        let mut first_invalid = std::mem::take(&mut self.found.report.first_invalid);
-        first_invalid.clear();
-        self.found.report = Report { first_invalid, ..Report::of_all_pairs(0) };
+        self.found.clear();
     }
 
     /// Finds the pairs among boxes that are prepared, without the included pairs.
