@@ -51,7 +51,7 @@ fn any_boxes() -> impl Strategy<Value = Vec<Aabb>> {
 
 fn assert_finds(baseline: &mut dyn Baseline, boxes: &[Aabb], expected: &[Pair]) -> Work {
     let mut pairs = Vec::new();
-    let work = baseline.find_pairs(boxes, &mut pairs).unwrap().clone();
+    let work = baseline.find_pairs(boxes, &mut pairs).unwrap();
     pairs.sort_unstable();
     assert_eq!(pairs, expected);
     assert!(work.candidates >= expected.len() as u64, "{work:?}");
