@@ -1,4 +1,4 @@
-//! Finds every overlapping pair among millions of axis-aligned boxes, on the GPU.
+//! Finds every overlapping pair among millions of axis-aligned boxes, on the GPU or on all cores of a CPU.
 //!
 //! Boxes go in, 24 bytes each, from host memory or from a GPU buffer; every pair of boxes that overlap comes out
 //! once, in host memory or in a GPU buffer. Between them run WGSL kernels through [`wgpu`], on any adapter with
@@ -67,7 +67,6 @@ pub use aabb::{Aabb, Pair};
 pub use engine::Engine;
 pub use error::Error;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
-pub use layout::{PairArguments, PairHeader};
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
@@ -76,6 +75,7 @@ pub use {
     gpu::compilation::Compilation,
     gpu::timing::KernelTime,
     gpu::{Gpu, SortVariant},
+    layout::{PairArguments, PairHeader},
     memory::MemoryPlan,
     wgpu,
 };

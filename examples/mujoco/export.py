@@ -2,7 +2,7 @@
 
     python export.py dog pile:1000 my_robot.xml --steps 400 --every 10 --out frames
 
-For each model and every so many steps of simulation there are two files: `NAME-STEP.npz`, the boxes of the geoms with
+For each model and every few steps of simulation (`--every`) there are two files: `NAME-STEP.npz`, the boxes of the geoms with
 the filters (one row for each geom, in MuJoCo's order), and `NAME-STEP.contacts.npy`, the pairs of geoms for which
 MuJoCo has a contact, ascending, each once. With --worlds there is one such pair of files for a model, `NAME.npz`, in
 which each step is a world. Needs numpy, mujoco 4 and, for most of the names, dm_control.
@@ -139,7 +139,7 @@ def contacts(data):
 
 
 def steps_of(model, steps, every):
-    """Every so many steps of a simulation: the step, its arrays, and its pairs in contact."""
+    """Yields, every few steps of a simulation: the step, its arrays, and its pairs in contact."""
     # A speculative contact is one of where geoms will be, not of where they are.
     model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
     data = mujoco.MjData(model)
@@ -186,7 +186,7 @@ def main():
     named = "a name, or the path of an .xml file; a wrong name lists all"
     parser.add_argument("models", nargs="+", metavar="MODEL", help=named)
     parser.add_argument("--steps", type=int, default=400, help="of simulation (default: 400)")
-    parser.add_argument("--every", type=int, default=10, help="export every so many steps (default: 10)")
+    parser.add_argument("--every", type=int, default=10, help="steps of simulation from one export to the next (default: 10)")
     parser.add_argument("--worlds", action="store_true", help="one file for a model, in which each step is a world")
     parser.add_argument("--out", type=pathlib.Path, default="frames", help="folder to write to (default: frames)")
     arguments = parser.parse_args()

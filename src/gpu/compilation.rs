@@ -9,7 +9,7 @@ use {
     std::thread::{Builder, JoinHandle},
 };
 
-/// Kernels that are being compiled on another thread:
+/// Kernels that are being compiled on other threads:
 /// [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead).
 ///
 /// A call that needs a kernel which is being compiled waits for it, and compiles those whose turn has not come. Dropping
@@ -42,7 +42,8 @@ impl Compilation {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits until all kernels are compiled. **Blocks**, but in browsers.
+    /// Waits until all kernels are compiled. **Blocks**, but in browsers. Where there was no thread to be had, nothing is compiled
+    /// yet, and the call that needs a kernel compiles it.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`], [`Error::OutOfMemory`].

@@ -124,7 +124,7 @@ impl Gpu {
             })
             .await
             .map_err(|error| Error::NoAdapter { reason: error.to_string() })?;
-        Self::on(adapter).await
+        Self::request_on(adapter).await
     }
 
     /// Requests a device on the first adapter whose name contains `name`, upper and lower case alike.
@@ -137,7 +137,7 @@ impl Gpu {
         let wanted = name.to_lowercase();
         for (adapter, found) in adapters.into_iter().zip(&names) {
             if found.to_lowercase().contains(&wanted) {
-                return Self::on(adapter).await;
+                return Self::request_on(adapter).await;
             }
         }
         let there_are = if names.is_empty() {
@@ -152,7 +152,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::NoDevice`], [`Error::DeviceTooSmall`].
-    pub async fn on(adapter: wgpu::Adapter) -> Result<Self, Error> {
+    pub async fn request_on(adapter: wgpu::Adapter) -> Result<Self, Error> {
         let info = adapter.get_info();
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {

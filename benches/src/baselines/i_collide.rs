@@ -118,7 +118,7 @@ impl ICollide {
                 work.candidates += 1;
                 let (a, b) = (own.id() as usize, other.id() as usize);
                 if other.is_end() {
-                    // A start came before an end. That they overlap now may have been seen on another axis.
+                    // A start came before an end. Another axis may have shown already that the two overlap.
                     if boxes[a].overlaps(&boxes[b]) {
                         pairs.insert(Pair::new(own.id(), other.id()));
                     }
