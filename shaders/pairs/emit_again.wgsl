@@ -40,11 +40,16 @@ fn emit_again(
         let run = survey(add64(mul64(tile, TILE_QUADS), vec2<u32>(local * RUN_QUADS, 0u)));
         var hits = exact_hits(run);
         let scan = scan_workgroup(local, countOneBits(hits));
-        next = sub64(next, vec2<u32>(scan.total, 0u));
+        // The number of pairs of the tile, as a value that the compiler knows to be the same for all invocations.
+        next = sub64(next, vec2<u32>(workgroupUniformLoad(&scan_bases[16]).x, 0u));
         var at = add64(next, vec2<u32>(scan.before, 0u));
         for (; hits != 0u; hits &= hits - 1u) {
             write_pair(at, pair_at(ranks_of(run, firstTrailingBit(hits))));
             at = add64(at, vec2<u32>(1u, 0u));
+        }
+        if !less64(vec2<u32>(window.first_low, window.first_high), next) {
+            // The pairs of all tiles before this one come before the window.
+            return;
         }
     }
 }

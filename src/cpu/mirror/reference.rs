@@ -20,7 +20,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
 /// Finds what a [`cpu::BroadPhase`](crate::cpu::BroadPhase) with these filters finds.
 ///
 /// # Errors
-/// Those of [`cpu::find_pairs`](super::find_pairs), and those of [`Filters::check`].
+/// Those of [`cpu::find_pairs`](crate::cpu::find_pairs), and those of [`Filters::check`].
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
     options.check()?;
     let mut filters = CheckedFilters::new(filters.clone())?;
