@@ -94,7 +94,8 @@ impl BroadPhase {
         }
     }
 
-    /// Uploads `boxes` and starts to look for their pairs. Does not block. The result is for
+    /// Uploads `boxes` and starts to look for their pairs. Does not block, once the kernels that it needs are compiled
+    /// ([`compile_ahead`](Self::compile_ahead)). The result is for
     /// [`try_take`](Self::try_take) or [`take`](Self::take), in the order of submission.
     ///
     /// A second submission may be made before the first is taken

@@ -36,7 +36,8 @@ impl GpuPairs {
 
 impl BroadPhase {
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`]) at the start of
-    /// `boxes`, a buffer or a part of one: `buffer.slice(..)`. Nothing is submitted or read back, and nothing blocks.
+    /// `boxes`, a buffer or a part of one: `buffer.slice(..)`. Nothing is submitted or read back, and nothing blocks
+    /// once the kernels that it needs are compiled ([`compile_ahead`](Self::compile_ahead)).
     ///
     /// The list has room for what [`reserve`](Self::reserve) asked for, or for four pairs per box. Where that is
     /// too little the header says so, with the exact number; [`record_window`](Self::record_window) then gives
