@@ -10,12 +10,14 @@
 #
 #   ROUNDS=15          counted rounds
 #   ENGINES=gpu,cpu    as in `broadsweep bench --engines`
+#
+# Both builds need the benchmark: `cargo build --release --features broadsweep-cli/bench`.
 
 set -euo pipefail
 export LC_ALL=C
 
 if [ $# -lt 3 ]; then
-    sed -n '2,13s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 before=$1 after=$2
