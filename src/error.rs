@@ -164,3 +164,10 @@ pub enum Error {
         message: String,
     },
 }
+
+impl Error {
+    /// Makes the error for this many pairs that have no room on the host.
+    pub(crate) fn list_too_long(pair_count: u64) -> Self {
+        Self::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<crate::Pair>() as u64) }
+    }
+}

@@ -250,7 +250,7 @@ impl GrowingList<'_> {
     #[cfg(not(target_arch = "wasm32"))]
     fn append_slab(&mut self, piece: &[Pair]) -> Result<(), Error> {
         let pair_count = (self.pairs.len() + piece.len()) as u64;
-        self.pairs.try_reserve(piece.len()).map_err(|_| too_long(pair_count))?;
+        self.pairs.try_reserve(piece.len()).map_err(|_| Error::list_too_long(pair_count))?;
         self.pairs.extend_from_slice(piece);
         // A piece of a slab is one run, or several.
         *self.pieces += 2;
@@ -261,7 +261,7 @@ impl GrowingList<'_> {
 /// Makes room for this many pairs in an empty list, and somewhat more where a longer list than any before may be
 /// followed by a longer one yet.
 fn make_room(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
-    let count = usize::try_from(pair_count).map_err(|_| too_long(pair_count))?;
+    let count = usize::try_from(pair_count).map_err(|_| Error::list_too_long(pair_count))?;
     if pairs.capacity() >= count {
         return Ok(());
     }
@@ -269,9 +269,5 @@ fn make_room(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
     *pairs = Vec::new();
     let ample = count.saturating_add(count / 8);
     let made = pairs.try_reserve_exact(ample).or_else(|_| pairs.try_reserve_exact(count));
-    made.map_err(|_| too_long(pair_count))
-}
-
-fn too_long(pair_count: u64) -> Error {
-    Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) }
+    made.map_err(|_| Error::list_too_long(pair_count))
 }

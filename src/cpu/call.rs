@@ -50,5 +50,5 @@ pub(crate) fn make_room(pairs: &mut Vec<Pair>, more: u64) -> Result<(), Error> {
 
 /// Makes the error for this many pairs that have no room; there may be more pairs than that.
 pub(crate) fn too_long(pair_count: u64) -> Error {
-    Error::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<Pair>() as u64) }
+    Error::list_too_long(pair_count)
 }
