@@ -79,7 +79,7 @@ fn level() -> Level {
         let x = 12.0 + 2.5 * i as f32;
         level.add(ENEMY, [x, (i % 3) as f32 - 1.0, ground(x) + 0.9], [0.3, 0.3, 0.9], [-0.05, 0.0, 0.005]);
     }
-    // Bullets that fly two and a half metres a frame.
+    // Bullets that fly two and a half metres a step.
     for i in 0..12 {
         level.add(BULLET, [1.5, 0.2 * i as f32 - 1.0, 1.0], [0.02; 3], [2.5, 0.0, -0.25]);
     }

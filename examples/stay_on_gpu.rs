@@ -22,7 +22,7 @@ fn mark(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
 fn main() -> Result<(), Error> {
     // Stands for the device that a renderer has anyway: `Gpu::from_device(device, queue)`.
     let gpu = Gpu::headless()?;
-    let (device, queue) = (gpu.device(), gpu.queue());
+    let device = gpu.device();
     // Cubes that fill the unit cube evenly: multiples of three irrational numbers.
     let cube = |i: u32| {
         let at = [0.819_172_5, 0.671_043_6, 0.549_700_5].map(|step: f64| (f64::from(i) * step).fract() as f32);
@@ -41,18 +41,7 @@ fn main() -> Result<(), Error> {
         contents: bytemuck::cast_slice(&vec![0u32; scene.len()]),
         usage: storage,
     });
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some("mark"),
-        source: wgpu::ShaderSource::Wgsl(MARK.into()),
-    });
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some("mark"),
-        layout: None,
-        module: &module,
-        entry_point: Some("mark"),
-        compilation_options: Default::default(),
-        cache: None,
-    });
+    let pipeline = marking(device);
 
     let mut broad_phase = BroadPhase::new(&gpu, Options::default())?;
     let mut encoder = device.create_command_encoder(&Default::default());
@@ -75,19 +64,40 @@ fn main() -> Result<(), Error> {
     drop(pass);
 
     // A renderer would draw now. Here the marks are read back to be counted.
-    let back = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("marks"),
-        size: touched.size(),
+    let marks = read_back(&gpu, encoder, &touched)?;
+    println!("{} of {n} boxes touch another", marks.iter().filter(|&&mark| mark == 1).count());
+    Ok(())
+}
+
+/// Compiles the kernel that marks.
+fn marking(device: &wgpu::Device) -> wgpu::ComputePipeline {
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("mark"),
+        source: wgpu::ShaderSource::Wgsl(MARK.into()),
+    });
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("mark"),
+        layout: None,
+        module: &module,
+        entry_point: Some("mark"),
+        compilation_options: Default::default(),
+        cache: None,
+    })
+}
+
+/// Submits what was recorded, and brings a buffer to the host.
+fn read_back(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, buffer: &wgpu::Buffer) -> Result<Vec<u32>, Error> {
+    let back = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some("back"),
+        size: buffer.size(),
         usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
     });
-    encoder.copy_buffer_to_buffer(&touched, 0, &back, 0, touched.size());
-    queue.submit([encoder.finish()]);
+    encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, buffer.size());
+    gpu.queue().submit([encoder.finish()]);
     back.map_async(wgpu::MapMode::Read, .., |_| {});
     let failed = |message: String| Error::Gpu { label: "stay_on_gpu".into(), message };
-    device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| failed(error.to_string()))?;
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| failed(error.to_string()))?;
     let view = back.get_mapped_range(..).map_err(|error| failed(error.to_string()))?;
-    let marks: Vec<u32> = bytemuck::pod_collect_to_vec(&view);
-    println!("{} of {n} boxes touch another", marks.iter().filter(|&&mark| mark == 1).count());
-    Ok(())
+    Ok(bytemuck::pod_collect_to_vec(&view))
 }

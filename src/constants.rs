@@ -134,8 +134,8 @@ shared_constants! {
     /// Entries per block of the path. Their candidates are counted in 32 bits, so `PATH_BLOCK * MAX_ENTRIES` must
     /// not exceed 2³².
     PATH_BLOCK: u32 = 128;
-    /// Entries per invocation of `sweep_count`.
-    COUNT_RUN: u32 = 8;
+    /// Entries per invocation of kernels that take runs of entries, such as `sweep_count`.
+    ENTRY_RUN: u32 = 8;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 25;
     /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
@@ -243,7 +243,7 @@ const _: () = {
     assert!(WORLD_CELL_BITS <= 2 * MAX_CELL_BITS && 2 * MIN_WRAP_BITS <= WORLD_CELL_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
     assert!(CELL_BASE > CELL_REACH);
-    assert!(PATH_BLOCK.is_multiple_of(COUNT_RUN) && (256 * COUNT_RUN).is_multiple_of(PATH_BLOCK));
+    assert!(PATH_BLOCK.is_multiple_of(ENTRY_RUN) && (256 * ENTRY_RUN).is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);

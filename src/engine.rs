@@ -48,14 +48,14 @@ pub trait Engine {
     /// call.
     ///
     /// # Errors
-    /// Those of the engine's own method. After an error, the engine can be used as before.
+    /// The errors of the engine's own method. After an error, the engine can be used as before.
     fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
     /// Hands every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the report
     /// that each piece came with.
     ///
     /// # Errors
-    /// Those of the engine's own method, and those of `each`.
+    /// The errors of the engine's own method, and those of `each`.
     fn stream_pairs<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],

@@ -141,12 +141,13 @@ pub enum Error {
     NothingRecorded,
     /// There is no memory for a buffer of the device, or for a list on the host.
     #[error(
-        "there is no memory for {bytes} bytes of `{buffer}`. Free memory, or on a GPU lower `Options::memory_budget`"
+        "there is no memory for {}`{buffer}`. Free memory, or on a GPU lower `Options::memory_budget`",
+        bytes_of(*bytes)
     )]
     OutOfMemory {
         /// What was being allocated.
         buffer: String,
-        /// Its size.
+        /// Its size; 0 where it was not one buffer.
         bytes: u64,
     },
     /// The device is gone.
@@ -170,4 +171,9 @@ impl Error {
     pub(crate) fn list_too_long(pair_count: u64) -> Self {
         Self::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<crate::Pair>() as u64) }
     }
+}
+
+/// Says how many bytes, where that is known.
+fn bytes_of(bytes: u64) -> String {
+    if bytes == 0 { String::new() } else { format!("{bytes} bytes of ") }
 }

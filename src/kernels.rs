@@ -1,5 +1,5 @@
 //! The kernels of all stages. A stage is a file: a struct that holds its kernels, with methods `record…` whose arguments
-//! are the buffers that they read and write. None knows of another.
+//! are the buffers that they read and write. None dispatches the kernels of another.
 //!
 //! Kernel `k` of stage `s` is `s_k.wgsl` in the folder of the stage below `shaders/`, is labelled `s_k` wherever it shows,
 //! stands in `KERNELS` of the stage, and is mirrored on plain slices by `cpu::mirror::s::k`; but the pairs that

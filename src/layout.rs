@@ -172,8 +172,8 @@ twins! {
     pub struct Dispatches {
         pub bin_scatter: [[u32; 3]; 2],
         pub sort_passes: [[u32; 3]; SORT_STEPS as usize],
-        pub rank: [u32; 3],
-        pub sweep_count: [u32; 3],
+        pub entries: [u32; 3],
+        pub entry_runs: [u32; 3],
         pub sweep_test: [u32; 3],
         pub giants_test: [u32; 3],
         pub emit_place: [u32; 3],

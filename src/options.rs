@@ -38,7 +38,7 @@ pub struct Options {
     pub memory_budget: Option<u64>,
     /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
     /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested.
-    /// It guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴².
+    /// The limit guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴².
     /// Where a call takes several [passes](crate::Report::passes), it holds for each, and a refusal may come after others.
     pub candidate_limit: u64,
     /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices

@@ -58,7 +58,7 @@ pub struct Report {
 }
 
 impl Overlaps {
-    /// Makes it the answer for no boxes, in the same memory.
+    /// Clears the answer, and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.report.first_invalid);

@@ -50,7 +50,7 @@ fn boxes_that_are_elsewhere_in_every_step() {
 }
 
 #[test]
-fn frames_of_every_kind_one_after_another() {
+fn steps_of_every_kind_one_after_another() {
     // Bounds, sizes and densities change by any factor, and boxes become invalid, infinite and denormal.
     let steps: Vec<_> = Kind::ALL.iter().chain(Kind::ALL.iter().rev()).map(|kind| kind.generate(200, 1)).collect();
     check("all kinds", &steps);

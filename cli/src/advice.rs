@@ -46,10 +46,13 @@ pub fn in_flags(error: &Error) -> String {
         }
         Error::OutOfMemory { buffer, bytes } => match buffer.strip_suffix(" on the host") {
             Some(what) => format!("{bytes} bytes of memory for {what} could not be had"),
-            None => format!(
-                "the GPU ran out of memory while allocating {bytes} bytes for `{buffer}`. Give a lower \
-                 --memory-budget, free GPU memory, or take --engine cpu"
-            ),
+            None => {
+                let size = if *bytes == 0 { String::new() } else { format!("{bytes} bytes for ") };
+                format!(
+                    "the GPU ran out of memory while allocating {size}`{buffer}`. Give a lower --memory-budget, free \
+                     GPU memory, or take --engine cpu"
+                )
+            }
         },
         Error::DeviceLost { reason } => {
             format!("the GPU device was lost ({reason}). Run it again, or take --engine cpu")

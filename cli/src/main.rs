@@ -7,6 +7,7 @@ mod adapters;
 mod advice;
 #[cfg(feature = "bench")]
 mod bench;
+mod choices;
 mod engine;
 mod filters;
 mod input;
@@ -37,7 +38,7 @@ const BENCH: &str = "cargo run --release --features broadsweep-cli/bench -- benc
 
 use output::say;
 
-/// Find every overlapping pair among millions of axis-aligned boxes, on the GPU.
+/// Find every overlapping pair among millions of axis-aligned boxes, on the GPU or on all CPU cores.
 ///
 /// Without a command, a sample scene is made and its pairs are found and verified.
 #[derive(Parser)]

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use broadsweep::{Aabb, ByWorld, CellSize, Filters, GroupRule, Options, Overlaps, PairOrder, SweepAxis};
+use broadsweep::{Aabb, ByWorld, CellSize, Filters, GroupRule, Options, Overlaps};
 use laboratory::engine::{Engine, MJ_SAP};
 use laboratory::scenes::npy;
 
+use crate::choices::{Axis, Order, RuleName, parse_cell_size};
 use crate::engine;
 use crate::output::{Output, print};
 use crate::progress::Progress;
@@ -109,71 +110,15 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum RuleName {
-    /// group_a & mask_b or group_b & mask_a is not zero: MuJoCo, ODE
-    Any,
-    /// Both are not zero: rapier, Bullet
-    Both,
-}
-
-impl RuleName {
-    fn rule(self) -> GroupRule {
-        match self {
-            Self::Any => GroupRule::Any,
-            Self::Both => GroupRule::Both,
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum Axis {
-    /// Whichever of the others separates the boxes best
-    Auto,
-    /// The principal axis of the centroids
-    Principal,
-    X,
-    Y,
-    Z,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Order {
-    /// Ascending: the same file for every engine and option
-    Canonical,
-    /// As the sweep meets them
-    Sweep,
-}
-
-fn parse_cell_size(text: &str) -> Result<CellSize, String> {
-    match text {
-        "auto" => Ok(CellSize::Auto),
-        "usscd" => Ok(CellSize::Usscd),
-        _ => match text.parse() {
-            Ok(edge) if edge > 0.0 && edge < f32::INFINITY => Ok(CellSize::Fixed(edge)),
-            _ => Err("it must be auto, usscd or a positive, finite number".to_owned()),
-        },
-    }
-}
-
 impl Args {
     fn options(&self) -> Options {
         let chose_sweep = !matches!((self.axis, self.cell_size), (Axis::Auto, CellSize::Auto));
         let all_pairs_up_to = if chose_sweep { 0 } else { Options::default().all_pairs_up_to };
         Options {
             all_pairs_up_to: self.all_pairs_up_to.unwrap_or(all_pairs_up_to),
-            axis: match self.axis {
-                Axis::Auto => SweepAxis::Auto,
-                Axis::Principal => SweepAxis::Principal,
-                Axis::X => SweepAxis::X,
-                Axis::Y => SweepAxis::Y,
-                Axis::Z => SweepAxis::Z,
-            },
+            axis: self.axis.sweep_axis(),
             cell_size: self.cell_size,
-            order: match self.order {
-                Order::Canonical => PairOrder::Canonical,
-                Order::Sweep => PairOrder::Sweep,
-            },
+            order: self.order.pair_order(),
             memory_budget: self.memory_budget,
             candidate_limit: self.candidate_limit.unwrap_or(Options::default().candidate_limit),
             ..Options::default()

@@ -4,7 +4,7 @@
 //         block_counts   [blocks * BIN_COUNTS], of bin_count
 // Writes  bin_offsets  [blocks] entries, giants and invalid boxes before the block
 //         counts         level, entry_count, giant_count, invalid_count, key_bits
-//         dispatches     of bin_scatter, sort, rank and sweep_count
+//         dispatches     of bin_scatter and sort, and those over all entries, for whoever reads the grid
 // One workgroup. The last level puts every box in one cell, so the entries always fit: they are never more
 // than the boxes there, and the host makes room for at least that many.
 // Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. That the counts of eight grids
@@ -79,7 +79,7 @@ fn counts_of(block: u32, level: u32) -> vec4<u32> {
     return vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
 }
 
-// Sets how often bin_scatter, the sort, rank and sweep_count are dispatched.
+// Sets how often bin_scatter, the sort, and kernels over all entries are dispatched.
 fn write_dispatches(block_count: u32, entry_count: u32, steps: u32) {
     let blocks = dispatch_size(block_count);
     let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
@@ -93,8 +93,8 @@ fn write_dispatches(block_count: u32, entry_count: u32, steps: u32) {
             dispatches.sort_passes[i][k] = select(0u, tiles[k], i + steps >= SORT_STEPS);
         }
     }
-    dispatches.rank = dispatch_size(div_ceil(entry_count, 256u));
-    dispatches.sweep_count = dispatch_size(div_ceil(entry_count, 256u * COUNT_RUN));
+    dispatches.entries = dispatch_size(div_ceil(entry_count, 256u));
+    dispatches.entry_runs = dispatch_size(div_ceil(entry_count, 256u * ENTRY_RUN));
 }
 
 @compute @workgroup_size(256)

@@ -1,6 +1,5 @@
-// What is said about a list of pairs: in counts how many there are and how many of them the window takes, and all of
-// the header and of the arguments. Shared by emit_scan and small_emit, which bind params, window, counts, header and
-// arguments.
+// Writes what is known of a list of pairs: its length and the part that the window takes, into counts, header and
+// arguments. Shared by emit_scan and small_emit, which bind all five.
 
 // Writes counts, header and arguments for a list of `found` pairs, and returns the number of pairs that are written. A
 // search that was refused has none, included pairs neither: a consumer that draws them would draw them as the answer.

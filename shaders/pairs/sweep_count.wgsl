@@ -6,7 +6,7 @@
 // The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
 // one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
 // of the path can span.
-// An invocation takes COUNT_RUN entries, a workgroup several blocks. Sums over several blocks may wrap; differences of
+// An invocation takes ENTRY_RUN entries, a workgroup several blocks. Sums over several blocks may wrap; differences of
 // them that are sums of one block do not.
 // Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
@@ -14,7 +14,7 @@
 @group(0) @binding(1) var<storage, read_write> stretches: array<Stretch>;
 @group(0) @binding(2) var<storage, read_write> path_sums: array<vec2<u32>>;
 
-const BLOCK_INVOCATIONS: u32 = PATH_BLOCK / COUNT_RUN;
+const BLOCK_INVOCATIONS: u32 = PATH_BLOCK / ENTRY_RUN;
 const BLOCKS: u32 = 256u / BLOCK_INVOCATIONS;
 
 var<workgroup> block_starts: array<vec2<u32>, BLOCKS + 1u>;
@@ -27,8 +27,8 @@ fn sweep_count(
 ) {
     let n = counts.entry_count;
     let index = group_index(group, groups);
-    let first = (index * 256u + local) * COUNT_RUN;
-    let end = min(first + COUNT_RUN, n);
+    let first = (index * 256u + local) * ENTRY_RUN;
+    let end = min(first + ENTRY_RUN, n);
     var sum = vec2<u32>(0u);
     for (var rank = first; rank < end; rank += 1u) {
         let stretch = stretches[rank];

@@ -120,8 +120,8 @@ struct Counts {
 struct Dispatches {
     bin_scatter: array<array<u32, 3>, 2>, // for an even and for an odd number of passes by WIDE_BITS
     sort_passes: array<array<u32, 3>, SORT_STEPS>,
-    rank: array<u32, 3>,
-    sweep_count: array<u32, 3>,
+    entries: array<u32, 3>,   // an invocation for each entry
+    entry_runs: array<u32, 3>, // an invocation for each ENTRY_RUN entries
     sweep_test: array<u32, 3>,
     giants_test: array<u32, 3>,
     emit_place: array<u32, 3>,

@@ -131,7 +131,9 @@ impl Core {
             Next::SearchAgain => {
                 collection.start_again();
                 collection.window = 0..0;
-                self.ensure(&collection.call, filters)?;
+                // The submission is in flight, though it is in neither place where such are looked for.
+                self.workspace.ensure(&collection.call, &self.options, filters, true)?;
+                filters.upload(&self.gpu, collection.call.box_count as usize, true)?;
                 if written != count {
                     self.lengthen_list(&mut collection, filters, longest)?;
                 }

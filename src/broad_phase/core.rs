@@ -47,6 +47,7 @@ impl Core {
         submission: Option<u64>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
+        filters.check_uploaded(call.box_count as usize)?;
         let params = &self.params(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
         let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
@@ -66,6 +67,7 @@ impl Core {
         filters: &FilterSet,
         first: u64,
     ) -> Result<(), Error> {
+        filters.check_uploaded(call.box_count as usize)?;
         let params = &self.params(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
         let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
@@ -79,6 +81,8 @@ impl Core {
 
     /// Uploads the boxes, which must fit the filters, and starts the search that was decided.
     pub fn submit(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
+        // Whatever comes of this call: filters, list and buffers may be others from here on.
+        self.workspace.forget_results();
         let in_flight: Vec<&Call> = self.flight.queue.iter().map(|other| &other.call).collect();
         self.workspace.ensure_beside(&in_flight, &call, &self.options, filters)?;
         filters.upload(&self.gpu, boxes.len(), !in_flight.is_empty())?;
@@ -117,7 +121,7 @@ impl Core {
         Ok(copied as u32)
     }
 
-    /// Makes room for this call and what was wished for.
+    /// Makes room for this call and what was wished for; what is in flight keeps its filters.
     pub fn ensure(&mut self, call: &Call, filters: &mut FilterSet) -> Result<(), Error> {
         let is_in_flight = !self.flight.is_empty();
         self.workspace.ensure(call, &self.options, filters, is_in_flight)

@@ -4,12 +4,12 @@ use std::mem::take;
 use std::task::{Context, Poll, Waker};
 
 use super::BroadPhase;
+use super::arriving::Arriving;
 #[cfg(not(target_arch = "wasm32"))]
 use super::flight::STREAMED_PIECE;
-use super::merge::merge_runs;
 #[cfg(not(target_arch = "wasm32"))]
 use super::slabs::Passes;
-use crate::{Aabb, Error, Overlaps, Pair, PairOrder, Report};
+use crate::{Aabb, Error, Overlaps, Pair, Report};
 
 impl BroadPhase {
     /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is there. The answer stays
@@ -30,13 +30,16 @@ impl BroadPhase {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         let passes = self.begin(boxes)?;
-        self.answer(|core, filters, list| match passes {
-            Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| list.append_slab(piece)),
-            Passes::One(call) => {
-                core.submit(boxes, call, filters)?;
-                core.wait_for_pieces(filters, u64::MAX, |report, piece| list.append(report, piece))
-            }
-        })
+        let Self { core, filters, found, arriving } = self;
+        arriving.begin(found);
+        let result = match passes {
+            Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| arriving.append_slab(piece)),
+            Passes::One(call) => core
+                .submit(boxes, call, filters)
+                .and_then(|()| core.wait_for_pieces(filters, u64::MAX, |report, piece| arriving.append(report, piece))),
+        };
+        self.finish(result)?;
+        Ok(&self.found)
     }
 
     /// Hands every pair of `boxes` that overlaps, each once, to `each`, piece by piece: lists of any length in
@@ -160,23 +163,26 @@ impl BroadPhase {
         Ok(&self.found)
     }
 
-    /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
+    /// Returns the last answer. Before the first answer, after an error, and while the next answer arrives in several
+    /// pieces, it is empty: no pairs of no boxes.
     pub fn overlaps(&self) -> &Overlaps {
         &self.found
     }
 
-    /// Moves the last answer out, without a copy; the next answer has to allocate again. Before the first answer, and
-    /// after an error, the answer is empty: no pairs of no boxes.
+    /// Moves the last answer out, without a copy; the next answer has to allocate again. Where
+    /// [`overlaps`](Self::overlaps) is empty, so is this, and what arrives is not touched.
     pub fn take_overlaps(&mut self) -> Overlaps {
         take(&mut self.found)
     }
 
     fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        let mut pieces = self.pieces;
-        let Self { core, filters, found, .. } = self;
-        let mut list = GrowingList { pairs: &mut found.pairs, pieces: &mut pieces };
-        let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| list.append(report, piece));
-        self.pieces = pieces;
+        let Self { core, filters, found, arriving } = self;
+        let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| {
+            if arriving.is_empty() {
+                arriving.begin(found);
+            }
+            arriving.append(report, piece)
+        });
         match polled {
             // Nothing was to be taken, and the last answer stays.
             Poll::Ready(Err(Error::NothingSubmitted)) => Poll::Ready(Err(Error::NothingSubmitted)),
@@ -193,81 +199,18 @@ impl BroadPhase {
         self.core.passes(boxes, &self.filters)
     }
 
-    /// Runs `search`, and takes in what it found. On an error, or a panic, there is no answer.
-    #[cfg(not(target_arch = "wasm32"))]
-    fn answer(
-        &mut self,
-        search: impl FnOnce(&mut super::Core, &mut super::FilterSet, &mut GrowingList<'_>) -> Result<Report, Error>,
-    ) -> Result<&Overlaps, Error> {
-        let mut pieces = 0;
-        let Self { core, filters, found, .. } = self;
-        found.pairs.clear();
-        let result = search(core, filters, &mut GrowingList { pairs: &mut found.pairs, pieces: &mut pieces });
-        self.pieces = pieces;
-        self.finish(result)?;
-        Ok(&self.found)
-    }
-
-    /// Adds the report to the pairs, all of which have arrived, and in canonical order merges the pieces.
+    /// Makes what has arrived the answer. After an error there is none.
     fn finish(&mut self, result: Result<Report, Error>) -> Result<(), Error> {
-        let pieces = take(&mut self.pieces);
         match result {
             Ok(report) => {
-                self.found.report = report;
-                if self.core.options.order == PairOrder::Canonical && pieces > 1 {
-                    merge_runs(&mut self.found.pairs);
-                }
+                self.found = self.arriving.finish(report, self.core.options.order);
                 Ok(())
             }
             Err(error) => {
                 // What has arrived is no answer, and long lists are not kept for nothing.
-                self.found = Overlaps::default();
+                (self.found, self.arriving) = (Overlaps::default(), Arriving::default());
                 Err(error)
             }
         }
     }
-}
-
-/// A list that grows by pieces, in memory that is kept.
-struct GrowingList<'a> {
-    pairs: &'a mut Vec<Pair>,
-    pieces: &'a mut u32,
-}
-
-impl GrowingList<'_> {
-    /// Appends a piece of a list whose length is known.
-    fn append(&mut self, report: &Report, piece: &[Pair]) -> Result<(), Error> {
-        if *self.pieces == 0 {
-            self.pairs.clear();
-            make_room(self.pairs, report.pair_count)?;
-        }
-        self.pairs.extend_from_slice(piece);
-        *self.pieces += 1;
-        Ok(())
-    }
-
-    /// Appends a piece of a list whose length is not known.
-    #[cfg(not(target_arch = "wasm32"))]
-    fn append_slab(&mut self, piece: &[Pair]) -> Result<(), Error> {
-        let pair_count = (self.pairs.len() + piece.len()) as u64;
-        self.pairs.try_reserve(piece.len()).map_err(|_| Error::list_too_long(pair_count))?;
-        self.pairs.extend_from_slice(piece);
-        // A piece of a slab is one run, or several.
-        *self.pieces += 2;
-        Ok(())
-    }
-}
-
-/// Makes room for this many pairs in an empty list, and somewhat more where a longer list than any before may be
-/// followed by a longer one yet.
-fn make_room(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
-    let count = usize::try_from(pair_count).map_err(|_| Error::list_too_long(pair_count))?;
-    if pairs.capacity() >= count {
-        return Ok(());
-    }
-    // The old list goes first: both at once might not fit.
-    *pairs = Vec::new();
-    let ample = count.saturating_add(count / 8);
-    let made = pairs.try_reserve_exact(ample).or_else(|_| pairs.try_reserve_exact(count));
-    made.map_err(|_| Error::list_too_long(pair_count))
 }

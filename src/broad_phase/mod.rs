@@ -2,6 +2,7 @@
 //! flight and the filters, and does nothing itself: [`core`] submits, [`collect`] brings pairs to the host, [`record`]
 //! leaves pairs on the GPU, [`slabs`] takes more boxes than fit.
 
+mod arriving;
 mod collect;
 mod core;
 #[cfg(not(target_arch = "wasm32"))]
@@ -18,6 +19,7 @@ pub use record::GpuPairs;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::atomic::Ordering;
 
+use self::arriving::Arriving;
 use self::core::Core;
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
@@ -53,8 +55,7 @@ pub struct BroadPhase {
     filters: FilterSet,
     /// The last answer.
     found: Overlaps,
-    /// The pieces of the next one that have arrived.
-    pieces: u32,
+    arriving: Arriving,
 }
 
 impl BroadPhase {
@@ -76,7 +77,7 @@ impl BroadPhase {
             core: Core { gpu: gpu.clone(), options, pipeline, workspace, flight },
             filters: FilterSet::new(gpu, Filters::default())?,
             found: Overlaps::default(),
-            pieces: 0,
+            arriving: Arriving::default(),
         })
     }
 
@@ -152,12 +153,15 @@ impl BroadPhase {
     ///
     /// # Errors
     /// [`Error::BadFilter`] where the list is shorter, or not in use, or a margin is negative or not finite;
-    /// [`Error::Busy`] while a result is to be taken. Nothing is changed then.
+    /// [`Error::Busy`] while a result is to be taken: nothing is changed then. [`Error::DeviceLost`], [`Error::Gpu`]:
+    /// the list is changed, and the next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.core.flight.check_idle()?;
-        self.filters.change(&self.core.gpu, first, values)?;
-        self.core.workspace.forget_results();
-        Ok(())
+        let changed = self.filters.change(&self.core.gpu, first, values);
+        if !matches!(changed, Err(Error::BadFilter { .. })) {
+            self.core.workspace.forget_results();
+        }
+        changed
     }
 
     // ---- memory ----
@@ -269,6 +273,7 @@ impl BroadPhase {
         };
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters)?;
+        core.workspace.forget_results();
         core.ensure(&call, filters)?;
         filters.upload(&core.gpu, boxes.len(), false)?;
         let slot = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;

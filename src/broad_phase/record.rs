@@ -43,8 +43,9 @@ impl BroadPhase {
     /// too little the header says so, with the exact number; [`record_window`](Self::record_window) then gives
     /// the rest, or the whole into a longer list.
     ///
-    /// Buffers are shared by all recordings of one `BroadPhase`: submit in the order of recording, and use a
-    /// list before the next one is submitted.
+    /// Buffers are shared by all recordings and searches of one `BroadPhase`: submit in the order of recording, use a
+    /// list before the next one is submitted, and make no other call between recording and submitting, since
+    /// [`submit`](Self::submit) or [`find_pairs`](Self::find_pairs) would be first in the queue.
     ///
     /// # Errors
     /// [`Error::BadBuffer`] where the slice has no room for the boxes, begins at no multiple of the device's
@@ -60,6 +61,8 @@ impl BroadPhase {
         self.filters.fit(box_count as usize)?;
         let call = self.make_room(box_count as usize, 0)?;
         let Self { core, filters, .. } = self;
+        // From here on the last recording is no longer there, even where this one fails.
+        core.workspace.forget_results();
         filters.upload(&core.gpu, box_count as usize, false)?;
         let own = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
         let boxes = binding(boxes, box_count).unwrap_or_else(|| own.boxes.all());

@@ -85,7 +85,8 @@ impl Core {
         each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let CutScene { boxes, slabs } = scene;
-        // Each slab uploads filters of its own.
+        // What was recorded goes with the filters: each slab uploads filters of its own.
+        self.workspace.forget_results();
         filters.unload(&self.gpu)?;
         // The memory is allocated once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);

@@ -45,10 +45,5 @@ pub(crate) fn params(box_count: u32, options: &Options, filters: &CheckedFilters
 /// [`Error::ListTooLong`].
 pub(crate) fn make_room(pairs: &mut Vec<Pair>, more: u64) -> Result<(), Error> {
     let pair_count = pairs.len() as u64 + more;
-    usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(too_long(pair_count))
-}
-
-/// Makes the error for this many pairs that have no room; there may be more pairs than that.
-pub(crate) fn too_long(pair_count: u64) -> Error {
-    Error::list_too_long(pair_count)
+    usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(Error::list_too_long(pair_count))
 }

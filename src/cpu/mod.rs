@@ -5,7 +5,7 @@
 
 // engine/ is that engine. mirror/ has a file for each stage and a function for each kernel, with the result of the kernel and
 // not its schedule; the kernels that only write what `sweep_test` found have none. mirror/reference chains them on one
-// thread: what both engines are read and tested by. brute_force is the oracle.
+// thread, for readers and for the tests of both engines. brute_force is the oracle.
 pub(crate) mod brute_force;
 mod call;
 mod engine;

@@ -45,7 +45,7 @@ impl Overlaps {
     /// Splits the pairs by the worlds of the filters that they were found with. Without worlds, all boxes and pairs are
     /// in [`Filters::GLOBAL`].
     ///
-    /// It takes a stable counting sort, on one thread, in time proportional to the pairs and to the boxes times the
+    /// The cost is a stable counting sort, on one thread, in time proportional to the pairs and to the boxes times the
     /// logarithm of the number of worlds, and memory for as many pairs again.
     ///
     /// # Errors
@@ -114,12 +114,8 @@ impl Overlaps {
 
     /// Makes a list with room for all pairs, or returns an error instead of an abort.
     fn room_for_pairs(&self) -> Result<Vec<Pair>, Error> {
-        let (mut pairs, pair_count) = (Vec::new(), self.pairs.len());
-        let too_long = Error::ListTooLong {
-            pair_count: pair_count as u64,
-            required: (pair_count as u64).saturating_mul(size_of::<Pair>() as u64),
-        };
-        pairs.try_reserve_exact(pair_count).map_err(|_| too_long)?;
+        let mut pairs = Vec::new();
+        pairs.try_reserve_exact(self.pairs.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
         Ok(pairs)
     }
 }

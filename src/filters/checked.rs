@@ -61,7 +61,7 @@ impl CheckedFilters {
     /// first call also lays out what is looked up by box: before, an index could be any, and such a list as long.
     ///
     /// # Errors
-    /// Those of [`Filters::check`]; [`Error::OutOfMemory`].
+    /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
     pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
         if (box_count as u64) < self.least_boxes || self.filters.check_lengths(box_count).is_err() {
             return self.filters.check(box_count);
@@ -87,7 +87,7 @@ impl CheckedFilters {
     /// Puts `values` in place of those from box `first` on.
     ///
     /// # Errors
-    /// Those of [`Filters::change`].
+    /// The errors of [`Filters::change`].
     pub fn change(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
         if matches!(values, Attribute::World(_)) {

@@ -72,7 +72,7 @@ impl FilterSet {
     /// Checks that the filters fit this many boxes.
     ///
     /// # Errors
-    /// Those of [`Filters::check`]; [`Error::OutOfMemory`].
+    /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
     pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
         self.checked.fit(box_count)
     }
@@ -140,8 +140,8 @@ impl FilterSet {
         self.uploaded.map_or(0, |box_count| sum(&self.rows(box_count)))
     }
 
-    /// Returns the bytes that the filters hold once they are there for this many boxes, or for as many as they are there
-    /// already.
+    /// Returns the bytes that the filters hold after an upload for this many boxes. An upload for fewer boxes than the
+    /// last one changes nothing.
     pub fn coming_bytes(&self, box_count: usize) -> u64 {
         sum(&self.rows(box_count.max(self.uploaded.unwrap_or(0))))
     }
@@ -171,30 +171,42 @@ impl FilterSet {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn upload(&mut self, gpu: &Gpu, box_count: usize, is_in_flight: bool) -> Result<(), Error> {
-        if self.filters().is_empty() || self.uploaded.is_some_and(|uploaded| uploaded >= box_count) {
+        if self.check_uploaded(box_count).is_ok() {
             return Ok(());
         }
         if !is_in_flight {
             // Both at once might not fit.
             self.unload(gpu)?;
         }
-        self.lists = FilterLists::new(gpu, &self.checked, box_count)?;
-        self.buffers = FilterBuffers::new(gpu, &self.room(box_count))?;
-        let FilterBuffers { included, margins, half_space_bits, .. } = &self.buffers;
+        let lists = FilterLists::new(gpu, &self.checked, box_count)?;
+        let buffers = FilterBuffers::new(gpu, &self.room(box_count))?;
+        let FilterBuffers { included, margins, half_space_bits, .. } = &buffers;
         let scopes = gpu.open_scopes();
         included.write(gpu, self.checked.include());
         margins.write(gpu, &self.filters().margin);
         half_space_bits.write(gpu, &self.checked.half_space_bits(box_count));
         scopes.close("filters")?;
-        self.uploaded = Some(box_count);
+        // All of them or none: a submission in flight may be searched again with the old ones.
+        (self.lists, self.buffers, self.uploaded) = (lists, buffers, Some(box_count));
         Ok(())
+    }
+
+    /// Checks that all filters are there for this many boxes: no search runs without them unnoticed.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`].
+    pub fn check_uploaded(&self, box_count: usize) -> Result<(), Error> {
+        if self.filters().is_empty() || self.uploaded.is_some_and(|uploaded| uploaded >= box_count) {
+            return Ok(());
+        }
+        Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned() })
     }
 
     /// Puts `values` in place of those from box `first` on, and uploads no more than that; of worlds, the numbers of all
     /// boxes.
     ///
     /// # Errors
-    /// Those of [`Filters::change`].
+    /// The errors of [`Filters::change`]; [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.checked.change(first, values)?;
         if u64::from(self.checked.world_count()) > self.buffers.world_cells.len() {
@@ -207,7 +219,12 @@ impl FilterSet {
             if let Attribute::Margin(values) = values {
                 self.buffers.margins.write_at(gpu, first as u64, values);
             }
-            scopes.close("filters")?;
+            let written = scopes.close("filters");
+            if written.is_err() {
+                // The next call uploads all of them.
+                self.uploaded = None;
+            }
+            return written;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INF
 /// Stands for a half-space in place of a box: the points `x` with `normal · x <= offset`. The normal points out of it, as
 /// the normal of a floor points up. A half-space is closed, and need not be axis-aligned.
 ///
-/// It meets every box with at least one point in it. The corner that lies deepest decides, exactly: the numbers are
+/// A half-space meets every box with at least one point in it. The corner that lies deepest decides, exactly: the numbers are
 /// taken as they are, and nothing is rounded. Two half-spaces never pair. The normal need not be of unit length, since
 /// rounding it would move the half-space.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -23,7 +23,7 @@ impl Prepare {
         Self { boxes: Kernel::new(gpu, &BOXES) }
     }
 
-    /// Returns the kernels that it dispatches.
+    /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 1] {
         [&self.boxes]
     }

@@ -1,8 +1,8 @@
 //! Bind groups, kept for the same buffers again.
 //!
 //! A bind group keeps its buffers alive. Groups are therefore kept only where all of their buffers are
-//! [`Buffer`](super::buffers::Buffer)s, and a group goes with the first of its buffers that goes: none takes memory that
-//! nobody counts. What binds a buffer of the caller's is made anew each time.
+//! [`Buffer`](super::buffers::Buffer)s, and dropping a buffer drops its groups: no memory is held that nobody counts. A
+//! group with a buffer of the caller's is made anew each time.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
@@ -79,6 +79,11 @@ impl BindGroups {
     /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.groups.len()
+    }
+
+    /// Forgets all groups; those that are needed are made again.
+    pub fn forget(&mut self) {
+        self.groups.clear();
     }
 
     /// Returns the group of what is bound, made if there is none.

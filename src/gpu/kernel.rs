@@ -1,7 +1,7 @@
 //! A compute kernel whose buffers are bound by the names they have in WGSL.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 #[cfg(not(target_arch = "wasm32"))]
 use {rayon::prelude::*, wgpu::naga};
@@ -20,7 +20,15 @@ use crate::layout::dispatch_size;
 pub struct Kernel {
     source: Source,
     switches: Vec<&'static str>,
-    compiled: Arc<OnceLock<Result<Compiled, Error>>>,
+    slot: Arc<Slot>,
+}
+
+/// The place of a compiled kernel. A kernel is compiled once; where there was no memory for it, it is tried again.
+#[derive(Debug, Default)]
+struct Slot {
+    /// Held while the kernel is compiled.
+    turn: Mutex<()>,
+    result: OnceLock<Result<Compiled, Error>>,
 }
 
 #[derive(Debug)]
@@ -191,17 +199,26 @@ impl Kernel {
 
     /// Looks up the kernel with some switches (`override NAME: bool`) on: the driver leaves out what is switched off.
     pub fn specialised(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Self {
-        let new = || Self { source: *source, switches: switches.to_vec(), compiled: Arc::default() };
+        let new = || Self { source: *source, switches: switches.to_vec(), slot: Arc::default() };
         gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone()
     }
 
     /// Returns the label, if the kernel was compiled.
     pub(super) fn compiled_label(&self) -> Option<&'static str> {
-        self.compiled.get().map(|_| self.source.label)
+        self.slot.result.get().map(|_| self.source.label)
     }
 
     fn compiled(&self, gpu: &Gpu) -> Result<&Compiled, Error> {
-        let compiled = self.compiled.get_or_init(|| Compiled::new(gpu, &self.source, &self.switches));
+        let Slot { turn, result } = &*self.slot;
+        // Another thread may have its turn now.
+        let _turn = result.get().is_none().then(|| turn.lock().unwrap_or_else(PoisonError::into_inner));
+        let compiled = match result.get() {
+            Some(compiled) => compiled,
+            None => match Compiled::new(gpu, &self.source, &self.switches) {
+                Err(error @ Error::OutOfMemory { .. }) => return Err(error),
+                compiled => result.get_or_init(|| compiled),
+            },
+        };
         compiled.as_ref().map_err(Clone::clone)
     }
 
@@ -270,20 +287,15 @@ pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Gpu`] where naga or the driver rejects one of them.
 pub fn compile_until(gpu: &Gpu, kernels: &[&Kernel], is_cancelled: impl Fn() -> bool + Sync) -> Result<(), Error> {
-    let missing: Vec<_> = kernels.iter().filter(|kernel| kernel.compiled.get().is_none()).collect();
-    let compile = |kernel: &&&Kernel| {
-        if !is_cancelled() {
-            // An error stays with the kernel.
-            let _ = kernel.compiled(gpu);
-        }
-    };
+    let outcome = |kernel: &&Kernel| if is_cancelled() { Ok(()) } else { kernel.compiled(gpu).map(|_| ()) };
+    // As a rule all are, and no other thread is asked.
     #[cfg(not(target_arch = "wasm32"))]
-    missing.par_iter().for_each(compile);
-    #[cfg(target_arch = "wasm32")]
-    missing.iter().for_each(compile);
-    // The first error in the order of the flow, whichever was found first.
-    let mut results = kernels.iter().filter_map(|kernel| kernel.compiled.get());
-    results.find_map(|compiled| compiled.as_ref().err().cloned()).map_or(Ok(()), Err)
+    if kernels.iter().any(|kernel| kernel.compiled_label().is_none()) {
+        let outcomes: Vec<_> = kernels.par_iter().map(outcome).collect();
+        // The first error in the order of the flow, whichever was found first.
+        return outcomes.into_iter().collect();
+    }
+    kernels.iter().try_for_each(outcome)
 }
 
 /// A compute pass that kernels are dispatched into. The first mistake is kept, and [`Pass::finish`] returns it.

@@ -8,12 +8,15 @@ pub mod compilation;
 pub mod kernel;
 pub mod readback;
 pub mod scopes;
+mod sort_variant;
 pub(crate) mod table;
 pub mod timing;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use sort_variant::SortVariant;
 
 use crate::Error;
 use bind_groups::BindGroups;
@@ -276,7 +279,7 @@ impl Gpu {
         if self.is_lost() {
             return true;
         }
-        let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let scopes = self.open_scopes();
         let trial = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("trial"),
             size: 16,
@@ -285,8 +288,7 @@ impl Gpu {
         });
         let mapped = trial.get_mapped_range_mut(..).is_ok();
         trial.destroy();
-        drop(scope.pop());
-        !mapped
+        !scopes.ran_out_of_memory() && !mapped
     }
 
     pub(crate) fn kernels(&self) -> MutexGuard<'_, Kernels> {
@@ -335,22 +337,3 @@ fn backends() -> wgpu::Backends {
 
 /// The features that `sort_ballot` needs of a device.
 pub const SUBGROUP_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP.union(wgpu::Features::SUBGROUP_BARRIER);
-
-/// The way in which the keys of a pass find their places. All variants are stable, so the result is the same, bit for
-/// bit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SortVariant {
-    /// Four bits a pass, 256 invocations with counts of their own: `sort_scatter`. Runs on any device.
-    Portable,
-    /// Eight bits a pass, eight invocations with counts of their own: `sort_tally` and `sort_wide`. Runs on any device;
-    /// for processors that do not need many invocations to be busy, software adapters above all.
-    Wide,
-    /// Eight bits a pass, counts per subgroup and ballots inside: `sort_ballot`. Needs [`Gpu::SUBGROUP_FEATURES`] and
-    /// subgroups of 8 to 64.
-    Subgroup,
-}
-
-impl SortVariant {
-    /// All variants.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Wide, Self::Subgroup];
-}

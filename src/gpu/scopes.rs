@@ -48,6 +48,12 @@ impl Scopes {
         verdict(&self.gpu, label, bytes, memory, validation.or(internal))
     }
 
+    /// Ends a sequence of calls and returns whether there was no memory for them. Other errors are dropped.
+    pub(super) fn ran_out_of_memory(self) -> bool {
+        let [memory, ..] = [self.memory, self.validation, self.internal].map(|scope| now(scope.pop()));
+        memory.is_some()
+    }
+
     /// Ends a sequence of calls with the submission whose results `readback` brings: [`Readback::poll`] returns the
     /// errors that arrive later, in place of the results.
     ///
@@ -79,6 +85,10 @@ fn verdict(
     memory: Option<wgpu::Error>,
     other: Option<wgpu::Error>,
 ) -> Result<(), Error> {
+    if memory.is_some() || other.is_some() {
+        // A group that could not be made would be bound again.
+        gpu.bind_groups().forget();
+    }
     if memory.is_some() {
         return Err(Error::OutOfMemory { buffer: label.to_owned(), bytes });
     }

@@ -22,7 +22,7 @@ impl FrameStage {
         Self { choose: Kernel::new(gpu, &CHOOSE) }
     }
 
-    /// Returns the kernels that it dispatches.
+    /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 1] {
         [&self.choose]
     }

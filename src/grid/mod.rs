@@ -12,6 +12,7 @@ mod sort_trial;
 pub use sort_trial::{choose, sort_variant};
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::constants::*;
 use crate::filters::device::FilterSet;
@@ -44,12 +45,14 @@ pub struct Grid {
     pub bins: Bins,
     /// The entries, and the boxes that have none.
     pub entries: Entries,
-    builds: u64,
+    build: Option<Build>,
 }
 
-/// The number of a build of one [`Grid`].
+/// The number of a build, which no other build of any [`Grid`] has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Build(u64);
+
+static BUILDS: AtomicU64 = AtomicU64::new(0);
 
 buffer_table! {
     /// The statistics over all boxes, and the frame and the counts that follow from them.
@@ -92,7 +95,7 @@ impl Grid {
     /// [`Error::OutOfMemory`].
     pub fn new(gpu: &Gpu, room: &GridRoom) -> Result<Self, Error> {
         let (summary, bins) = (GridSummary::new(gpu, room)?, Bins::new(gpu, room)?);
-        Ok(Self { summary, bins, entries: Entries::new(gpu, room)?, builds: 0 })
+        Ok(Self { summary, bins, entries: Entries::new(gpu, room)?, build: None })
     }
 
     /// Lists the buffers of a grid with the bytes that they take for this room.
@@ -105,9 +108,16 @@ impl Grid {
         self.summary.made().chain(self.bins.made()).chain(self.entries.made())
     }
 
-    /// Returns whether the grid holds what this build left, once what was recorded has run.
+    /// Returns whether the grid holds what this build left, once what was recorded has run: the grid of the boxes that
+    /// were given to [`record_build`](Self::record_build) for it.
     pub fn holds(&self, build: Build) -> bool {
-        build == Build(self.builds)
+        self.build == Some(build)
+    }
+
+    /// Notes that the grid holds no build any more. To be called by whoever records something else that writes into its
+    /// buffers.
+    pub fn forget(&mut self) {
+        self.build = None;
     }
 
     /// Clears the buffers that the kernels add to. To be called with the encoder, before the pass of
@@ -123,7 +133,7 @@ impl Grid {
     /// is gone.
     ///
     /// # Errors
-    /// Those of [`GridKernels::sort`].
+    /// The errors of [`GridKernels::sort`].
     pub fn record_build(
         &mut self,
         pass: &mut Pass,
@@ -133,6 +143,7 @@ impl Grid {
         boxes: wgpu::BindingResource,
         filters: &FilterSet,
     ) -> Result<Build, Error> {
+        self.forget();
         let GridKernels { pca, frame: choice, bin, .. } = kernels;
         let sort = kernels.sort()?;
         let GridSummary { bounds, moments, frame, counts, dispatches } = &self.summary;
@@ -149,8 +160,9 @@ impl Grid {
         let (starts, giants) = (sort.starts(sorted), &self.entries.giants);
         bin.record_scatter(pass, params, frame, bins, counts, dispatches, starts, giants);
         sort.record_entries(pass, counts, dispatches, sorted);
-        self.builds += 1;
-        Ok(Build(self.builds))
+        let build = Build(BUILDS.fetch_add(1, Ordering::Relaxed));
+        self.build = Some(build);
+        Ok(build)
     }
 }
 
@@ -188,19 +200,19 @@ impl GridKernels {
     /// trial.
     ///
     /// # Errors
-    /// Those of [`Sort::new`].
+    /// The errors of [`sort_variant`]; [`Error::OutOfMemory`].
     pub fn sort(&self) -> Result<&Sort, Error> {
         if let Some(sort) = self.sort.get() {
             return Ok(sort);
         }
-        let sort = Sort::new(&self.gpu)?;
+        let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         Ok(self.sort.get_or_init(|| sort))
     }
 
     /// Returns the kernels that building a grid dispatches, with or without worlds.
     ///
     /// # Errors
-    /// Those of [`sort`](Self::sort).
+    /// The errors of [`sort`](Self::sort).
     pub fn kernels(&self, has_worlds: bool) -> Result<Vec<&Kernel>, Error> {
         let (bin, worlds) = self.bin.kernels();
         let mut kernels = [&self.pca.kernels()[..], &self.frame.kernels(), &bin, &self.sort()?.kernels()].concat();

@@ -31,7 +31,7 @@ impl Pca {
         Self { bounds: Kernel::new(gpu, &BOUNDS), moments: Kernel::new(gpu, &MOMENTS) }
     }
 
-    /// Returns the kernels that it dispatches.
+    /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 2] {
         [&self.bounds, &self.moments]
     }

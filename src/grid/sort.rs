@@ -118,14 +118,6 @@ impl SortBuffers {
 }
 
 impl Sort {
-    /// Looks up the kernels of the stage, in the [variant](super::sort_variant) for this device.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::DeviceLost`] and [`Error::Gpu`] from the trial of the sort.
-    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Self::with_variant(gpu, super::sort_variant(gpu)?)
-    }
-
     /// Looks up the kernels of the stage in this variant.
     ///
     /// # Errors
@@ -134,7 +126,7 @@ impl Sort {
         Self::with_scatter(gpu, variant, variant.scatter())
     }
 
-    /// Compiles the stage in this variant with `scatter` in place of the variant's own kernel.
+    /// Looks up the kernels of the stage in this variant, with `scatter` in place of the variant's own kernel.
     pub(super) fn with_scatter(gpu: &Gpu, variant: SortVariant, scatter: &Source) -> Result<Self, Error> {
         let bits = variant.digit_bits();
         let passes: Vec<_> = [0, 1]
@@ -156,7 +148,7 @@ impl Sort {
         })
     }
 
-    /// Returns the kernels that it dispatches.
+    /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 3] {
         [&self.count, &self.scan, &self.scatter]
     }

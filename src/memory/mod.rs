@@ -2,6 +2,7 @@
 
 mod call;
 mod lengthen;
+mod limits;
 mod plan;
 mod pool;
 mod slots;

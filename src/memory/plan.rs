@@ -1,15 +1,16 @@
 //! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
 
-use super::slots::{BoxSlot, SUMMARY_BYTES, Staging};
+use super::limits::{check_boxes, check_filters, largest_binding, longest_list, most_entries};
+use super::slots::{BoxSlot, Staging};
 use crate::constants::*;
 use crate::filters::device::sum;
 use crate::gpu::table::Row;
 use crate::grid::{Grid, GridRoom};
-use crate::layout::{Run, Stretch};
+use crate::layout::Run;
 use crate::pairs::PairBuffers;
 use crate::pairs::list::PairList;
 use crate::pairs::sweep::SearchRoom;
-use crate::{Aabb, Error, Options, Pair, PairOrder};
+use crate::{Error, Options, Pair, PairOrder};
 
 /// The GPU memory that a [`BroadPhase`](crate::BroadPhase) allocates for a number of boxes.
 ///
@@ -53,7 +54,7 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// Returns whether a plan fulfils them, though it was laid out without them: then it is the one with them too.
+    /// Returns whether a plan that was laid out without these wishes has room for them anyway.
     pub fn are_fulfilled_by(&self, plan: &MemoryPlan) -> bool {
         self.pairs <= plan.pair_capacity.into()
             && self.tiles <= plan.tile_capacity.into()
@@ -268,45 +269,6 @@ impl Room {
     }
 }
 
-/// Refuses more boxes than the device's limits or the number of an entry allow.
-fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error> {
-    let binding = largest_binding(limits);
-    let max_boxes = (binding / size_of::<Aabb>() as u64).min(most_entries(limits));
-    if boxes <= max_boxes {
-        return Ok(());
-    }
-    // Either the boxes themselves are too many bytes, or one entry for each of them.
-    let (buffer, each) = if boxes.saturating_mul(24) > binding {
-        ("boxes", size_of::<Aabb>() as u64)
-    } else {
-        ("stretches", size_of::<Stretch>() as u64)
-    };
-    let required = boxes.saturating_mul(each);
-    let (limit, available) = if required > binding {
-        limit_name(limits)
-    } else {
-        ("the number of entries, times their 8 bytes,", u64::from(MAX_ENTRIES) * 8)
-    };
-    Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
-}
-
-/// Refuses filters of which a list is longer than one binding.
-fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) -> Result<(), Error> {
-    let (limit, available) = limit_name(limits);
-    let Some(&(buffer, required)) = filters.iter().find(|(_, bytes)| *bytes > available) else {
-        return Ok(());
-    };
-    if buffer == "included" {
-        // Fewer boxes would not help.
-        let most = available / size_of::<Pair>() as u64;
-        let problem = format!("is one too many: {limit} of {available} has room for {most}");
-        return Err(Error::BadFilter { list: "include", index: most, problem });
-    }
-    // Lists of pairs aside, each box takes the same number of words.
-    let max_boxes = (u128::from(boxes) * u128::from(available) / u128::from(required)) as u64;
-    Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
-}
-
 /// Returns the tiles of bits for a test of every two boxes; for more boxes than are tested so, the most tiles there may
 /// be.
 fn all_pairs_tiles(boxes: u64) -> u64 {
@@ -316,30 +278,6 @@ fn all_pairs_tiles(boxes: u64) -> u64 {
 /// Lists the buffers of a list of pairs and of its staging.
 fn list_rows(pairs: u64, order: PairOrder) -> impl Iterator<Item = Row> {
     PairList::rows(pairs, order).chain(Staging::rows(pairs))
-}
-
-fn most_entries(limits: &wgpu::Limits) -> u64 {
-    u64::from(MAX_ENTRIES).min(largest_binding(limits) / size_of::<Stretch>() as u64)
-}
-
-/// Returns the most bytes that one binding of a storage buffer may have.
-fn largest_binding(limits: &wgpu::Limits) -> u64 {
-    limit_name(limits).1
-}
-
-fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
-    let binding = limits.max_storage_buffer_binding_size;
-    if binding <= limits.max_buffer_size {
-        ("max_storage_buffer_binding_size", binding)
-    } else {
-        ("max_buffer_size", limits.max_buffer_size)
-    }
-}
-
-/// Returns the most pairs in one binding, and in a staging buffer behind the summary; counted in 32 bits too.
-fn longest_list(limits: &wgpu::Limits) -> u64 {
-    let bytes = largest_binding(limits).min(limits.max_buffer_size - SUMMARY_BYTES);
-    (bytes / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)
 }
 
 #[cfg(test)]

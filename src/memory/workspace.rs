@@ -154,7 +154,7 @@ impl Workspace {
     /// Makes room for this call beside those that are `in_flight`, which may have to be searched again.
     ///
     /// # Errors
-    /// Those of [`ensure`](Self::ensure); [`Error::Busy`] where there is no room beside them.
+    /// The errors of [`ensure`](Self::ensure); [`Error::Busy`] where there is no room beside them.
     pub fn ensure_beside(
         &mut self,
         in_flight: &[&Call],
@@ -184,7 +184,7 @@ impl Workspace {
         self.allocate(plan, call, options, filters, !in_flight.is_empty())
     }
 
-    /// Returns the plan to allocate for this call, if what there is does not do.
+    /// Returns the plan to allocate for this call, if the buffers that are there are too small.
     fn missing_room(&self, call: &Call, options: &Options, filters: &FilterSet) -> Result<Option<MemoryPlan>, Error> {
         let (plan, box_count) = (self.plan_of(call, options, filters)?, call.box_count as usize);
         let Some(made) = &self.made else {
@@ -202,7 +202,7 @@ impl Workspace {
         Ok(Some(ample.unwrap_or(plan)))
     }
 
-    /// Replaces the buffers by those of `plan`, which does for this call.
+    /// Replaces the buffers by those of `plan`, which is large enough for this call.
     fn allocate(
         &mut self,
         plan: MemoryPlan,

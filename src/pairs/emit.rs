@@ -59,7 +59,7 @@ impl Emit {
         }
     }
 
-    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are included pairs.
+    /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
     pub fn kernels(&self) -> ([&Kernel; 5], &Kernel) {
         ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants], &self.include)
     }

@@ -27,7 +27,7 @@ impl Giants {
         Self { test: Kernel::specialised(gpu, &TEST, switches.names()) }
     }
 
-    /// Returns the kernels that it dispatches.
+    /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 1] {
         [&self.test]
     }

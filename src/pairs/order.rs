@@ -29,7 +29,7 @@ impl Order {
         Self { split: Kernel::new(gpu, &SPLIT), join: Kernel::new(gpu, &JOIN) }
     }
 
-    /// Returns the kernels that it dispatches.
+    /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 2] {
         [&self.split, &self.join]
     }

@@ -128,7 +128,7 @@ impl Pipeline {
         Ok(kernels)
     }
 
-    /// Returns a buffer that tells the kernels this.
+    /// Returns a uniform buffer with these parameters.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -155,6 +155,8 @@ impl Pipeline {
         // All that are missing at once, before the first is dispatched.
         self.compile(Needs::of(search.tests_all_pairs, filters, pairs.list.order()), || false)?;
         if search.tests_all_pairs {
+            // Its counts lie where those of the grid would.
+            grid.forget();
             let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
             let boxes = self.record_prepare(pass, search);
             self.small.record_test(pass, n, params, boxes, lists, hits);

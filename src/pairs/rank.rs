@@ -25,7 +25,7 @@ impl Rank {
         Self { ends: Kernel::new(gpu, &ENDS) }
     }
 
-    /// Returns the kernels that it dispatches.
+    /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 1] {
         [&self.ends]
     }
@@ -52,6 +52,6 @@ impl Rank {
             ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
         ];
-        self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, rank), &buffers);
+        self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, entries), &buffers);
     }
 }

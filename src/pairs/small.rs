@@ -43,7 +43,7 @@ impl Small {
         }
     }
 
-    /// Returns the kernels that it always dispatches, and the one that it dispatches where there are included pairs.
+    /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
     pub fn kernels(&self) -> ([&Kernel; 2], &Kernel) {
         ([&self.test, &self.emit], &self.include)
     }

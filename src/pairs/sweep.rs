@@ -79,7 +79,7 @@ impl Sweep {
         }
     }
 
-    /// Returns the kernels that it dispatches.
+    /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 3] {
         [&self.count, &self.scan, &self.test]
     }
@@ -88,7 +88,7 @@ impl Sweep {
     pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
         let buffers =
             [("counts", counts.all()), ("stretches", path.stretches.all()), ("path_sums", path.path_sums.all())];
-        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_count), &buffers);
+        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, entry_runs), &buffers);
     }
 
     /// Records the counting of the candidates, and the division of their tests and of the tests of giants among

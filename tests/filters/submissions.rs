@@ -1,6 +1,9 @@
 //! Filters in a loop of calls: results that are taken later, boxes and pairs that stay on the GPU.
 
-use broadsweep::{Aabb, Attribute, Error, Filters, GpuPairs, Options, Pair, PairHeader, PairOrder, wgpu};
+use broadsweep::{
+    Aabb, Attribute, BroadPhase, CellSize, Error, Filters, GpuPairs, HalfSpace, Options, Pair, PairHeader, PairOrder,
+    SweepAxis, wgpu,
+};
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
@@ -54,7 +57,7 @@ fn filters_cannot_change_while_a_submission_is_in_flight() {
 }
 
 #[test]
-fn frames_in_flight_with_leaps_in_length_are_exact() {
+fn submissions_in_flight_with_leaps_in_length_are_exact() {
     // SortBuffers by box are of one number of boxes; pairs of lists fit any, and leaps need their lists again.
     let filters = Filters {
         exclude: some_pairs(&mut Random(1), 300, 20_000),
@@ -144,6 +147,33 @@ fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>)
     let words = read::<u32>(encoder, &[&left.header, &left.pairs]);
     let header: PairHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words[0]));
     (header, bytemuck::cast_slice(&words[1])[..header.written as usize].to_vec())
+}
+
+#[test]
+fn a_submission_that_is_refused_leaves_the_one_before_exact() {
+    // List and runs are too short, so that boxes are tested again after the refusal; and boxes with half-spaces are
+    // prepared in a buffer that the refused submission, of more boxes, wants longer. Two stacks, which only the exact test
+    // tells apart.
+    let at = |x: f32, y: f32| Aabb::new([x, y, 0.0], [x + 1.0, y + 1.0, 1.0]);
+    let boxes: Vec<Aabb> = (0..1500).map(|i| at(0.0, if i % 2 == 0 { 0.0 } else { 5.0 })).collect();
+    let half_space = HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: -1.0 };
+    let filters = Filters { half_spaces: vec![half_space], ..Filters::default() };
+    let expected = rule::find_pairs(&boxes[..1400], &filters);
+    for options in WAYS {
+        let options = Options { axis: SweepAxis::X, cell_size: CellSize::Fixed(1e6), ..options };
+        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+        broad_phase.set_filters(filters.clone()).unwrap();
+        let memory_budget = Some(broad_phase.memory_plan(1500).unwrap().total());
+        broad_phase.set_options(Options { memory_budget, ..options }).unwrap();
+        broad_phase.reserve(1500, 0).unwrap();
+        for _ in 0..2 {
+            broad_phase.submit(&boxes[..1400]).unwrap();
+            assert_eq!(broad_phase.submit(&boxes), Err(Error::Busy), "the test needs a refusal");
+            let mut found = pollster::block_on(broad_phase.take()).unwrap().clone();
+            found.pairs.sort_unstable();
+            assert_pairs(&found.pairs, &expected, "before a refusal");
+        }
+    }
 }
 
 #[test]

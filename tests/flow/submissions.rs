@@ -127,7 +127,7 @@ fn leaps() -> Vec<Vec<Aabb>> {
 }
 
 #[test]
-fn frames_in_flight_come_out_in_their_order_and_exact() {
+fn submissions_in_flight_come_out_in_their_order_and_exact() {
     let scenes = leaps();
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let options = Options { order, ..CANONICAL };
@@ -148,7 +148,7 @@ fn frames_in_flight_come_out_in_their_order_and_exact() {
 }
 
 #[test]
-fn frames_in_flight_keep_to_the_budget() {
+fn submissions_in_flight_keep_to_the_budget() {
     let scenes: Vec<_> = leaps().into_iter().filter(|boxes| boxes.len() < 5000).collect();
     let largest = scenes.iter().max_by_key(|boxes| boxes.len()).unwrap();
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
@@ -175,6 +175,33 @@ fn a_budget_without_room_for_a_second_submission_says_busy() {
         assert_eq!(broad_phase.submit(&boxes).unwrap_err(), Error::Busy);
         let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
         assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "one at a time");
+    }
+}
+
+#[test]
+fn nothing_is_taken_of_a_list_that_still_arrives() {
+    let boxes = Kind::Identical.generate(600, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let options = Options { order, memory_budget: Some(least_budget(&boxes, order)), ..CANONICAL };
+        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+        let before = broad_phase.find_pairs(&boxes[..100]).unwrap().clone();
+        broad_phase.submit(&boxes).unwrap();
+        assert_eq!(*broad_phase.overlaps(), before, "the last answer stays until the next begins to arrive");
+        let (mut polls, mut found) = (0, None);
+        while found.is_none() {
+            polls += 1;
+            found = broad_phase.try_take().unwrap().cloned();
+            if found.is_none() && *broad_phase.overlaps() != before {
+                assert_eq!(*broad_phase.overlaps(), Overlaps::default());
+                assert_eq!(broad_phase.take_overlaps(), Overlaps::default());
+            }
+        }
+        assert!(polls > 2, "the test needs a list in several pieces");
+        let mut found = found.unwrap();
+        assert_eq!(found.report.pair_count, expected.len() as u64);
+        found.pairs.sort_unstable();
+        assert_pairs(&found.pairs, &expected, "in pieces");
     }
 }
 

@@ -61,8 +61,8 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
     let expected = Dispatches {
         bin_scatter: std::array::from_fn(|odd| if steps % 2 == odd { scatter } else { [0; 3] }),
         sort_passes: std::array::from_fn(|step| if step + steps >= SORT_STEPS as usize { tiles } else { [0; 3] }),
-        rank: dispatch_size(entry_count.div_ceil(256)),
-        sweep_count: dispatch_size(entry_count.div_ceil(256 * COUNT_RUN)),
+        entries: dispatch_size(entry_count.div_ceil(256)),
+        entry_runs: dispatch_size(entry_count.div_ceil(256 * ENTRY_RUN)),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected]);

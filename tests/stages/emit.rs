@@ -263,6 +263,7 @@ impl Found {
     }
 
     /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only.
+    #[expect(clippy::too_many_lines, reason = "buffers for all kernels of the stage, which run one after the other")]
     fn check(&self, capacities: &[u32], [tile_capacity, giant_tile_capacity]: [u32; 2], columns: bool) {
         let n = self.giants.boxes.len() as u32;
         let [sweep_tiles, giant_tiles] = self.room();

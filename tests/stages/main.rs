@@ -14,6 +14,7 @@ mod filter_cases;
 mod filters;
 mod frame;
 mod giants;
+mod grid;
 mod half_space;
 mod inputs;
 mod order;

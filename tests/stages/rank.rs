@@ -36,7 +36,7 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let (keys, entries, positions) = (upload(keys), upload(entries), upload(positions));
     for size in [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))] {
-        let sizes = dispatches(|sizes| sizes.rank = size);
+        let sizes = dispatches(|sizes| sizes.entries = size);
         let path = Path {
             stretches: poisoned(n as usize),
             footprints: poisoned(n as usize),
@@ -144,7 +144,7 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let keys: Vec<u32> = (0..n).collect();
     let positions = with_footprints(&(0..1 << 16).map(|i| [i, (i + i % 7).min(0xffff)]).collect::<Vec<_>>());
     let entries: Vec<u32> = keys.iter().map(|rank| (rank % (1 << 16)) | ((rank % 16) << 28)).collect();
-    let sizes = dispatches(|sizes| sizes.rank = dispatch_size(n.div_ceil(256)));
+    let sizes = dispatches(|sizes| sizes.entries = dispatch_size(n.div_ceil(256)));
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     // The stretches alone have no guard: with one they would exceed it too.
     let path = Path {

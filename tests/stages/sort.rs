@@ -6,6 +6,7 @@ use broadsweep::SortVariant;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::gpu::kernel::{Kernel, Source};
 use broadsweep::internals::grid::sort::{self, Sort, SortBuffers};
+use broadsweep::internals::grid::sort_variant;
 use broadsweep::internals::grid::{self};
 use broadsweep::internals::layout::{Counts, SortPass, dispatch_size};
 use broadsweep::internals::mirror;
@@ -14,7 +15,7 @@ use proptest::prelude::*;
 use crate::inputs::Random;
 use crate::*;
 
-pub static SORT: LazyLock<Sort> = LazyLock::new(|| Sort::new(gpu()).unwrap());
+pub static SORT: LazyLock<Sort> = LazyLock::new(|| Sort::with_variant(gpu(), sort_variant(gpu()).unwrap()).unwrap());
 
 /// Every variant that this device can run.
 static SORTS: LazyLock<Vec<Sort>> = LazyLock::new(|| {

@@ -258,9 +258,9 @@ fn a_pair_is_reported_only_by_entries_that_together_are_first_along_both() {
 fn check_count(scene: &Scene) {
     let n = scene.entries.len() as u32;
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let groups = n.div_ceil(256 * COUNT_RUN);
+    let groups = n.div_ceil(256 * ENTRY_RUN);
     for size in [dispatch_size(groups), in_columns(groups)] {
-        let sizes = dispatches(|sizes| sizes.sweep_count = size);
+        let sizes = dispatches(|sizes| sizes.entry_runs = size);
         let blocks = n.div_ceil(PATH_BLOCK) as usize;
         let path = Path {
             stretches: guarded(&scene.quads()),
@@ -293,8 +293,8 @@ fn the_path_of_the_most_entries_is_counted() {
     let ends: Vec<u32> = (0..n).map(end).collect();
     let quads = mirror::sweep::count(&ends);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let groups = n.div_ceil(256 * COUNT_RUN);
-    let sizes = dispatches(|sizes| sizes.sweep_count = dispatch_size(groups));
+    let groups = n.div_ceil(256 * ENTRY_RUN);
+    let sizes = dispatches(|sizes| sizes.entry_runs = dispatch_size(groups));
     // The stretches alone have no guard: with one they would exceed the 128 MiB of a binding.
     let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Stretch { offset, end }).collect();
     let blocks = n.div_ceil(PATH_BLOCK) as usize;

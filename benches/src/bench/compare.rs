@@ -88,7 +88,7 @@ fn notes(old: &Results, new: &Results) -> Vec<String> {
     compare("cores", both.map(|results| Some(results.machine.cores.to_string())));
     compare("adapter", both.map(|results| results.machine.adapter.clone()));
     compare("driver", both.map(|results| results.machine.driver.clone()));
-    compare("frames", both.map(|results| Some(results.settings.frames.to_string())));
+    compare("steps", both.map(|results| Some(results.settings.steps.to_string())));
     compare("runs", both.map(|results| Some(results.settings.runs.to_string())));
     compare("limit in seconds", both.map(|results| Some(results.settings.limit.to_string())));
     for name in unique(old.versions.keys().chain(new.versions.keys())) {

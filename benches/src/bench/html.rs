@@ -71,7 +71,7 @@ fn head(results: &Results, page: &mut String) {
          through the same steps, until they have taken 50 ms together or are 200, and long ones end at the limit. The time is that \
          of the whole call, for the GPU from boxes in host memory to pairs in host memory. Shown is the median, with \
          the quartiles as noise. A call may take {} s.</p>",
-        settings.runs, settings.frames, settings.limit
+        settings.runs, settings.steps, settings.limit
     );
 }
 
@@ -305,7 +305,7 @@ mod tests {
                 scenes: Vec::new(),
                 n: Vec::new(),
                 engines: Vec::new(),
-                frames: 1,
+                steps: 1,
                 runs: 1,
                 limit: 1.0,
                 seed: 1,

@@ -23,7 +23,7 @@ pub struct Plan {
     /// The engines, in the order of [`Engine::all`].
     pub engines: Vec<Engine>,
     /// Calls that count of scenes that move.
-    pub frames: u32,
+    pub steps: u32,
     /// Calls that count of all other scenes.
     pub runs: u32,
     /// Seconds after which a row gets no more calls.
@@ -58,7 +58,7 @@ impl Plan {
             "--limit is {}; it must be positive and finite",
             self.limit
         );
-        ensure!(self.frames > 0, "--frames is 0; at least one has to be measured");
+        ensure!(self.steps > 0, "--steps is 0; at least one has to be measured");
         ensure!(self.runs > 0, "--runs is 0; at least one has to be measured");
         self.scenes.iter().try_for_each(Scene::check)
     }
@@ -80,7 +80,7 @@ impl Plan {
                 titles.push((scene.title(), *n));
                 is_new
             })
-            .map(|(scene, n)| Cell { scene, n, turns: if scene.moves() { self.frames } else { self.runs } })
+            .map(|(scene, n)| Cell { scene, n, turns: if scene.moves() { self.steps } else { self.runs } })
             .collect();
         let weight = |cell: &Cell| (1 + u64::from(cell.turns)) * cell.weight() * self.engines.len() as u64;
         watcher.expect(cells.iter().map(weight).sum());

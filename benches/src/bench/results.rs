@@ -62,7 +62,8 @@ pub struct Settings {
     /// The engines; those that were not there have no rows.
     pub engines: Vec<String>,
     /// Calls that count of scenes that move.
-    pub frames: u32,
+    #[serde(alias = "frames")]
+    pub steps: u32,
     /// Calls that count of all other scenes.
     pub runs: u32,
     /// The limit of a call in seconds.
@@ -101,7 +102,7 @@ pub struct Row {
     pub updates: Option<u64>,
     /// Memory held, without boxes and pairs; `null` where the engine does not tell.
     pub bytes: Option<u64>,
-    /// The hash of the sets of pairs of the first call and the `runs` or `frames` after it, one after another, whatever
+    /// The hash of the sets of pairs of the first call and the `runs` or `steps` after it, one after another, whatever
     /// the order in each. Without motion, it is the hash of one set, unless the sets differ.
     pub hash: Option<String>,
     /// Calls whose pairs the hash covers.

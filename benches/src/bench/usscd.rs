@@ -100,7 +100,7 @@ pub fn experiments(quick: bool) -> [Experiment; 3] {
 
 /// The first line of `usscd.csv`. A row is an engine in a setting; pairs, candidates, updates and bytes are those of
 /// the last call. A number that an engine does not count is empty.
-pub const COLUMNS: &str = "experiment,n,side,density,speed,engine,device,frames,median_ms,q1_ms,q3_ms,fps,pairs,\
+pub const COLUMNS: &str = "experiment,n,side,density,speed,engine,device,steps,median_ms,q1_ms,q3_ms,fps,pairs,\
                            candidates,updates,bytes";
 
 impl Experiment {

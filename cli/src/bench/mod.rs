@@ -56,11 +56,11 @@ pub struct Args {
     ///
     /// Short calls go on, backward and forward through these steps, until they have taken 50 ms together or are 200.
     #[arg(long, value_name = "STEPS")]
-    frames: Option<u32>,
+    steps: Option<u32>,
 
     /// Measured runs of all other scenes, after one that does not count [default: 5]
     ///
-    /// Short calls go on as with --frames.
+    /// Short calls go on as with --steps.
     #[arg(long, value_name = "RUNS")]
     runs: Option<u32>,
 
@@ -94,7 +94,7 @@ pub struct Args {
 
     /// With --compare: measure nothing, and compare with these results instead
     #[arg(long, value_name = "NEW.json", requires = "compare")]
-    #[arg(conflicts_with_all = ["scenes", "n", "engines", "frames", "runs", "limit", "seed", "adapter", "out"])]
+    #[arg(conflicts_with_all = ["scenes", "n", "engines", "steps", "runs", "limit", "seed", "adapter", "out"])]
     against: Option<PathBuf>,
 
     /// With --compare: how many times as long a call may take
@@ -218,7 +218,7 @@ fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
             (sizes, _) => unique(sizes.iter().copied()),
         },
         engines: engines(args, settings)?,
-        frames: args.frames.or(settings.map(|settings| settings.frames)).unwrap_or(8),
+        steps: args.steps.or(settings.map(|settings| settings.steps)).unwrap_or(8),
         runs: args.runs.or(settings.map(|settings| settings.runs)).unwrap_or(5),
         limit: args.limit.or(settings.map(|settings| settings.limit)).unwrap_or(1.0),
         seed: args.seed.or(settings.map(|settings| settings.seed)).unwrap_or(1),
@@ -241,7 +241,7 @@ fn settings(args: &Args, plan: &Plan, old: Option<&Results>) -> Settings {
             Some(old) if args.engines.is_empty() => old.settings.engines.clone(),
             _ => plan.engines.iter().map(|engine| engine.name().to_owned()).collect(),
         },
-        frames: plan.frames,
+        steps: plan.steps,
         runs: plan.runs,
         limit: plan.limit,
         seed: plan.seed,

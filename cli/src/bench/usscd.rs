@@ -42,7 +42,7 @@ pub struct Args {
 
     /// Steps measured of each setting, after one that is not
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
-    frames: u32,
+    steps: u32,
 
     /// Seconds after which an engine has measured enough steps of a setting, once it has three
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let csv = Output::check(&args.out.join("usscd.csv"))?;
     let race = race(args)?;
     stop_on_ctrl_c()?;
-    print(&format!("Frames per second, the median of up to {} frames.\n\n", args.frames))?;
+    print(&format!("Frames per second, the median of up to {} steps.\n\n", args.steps))?;
     for &engine in &race.engines {
         print(&format!("{:>16}  {}\n", title(engine), race.device(engine)))?;
     }
@@ -126,7 +126,7 @@ fn race(args: &Args) -> Result<Race> {
     }
     let gpu = open_gpu(&mut engines, !args.engines.is_empty(), args.adapter.as_deref())?;
     let machine = machine(gpu.as_ref());
-    Ok(Race { engines, gpu, machine, seed: args.seed, frames: args.frames, enough_ms: 1e3 * args.seconds })
+    Ok(Race { engines, gpu, machine, seed: args.seed, steps: args.steps, enough_ms: 1e3 * args.seconds })
 }
 
 /// Rounds a number to about three digits.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::place::{Place, last_line};
 
 /// Three rows for each of two scenes, one of which moves.
-const TINY: &str = "bench --scenes uniform,brownian --n 300 --engines cpu,brute,pruning --frames 3 --runs 2 --seed 5";
+const TINY: &str = "bench --scenes uniform,brownian --n 300 --engines cpu,brute,pruning --steps 3 --runs 2 --seed 5";
 
 fn rows(results: &Value) -> &Vec<Value> {
     results["rows"].as_array().unwrap()
@@ -274,6 +274,7 @@ fn ctrl_c_ends_it_and_keeps_what_was_measured() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of changes, each with what is said of it")]
 fn a_comparison_fails_for_what_became_slower_or_wrong_and_for_nothing_else() {
     let place = Place::new();
     place.run(&format!("{TINY} --out out"));
@@ -386,9 +387,8 @@ fn results_of_older_programs_are_read_and_those_of_newer_ones_are_not() {
 #[test]
 fn the_hash_covers_every_step() {
     let place = Place::new();
-    let row = |frames: u32, scene: &str| {
-        place
-            .run(&format!("bench --scenes {scene} --n 2000 --engines cpu --frames {frames} --runs {frames} --out out"));
+    let row = |steps: u32, scene: &str| {
+        place.run(&format!("bench --scenes {scene} --n 2000 --engines cpu --steps {steps} --runs {steps} --out out"));
         rows(&place.json("out/results.json"))[0].clone()
     };
     let [one, other] = [row(1, "brownian"), row(2, "brownian")];
@@ -440,7 +440,7 @@ fn what_cannot_be_measured_gets_one_clear_line() {
         ("--scenes nowhere.npy --engines cpu", "cannot read nowhere.npy"),
         ("--limit 0", "--limit is 0"),
         ("--limit nan", "--limit is NaN"),
-        ("--frames 0", "--frames is 0"),
+        ("--steps 0", "--steps is 0"),
         ("--runs 0", "--runs is 0"),
         ("--out file", "cannot make the directory file"),
         ("--engines cpu --adapter x", "--adapter chooses a GPU"),
@@ -470,7 +470,7 @@ fn other_libraries_are_engines_whose_pairs_are_compared_with_ours() {
     let place = Place::new();
     let peers: Vec<&str> = laboratory::peers::ALL.iter().map(|peer| peer.listing.name).collect();
     let engines = peers.join(",");
-    place.run(&format!("bench --scenes uniform,gravity --n 500 --frames 2 --runs 1 --engines {engines} --out out"));
+    place.run(&format!("bench --scenes uniform,gravity --n 500 --steps 2 --runs 1 --engines {engines} --out out"));
     let results = place.json("out/results.json");
     assert_eq!(rows(&results).len(), 2 * peers.len());
     // Without an engine of ours among them.

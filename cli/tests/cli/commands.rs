@@ -217,6 +217,7 @@ fn no_boxes_and_one_box_have_no_pairs() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of files, each with what is said of it")]
 fn a_bad_file_gets_one_clear_line_and_no_result() {
     let place = Place::new();
     let plain = |shape: &str| npy(&header("<f4", "False", shape), &[0; 48]);

@@ -307,6 +307,7 @@ fn filters_are_refused_where_they_would_be_ignored() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of files, each with what is said of it")]
 fn a_bad_npz_gets_one_clear_line_and_no_result() {
     let place = Place::new();
     let cubes = boxes(&[Aabb::new([0.0; 3], [1.0; 3]); 3]);

@@ -5,7 +5,7 @@ use crate::place::Place;
 #[test]
 fn every_experiment_leaves_its_rows_and_figures() {
     let place = Place::new();
-    place.run("bench usscd --quick --frames 3 --engines usscd,scd,i_collide,cpu --out a/b");
+    place.run("bench usscd --quick --steps 3 --engines usscd,scd,i_collide,cpu --out a/b");
     for figure in ["figure-3a", "figure-3b", "figure-4a", "figure-4b"] {
         assert!(place.read(&format!("a/b/{figure}.png")).starts_with(b"\x89PNG"));
         let svg = place.text(&format!("a/b/{figure}.svg"));
@@ -24,7 +24,7 @@ fn every_experiment_leaves_its_rows_and_figures() {
     for setting in rows.chunks(4) {
         assert_eq!([0, 1, 2, 3].map(|i| setting[i][column("engine")]), ["usscd", "scd", "i_collide", "cpu"]);
         assert!(setting.iter().all(|row| row[column("pairs")] == setting[0][column("pairs")]));
-        assert!(setting.iter().all(|row| row[column("frames")] == "3"));
+        assert!(setting.iter().all(|row| row[column("steps")] == "3"));
     }
     assert!(rows.iter().any(|row| row[column("pairs")] != "0"));
 }
@@ -33,7 +33,7 @@ fn every_experiment_leaves_its_rows_and_figures() {
 #[test]
 fn ctrl_c_keeps_what_was_measured_and_tells_where() {
     let place = Place::new();
-    let arguments = "bench usscd --quick --frames 4000000000 --seconds 1e9 --engines scd,cpu --out out";
+    let arguments = "bench usscd --quick --steps 4000000000 --seconds 1e9 --engines scd,cpu --out out";
     // Some calls of the first setting.
     let said = place.interrupt(place.command(arguments));
     let csv = std::path::Path::new("out").join("usscd.csv");

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::cpu::call::{make_room, too_long};
+use crate::cpu::call::make_room;
 use crate::{Error, Pair};
 
 /// The number of lists per thread that are filled before they are appended: enough that no thread waits long for the
@@ -40,7 +40,7 @@ impl TaskLists {
                 list.clear();
                 // A list knows nothing of the lists before it.
                 fill(task, list).map_err(|error| match error {
-                    Error::ListTooLong { pair_count, .. } => too_long(before + pair_count),
+                    Error::ListTooLong { pair_count, .. } => Error::list_too_long(before + pair_count),
                     other => other,
                 })
             };

@@ -12,7 +12,7 @@ const BATCH: u64 = 1 << 20;
 /// order in the same order.
 ///
 /// # Errors
-/// Those of [`cpu::find_pairs`](crate::cpu::find_pairs).
+/// The errors of [`cpu::find_pairs`](crate::cpu::find_pairs).
 pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> {
     find_filtered_pairs(boxes, &Filters::default(), options)
 }
@@ -20,7 +20,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
 /// Finds what a [`cpu::BroadPhase`](crate::cpu::BroadPhase) with these filters finds.
 ///
 /// # Errors
-/// Those of [`cpu::find_pairs`](crate::cpu::find_pairs), and those of [`Filters::check`].
+/// The errors of [`cpu::find_pairs`](crate::cpu::find_pairs), and those of [`Filters::check`].
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
     options.check()?;
     let mut filters = CheckedFilters::new(filters.clone())?;

@@ -27,7 +27,7 @@ pub struct Race {
     /// The seed of the scenes.
     pub seed: u64,
     /// The most steps of a setting.
-    pub frames: u32,
+    pub steps: u32,
     /// Milliseconds after which an engine has measured enough steps of a setting.
     pub enough_ms: f64,
 }
@@ -65,7 +65,7 @@ impl Race {
             let contestant = Contestant::new(engine, self.gpu.as_ref(), Options::default())?;
             racers.push(Racer { engine, contestant, times: Vec::new(), pairs: Vec::new(), call: None });
         }
-        for step in 0..=self.frames {
+        for step in 0..=self.steps {
             if is_stopped() {
                 break;
             }

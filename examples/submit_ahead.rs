@@ -1,5 +1,5 @@
-//! A physics loop in which GPU and CPU work at the same time: the next frame is submitted before the pairs of this one
-//! are used. `cargo run --release --example frame_loop`
+//! A physics loop in which GPU and CPU work at the same time: the next call is submitted before the pairs of this one
+//! are used. `cargo run --release --example submit_ahead`
 
 use std::time::Instant;
 
@@ -16,15 +16,15 @@ fn main() -> Result<(), Error> {
     let mut boxes: Vec<Aabb> = (0..20_000).map(cube).collect();
 
     broad_phase.submit(&boxes)?;
-    for frame in 0..10 {
+    for step in 0..10 {
         let start = Instant::now();
         for aabb in &mut boxes {
             aabb.min[1] -= 0.001;
             aabb.max[1] -= 0.001;
         }
-        // The GPU goes on with this while the CPU uses the pairs of the frame before.
+        // The GPU goes on with this while the CPU uses the pairs of the step before.
         match broad_phase.submit(&boxes) {
-            Ok(()) | Err(Error::Busy) => {} // without room for two frames, one at a time
+            Ok(()) | Err(Error::Busy) => {} // without room for two submissions, one at a time
             Err(error) => return Err(error),
         }
         let submitted = start.elapsed();
@@ -35,7 +35,7 @@ fn main() -> Result<(), Error> {
             std::thread::yield_now(); // or other work: rendering, sound
         };
         println!(
-            "frame {frame}: {} pairs after {:.1?}, of which submit took {submitted:.1?}",
+            "step {step}: {} pairs after {:.1?}, of which submit took {submitted:.1?}",
             overlaps.report.pair_count,
             start.elapsed(),
         );

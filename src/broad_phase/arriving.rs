@@ -1,0 +1,76 @@
+//! A list of pairs that arrives piece by piece, until it is an answer.
+
+use std::mem::take;
+
+use super::merge::merge_runs;
+use crate::{Error, Overlaps, Pair, PairOrder, Report};
+
+/// The pairs of the next answer, as far as they have arrived. They lie in the memory of the last answer.
+#[derive(Debug, Default)]
+pub(super) struct Arriving {
+    pairs: Vec<Pair>,
+    pieces: u32,
+}
+
+impl Arriving {
+    /// Begins an answer in the memory of the last one, of which nothing is left.
+    pub fn begin(&mut self, last: &mut Overlaps) {
+        last.clear();
+        *self = Self { pairs: take(&mut last.pairs), pieces: 0 };
+    }
+
+    /// Returns whether nothing has arrived.
+    pub fn is_empty(&self) -> bool {
+        self.pieces == 0
+    }
+
+    /// Appends a piece of a list whose length is known.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn append(&mut self, report: &Report, piece: &[Pair]) -> Result<(), Error> {
+        if self.is_empty() {
+            make_room(&mut self.pairs, report.pair_count)?;
+        }
+        self.pairs.extend_from_slice(piece);
+        self.pieces += 1;
+        Ok(())
+    }
+
+    /// Appends a piece of a list whose length is not known.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn append_slab(&mut self, piece: &[Pair]) -> Result<(), Error> {
+        let pair_count = (self.pairs.len() + piece.len()) as u64;
+        self.pairs.try_reserve(piece.len()).map_err(|_| Error::list_too_long(pair_count))?;
+        self.pairs.extend_from_slice(piece);
+        // A piece of a slab is one run, or several.
+        self.pieces += 2;
+        Ok(())
+    }
+
+    /// Makes the pairs, all of which have arrived, an answer with this report; in canonical order the pieces are merged.
+    pub fn finish(&mut self, report: Report, order: PairOrder) -> Overlaps {
+        let Self { mut pairs, pieces } = take(self);
+        if order == PairOrder::Canonical && pieces > 1 {
+            merge_runs(&mut pairs);
+        }
+        Overlaps { report, pairs }
+    }
+}
+
+/// Makes room for this many pairs in an empty list, and somewhat more where a longer list than any before may be
+/// followed by a longer one yet.
+fn make_room(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
+    let count = usize::try_from(pair_count).map_err(|_| Error::list_too_long(pair_count))?;
+    if pairs.capacity() >= count {
+        return Ok(());
+    }
+    // The old list goes first: both at once might not fit.
+    *pairs = Vec::new();
+    let ample = count.saturating_add(count / 8);
+    let made = pairs.try_reserve_exact(ample).or_else(|_| pairs.try_reserve_exact(count));
+    made.map_err(|_| Error::list_too_long(pair_count))
+}

@@ -1,0 +1,20 @@
+//! The variants of the sort, one of which is best for a device.
+
+/// The way in which the keys of a pass find their places. All variants are stable, so the result is the same, bit for
+/// bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SortVariant {
+    /// Four bits a pass, 256 invocations with counts of their own: `sort_scatter`. Runs on any device.
+    Portable,
+    /// Eight bits a pass, eight invocations with counts of their own: `sort_tally` and `sort_wide`. Runs on any device;
+    /// for processors that do not need many invocations to be busy, software adapters above all.
+    Wide,
+    /// Eight bits a pass, counts per subgroup and ballots inside: `sort_ballot`. Needs [`Gpu::SUBGROUP_FEATURES`](super::Gpu::SUBGROUP_FEATURES) and
+    /// subgroups of 8 to 64.
+    Subgroup,
+}
+
+impl SortVariant {
+    /// All variants.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Wide, Self::Subgroup];
+}
