@@ -21,6 +21,7 @@ pub struct Overlaps {
 /// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
 /// rounding of its limit, or where cells are hardly larger than rounding. The pairs are always the same.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// Boxes in the input.
     pub box_count: u32,

@@ -7,7 +7,7 @@ use crate::inputs::{ALONE, BY_BOX, ByBox, all, some_pairs};
 use broadsweep::cpu;
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
-use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Report};
+use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder};
 use laboratory::scenes::Kind;
 
 /// Returns each filter alone, and all at once.
@@ -290,7 +290,8 @@ fn worlds_of_another_number_of_boxes_split_nothing() {
         assert_eq!(overlaps.by_world(&filters), Err(error));
     }
     // A list that says more than its report.
-    let report = Report { box_count: 2, ..overlaps.report };
+    let mut report = overlaps.report;
+    report.box_count = 2;
     let filters = Filters { world: vec![0; 2], ..Filters::default() };
     let error = Error::FilterLength { list: "world", length: 2, box_count: 4 };
     assert_eq!(Overlaps { pairs: overlaps.pairs, report }.by_world(&filters), Err(error));

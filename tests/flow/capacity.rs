@@ -28,6 +28,11 @@ fn the_buffers_that_exist_are_those_of_the_plan() {
     let half_space = HalfSpace { index: 7, normal: [0.0, 1.0, 0.0], offset: 0.5 };
     let many = Filters {
         group: vec![1; 3000],
+        mask: vec![3; 3000],
+        body: (0..3000).map(|i| i / 2).collect(),
+        parent: vec![Filters::NO_PARENT; 3000],
+        fixed: vec![false; 3000],
+        exclude: vec![Pair::new(2, 9), Pair::new(3, 7)],
         world: (0..3000).map(|i| i % 5).collect(),
         sleeping: vec![false; 3000],
         margin: vec![0.01; 3000],

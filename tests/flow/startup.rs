@@ -4,7 +4,7 @@ use crate::common::*;
 use broadsweep::internals::brute_force;
 use broadsweep::internals::gpu::buffers::{Buffer, Constants};
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder, wgpu};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder, SortVariant, wgpu};
 use laboratory::scenes::Kind;
 
 /// A device of its own, without kernels.
@@ -26,6 +26,26 @@ fn a_hundred_boxes_take_at_most_three_dispatches_and_two_kernels() {
         assert!((1..=3).contains(&taken), "{taken} dispatches");
         assert_eq!(gpu.compiled_kernels(), ["small_emit", "small_test"]);
     }
+}
+
+#[test]
+fn a_call_dispatches_as_often_as_the_documents_say() {
+    let boxes = Kind::Uniform.generate(3000, 1);
+    // A device that no other test uses.
+    let device = device();
+    let taken = |variant, options| {
+        let gpu = device.clone().with_sort(Some(variant)).unwrap();
+        let mut broad_phase = BroadPhase::new(&gpu, options).unwrap();
+        broad_phase.reserve(3000, 40_000).unwrap();
+        let before = gpu.dispatch_count();
+        broad_phase.find_pairs(&boxes).unwrap();
+        gpu.dispatch_count() - before
+    };
+    let (few, wide, portable) =
+        (taken(SortVariant::Wide, ALL_PAIRS), taken(SortVariant::Wide, SWEEP), taken(SortVariant::Portable, SWEEP));
+    let said = format!("{few} dispatches instead of {wide} ({portable} with the portable sort)");
+    let document = include_str!("../../docs/decisions.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(document.contains(&said), "docs/decisions.md does not say: {said}");
 }
 
 /// Filters of every kind that has a kernel of its own.
