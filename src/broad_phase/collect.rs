@@ -131,7 +131,7 @@ impl Core {
             Next::SearchAgain => {
                 collection.start_again();
                 collection.window = 0..0;
-                // The submission is in flight, though it is in neither place where such are looked for.
+                // The submission is still in flight, though `Flight` no longer lists it: its filters must stay.
                 self.workspace.ensure(&collection.call, &self.options, filters, true)?;
                 filters.upload(&self.gpu, collection.call.box_count as usize, true)?;
                 if written != count {

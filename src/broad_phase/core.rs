@@ -81,8 +81,10 @@ impl Core {
 
     /// Uploads the boxes, which must fit the filters, and starts the search that was decided.
     pub fn submit(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
-        // Whatever comes of this call: filters, list and buffers may be others from here on.
-        self.workspace.forget_results();
+        if filters.check_uploaded(boxes.len()).is_err() {
+            // Even if this call fails, it may have replaced the filters that the last results rest on.
+            self.workspace.forget_results();
+        }
         let in_flight: Vec<&Call> = self.flight.queue.iter().map(|other| &other.call).collect();
         self.workspace.ensure_beside(&in_flight, &call, &self.options, filters)?;
         filters.upload(&self.gpu, boxes.len(), !in_flight.is_empty())?;
@@ -121,9 +123,8 @@ impl Core {
         Ok(copied as u32)
     }
 
-    /// Makes room for this call and what was wished for; what is in flight keeps its filters.
+    /// Makes room for this call and what was wished for, while nothing is in flight.
     pub fn ensure(&mut self, call: &Call, filters: &mut FilterSet) -> Result<(), Error> {
-        let is_in_flight = !self.flight.is_empty();
-        self.workspace.ensure(call, &self.options, filters, is_in_flight)
+        self.workspace.ensure(call, &self.options, filters, false)
     }
 }

@@ -105,8 +105,8 @@ impl BroadPhase {
     /// ([`SUBMISSIONS_IN_FLIGHT`](Self::SUBMISSIONS_IN_FLIGHT)), in order that the GPU has work while the host uses the
     /// pairs. The second submission takes boxes and a staging buffer of its own (24 bytes per box and 8 per pair of the
     /// list), allocated the first time, beside the [`MemoryPlan`](crate::MemoryPlan) but within the budget. A
-    /// submission with many more pairs than the one before is searched twice if another was made after it; the result
-    /// is the same.
+    /// submission with many more pairs than the one before is searched twice if another was made after it, or was
+    /// refused for want of room; the result is the same.
     ///
     /// # Errors
     /// [`Error::Busy`] where as many submissions are in flight already, where the memory budget or the device has no
@@ -169,14 +169,18 @@ impl BroadPhase {
         &self.found
     }
 
-    /// Moves the last answer out, without a copy; the next answer has to allocate again. Where
-    /// [`overlaps`](Self::overlaps) is empty, so is this, and what arrives is not touched.
+    /// Moves the last answer out, without a copy; the next answer has to allocate again. Returns
+    /// an empty answer where [`overlaps`](Self::overlaps) does; pieces that have arrived stay.
     pub fn take_overlaps(&mut self) -> Overlaps {
         take(&mut self.found)
     }
 
     fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let Self { core, filters, found, arriving } = self;
+        if core.flight.collection.is_none() {
+            // A call that panicked may have left pieces.
+            *arriving = Arriving::default();
+        }
         let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| {
             if arriving.is_empty() {
                 arriving.begin(found);

@@ -153,8 +153,8 @@ impl BroadPhase {
     ///
     /// # Errors
     /// [`Error::BadFilter`] where the list is shorter, or not in use, or a margin is negative or not finite;
-    /// [`Error::Busy`] while a result is to be taken: nothing is changed then. [`Error::DeviceLost`], [`Error::Gpu`]:
-    /// the list is changed, and the next call uploads it.
+    /// [`Error::Busy`] while a result is to be taken: nothing is changed then. [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Gpu`]: the list is changed, and the next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.core.flight.check_idle()?;
         let changed = self.filters.change(&self.core.gpu, first, values);

@@ -43,9 +43,10 @@ impl BroadPhase {
     /// too little the header says so, with the exact number; [`record_window`](Self::record_window) then gives
     /// the rest, or the whole into a longer list.
     ///
-    /// Buffers are shared by all recordings and searches of one `BroadPhase`: submit in the order of recording, use a
-    /// list before the next one is submitted, and make no other call between recording and submitting, since
-    /// [`submit`](Self::submit) or [`find_pairs`](Self::find_pairs) would be first in the queue.
+    /// Buffers are shared by all recordings and searches of one `BroadPhase`: submit in the order of recording, and use a
+    /// list before the next one is submitted. Do not call [`submit`](Self::submit), [`find_pairs`](Self::find_pairs),
+    /// [`stream_pairs`](Self::stream_pairs) or [`time_kernels`](Self::time_kernels) between recording and submitting:
+    /// they would be first in the queue, and overwrite the buffers.
     ///
     /// # Errors
     /// [`Error::BadBuffer`] where the slice has no room for the boxes, begins at no multiple of the device's
@@ -81,7 +82,7 @@ impl BroadPhase {
     ///
     /// # Errors
     /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no
-    /// longer there: after any other search, after [`set_filters`](Self::set_filters) or
+    /// longer there: after any other call that searches, even one that was refused or failed, after [`set_filters`](Self::set_filters) or
     /// [`change_filters`](Self::change_filters), after a [`set_options`](Self::set_options) that changes order or budget, or
     /// after [`reserve`](Self::reserve) for more boxes.
     pub fn record_window(

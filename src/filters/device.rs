@@ -191,7 +191,7 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Checks that all filters are there for this many boxes: no search runs without them unnoticed.
+    /// Returns an error if a filter is missing on the GPU for this many boxes, so that no search ignores it.
     ///
     /// # Errors
     /// [`Error::Gpu`].
@@ -206,12 +206,12 @@ impl FilterSet {
     /// boxes.
     ///
     /// # Errors
-    /// The errors of [`Filters::change`]; [`Error::DeviceLost`], [`Error::Gpu`].
+    /// The errors of [`Filters::change`]; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.checked.change(first, values)?;
         if u64::from(self.checked.world_count()) > self.buffers.world_cells.len() {
             // There are new worlds.
-            self.uploaded = None;
+            self.unload(gpu)?;
         }
         if self.uploaded.is_some() {
             let scopes = gpu.open_scopes();
@@ -222,7 +222,7 @@ impl FilterSet {
             let written = scopes.close("filters");
             if written.is_err() {
                 // The next call uploads all of them.
-                self.uploaded = None;
+                let _ = self.unload(gpu);
             }
             return written;
         }

@@ -277,7 +277,8 @@ impl Kernel {
 /// Compiles these kernels now, as far as they are not yet: several at once where there are several cores.
 ///
 /// # Errors
-/// [`Error::Gpu`] where naga or the driver rejects one of them.
+/// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again;
+/// [`Error::DeviceLost`].
 pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
     compile_until(gpu, kernels, || false)
 }
@@ -285,10 +286,11 @@ pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
 /// Compiles these kernels, and begins no further one once `is_cancelled`.
 ///
 /// # Errors
-/// [`Error::Gpu`] where naga or the driver rejects one of them.
+/// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again;
+/// [`Error::DeviceLost`].
 pub fn compile_until(gpu: &Gpu, kernels: &[&Kernel], is_cancelled: impl Fn() -> bool + Sync) -> Result<(), Error> {
     let outcome = |kernel: &&Kernel| if is_cancelled() { Ok(()) } else { kernel.compiled(gpu).map(|_| ()) };
-    // As a rule all are, and no other thread is asked.
+    // Usually all are compiled, and no other thread is needed.
     #[cfg(not(target_arch = "wasm32"))]
     if kernels.iter().any(|kernel| kernel.compiled_label().is_none()) {
         let outcomes: Vec<_> = kernels.par_iter().map(outcome).collect();

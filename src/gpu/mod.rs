@@ -108,7 +108,8 @@ impl Gpu {
 
     /// Requests a device on the adapter that the system prefers, with the largest buffers it offers.
     ///
-    /// The environment can choose the adapter, as with `wgpu`: `WGPU_BACKEND`, `WGPU_ADAPTER_NAME`.
+    /// The environment can choose the adapter, as with `wgpu`: `WGPU_BACKEND`, `WGPU_ADAPTER_NAME`. OpenGL is not
+    /// compiled in: `WGPU_BACKEND=gl` finds no adapter.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::NoDevice`], [`Error::DeviceTooSmall`].

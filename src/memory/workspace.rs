@@ -163,7 +163,12 @@ impl Workspace {
         filters: &mut FilterSet,
     ) -> Result<(), Error> {
         let Some(plan) = self.missing_room(call, options, filters)? else {
-            return self.lengthen_list(self.wishes.pairs, options, filters).map(|_| ());
+            let lengthened = self.lengthen_list(self.wishes.pairs, options, filters);
+            if lengthened != Ok(false) {
+                // A submission in flight would copy the rest of its pairs from the list that is gone.
+                self.forget_results();
+            }
+            return lengthened.map(|_| ());
         };
         for other in in_flight {
             if !plan.covers(&self.plan_of(other, options, filters)?, options) {

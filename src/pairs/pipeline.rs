@@ -155,7 +155,7 @@ impl Pipeline {
         // All that are missing at once, before the first is dispatched.
         self.compile(Needs::of(search.tests_all_pairs, filters, pairs.list.order()), || false)?;
         if search.tests_all_pairs {
-            // Its counts lie where those of the grid would.
+            // This search overwrites the counts of the grid.
             grid.forget();
             let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
             let boxes = self.record_prepare(pass, search);

@@ -44,9 +44,14 @@ fn engines_report_alike_where_eigenvalues_tie() {
     let hexagon =
         [[0.0, 1.0, 2.0], [1.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [2.0, 1.0, 0.0], [1.0, 0.0, 2.0]];
     // Boxes that overlap and boxes that touch, or boxes apart.
-    for (edge, steps) in
-        [(1.0, [0.5, 1.0]), (0.7, [1.0, 2.0]), (1e-3, [1.5, 1.0]), (1e7, [2.0, 0.5]), (1e30, [1.0, 1.5])]
-    {
+    for (edge, steps) in [
+        (1.0, [0.5, 1.0]),
+        (0.7, [1.0, 2.0]),
+        (1e-3, [1.5, 1.0]),
+        (1e7, [2.0, 0.5]),
+        (1e7, [1.5, 1.0]),
+        (1e30, [1.0, 1.5]),
+    ] {
         for step in steps.map(|step| step * edge) {
             let cube = |at: [f32; 3]| Aabb::new(at.map(|x| x * step), at.map(|x| x * step + edge));
             let lattices = sides.map(|[x, y, z]| {

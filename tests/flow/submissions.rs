@@ -188,19 +188,21 @@ fn nothing_is_taken_of_a_list_that_still_arrives() {
         let before = broad_phase.find_pairs(&boxes[..100]).unwrap().clone();
         broad_phase.submit(&boxes).unwrap();
         assert_eq!(*broad_phase.overlaps(), before, "the last answer stays until the next begins to arrive");
-        let (mut polls, mut found) = (0, None);
+        let (mut looks, mut found) = (0, None);
         while found.is_none() {
-            polls += 1;
             found = broad_phase.try_take().unwrap().cloned();
             if found.is_none() && *broad_phase.overlaps() != before {
+                looks += 1;
                 assert_eq!(*broad_phase.overlaps(), Overlaps::default());
                 assert_eq!(broad_phase.take_overlaps(), Overlaps::default());
             }
         }
-        assert!(polls > 2, "the test needs a list in several pieces");
+        assert!(looks > 0, "the test needs to look while a list arrives");
         let mut found = found.unwrap();
         assert_eq!(found.report.pair_count, expected.len() as u64);
-        found.pairs.sort_unstable();
+        if order == PairOrder::Sweep {
+            found.pairs.sort_unstable();
+        }
         assert_pairs(&found.pairs, &expected, "in pieces");
     }
 }

@@ -62,7 +62,8 @@ pub struct Settings {
     /// The engines; those that were not there have no rows.
     pub engines: Vec<String>,
     /// Calls that count of scenes that move.
-    #[serde(alias = "frames")]
+    // The name in files of all formats.
+    #[serde(rename = "frames")]
     pub steps: u32,
     /// Calls that count of all other scenes.
     pub runs: u32,
