@@ -185,12 +185,9 @@ total_passed=0
 total_failed=0
 summary=
 
-run_tests() {
-    local name=$1 out=$work/tests.txt status=0
-    step "tests on $name"
-    with_layer cargo --color never test --workspace --locked --features "$features" --no-fail-fast 2>&1 | tee "$out" || status=$?
-
-    local passed failed ignored
+# Adds what `cargo test` printed into $work/tests.txt, and ended with, to the totals.
+add_results() {
+    local name=$1 status=$2 out=$work/tests.txt passed failed ignored
     read -r passed failed ignored < <(awk '
         /^test result:/ { passed += $4; failed += $6; ignored += $8 }
         END { print passed + 0, failed + 0, ignored + 0 }' "$out")
@@ -199,16 +196,34 @@ run_tests() {
         echo "FAILED: cargo test ended with status $status on $name, and no test says why (a crash?)" >&2
         failed=1
     fi
-    if ! layer_was_on; then
-        echo "FAILED: the validation layer was not on, so nothing is known of its messages on $name" >&2
-        failed=$((failed + 1))
-    elif layer_messages >&2; then
-        echo "FAILED: the validation layer reported the above on $name" >&2
-        failed=$((failed + 1))
-    fi
     total_passed=$((total_passed + passed))
     total_failed=$((total_failed + failed))
     summary+="$name: $passed passed, $failed failed, $ignored ignored"$'\n'
+}
+
+test_command=(cargo --color never test --workspace --locked --features "$features")
+
+run_tests() {
+    local name=$1 status=0
+    step "tests on $name"
+    with_layer "${test_command[@]}" --no-fail-fast 2>&1 | tee "$work/tests.txt" || status=$?
+    add_results "$name" "$status"
+    if ! layer_was_on; then
+        echo "FAILED: the validation layer was not on, so nothing is known of its messages on $name" >&2
+        total_failed=$((total_failed + 1))
+    elif layer_messages >&2; then
+        echo "FAILED: the validation layer reported the above on $name" >&2
+        total_failed=$((total_failed + 1))
+    fi
+}
+
+# The kernels in an interpreter, which finds what no adapter shows. It has none, and runs once. Of the whole workspace,
+# so that nothing is compiled anew with other features.
+run_interpreter() {
+    local status=0
+    step "tests in the interpreter"
+    "${test_command[@]}" --test kernels 2>&1 | tee "$work/tests.txt" || status=$?
+    add_results interpreter "$status"
 }
 
 # ---- what is run ----
@@ -229,7 +244,8 @@ case $status in
 esac
 
 step "building the tests"
-cargo test --workspace --locked --features "$features" --no-run
+"${test_command[@]}" --no-run
+run_interpreter
 
 step "MuJoCo"
 unset BROADSWEEP_MUJOCO

@@ -1,0 +1,410 @@
+//! From naga's representation of a kernel to a [`Program`].
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use naga::valid::{FunctionInfo, ModuleInfo};
+use naga::{
+    AddressSpace, Arena, Binding, Block, Expression, Function, GatherMode, GlobalVariable, Handle, Literal, Module,
+    ScalarKind, Span, StorageAccess, SwitchValue, Type, TypeInner,
+};
+
+use crate::expression;
+use crate::program::*;
+use crate::types::{inner, offsets, words};
+
+/// The value of an expression: the registers of its components, or what it points to.
+#[derive(Clone)]
+pub enum Value {
+    Words(Rc<[Register]>),
+    Pointer(Pointer),
+}
+
+/// What is compiled so far.
+pub struct Compiler<'a> {
+    pub module: &'a Module,
+    info: &'a ModuleInfo,
+    registers: Register,
+    constants: HashMap<u32, Register>,
+    builtins: Vec<(Register, naga::BuiltIn, u32)>,
+    globals: HashMap<Handle<GlobalVariable>, usize>,
+    sites: Vec<Site>,
+}
+
+/// A function that is compiled for one of its calls.
+pub struct Scope<'a> {
+    pub function: &'a Function,
+    pub info: &'a FunctionInfo,
+    pub values: Vec<Option<Value>>,
+    arguments: Vec<Value>,
+    locals: HashMap<Handle<naga::LocalVariable>, Pointer>,
+    results: Rc<[Register]>,
+}
+
+/// Compiles the entry point of this name, of a module without overrides.
+pub fn compile(module: &Module, info: &ModuleInfo, name: &str) -> Program {
+    let index = module.entry_points.iter().position(|entry| entry.name == name).expect("an entry point of this name");
+    let entry = &module.entry_points[index];
+    let mut compiler = Compiler {
+        module,
+        info,
+        registers: 0,
+        constants: HashMap::new(),
+        builtins: Vec::new(),
+        globals: HashMap::new(),
+        sites: Vec::new(),
+    };
+    let globals = compiler.globals();
+    let arguments = entry.function.arguments.iter().map(|argument| {
+        let Some(Binding::BuiltIn(builtin)) = argument.binding else { panic!("an argument that is no builtin") };
+        let count = words(module, argument.ty);
+        let registers: Rc<[Register]> = (0..count).map(|_| compiler.register()).collect();
+        compiler.builtins.extend(registers.iter().zip(0..).map(|(&register, k)| (register, builtin, k)));
+        Value::Words(registers)
+    });
+    let arguments = arguments.collect();
+    let body = compiler.function(&entry.function, info.get_entry_point(index), arguments, Rc::new([]));
+    Program {
+        name: name.to_owned(),
+        lanes: entry.workgroup_size.iter().product::<u32>() as usize,
+        registers: compiler.registers as usize,
+        constants: compiler.constants.into_iter().map(|(value, register)| (register, value)).collect(),
+        builtins: compiler.builtins,
+        globals,
+        body,
+        sites: compiler.sites,
+    }
+}
+
+impl<'a> Compiler<'a> {
+    fn globals(&mut self) -> Vec<Global> {
+        let mut globals = Vec::new();
+        for (handle, variable) in self.module.global_variables.iter() {
+            let bytes = offsets(self.module, &self.module.types[variable.ty].inner).last().map_or(0, |last| last + 4);
+            self.globals.insert(handle, globals.len());
+            globals.push(Global {
+                name: variable.name.clone().unwrap_or_default(),
+                binding: variable.binding.as_ref().map(|binding| binding.binding),
+                bytes,
+                is_uniform: variable.space == AddressSpace::Uniform,
+            });
+            if let AddressSpace::Storage { access } = variable.space {
+                assert!(access.contains(StorageAccess::LOAD));
+            }
+        }
+        globals
+    }
+
+    pub fn register(&mut self) -> Register {
+        self.registers += 1;
+        self.registers - 1
+    }
+
+    /// Returns the register that holds this word.
+    pub fn constant(&mut self, word: u32) -> Register {
+        if let Some(&register) = self.constants.get(&word) {
+            return register;
+        }
+        let register = self.register();
+        self.constants.insert(word, register);
+        register
+    }
+
+    pub fn site(&mut self, what: impl Into<String>, span: Span) -> usize {
+        let at = span.to_range().map_or(0, |range| range.start);
+        self.sites.push(Site { what: what.into(), at });
+        self.sites.len() - 1
+    }
+
+    /// Returns the name of what a pointer points into.
+    pub fn name_of(&self, root: Root) -> String {
+        match root {
+            Root::Local(..) => "a local variable".to_owned(),
+            Root::Global(global) => {
+                let handle = self.globals.iter().find(|(_, index)| **index == global).map(|(handle, _)| *handle);
+                let handle = handle.expect("a global");
+                self.module.global_variables[handle].name.clone().unwrap_or_default()
+            }
+        }
+    }
+
+    fn function(
+        &mut self,
+        function: &'a Function,
+        info: &'a FunctionInfo,
+        arguments: Vec<Value>,
+        results: Rc<[Register]>,
+    ) -> Vec<Statement> {
+        let values = vec![None; function.expressions.len()];
+        let mut scope = Scope { function, info, values, arguments, locals: HashMap::new(), results };
+        let mut body = Vec::new();
+        for (handle, local) in function.local_variables.iter() {
+            let count = words(self.module, local.ty);
+            let first = self.registers;
+            self.registers += count;
+            scope.locals.insert(handle, Pointer { root: Root::Local(first, count), offset: 0, index: None });
+            // A variable without a value is zero, each time the function begins.
+            let from = match local.init {
+                Some(init) => self.constant_value(init, &function.expressions),
+                None => vec![0; count as usize],
+            };
+            let from = from.into_iter().map(|word| self.constant(word)).collect();
+            let to = scope.locals[&handle];
+            let offsets = (0..count).collect();
+            let store = Operation::Store { to, from, offsets, site: usize::MAX, is_atomic: false };
+            body.push(Statement::Operation(store));
+        }
+        body.extend(self.block(&mut scope, &function.body));
+        body
+    }
+
+    fn block(&mut self, scope: &mut Scope<'a>, block: &'a Block) -> Vec<Statement> {
+        let mut body = Vec::new();
+        for (statement, span) in block.span_iter() {
+            self.statement(scope, statement, *span, &mut body);
+        }
+        body
+    }
+
+    #[expect(clippy::too_many_lines, reason = "an arm for each statement")]
+    fn statement(
+        &mut self,
+        scope: &mut Scope<'a>,
+        statement: &'a naga::Statement,
+        span: Span,
+        body: &mut Vec<Statement>,
+    ) {
+        use naga::Statement as S;
+        match statement {
+            S::Emit(range) => {
+                for handle in range.clone() {
+                    let mut operations = Vec::new();
+                    let value = expression::compile(self, scope, handle, &mut operations);
+                    scope.values[handle.index()] = Some(value);
+                    body.extend(operations.into_iter().map(Statement::Operation));
+                }
+            }
+            S::Block(block) => body.extend(self.block(scope, block)),
+            S::If { condition, accept, reject } => body.push(Statement::If {
+                condition: self.word(scope, *condition),
+                accept: self.block(scope, accept),
+                reject: self.block(scope, reject),
+            }),
+            S::Switch { selector, cases } => {
+                let selector = self.word(scope, *selector);
+                let cases = cases
+                    .iter()
+                    .map(|case| Case {
+                        value: match case.value {
+                            SwitchValue::U32(value) => Some(value),
+                            SwitchValue::I32(value) => Some(value as u32),
+                            SwitchValue::Default => None,
+                        },
+                        body: self.block(scope, &case.body),
+                        falls_through: case.fall_through,
+                    })
+                    .collect();
+                body.push(Statement::Switch { selector, cases });
+            }
+            S::Loop { body: inside, continuing, break_if } => {
+                let inside = self.block(scope, inside);
+                let continuing = self.block(scope, continuing);
+                let break_if = break_if.map(|condition| self.word(scope, condition));
+                body.push(Statement::Loop { body: inside, continuing, break_if });
+            }
+            S::Break => body.push(Statement::Break),
+            S::Continue => body.push(Statement::Continue),
+            S::Return { value } => {
+                let values = match value {
+                    Some(value) => {
+                        scope.results.clone().iter().copied().zip(self.words(scope, *value).iter().copied()).collect()
+                    }
+                    None => Vec::new(),
+                };
+                body.push(Statement::Return { values });
+            }
+            S::Call { function, arguments, result } => {
+                let called = &self.module.functions[*function];
+                let arguments = arguments.iter().map(|argument| self.value(scope, *argument)).collect();
+                let count = called.result.as_ref().map_or(0, |result| words(self.module, result.ty));
+                let results: Rc<[Register]> = (0..count).map(|_| self.register()).collect();
+                let inside = self.function(called, &self.info[*function], arguments, results.clone());
+                if let Some(result) = result {
+                    scope.values[result.index()] = Some(Value::Words(results));
+                }
+                body.push(Statement::Call { body: inside });
+            }
+            _ => self.effect(scope, statement, span, body),
+        }
+    }
+
+    /// Compiles a statement that touches memory or other invocations.
+    #[expect(clippy::too_many_lines, reason = "an arm for each statement")]
+    fn effect(&mut self, scope: &mut Scope<'a>, statement: &naga::Statement, span: Span, body: &mut Vec<Statement>) {
+        use naga::Statement as S;
+        let operation = match *statement {
+            S::ControlBarrier(barrier) | S::MemoryBarrier(barrier) => {
+                let site = self.site("barrier", span);
+                if barrier.contains(naga::Barrier::SUB_GROUP) {
+                    Operation::SubgroupBarrier { site }
+                } else {
+                    let (workgroup, storage) =
+                        (barrier.contains(naga::Barrier::WORK_GROUP), barrier.contains(naga::Barrier::STORAGE));
+                    Operation::Barrier { workgroup, storage, site }
+                }
+            }
+            S::Store { pointer, value } => {
+                let (to, offsets, is_atomic) = self.place(scope, pointer);
+                let from = self.words(scope, value).to_vec();
+                let site = self.site(format!("store to {}", self.name_of(to.root)), span);
+                Operation::Store { to, from, offsets, site, is_atomic }
+            }
+            S::Atomic { pointer, fun, value, result } => {
+                let (at, ..) = self.place(scope, pointer);
+                let compare = match fun {
+                    naga::AtomicFunction::Exchange { compare } => compare.map(|compare| self.word(scope, compare)),
+                    _ => None,
+                };
+                assert!(compare.is_none(), "no kernel compares and exchanges");
+                // naga gives every atomic a result.
+                let result = result.filter(|result| scope.info[*result].ref_count > 0);
+                let to = result.map(|result| self.fresh(scope, result, 1)[0]);
+                let is_signed = kind_of(self, scope, value) == ScalarKind::Sint;
+                let site = self.site(format!("atomic on {}", self.name_of(at.root)), span);
+                Operation::Atomic { to, at, function: fun, is_signed, value: self.word(scope, value), compare, site }
+            }
+            S::WorkGroupUniformLoad { pointer, result } => {
+                let (from, offsets, _) = self.place(scope, pointer);
+                let to = self.fresh(scope, result, offsets.len()).to_vec();
+                let site = self.site(format!("uniform load of {}", self.name_of(from.root)), span);
+                Operation::UniformLoad { to, from, offsets, site }
+            }
+            S::SubgroupBallot { result, predicate } => {
+                let predicate = predicate.map(|predicate| self.word(scope, predicate));
+                Operation::Ballot { to: self.fresh(scope, result, 4).to_vec(), predicate }
+            }
+            S::SubgroupGather { ref mode, argument, result } => {
+                let from = self.words(scope, argument).to_vec();
+                let mode = match *mode {
+                    GatherMode::BroadcastFirst => Gather::First,
+                    GatherMode::Broadcast(lane) | GatherMode::Shuffle(lane) => Gather::At(self.word(scope, lane)),
+                    GatherMode::ShuffleDown(by) => Gather::Down(self.word(scope, by)),
+                    GatherMode::ShuffleUp(by) => Gather::Up(self.word(scope, by)),
+                    GatherMode::ShuffleXor(by) => Gather::Xor(self.word(scope, by)),
+                    ref other => panic!("{other:?}"),
+                };
+                let site = self.site("shuffle", span);
+                Operation::Gather { to: self.fresh(scope, result, from.len()).to_vec(), from, mode, site }
+            }
+            S::SubgroupCollectiveOperation { op, collective_op, argument, result } => {
+                let (two, identity) = expression::collective(op, kind_of(self, scope, argument));
+                let scan = match collective_op {
+                    naga::CollectiveOperation::Reduce => Scan::Reduce,
+                    naga::CollectiveOperation::InclusiveScan => Scan::Inclusive,
+                    naga::CollectiveOperation::ExclusiveScan => Scan::Exclusive,
+                };
+                let from = self.words(scope, argument);
+                let to = self.fresh(scope, result, from.len());
+                body.extend(
+                    to.iter()
+                        .zip(from.iter())
+                        .map(|(&to, &from)| Statement::Operation(Operation::Combine { to, from, two, identity, scan })),
+                );
+                return;
+            }
+            ref other => panic!("no kernel has {other:?}"),
+        };
+        body.push(Statement::Operation(operation));
+    }
+
+    /// Returns what a pointer points to, the places of its words, and whether it is atomic.
+    pub fn place(&mut self, scope: &mut Scope<'a>, pointer: Handle<Expression>) -> (Pointer, Vec<u32>, bool) {
+        let Value::Pointer(to) = self.value(scope, pointer) else { panic!("no pointer") };
+        let (mut offsets, is_atomic) = match *inner(self.module, &scope.info[pointer].ty) {
+            TypeInner::Pointer { base, .. } => {
+                let pointee = &self.module.types[base].inner;
+                (offsets(self.module, pointee), matches!(pointee, TypeInner::Atomic(_)))
+            }
+            TypeInner::ValuePointer { size, .. } => {
+                ((0..size.map_or(1, |size| size as u32)).map(|k| 4 * k).collect(), false)
+            }
+            ref other => panic!("{other:?} is no pointer"),
+        };
+        if let Root::Local(..) = to.root {
+            offsets = (0..offsets.len() as u32).collect();
+        }
+        (to, offsets, is_atomic)
+    }
+
+    /// Gives an expression registers of its own.
+    fn fresh(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>, count: usize) -> Rc<[Register]> {
+        let registers: Rc<[Register]> = (0..count).map(|_| self.register()).collect();
+        scope.values[handle.index()] = Some(Value::Words(registers.clone()));
+        registers
+    }
+
+    /// Returns the value of an expression.
+    pub fn value(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>) -> Value {
+        if let Some(value) = &scope.values[handle.index()] {
+            return value.clone();
+        }
+        let value = match scope.function.expressions[handle] {
+            Expression::FunctionArgument(index) => scope.arguments[index as usize].clone(),
+            Expression::GlobalVariable(variable) => {
+                Value::Pointer(Pointer { root: Root::Global(self.globals[&variable]), offset: 0, index: None })
+            }
+            Expression::LocalVariable(variable) => Value::Pointer(scope.locals[&variable]),
+            _ => {
+                let words = self.constant_value(handle, &scope.function.expressions);
+                Value::Words(words.into_iter().map(|word| self.constant(word)).collect())
+            }
+        };
+        scope.values[handle.index()] = Some(value.clone());
+        value
+    }
+
+    /// Returns the registers of an expression.
+    pub fn words(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>) -> Rc<[Register]> {
+        match self.value(scope, handle) {
+            Value::Words(words) => words,
+            Value::Pointer(pointer) => panic!("{pointer:?} is no value"),
+        }
+    }
+
+    /// Returns the register of an expression of one word.
+    pub fn word(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>) -> Register {
+        self.words(scope, handle)[0]
+    }
+
+    /// Returns the words of a constant expression.
+    fn constant_value(&self, handle: Handle<Expression>, arena: &Arena<Expression>) -> Vec<u32> {
+        match arena[handle] {
+            Expression::Literal(literal) => vec![match literal {
+                Literal::F32(value) => value.to_bits(),
+                Literal::U32(value) => value,
+                Literal::I32(value) => value as u32,
+                Literal::Bool(value) => u32::from(value),
+                other => panic!("{other:?}"),
+            }],
+            Expression::Constant(constant) => {
+                self.constant_value(self.module.constants[constant].init, &self.module.global_expressions)
+            }
+            Expression::ZeroValue(ty) => vec![0; words(self.module, ty) as usize],
+            Expression::Compose { ref components, .. } => {
+                components.iter().flat_map(|component| self.constant_value(*component, arena)).collect()
+            }
+            Expression::Splat { size, value } => self.constant_value(value, arena).repeat(size as usize),
+            ref other => panic!("{other:?} is no constant"),
+        }
+    }
+
+    /// Returns the number of words of a type.
+    pub fn count(&self, ty: Handle<Type>) -> u32 {
+        words(self.module, ty)
+    }
+}
+
+/// Returns the kind of the numbers of an expression.
+pub fn kind_of(compiler: &Compiler<'_>, scope: &Scope<'_>, handle: Handle<Expression>) -> ScalarKind {
+    crate::types::kind(inner(compiler.module, &scope.info[handle].ty))
+}

@@ -1,0 +1,247 @@
+//! What a dispatch costs a GPU: instructions, lanes, sectors, bank conflicts and waits.
+//!
+//! A load is not waited for until a value that comes from it is used; all that were begun by then are waited for
+//! together. So waits are the round trips to memory that follow each other in one subgroup, whatever their number of
+//! loads: a loop that adds up what it loads waits once in each round, and eight loads in a row wait once.
+
+use std::collections::HashMap;
+
+use crate::mask::Mask;
+use crate::program::{Program, Register};
+use crate::run::{Place, Schedule};
+
+/// The bytes that memory moves at least.
+const SECTOR: u64 = 32;
+const BANKS: u64 = 32;
+
+/// What a place in the source costs.
+#[derive(Clone, Debug, Default)]
+pub struct Cost {
+    /// Times that a subgroup ran it.
+    pub instructions: u64,
+    /// Invocations that took part, in all.
+    pub lanes: u64,
+    /// Bytes that they asked for.
+    pub bytes: u64,
+    /// Sectors that were touched, counted for each instruction; none in workgroup memory.
+    pub sectors: u64,
+    /// Sectors that the workgroup had not touched before, in the same way.
+    pub first_sectors: u64,
+    /// Turns that the banks of workgroup memory took.
+    pub bank_turns: u64,
+}
+
+impl Cost {
+    /// Adds another cost.
+    pub fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.lanes += other.lanes;
+        self.bytes += other.bytes;
+        self.sectors += other.sectors;
+        self.first_sectors += other.first_sectors;
+        self.bank_turns += other.bank_turns;
+    }
+}
+
+/// The costs of a dispatch.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    is_on: bool,
+    width: usize,
+    lanes: usize,
+    /// Operations that subgroups ran, those on memory aside.
+    pub operations: u64,
+    /// By site.
+    pub costs: Vec<Cost>,
+    /// The most waits of a workgroup, which is as slow as the slowest of its subgroups.
+    pub waits: u64,
+    /// For each register and subgroup, the round in which it was loaded; 0 where it was not.
+    loaded: Vec<u64>,
+    /// The round of each subgroup, from 1 on.
+    rounds: Vec<u64>,
+    seen: HashMap<(usize, u64, bool), u64>,
+    group: u64,
+}
+
+impl Counts {
+    pub fn new(program: &Program, schedule: Schedule) -> Self {
+        if !schedule.counts {
+            return Self::default();
+        }
+        let subgroups = program.lanes.div_ceil(schedule.subgroup);
+        Self {
+            is_on: true,
+            width: schedule.subgroup,
+            lanes: program.lanes,
+            costs: vec![Cost::default(); program.sites.len()],
+            loaded: vec![0; program.registers * subgroups],
+            rounds: vec![1; subgroups],
+            ..Self::default()
+        }
+    }
+
+    /// Returns the sums over all sites.
+    pub fn total(&self) -> Cost {
+        let mut sum = Cost::default();
+        self.costs.iter().for_each(|cost| sum.add(cost));
+        sum
+    }
+
+    pub(crate) fn begin_group(&mut self, group: u64) {
+        self.group = group;
+        self.rounds.fill(1);
+        self.loaded.fill(0);
+        self.seen.clear();
+    }
+
+    pub(crate) fn end_group(&mut self) {
+        self.waits = self.waits.max(self.rounds.iter().max().map_or(0, |round| round - 1));
+    }
+
+    /// All subgroups wait for the slowest.
+    pub(crate) fn barrier(&mut self) {
+        let slowest = self.rounds.iter().max().copied().unwrap_or(1);
+        self.rounds.fill(slowest);
+    }
+
+    /// Values are used: those that are still being loaded are waited for.
+    pub(crate) fn used(&mut self, registers: &[Register], active: Mask) {
+        if !self.is_on {
+            return;
+        }
+        let subgroups = self.rounds.len();
+        for subgroup in 0..subgroups {
+            if !self.is_active(subgroup, active) {
+                continue;
+            }
+            self.operations += 1;
+            let round = self.rounds[subgroup];
+            let is_pending = |&register: &Register| self.loaded[register as usize * subgroups + subgroup] == round;
+            if registers.iter().any(is_pending) {
+                self.rounds[subgroup] += 1;
+            }
+        }
+    }
+
+    fn is_active(&self, subgroup: usize, active: Mask) -> bool {
+        (subgroup * self.width..((subgroup + 1) * self.width).min(self.lanes)).any(|lane| active.has(lane))
+    }
+
+    /// A value was computed, so that there is nothing to wait for.
+    pub(crate) fn made(&mut self, to: Register) {
+        if self.is_on {
+            let subgroups = self.rounds.len();
+            self.loaded[to as usize * subgroups..][..subgroups].fill(0);
+        }
+    }
+
+    /// A value was moved, which a compiler does by giving it another name.
+    pub(crate) fn moved(&mut self, to: Register, from: Register) {
+        if self.is_on {
+            let subgroups = self.rounds.len();
+            self.loaded
+                .copy_within(from as usize * subgroups..(from as usize + 1) * subgroups, to as usize * subgroups);
+        }
+    }
+
+    pub(crate) fn load(
+        &mut self,
+        site: usize,
+        global: usize,
+        place: Place,
+        offsets: &[u32],
+        addresses: &[(usize, u64)],
+        to: &[Register],
+    ) {
+        if !self.is_on {
+            return;
+        }
+        self.access(site, global, place, offsets, addresses, false);
+        let is_far = matches!(place, Place::Buffer { .. });
+        let subgroups = self.rounds.len();
+        for &to in to {
+            self.made(to);
+            for (lane, _) in addresses.iter().filter(|_| is_far) {
+                let subgroup = lane / self.width;
+                self.loaded[to as usize * subgroups + subgroup] = self.rounds[subgroup];
+            }
+        }
+    }
+
+    pub(crate) fn store(
+        &mut self,
+        site: usize,
+        global: usize,
+        place: Place,
+        offsets: &[u32],
+        addresses: &[(usize, u64)],
+    ) {
+        if self.is_on {
+            self.access(site, global, place, offsets, addresses, true);
+        }
+    }
+
+    pub(crate) fn atomic(
+        &mut self,
+        site: usize,
+        global: usize,
+        place: Place,
+        addresses: &[(usize, u64)],
+        to: Option<Register>,
+    ) {
+        if !self.is_on {
+            return;
+        }
+        match to {
+            Some(to) => self.load(site, global, place, &[0], addresses, &[to]),
+            None => self.access(site, global, place, &[0], addresses, true),
+        }
+    }
+
+    fn access(
+        &mut self,
+        site: usize,
+        global: usize,
+        place: Place,
+        offsets: &[u32],
+        addresses: &[(usize, u64)],
+        is_write: bool,
+    ) {
+        let mut cost = std::mem::take(&mut self.costs[site]);
+        for subgroup in addresses.chunk_by(|a, b| a.0 / self.width == b.0 / self.width) {
+            cost.instructions += 1;
+            cost.lanes += subgroup.len() as u64;
+            cost.bytes += 4 * (subgroup.len() * offsets.len()) as u64;
+            match place {
+                Place::Buffer { first, .. } => {
+                    let start = 4 * first as u64;
+                    let mut sectors: Vec<u64> = subgroup
+                        .iter()
+                        .flat_map(|(_, at)| {
+                            offsets.iter().map(move |&offset| (start + at + u64::from(offset)) / SECTOR)
+                        })
+                        .collect();
+                    sectors.sort_unstable();
+                    sectors.dedup();
+                    cost.sectors += sectors.len() as u64;
+                    for sector in sectors {
+                        if self.seen.insert((global, sector, is_write), self.group) != Some(self.group) {
+                            cost.first_sectors += 1;
+                        }
+                    }
+                }
+                Place::Workgroup(_) => {
+                    for &offset in offsets {
+                        let mut words: Vec<u64> = subgroup.iter().map(|(_, at)| (at + u64::from(offset)) / 4).collect();
+                        words.sort_unstable();
+                        words.dedup();
+                        let mut turns = [0; BANKS as usize];
+                        words.iter().for_each(|word| turns[(word % BANKS) as usize] += 1);
+                        cost.bank_turns += turns.iter().max().copied().unwrap_or(0);
+                    }
+                }
+            }
+        }
+        self.costs[site] = cost;
+    }
+}

@@ -1,0 +1,189 @@
+//! Words of memory, and for each of them who touched it last: what a data race is known by.
+
+use naga::AtomicFunction;
+
+/// A buffer, or a variable of a workgroup.
+#[derive(Debug, Default)]
+pub struct Memory {
+    pub words: Vec<u32>,
+    /// Whether anybody has written the word.
+    written: Vec<bool>,
+    /// Made when a kernel first touches the memory.
+    shadows: Vec<Shadow>,
+}
+
+/// Who touched a word last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shadow {
+    writer: Toucher,
+    reader: Toucher,
+    /// What kind of write it was.
+    wrote: Wrote,
+    /// Whether other invocations of the reader's workgroup have read since the last barrier.
+    others_read: bool,
+    /// Whether other workgroups have read.
+    other_groups_read: bool,
+}
+
+/// An invocation, at some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Toucher {
+    /// The number of the workgroup among all that ever ran, from 1 on; 0 is nobody.
+    pub group: u64,
+    pub lane: u32,
+    /// How many barriers of the kind that orders this memory the workgroup has passed.
+    pub epoch: u32,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wrote {
+    #[default]
+    Plain,
+    /// An atomic store of this value: the same by several is no race.
+    Stored(u32),
+    /// An atomic whose result is not used: those of one function commute.
+    Combined(AtomicKind),
+    /// An atomic whose result is used.
+    Exchanged,
+}
+
+/// An atomic function, without what it compares with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicKind {
+    Add,
+    And,
+    Or,
+    Xor,
+    Min,
+    Max,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// Another invocation touches the word, one of the two writes, and no barrier orders them.
+    Race,
+    /// Nobody has written the word.
+    Unwritten,
+    OutOfBounds,
+    /// A barrier, or a load for all, that not all invocations reach.
+    Divergence,
+    /// A shuffle from an invocation that is not active.
+    Inactive,
+}
+
+impl AtomicKind {
+    /// Returns the kind; none for an exchange.
+    pub fn of(function: AtomicFunction) -> Option<Self> {
+        Some(match function {
+            AtomicFunction::Add | AtomicFunction::Subtract => Self::Add,
+            AtomicFunction::And => Self::And,
+            AtomicFunction::InclusiveOr => Self::Or,
+            AtomicFunction::ExclusiveOr => Self::Xor,
+            AtomicFunction::Min => Self::Min,
+            AtomicFunction::Max => Self::Max,
+            AtomicFunction::Exchange { .. } => return None,
+        })
+    }
+}
+
+impl Toucher {
+    /// Returns whether nothing orders this access after that one, which was earlier, of another invocation.
+    fn races(&self, earlier: &Self, first_group: u64) -> bool {
+        // What earlier dispatches did is ordered before this one.
+        earlier.group >= first_group
+            && (earlier.group != self.group || earlier.epoch == self.epoch && earlier.lane != self.lane)
+    }
+}
+
+impl Memory {
+    /// Makes memory of this many words, which nobody has written; they hold a pattern that no kernel expects.
+    pub fn new(words: usize) -> Self {
+        Self { words: vec![0xdead_beef; words], written: vec![false; words], shadows: Vec::new() }
+    }
+
+    /// Makes memory of zeros, as the memory of a workgroup is.
+    pub fn zeroed(words: usize) -> Self {
+        Self { words: vec![0; words], written: vec![true; words], shadows: Vec::new() }
+    }
+
+    /// Sets all words to zero, as for the next workgroup.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Writes words from outside of kernels.
+    pub fn write(&mut self, first: usize, words: &[u32]) {
+        self.words[first..first + words.len()].copy_from_slice(words);
+        self.written[first..first + words.len()].fill(true);
+    }
+
+    /// Copies words from other memory, with whether they were written.
+    pub fn copy(&mut self, to: usize, from: &Self, first: usize, count: usize) {
+        self.words[to..to + count].copy_from_slice(&from.words[first..first + count]);
+        self.written[to..to + count].copy_from_slice(&from.written[first..first + count]);
+    }
+
+    fn shadow(&mut self, at: usize) -> &mut Shadow {
+        if self.shadows.is_empty() {
+            self.shadows = vec![Shadow::default(); self.words.len()];
+        }
+        &mut self.shadows[at]
+    }
+
+    /// Notes a read, and returns the word.
+    ///
+    /// # Errors
+    /// What is wrong with the read.
+    pub fn read(&mut self, at: usize, who: Toucher, first_group: u64) -> Result<u32, Fault> {
+        let (is_written, word) = (self.written[at], self.words[at]);
+        let shadow = self.shadow(at);
+        let is_race = who.races(&shadow.writer, first_group);
+        let reader = shadow.reader;
+        if reader.group != who.group {
+            // Those of earlier dispatches do not count.
+            shadow.other_groups_read = reader.group >= first_group;
+            shadow.others_read = false;
+        } else if reader.epoch != who.epoch {
+            shadow.others_read = false;
+        } else if reader.lane != who.lane {
+            shadow.others_read = true;
+        }
+        shadow.reader = who;
+        if is_race {
+            return Err(Fault::Race);
+        }
+        if is_written { Ok(word) } else { Err(Fault::Unwritten) }
+    }
+
+    /// Notes a write, after which the word has this value.
+    ///
+    /// # Errors
+    /// What is wrong with the write.
+    pub fn write_by(
+        &mut self,
+        at: usize,
+        word: u32,
+        who: Toucher,
+        wrote: Wrote,
+        first_group: u64,
+    ) -> Result<(), Fault> {
+        self.words[at] = word;
+        self.written[at] = true;
+        let shadow = self.shadow(at);
+        let commutes = wrote == shadow.wrote && matches!(wrote, Wrote::Stored(_) | Wrote::Combined(_));
+        let is_race = !commutes && who.races(&shadow.writer, first_group)
+            || who.races(&shadow.reader, first_group)
+            || shadow.reader.group == who.group && shadow.others_read && shadow.reader.epoch == who.epoch
+            || shadow.reader.group >= first_group && shadow.other_groups_read;
+        shadow.writer = who;
+        shadow.wrote = wrote;
+        if is_race { Err(Fault::Race) } else { Ok(()) }
+    }
+
+    /// Returns whether the word was written.
+    pub fn is_written(&self, at: usize) -> bool {
+        self.written[at]
+    }
+}

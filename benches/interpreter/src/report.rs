@@ -1,0 +1,75 @@
+//! What the interpreter saw.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::counts::{Cost, Counts};
+use crate::memory::Fault;
+use crate::program::Program;
+use crate::run::Faults;
+
+/// Something that is wrong in a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    pub kernel: String,
+    pub fault: Fault,
+    /// The kind of access and the variable.
+    pub what: String,
+    /// The line of the source, if the source is known.
+    pub line: String,
+}
+
+/// The costs of all dispatches of a kernel.
+#[derive(Clone, Debug, Default)]
+pub struct KernelCost {
+    pub dispatches: u64,
+    pub workgroups: u64,
+    pub operations: u64,
+    /// The most waits of a workgroup.
+    pub waits: u64,
+    /// By kind of access, variable and line.
+    pub sites: BTreeMap<(String, String), Cost>,
+    pub total: Cost,
+}
+
+/// What the interpreter saw since it was asked last.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What is wrong, and how often.
+    pub findings: BTreeMap<Finding, u64>,
+    pub kernels: BTreeMap<String, KernelCost>,
+    /// The kernels that ran with at least one workgroup.
+    pub ran: BTreeSet<String>,
+}
+
+impl Report {
+    pub(crate) fn add(&mut self, program: &Program, text: &str, groups: u64, faults: &Faults, counts: &Counts) {
+        if groups > 0 {
+            self.ran.insert(program.name.clone());
+        }
+        let describe = |site: usize| {
+            let site = &program.sites[site];
+            (site.what.clone(), line_at(text, site.at))
+        };
+        for (&(site, fault), &count) in faults {
+            let (what, line) = describe(site);
+            let finding = Finding { kernel: program.name.clone(), fault, what, line };
+            *self.findings.entry(finding).or_default() += count;
+        }
+        let kernel = self.kernels.entry(program.name.clone()).or_default();
+        kernel.dispatches += 1;
+        kernel.workgroups += groups;
+        kernel.operations += counts.operations;
+        kernel.waits = kernel.waits.max(counts.waits);
+        for (site, cost) in counts.costs.iter().enumerate().filter(|(_, cost)| cost.instructions > 0) {
+            kernel.sites.entry(describe(site)).or_default().add(cost);
+        }
+        kernel.total.add(&counts.total());
+    }
+}
+
+/// Returns the line of a text that has this byte.
+fn line_at(text: &str, at: usize) -> String {
+    let at = at.min(text.len());
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    text[start..].lines().next().unwrap_or("").trim().to_owned()
+}

@@ -1,0 +1,56 @@
+//! All kernels in their flow, on scenes of every kind.
+
+use laboratory::scenes::Kind;
+
+use super::*;
+
+#[test]
+fn every_kind_of_scene_is_exact_and_clean_with_subgroups_of_every_size() {
+    for (j, subgroup) in SUBGROUPS.into_iter().enumerate() {
+        let device = device(subgroup, None);
+        for (i, kind) in Kind::ALL.into_iter().enumerate() {
+            let boxes = kind.generate(600, 3);
+            device.0.set_order([Order::Forward, Order::Backward, Order::Mixed][(i + j) % 3]);
+            for filters in [Filters::default(), filters(boxes.len())] {
+                let is_filtered = filters != Filters::default();
+                let context = format!("{} at {subgroup}, filtered: {is_filtered}", kind.name());
+                check(&device, SWEEP, &boxes, &filters, &context);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_variant_of_the_sort_is_clean() {
+    for variant in SortVariant::ALL {
+        let device = device(32, Some(variant));
+        for kind in [Kind::Uniform, Kind::Clusters] {
+            let context = format!("{variant:?}: {}", kind.name());
+            check(&device, SWEEP, &kind.generate(5000, 1), &Filters::default(), &context);
+        }
+    }
+}
+
+#[test]
+fn few_boxes_are_exact_and_clean() {
+    let device = device(32, None);
+    for kind in Kind::ALL {
+        for n in [2, 300] {
+            let boxes = kind.generate(n, 5);
+            for filters in [Filters::default(), filters(boxes.len())] {
+                let options = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
+                check(&device, options, &boxes, &filters, &format!("{} of {n}", kind.name()));
+            }
+        }
+    }
+}
+
+#[test]
+fn lists_in_many_pieces_are_exact_and_clean() {
+    let device = device(32, None);
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let boxes = Kind::Identical.generate(700, 1);
+        let options = Options { order, memory_budget: Some(least_budget(boxes.len(), order)), ..SWEEP };
+        check(&device, options, &boxes, &Filters::default(), "in pieces");
+    }
+}
