@@ -106,6 +106,17 @@ shared_constants! {
     /// The eighth bits of the first and third byte of a footprint: set where the entry is in its box's first cell
     /// along u, along v.
     FOOTPRINT_FIRST: u32 = 0x0080_0080;
+    /// The eighth bit of the second byte of a footprint: set where the box is *plain*, so that enough overlap of two
+    /// footprints is an overlap of the boxes along u and v.
+    FOOTPRINT_PLAIN: u32 = 1 << 15;
+    /// By how many 128ths of a cell two footprints must overlap, along u and v, so that the boxes overlap for sure. With
+    /// fewer, what they share may be the slop of both.
+    SURE_FRACTIONS: u32 = 3;
+    /// By how many quanta, widened as they are, two intervals on the sweep axis must overlap for the same. Three are
+    /// enough; with five, two evaluations of a position may differ by a quantum each.
+    SURE_QUANTA: u32 = 5;
+    /// 2¹⁰⁰: cells per unit at most, for a box to be plain. In a smaller cell, a flushed denormal is a step of a 128th.
+    PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;
     /// How many invalid boxes are listed by index.
     INVALID_LISTED: u32 = 8;
 
@@ -138,6 +149,14 @@ shared_constants! {
     ENTRY_RUN: u32 = 8;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 25;
+    /// Bits of a `Stretch` that hold the rank where the candidates of the entry end. The bits above count the last
+    /// candidates that may begin after the entry ends, in spite of their keys.
+    END_BITS: u32 = 26;
+    /// The most that this count can be. It means all candidates.
+    ALL_UNSURE: u32 = (1 << (32 - END_BITS)) - 1;
+    /// How far the search for the end of an entry looks first. With a lower value, GPUs wait more often for entries with
+    /// many candidates; with a higher one, for those with few.
+    FIRST_REACH: u32 = 4;
     /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
     RUN_QUADS: u32 = 8;
     /// log2 of `TILE_QUADS`.
@@ -254,7 +273,7 @@ const _: () = {
     assert!(SORT_RUN.is_multiple_of(4));
     assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
-    assert!(MAX_ENTRIES <= ENTRY_BOX);
+    assert!(MAX_ENTRIES <= ENTRY_BOX && MAX_ENTRIES < 1 << END_BITS);
     assert!(8 * SMALL_ROWS == 256 && SMALL_LINES * 32 == 256 && SMALL_LINES * SMALL_ROWS == 256);
     assert!(SMALL_BOXES <= SMALL_MOST && small_tiles(SMALL_MOST) * 256 / SMALL_ROWS <= 2 * HIT_BLOCKS);
     assert!(SMALL_MOST as u64 * (SMALL_MOST as u64 - 1) / 2 <= u32::MAX as u64);
@@ -269,6 +288,7 @@ mod tests {
         assert_eq!(ORDINARY_MAX, 2f32.powi(80));
         assert_eq!(CELL_MIN, 2f32.powi(-120));
         assert_eq!(CELL_MAX, 2f32.powi(60));
+        assert_eq!(PLAIN_INVERSE_CELL, 2f32.powi(100));
         assert_eq!(KNOT_MIN, 2f32.powi(-98));
         assert_eq!(RELATIVE_SLOP, 2f32.powi(-21));
         assert_eq!(MOMENT_ERROR, 2f32.powi(-20));

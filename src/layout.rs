@@ -54,6 +54,7 @@ twins! {
         pub tile_capacity: u32,
         pub world_count: u32,
         pub include_count: u32,
+        pub sweep_groups: u32,
     }
 
     /// The range of pairs that `emit` writes.

@@ -70,6 +70,25 @@ fn tile_of(world: u32) -> u32 {
     return cell << frame.position_bits;
 }
 
+// Tells whether a box is plain: where it overlaps another plain box by enough of what the grid knows of both, the boxes
+// overlap (docs/exactness.md). The axes are those of the coordinates. None of its cells has the id of another cell
+// that a plain box may be in: where ids repeat, those about the origin count. Its interval is longer than what its ends
+// were moved by. No rounding to zero matters.
+fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
+    let ids = vec2<i32>(vec2<u32>(1u) << frame.tile_bits);
+    let before = select(vec2<i32>(0), ids / 2, frame.cell_min < vec2<i32>(0));
+    let is_central = all(own.cells.xy + before >= vec2<i32>(0)) && all(own.cells.zw + before < ids);
+    let start = own.position.x & ((1u << frame.position_bits) - 1u);
+    let is_long = own.position.y >= start + SURE_QUANTA;
+    let has_denormal = any(is_denormal(min_bits)) || any(is_denormal(max_bits));
+    let is_scaled = frame.sweep_slop == 0.0 && frame.inverse_cell <= PLAIN_INVERSE_CELL;
+    return is_scaled && is_central && is_long && !has_denormal;
+}
+
+fn is_denormal(bits: vec3<u32>) -> vec3<bool> {
+    return (bits & vec3<u32>(0x7fffffffu)) - vec3<u32>(1u) < vec3<u32>(0x007fffffu);
+}
+
 // A box in the grid, as `cells` and `positions` have it.
 struct Binned {
     cells: vec4<i32>,
@@ -97,6 +116,9 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> Bin
             footprint_of(place.fractions),
             0u,
         );
+        if is_plain(own, min_bits, max_bits) {
+            own.position.z |= FOOTPRINT_PLAIN;
+        }
     } else if HAS_WORLDS && kind != KIND_INVALID {
         // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
         let everywhere = footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));

@@ -155,7 +155,8 @@ fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     }
     let fractions = (vec4<u32>(footprint) >> vec4<u32>(0u, 16u, 8u, 24u)) & vec4<u32>(FRACTION_LAST);
     let within = vec4<u32>(own) & vec4<u32>((1u << shift) - 1u);
-    return footprint_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
+    let merged = footprint_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
+    return merged | (footprint & FOOTPRINT_PLAIN);
 }
 
 // Counts the entries of a box; 1 for a giant, 65,536 for an invalid box.

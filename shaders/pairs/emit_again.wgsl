@@ -37,8 +37,10 @@ fn emit_again(
     var tile = min((block + 1u) * counts.sweep_tiles_per_block, counts.sweep_tiles);
     while tile > first {
         tile -= 1u;
-        let run = survey(add64(mul64(tile, TILE_QUADS), vec2<u32>(local * RUN_QUADS, 0u)));
-        var hits = exact_hits(run);
+        var walk = walk_from(add64(mul64(tile, TILE_QUADS), vec2<u32>(local * RUN_QUADS, 0u)), RUN_QUADS);
+        let found = survey(&walk);
+        let run = found.run;
+        var hits = exact_hits(found);
         let scan = scan_workgroup(local, countOneBits(hits));
         // The number of pairs of the tile, as a value that the compiler knows to be the same for all invocations.
         next = sub64(next, vec2<u32>(workgroupUniformLoad(&scan_bases[16]).x, 0u));

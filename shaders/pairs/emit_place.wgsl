@@ -4,7 +4,8 @@
 //         runs         [tiles * 256], of sweep_test, as far as they were kept
 // Writes  run_offsets  [tiles * 256] pairs before the run within its block
 // Changes block_hits   [sweep_blocks] pairs in tiles that were not kept, to all pairs
-// One workgroup per block; each invocation adds up PLACE_RUNS runs in a row.
+// One workgroup per block; an invocation takes one run of each of PLACE_RUNS tiles at a time, so that neighbours read
+// neighbouring runs. A tile has at most 8,192 pairs: the counts of two tiles are scanned in one word.
 // Source: compaction by a scan of counts, Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -12,6 +13,39 @@
 @group(0) @binding(2) var<storage, read> runs: array<Run>;
 @group(0) @binding(3) var<storage, read_write> run_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> block_hits: array<u32>;
+
+// Counts the pairs of an invocation's run in a tile.
+fn hits_in(tile: u32, end: u32, local: u32) -> u32 {
+    if tile >= end {
+        return 0u;
+    }
+    return countOneBits(runs[tile * 256u + local].hits);
+}
+
+// Writes where the pairs of the run in a tile go.
+fn place_run(tile: u32, end: u32, local: u32, offset: u32) {
+    if tile < end {
+        run_offsets[tile * 256u + local] = offset;
+    }
+}
+
+// Places the runs of four tiles, behind `before` pairs of the block, and returns the pairs before the next tile. Every
+// invocation of the workgroup has to call.
+fn place_tiles(tile: u32, end: u32, local: u32, before: u32) -> u32 {
+    let first = vec2<u32>(hits_in(tile, end, local), hits_in(tile + 2u, end, local));
+    let second = vec2<u32>(hits_in(tile + 1u, end, local), hits_in(tile + 3u, end, local));
+    let scan = scan_workgroup2(local, first | (second << vec2<u32>(16u)));
+    let low = scan.total & vec2<u32>(0xffffu);
+    let high = scan.total >> vec2<u32>(16u);
+    let starts = before + vec4<u32>(0u, low.x, low.x + high.x, low.x + high.x + low.y);
+    let within = vec4<u32>(scan.before.x & 0xffffu, scan.before.x >> 16u, scan.before.y & 0xffffu, scan.before.y >> 16u);
+    let offsets = starts + within;
+    place_run(tile, end, local, offsets.x);
+    place_run(tile + 1u, end, local, offsets.y);
+    place_run(tile + 2u, end, local, offsets.z);
+    place_run(tile + 3u, end, local, offsets.w);
+    return starts.w + high.y;
+}
 
 @compute @workgroup_size(256)
 fn emit_place(
@@ -24,19 +58,8 @@ fn emit_place(
     let kept = min(counts.sweep_tiles, params.tile_capacity);
     let end = min(first + counts.sweep_tiles_per_block, kept);
     var running = 0u;
-    for (var tile = first; tile < end; tile += PLACE_RUNS) {
-        let first_run = tile * 256u + local * PLACE_RUNS;
-        let runs_end = min(first_run + PLACE_RUNS, end * 256u);
-        var sum = 0u;
-        for (var i = first_run; i < runs_end; i += 1u) {
-            run_offsets[i] = sum;
-            sum += countOneBits(runs[i].hits);
-        }
-        let scan = scan_workgroup(local, sum);
-        for (var i = first_run; i < runs_end; i += 1u) {
-            run_offsets[i] += running + scan.before;
-        }
-        running += scan.total;
+    for (var tile = first; tile < end; tile += 4u) {
+        running = place_tiles(tile, end, local, running);
     }
     if local == 0u && block < counts.sweep_blocks {
         block_hits[block] += running;

@@ -32,7 +32,7 @@ fn sweep_count(
     var sum = vec2<u32>(0u);
     for (var rank = first; rank < end; rank += 1u) {
         let stretch = stretches[rank];
-        sum += vec2<u32>(stretch.offset, stretch.end - rank - 1u);
+        sum += vec2<u32>(stretch.offset, end_of(stretch) - rank - 1u);
     }
     let scan = scan_workgroup2(local, sum);
     let block = local / BLOCK_INVOCATIONS;

@@ -26,6 +26,16 @@ fn tiles_per_block(tiles: u32) -> u32 {
     return per_block;
 }
 
+// Returns how many tiles a workgroup of sweep_test takes, which is a part of a block: as many as leave the device enough
+// workgroups, since an invocation looks for its place on the path once.
+fn tiles_per_group(tiles: u32, least: u32) -> u32 {
+    var per_group = least * PLACE_RUNS;
+    while per_group > least && tiles / per_group < params.sweep_groups {
+        per_group /= 2u;
+    }
+    return per_group;
+}
+
 @compute @workgroup_size(256)
 fn sweep_scan(@builtin(local_invocation_index) local: u32) {
     let entry_count = counts.entry_count;
@@ -64,10 +74,11 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
         let giant_tiles = select(giant_count * div_ceil(params.box_count, HIT_TILE), 0u, refused);
         counts.sweep_tiles = sweep_tiles;
-        let per_group = tiles_per_block(sweep_tiles);
+        let least = tiles_per_block(sweep_tiles);
+        let per_group = tiles_per_group(sweep_tiles, least);
         counts.sweep_tiles_per_group = per_group;
-        counts.sweep_tiles_per_block = per_group * PLACE_RUNS;
-        counts.sweep_blocks = div_ceil(sweep_tiles, per_group * PLACE_RUNS);
+        counts.sweep_tiles_per_block = least * PLACE_RUNS;
+        counts.sweep_blocks = div_ceil(sweep_tiles, least * PLACE_RUNS);
         counts.giant_tiles = giant_tiles;
         counts.giant_tiles_per_block = tiles_per_block(giant_tiles);
         counts.giant_blocks = div_ceil(giant_tiles, counts.giant_tiles_per_block);

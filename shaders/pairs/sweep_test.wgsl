@@ -24,14 +24,22 @@ fn sweep_test(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let first = group_index(group, groups) * counts.sweep_tiles_per_group;
-    let end = min(first + counts.sweep_tiles_per_group, counts.sweep_tiles);
+    let per_group = counts.sweep_tiles_per_group;
+    let first = group_index(group, groups) * per_group;
+    let end = min(first + per_group, counts.sweep_tiles);
+    let first_run = local * per_group;
     var hit_count = 0u;
-    for (var tile = first; tile < end; tile += 1u) {
-        var run = survey(add64(mul64(tile, TILE_QUADS), vec2<u32>(local * RUN_QUADS, 0u)));
-        run.hits = exact_hits(run);
+    var walk = walk_from(add64(mul64(first, TILE_QUADS), vec2<u32>(first_run * RUN_QUADS, 0u)), per_group * RUN_QUADS);
+    for (var nth = first_run; nth < first_run + per_group; nth += 1u) {
+        let tile = first + nth / 256u;
+        if tile >= end {
+            break;
+        }
+        let found = survey(&walk);
+        var run = found.run;
+        run.hits = exact_hits(found);
         if tile < params.tile_capacity {
-            runs[tile * 256u + local] = run;
+            runs[tile * 256u + nth % 256u] = run;
         } else {
             hit_count += countOneBits(run.hits);
         }

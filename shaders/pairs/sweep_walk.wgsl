@@ -34,21 +34,62 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(rank, within - stretches[rank].offset);
 }
 
-// Counts how many of the RUN_QUADS quads from `at` lie on the path.
-fn quads_from(at: vec2<u32>) -> u32 {
+// A place on the path, and what is known of its entry.
+struct Walk {
+    rank: u32,
+    quad: u32,
+    ends: vec2<u32>,          // the ranks where its candidates end, and those that are sure to begin before it ends
+    own: u32,                 // its footprint
+    left: u32,                // quads that are still to be walked
+    is_over: bool,            // whether its stretch is over
+}
+
+// Begins a walk over `most` quads from number `at` of the path, as far as the path goes.
+fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     let length = path_bases[div_ceil(counts.entry_count, PATH_BLOCK)];
     if !less64(at, length) {
-        return 0u;
+        return Walk();
     }
     let left = sub64(length, at);
-    return select(min(left.x, RUN_QUADS), RUN_QUADS, left.y > 0u);
+    let start = walk_at(at);
+    return Walk(
+        start.x,
+        (start.x + 1u) / 4u + start.y,
+        ends_at(start.x),
+        footprint_at(start.x),
+        select(min(left.x, most), most, left.y > 0u),
+        false,
+    );
+}
+
+fn ends_at(rank: u32) -> vec2<u32> {
+    let stretch = stretches[rank];
+    let end = end_of(stretch);
+    let unsure = stretch.end >> END_BITS;
+    return vec2<u32>(end, select(end - unsure, 0u, unsure == ALL_UNSURE));
+}
+
+// Goes on to the stretch of the next entry.
+fn next_stretch(walk: ptr<function, Walk>) {
+    let rank = (*walk).rank + 1u;
+    (*walk).rank = rank;
+    (*walk).quad = (rank + 1u) / 4u;
+    (*walk).ends = ends_at(rank);
+    (*walk).own = footprint_at(rank);
+    (*walk).is_over = false;
 }
 
 fn footprint_at(rank: u32) -> u32 {
     return footprints[rank / 4u][rank % 4u];
 }
 
-// Tells which of four boxes may overlap `own` across the sweep axis, and would be reported in this cell.
+// What the footprints of two entries tell.
+struct Look {
+    survives: vec4<bool>,     // the boxes may overlap across the sweep axis, and would be reported in this cell
+    is_sure: vec4<bool>,      // if they survive, they overlap across the sweep axis, and one begins before the other ends
+}
+
+// Compares the footprint of an entry with four others.
 //
 // The first bytes of a footprint are where the box begins in the cell, the second ones where it ends, along u and v;
 // both are monotone in the coordinates, so boxes that overlap pass. Two bytes are compared in one subtraction, whose
@@ -56,48 +97,71 @@ fn footprint_at(rank: u32) -> u32 {
 // Two boxes that overlap share one cell in each cell that both touch. The pair belongs to the one whose coordinates
 // are the larger of the two boxes' first cells: there, along u and along v, one of the two entries is in its box's
 // first cell. Those flags are the eighth bits of the first bytes.
-fn survivors(own: u32, others: vec4<u32>) -> vec4<bool> {
+// Two plain boxes whose footprints share more than their slop do overlap (docs/exactness.md).
+fn look_at(own: u32, others: vec4<u32>) -> Look {
     let first = vec4<u32>(FRACTION_LAST | (FRACTION_LAST << 16u));
     let flags = vec4<u32>(FOOTPRINT_FIRST);
     let mine = vec4<u32>(own);
     let begins_before = (((others >> vec4<u32>(8u)) & first) | flags) - (mine & first);
     let ends_after = (((mine >> vec4<u32>(8u)) & first) | flags) - (others & first);
-    return (begins_before & ends_after & (mine | others) & flags) == flags;
+    // Where the eighth bits of both are set, as in every survivor, no byte borrows from the next.
+    let slop = vec4<u32>(SURE_FRACTIONS | (SURE_FRACTIONS << 16u));
+    let is_enough = (begins_before - slop) & (ends_after - slop) & flags;
+    let plain = mine & others & vec4<u32>(FOOTPRINT_PLAIN);
+    return Look(
+        (begins_before & ends_after & (mine | others) & flags) == flags,
+        (is_enough | plain) == vec4<u32>(FOOTPRINT_FIRST | FOOTPRINT_PLAIN),
+    );
 }
 
-// Returns the candidates in the quads from `at` that survive a look at their footprints.
-fn survey(at: vec2<u32>) -> Run {
-    let count = quads_from(at);
+// Returns a bit for each of four that is set.
+fn bits_of(are: vec4<bool>) -> u32 {
+    let bits = select(vec4<u32>(0u), vec4<u32>(1u, 2u, 4u, 8u), are);
+    return bits.x | bits.y | bits.z | bits.w;
+}
+
+// What a look at the candidates of a run tells.
+struct Survey {
+    run: Run,                 // with the survivors in place of the hits
+    sure: u32,                // a bit for each that overlaps if it survives
+}
+
+// Walks over the next RUN_QUADS quads, and looks at the candidates in them.
+fn survey(walk: ptr<function, Walk>) -> Survey {
+    let count = min((*walk).left, RUN_QUADS);
     if count == 0u {
-        return Run(0u, 0u, 0u, 0u);
+        return Survey();
     }
-    let start = walk_at(at);
-    var rank = start.x;
-    var quad = (rank + 1u) / 4u + start.y;
-    var end = stretches[rank].end;
-    var own = footprint_at(rank);
-    var run = Run(0u, rank, quad, 0u);
+    if (*walk).is_over {
+        next_stretch(walk);
+    }
+    var run = Run(0u, (*walk).rank, (*walk).quad, 0u);
+    var sure = 0u;
     for (var k = 0u; k < count; k += 1u) {
+        let quad = (*walk).quad;
+        let ends = (*walk).ends;
         let place = vec4<u32>(quad * 4u) + vec4<u32>(0u, 1u, 2u, 3u);
-        let is_candidate = (place > vec4<u32>(rank)) & (place < vec4<u32>(end));
-        let bits = select(vec4<u32>(0u), vec4<u32>(1u, 2u, 4u, 8u), survivors(own, footprints[quad]) & is_candidate);
-        run.hits |= (bits.x | bits.y | bits.z | bits.w) << (4u * k);
-        quad += 1u;
-        if quad * 4u >= end && k + 1u < count {
-            rank += 1u;
+        let is_candidate = (place > vec4<u32>((*walk).rank)) & (place < vec4<u32>(ends.x));
+        let look = look_at((*walk).own, footprints[quad]);
+        run.hits |= bits_of(look.survives & is_candidate) << (4u * k);
+        sure |= bits_of(look.is_sure & (place < vec4<u32>(ends.y))) << (4u * k);
+        (*walk).quad = quad + 1u;
+        (*walk).is_over = quad * 4u + 4u >= ends.x;
+        if (*walk).is_over && k + 1u < count {
+            next_stretch(walk);
             run.turns |= 2u << k;
-            quad = (rank + 1u) / 4u;
-            end = stretches[rank].end;
-            own = footprint_at(rank);
         }
     }
-    return run;
+    (*walk).left -= count;
+    return Survey(run, sure);
 }
 
-// Returns the survivors whose boxes overlap, of which the filters keep what they want.
-fn exact_hits(run: Run) -> u32 {
-    var hits = 0u;
-    for (var word = run.hits; word != 0u; word &= word - 1u) {
+// Returns the survivors whose boxes overlap, of which the filters keep what they want. Those that are sure are not looked
+// up.
+fn exact_hits(survey: Survey) -> u32 {
+    let run = survey.run;
+    var hits = run.hits & survey.sure;
+    for (var word = run.hits & ~survey.sure; word != 0u; word &= word - 1u) {
         let bit = firstTrailingBit(word);
         let ranks = ranks_of(run, bit);
         let a = ordered_box(entries[ranks.x] & ENTRY_BOX);

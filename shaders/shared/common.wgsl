@@ -18,6 +18,7 @@ struct Params {
     tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
     world_count: u32,         // worlds that boxes are in, the global one aside
     include_count: u32,       // pairs that are reported whatever the boxes are
+    sweep_groups: u32,        // workgroups of sweep_test that keep the device busy
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -151,7 +152,13 @@ struct PairArguments {
 // The stretch that an entry contributes to the path that the sweep walks (see sweep_walk.wgsl).
 struct Stretch {
     offset: u32,              // quads of the path before this entry, within its block of entries; of rank_ends, its own
-    end: u32,                 // rank of the first entry that starts after this one ends
+    end: u32,                 // low END_BITS: rank of the first entry that starts after this one ends; above: how many
+                              // of the candidates before it may do so too, ALL_UNSURE for all
+}
+
+// Returns the rank where the candidates of an entry end.
+fn end_of(stretch: Stretch) -> u32 {
+    return stretch.end & ((1u << END_BITS) - 1u);
 }
 
 // What one invocation found in RUN_QUADS quads of the path.

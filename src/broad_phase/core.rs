@@ -25,7 +25,7 @@ pub(super) struct Core {
 impl Core {
     /// Decides what a call for this many boxes does.
     pub fn decide(&self, box_count: usize, filters: &FilterSet) -> Result<Call, Error> {
-        Call::decide(box_count, &self.options, self.workspace.limits(), filters)
+        Call::decide(box_count, &self.options, &self.gpu, self.workspace.limits(), filters)
     }
 
     pub fn encoder(&self) -> wgpu::CommandEncoder {

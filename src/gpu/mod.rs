@@ -49,6 +49,8 @@ pub struct Gpu {
     best_sort: Arc<Mutex<Option<SortVariant>>>,
     /// The variant of the sort that was asked for.
     asked_sort: Option<SortVariant>,
+    /// Whether the device is a software adapter.
+    is_software: bool,
 }
 
 impl Gpu {
@@ -94,9 +96,11 @@ impl Gpu {
                 return Err(Error::DeviceTooSmall { limit, required, available });
             }
         }
+        let is_software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
         Ok(Self {
             device,
             queue,
+            is_software,
             lost: Arc::default(),
             kernels: Arc::default(),
             bind_groups: Arc::default(),
@@ -250,6 +254,12 @@ impl Gpu {
             && info.subgroup_max_size <= 64
             // A browser has other builtins, and no way to wait for a trial.
             && cfg!(not(target_arch = "wasm32"))
+    }
+
+    /// Returns how many workgroups of `sweep_test` keep the device busy: some for each core of a software adapter, and
+    /// for a GPU about as many as the largest runs at once.
+    pub(crate) fn sweep_groups(&self) -> u32 {
+        if self.is_software { 32 } else { 1024 }
     }
 
     /// Returns the variant of the sort that was asked for, if any.

@@ -2,6 +2,7 @@
 
 use super::MemoryPlan;
 use crate::filters::device::FilterSet;
+use crate::gpu::Gpu;
 use crate::layout::Params;
 use crate::{Error, Options};
 
@@ -26,6 +27,7 @@ impl Call {
     pub fn decide(
         box_count: usize,
         options: &Options,
+        gpu: &Gpu,
         limits: &wgpu::Limits,
         filters: &FilterSet,
     ) -> Result<Self, Error> {
@@ -45,6 +47,7 @@ impl Call {
             tile_capacity: 0,
             world_count: filters.checked().world_count(),
             include_count: filters.checked().include().len() as u32,
+            sweep_groups: gpu.sweep_groups(),
         };
         Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params, plan })
     }

@@ -23,6 +23,7 @@ mod prepare;
 mod rank;
 mod small;
 mod sort;
+mod sure;
 mod sweep;
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};

@@ -22,15 +22,24 @@ fn frame(position_bits: u32) -> Frame {
 /// Positions with any footprints.
 fn with_footprints(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
     let mut random = Random::new(intervals.len() as u64);
-    intervals.iter().map(|&[start, end]| [start, end, random.next() as u32 & 0x7f7f_7f7f, 0]).collect()
+    intervals
+        .iter()
+        .map(|&[start, end]| [start, end, random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_PLAIN), 0])
+        .collect()
+}
+
+/// Returns what the kernel should write of entries that end there.
+fn stretches(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<Stretch> {
+    let unsure = mirror::rank::unsure(frame, keys, entries, positions, ends);
+    let packed = ends.iter().zip(unsure).map(|(&end, unsure)| mirror::rank::packed_end(end, unsure));
+    mirror::sweep::count(ends).into_iter().zip(packed).map(|(offset, end)| Stretch { offset, end }).collect()
 }
 
 /// Returns the ranks where the entries end, after a look at all that the kernel writes.
 fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u32) -> Vec<u32> {
     let n = keys.len() as u32;
     let ends = mirror::rank::ends(&frame(position_bits), keys, entries, positions);
-    let quads = mirror::sweep::count(&ends);
-    let stretches: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Stretch { offset, end }).collect();
+    let stretches = stretches(&frame(position_bits), keys, entries, positions, &ends);
     let footprints = mirror::rank::footprints(entries, positions);
     let frame = upload(&[frame(position_bits)]);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
@@ -137,6 +146,32 @@ fn a_box_goes_on_beyond_cells_that_are_not_its_first_or_last() {
 }
 
 #[test]
+fn candidates_that_may_begin_after_the_end_are_counted() {
+    let unsure = |keys: &[u32], intervals: &[[u32; 2]]| {
+        let n = keys.len() as u32;
+        let (entries, positions) = ((0..n).collect::<Vec<_>>(), with_footprints(intervals));
+        let ends = check(keys, &entries, &positions, 16);
+        mirror::rank::unsure(&frame(16), keys, &entries, &positions, &ends)
+    };
+    // An interval from 10 to 100: starts up to 95 are sure.
+    let keys = [10, 50, 94, 95, 96, 97, 100, 100, 101];
+    let mut intervals = keys.map(|start| [start, start]);
+    intervals[0][1] = 100;
+    assert_eq!(unsure(&keys, &intervals)[0], 4);
+    // An interval that ends before the fifth quantum is sure of nothing.
+    for end in [0, SURE_QUANTA - 1, SURE_QUANTA] {
+        let found = unsure(&[0, 0, 0], &[[0, end], [0, 0], [0, 0]])[0];
+        assert_eq!(found, if end < SURE_QUANTA { ALL_UNSURE } else { 0 }, "{end}");
+    }
+    // As many as can be counted, and one more or less.
+    for more in [ALL_UNSURE - 1, ALL_UNSURE, ALL_UNSURE + 1, 1000] {
+        let keys: Vec<u32> = [7, 8].into_iter().chain((0..more).map(|_| 1000)).collect();
+        let intervals: Vec<_> = keys.iter().map(|&start| [start, 1000]).collect();
+        assert_eq!(unsure(&keys, &intervals)[0], more.min(ALL_UNSURE));
+    }
+}
+
+#[test]
 fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     // 65,536 workgroups, the last with a single entry; 256 cells of 65,536 starts, the same boxes in each.
     let n = MAX_GROUPS_X * 256 + 1;
@@ -157,9 +192,8 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let frame_in = upload(&[frame(16)]);
     run(|pass| RANK.record(pass, &frame_in, &counts, &sizes, &keys_in, &entries_in, &positions_in, &path));
     let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
-    let quads = mirror::sweep::count(&ends);
-    for (rank, stretch) in download(&path.stretches).into_iter().enumerate() {
-        let expected = Stretch { offset: quads[rank], end: ends[rank] };
+    let expected = stretches(&frame(16), &keys, &entries, &positions, &ends);
+    for (rank, (stretch, expected)) in download(&path.stretches).into_iter().zip(expected).enumerate() {
         assert!(stretch == expected, "{stretch:?} at rank {rank} instead of {expected:?}");
     }
     assert!(written(&path.footprints) == mirror::rank::footprints(&entries, &positions));

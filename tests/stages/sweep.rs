@@ -24,13 +24,15 @@ pub struct Scene {
     pub entries: Vec<u32>,
     pub footprints: Vec<u32>,
     pub ends: Vec<u32>,
+    /// How many of the last candidates of each entry may begin after it ends.
+    pub unsure: Vec<u32>,
     /// Quads of the path before each entry, and of all.
     pub offsets: Vec<u64>,
 }
 
 /// Makes any footprint.
 fn random_footprint(random: &mut Random) -> u32 {
-    random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST)
+    random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST | FOOTPRINT_PLAIN)
 }
 
 impl Scene {
@@ -42,17 +44,24 @@ impl Scene {
         let footprints = (0..n)
             .map(|_| {
                 // Half of them in the whole of the cell and first in it, so that many a candidate survives.
-                let all = u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]);
+                let all = u32::from_le_bytes([0x80, 0x7f, 0x80, 0x7f]) | (random.below(2) * FOOTPRINT_PLAIN);
                 if random.below(2) == 0 { all } else { random_footprint(&mut random) }
             })
             .collect();
-        let ends = (0..n).map(|rank| (rank + 1 + random.below(reach + 1)).min(n)).collect();
-        Self::new(boxes, entries, footprints, ends)
+        let ends: Vec<u32> = (0..n).map(|rank| (rank + 1 + random.below(reach + 1)).min(n)).collect();
+        // Some are sure of all their candidates, some of none.
+        let of_rank = |(rank, &end): (usize, &u32)| match random.below(4) {
+            0 => ALL_UNSURE,
+            1 => 0,
+            _ => random.below(end - rank as u32).min(ALL_UNSURE - 1),
+        };
+        let unsure = ends.iter().enumerate().map(of_rank).collect();
+        Self { unsure, ..Self::new(boxes, entries, footprints, ends) }
     }
 
     pub fn new(boxes: Vec<Aabb>, entries: Vec<u32>, footprints: Vec<u32>, ends: Vec<u32>) -> Self {
-        let offsets = mirror::sweep::scan(&mirror::sweep::count(&ends));
-        Self { boxes, entries, footprints, ends, offsets }
+        let (unsure, offsets) = (vec![0; ends.len()], mirror::sweep::scan(&mirror::sweep::count(&ends)));
+        Self { boxes, entries, footprints, ends, unsure, offsets }
     }
 
     /// Makes the same scene with the candidates up to other ends.
@@ -71,13 +80,17 @@ impl Scene {
     /// Returns what `rank_ends` leaves.
     pub fn quads(&self) -> Vec<Stretch> {
         let quads = mirror::sweep::count(&self.ends);
-        quads.into_iter().zip(&self.ends).map(|(offset, &end)| Stretch { offset, end }).collect()
+        quads.into_iter().zip(self.packed_ends()).map(|(offset, end)| Stretch { offset, end }).collect()
+    }
+
+    fn packed_ends(&self) -> impl Iterator<Item = u32> {
+        self.ends.iter().zip(&self.unsure).map(|(&end, &unsure)| mirror::rank::packed_end(end, unsure))
     }
 
     pub fn stretches(&self) -> Vec<Stretch> {
         let block = PATH_BLOCK as usize;
         let offset = |rank: usize| (self.offsets[rank] - self.offsets[rank / block * block]) as u32;
-        self.ends.iter().enumerate().map(|(rank, &end)| Stretch { offset: offset(rank), end }).collect()
+        self.packed_ends().enumerate().map(|(rank, end)| Stretch { offset: offset(rank), end }).collect()
     }
 
     /// Quads and candidates of each block.
@@ -135,16 +148,27 @@ impl Scene {
         runs
     }
 
+    /// Tells whether a candidate is a hit: one that is sure is not looked up, so that here, where boxes and footprints
+    /// have nothing to do with each other, the boxes of a hit need not overlap.
     fn is_pair(&self, rank: usize, other: usize) -> bool {
         let box_of = |rank: usize| &self.boxes[(self.entries[rank] & ENTRY_BOX) as usize];
-        mirror::sweep::survives(self.footprints[rank], self.footprints[other]) && box_of(rank).overlaps(box_of(other))
+        let [own, others] = [rank, other].map(|rank| self.footprints[rank]);
+        let unsure = self.unsure[rank];
+        let begins_before = unsure != ALL_UNSURE && (other as u32) < self.ends[rank] - unsure;
+        let is_sure = begins_before && mirror::sweep::is_sure(own, others);
+        mirror::sweep::survives(own, others) && (is_sure || box_of(rank).overlaps(box_of(other)))
     }
 
-    /// Returns the pairs of the mirror.
+    /// Returns the pairs in the order of the path.
     pub fn pairs(&self) -> Vec<Pair> {
         let mut pairs = Vec::new();
-        let ranks = 0..self.entries.len();
-        mirror::sweep::test(&self.boxes, &self.entries, &self.footprints, &self.ends, ranks, &mut pairs);
+        for rank in 0..self.entries.len() {
+            for other in rank + 1..self.ends[rank] as usize {
+                if self.is_pair(rank, other) {
+                    pairs.push(Pair::new(self.entries[rank] & ENTRY_BOX, self.entries[other] & ENTRY_BOX));
+                }
+            }
+        }
         pairs
     }
 }
@@ -174,8 +198,16 @@ pub fn no_hits() -> Hits {
 
 /// Returns whether, along one axis, the boxes may meet, and the cell is the first of one of them.
 fn survives_along(a: [u8; 2], b: [u8; 2]) -> bool {
-    let [from_a, to_a, from_b, to_b] = [a[0] & 0x7f, a[1], b[0] & 0x7f, b[1]];
+    let [from_a, to_a, from_b, to_b] = [a[0], a[1], b[0], b[1]].map(|byte| byte & 0x7f);
     from_a <= to_b && from_b <= to_a && (a[0] | b[0]) & 0x80 != 0
+}
+
+/// Returns what `is_sure` should return, computed without tricks.
+fn is_sure_plainly(a: u32, b: u32) -> bool {
+    let ends = |footprint: u32| footprint.to_le_bytes().map(|byte| i32::from(byte & 0x7f));
+    let is_enough = |from: i32, to: i32| to - from >= SURE_FRACTIONS as i32;
+    let along = |k: usize| is_enough(ends(a)[k], ends(b)[k + 1]) && is_enough(ends(b)[k], ends(a)[k + 1]);
+    (a >> 15) & (b >> 15) & 1 == 1 && along(0) && along(2)
 }
 
 /// Returns what `survives` should return, computed without tricks.
@@ -204,7 +236,8 @@ fn couples(seed: u64) -> Vec<[u32; 2]> {
                     a[2 * axis + 1] = 0x7f;
                     b[2 * axis] &= 0x80;
                 }
-                let couple = [a, b].map(u32::from_le_bytes);
+                let plain = [(); 2].map(|()| if random.below(4) > 0 { FOOTPRINT_PLAIN } else { 0 });
+                let couple = [0, 1].map(|k| u32::from_le_bytes([a, b][k]) & !FOOTPRINT_PLAIN | plain[k]);
                 couples.push(if random.below(2) == 0 { couple } else { [couple[1], couple[0]] });
             }
         }
@@ -214,14 +247,16 @@ fn couples(seed: u64) -> Vec<[u32; 2]> {
 
 #[test]
 fn the_mirror_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
-    let mut passed = 0;
+    let (mut passed, mut sure) = (0, 0);
     for seed in 0..40 {
         for [a, b] in couples(seed) {
             assert_eq!(mirror::sweep::survives(a, b), survives_plainly(a, b), "{a:08x} and {b:08x}");
+            assert_eq!(mirror::sweep::is_sure(a, b), is_sure_plainly(a, b), "{a:08x} and {b:08x}");
             passed += u32::from(survives_plainly(a, b));
+            sure += u32::from(is_sure_plainly(a, b));
         }
     }
-    assert!(passed > 100_000);
+    assert!(passed > 100_000 && sure > 10_000);
 }
 
 #[test]
@@ -237,6 +272,26 @@ fn the_kernel_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_
         let passed = couples.iter().filter(|[a, b]| survives_plainly(*a, *b)).count();
         assert_eq!(scene.pairs().len(), passed);
         check_test(&scene, 1, scene.tiles());
+    }
+}
+
+#[test]
+fn the_kernel_does_not_look_up_couples_that_are_sure_and_no_others() {
+    for seed in 0..4 {
+        let couples = couples(seed);
+        let n = 2 * couples.len() as u32;
+        // Boxes that do not overlap: what is sure is a hit nevertheless.
+        let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]), Aabb::new([1.0; 3], [1.0; 3])];
+        let entries = (0..n).map(|rank| rank % 2).collect();
+        let ends = (0..n).map(|rank| rank / 2 * 2 + 2).collect();
+        let mut scene = Scene::new(boxes, entries, couples.as_flattened().to_vec(), ends);
+        let sure = couples.iter().filter(|[a, b]| survives_plainly(*a, *b) && is_sure_plainly(*a, *b)).count();
+        assert!(sure > 200);
+        for (unsure, hits) in [(0, sure), (1, 0), (ALL_UNSURE, 0)] {
+            scene.unsure.fill(unsure);
+            assert_eq!(scene.pairs().len(), hits);
+            check_test(&scene, 1, scene.tiles());
+        }
     }
 }
 
@@ -321,6 +376,7 @@ fn the_path_of_the_most_entries_is_counted() {
 // ---- sweep_scan ----
 
 struct Division {
+    sweep_groups: u32,
     box_count: u32,
     entry_count: u32,
     giant_count: u32,
@@ -333,12 +389,23 @@ fn tiles_each(tiles: u32) -> u32 {
     (0..32).map(|k| 1 << k).find(|&each| tiles.div_ceil(each) <= HIT_BLOCKS).unwrap()
 }
 
+/// Returns how many tiles a workgroup takes: the most, up to a block, that leave as many workgroups as are wanted.
+fn tiles_of_group(tiles: u32, least: u32, wanted: u32) -> u32 {
+    (0..=PLACE_RUNS.ilog2()).rev().map(|k| least << k).find(|&each| tiles / each >= wanted).unwrap_or(least)
+}
+
 fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
-    let &Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit } = division;
+    let &Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, candidate_limit } = division;
     assert_eq!(sums.len(), entry_count.div_ceil(PATH_BLOCK) as usize);
     let [candidate_limit_low, candidate_limit_high] = halves(candidate_limit);
-    let params =
-        uniform(Params { box_count, candidate_limit_low, candidate_limit_high, tile_capacity, ..Params::zeroed() });
+    let params = uniform(Params {
+        box_count,
+        candidate_limit_low,
+        candidate_limit_high,
+        tile_capacity,
+        sweep_groups,
+        ..Params::zeroed()
+    });
     let given = Counts { entry_count, giant_count, ..poison() };
     let counts = guarded(&[given]);
     let path = Path {
@@ -359,15 +426,16 @@ fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
     let kept = |tiles: u64| if refused { 0 } else { u32::try_from(tiles).unwrap() };
     let sweep_tiles = kept(length.div_ceil(u64::from(TILE_QUADS)));
     let giant_tiles = kept(u64::from(giant_count) * u64::from(box_count.div_ceil(HIT_TILE)));
-    let per_group = tiles_each(sweep_tiles);
+    let least = tiles_each(sweep_tiles);
+    let per_group = tiles_of_group(sweep_tiles, least, sweep_groups);
     let expected = Counts {
         candidate_low: candidates as u32,
         candidate_high: (candidates >> 32) as u32,
         refused: u32::from(refused),
         sweep_tiles,
         sweep_tiles_per_group: per_group,
-        sweep_tiles_per_block: per_group * PLACE_RUNS,
-        sweep_blocks: sweep_tiles.div_ceil(per_group * PLACE_RUNS),
+        sweep_tiles_per_block: least * PLACE_RUNS,
+        sweep_blocks: sweep_tiles.div_ceil(least * PLACE_RUNS),
         giant_tiles,
         giant_tiles_per_block: tiles_each(giant_tiles),
         giant_blocks: giant_tiles.div_ceil(tiles_each(giant_tiles)),
@@ -404,8 +472,9 @@ fn the_path_is_divided_as_by_the_mirror() {
     for n in SIZES.into_iter().chain([256 * 255, 256 * 256, 256 * 256 + 1, 1 << 20]) {
         for giant_count in [0, 1, 77] {
             for tile_capacity in [0, 3, 1 << 20] {
-                let (box_count, candidate_limit) = (n.max(77), 1 << 44);
-                let division = Division { box_count, entry_count: n, giant_count, tile_capacity, candidate_limit };
+                let (box_count, candidate_limit, sweep_groups) = (n.max(77), 1 << 44, n % 2000);
+                let division =
+                    Division { sweep_groups, box_count, entry_count: n, giant_count, tile_capacity, candidate_limit };
                 check_scan(&division, &random_sums(n, 10_000, u64::from(n)));
             }
         }
@@ -415,6 +484,7 @@ fn the_path_is_divided_as_by_the_mirror() {
 #[test]
 fn a_group_takes_twice_the_tiles_from_one_more_than_a_dispatch_has() {
     let division = Division {
+        sweep_groups: u32::MAX,
         box_count: 1,
         entry_count: 2 * PATH_BLOCK,
         giant_count: 0,
@@ -433,6 +503,7 @@ fn a_group_takes_twice_the_tiles_from_one_more_than_a_dispatch_has() {
 #[test]
 fn a_path_of_more_than_32_bits_is_counted_exactly() {
     let division = Division {
+        sweep_groups: u32::MAX,
         box_count: 1 << 24,
         entry_count: MAX_ENTRIES,
         giant_count: 3,
@@ -450,6 +521,7 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
 #[test]
 fn tests_of_giants_past_32_bits_are_counted_exactly() {
     let division = Division {
+        sweep_groups: u32::MAX,
         box_count: 1 << 22,
         entry_count: 0,
         giant_count: 1 << 22,
@@ -469,6 +541,7 @@ fn candidates_are_refused_from_one_above_the_limit() {
         let candidates = 4 * u64::from(sum) + 300 * u64::from(giant_count);
         for (candidate_limit, refused) in [(candidates, 0), (candidates - 1, 1), (0, 1), (1 << 44, 0)] {
             let division = Division {
+                sweep_groups: u32::MAX,
                 box_count: 300,
                 entry_count: 4 * PATH_BLOCK,
                 giant_count,
@@ -618,10 +691,11 @@ proptest! {
         giant_count in 0..1000u32,
         tile_capacity in 0..1_000_000u32,
         limit_bits in 0..45u32,
+        sweep_groups in 0..5000u32,
         seed: u64,
     ) {
         let candidate_limit = 1 << limit_bits;
-        let division = Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit };
+        let division = Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, candidate_limit };
         check_scan(&division, &random_sums(entry_count, most, seed));
     }
 }

@@ -120,10 +120,28 @@ pub fn merged_footprint(own: [i32; 4], footprint: u32, level: u32) -> u32 {
     if shift >= 32 {
         return footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
     }
-    footprint_of(std::array::from_fn(|k| {
+    let merged = std::array::from_fn(|k| {
         let fraction = footprint >> [0, 16, 8, 24][k] & FRACTION_LAST;
         ((own[k] as u32 & ((1 << shift) - 1)) << FRACTION_BITS | fraction) >> shift
-    }))
+    });
+    footprint_of(merged) | footprint & FOOTPRINT_PLAIN
+}
+
+/// Tells whether a box is plain; see `bin_count.wgsl`. [`count`] does not tell, since the CPU engine tests every survivor.
+pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -> bool {
+    let is_denormal = |x: &f32| x.is_subnormal();
+    let is_central = (0..4).all(|k| {
+        let ids = 1 << frame.tile_bits[k % 2];
+        let before = if frame.cell_min[k % 2] < 0 { ids / 2 } else { 0 };
+        (0..ids).contains(&(own[k] + before))
+    });
+    let start = position[0] & ((1 << frame.position_bits) - 1);
+    is_central
+        && super::pca::counts_within(aabb, frame.limit)
+        && frame.sweep_slop == 0.0
+        && frame.inverse_cell <= PLAIN_INVERSE_CELL
+        && position[1] >= start + SURE_QUANTA
+        && !aabb.min.iter().chain(&aabb.max).any(is_denormal)
 }
 
 /// Returns the bits that the keys of a world's entries are changed by; see `bin_count.wgsl`.

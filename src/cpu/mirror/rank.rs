@@ -14,6 +14,26 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
+/// Counts for each rank how many of the last candidates may begin after its box ends, in spite of their keys, up to
+/// [`ALL_UNSURE`], which stands for all.
+pub fn unsure(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
+    let mask = (1 << frame.position_bits) - 1;
+    let of_rank = |rank: usize| {
+        let Some(last_sure) = positions[(entries[rank] & ENTRY_BOX) as usize][1].checked_sub(SURE_QUANTA) else {
+            return ALL_UNSURE;
+        };
+        let candidates = &keys[rank + 1..ends[rank] as usize];
+        let sure = candidates.partition_point(|&key| key <= (keys[rank] & !mask | last_sure));
+        ALL_UNSURE.min((candidates.len() - sure) as u32)
+    };
+    (0..keys.len()).map(of_rank).collect()
+}
+
+/// Packs the end of an entry's candidates, and how many of them are unsure, as a stretch has them.
+pub fn packed_end(end: u32, unsure: u32) -> u32 {
+    end | unsure << END_BITS
+}
+
 /// Counts how many of `sorted` come before the first that is not `within`; the first of all is within. The end is only
 /// as far as the entry has candidates, so the search doubles its step.
 pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
@@ -36,10 +56,11 @@ pub fn footprint(entry: u32, of_box: u32) -> u32 {
     // The box goes on beyond a cell that is not its first, or not its last.
     let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
     let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
-    super::bin::footprint_of([
+    let own = super::bin::footprint_of([
         from(ENTRY_FIRST_U, u0),
         from(ENTRY_FIRST_V, v0),
-        to(ENTRY_LAST_U, u1),
+        to(ENTRY_LAST_U, u1 & FRACTION_LAST),
         to(ENTRY_LAST_V, v1),
-    ])
+    ]);
+    own | of_box & FOOTPRINT_PLAIN
 }
