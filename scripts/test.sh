@@ -7,7 +7,7 @@
 # subgroups of 8, SwiftShader of 4, and both order workgroups as no GPU does. Each test run has the Vulkan
 # validation layer on, and fails if the layer reports anything.
 #
-# What is missing is fetched on Debian and its like: lavapipe, the Vulkan loader and the validation layer with
+# What is missing is fetched on Debian and its like: lavapipe, the Vulkan loader, the validation layer and spirv-val with
 # apt-get install (as root, or through sudo), SwiftShader by unpacking a package under target/ (needs neither).
 # No GPU test is ever skipped: without an adapter this script fails.
 #
@@ -217,13 +217,37 @@ run_tests() {
     fi
 }
 
-# The kernels in an interpreter, which finds what no adapter shows. It has none, and runs once. Of the whole workspace,
-# so that nothing is compiled anew with other features.
-run_interpreter() {
-    local status=0
-    step "tests in the interpreter"
-    "${test_command[@]}" --test kernels 2>&1 | tee "$work/tests.txt" || status=$?
-    add_results interpreter "$status"
+# Tests without an adapter, which run once. Of the whole workspace, so that nothing is compiled anew with other features.
+run_once() {
+    local name=$1 test=$2 status=0
+    step "tests: $name"
+    "${test_command[@]}" --test "$test" 2>&1 | tee "$work/tests.txt" || status=$?
+    add_results "$name" "$status"
+}
+
+# Has Khronos' validator read all SPIR-V that naga writes. A module that is not valid counts as a failed test.
+has_spirv_val=true
+run_spirv_val() {
+    if ! command -v spirv-val >/dev/null && ! (install_packages spirv-tools); then
+        has_spirv_val=false
+        echo "NOT RUN: spirv-val, as it cannot be had here" >&2
+        [ "${CI:-}" != true ] || fail "no spirv-val"
+        return
+    fi
+    step "spirv-val"
+    local status=0 passed failed
+    rm -rf "$work/modules"
+    "$target/debug/examples/translate" "$work/modules"
+    scripts/spirv-val.sh "$work/modules" >"$work/spirv-val.txt" 2>&1 || status=$?
+    grep -v '^ok ' "$work/spirv-val.txt" >&2 || true
+    passed=$(grep -c '^ok ' "$work/spirv-val.txt" || true)
+    failed=$(grep -c '^BAD ' "$work/spirv-val.txt" || true)
+    if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+        echo "FAILED: spirv-val.sh ended with status $status" >&2
+        failed=1
+    fi
+    total_failed=$((total_failed + failed))
+    summary+="spirv-val: $passed modules valid, $failed not"$'\n'
 }
 
 # ---- what is run ----
@@ -245,7 +269,9 @@ esac
 
 step "building the tests"
 "${test_command[@]}" --no-run
-run_interpreter
+run_once interpreter kernels
+run_once "naga's back ends" translations
+run_spirv_val
 
 step "MuJoCo"
 unset BROADSWEEP_MUJOCO
@@ -300,6 +326,9 @@ step "summary"
 printf '%s' "$summary"
 if ! $two_adapters; then
     echo "NOT RUN: the tests on SwiftShader"
+fi
+if ! $has_spirv_val; then
+    echo "NOT RUN: spirv-val"
 fi
 if ! $has_mujoco; then
     echo "NOT RUN: MuJoCo here and now; its recording was tested"

@@ -139,6 +139,11 @@ pub fn bindings(module: &naga::Module) -> Vec<Binding> {
         .collect()
 }
 
+/// Returns what `wgpu` is told of how to compile a kernel with these constants.
+pub fn compilation_options<'a>(constants: &'a [(&'a str, f64)]) -> wgpu::PipelineCompilationOptions<'a> {
+    wgpu::PipelineCompilationOptions { constants, ..Default::default() }
+}
+
 impl Compiled {
     fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
         let constants: Vec<_> = switches.iter().map(|&name| (name, 1.0)).collect();
@@ -177,7 +182,7 @@ impl Compiled {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(source.label),
-            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
+            compilation_options: compilation_options(&constants),
             cache: None,
         });
         // A module has no text to point at: what naga finds wrong is looked for once more, with the lines.
