@@ -59,6 +59,9 @@ pub struct Source {
     pub own: &'static str,
     /// Files it shares with other kernels.
     pub shared: &'static [&'static str],
+    /// Whether it wants its workgroup memory to be zero at first. Some back ends let one invocation write all of it,
+    /// so a kernel had better write what it needs itself, all invocations at once.
+    pub is_zeroed: bool,
 }
 
 /// Makes the [`Source`] of `shaders/NAME.wgsl`, with `common.wgsl`, the named shared files and shared text behind it.
@@ -72,6 +75,7 @@ macro_rules! source {
                 $(include_str!(concat!("../../shaders/", $shared, ".wgsl")),)*
                 $($text,)?
             ],
+            is_zeroed: false,
         }
     };
 }
@@ -88,6 +92,11 @@ pub(crate) const fn label(path: &'static str) -> &'static str {
 }
 
 impl Source {
+    /// Returns the same kernel, whose workgroup memory is zero at first.
+    pub const fn zeroed(self) -> Self {
+        Self { is_zeroed: true, ..self }
+    }
+
     /// Returns the whole text.
     pub fn text(&self) -> String {
         let mut text = self.own.to_owned();
@@ -177,7 +186,10 @@ impl Compiled {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(source.label),
-            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
+                zero_initialize_workgroup_memory: source.is_zeroed,
+            },
             cache: None,
         });
         // A module has no text to point at: what naga finds wrong is looked for once more, with the lines.
