@@ -26,7 +26,8 @@ var<workgroup> scan_runs: array<vec2<u32>, 16>;
 var<workgroup> scan_bases: array<vec2<u32>, 17>;
 
 fn scan_workgroup2(local: u32, value: vec2<u32>) -> Scanned2 {
-    workgroupBarrier();
+    // No barrier before: of an earlier scan, an invocation has read this value alone, and the others have not yet
+    // passed the barriers that come before the words that they read.
     scan_values[local] = value;
     workgroupBarrier();
     let runs_end = select(0u, local * 16u + 16u, local < 16u);
