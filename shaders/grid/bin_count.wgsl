@@ -175,7 +175,7 @@ fn write_block(local: u32, block: u32, mine: Totals) {
         low_entries += low_sums[k];
         high_entries += high_sums[k];
     }
-    workgroupBarrier();
+    // The first sixteen are not among those that were read.
     if local < 16u {
         low_sums[local] = low_entries;
         high_sums[local] = high_entries;

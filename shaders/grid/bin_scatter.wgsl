@@ -8,10 +8,12 @@
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
 //         counts         first_invalid, ascending
-// Changes positions      [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
+// Changes positions      [box_count * 4], of bin_count: where cells are merged, the footprints become those in merged
+//                        cells. Bound as words: while one invocation writes a footprint, another reads the start
 // Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
 // unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
-// such a box does not hold up one invocation.
+// such a box does not hold up one invocation. Neighbouring invocations have neighbouring boxes, for the sake of a GPU's
+// memory; for the scan alone, each has four that follow each other.
 // Sources: the list of (cell, box) of Green 2008, Particle simulation using CUDA, with boxes in all cells they touch;
 // ids that repeat, as those of a hashed grid: Teschner et al. 2003, Optimized spatial hashing for collision detection
 // of deformable objects; load-balancing search, Baxter, Modern GPU, 2013.
@@ -20,17 +22,22 @@
 @group(0) @binding(1) var<storage, read> frame: Frame;
 @group(0) @binding(2) var<storage, read_write> counts: Counts;
 @group(0) @binding(3) var<storage, read> cells: array<vec4<i32>>;
-@group(0) @binding(4) var<storage, read_write> positions: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> positions: array<u32>;
 @group(0) @binding(5) var<storage, read> bin_offsets: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> entries: array<u32>;
 @group(0) @binding(8) var<storage, read_write> giants: array<u32>;
 
 const PER_INVOCATION: u32 = BIN_BLOCK / 256u;
+const_assert PER_INVOCATION == 4u;
 // A box in more cells has its entries dealt out.
 const FEW_CELLS: u32 = 16u;
+// Bits of a count. No box that is not a giant is in so many cells.
+const IS_GIANT: u32 = 0x40000000u;
+const IS_INVALID: u32 = 0x80000000u;
+const_assert MAX_CELLS < IS_GIANT;
 
-// The block's entries before each of its boxes.
+// What `counted` returns for each box of the block; then the block's entries before it.
 var<workgroup> entry_offsets: array<u32, BIN_BLOCK>;
 var<workgroup> has_many: atomic<u32>;
 
@@ -42,55 +49,73 @@ fn bin_scatter(
 ) {
     let block = group_index(group, groups);
     let level = counts.level;
-    let first_box = block * BIN_BLOCK + local * PER_INVOCATION;
     if local == 0u {
         atomicStore(&has_many, 0u);
     }
-    // A block has so few boxes that giants and invalid ones share a count.
-    var mine = vec2<u32>(0u);
-    var most = 0u;
-    for (var k = 0u; k < PER_INVOCATION; k += 1u) {
-        let own = counted(first_box + k, level);
-        mine += own;
-        most = max(most, own.x);
-    }
-    let scan = scan_workgroup2(local, mine);
-    if most > FEW_CELLS {
-        atomicStore(&has_many, 1u);
-    }
-    var running = scan.before;
+    // Neighbours load neighbouring boxes, all four at once, and write their entries later.
+    let first = block * BIN_BLOCK + local;
+    let own_a = cells_of(first);
+    let own_b = cells_of(first + 256u);
+    let own_c = cells_of(first + 512u);
+    let own_d = cells_of(first + 768u);
+    let count_a = counted(first, own_a, level);
+    let count_b = counted(first + 256u, own_b, level);
+    let count_c = counted(first + 512u, own_c, level);
+    let count_d = counted(first + 768u, own_d, level);
+    entry_offsets[local] = count_a;
+    entry_offsets[local + 256u] = count_b;
+    entry_offsets[local + 512u] = count_c;
+    entry_offsets[local + 768u] = count_d;
     var base = vec4<u32>(0u);
     if block * BIN_BLOCK < params.box_count {
         base = bin_offsets[block];
     }
-    for (var k = 0u; k < PER_INVOCATION; k += 1u) {
-        let i = first_box + k;
-        let own = counted(i, level);
-        entry_offsets[local * PER_INVOCATION + k] = running.x;
-        if own.y > 0u {
-            list_box(i, own.y == 1u, base, running.y);
-        }
-        if level > 0u && own.x > 0u {
-            positions[i].z = merged_footprint(cells[i], positions[i].z, level);
-        }
-        running += own;
-    }
-    // Also of positions, which another invocation may read below.
-    storageBarrier();
     workgroupBarrier();
-    if atomicLoad(&has_many) == 0u {
-        for (var k = 0u; k < PER_INVOCATION; k += 1u) {
-            let count = counted(first_box + k, level).x;
-            if count > 0u {
-                let place = base.x + entry_offsets[local * PER_INVOCATION + k];
-                write_entries(first_box + k, level, place, vec2<u32>(0u), count);
-            }
-        }
-        return;
+    if max(max(entries_in(count_a), entries_in(count_b)), max(entries_in(count_c), entries_in(count_d))) > FEW_CELLS {
+        atomicStore(&has_many, 1u);
     }
-    for (var item = local; item < scan.total.x; item += 256u) {
+    let entry_count = place_block(local, block, base);
+    workgroupBarrier();
+    let deals = atomicLoad(&has_many) != 0u;
+    finish_box(first, own_a, count_a, level, base.x + entry_offsets[local], deals);
+    finish_box(first + 256u, own_b, count_b, level, base.x + entry_offsets[local + 256u], deals);
+    finish_box(first + 512u, own_c, count_c, level, base.x + entry_offsets[local + 512u], deals);
+    finish_box(first + 768u, own_d, count_d, level, base.x + entry_offsets[local + 768u], deals);
+    for (var item = local; item < select(0u, entry_count, deals); item += 256u) {
         write_item(block, level, base.x, item);
     }
+}
+
+// Turns the counts of the block's boxes into the entries before each, and lists its giants and invalid boxes. Returns
+// the entries of the block. Every invocation of the workgroup has to call.
+fn place_block(local: u32, block: u32, base: vec4<u32>) -> u32 {
+    // An invocation has boxes that follow each other. A block has so few boxes that giants and invalid ones share a count.
+    let first = local * PER_INVOCATION;
+    var mine = vec2<u32>(0u);
+    for (var k = 0u; k < PER_INVOCATION; k += 1u) {
+        let own = entry_offsets[first + k];
+        mine += vec2<u32>(entries_in(own), listed_in(own));
+    }
+    let scan = scan_workgroup2(local, mine);
+    var running = scan.before;
+    for (var k = 0u; k < PER_INVOCATION; k += 1u) {
+        let own = entry_offsets[first + k];
+        entry_offsets[first + k] = running.x;
+        if listed_in(own) > 0u {
+            list_box(block * BIN_BLOCK + first + k, listed_in(own) == 1u, base, running.y);
+        }
+        running += vec2<u32>(entries_in(own), listed_in(own));
+    }
+    return scan.total.x;
+}
+
+// Merges the footprint of box i, where cells are, and writes its entries from `place` on unless they are dealt out.
+fn finish_box(i: u32, own: vec4<i32>, count: u32, level: u32, place: u32, deals: bool) {
+    let entry_count = entries_in(count);
+    if level > 0u && entry_count > 0u {
+        positions[4u * i + 2u] = merged_footprint(own, positions[4u * i + 2u], level);
+    }
+    write_entries(i, own, level, place, vec2<u32>(0u), select(entry_count, 0u, deals));
 }
 
 // Lists box i, a giant or an invalid one. `base` has the giants and invalid boxes before the block, `running` those
@@ -115,25 +140,31 @@ fn write_item(block: u32, level: u32, first: u32, item: u32) {
         }
     }
     let nth = item - entry_offsets[at];
-    let span = coarse(cells[block * BIN_BLOCK + at], level);
+    let own = cells[block * BIN_BLOCK + at];
+    let span = coarse(own, level);
     let width = u32(span.z - span.x) + 1u;
-    write_entries(block * BIN_BLOCK + at, level, first + item, vec2<u32>(nth % width, nth / width), 1u);
+    write_entries(block * BIN_BLOCK + at, own, level, first + item, vec2<u32>(nth % width, nth / width), 1u);
 }
 
 // Writes `count` entries of box i, of which the first is in cell (du, dv) of its cells and goes to `place`.
-fn write_entries(i: u32, level: u32, place: u32, first: vec2<u32>, count: u32) {
-    let span = coarse(cells[i], level);
+fn write_entries(i: u32, own: vec4<i32>, level: u32, place: u32, first: vec2<u32>, count: u32) {
+    if count == 0u {
+        return;
+    }
+    let span = coarse(own, level);
     let width = u32(span.z - span.x) + 1u;
     let height = u32(span.w - span.y) + 1u;
     // With the bits of its world, which change those of the cell.
-    let start = positions[i].x;
+    let start = positions[4u * i];
     let mask = (vec2<u32>(1u) << frame.cell_bits) - 1u;
+    let u_bits = frame.cell_bits.x;
+    let position_bits = frame.position_bits;
     var du = first.x;
     var dv = first.y;
     for (var nth = 0u; nth < count; nth += 1u) {
         let wrapped = (vec2<u32>(span.xy) + vec2<u32>(du, dv)) & mask;
-        let cell = (wrapped.y << frame.cell_bits.x) | wrapped.x;
-        keys[place + nth] = (cell << frame.position_bits) ^ start;
+        let cell = (wrapped.y << u_bits) | wrapped.x;
+        keys[place + nth] = (cell << position_bits) ^ start;
         entries[place + nth] = i
             | select(0u, ENTRY_FIRST_U, du == 0u)
             | select(0u, ENTRY_FIRST_V, dv == 0u)
@@ -159,15 +190,32 @@ fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     return merged | (footprint & FOOTPRINT_PLAIN);
 }
 
-// Counts the entries of a box; 1 for a giant, 65,536 for an invalid box.
-fn counted(i: u32, level: u32) -> vec2<u32> {
-    if i >= params.box_count {
-        return vec2<u32>(0u);
+// Returns the cells of a box; of no box, those of one that is counted nowhere.
+fn cells_of(i: u32) -> vec4<i32> {
+    if i < params.box_count {
+        return cells[i];
     }
-    let own = cells[i];
+    return CELLS_OF_INVALID;
+}
+
+// Counts the entries of box i, which has these cells, or says that it is a giant, or invalid.
+fn counted(i: u32, own: vec4<i32>, level: u32) -> u32 {
+    if i >= params.box_count {
+        return 0u;
+    }
     if is_binned(own) {
         let count = cell_count(own, level, frame.max_span, frame.giant_cells);
-        return vec2<u32>(count, select(0u, 1u, count == 0u));
+        return select(count, IS_GIANT, count == 0u);
     }
-    return vec2<u32>(0u, select(0x10000u, 1u, own.y == CELLS_OF_UNBOUNDED.y));
+    return select(IS_INVALID, IS_GIANT, own.y == CELLS_OF_UNBOUNDED.y);
+}
+
+// Returns the entries in such a count.
+fn entries_in(count: u32) -> u32 {
+    return count & (IS_GIANT - 1u);
+}
+
+// Returns 1 for a giant, 65,536 for an invalid box, 0 for others.
+fn listed_in(count: u32) -> u32 {
+    return ((count & IS_GIANT) >> 30u) | ((count & IS_INVALID) >> 15u);
 }

@@ -14,6 +14,10 @@ fn count_tile(tile: u32, local: u32, invocations: u32) {
     let tile_count = div_ceil(n, SORT_TILE);
     let shift = sort_shift();
     let radix = 1u << sort_pass.digit_bits;
+    for (var bin = local; bin <= WIDE_RADIX; bin += invocations) {
+        atomicStore(&histogram[bin], 0u);
+    }
+    workgroupBarrier();
     let end = min((tile + 1u) * (SORT_TILE / 4u), div_ceil(n, 4u));
     for (var i = tile * (SORT_TILE / 4u) + local; i < end; i += invocations) {
         let digits = (keys_in[i] >> vec4<u32>(shift)) & vec4<u32>(radix - 1u);

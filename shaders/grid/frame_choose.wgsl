@@ -3,7 +3,8 @@
 // Reads   boxes    [box_count * 3] bits of f32, two at a time
 //         bounds   [pca_groups], moments [pca_groups], of pca
 // Writes  frame    one Frame
-// One workgroup. Whatever it decides can change the time, never the set of pairs.
+// One workgroup. Whatever it decides can change the time, never the set of pairs. One invocation decides; what it
+// decides from is added up and sorted by all, since a whole device waits for this kernel.
 //
 // - Axes: eigenvectors of the centroid covariance by cyclic Jacobi rotations with a fixed number of sweeps.
 // - Cell size: by how many entries the boxes of a sample have then, without the largest of them; or by the cost model
@@ -15,9 +16,8 @@
 //
 // Sources: Jacobi 1846, rotations in cyclic order as in Golub and Van Loan, Matrix Computations; the principal axis as
 // in MuJoCo's mj_broadphase and in Liu, Harada, Lee, Kim 2010, Real-time collision culling of a million bodies on
-// graphics processing units; Li, Lu, He 2003, USSCD, Journal of Image and Graphics 8; Batcher 1968, Sorting networks
-// and their applications; Knuth, The Art of Computer Programming 3, 6.4, for the hash by multiplication; Frazer and
-// McKellar 1970, Samplesort, for quantiles of a sample.
+// graphics processing units; Li, Lu, He 2003, USSCD, Journal of Image and Graphics 8; Knuth, The Art of Computer
+// Programming 3, 6.4, for the hash by multiplication; Frazer and McKellar 1970, Samplesort, for quantiles of a sample.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -32,7 +32,11 @@ const EDGES: u32 = 1u;
 const CENTRES_U: u32 = 2u;
 const CENTRES_V: u32 = 3u;
 
-var<workgroup> samples: array<array<f32, SAMPLES>, 4>;
+// Invocations that add up edges.
+const EDGE_LANES: u32 = 32u;
+
+// The lists, each in the order of `slot` (frame_sort.wgsl).
+var<workgroup> samples: array<array<f32, SAMPLES + SAMPLES / 8u>, 4>;
 var<workgroup> sample_count: atomic<u32>;
 var<workgroup> axes: array<vec3<f32>, 3>;
 var<workgroup> chosen_axis: u32;
@@ -40,6 +44,9 @@ var<workgroup> chosen_axis: u32;
 var<workgroup> is_oblique: bool;
 var<workgroup> sums: array<Moments, 32>;
 var<workgroup> total: Moments;
+// Edges and their squares.
+var<workgroup> edge_sums: array<vec2<f32>, EDGE_LANES>;
+var<workgroup> position_bits: u32;
 
 // ---- eigenvectors ----
 
@@ -51,41 +58,56 @@ struct Eigen {
 // Finds eigenvalues and eigenvectors. Diagonal elements that differ by no more than `tie` count as equal where that
 // decides which way to turn.
 fn jacobi(covariance: mat3x3<f32>, tie: f32) -> Eigen {
-    var a = covariance;
-    var v = mat3x3<f32>(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0);
+    var turned = Turned(covariance, mat3x3<f32>(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0));
     // A 3x3 matrix converges in about six sweeps; a fixed number keeps every run the same.
     for (var sweep = 0u; sweep < 8u; sweep += 1u) {
-        for (var pair = 0u; pair < 3u; pair += 1u) {
-            let p = select(0u, 1u, pair == 2u);
-            let q = select(2u, 1u, pair == 0u);
-            let off = a[q][p];
-            let difference = a[q][q] - a[p][p];
-            if abs(off) > 1e-30 && abs(off) > 1e-9 * abs(difference) {
-                let theta = 0.5 * difference / off;
-                let turns_forward = theta >= 0.0 || (theta > -0.5 && abs(difference) <= tie);
-                let t = select(-1.0, 1.0, turns_forward) / (abs(theta) + sqrt(theta * theta + 1.0));
-                let c = 1.0 / sqrt(t * t + 1.0);
-                let s = t * c;
-                for (var k = 0u; k < 3u; k += 1u) {
-                    let akp = a[p][k];
-                    let akq = a[q][k];
-                    a[p][k] = c * akp - s * akq;
-                    a[q][k] = s * akp + c * akq;
-                }
-                for (var k = 0u; k < 3u; k += 1u) {
-                    let apk = a[k][p];
-                    let aqk = a[k][q];
-                    a[k][p] = c * apk - s * aqk;
-                    a[k][q] = s * apk + c * aqk;
-                }
-                let vp = v[p];
-                let vq = v[q];
-                v[p] = c * vp - s * vq;
-                v[q] = s * vp + c * vq;
-            }
-        }
+        // Not a loop: indices that are constants leave the matrices in registers.
+        turned = turn(turned, 0u, 1u, tie);
+        turned = turn(turned, 0u, 2u, tie);
+        turned = turn(turned, 1u, 2u, tie);
     }
-    return Eigen(vec3<f32>(a[0][0], a[1][1], a[2][2]), v);
+    let a = turned.matrix;
+    return Eigen(vec3<f32>(a[0][0], a[1][1], a[2][2]), turned.vectors);
+}
+
+// A matrix after some rotations, and their product.
+struct Turned {
+    matrix: mat3x3<f32>,
+    vectors: mat3x3<f32>,
+}
+
+// Turns axes p and q so that their element outside of the diagonal vanishes.
+fn turn(before: Turned, p: u32, q: u32, tie: f32) -> Turned {
+    var a = before.matrix;
+    var v = before.vectors;
+    let off = a[q][p];
+    let difference = a[q][q] - a[p][p];
+    if abs(off) > 1e-30 && abs(off) > 1e-9 * abs(difference) {
+        let theta = 0.5 * difference / off;
+        let turns_forward = theta >= 0.0 || (theta > -0.5 && abs(difference) <= tie);
+        let t = select(-1.0, 1.0, turns_forward) / (abs(theta) + sqrt(theta * theta + 1.0));
+        let c = 1.0 / sqrt(t * t + 1.0);
+        let s = t * c;
+        let ap = a[p];
+        let aq = a[q];
+        a[p] = c * ap - s * aq;
+        a[q] = s * ap + c * aq;
+        let to_p = vec3<f32>(a[0][p], a[1][p], a[2][p]);
+        let to_q = vec3<f32>(a[0][q], a[1][q], a[2][q]);
+        let in_p = c * to_p - s * to_q;
+        let in_q = s * to_p + c * to_q;
+        a[0][p] = in_p.x;
+        a[1][p] = in_p.y;
+        a[2][p] = in_p.z;
+        a[0][q] = in_q.x;
+        a[1][q] = in_q.y;
+        a[2][q] = in_q.z;
+        let vp = v[p];
+        let vq = v[q];
+        v[p] = c * vp - s * vq;
+        v[q] = s * vp + c * vq;
+    }
+    return Turned(a, v);
 }
 
 // How far centroids are spread, and how long edges are on average, in scaled units.
@@ -247,7 +269,7 @@ fn usscd_cell(log_density: f32) -> f32 {
 }
 
 fn quantile(list: u32, count: u32, part: f32) -> f32 {
-    return samples[list][u32(part * f32(count - 1u))];
+    return samples[list][slot(u32(part * f32(count - 1u)))];
 }
 
 // Returns the length of the range that most samples are in.
@@ -263,6 +285,35 @@ fn oblique_error() -> f32 {
     return select(0.0, OBLIQUE_ERROR, max(turned.x, max(turned.y, turned.z)) < 1.0);
 }
 
+// Returns how many of the sampled edges count. The largest 1/64 do not: a single enormous box would ruin the grid.
+fn kept_edges(count: u32) -> u32 {
+    return count - count / 64u;
+}
+
+// Returns the unit in which edges are added up: a power of two, so that nothing is rounded, and near the largest edge that
+// counts, so that squares neither vanish nor overflow. `kept` are the edges that count.
+fn unit_edge(kept: u32) -> f32 {
+    var largest = CELL_MIN;
+    if kept > 0u {
+        largest = max(samples[EDGES][slot(kept - 1u)], CELL_MIN);
+    }
+    return bitcast<f32>(bitcast<u32>(largest) & 0x7f800000u);
+}
+
+// Adds up the edges that count, and their squares, in runs of EDGE_LANES apart.
+fn add_edges(local: u32, count: u32) {
+    let kept = kept_edges(count);
+    let inverse = bitcast<f32>((254u << 23u) - bitcast<u32>(unit_edge(kept)));
+    var mine = vec2<f32>(0.0);
+    for (var i = local; i < select(0u, kept, local < EDGE_LANES); i += EDGE_LANES) {
+        let edge = samples[EDGES][slot(i)] * inverse;
+        mine += vec2<f32>(edge, edge * edge);
+    }
+    if local < EDGE_LANES {
+        edge_sums[local] = mine;
+    }
+}
+
 fn choose_cell(scene: Scale, count: u32) -> f32 {
     if params.cell_mode == CELL_FIXED {
         return params.cell_size * scene.scale;
@@ -273,21 +324,18 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
         let ratios = log(max(vec3<f32>(widest), vec3<f32>(1e-30)) / size);
         return widest * usscd_cell(log(max(total.count, 1.0)) + ratios.x + ratios.y + ratios.z);
     }
-    // The largest 1/64 of the edges do not count: a single enormous box would ruin the grid.
-    let kept = count - count / 64u;
-    var sum = 0.0;
-    for (var i = 0u; i < kept; i += 1u) {
-        sum += samples[EDGES][i];
+    let kept = kept_edges(count);
+    var sums_of_edges = vec2<f32>(0.0);
+    for (var k = 0u; k < EDGE_LANES; k += 1u) {
+        sums_of_edges += edge_sums[k];
     }
-    let mean_edge = sum / f32(max(kept, 1u));
+    let means = sums_of_edges / f32(max(kept, 1u));
+    let unit = unit_edge(kept);
+    let mean_edge = means.x * unit;
     // The cell in which boxes of these edges have ENTRIES_PER_BOX entries each: the root of
     // 1 + 2 mean / cell + mean of squares / cell^2 = ENTRIES_PER_BOX, in units of the mean edge.
-    var squares = 0.0;
-    for (var i = 0u; i < kept; i += 1u) {
-        let ratio = samples[EDGES][i] / max(mean_edge, CELL_MIN);
-        squares += ratio * ratio;
-    }
-    let spread = squares / f32(max(kept, 1u));
+    let ratio = unit / max(mean_edge, CELL_MIN);
+    let spread = means.y * (ratio * ratio);
     let more = ENTRIES_PER_BOX - 1.0;
     let edges = (1.0 + sqrt(1.0 + more * spread)) / more;
     // Where boxes are small and few, more than one cell for every two boxes is a waste.
@@ -298,8 +346,8 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
     return max(edges * mean_edge, sparse);
 }
 
-// Decides the grid and the sort key, but for the knots.
-fn choose_grid(scene: Scale, count: u32) {
+// Decides the grid and the sort key, but for the knots. Returns the bits of a position.
+fn choose_grid(scene: Scale, count: u32) -> u32 {
     frame.sweep = axes[0];
     frame.plane_u = axes[1];
     frame.plane_v = axes[2];
@@ -308,14 +356,15 @@ fn choose_grid(scene: Scale, count: u32) {
     frame.axis = chosen_axis;
     frame.outside_count = params.box_count - scene.count;
     frame.giant_cells = clamp(params.box_count / 16u, 64u, MAX_CELLS);
-    set_cell(scene, count);
-    let ids = choose_ids(scene, count);
+    let inverse = set_cell(scene, count);
+    let ids = choose_ids(scene, count, inverse);
     place_grid(ids, count);
-    choose_key(ids);
+    return choose_key(ids);
 }
 
-// Sets the edge of a cell, and by how much intervals are widened.
-fn set_cell(scene: Scale, count: u32) {
+// Sets the edge of a cell, and by how much intervals are widened. Returns the inverse of the edge: to read from the
+// frame what was just written there is a way to memory and back.
+fn set_cell(scene: Scale, count: u32) -> f32 {
     var cell = 1.0;
     if count > 0u {
         cell = choose_cell(scene, count);
@@ -331,6 +380,7 @@ fn set_cell(scene: Scale, count: u32) {
     frame.cell_size = cell;
     frame.sweep_slop = oblique;
     frame.plane_slop = PLANE_SLOP + oblique * inverse;
+    return inverse;
 }
 
 // The ids of cells along u and v.
@@ -344,17 +394,17 @@ struct CellIds {
 
 // Decides the key bits of the cells: enough for the range where most boxes are, as long as enough are
 // left for the position. A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
-fn choose_ids(scene: Scale, count: u32) -> CellIds {
+fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
     var ids = CellIds();
     ids.occupied = 1.0;
     for (var k = 0u; k < 2u; k += 1u) {
         let interval = project(axes[k + 1u], scene.low, scene.high);
         var most = 0.0;
         if count > 0u {
-            most = range(CENTRES_U + k, count) * frame.inverse_cell;
+            most = range(CENTRES_U + k, count) * inverse_cell;
         }
         ids.low[k] = interval.x;
-        ids.fits[k] = bits_about((interval.y - interval.x) * frame.inverse_cell + 2.0);
+        ids.fits[k] = bits_about((interval.y - interval.x) * inverse_cell + 2.0);
         ids.bits[k] = min(min(ids.fits[k], bits_about(most + 2.0)), MAX_CELL_BITS);
         ids.occupied *= min(most + 1.0, 1e6);
     }
@@ -368,13 +418,7 @@ fn choose_ids(scene: Scale, count: u32) -> CellIds {
         world_bits = min(bits_for(f32(worlds)), MAX_WORLD_BITS);
         most_bits = min(most_bits + 3u, WORLD_CELL_BITS - world_bits);
     }
-    while ids.bits.x + ids.bits.y > most_bits {
-        if ids.bits.x > ids.bits.y {
-            ids.bits.x -= 1u;
-        } else {
-            ids.bits.y -= 1u;
-        }
-    }
+    ids.bits = shortened(ids.bits, most_bits);
     // About as many bits for u as for v.
     let of_u = u32(clamp((i32(world_bits) + i32(ids.bits.y) - i32(ids.bits.x)) / 2, 0, i32(world_bits)));
     ids.world = vec2<u32>(of_u, world_bits - of_u);
@@ -382,6 +426,16 @@ fn choose_ids(scene: Scale, count: u32) -> CellIds {
         ids.bits[k] = min(ids.fits[k], max(ids.bits[k], MIN_WRAP_BITS - min(ids.world[k], MIN_WRAP_BITS)));
     }
     return ids;
+}
+
+// Takes bits away until there are no more than `most` in all: from the one that has more, from v first where both have
+// as many.
+fn shortened(bits: vec2<u32>, most: u32) -> vec2<u32> {
+    let excess = max(bits.x + bits.y, most) - most;
+    let of_larger = min(excess, max(bits.x, bits.y) - min(bits.x, bits.y));
+    let of_both = excess - of_larger;
+    let cut = select(vec2<u32>(0u, of_larger), vec2<u32>(of_larger, 0u), bits.x > bits.y);
+    return bits - cut - vec2<u32>(of_both / 2u, of_both - of_both / 2u);
 }
 
 // Sets where the grid begins and ends along u and v.
@@ -412,24 +466,22 @@ fn place_grid(ids: CellIds, count: u32) {
 
 // Decides the bits of the sort key: enough position bits that an entry rarely shares its quantum with another of its
 // cell, also where boxes lie many times as densely as on average; all there are where the position tells the cell, so
-// that a cell has but a small part of the positions.
-fn choose_key(ids: CellIds) {
+// that a cell has but a small part of the positions. Returns those of the position.
+fn choose_key(ids: CellIds) -> u32 {
     let cell_bits = ids.bits.x + ids.bits.y + ids.world.x + ids.world.y;
     let cells = min(ids.occupied * f32(max(params.world_count, 1u)), f32(1u << cell_bits));
     let crowd = 64.0 * f32(params.box_count) / cells;
     let wanted = cell_bits + max(bits_about(crowd), MIN_POSITION_BITS);
     let key_bits = select(div_ceil(wanted, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u, is_oblique);
     frame.key_bits = min(key_bits, 32u);
-    frame.position_bits = frame.key_bits - cell_bits;
+    frame.position_bits = min(key_bits, 32u) - cell_bits;
+    return min(key_bits, 32u) - cell_bits;
 }
 
-// Returns the smallest b from 1 to 30 with 2^b >= x.
+// Returns the smallest b from 1 to 30 with 2^b >= x: the exponent, and one more unless all other bits are zero.
 fn bits_for(x: f32) -> u32 {
-    var bits = 1u;
-    while bits < 30u && f32(1u << bits) < x {
-        bits += 1u;
-    }
-    return bits;
+    let exponent = (bitcast<u32>(clamp(x, 2.0, 1073741824.0)) + 0x7fffffu) >> 23u;
+    return exponent - 127u;
 }
 
 // Does as bits_for for an x that may be rounded, so that one that should be a power of two counts as one.
@@ -468,34 +520,17 @@ fn take_sample(i: u32, scene: Scale) {
             atomicAdd(&sample_count, 1u);
         }
     }
-    samples[STARTS][i] = start;
-    samples[EDGES][i] = edge;
-    samples[CENTRES_U][i] = centre_u;
-    samples[CENTRES_V][i] = centre_v;
-}
-
-// Sorts all four lists at once by Batcher's bitonic network; what was not sampled is FLOAT_MAX and ends up last.
-fn sort_samples(local: u32) {
-    for (var run = 2u; run <= SAMPLES; run *= 2u) {
-        for (var distance = run / 2u; distance > 0u; distance /= 2u) {
-            workgroupBarrier();
-            let i = (local / distance) * distance * 2u + local % distance;
-            let j = i + distance;
-            for (var list = 0u; list < 4u; list += 1u) {
-                let a = samples[list][i];
-                let b = samples[list][j];
-                if (a > b) == ((i & run) == 0u) {
-                    samples[list][i] = b;
-                    samples[list][j] = a;
-                }
-            }
-        }
-    }
-    workgroupBarrier();
+    samples[STARTS][slot(i)] = start;
+    samples[EDGES][slot(i)] = edge;
+    samples[CENTRES_U][slot(i)] = centre_u;
+    samples[CENTRES_V][slot(i)] = centre_v;
 }
 
 @compute @workgroup_size(256)
 fn frame_choose(@builtin(local_invocation_index) local: u32) {
+    if local == 0u {
+        atomicStore(&sample_count, 0u);
+    }
     let scene = scene_scale(local);
 
     if local < 32u {
@@ -506,9 +541,15 @@ fn frame_choose(@builtin(local_invocation_index) local: u32) {
         sums[local] = mine;
     }
     workgroupBarrier();
+    // Eight times four, then the eight.
+    if local < 8u {
+        let halves = combined(sums[local], sums[local + 16u]);
+        sums[local] = combined(halves, combined(sums[local + 8u], sums[local + 24u]));
+    }
+    workgroupBarrier();
     if local == 0u {
-        var all_sums = Moments();
-        for (var i = 0u; i < 32u; i += 1u) {
+        var all_sums = sums[0];
+        for (var i = 1u; i < 8u; i += 1u) {
             all_sums = combined(all_sums, sums[i]);
         }
         total = all_sums;
@@ -520,11 +561,12 @@ fn frame_choose(@builtin(local_invocation_index) local: u32) {
     take_sample(local + 256u, scene);
     sort_samples(local);
     let count = atomicLoad(&sample_count);
-
+    add_edges(local, count);
+    workgroupBarrier();
     if local == 0u {
-        choose_grid(scene, count);
+        position_bits = choose_grid(scene, count);
     }
-    storageBarrier();
+    workgroupBarrier();
     if local < KNOT_COUNT / 2u {
         frame.knots[local] = vec4<f32>(knot(2u * local, count), knot(2u * local + 1u, count));
     }
@@ -535,12 +577,12 @@ fn knot(segment: u32, count: u32) -> vec2<f32> {
     var start = 0.0;
     var next = 0.0;
     if count > 0u {
-        start = samples[STARTS][segment * (count - 1u) / KNOT_COUNT];
-        next = samples[STARTS][(segment + 1u) * (count - 1u) / KNOT_COUNT];
+        start = samples[STARTS][slot(segment * (count - 1u) / KNOT_COUNT)];
+        next = samples[STARTS][slot((segment + 1u) * (count - 1u) / KNOT_COUNT)];
     }
     var quanta = 0.0;
     if next - start > KNOT_MIN {
-        quanta = f32(1u << (frame.position_bits - KNOT_BITS)) / (next - start);
+        quanta = f32(1u << (position_bits - KNOT_BITS)) / (next - start);
     }
     return vec2<f32>(start, quanta);
 }

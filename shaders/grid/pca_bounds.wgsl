@@ -32,6 +32,7 @@ fn pca_bounds(
         }
     }
     let all_ordinary = reduce_bounds(local, ordinary);
+    workgroupBarrier();
     let all_finite = reduce_bounds(local, finite);
     if local == 0u {
         bounds[group.x] = BoundsPartial(all_ordinary, all_finite);

@@ -48,7 +48,7 @@ fn pca_moments(
     for (var k = local + 8u; k < run_end; k += 8u) {
         mine = combined(mine, sums[k]);
     }
-    workgroupBarrier();
+    // The first eight are not among those that were read.
     if local < 8u {
         sums[local] = mine;
     }

@@ -5,9 +5,9 @@
 // Source: reduction in two levels, Harris, Optimizing parallel reduction in CUDA, 2007; here in runs, for fewer
 // barriers.
 
-var<workgroup> lows: array<vec3<f32>, 128>;
+// The bits of the least coordinates, and the number of boxes.
+var<workgroup> lows: array<vec4<u32>, 128>;
 var<workgroup> highs: array<vec3<f32>, 128>;
-var<workgroup> box_counts: array<u32, 128>;
 
 fn no_bounds() -> Bounds {
     return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);
@@ -17,31 +17,36 @@ fn united(a: Bounds, b: Bounds) -> Bounds {
     return Bounds(min(a.min, b.min), a.count + b.count, max(a.max, b.max), 0u);
 }
 
-// Returns the union over invocations 0 to 127.
+fn keep_bounds(k: u32, own: Bounds) {
+    lows[k] = vec4<u32>(bitcast<vec3<u32>>(own.min), own.count);
+    highs[k] = own.max;
+}
+
+fn kept_bounds(k: u32) -> Bounds {
+    let low = lows[k];
+    return Bounds(bitcast<vec3<f32>>(low.xyz), low.w, highs[k], 0u);
+}
+
+// Returns the union over invocations 0 to 127. Between two calls there has to be a barrier.
 fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
-    workgroupBarrier();
     if local < 128u {
-        lows[local] = mine.min;
-        highs[local] = mine.max;
-        box_counts[local] = mine.count;
+        keep_bounds(local, mine);
     }
     workgroupBarrier();
     // Eight times sixteen, then the eight. A loop that is not entered costs nothing, a barrier does everywhere.
     let run_end = select(0u, 128u, local < 8u);
     var own = mine;
     for (var k = local + 8u; k < run_end; k += 8u) {
-        own = united(own, Bounds(lows[k], box_counts[k], highs[k], 0u));
+        own = united(own, kept_bounds(k));
     }
-    workgroupBarrier();
+    // The first eight are not among those that were read.
     if local < 8u {
-        lows[local] = own.min;
-        highs[local] = own.max;
-        box_counts[local] = own.count;
+        keep_bounds(local, own);
     }
     workgroupBarrier();
-    var all_bounds = Bounds(lows[0], box_counts[0], highs[0], 0u);
+    var all_bounds = kept_bounds(0u);
     for (var k = 1u; k < 8u; k += 1u) {
-        all_bounds = united(all_bounds, Bounds(lows[k], box_counts[k], highs[k], 0u));
+        all_bounds = united(all_bounds, kept_bounds(k));
     }
     return all_bounds;
 }
@@ -74,6 +79,7 @@ fn scene_scale(local: u32) -> Scale {
         finite_share = united(finite_share, bounds[i].finite);
     }
     let ordinary = reduce_bounds(local, ordinary_share);
+    workgroupBarrier();
     let finite = reduce_bounds(local, finite_share);
     // The ordinary boxes decide unless they are the minority.
     var used = ordinary;

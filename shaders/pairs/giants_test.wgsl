@@ -23,6 +23,10 @@ fn giants_test(
     @builtin(local_invocation_index) local: u32,
 ) {
     let block = group_index(group, groups);
+    if local == 0u {
+        atomicStore(&hits, 0u);
+    }
+    workgroupBarrier();
     let first = block * counts.giant_tiles_per_block;
     let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
     for (var tile = first; tile < end; tile += 1u) {

@@ -21,17 +21,21 @@ struct Scanned64 {
     total: vec2<u32>,
 }
 
-var<workgroup> scan_values: array<vec2<u32>, 256>;
+// An element of padding behind each run, so that sixteen invocations, each at the same place of its run, are in sixteen
+// banks.
+var<workgroup> scan_values: array<vec2<u32>, 272>;
 var<workgroup> scan_runs: array<vec2<u32>, 16>;
 var<workgroup> scan_bases: array<vec2<u32>, 17>;
 
 fn scan_workgroup2(local: u32, value: vec2<u32>) -> Scanned2 {
+    // No barrier before: of an earlier scan, an invocation has read this value alone, and the others have not yet
+    // passed the barriers that come before the words that they read.
+    let slot = local + local / 16u;
+    scan_values[slot] = value;
     workgroupBarrier();
-    scan_values[local] = value;
-    workgroupBarrier();
-    let runs_end = select(0u, local * 16u + 16u, local < 16u);
+    let runs_end = select(0u, local * 17u + 16u, local < 16u);
     var running = vec2<u32>(0u);
-    for (var k = local * 16u; k < runs_end; k += 1u) {
+    for (var k = local * 17u; k < runs_end; k += 1u) {
         let own = scan_values[k];
         scan_values[k] = running;
         running += own;
@@ -48,7 +52,7 @@ fn scan_workgroup2(local: u32, value: vec2<u32>) -> Scanned2 {
         scan_bases[local] = running;
     }
     workgroupBarrier();
-    return Scanned2(scan_bases[local / 16u] + scan_values[local], scan_bases[16]);
+    return Scanned2(scan_bases[local / 16u] + scan_values[slot], scan_bases[16]);
 }
 
 fn scan_workgroup(local: u32, value: u32) -> Scanned {

@@ -18,11 +18,11 @@ pub const TALLY: Source = source!("grid/sort_tally", "grid/count_tile", "grid/so
 /// The source of `sort_scan`.
 pub const SCAN: Source = source!("grid/sort_scan", "grid/sort", "shared/scan");
 /// The source of `sort_scatter`.
-pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort");
+pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort").zeroed();
 /// The source of `sort_wide`.
-pub const WIDE: Source = source!("grid/sort_wide", "grid/sort");
+pub const WIDE: Source = source!("grid/sort_wide", "grid/sort").zeroed();
 /// The source of `sort_ballot`.
-pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort");
+pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort").zeroed();
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, SCATTER, WIDE, BALLOT];
 

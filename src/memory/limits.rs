@@ -51,9 +51,9 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
     Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
 }
 
-/// Returns the most entries whose stretches one binding holds.
+/// Returns the most entries whose stretches one binding holds, two of them together.
 pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
-    u64::from(MAX_ENTRIES).min(largest_binding(limits) / size_of::<Stretch>() as u64)
+    u64::from(MAX_ENTRIES).min(largest_binding(limits) / (2 * size_of::<Stretch>() as u64) * 2)
 }
 
 /// Returns the most bytes that one binding of a storage buffer may have.

@@ -41,8 +41,9 @@ pub struct SearchRoom {
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(room: SearchRoom) {
-        /// `[entry_count]` the stretch of each entry: where it begins within its block, and the end of its candidates.
-        stretches: [Stretch; room.entries], STORAGE;
+        /// `[entry_count]`, and room for whole pairs of them: the stretch of each entry: where it begins within its
+        /// block, and the end of its candidates.
+        stretches: [Stretch; room.entries.next_multiple_of(2)], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
         footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
         /// `[blocks]` quads and candidates in the block.

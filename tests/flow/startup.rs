@@ -85,7 +85,7 @@ fn what_is_compiled_ahead_is_what_the_call_needs() {
 
 /// A kernel of two lines, and a body.
 fn source(label: &'static str, own: &'static str) -> Source {
-    Source { label, own, shared: &[] }
+    Source { label, own, shared: &[], is_zeroed: false }
 }
 
 /// Dispatches it on four words.

@@ -41,7 +41,7 @@ static OVERLAPS: LazyLock<Kernel> = LazyLock::new(|| {
                 );
             }
         }";
-    Kernel::new(gpu(), &Source { label: "exact_overlaps", own, shared: SHARED })
+    Kernel::new(gpu(), &Source { label: "exact_overlaps", own, shared: SHARED, is_zeroed: false })
 });
 
 /// Returns what `kind_of` in WGSL returns.
@@ -137,7 +137,7 @@ static ARITHMETIC: LazyLock<Kernel> = LazyLock::new(|| {
                 );
             }
         }";
-    Kernel::new(gpu(), &Source { label: "exact_arithmetic", own, shared: SHARED })
+    Kernel::new(gpu(), &Source { label: "exact_arithmetic", own, shared: SHARED, is_zeroed: false })
 });
 
 fn check_arithmetic(operands: &[[u64; 2]]) {
@@ -182,7 +182,7 @@ static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
                 quads[i] = quads_of(runs[i].first_rank, runs[i].first_rank + 1u + (runs[i].turns & 0xfffu));
             }
         }";
-    Kernel::new(gpu(), &Source { label: "path_arithmetic", own, shared: SHARED })
+    Kernel::new(gpu(), &Source { label: "path_arithmetic", own, shared: SHARED, is_zeroed: false })
 });
 
 #[test]

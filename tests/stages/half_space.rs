@@ -35,7 +35,7 @@ static TOUCHES: LazyLock<Kernel> = LazyLock::new(|| {
         include_str!("../../shaders/filters/half_space.wgsl"),
         include_str!("../../shaders/filters/float_parts.wgsl"),
     ];
-    Kernel::new(gpu(), &Source { label: "half_space_verdicts", own, shared })
+    Kernel::new(gpu(), &Source { label: "half_space_verdicts", own, shared, is_zeroed: false })
 });
 
 fn check(cases: &[(HalfSpace, Aabb)]) {

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use broadsweep::internals::gpu::kernel::{Binding, bindings, compilation_options};
+use broadsweep::internals::kernels;
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
 use naga::back::{hlsl, msl, spv};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
@@ -73,20 +74,25 @@ pub fn buffers(module: &Module) -> Vec<Binding> {
 /// The message of naga's writer.
 pub fn write(target: Target, declared: &Module, module: &Module, info: &ModuleInfo) -> Result<Vec<u8>, String> {
     let entry = &declared.entry_points[0].name;
-    let buffers = buffers(declared);
+    let (buffers, zeroes) = (buffers(declared), zeroes_workgroup_memory(entry));
     match target {
-        Target::Vulkan13 => spirv(&spirv_options((1, 6), true, &buffers), entry, module, info),
-        Target::Vulkan11 => spirv(&spirv_options((1, 3), false, &buffers), entry, module, info),
-        Target::Metal23 => metal(&metal_options((2, 3), entry, &buffers), entry, module, info),
-        Target::Metal32 => metal(&metal_options((3, 2), entry, &buffers), entry, module, info),
-        Target::Direct3D60 => direct3d(&direct3d_options(hlsl::ShaderModel::V6_0, &buffers), entry, module, info),
-        Target::Direct3D66 => direct3d(&direct3d_options(hlsl::ShaderModel::V6_6, &buffers), entry, module, info),
+        Target::Vulkan13 => spirv(&spirv_options((1, 6), true, zeroes, &buffers), entry, module, info),
+        Target::Vulkan11 => spirv(&spirv_options((1, 3), false, zeroes, &buffers), entry, module, info),
+        Target::Metal23 => metal(&metal_options((2, 3), entry, zeroes, &buffers), entry, module, info),
+        Target::Metal32 => metal(&metal_options((3, 2), entry, zeroes, &buffers), entry, module, info),
+        Target::Direct3D60 => {
+            direct3d(&direct3d_options(hlsl::ShaderModel::V6_0, zeroes, &buffers), entry, module, info)
+        }
+        Target::Direct3D66 => {
+            direct3d(&direct3d_options(hlsl::ShaderModel::V6_6, zeroes, &buffers), entry, module, info)
+        }
     }
 }
 
-/// Returns whether the library asks for workgroup memory that is zero at first.
-fn zeroes_workgroup_memory() -> bool {
-    compilation_options(&[]).zero_initialize_workgroup_memory
+/// Returns whether the library asks for workgroup memory that is zero at first, for the kernel of this name.
+fn zeroes_workgroup_memory(kernel: &str) -> bool {
+    let is_zeroed = kernels::sources().any(|source| source.label == kernel && source.is_zeroed);
+    compilation_options(&[], is_zeroed).zero_initialize_workgroup_memory
 }
 
 fn resource(binding: u32) -> ResourceBinding {
@@ -97,7 +103,7 @@ fn resource(binding: u32) -> ResourceBinding {
 
 /// Returns what `wgpu` tells naga on a device that keeps accesses within buffers and zeroes workgroup memory, or that does
 /// neither.
-fn spirv_options(version: (u8, u8), is_robust: bool, buffers: &[Binding]) -> spv::Options<'static> {
+fn spirv_options(version: (u8, u8), is_robust: bool, zeroes: bool, buffers: &[Binding]) -> spv::Options<'static> {
     use spv::Capability as C;
     use spv::ZeroInitializeWorkgroupMemoryMode as Zeros;
     let capabilities = [
@@ -137,7 +143,7 @@ fn spirv_options(version: (u8, u8), is_robust: bool, buffers: &[Binding]) -> spv
             image_load: within_buffers,
             binding_array: BoundsCheckPolicy::Unchecked,
         },
-        zero_initialize_workgroup_memory: match (zeroes_workgroup_memory(), is_robust) {
+        zero_initialize_workgroup_memory: match (zeroes, is_robust) {
             (false, _) => Zeros::None,
             (true, true) => Zeros::Native,
             (true, false) => Zeros::Polyfill,
@@ -156,7 +162,7 @@ fn spirv(options: &spv::Options, entry: &str, module: &Module, info: &ModuleInfo
 
 // ---- Metal ----
 
-fn metal_options(version: (u8, u8), entry: &str, buffers: &[Binding]) -> msl::Options {
+fn metal_options(version: (u8, u8), entry: &str, zeroes: bool, buffers: &[Binding]) -> msl::Options {
     let slots = buffers.iter().zip(0..).map(|(buffer, slot)| {
         let mutable = buffer.kind == Storage { read_only: false };
         (resource(buffer.index), msl::BindTarget { buffer: Some(slot), mutable, ..Default::default() })
@@ -178,7 +184,7 @@ fn metal_options(version: (u8, u8), entry: &str, buffers: &[Binding]) -> msl::Op
             image_load: BoundsCheckPolicy::Restrict,
             binding_array: BoundsCheckPolicy::Unchecked,
         },
-        zero_initialize_workgroup_memory: zeroes_workgroup_memory(),
+        zero_initialize_workgroup_memory: zeroes,
         force_loop_bounding: true,
         emit_int_div_checks: true,
         ..Default::default()
@@ -199,7 +205,7 @@ fn metal(options: &msl::Options, entry: &str, module: &Module, info: &ModuleInfo
 
 // ---- Direct3D ----
 
-fn direct3d_options(shader_model: hlsl::ShaderModel, buffers: &[Binding]) -> hlsl::Options {
+fn direct3d_options(shader_model: hlsl::ShaderModel, zeroes: bool, buffers: &[Binding]) -> hlsl::Options {
     let (mut uniforms, mut read_only, mut read_write) = (0, 0, 0);
     let registers = buffers.iter().map(|buffer| {
         let next = match buffer.kind {
@@ -218,7 +224,7 @@ fn direct3d_options(shader_model: hlsl::ShaderModel, buffers: &[Binding]) -> hls
         fake_missing_bindings: false,
         // The number of workgroups of an indirect dispatch lies behind the uniforms.
         special_constants_binding: Some(hlsl::BindTarget { register: uniforms, ..Default::default() }),
-        zero_initialize_workgroup_memory: zeroes_workgroup_memory(),
+        zero_initialize_workgroup_memory: zeroes,
         restrict_indexing: true,
         force_loop_bounding: true,
         ..Default::default()

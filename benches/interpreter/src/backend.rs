@@ -117,7 +117,7 @@ impl DeviceInterface for Device {
     fn create_compute_pipeline(&self, desc: &wgpu::ComputePipelineDescriptor<'_>) -> DispatchComputePipeline {
         let module = desc.module.as_custom::<ShaderModule>().expect("a module of the interpreter");
         let name = desc.entry_point.expect("the name of an entry point");
-        let program = self.0.pipeline(&module.0, name, desc.compilation_options.constants);
+        let program = self.0.pipeline(&module.0, name, &desc.compilation_options);
         DispatchComputePipeline::custom(Pipeline(Arc::new(program)))
     }
     unsafe fn create_pipeline_cache(&self, _: &wgpu::PipelineCacheDescriptor<'_>) -> DispatchPipelineCache {

@@ -41,8 +41,9 @@ pub struct Scope<'a> {
     results: Rc<[Register]>,
 }
 
-/// Compiles the entry point of this name, of a module without overrides.
-pub fn compile(module: &Module, info: &ModuleInfo, name: &str) -> Program {
+/// Compiles the entry point of this name, of a module without overrides; its workgroup memory is zero at first, or
+/// unwritten.
+pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool) -> Program {
     let index = module.entry_points.iter().position(|entry| entry.name == name).expect("an entry point of this name");
     let entry = &module.entry_points[index];
     let mut compiler = Compiler {
@@ -71,6 +72,7 @@ pub fn compile(module: &Module, info: &ModuleInfo, name: &str) -> Program {
         constants: compiler.constants.into_iter().map(|(value, register)| (register, value)).collect(),
         builtins: compiler.builtins,
         globals,
+        is_zeroed,
         body,
         sites: compiler.sites,
     }

@@ -161,7 +161,12 @@ impl Interpreter {
         words[first as usize / 4..(end as usize).div_ceil(4)].iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
 
-    pub(crate) fn pipeline(&self, module: &Module, name: &str, constants: &[(&str, f64)]) -> Program {
+    pub(crate) fn pipeline(
+        &self,
+        module: &Module,
+        name: &str,
+        options: &wgpu::PipelineCompilationOptions<'_>,
+    ) -> Program {
         let mut module = module.clone();
         if let Some((kernel, mutation)) = &self.state().mutation
             && kernel == name
@@ -170,10 +175,10 @@ impl Interpreter {
         }
         let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
         let info = Validator::new(ValidationFlags::all(), capabilities).validate(&module).expect("a valid module");
-        let constants = constants.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let constants = options.constants.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let (module, info) =
             process_overrides(&module, &info, Some((ShaderStage::Compute, name)), &constants).expect("overrides");
-        compile(&module, &info, name)
+        compile(&module, &info, name, options.zero_initialize_workgroup_memory)
     }
 
     pub(crate) fn submit(&self, commands: &[Command]) -> u64 {

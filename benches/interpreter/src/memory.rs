@@ -2,6 +2,9 @@
 
 use naga::AtomicFunction;
 
+/// What no kernel expects of a word.
+const UNWRITTEN: u32 = 0xdead_beef;
+
 /// A buffer, or a variable of a workgroup.
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -100,17 +103,13 @@ impl Toucher {
 impl Memory {
     /// Makes memory of this many words, which nobody has written; they hold a pattern that no kernel expects.
     pub fn new(words: usize) -> Self {
-        Self { words: vec![0xdead_beef; words], written: vec![false; words], shadows: Vec::new() }
+        Self { words: vec![UNWRITTEN; words], written: vec![false; words], shadows: Vec::new() }
     }
 
-    /// Makes memory of zeros, as the memory of a workgroup is.
-    pub fn zeroed(words: usize) -> Self {
-        Self { words: vec![0; words], written: vec![true; words], shadows: Vec::new() }
-    }
-
-    /// Sets all words to zero, as for the next workgroup.
-    pub fn clear(&mut self) {
-        self.words.fill(0);
+    /// Makes all of it anew, as for the next workgroup: zeros, or as nobody has written it.
+    pub fn renew(&mut self, is_zeroed: bool) {
+        self.words.fill(if is_zeroed { 0 } else { UNWRITTEN });
+        self.written.fill(is_zeroed);
     }
 
     /// Writes words from outside of kernels.

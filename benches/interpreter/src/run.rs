@@ -83,7 +83,7 @@ impl<'a> Machine<'a> {
             registers[register as usize].fill(word);
         }
         let shared = program.globals.iter().filter(|global| global.binding.is_none());
-        let workgroup = shared.map(|global| Memory::zeroed(global.bytes as usize / 4)).collect();
+        let workgroup = shared.map(|global| Memory::new(global.bytes as usize / 4)).collect();
         Self {
             program,
             places,
@@ -119,7 +119,7 @@ impl<'a> Machine<'a> {
 
     fn run(&mut self, index: u64) {
         (self.workgroup_epoch, self.storage_epoch) = (0, 0);
-        self.workgroup.iter_mut().for_each(Memory::clear);
+        self.workgroup.iter_mut().for_each(|memory| memory.renew(self.program.is_zeroed));
         let [x, y, _] = self.groups.map(u64::from);
         let id = [index % x, index / x % y, index / x / y].map(|k| k as u32);
         let (subgroup, lanes) = (self.schedule.subgroup, self.program.lanes);

@@ -1,6 +1,6 @@
 //! Mirror of `frame`: the sweep axis, the grid and the sort key.
 
-use glam::{Vec3, Vec3Swizzles};
+use glam::{Vec2, Vec3, Vec3Swizzles};
 
 use super::pca::{Scale, counts_within, scene_scale};
 use crate::Aabb;
@@ -8,6 +8,8 @@ use crate::constants::*;
 use crate::layout::{BoundsPartial, Frame, Moments, Params};
 
 const SAMPLES: usize = 512;
+/// Partial sums of edges.
+const EDGE_LANES: usize = 32;
 // The lists of samples: interval starts on the sweep axis, mean plane edges, centres along u and v.
 const STARTS: usize = 0;
 const EDGES: usize = 1;
@@ -263,6 +265,20 @@ fn oblique_error(sweep: Vec3) -> f32 {
     if sweep.abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 }
 }
 
+/// Returns a power of two, and in units of it the mean of these edges, which ascend, and the mean of their squares. They
+/// are added up in the kernel's order: what both engines round alike is the same number.
+fn mean_edges(edges: &[f32]) -> (f32, Vec2) {
+    let largest = edges.last().map_or(CELL_MIN, |edge| edge.max(CELL_MIN));
+    let unit = largest.to_bits() & 0x7f80_0000;
+    let inverse = f32::from_bits((254 << 23) - unit);
+    let of_lane = |lane: usize| {
+        let own = edges.iter().skip(lane).step_by(EDGE_LANES).map(|edge| edge * inverse);
+        own.fold(Vec2::ZERO, |sum, edge| sum + Vec2::new(edge, edge * edge))
+    };
+    let sums = (0..EDGE_LANES).fold(Vec2::ZERO, |sum, lane| sum + of_lane(lane));
+    (f32::from_bits(unit), sums / edges.len().max(1) as f32)
+}
+
 fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Samples, least: f32) -> f32 {
     if params.cell_mode == CELL_FIXED {
         return params.cell_size * scene.scale;
@@ -273,10 +289,11 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
         return widest * usscd_cell(total.count.max(1.0).ln() + logs);
     }
     let kept = samples.count - samples.count / 64;
-    let mean_edge = samples.lists[EDGES][..kept].iter().sum::<f32>() / kept.max(1) as f32;
-    let squares: f32 = samples.lists[EDGES][..kept].iter().map(|edge| (edge / mean_edge.max(CELL_MIN)).powi(2)).sum();
+    let (unit, means) = mean_edges(&samples.lists[EDGES][..kept]);
+    let mean_edge = means.x * unit;
+    let ratio = unit / mean_edge.max(CELL_MIN);
     let more = ENTRIES_PER_BOX - 1.0;
-    let edges = (1.0 + (1.0 + more * squares / kept.max(1) as f32).sqrt()) / more;
+    let edges = (1.0 + (1.0 + more * (means.y * (ratio * ratio))).sqrt()) / more;
     let [range_u, range_v] = [CENTRES_U, CENTRES_V].map(|list| samples.range(list).max(least));
     let sparse = range_u.sqrt() * range_v.sqrt() * (2.0 / total.count.max(1.0)).sqrt();
     (edges * mean_edge).max(sparse)

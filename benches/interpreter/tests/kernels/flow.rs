@@ -1,7 +1,5 @@
 //! All kernels in their flow, on scenes of every kind.
 
-use laboratory::scenes::Kind;
-
 use super::*;
 
 #[test]
@@ -42,6 +40,18 @@ fn few_boxes_are_exact_and_clean() {
                 check(&device, options, &boxes, &filters, &format!("{} of {n}", kind.name()));
             }
         }
+    }
+}
+
+#[test]
+fn boxes_in_many_cells_are_exact_and_clean() {
+    let device = device(32, None);
+    let boxes = boxes_in_many_cells(1500);
+    // As they are, and where cells have to be merged, since there is no room for so many entries.
+    let edge = boxes[1].max[0] - boxes[1].min[0];
+    for cell_size in [CellSize::Auto, CellSize::Fixed(edge / 8.0)] {
+        let options = Options { cell_size, ..SWEEP };
+        check(&device, options, &boxes, &Filters::default(), &format!("in many cells, {cell_size:?}"));
     }
 }
 

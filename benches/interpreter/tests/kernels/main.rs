@@ -3,6 +3,7 @@
 
 mod barriers;
 mod flow;
+mod memory;
 
 use broadsweep::internals::{brute_force, kernels};
 use broadsweep::{
@@ -11,6 +12,7 @@ use broadsweep::{
 };
 use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Order, Report};
+use laboratory::scenes::Kind;
 
 /// What is flagged and known: kernel, fault, access, and why it stays.
 const KNOWN: &[(&str, Fault, &str, &str)] = &[
@@ -22,6 +24,7 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_scatter", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
+    ("sweep_count", Fault::Unwritten, "load of stretches", "two at once; that of no entry stays as it was"),
     (
         "sort_scan",
         Fault::Unwritten,
@@ -106,6 +109,16 @@ fn filters(n: usize) -> Filters {
         },
         ..Filters::default()
     }
+}
+
+/// Makes boxes of which some are in many more cells than most.
+fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
+    let mut boxes = Kind::Uniform.generate(n, 1);
+    for aabb in boxes.iter_mut().step_by(97) {
+        let edge = 6.0 * (aabb.max[0] - aabb.min[0]).max(aabb.max[1] - aabb.min[1]);
+        aabb.max = aabb.min.map(|x| x + edge);
+    }
+    boxes
 }
 
 /// Returns the smallest memory budget that is not refused.
