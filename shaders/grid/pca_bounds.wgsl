@@ -31,10 +31,8 @@ fn pca_bounds(
             }
         }
     }
-    let all_ordinary = reduce_bounds(local, ordinary);
-    workgroupBarrier();
-    let all_finite = reduce_bounds(local, finite);
+    let all_bounds = reduce_both(local, BoundsPartial(ordinary, finite));
     if local == 0u {
-        bounds[group.x] = BoundsPartial(all_ordinary, all_finite);
+        bounds[group.x] = all_bounds;
     }
 }

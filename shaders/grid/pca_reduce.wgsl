@@ -51,6 +51,13 @@ fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
     return all_bounds;
 }
 
+// Does so with both sets of boxes.
+fn reduce_both(local: u32, mine: BoundsPartial) -> BoundsPartial {
+    let ordinary = reduce_bounds(local, mine.ordinary);
+    workgroupBarrier();
+    return BoundsPartial(ordinary, reduce_bounds(local, mine.finite));
+}
+
 // Returns the moments of two sets of boxes together.
 fn combined(a: Moments, b: Moments) -> Moments {
     return Moments(
@@ -78,9 +85,9 @@ fn scene_scale(local: u32) -> Scale {
         ordinary_share = united(ordinary_share, bounds[i].ordinary);
         finite_share = united(finite_share, bounds[i].finite);
     }
-    let ordinary = reduce_bounds(local, ordinary_share);
-    workgroupBarrier();
-    let finite = reduce_bounds(local, finite_share);
+    let partial = reduce_both(local, BoundsPartial(ordinary_share, finite_share));
+    let ordinary = partial.ordinary;
+    let finite = partial.finite;
     // The ordinary boxes decide unless they are the minority.
     var used = ordinary;
     var limit = ORDINARY_MAX;
