@@ -29,7 +29,6 @@ const NOT_MISSED: &[(&str, usize, &str)] = &[
     ("frame_choose", 4, APART),
     ("bin_count", 1, APART),
     ("bin_scatter", 4, "of storage: no case has boxes in so many cells that another invocation writes their entries"),
-    ("sort_ballot", 0, "of a subgroup, which orders nothing here: the race that it hides is known without it too"),
 ];
 
 /// A search in which kernels run.
