@@ -134,7 +134,7 @@ shared_constants! {
     SORT_RUN: u32 = 16;
     /// Keys per workgroup.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// Invocations of `sort_wide` and `sort_tally`: as many as a software adapter runs at once. Above 16, the places
+    /// Invocations of `sort_wide`, `sort_tally` and `sort_rows`: as many as a software adapter runs at once. Above 16, the places
     /// that `sort_wide` keeps no longer fit in 16 KiB.
     WIDE_LANES: u32 = 8;
     /// Steps of `WIDE_BITS` that a 32-bit key can need.
@@ -269,7 +269,10 @@ const _: () = {
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
-    assert!(WIDE_LANES * WIDE_RADIX * 4 <= 16_384);
+    assert!(WIDE_LANES * (WIDE_RADIX + 1) * 4 <= 16_384 && WIDE_RADIX.is_multiple_of(WIDE_LANES));
+    // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do.
+    assert!(32 * WIDE_RADIX / 2 <= SORT_TILE);
+    assert!(SORT_RUN == 16 && SORT_TILE == 4096);
     assert!(SORT_RUN.is_multiple_of(4));
     assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);

@@ -10,3 +10,9 @@ fn sort_length() -> u32 {
 fn sort_shift() -> u32 {
     return sort_pass.shift - select(32u - counts.key_bits, 0u, sort_pass.of_pairs == 1u);
 }
+
+// Returns the number of tiles whose counts are scanned: none if the pass is left out, since then nobody has counted.
+fn scanned_tiles() -> u32 {
+    let is_left_out = sort_pass.of_pairs == 0u && sort_pass.shift + counts.key_bits < 32u;
+    return select(div_ceil(sort_length(), SORT_TILE), 0u, is_left_out);
+}

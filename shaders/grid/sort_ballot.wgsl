@@ -2,13 +2,19 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [WIDE_RADIX * tiles], of sort_scan
+//         histograms   [WIDE_RADIX * tiles + WIDE_RADIX], of sort_scan
 //         keys_in, values_in     [n]
 // Writes  keys_out, values_out   [n]
 // Each subgroup takes a run of consecutive keys of the tile, in rounds of as many keys as it has invocations. Eight
-// ballots a round tell each invocation which others have its digit (Ashkiani et al. 2016, "GPU multisplit"); the lowest
-// of them adds their number to the subgroup's count of the digit. The counts are packed two to a word and scanned
-// over the subgroups; then the keys are placed. For subgroups of 8 to 64 invocations, the workgroup cut evenly.
+// ballots a round tell each invocation which others have its digit (Ashkiani et al. 2016, "GPU multisplit"). Two
+// digits share a word of counts, and the lowest of the invocations with either of them adds for all: so each word has
+// one writer a round, and a barrier between two rounds is all that orders them. The counts are scanned over the
+// subgroups and the digits, which gives each key its position in the sorted tile. Keys, then values, are laid out in
+// that order in workgroup memory and written from there, so that neighbours mostly write to neighbouring words.
+//
+// Keys are held in registers, four to a vector: an array with an index that varies would lie in memory. What is behind
+// the end counts as a key of ones, which sorts last, so that no step but the first and the last has to tell.
+// For subgroups of 8 to 64 invocations, the workgroup cut evenly.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -18,30 +24,226 @@
 @group(0) @binding(5) var<storage, read_write> keys_out: array<u32>;
 @group(0) @binding(6) var<storage, read_write> values_out: array<u32>;
 
+// Words of counts for each subgroup: digits 2 w and 2 w + 1 have the halves of word w.
 const WORDS: u32 = WIDE_RADIX / 2u;
-const MOST_SUBGROUPS: u32 = 256u / 8u;
 
-// [subgroup * WORDS + word] keys before, within the tile, with either of the word's two digits.
-var<workgroup> ranks: array<atomic<u32>, MOST_SUBGROUPS * WORDS>;
+// One after the other: the counts, [subgroup * WORDS + word], of up to 32 subgroups; the tile's keys in order; for each
+// digit, what turns positions in the tile into places; the tile's values in order.
+var<workgroup> tile_words: array<u32, SORT_TILE>;
 
-// Tells which invocations of the subgroup have a key with this digit. Every invocation has to call.
-fn peers_of(digit: u32, there: bool) -> vec2<u32> {
-    var peers = subgroupBallot(there).xy;
-    for (var bit = 0u; bit < WIDE_BITS; bit += 1u) {
-        let is_set = ((digit >> bit) & 1u) == 1u;
-        let with_bit = subgroupBallot(is_set).xy;
-        peers &= select(~with_bit, with_bit, is_set);
-    }
-    return peers;
+// What an invocation needs to know all the time.
+struct Lane {
+    index: u32,               // in its subgroup
+    local: u32,               // in the workgroup, subgroup by subgroup
+    width: u32,               // of the subgroup
+    counts_at: u32,           // of the subgroup's counts
+    active_lanes: vec2<u32>,  // a bit for each invocation of the subgroup
+    below: vec2<u32>,         // for each of them with a lower index
+    shift: u32,
 }
 
-// Turns the subgroups' counts of the digits of word `local` into those of the subgroups before.
-fn scan_subgroups(local: u32, subgroups: u32) {
-    var running = 0u;
-    for (var k = 0u; k < subgroups; k += 1u) {
-        let own = atomicLoad(&ranks[k * WORDS + local]);
-        atomicStore(&ranks[k * WORDS + local], running);
-        running += own;
+fn lane_of(index: u32, width: u32, subgroup: u32) -> Lane {
+    let below = vec2<u32>(
+        select((1u << index) - 1u, 0xffffffffu, index >= 32u),
+        select(0u, (1u << (index & 31u)) - 1u, index >= 32u),
+    );
+    let all = subgroupBallot(true).xy;
+    return Lane(index, subgroup * width + index, width, subgroup * WORDS, all, below, sort_shift());
+}
+
+fn digit_of(key: u32, shift: u32) -> u32 {
+    return (key >> shift) & (WIDE_RADIX - 1u);
+}
+
+// Returns a digit's half of a word.
+fn half_of(word: u32, digit: u32) -> u32 {
+    return (word >> ((digit & 1u) * 16u)) & 0xffffu;
+}
+
+// Returns the word at `at` of a list, or what stands for it behind the end.
+fn key_at(at: u32, n: u32) -> u32 {
+    var key = 0xffffffffu;
+    if at < n {
+        key = keys_in[at];
+    }
+    return key;
+}
+
+fn value_at(at: u32, n: u32) -> u32 {
+    var value = 0u;
+    if at < n {
+        value = values_in[at];
+    }
+    return value;
+}
+
+fn four_keys(at: u32, step: u32, n: u32) -> vec4<u32> {
+    return vec4<u32>(key_at(at, n), key_at(at + step, n), key_at(at + 2u * step, n), key_at(at + 3u * step, n));
+}
+
+fn four_values(at: u32, step: u32, n: u32) -> vec4<u32> {
+    return vec4<u32>(value_at(at, n), value_at(at + step, n), value_at(at + 2u * step, n), value_at(at + 3u * step, n));
+}
+
+// Tells which invocations of the subgroup have this bit as it is in `digit`.
+fn with_bit(digit: u32, bit: u32) -> vec2<u32> {
+    let is_set = ((digit >> bit) & 1u) == 1u;
+    let ones = subgroupBallot(is_set).xy;
+    return select(~ones, ones, is_set);
+}
+
+fn number_of(lanes: vec2<u32>) -> u32 {
+    let ones = countOneBits(lanes);
+    return ones.x + ones.y;
+}
+
+// One round: returns how many keys before this one, in the subgroup's part of the tile, have its digit. Every
+// invocation of the workgroup has to call.
+fn rank_of(key: u32, lane: Lane) -> u32 {
+    let digit = digit_of(key, lane.shift);
+    // Not a loop: compilers do not unroll those that naga bounds.
+    let upper = with_bit(digit, 4u) & with_bit(digit, 5u) & with_bit(digit, 6u) & with_bit(digit, 7u);
+    let with_word = lane.active_lanes & upper & with_bit(digit, 1u) & with_bit(digit, 2u) & with_bit(digit, 3u);
+    let with_digit = with_word & with_bit(digit, 0u);
+    let lowest = select(firstTrailingBit(with_word.x), 32u + firstTrailingBit(with_word.y), with_word.x == 0u);
+    var before = 0u;
+    if lane.index == lowest {
+        let at = lane.counts_at + (digit >> 1u);
+        let own = number_of(with_digit);
+        let other = number_of(with_word) - own;
+        let half = (digit & 1u) * 16u;
+        before = tile_words[at];
+        tile_words[at] = before + (own << half) + (other << (16u - half));
+    }
+    before = subgroupShuffle(before, lowest);
+    // The next round comes after this round's counts, and who reads them after the last of them.
+    workgroupBarrier();
+    return half_of(before, digit) + number_of(with_digit & lane.below);
+}
+
+fn four_ranks(keys: vec4<u32>, lane: Lane) -> vec4<u32> {
+    let x = rank_of(keys.x, lane);
+    let y = rank_of(keys.y, lane);
+    let z = rank_of(keys.z, lane);
+    let w = rank_of(keys.w, lane);
+    return vec4<u32>(x, y, z, w);
+}
+
+// Two digits of the tile, which one invocation looks after.
+struct Digits {
+    rows: vec2<u32>,          // keys of the digit in earlier tiles
+    totals: vec2<u32>,        // keys of the digit in all tiles
+}
+
+fn digits_of(tile: u32, word: u32, n: u32) -> Digits {
+    let tile_count = div_ceil(n, SORT_TILE);
+    var digits = Digits(vec2<u32>(0u), vec2<u32>(0u));
+    if word < WORDS && tile < tile_count {
+        let row = 2u * word * tile_count;
+        let totals = WIDE_RADIX * tile_count + 2u * word;
+        digits.rows = vec2<u32>(histograms[row + tile], histograms[row + tile_count + tile]);
+        digits.totals = vec2<u32>(histograms[totals], histograms[totals + 1u]);
+    }
+    return digits;
+}
+
+// Turns the counts into the positions in the sorted tile at which each subgroup's keys of each digit begin. Returns
+// what to add to a position to get a place, for the invocation's two digits. Every invocation has to call.
+fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32, digits: Digits) -> vec2<u32> {
+    let word = lane.local;
+    var own = 0u;
+    if word < WORDS {
+        for (var k = 0u; k < subgroups; k += 1u) {
+            own += tile_words[k * WORDS + word];
+        }
+    }
+    // Of the tile, and of all tiles.
+    let sums = vec2<u32>((own & 0xffffu) + (own >> 16u), digits.totals.x + digits.totals.y);
+    let before = vec2<u32>(subgroupExclusiveAdd(sums.x), subgroupExclusiveAdd(sums.y));
+    let first = select(0u, tile_words[word & (WORDS - 1u)], word < WORDS);
+    workgroupBarrier();
+    // The first subgroup's counts are in registers: their words are free.
+    if lane.index + 1u == lane.width {
+        tile_words[2u * subgroup] = before.x + sums.x;
+        tile_words[2u * subgroup + 1u] = before.y + sums.y;
+    }
+    workgroupBarrier();
+    var base = before;
+    if word < WORDS {
+        for (var k = 0u; k < subgroup; k += 1u) {
+            base += vec2<u32>(tile_words[2u * k], tile_words[2u * k + 1u]);
+        }
+    }
+    workgroupBarrier();
+    let even = own & 0xffffu;
+    if word < WORDS {
+        var running = base.x | ((base.x + even) << 16u);
+        tile_words[word] = running;
+        running += first;
+        for (var k = 1u; k < subgroups; k += 1u) {
+            let count = tile_words[k * WORDS + word];
+            tile_words[k * WORDS + word] = running;
+            running += count;
+        }
+    }
+    workgroupBarrier();
+    let in_tile = vec2<u32>(base.x, base.x + even);
+    let in_list = vec2<u32>(base.y, base.y + digits.totals.x);
+    return in_list + digits.rows - in_tile;
+}
+
+// Returns the positions of four keys in the sorted tile.
+fn four_positions(keys: vec4<u32>, ranks: vec4<u32>, lane: Lane) -> vec4<u32> {
+    let digits = (keys >> vec4<u32>(lane.shift)) & vec4<u32>(WIDE_RADIX - 1u);
+    let at = vec4<u32>(lane.counts_at) + (digits >> vec4<u32>(1u));
+    let words = vec4<u32>(tile_words[at.x], tile_words[at.y], tile_words[at.z], tile_words[at.w]);
+    return ((words >> ((digits & vec4<u32>(1u)) * 16u)) & vec4<u32>(0xffffu)) + ranks;
+}
+
+fn lay_out(positions: vec4<u32>, words: vec4<u32>) {
+    tile_words[positions.x] = words.x;
+    tile_words[positions.y] = words.y;
+    tile_words[positions.z] = words.z;
+    tile_words[positions.w] = words.w;
+}
+
+// Returns the words at a position and at the ones 256, 512 and 768 behind it.
+fn four_words(at: u32) -> vec4<u32> {
+    return vec4<u32>(tile_words[at], tile_words[at + 256u], tile_words[at + 512u], tile_words[at + 768u]);
+}
+
+// Writes four keys, and returns their places.
+fn put_keys(keys: vec4<u32>, position: u32, length: u32, shift: u32) -> vec4<u32> {
+    let digits = (keys >> vec4<u32>(shift)) & vec4<u32>(WIDE_RADIX - 1u);
+    let starts = vec4<u32>(tile_words[digits.x], tile_words[digits.y], tile_words[digits.z], tile_words[digits.w]);
+    let places = starts + vec4<u32>(position) + vec4<u32>(0u, 256u, 512u, 768u);
+    if position < length {
+        keys_out[places.x] = keys.x;
+    }
+    if position + 256u < length {
+        keys_out[places.y] = keys.y;
+    }
+    if position + 512u < length {
+        keys_out[places.z] = keys.z;
+    }
+    if position + 768u < length {
+        keys_out[places.w] = keys.w;
+    }
+    return places;
+}
+
+fn put_values(values: vec4<u32>, places: vec4<u32>, position: u32, length: u32) {
+    if position < length {
+        values_out[places.x] = values.x;
+    }
+    if position + 256u < length {
+        values_out[places.y] = values.y;
+    }
+    if position + 512u < length {
+        values_out[places.z] = values.z;
+    }
+    if position + 768u < length {
+        values_out[places.w] = values.w;
     }
 }
 
@@ -49,58 +251,68 @@ fn scan_subgroups(local: u32, subgroups: u32) {
 fn sort_ballot(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-    @builtin(subgroup_invocation_id) lane: u32,
+    @builtin(subgroup_invocation_id) index: u32,
     @builtin(subgroup_size) width: u32,
     @builtin(subgroup_id) subgroup: u32,
     @builtin(num_subgroups) subgroups: u32,
 ) {
     let tile = group_index(group, groups);
     let n = sort_length();
-    let tile_count = div_ceil(n, SORT_TILE);
-    let shift = sort_shift();
-    let first = tile * SORT_TILE + subgroup * SORT_RUN * width + lane;
-    let below = vec2<u32>(
-        select((1u << lane) - 1u, 0xffffffffu, lane >= 32u),
-        select(0u, (1u << (lane & 31u)) - 1u, lane >= 32u),
-    );
+    let lane = lane_of(index, width, subgroup);
+    let first = tile * SORT_TILE + subgroup * SORT_RUN * width + index;
+    let step = 4u * width;
 
-    var in_round: array<u32, SORT_RUN>;
-    for (var round = 0u; round < SORT_RUN; round += 1u) {
-        let i = first + round * width;
-        let there = i < n;
-        var digit = 0u;
-        if there {
-            digit = (keys_in[i] >> shift) & (WIDE_RADIX - 1u);
-        }
-        let peers = peers_of(digit, there);
-        let lowest = select(firstTrailingBit(peers.x), 32u + firstTrailingBit(peers.y), peers.x == 0u);
-        let half = (digit & 1u) * 16u;
-        var before = 0u;
-        if there && lane == lowest {
-            let number = countOneBits(peers.x) + countOneBits(peers.y);
-            before = atomicAdd(&ranks[subgroup * WORDS + (digit >> 1u)], number << half);
-        }
-        let own = countOneBits(peers & below);
-        before = subgroupShuffle(before, select(lane, lowest, there));
-        in_round[round] = ((before >> half) & 0xffffu) + own.x + own.y;
-        // The next round's additions come after this round's.
-        subgroupBarrier();
+    // Everything is asked for before any of it is needed, the values before the counts are scanned.
+    let keys_a = four_keys(first, width, n);
+    let keys_b = four_keys(first + step, width, n);
+    let keys_c = four_keys(first + 2u * step, width, n);
+    let keys_d = four_keys(first + 3u * step, width, n);
+    let digits = digits_of(tile, lane.local, n);
+    let ranks_a = four_ranks(keys_a, lane);
+    let ranks_b = four_ranks(keys_b, lane);
+    let ranks_c = four_ranks(keys_c, lane);
+    let ranks_d = four_ranks(keys_d, lane);
+    let values_a = four_values(first, width, n);
+    let values_b = four_values(first + step, width, n);
+    let values_c = four_values(first + 2u * step, width, n);
+    let values_d = four_values(first + 3u * step, width, n);
+    let starts = scan_digits(lane, subgroup, subgroups, digits);
+    let positions_a = four_positions(keys_a, ranks_a, lane);
+    let positions_b = four_positions(keys_b, ranks_b, lane);
+    let positions_c = four_positions(keys_c, ranks_c, lane);
+    let positions_d = four_positions(keys_d, ranks_d, lane);
+    workgroupBarrier();
+
+    lay_out(positions_a, keys_a);
+    lay_out(positions_b, keys_b);
+    lay_out(positions_c, keys_c);
+    lay_out(positions_d, keys_d);
+    workgroupBarrier();
+    let at = lane.local;
+    let sorted_a = four_words(at);
+    let sorted_b = four_words(at + 1024u);
+    let sorted_c = four_words(at + 2048u);
+    let sorted_d = four_words(at + 3072u);
+    workgroupBarrier();
+    if at < WORDS {
+        tile_words[2u * at] = starts.x;
+        tile_words[2u * at + 1u] = starts.y;
     }
     workgroupBarrier();
-    if local < WORDS {
-        scan_subgroups(local, subgroups);
-    }
+    let length = n - min(n, tile * SORT_TILE);
+    let places_a = put_keys(sorted_a, at, length, lane.shift);
+    let places_b = put_keys(sorted_b, at + 1024u, length, lane.shift);
+    let places_c = put_keys(sorted_c, at + 2048u, length, lane.shift);
+    let places_d = put_keys(sorted_d, at + 3072u, length, lane.shift);
     workgroupBarrier();
-    for (var round = 0u; round < SORT_RUN; round += 1u) {
-        let i = first + round * width;
-        if i < n {
-            let key = keys_in[i];
-            let digit = (key >> shift) & (WIDE_RADIX - 1u);
-            let before = (atomicLoad(&ranks[subgroup * WORDS + (digit >> 1u)]) >> ((digit & 1u) * 16u)) & 0xffffu;
-            let place = histograms[digit * tile_count + tile] + before + in_round[round];
-            keys_out[place] = key;
-            values_out[place] = values_in[i];
-        }
-    }
+
+    lay_out(positions_a, values_a);
+    lay_out(positions_b, values_b);
+    lay_out(positions_c, values_c);
+    lay_out(positions_d, values_d);
+    workgroupBarrier();
+    put_values(four_words(at), places_a, at, length);
+    put_values(four_words(at + 1024u), places_b, at + 1024u, length);
+    put_values(four_words(at + 2048u), places_c, at + 2048u, length);
+    put_values(four_words(at + 3072u), places_d, at + 3072u, length);
 }

@@ -2,7 +2,7 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [RADIX * tiles], of sort_scan
+//         histograms   [RADIX * tiles + RADIX], of sort_scan
 //         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]
 // Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two to a word and
@@ -22,10 +22,20 @@ const WORDS: u32 = RADIX / 2u;
 const SEGMENTS: u32 = 256u / WORDS;
 const SEGMENT: u32 = 256u / SEGMENTS;
 
-// [word * 256 + invocation] keys before, within the tile, with either of the word's two digits.
-var<workgroup> ranks: array<u32, WORDS * 256u>;
+// Words from one list of 256 to the next. With a word left out behind each 32, invocations that take a segment each are
+// at different banks, and so are those that take a word each of any list.
+const PITCH: u32 = 256u + 32u;
+
+// [rank_index(word, invocation)] keys before, within the tile, with either of the word's two digits.
+var<workgroup> ranks: array<u32, WORDS * PITCH>;
 var<workgroup> segment_sums: array<u32, 256>;
+// How often each digit occurs in all tiles.
+var<workgroup> totals: array<u32, RADIX>;
 var<workgroup> tile_offsets: array<u32, RADIX>;
+
+fn rank_index(word: u32, invocation: u32) -> u32 {
+    return word * PITCH + invocation + invocation / 32u;
+}
 
 @compute @workgroup_size(256)
 fn sort_scatter(
@@ -40,8 +50,10 @@ fn sort_scatter(
     let first = tile * SORT_TILE + local * SORT_RUN;
     let end = min(first + SORT_RUN, n);
 
+    var tile_offset = 0u;
     if local < RADIX && tile < tile_count {
-        tile_offsets[local] = histograms[local * tile_count + tile];
+        tile_offset = histograms[local * tile_count + tile];
+        totals[local] = histograms[RADIX * tile_count + local];
     }
     for (var i = first; i < end; i += 4u) {
         let keys = keys_in[i / 4u];
@@ -56,12 +68,19 @@ fn sort_scatter(
     // Exclusive scan of each word over the invocations: sums of segments first, then inside each.
     let word = local / SEGMENTS;
     let segment = local % SEGMENTS;
-    let base = word * 256u + segment * SEGMENT;
+    // A segment lies within 32 words, so nothing is left out inside.
+    let base = rank_index(word, segment * SEGMENT);
     var sum = 0u;
     for (var k = 0u; k < SEGMENT; k += 1u) {
         sum += ranks[base + k];
     }
     segment_sums[local] = sum;
+    if local < RADIX {
+        for (var digit = 0u; digit < local; digit += 1u) {
+            tile_offset += totals[digit];
+        }
+        tile_offsets[local] = tile_offset;
+    }
     workgroupBarrier();
     var running = 0u;
     for (var k = 0u; k < segment; k += 1u) {
@@ -87,13 +106,13 @@ fn sort_scatter(
 
 fn count(local: u32, digit: u32, there: bool) {
     if there {
-        ranks[(digit >> 1u) * 256u + local] += 1u << ((digit & 1u) * 16u);
+        ranks[rank_index(digit >> 1u, local)] += 1u << ((digit & 1u) * 16u);
     }
 }
 
 fn put(local: u32, digit: u32, key: u32, value: u32, there: bool) {
     if there {
-        let at = (digit >> 1u) * 256u + local;
+        let at = rank_index(digit >> 1u, local);
         let half = (digit & 1u) * 16u;
         let rank = ranks[at];
         ranks[at] = rank + (1u << half);

@@ -2,7 +2,7 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [WIDE_RADIX * tiles], of sort_scan
+//         histograms   [WIDE_RADIX * tiles + WIDE_RADIX], of sort_scan
 //         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]
 // sort_scatter for processors whose workgroups do not hide latency, such as software adapters: so few invocations
@@ -19,9 +19,12 @@
 @group(0) @binding(6) var<storage, read_write> values_out: array<u32>;
 
 const RUN: u32 = SORT_TILE / WIDE_LANES;
+const DIGITS: u32 = WIDE_RADIX / WIDE_LANES;
 
 // [digit * WIDE_LANES + invocation] counts of the invocation's keys, then the places of the next of them.
 var<workgroup> places: array<u32, WIDE_RADIX * WIDE_LANES>;
+// How many keys have one of the digits that the invocation looks after.
+var<workgroup> sums: array<u32, WIDE_LANES>;
 
 @compute @workgroup_size(WIDE_LANES)
 fn sort_wide(
@@ -44,12 +47,21 @@ fn sort_wide(
         count(local, digits.z, i + 2u < end);
         count(local, digits.w, i + 3u < end);
     }
+    let digits_end = select(0u, (local + 1u) * DIGITS, tile < tile_count);
+    let totals = WIDE_RADIX * tile_count;
+    var sum = 0u;
+    for (var digit = local * DIGITS; digit < digits_end; digit += 1u) {
+        sum += histograms[totals + digit];
+    }
+    sums[local] = sum;
     workgroupBarrier();
-    for (var digit = local; digit < WIDE_RADIX; digit += WIDE_LANES) {
-        var running = 0u;
-        if tile < tile_count {
-            running = histograms[digit * tile_count + tile];
-        }
+    var start = 0u;
+    for (var k = 0u; k < local; k += 1u) {
+        start += sums[k];
+    }
+    for (var digit = local * DIGITS; digit < digits_end; digit += 1u) {
+        var running = start + histograms[digit * tile_count + tile];
+        start += histograms[totals + digit];
         for (var k = 0u; k < WIDE_LANES; k += 1u) {
             let own = places[digit * WIDE_LANES + k];
             places[digit * WIDE_LANES + k] = running;

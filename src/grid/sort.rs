@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::constants::{RADIX_BITS, SORT_STEPS, SORT_TILE, WIDE_BITS, WIDE_RADIX};
+use crate::constants::{RADIX_BITS, SORT_STEPS, SORT_TILE, WIDE_BITS, WIDE_LANES, WIDE_RADIX};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::{Gpu, SortVariant};
@@ -17,6 +17,8 @@ pub const COUNT: Source = source!("grid/sort_count", "grid/count_tile", "grid/so
 pub const TALLY: Source = source!("grid/sort_tally", "grid/count_tile", "grid/sort");
 /// The source of `sort_scan`.
 pub const SCAN: Source = source!("grid/sort_scan", "grid/sort", "shared/scan");
+/// The source of `sort_rows`.
+pub const ROWS: Source = source!("grid/sort_rows", "grid/sort");
 /// The source of `sort_scatter`.
 pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort").zeroed();
 /// The source of `sort_wide`.
@@ -24,7 +26,7 @@ pub const WIDE: Source = source!("grid/sort_wide", "grid/sort").zeroed();
 /// The source of `sort_ballot`.
 pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort").zeroed();
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, SCATTER, WIDE, BALLOT];
+pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, ROWS, SCATTER, WIDE, BALLOT];
 
 /// Uniform buffers may be bound at multiples of this number of bytes.
 const UNIFORM_ALIGNMENT: usize = 256;
@@ -36,6 +38,16 @@ impl SortVariant {
 
     fn count(self) -> &'static Source {
         if self == Self::Wide { &TALLY } else { &COUNT }
+    }
+
+    fn scan(self) -> &'static Source {
+        if self == Self::Wide { &ROWS } else { &SCAN }
+    }
+
+    /// Returns the workgroups of the scan, which has a workgroup or an invocation for each digit.
+    fn scan_groups(self) -> u32 {
+        let digits = 1 << self.digit_bits();
+        if self == Self::Wide { digits / WIDE_LANES } else { digits }
     }
 
     fn scatter(self) -> &'static Source {
@@ -70,13 +82,13 @@ pub struct SortBuffers {
     pub other_keys: Buffer<u32>,
     /// `[n]` scratch.
     pub other_values: Buffer<u32>,
-    /// `[WIDE_RADIX * tiles]` scratch.
+    /// `[histogram_words(n)]` scratch.
     pub histograms: Buffer<u32>,
 }
 
-/// Returns the words of histograms that sorting `n` elements takes.
+/// Returns the words of histograms that sorting `n` elements takes: one of each tile and digit, and one of each digit.
 pub fn histogram_words(n: u64) -> u64 {
-    u64::from(WIDE_RADIX) * n.div_ceil(u64::from(SORT_TILE))
+    u64::from(WIDE_RADIX) * (n.div_ceil(u64::from(SORT_TILE)) + 1)
 }
 
 impl SortBuffers {
@@ -142,7 +154,7 @@ impl Sort {
         Ok(Self {
             variant,
             count: Kernel::new(gpu, variant.count()),
-            scan: Kernel::new(gpu, &SCAN),
+            scan: Kernel::new(gpu, variant.scan()),
             scatter: Kernel::new(gpu, scatter),
             passes: Buffer::uniform(gpu, "sort_passes", &passes)?,
         })
@@ -228,7 +240,7 @@ impl Sort {
             ("values_out", lists.other_values.all()),
         ];
         self.count.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
-        self.scan.dispatch(pass, 1, &buffers);
+        self.scan.dispatch(pass, self.variant.scan_groups(), &buffers);
         self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
     }
 }

@@ -30,7 +30,7 @@ buffer_table! {
         other_pair_keys: [u32; *capacity], STORAGE;
         /// `[capacity]`.
         other_pair_values: [u32; *capacity], STORAGE;
-        /// `[WIDE_RADIX * tiles]`.
+        /// A word for each tile and digit, and one for each digit.
         pair_histograms: [u32; histogram_words(*capacity)], STORAGE;
     }
 }

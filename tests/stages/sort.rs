@@ -35,7 +35,7 @@ fn poisoned_lists(n: usize) -> SortBuffers {
         values: poisoned(n),
         other_keys: poisoned(n),
         other_values: poisoned(n),
-        histograms: poisoned(n.div_ceil(SORT_TILE as usize) * WIDE_RADIX as usize),
+        histograms: poisoned(sort::histogram_words(n as u64) as usize),
     }
 }
 
@@ -121,9 +121,19 @@ fn keys_in_order_and_in_reverse_are_sorted() {
 }
 
 #[test]
-fn more_tiles_than_the_scan_has_invocations_are_sorted() {
+fn more_tiles_than_a_piece_of_the_scan_are_sorted() {
     check(&random_keys(300_000, u32::MAX, 4), 32);
-    check(&random_keys(1_100_000, 0xffff, 5), 16);
+    // 513 tiles, one more than a piece.
+    check(&random_keys(2_097_153, 0xffff, 5), 16);
+}
+
+#[test]
+fn keys_of_ones_are_sorted_beside_what_is_behind_the_end() {
+    // `sort_ballot` takes what is behind the end for such keys.
+    for n in [1, 31, 33, 1000, 4095, 4097, 5000u32] {
+        check(&(0..n).map(|i| if i % 5 == 0 { u32::MAX } else { u32::MAX - i % 3 }).collect::<Vec<_>>(), 32);
+        check(&(0..n).map(|i| if i + 7 > n { i } else { u32::MAX }).collect::<Vec<_>>(), 32);
+    }
 }
 
 #[test]
@@ -170,10 +180,11 @@ fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
 
 #[test]
 fn histograms_are_counted_and_scanned_digit_by_digit() {
-    let scan = Kernel::new(gpu(), &sort::SCAN);
-    let sizes = SIZES.into_iter().chain([4096, 4097, 100_000]);
-    for (n, source) in sizes.flat_map(|n| [(n, sort::COUNT), (n, sort::TALLY)]) {
-        let count = Kernel::new(gpu(), &source);
+    let kernels = [(&sort::COUNT, &sort::SCAN, 1), (&sort::TALLY, &sort::ROWS, WIDE_LANES)];
+    // The last one has a tile more than a piece of the scan.
+    let sizes = SIZES.into_iter().chain([4096, 4097, 100_000, 2_097_153]);
+    for (n, (count, scan, digits_per_group)) in sizes.flat_map(|n| kernels.map(|kernels| (n, kernels))) {
+        let (count, scan) = (Kernel::new(gpu(), count), Kernel::new(gpu(), scan));
         for (shift, digit_bits) in [(0, 4), (4, 4), (28, 4), (0, 8), (24, 8)] {
             let keys = random_keys(n, u32::MAX, 6);
             let tiles = n.div_ceil(SORT_TILE);
@@ -181,7 +192,8 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
             let sort_pass = uniform(SortPass { shift: shift + 32 - 28, of_pairs: 0, digit_bits, unused: 0 });
             let counts = upload(&[Counts { entry_count: n, key_bits: 28, ..Counts::zeroed() }]);
             let keys_in = guarded(&keys);
-            let histograms = poisoned::<u32>((tiles << digit_bits) as usize);
+            let radix = 1 << digit_bits;
+            let histograms = poisoned::<u32>((tiles * radix + radix) as usize);
             let buffers = || {
                 [
                     ("sort_pass", sort_pass.all()),
@@ -199,26 +211,57 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
                     counts
                 })
                 .collect();
-            let mut expected: Vec<u32> =
-                (0..1 << digit_bits).flat_map(|digit| by_tile.iter().map(move |counts| counts[digit])).collect();
-            assert_eq!(written(&histograms), expected, "{n} keys, shift {shift}");
+            let of_digit = |digit: usize| by_tile.iter().map(move |counts| counts[digit]);
+            let expected: Vec<u32> = (0..radix as usize).flat_map(of_digit).collect();
+            let (counted, behind) = split(&histograms, radix);
+            assert_eq!(counted, expected, "{n} keys, shift {shift}");
+            assert_eq!(behind, vec![u32::MAX; radix as usize], "{n} keys, shift {shift}");
             if digit_bits == RADIX_BITS {
                 let mirrored = keys.chunks(SORT_TILE as usize).map(|tile| mirror::sort::count(tile, shift).to_vec());
                 assert_eq!(by_tile, mirrored.collect::<Vec<_>>());
             }
 
-            run(|pass| scan.dispatch(pass, 1, &buffers()));
-            let mut running = 0;
-            for count in &mut expected {
-                running += std::mem::replace(count, running);
+            run(|pass| scan.dispatch(pass, radix / digits_per_group, &buffers()));
+            let scanned = (0..radix as usize).flat_map(|digit| {
+                of_digit(digit).scan(0, |running, count| Some(std::mem::replace(running, *running + count)))
+            });
+            let totals: Vec<u32> = (0..radix as usize).map(|digit| of_digit(digit).sum()).collect();
+            let (found, behind) = split(&histograms, radix);
+            assert_eq!(found, scanned.collect::<Vec<_>>(), "{n} keys, shift {shift}");
+            if tiles > 0 {
+                assert_eq!(behind, totals, "{n} keys, shift {shift}");
             }
-            assert_eq!(written(&histograms), expected, "{n} keys, shift {shift}");
-            if tiles == 1 && digit_bits == RADIX_BITS {
+            if digit_bits == RADIX_BITS {
                 let mut histogram = mirror::sort::count(&keys, shift);
+                assert_eq!(totals, histogram);
                 mirror::sort::scan(&mut histogram);
-                assert_eq!(expected, histogram);
+                let places = totals.iter().scan(0, |running, count| Some(std::mem::replace(running, *running + count)));
+                assert_eq!(places.collect::<Vec<_>>(), histogram);
             }
         }
+    }
+}
+
+/// Returns the rows of histograms, and the last `radix` words behind them.
+fn split(histograms: &Buffer<u32>, radix: u32) -> (Vec<u32>, Vec<u32>) {
+    let mut words = written(histograms);
+    let behind = words.split_off(words.len() - radix as usize);
+    (words, behind)
+}
+
+#[test]
+fn a_pass_that_is_left_out_is_not_scanned() {
+    let histograms = poisoned::<u32>(3 << 8);
+    let cases = [(8, true), (16, true), (24, false), (32, false)];
+    let kernels = [(&sort::SCAN, WIDE_RADIX), (&sort::ROWS, WIDE_RADIX / WIDE_LANES)];
+    for ((key_bits, is_left_out), (scan, groups)) in cases.into_iter().flat_map(|case| kernels.map(|scan| (case, scan)))
+    {
+        let sort_pass = uniform(SortPass { shift: 8, of_pairs: 0, digit_bits: 8, unused: 0 });
+        let counts = upload(&[Counts { entry_count: 8000, key_bits, ..Counts::zeroed() }]);
+        histograms.write(gpu(), &[1; 3 << 8]);
+        let buffers = [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
+        run(|pass| Kernel::new(gpu(), scan).dispatch(pass, groups, &buffers));
+        assert_eq!(written(&histograms) == [1; 3 << 8], is_left_out, "{key_bits} bits");
     }
 }
 
@@ -243,11 +286,15 @@ fn software_sorts_wide_and_a_gpu_by_subgroups_if_they_work() {
 #[test]
 fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
     let wrongs = [
-        // Equal digits change places; a round goes missing; digits are taken for equal; not WGSL at all.
-        mutant("sort_ballot_unstable", "own.x + own.y", "(countOneBits(peers.x) - 1u - own.x)"),
-        mutant("sort_ballot_early", "round < SORT_RUN", "round + 1u < SORT_RUN"),
-        mutant("sort_ballot_blind", "bit < WIDE_BITS", "bit + 1u < WIDE_BITS"),
-        mutant("sort_ballot_rejected", "subgroupBarrier();", "subgroup?"),
+        // Equal digits change places; rounds go missing; digits are taken for equal; not WGSL at all.
+        mutant(
+            "sort_ballot_unstable",
+            "number_of(with_digit & lane.below)",
+            "number_of(with_digit & ~lane.below) - 1u",
+        ),
+        mutant("sort_ballot_early", "let w = rank_of(keys.w, lane)", "let w = z"),
+        mutant("sort_ballot_blind", "with_bit(digit, 7u)", "lane.active_lanes"),
+        mutant("sort_ballot_rejected", "subgroupShuffle(before, lowest);", "subgroup?"),
     ];
     for wrong in &wrongs {
         let _turn = turn();

@@ -1,12 +1,13 @@
 //! What each kernel costs, counted.
 //!
-//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites]
+//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable]
 //!
-//! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store. The first call is
+//! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store, and
+//! with `portable` the sort that needs no subgroups. The first call is
 //! not counted: it makes room for what the second needs.
 
 use broadsweep::internals::kernels;
-use broadsweep::{BroadPhase, Gpu, Options, PairOrder, wgpu};
+use broadsweep::{BroadPhase, Gpu, Options, PairOrder, SortVariant, wgpu};
 use interpreter::Interpreter;
 use interpreter::counts::Cost;
 use laboratory::scenes::Kind;
@@ -27,7 +28,9 @@ fn main() {
         interpreter.set_text(source.label, source.text());
     }
     let (device, queue) = interpreter.device();
-    let gpu = Gpu::from_device(device, queue).expect("the limits suffice");
+    let has = |wanted: &str| rest.iter().any(|word| word == wanted);
+    let sort = if has("portable") { SortVariant::Portable } else { SortVariant::Subgroup };
+    let gpu = Gpu::from_device(device, queue).expect("the limits suffice").with_sort(Some(sort)).expect("subgroups");
     let options = Options { order: PairOrder::Sweep, all_pairs_up_to: 0, ..Options::default() };
     let boxes = kind.generate(n, 1);
     let mut broad_phase = BroadPhase::new(&gpu, options).expect("an engine");
@@ -57,7 +60,7 @@ fn main() {
     for (name, kernel) in &report.kernels {
         row(name, kernel.dispatches, kernel.workgroups, kernel.waits, &kernel.total);
         all.add(&kernel.total);
-        for ((what, line), cost) in kernel.sites.iter().filter(|_| rest.iter().any(|word| word == "sites")) {
+        for ((what, line), cost) in kernel.sites.iter().filter(|_| has("sites")) {
             row("", 0, 0, 0, cost);
             println!("    {what}: {line}");
         }

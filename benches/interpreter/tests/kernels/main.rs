@@ -26,22 +26,10 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_wide", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("sweep_count", Fault::Unwritten, "load of stretches", "two at once; that of no entry stays as it was"),
     (
-        "sort_scan",
-        Fault::Unwritten,
-        "load of histograms",
-        "a pass that is left out is scanned too, and nobody reads it",
-    ),
-    (
         "prepare_boxes",
         Fault::Unwritten,
         "load of half_space_bits",
         "no half-spaces are one word, zero as wgpu makes it",
-    ),
-    (
-        "sort_ballot",
-        Fault::Race,
-        "atomic on ranks",
-        "lanes of one subgroup add in turn, which rests on lockstep and not on a barrier: to be mended",
     ),
 ];
 
