@@ -130,12 +130,13 @@ shared_constants! {
     WIDE_BITS: u32 = 8;
     /// Values of such a digit.
     WIDE_RADIX: u32 = 1 << WIDE_BITS;
-    /// Keys per invocation of `sort_scatter`. 256 times as many must fit 16 bits.
+    /// Keys per invocation of `sort_scatter`, and of `sort_ballot`, which has four vectors of four. 256 times as many must
+    /// fit 16 bits.
     SORT_RUN: u32 = 16;
     /// Keys per workgroup.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// Invocations of `sort_wide`, `sort_tally` and `sort_rows`: as many as a software adapter runs at once. Above 16, the places
-    /// that `sort_wide` keeps no longer fit in 16 KiB.
+    /// Invocations of `sort_wide`, `sort_tally` and `sort_rows`: as many as a software adapter runs at once. Must divide
+    /// `WIDE_RADIX`; with 16, the places and sums that `sort_wide` keeps no longer fit in 16 KiB.
     WIDE_LANES: u32 = 8;
     /// Steps of `WIDE_BITS` that a 32-bit key can need.
     SORT_STEPS: u32 = 4;

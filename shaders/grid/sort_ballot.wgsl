@@ -262,6 +262,10 @@ fn sort_ballot(
     let first = tile * SORT_TILE + subgroup * SORT_RUN * width + index;
     let step = 4u * width;
 
+    for (var i = lane.local; i < subgroups * WORDS; i += 256u) {
+        tile_words[i] = 0u;
+    }
+    workgroupBarrier();
     // Everything is asked for before any of it is needed, the values before the counts are scanned.
     let keys_a = four_keys(first, width, n);
     let keys_b = four_keys(first + step, width, n);

@@ -50,10 +50,17 @@ fn sort_scatter(
     let first = tile * SORT_TILE + local * SORT_RUN;
     let end = min(first + SORT_RUN, n);
 
+    for (var word = 0u; word < WORDS; word += 1u) {
+        ranks[rank_index(word, local)] = 0u;
+    }
     var tile_offset = 0u;
+    var total = 0u;
     if local < RADIX && tile < tile_count {
         tile_offset = histograms[local * tile_count + tile];
-        totals[local] = histograms[RADIX * tile_count + local];
+        total = histograms[RADIX * tile_count + local];
+    }
+    if local < RADIX {
+        totals[local] = total;
     }
     for (var i = first; i < end; i += 4u) {
         let keys = keys_in[i / 4u];

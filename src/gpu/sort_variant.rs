@@ -6,8 +6,8 @@
 pub enum SortVariant {
     /// Four bits a pass, 256 invocations with counts of their own: `sort_scatter`. Runs on any device.
     Portable,
-    /// Eight bits a pass, eight invocations with counts of their own: `sort_tally` and `sort_wide`. Runs on any device;
-    /// for processors that do not need many invocations to be busy, software adapters above all.
+    /// Eight bits a pass, eight invocations with counts of their own: `sort_tally`, `sort_rows` and `sort_wide`. Runs on
+    /// any device; for processors that do not need many invocations to be busy, software adapters above all.
     Wide,
     /// Eight bits a pass, counts per subgroup and ballots inside: `sort_ballot`. Needs
     /// [`Gpu::SUBGROUP_FEATURES`](super::Gpu::SUBGROUP_FEATURES) and subgroups of 8 to 64.

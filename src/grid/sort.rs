@@ -20,11 +20,11 @@ pub const SCAN: Source = source!("grid/sort_scan", "grid/sort", "shared/scan");
 /// The source of `sort_rows`.
 pub const ROWS: Source = source!("grid/sort_rows", "grid/sort");
 /// The source of `sort_scatter`.
-pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort").zeroed();
-/// The source of `sort_wide`.
+pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort");
+/// The source of `sort_wide`. Only software adapters run it, which have nothing to gain from doing that themselves.
 pub const WIDE: Source = source!("grid/sort_wide", "grid/sort").zeroed();
 /// The source of `sort_ballot`.
-pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort").zeroed();
+pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, ROWS, SCATTER, WIDE, BALLOT];
 
