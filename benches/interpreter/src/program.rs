@@ -19,7 +19,7 @@ pub struct Program {
     pub builtins: Vec<(Register, BuiltIn, u32)>,
     pub globals: Vec<Global>,
     pub body: Vec<Statement>,
-    /// The places in the source that touch memory.
+    /// The places in the source that touch memory. The first is that of the dispatch.
     pub sites: Vec<Site>,
 }
 
@@ -32,6 +32,8 @@ pub struct Global {
     /// Bytes; of a runtime-sized array, those of one element.
     pub bytes: u32,
     pub is_uniform: bool,
+    /// Whether the kernel may write to it, in a buffer.
+    pub is_changed: bool,
 }
 
 /// A place in the source that touches memory, or a barrier.
