@@ -154,7 +154,7 @@ impl Interpreter {
     pub fn limit(&self, rounds: u64, submissions: u64, bytes: u64) {
         let mut state = self.state();
         state.schedule.most_rounds = rounds;
-        state.limits = Some((state.submissions + submissions, bytes));
+        state.limits = Some((state.submissions.saturating_add(submissions), bytes));
     }
 
     /// Gives the source of a kernel, so that reports name lines.

@@ -50,7 +50,8 @@ fn lists_in_many_pieces_are_exact_and_clean() {
     let device = device(32, None);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let boxes = Kind::Identical.generate(700, 1);
-        let options = Options { order, memory_budget: Some(least_budget(boxes.len(), order)), ..SWEEP };
+        let options = Options { order, ..SWEEP };
+        let options = Options { memory_budget: Some(least_budget(boxes.len(), options)), ..options };
         check(&device, options, &boxes, &Filters::default(), "in pieces");
     }
 }

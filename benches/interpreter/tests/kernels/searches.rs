@@ -50,7 +50,7 @@ pub fn filters(n: usize) -> Filters {
         sleeping: (0..n).map(|i| i % 7 == 0).collect(),
         margin: (0..n).map(|i| (i % 3) as f32 * 0.01).collect(),
         exclude: (0..n.min(40)).skip(3).map(|i| Pair::new(0, index(i))).collect(),
-        include: if n > 2 { vec![Pair::new(0, 1), Pair::new(1, 2)] } else { Vec::new() },
+        include: if n > 3 { vec![Pair::new(0, 1), Pair::new(1, 2), Pair::new(1, 3)] } else { Vec::new() },
         half_spaces: if n > 9 {
             vec![HalfSpace { index: 9, normal: [0.0, 0.0, 1.0], offset: 0.2 }]
         } else {
@@ -61,9 +61,9 @@ pub fn filters(n: usize) -> Filters {
 }
 
 /// Returns the smallest memory budget that is not refused.
-pub fn least_budget(n: usize, order: PairOrder) -> u64 {
+pub fn least_budget(n: usize, options: Options) -> u64 {
     let (_, gpu) = device(32, None);
-    let options = Options { order, memory_budget: Some(0), ..SWEEP };
+    let options = Options { memory_budget: Some(0), ..options };
     match BroadPhase::new(&gpu, options).unwrap().memory_plan(n) {
         Err(Error::OverBudget { required, .. }) => required,
         other => panic!("no memory at all should not be enough: {other:?}"),
@@ -76,12 +76,14 @@ pub fn cases() -> Vec<Case> {
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
         Case { options, boxes, filters, variant }
     };
-    let short = Options { memory_budget: Some(least_budget(700, SWEEP.order)), ..SWEEP };
+    let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
+    let few_short = Options { memory_budget: Some(least_budget(300, few)), ..few };
     vec![
         case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
         case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Wide),
         case(few, Kind::Clusters.generate(600, 1), true, SortVariant::Wide),
+        case(few_short, Kind::Identical.generate(300, 1), false, SortVariant::Wide),
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
     ]
