@@ -5,7 +5,8 @@
 //! Mutants are drawn evenly over kernels, or over changes of one kernel. Each runs beside its kernel in some searches, on
 //! the memory that the kernel gets. Where it differs, the whole search runs with it. So it is caught by a fault (or a call
 //! that fails), by wrong pairs, or only by the outputs of its kernel: a test that compares the kernel with its mirror sees
-//! that, if its inputs are such. What is not caught is listed, with the reason where it was proven equal.
+//! that, if its inputs are such. What is not caught is listed, with the reason where there is one: it is equal to its
+//! kernel, or takes inputs that only the tests of stages have.
 
 #[path = "mutants/equal.rs"]
 mod equal;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use broadsweep::internals::kernels;
 use interpreter::Mutation;
 
+use equal::Reason;
 use judge::{Mutant, Verdict};
 
 /// What is asked for.
@@ -97,7 +99,8 @@ fn main() -> Result<(), String> {
     for mutant in &mutants {
         let reason = equal::reason(mutant.kernel, &mutant.text);
         let name = match (&mutant.verdict, reason) {
-            (Verdict::Survived, Some(_)) => "equal",
+            (Verdict::Survived, Some(Reason::Equal(_))) => "equal",
+            (Verdict::Survived, Some(Reason::Stages(_))) => "stages",
             (verdict, _) => verdict.name(),
         };
         *counts.entry(name).or_default() += 1;
@@ -106,8 +109,8 @@ fn main() -> Result<(), String> {
         *kinds.entry((kind, name)).or_default() += 1;
         let detail = mutant.verdict.detail();
         println!("{:<14} {name:<9} {detail:<40} {}", mutant.kernel, mutant.text.replace('\n', "\n        "));
-        if let (Verdict::Survived, Some(reason)) = (&mutant.verdict, reason) {
-            println!("        equal: {reason}");
+        if let (Verdict::Survived, Some(Reason::Equal(reason) | Reason::Stages(reason))) = (&mutant.verdict, reason) {
+            println!("        {name}: {reason}");
         }
     }
     println!();

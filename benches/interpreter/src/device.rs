@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::backend;
 use crate::counts::Counts;
 use crate::kernel::Kernel;
-use crate::memory::Memory;
+use crate::memory::{Contents, Memory};
 use crate::mutate::Mutation;
 use crate::program::Program;
 use crate::report::{Finding, Report, findings};
@@ -137,8 +137,8 @@ impl Interpreter {
     }
 
     /// Runs each of these mutants beside its kernel, from the next submission on: on the memory that the kernel is about
-    /// to get. What comes out is compared, and what follows gets what the kernel wrote. A mutant that was seen to differ
-    /// is not run again.
+    /// to get. What comes out is compared, and what follows gets what the kernel wrote. Kernels for any number of
+    /// workgroups are compared in two rows of them too. A mutant that was seen to differ is not run again.
     pub fn compare(&self, mutants: impl IntoIterator<Item = (String, Mutation)>) {
         let mutants = mutants.into_iter().map(|(kernel, mutation)| (kernel, mutation, Compared::default()));
         self.state().compared = mutants.collect();
@@ -250,7 +250,8 @@ impl State {
         let mutants: Vec<_> =
             compared.iter_mut().filter(|(mutated, _, seen)| mutated == name && !seen.is_caught()).collect();
         if mutants.is_empty() || groups.contains(&0) {
-            self.run_program(program, bound, groups);
+            let (faults, counts, ran, rounds) = self.run_once(program, bound, groups);
+            self.report(program, ran, rounds, &faults, &counts);
         } else {
             self.run_beside(kernel, mutants, bound, groups);
         }
@@ -270,36 +271,55 @@ impl State {
             program.globals.iter().any(|global| global.binding == Some(part.binding) && global.is_changed)
         };
         let numbers: BTreeSet<usize> = bound.iter().filter(is_changed).map(|part| part.buffer.memory).collect();
-        let before: Vec<_> = numbers.iter().map(|&number| self.memories[number].state()).collect();
-        let (faults, rounds) = self.run_program(program, bound, groups);
-        let own: BTreeSet<Finding> = self.findings(program, &faults);
-        let after: Vec<_> = numbers.iter().map(|&number| self.memories[number].state()).collect();
+        let before = self.states(&numbers);
+        let (faults, counts, ran, rounds) = self.run_once(program, bound, groups);
+        self.report(program, ran, rounds, &faults, &counts);
+        let after = self.states(&numbers);
         let schedule = self.schedule;
         self.schedule = Schedule { most_rounds: 1000 + 20 * rounds, counts: false, ..schedule };
+        let mut turns = vec![(groups, after.clone(), self.findings(program, &faults))];
+        // A kernel that asks for the number of workgroups is one for more than a dispatch has columns.
+        let is_for_many = program.builtins.iter().any(|(_, builtin, _)| *builtin == naga::BuiltIn::NumWorkGroups);
+        if is_for_many && groups[0] > 1 && groups[1..] == [1, 1] {
+            let columns = [groups[0].div_ceil(2), 2, 1];
+            self.set_states(&numbers, &before);
+            let (faults, ..) = self.run_once(program, bound, columns);
+            turns.push((columns, self.states(&numbers), self.findings(program, &faults)));
+        }
         for (_, mutation, seen) in mutants {
-            numbers.iter().zip(&before).for_each(|(&number, state)| self.memories[number].set_state(state));
             let mutant = kernel.mutant(*mutation);
-            let (faults, ..) = self.run_once(&mutant, bound, groups);
             seen.dispatches += 1;
-            seen.differs |=
-                numbers.iter().zip(&after).any(|(&number, state)| !self.memories[number].is_in_state(state));
-            seen.findings.extend(self.findings(&mutant, &faults).difference(&own).cloned());
+            for (groups, after, own) in &turns {
+                self.set_states(&numbers, &before);
+                let (faults, ..) = self.run_once(&mutant, bound, *groups);
+                let mut states = numbers.iter().zip(after);
+                seen.differs |= states.any(|(&number, state)| !self.memories[number].is_in_state(state));
+                seen.findings.extend(self.findings(&mutant, &faults).difference(own).cloned());
+                if seen.is_caught() {
+                    break;
+                }
+            }
         }
         self.schedule = schedule;
-        numbers.iter().zip(&after).for_each(|(&number, state)| self.memories[number].set_state(state));
+        self.set_states(&numbers, &after);
+    }
+
+    fn states(&self, numbers: &BTreeSet<usize>) -> Vec<Contents> {
+        numbers.iter().map(|&number| self.memories[number].state()).collect()
+    }
+
+    fn set_states(&mut self, numbers: &BTreeSet<usize>, states: &[Contents]) {
+        numbers.iter().zip(states).for_each(|(&number, state)| self.memories[number].set_state(state));
+    }
+
+    fn report(&mut self, program: &Program, groups: u64, rounds: u64, faults: &Faults, counts: &Counts) {
+        let text = self.texts.get(&program.name).map_or("", String::as_str);
+        self.report.add(program, text, groups, rounds, faults, counts);
     }
 
     fn findings(&self, program: &Program, faults: &Faults) -> BTreeSet<Finding> {
         let text = self.texts.get(&program.name).map_or("", String::as_str);
         findings(program, text, faults).map(|(finding, _)| finding).collect()
-    }
-
-    /// Runs a dispatch and reports it. Returns its faults and its rounds.
-    fn run_program(&mut self, program: &Program, bound: &[Bound], groups: [u32; 3]) -> (Faults, u64) {
-        let (faults, counts, groups, rounds) = self.run_once(program, bound, groups);
-        let text = self.texts.get(&program.name).map_or("", String::as_str);
-        self.report.add(program, text, groups, rounds, &faults, &counts);
-        (faults, rounds)
     }
 
     /// Runs a dispatch. Returns its faults, its costs, the workgroups that ran, and its rounds.

@@ -35,6 +35,9 @@ pub struct Toucher {
     pub epoch: u32,
 }
 
+/// Words, and whether each was written.
+pub type Contents = (Vec<u32>, Vec<bool>);
+
 /// What an access does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wrote {
@@ -185,18 +188,18 @@ impl Memory {
     }
 
     /// Returns all that kernels can tell of it.
-    pub fn state(&self) -> (Vec<u32>, Vec<bool>) {
+    pub fn state(&self) -> Contents {
         (self.words.clone(), self.written.clone())
     }
 
     /// Makes it as it was.
-    pub fn set_state(&mut self, (words, written): &(Vec<u32>, Vec<bool>)) {
+    pub fn set_state(&mut self, (words, written): &Contents) {
         self.words.copy_from_slice(words);
         self.written.copy_from_slice(written);
     }
 
     /// Returns whether this is what kernels can tell of it.
-    pub fn is_in_state(&self, (words, written): &(Vec<u32>, Vec<bool>)) -> bool {
+    pub fn is_in_state(&self, (words, written): &Contents) -> bool {
         self.words == *words && self.written == *written
     }
 

@@ -3,6 +3,7 @@
 
 mod atomics;
 mod barriers;
+mod faults;
 mod flow;
 mod searches;
 

@@ -78,12 +78,10 @@ pub fn cases() -> Vec<Case> {
     };
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
-    let few_short = Options { memory_budget: Some(least_budget(300, few)), ..few };
     vec![
         case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
         case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Wide),
         case(few, Kind::Clusters.generate(600, 1), true, SortVariant::Wide),
-        case(few_short, Kind::Identical.generate(300, 1), false, SortVariant::Wide),
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
     ]
