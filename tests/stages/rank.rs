@@ -96,6 +96,18 @@ fn a_start_equal_to_the_end_is_not_after_it_and_the_next_one_is() {
 }
 
 #[test]
+fn a_start_equal_to_the_end_is_found_where_the_search_stops_doubling() {
+    // The search looks at ranks 1, 2, 4, 8 and so on; the start that equals the end is there, and the next one after it.
+    for stop in [1, 2, 4, 8, 64, 256, 1024] {
+        let keys: Vec<u32> = (0..2000).map(|rank| if rank <= stop { rank } else { rank + 1 }).collect();
+        let mut positions = with_footprints(&keys.iter().map(|&start| [start; 2]).collect::<Vec<_>>());
+        positions[0][1] = stop;
+        let ends = check(&keys, &(0..2000).collect::<Vec<_>>(), &positions, 16);
+        assert_eq!(ends[0], stop + 1);
+    }
+}
+
+#[test]
 fn an_interval_ends_with_its_cell() {
     let positions = with_footprints(&[[5, 200], [6, 255], [7, 255]]);
     let ends = check(&[0x105, 0x106, 0x107, 0x200, 0x201], &[0, 1, 2, 0, 0], &positions, 8);

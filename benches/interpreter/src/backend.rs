@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::custom::*;
 
 use crate::device::{Bound, BufferData, Command, Groups, Interpreter};
-use crate::program::Program;
+use crate::kernel::Kernel;
 
 #[derive(Debug)]
 pub struct Device(pub Interpreter);
@@ -23,7 +23,7 @@ struct Layout;
 #[derive(Debug)]
 struct BindGroup(Arc<Vec<Bound>>);
 #[derive(Debug)]
-struct Pipeline(Arc<Program>);
+struct Pipeline(Arc<Kernel>);
 #[derive(Debug)]
 struct Buffer {
     data: Arc<BufferData>,
@@ -45,7 +45,7 @@ struct CommandBuffer(Commands);
 #[derive(Debug)]
 struct Pass {
     commands: Commands,
-    pipeline: Option<Arc<Program>>,
+    pipeline: Option<Arc<Kernel>>,
     bound: Option<Arc<Vec<Bound>>>,
 }
 
@@ -117,8 +117,9 @@ impl DeviceInterface for Device {
     fn create_compute_pipeline(&self, desc: &wgpu::ComputePipelineDescriptor<'_>) -> DispatchComputePipeline {
         let module = desc.module.as_custom::<ShaderModule>().expect("a module of the interpreter");
         let name = desc.entry_point.expect("the name of an entry point");
-        let program = self.0.pipeline(&module.0, name, &desc.compilation_options);
-        DispatchComputePipeline::custom(Pipeline(Arc::new(program)))
+        let options = &desc.compilation_options;
+        let kernel = Kernel::new(module.0.clone(), name, options.constants, options.zero_initialize_workgroup_memory);
+        DispatchComputePipeline::custom(Pipeline(Arc::new(kernel)))
     }
     unsafe fn create_pipeline_cache(&self, _: &wgpu::PipelineCacheDescriptor<'_>) -> DispatchPipelineCache {
         unimplemented!()
@@ -307,8 +308,8 @@ impl CommandEncoderInterface for Encoder {
 
 impl Pass {
     fn dispatch(&self, groups: Groups) {
-        let (program, bound) = (self.pipeline.clone().expect("a pipeline"), self.bound.clone().expect("a bind group"));
-        push(&self.commands, Command::Dispatch { program, bound, groups });
+        let (kernel, bound) = (self.pipeline.clone().expect("a pipeline"), self.bound.clone().expect("a bind group"));
+        push(&self.commands, Command::Dispatch { kernel, bound, groups });
     }
 }
 

@@ -20,6 +20,9 @@ pub enum Value {
     Pointer(Pointer),
 }
 
+/// An atomic: what it points to, what it does, with which value, and its result.
+type Atomic = (Handle<Expression>, naga::AtomicFunction, Handle<Expression>, Option<Handle<Expression>>);
+
 /// What is compiled so far.
 pub struct Compiler<'a> {
     pub module: &'a Module,
@@ -29,6 +32,8 @@ pub struct Compiler<'a> {
     builtins: Vec<(Register, naga::BuiltIn, u32)>,
     globals: HashMap<Handle<GlobalVariable>, usize>,
     sites: Vec<Site>,
+    /// The place of an atomic that is compiled as if it were none.
+    weakened: Option<Span>,
 }
 
 /// A function that is compiled for one of its calls.
@@ -42,8 +47,8 @@ pub struct Scope<'a> {
 }
 
 /// Compiles the entry point of this name, of a module without overrides; its workgroup memory is zero at first, or
-/// unwritten.
-pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool) -> Program {
+/// unwritten. The atomic at `weakened` is compiled as if it were none.
+pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool, weakened: Option<Span>) -> Program {
     let index = module.entry_points.iter().position(|entry| entry.name == name).expect("an entry point of this name");
     let entry = &module.entry_points[index];
     let mut compiler = Compiler {
@@ -53,7 +58,9 @@ pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool) 
         constants: HashMap::new(),
         builtins: Vec::new(),
         globals: HashMap::new(),
-        sites: Vec::new(),
+        // What is wrong with a dispatch as a whole is at no place in the source.
+        sites: vec![Site { what: "dispatch".to_owned(), at: 0 }],
+        weakened,
     };
     let globals = compiler.globals();
     let arguments = entry.function.arguments.iter().map(|argument| {
@@ -89,6 +96,10 @@ impl<'a> Compiler<'a> {
                 binding: variable.binding.as_ref().map(|binding| binding.binding),
                 bytes,
                 is_uniform: variable.space == AddressSpace::Uniform,
+                is_changed: matches!(
+                    variable.space,
+                    AddressSpace::Storage { access } if access.contains(StorageAccess::STORE)
+                ),
             });
             if let AddressSpace::Storage { access } = variable.space {
                 assert!(access.contains(StorageAccess::LOAD));
@@ -244,6 +255,9 @@ impl<'a> Compiler<'a> {
     #[expect(clippy::too_many_lines, reason = "an arm for each statement")]
     fn effect(&mut self, scope: &mut Scope<'a>, statement: &naga::Statement, span: Span, body: &mut Vec<Statement>) {
         use naga::Statement as S;
+        if let (S::Atomic { pointer, fun, value, result }, true) = (statement, self.weakened == Some(span)) {
+            return self.weak_atomic(scope, (*pointer, *fun, *value, *result), span, body);
+        }
         let operation = match *statement {
             S::ControlBarrier(barrier) | S::MemoryBarrier(barrier) => {
                 let site = self.site("barrier", span);
@@ -257,6 +271,7 @@ impl<'a> Compiler<'a> {
             }
             S::Store { pointer, value } => {
                 let (to, offsets, is_atomic) = self.place(scope, pointer);
+                let is_atomic = is_atomic && self.weakened != Some(span);
                 let from = self.words(scope, value).to_vec();
                 let site = self.site(format!("store to {}", self.name_of(to.root)), span);
                 Operation::Store { to, from, offsets, site, is_atomic }
@@ -317,6 +332,45 @@ impl<'a> Compiler<'a> {
             ref other => panic!("no kernel has {other:?}"),
         };
         body.push(Statement::Operation(operation));
+    }
+
+    /// Compiles an atomic as a load, an operation and a store.
+    fn weak_atomic(
+        &mut self,
+        scope: &mut Scope<'a>,
+        (pointer, function, value, result): Atomic,
+        span: Span,
+        body: &mut Vec<Statement>,
+    ) {
+        let (at, ..) = self.place(scope, pointer);
+        let result = result.filter(|result| scope.info[*result].ref_count > 0);
+        let before = match result {
+            Some(result) => self.fresh(scope, result, 1)[0],
+            None => self.register(),
+        };
+        let is_signed = kind_of(self, scope, value) == ScalarKind::Sint;
+        let value = self.word(scope, value);
+        let site = self.site(format!("load of {}", self.name_of(at.root)), span);
+        let mut operations =
+            vec![Operation::Load { to: vec![before], from: at, offsets: vec![0], site, is_atomic: false }];
+        let two = match function {
+            naga::AtomicFunction::Add => Some(Two::AddI),
+            naga::AtomicFunction::Subtract => Some(Two::SubI),
+            naga::AtomicFunction::And => Some(Two::And),
+            naga::AtomicFunction::InclusiveOr => Some(Two::Or),
+            naga::AtomicFunction::ExclusiveOr => Some(Two::Xor),
+            naga::AtomicFunction::Min => Some(if is_signed { Two::MinI } else { Two::MinU }),
+            naga::AtomicFunction::Max => Some(if is_signed { Two::MaxI } else { Two::MaxU }),
+            naga::AtomicFunction::Exchange { .. } => None,
+        };
+        let after = two.map_or(value, |two| {
+            let after = self.register();
+            operations.push(Operation::Two(two, after, before, value));
+            after
+        });
+        let site = self.site(format!("store to {}", self.name_of(at.root)), span);
+        operations.push(Operation::Store { to: at, from: vec![after], offsets: vec![0], site, is_atomic: false });
+        body.extend(operations.into_iter().map(Statement::Operation));
     }
 
     /// Returns what a pointer points to, the places of its words, and whether it is atomic.

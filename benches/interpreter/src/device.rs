@@ -1,19 +1,16 @@
 //! [`Interpreter`]: buffers, pipelines and submissions of a device that is a program.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use naga::back::pipeline_constants::process_overrides;
-use naga::valid::{Capabilities, ValidationFlags, Validator};
-use naga::{Module, ShaderStage};
-
 use crate::backend;
-use crate::compile::compile;
-use crate::memory::Memory;
+use crate::counts::Counts;
+use crate::kernel::Kernel;
+use crate::memory::{Contents, Memory};
 use crate::mutate::Mutation;
 use crate::program::Program;
-use crate::report::Report;
-use crate::run::{Machine, Order, Place, Schedule};
+use crate::report::{Finding, Report, findings};
+use crate::run::{Faults, Machine, Order, Place, Schedule};
 
 /// A device without hardware. Clones are the same device.
 #[derive(Clone, Debug)]
@@ -30,6 +27,10 @@ struct State {
     free: Vec<usize>,
     schedule: Schedule,
     mutation: Option<(String, Mutation)>,
+    /// Mutants that run beside their kernels, and what was seen of each.
+    compared: Vec<(String, Mutation, Compared)>,
+    /// The most submissions that are still run, and the most bytes of a buffer.
+    limits: Option<(u64, u64)>,
     texts: HashMap<String, String>,
     report: Report,
     /// The workgroups that ran.
@@ -43,6 +44,17 @@ pub struct BufferData {
     pub memory: usize,
     pub bytes: usize,
     interpreter: Interpreter,
+}
+
+/// What was seen of a mutant that ran beside its kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// Dispatches that were compared.
+    pub dispatches: u64,
+    /// Whether any word came out otherwise, or whether it was written.
+    pub differs: bool,
+    /// What is wrong with the mutant, and not with the kernel.
+    pub findings: BTreeSet<Finding>,
 }
 
 /// A part of a buffer that is bound.
@@ -59,7 +71,7 @@ pub struct Bound {
 pub enum Command {
     Copy { from: Arc<BufferData>, first: usize, to: Arc<BufferData>, at: usize, bytes: usize },
     Clear { buffer: Arc<BufferData>, first: usize, bytes: usize },
-    Dispatch { program: Arc<Program>, bound: Arc<Vec<Bound>>, groups: Groups },
+    Dispatch { kernel: Arc<Kernel>, bound: Arc<Vec<Bound>>, groups: Groups },
 }
 
 /// How many workgroups run.
@@ -80,12 +92,14 @@ impl Drop for BufferData {
 impl Interpreter {
     /// Makes a device whose subgroups have this many invocations, and which says that it is of this kind.
     pub fn new(subgroup: usize, kind: wgpu::DeviceType) -> Self {
-        let schedule = Schedule { subgroup, order: Order::Forward, counts: false };
+        let schedule = Schedule { subgroup, order: Order::Forward, counts: false, most_rounds: u64::MAX };
         let state = State {
             memories: Vec::new(),
             free: Vec::new(),
             schedule,
             mutation: None,
+            compared: Vec::new(),
+            limits: None,
             texts: HashMap::new(),
             report: Report::default(),
             ran: 0,
@@ -112,9 +126,35 @@ impl Interpreter {
         self.state().schedule.counts = is_on;
     }
 
-    /// Changes the kernel of this name, wherever it is compiled from now on.
+    /// Changes the kernel of this name, from the next submission on, and no other.
     pub fn mutate(&self, kernel: &str, mutation: Mutation) {
         self.state().mutation = Some((kernel.to_owned(), mutation));
+    }
+
+    /// Changes no kernel any more.
+    pub fn mutate_none(&self) {
+        self.state().mutation = None;
+    }
+
+    /// Runs each of these mutants beside its kernel, from the next submission on: on the memory that the kernel is about
+    /// to get. What comes out is compared, and what follows gets what the kernel wrote. Kernels for any number of
+    /// workgroups are compared in two rows of them too. A mutant that was seen to differ is not run again.
+    pub fn compare(&self, mutants: impl IntoIterator<Item = (String, Mutation)>) {
+        let mutants = mutants.into_iter().map(|(kernel, mutation)| (kernel, mutation, Compared::default()));
+        self.state().compared = mutants.collect();
+    }
+
+    /// Returns what was seen of each mutant that was to be compared, in the same order, and compares none any more.
+    pub fn compared(&self) -> Vec<Compared> {
+        std::mem::take(&mut self.state().compared).into_iter().map(|(_, _, compared)| compared).collect()
+    }
+
+    /// Limits what a kernel, or a library that gets garbage from it, may take: a dispatch of more rounds ends with a
+    /// fault; a further submission or a larger buffer is a panic. A round is a workgroup that begins, or one of a loop.
+    pub fn limit(&self, rounds: u64, submissions: u64, bytes: u64) {
+        let mut state = self.state();
+        state.schedule.most_rounds = rounds;
+        state.limits = Some((state.submissions.saturating_add(submissions), bytes));
     }
 
     /// Gives the source of a kernel, so that reports name lines.
@@ -135,6 +175,8 @@ impl Interpreter {
 
     pub(crate) fn buffer(&self, bytes: u64) -> BufferData {
         let (bytes, mut state) = (bytes as usize, self.state());
+        let most = state.limits.map_or(u64::MAX, |(_, bytes)| bytes);
+        assert!(bytes as u64 <= most, "a buffer of {bytes} bytes, where {most} are allowed");
         let memory = Memory::new(bytes.div_ceil(4));
         let number = match state.free.pop() {
             Some(number) => {
@@ -161,28 +203,10 @@ impl Interpreter {
         words[first as usize / 4..(end as usize).div_ceil(4)].iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
 
-    pub(crate) fn pipeline(
-        &self,
-        module: &Module,
-        name: &str,
-        options: &wgpu::PipelineCompilationOptions<'_>,
-    ) -> Program {
-        let mut module = module.clone();
-        if let Some((kernel, mutation)) = &self.state().mutation
-            && kernel == name
-        {
-            mutation.apply(&mut module);
-        }
-        let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
-        let info = Validator::new(ValidationFlags::all(), capabilities).validate(&module).expect("a valid module");
-        let constants = options.constants.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        let (module, info) =
-            process_overrides(&module, &info, Some((ShaderStage::Compute, name)), &constants).expect("overrides");
-        compile(&module, &info, name, options.zero_initialize_workgroup_memory)
-    }
-
     pub(crate) fn submit(&self, commands: &[Command]) -> u64 {
         let mut state = self.state();
+        let most = state.limits.map_or(u64::MAX, |(submissions, _)| submissions);
+        assert!(state.submissions < most, "more submissions than are allowed");
         for command in commands {
             state.run(command);
         }
@@ -202,7 +226,7 @@ impl State {
             Command::Clear { buffer, first, bytes } => {
                 self.memories[buffer.memory].write(first / 4, &vec![0; bytes / 4]);
             }
-            Command::Dispatch { program, bound, groups } => {
+            Command::Dispatch { kernel, bound, groups } => {
                 let groups = match groups {
                     Groups::Direct(groups) => *groups,
                     Groups::Indirect(buffer, offset) => {
@@ -210,25 +234,120 @@ impl State {
                         [words[0], words[1], words[2]]
                     }
                 };
-                let mut shared = 0;
-                let place = |global: &crate::program::Global| match global.binding {
-                    Some(binding) => {
-                        let part = bound.iter().find(|part| part.binding == binding).expect("a bound buffer");
-                        Place::Buffer { memory: part.buffer.memory, first: part.offset / 4, bytes: part.bytes }
-                    }
-                    None => {
-                        shared += 1;
-                        Place::Workgroup(shared - 1)
-                    }
-                };
-                let places: Vec<Place> = program.globals.iter().map(place).collect();
-                let mut machine = Machine::new(program, &places, &mut self.memories, self.schedule, self.ran);
-                let count = machine.dispatch(groups);
-                let (faults, counts) = (std::mem::take(&mut machine.faults), std::mem::take(&mut machine.counts));
-                self.ran += count;
-                let text = self.texts.get(&program.name).map_or("", String::as_str);
-                self.report.add(program, text, count, &faults, &counts);
+                self.dispatch(kernel, bound, groups);
             }
         }
+    }
+
+    fn dispatch(&mut self, kernel: &Kernel, bound: &[Bound], groups: [u32; 3]) {
+        let name = &kernel.program.name;
+        let changed = match &self.mutation {
+            Some((mutated, mutation)) if mutated == name => Some(kernel.mutant(*mutation)),
+            _ => None,
+        };
+        let program = changed.as_ref().unwrap_or(&kernel.program);
+        let mut compared = std::mem::take(&mut self.compared);
+        let mutants: Vec<_> =
+            compared.iter_mut().filter(|(mutated, _, seen)| mutated == name && !seen.is_caught()).collect();
+        if mutants.is_empty() || groups.contains(&0) {
+            let (faults, counts, ran, rounds) = self.run_once(program, bound, groups);
+            self.report(program, ran, rounds, &faults, &counts);
+        } else {
+            self.run_beside(kernel, mutants, bound, groups);
+        }
+        self.compared = compared;
+    }
+
+    /// Runs a kernel, and mutants of it on copies of the memory that it gets.
+    fn run_beside(
+        &mut self,
+        kernel: &Kernel,
+        mutants: Vec<&mut (String, Mutation, Compared)>,
+        bound: &[Bound],
+        groups: [u32; 3],
+    ) {
+        let program = &kernel.program;
+        let is_changed = |part: &&Bound| {
+            program.globals.iter().any(|global| global.binding == Some(part.binding) && global.is_changed)
+        };
+        let numbers: BTreeSet<usize> = bound.iter().filter(is_changed).map(|part| part.buffer.memory).collect();
+        let before = self.states(&numbers);
+        let (faults, counts, ran, rounds) = self.run_once(program, bound, groups);
+        self.report(program, ran, rounds, &faults, &counts);
+        let after = self.states(&numbers);
+        let schedule = self.schedule;
+        self.schedule = Schedule { most_rounds: 1000 + 20 * rounds, counts: false, ..schedule };
+        let mut turns = vec![(groups, after.clone(), self.findings(program, &faults))];
+        // A kernel that asks for the number of workgroups is one for more than a dispatch has columns.
+        let is_for_many = program.builtins.iter().any(|(_, builtin, _)| *builtin == naga::BuiltIn::NumWorkGroups);
+        if is_for_many && groups[0] > 1 && groups[1..] == [1, 1] {
+            let columns = [groups[0].div_ceil(2), 2, 1];
+            self.set_states(&numbers, &before);
+            let (faults, ..) = self.run_once(program, bound, columns);
+            turns.push((columns, self.states(&numbers), self.findings(program, &faults)));
+        }
+        for (_, mutation, seen) in mutants {
+            let mutant = kernel.mutant(*mutation);
+            seen.dispatches += 1;
+            for (groups, after, own) in &turns {
+                self.set_states(&numbers, &before);
+                let (faults, ..) = self.run_once(&mutant, bound, *groups);
+                let mut states = numbers.iter().zip(after);
+                seen.differs |= states.any(|(&number, state)| !self.memories[number].is_in_state(state));
+                seen.findings.extend(self.findings(&mutant, &faults).difference(own).cloned());
+                if seen.is_caught() {
+                    break;
+                }
+            }
+        }
+        self.schedule = schedule;
+        self.set_states(&numbers, &after);
+    }
+
+    fn states(&self, numbers: &BTreeSet<usize>) -> Vec<Contents> {
+        numbers.iter().map(|&number| self.memories[number].state()).collect()
+    }
+
+    fn set_states(&mut self, numbers: &BTreeSet<usize>, states: &[Contents]) {
+        numbers.iter().zip(states).for_each(|(&number, state)| self.memories[number].set_state(state));
+    }
+
+    fn report(&mut self, program: &Program, groups: u64, rounds: u64, faults: &Faults, counts: &Counts) {
+        let text = self.texts.get(&program.name).map_or("", String::as_str);
+        self.report.add(program, text, groups, rounds, faults, counts);
+    }
+
+    fn findings(&self, program: &Program, faults: &Faults) -> BTreeSet<Finding> {
+        let text = self.texts.get(&program.name).map_or("", String::as_str);
+        findings(program, text, faults).map(|(finding, _)| finding).collect()
+    }
+
+    /// Runs a dispatch. Returns its faults, its costs, the workgroups that ran, and its rounds.
+    fn run_once(&mut self, program: &Program, bound: &[Bound], groups: [u32; 3]) -> (Faults, Counts, u64, u64) {
+        let mut shared = 0;
+        let place = |global: &crate::program::Global| match global.binding {
+            Some(binding) => {
+                let part = bound.iter().find(|part| part.binding == binding).expect("a bound buffer");
+                Place::Buffer { memory: part.buffer.memory, first: part.offset / 4, bytes: part.bytes }
+            }
+            None => {
+                shared += 1;
+                Place::Workgroup(shared - 1)
+            }
+        };
+        let places: Vec<Place> = program.globals.iter().map(place).collect();
+        let mut machine = Machine::new(program, &places, &mut self.memories, self.schedule, self.ran);
+        let groups = machine.dispatch(groups);
+        let (faults, counts) = (std::mem::take(&mut machine.faults), std::mem::take(&mut machine.counts));
+        let rounds = machine.rounds;
+        self.ran += groups;
+        (faults, counts, groups, rounds)
+    }
+}
+
+impl Compared {
+    /// Returns whether the mutant was seen to be another kernel.
+    pub fn is_caught(&self) -> bool {
+        self.differs || !self.findings.is_empty()
     }
 }

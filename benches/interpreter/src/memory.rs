@@ -38,6 +38,9 @@ pub struct Toucher {
     pub epoch: u32,
 }
 
+/// Words, and whether each was written.
+pub type Contents = (Vec<u32>, Vec<bool>);
+
 /// What an access does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wrote {
@@ -74,6 +77,8 @@ pub enum Fault {
     Divergence,
     /// A shuffle from an invocation that is not active.
     Inactive,
+    /// More workgroups than a dispatch may have, or more rounds than the limit that was set.
+    Endless,
 }
 
 impl AtomicKind {
@@ -179,6 +184,22 @@ impl Memory {
         shadow.writer = who;
         shadow.wrote = wrote;
         if is_race { Err(Fault::Race) } else { Ok(()) }
+    }
+
+    /// Returns all that kernels can tell of it.
+    pub fn state(&self) -> Contents {
+        (self.words.clone(), self.written.clone())
+    }
+
+    /// Makes it as it was.
+    pub fn set_state(&mut self, (words, written): &Contents) {
+        self.words.copy_from_slice(words);
+        self.written.copy_from_slice(written);
+    }
+
+    /// Returns whether this is what kernels can tell of it.
+    pub fn is_in_state(&self, (words, written): &Contents) -> bool {
+        self.words == *words && self.written == *written
     }
 
     /// Returns whether the word was written.

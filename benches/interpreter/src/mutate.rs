@@ -1,73 +1,262 @@
 //! Changes of kernels that a test should notice.
 
-use naga::{Block, Module, Span, Statement};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{Block, Function, Handle, Module, Span, Statement};
 
-/// A change of one kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::{logic, stores};
+
+/// A change of one kernel. Numbers count in the order of functions and statements, of the functions that run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mutation {
-    /// Leaves out the barrier of this number, in the order of functions and statements.
+    /// Leaves out the barrier of this number.
     RemoveBarrier(usize),
+    /// Does the atomic of this number as a load, an operation and a store of which none is atomic; or the atomic store as
+    /// a store.
+    WeakenAtomic(usize),
+    /// Does the two neighbouring stores of this number in the other order; their values are computed where they were.
+    SwapStores(usize),
+    /// Changes what is computed: the change of this number of [`Mutation::logic`].
+    Logic(usize),
 }
 
 impl Mutation {
-    /// Returns how many barriers a module has.
-    pub fn barriers(module: &Module) -> usize {
-        let mut module = module.clone();
-        let mut count = 0;
-        each_barrier(&mut module, &mut |_, _| count += 1);
-        count
+    /// Lists the barriers of a module.
+    pub fn barriers(module: &Module) -> Vec<Self> {
+        (0..count(module, is_barrier)).map(Self::RemoveBarrier).collect()
     }
 
-    /// Returns the lines of the source around the barrier of this number.
-    pub fn around(module: &Module, number: usize, text: &str) -> String {
-        let (mut module, mut at, mut lines) = (module.clone(), 0, String::new());
-        each_barrier(&mut module, &mut |_, span| {
-            if at == number {
-                let start = span.to_range().map_or(0, |range| range.start);
-                let line = text[..start].matches('\n').count();
-                lines = text.lines().skip(line.saturating_sub(2)).take(4).collect::<Vec<_>>().join("\n");
+    /// Lists the atomics of a module, and its atomic stores. An atomic load is none: it races with what any load would.
+    pub fn atomics(module: &Module) -> Vec<Self> {
+        let info = validate(module).expect("a valid module");
+        (0..atomics(module, &info).len()).map(Self::WeakenAtomic).collect()
+    }
+
+    /// Lists the neighbouring stores of a module.
+    pub fn stores(module: &Module) -> Vec<Self> {
+        (0..count_of_swaps(module)).map(Self::SwapStores).collect()
+    }
+
+    /// Lists the changes of what a module computes: comparisons off by one, negated conditions, other operators, larger
+    /// literals, arms of `select` exchanged, stores and calls left out. Not all of them leave it valid.
+    pub fn logic(module: &Module) -> Vec<Self> {
+        let info = validate(module).expect("a valid module");
+        (0..logic::changes(module, &info).len()).map(Self::Logic).collect()
+    }
+
+    /// Returns whether the change leaves the module valid.
+    pub fn is_valid(&self, module: &Module) -> bool {
+        let mut changed = module.clone();
+        self.apply(&mut changed);
+        validate(&changed).is_some()
+    }
+
+    /// Returns whether the two stores that are swapped write to different places, and nothing that is computed between
+    /// them reads the first: then nobody can know in which order they were done.
+    pub fn is_of_stores_apart(&self, module: &Module) -> bool {
+        let Self::SwapStores(number) = self else { return false };
+        let mut before = 0;
+        for function in running(module) {
+            let own = stores::swaps(function_of(module, function));
+            if let Some(swap) = own.get(number - before) {
+                return swap.is_apart;
             }
-            at += 1;
-        });
-        lines
+            before += own.len();
+        }
+        false
     }
 
-    /// Changes a module.
+    /// Returns what is changed, and the lines of the source around it.
+    pub fn describe(&self, module: &Module, text: &str) -> String {
+        let (what, span) = match *self {
+            Self::RemoveBarrier(number) => ("barrier left out".to_owned(), span_of(module, number, is_barrier)),
+            Self::WeakenAtomic(_) => ("no longer atomic".to_owned(), self.weakened(module).unwrap_or(Span::UNDEFINED)),
+            Self::SwapStores(number) => {
+                let spans = running(module).into_iter().flat_map(|at| stores::swaps(function_of(module, at)));
+                ("stores swapped".to_owned(), spans.map(|swap| swap.span).nth(number).unwrap_or(Span::UNDEFINED))
+            }
+            Self::Logic(number) => {
+                let info = validate(module).expect("a valid module");
+                logic::changes(module, &info).swap_remove(number).describe()
+            }
+        };
+        let start = span.to_range().map_or(0, |range| range.start).min(text.len());
+        let line = text[..start].matches('\n').count();
+        let lines: Vec<_> = text.lines().skip(line.saturating_sub(1)).take(3).map(str::trim_end).collect();
+        format!("{what}:\n{}", lines.join("\n"))
+    }
+
+    /// Changes a module, but for atomics: no valid module has an access to an atomic that is none.
     pub fn apply(&self, module: &mut Module) {
-        let Self::RemoveBarrier(number) = self;
-        let mut at = 0;
-        each_barrier(module, &mut |statement, _| {
-            if at == *number {
-                *statement = Statement::Block(Block::new());
+        match *self {
+            Self::RemoveBarrier(number) => {
+                let mut at = 0;
+                for function in running(module) {
+                    walk_mut(&mut function_mut(module, function).body, &mut |statement| {
+                        if is_barrier(statement) {
+                            if at == number {
+                                *statement = Statement::Block(Block::new());
+                            }
+                            at += 1;
+                        }
+                    });
+                }
             }
-            at += 1;
+            Self::WeakenAtomic(_) => {}
+            Self::SwapStores(number) => {
+                let mut before = 0;
+                for function in running(module) {
+                    let function = function_mut(module, function);
+                    let own = stores::swaps(function).len();
+                    if (before..before + own).contains(&number) {
+                        stores::swap(&mut function.body, number - before);
+                    }
+                    before += own;
+                }
+            }
+            Self::Logic(number) => {
+                let info = validate(module).expect("a valid module");
+                logic::changes(module, &info).swap_remove(number).apply(module);
+            }
+        }
+    }
+
+    /// Returns the place of the atomic that is weakened.
+    pub fn weakened(&self, module: &Module) -> Option<Span> {
+        let Self::WeakenAtomic(number) = *self else { return None };
+        let info = validate(module).expect("a valid module");
+        atomics(module, &info).get(number).copied()
+    }
+}
+
+/// The place of a function.
+#[derive(Clone, Copy, Debug)]
+pub enum At {
+    Function(Handle<Function>),
+    Entry(usize),
+}
+
+pub fn function_of(module: &Module, at: At) -> &Function {
+    match at {
+        At::Function(handle) => &module.functions[handle],
+        At::Entry(index) => &module.entry_points[index].function,
+    }
+}
+
+pub fn function_mut(module: &mut Module, at: At) -> &mut Function {
+    match at {
+        At::Function(handle) => module.functions.get_mut(handle),
+        At::Entry(index) => &mut module.entry_points[index].function,
+    }
+}
+
+/// Lists the functions that an entry point calls, and the entry points.
+pub fn running(module: &Module) -> Vec<At> {
+    let mut is_called = vec![false; module.functions.len()];
+    let mut open: Vec<&Function> = module.entry_points.iter().map(|entry| &entry.function).collect();
+    while let Some(function) = open.pop() {
+        walk(&function.body, &mut |statement, _| {
+            if let Statement::Call { function, .. } = statement
+                && !std::mem::replace(&mut is_called[function.index()], true)
+            {
+                open.push(&module.functions[*function]);
+            }
         });
     }
+    let called = module.functions.iter().filter(|(handle, _)| is_called[handle.index()]);
+    called.map(|(handle, _)| At::Function(handle)).chain((0..module.entry_points.len()).map(At::Entry)).collect()
 }
 
-fn each_barrier(module: &mut Module, each: &mut impl FnMut(&mut Statement, Span)) {
-    for (_, function) in module.functions.iter_mut() {
-        walk(&mut function.body, each);
-    }
-    for entry in &mut module.entry_points {
-        walk(&mut entry.function.body, each);
-    }
+pub fn validate(module: &Module) -> Option<ModuleInfo> {
+    let capabilities = Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER;
+    Validator::new(ValidationFlags::all(), capabilities).validate(module).ok()
 }
 
-fn walk(block: &mut Block, each: &mut impl FnMut(&mut Statement, Span)) {
-    for (statement, span) in block.span_iter_mut() {
-        let span = span.map_or(Span::UNDEFINED, |span| *span);
+fn is_barrier(statement: &Statement) -> bool {
+    matches!(statement, Statement::ControlBarrier(_))
+}
+
+fn count(module: &Module, is_meant: fn(&Statement) -> bool) -> usize {
+    let mut count = 0;
+    for function in running(module) {
+        walk(&function_of(module, function).body, &mut |statement, _| count += usize::from(is_meant(statement)));
+    }
+    count
+}
+
+fn count_of_swaps(module: &Module) -> usize {
+    running(module).into_iter().map(|function| stores::swaps(function_of(module, function)).len()).sum()
+}
+
+fn span_of(module: &Module, number: usize, is_meant: fn(&Statement) -> bool) -> Span {
+    let mut spans = Vec::new();
+    for function in running(module) {
+        walk(&function_of(module, function).body, &mut |statement, span| {
+            if is_meant(statement) {
+                spans.push(span);
+            }
+        });
+    }
+    spans.get(number).copied().unwrap_or(Span::UNDEFINED)
+}
+
+/// Returns where the atomics are.
+fn atomics(module: &Module, info: &ModuleInfo) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for at in running(module) {
+        let function = function_of(module, at);
+        let info = match at {
+            At::Function(handle) => &info[handle],
+            At::Entry(index) => info.get_entry_point(index),
+        };
+        walk(&function.body, &mut |statement, span| match statement {
+            Statement::Atomic { .. } => spans.push(span),
+            Statement::Store { pointer, .. } => {
+                if let naga::TypeInner::Pointer { base, .. } = *info[*pointer].ty.inner_with(&module.types)
+                    && matches!(module.types[base].inner, naga::TypeInner::Atomic(_))
+                {
+                    spans.push(span);
+                }
+            }
+            _ => {}
+        });
+    }
+    spans
+}
+
+/// Visits all statements of a block, and of the blocks in it.
+pub fn walk<'a>(block: &'a Block, each: &mut impl FnMut(&'a Statement, Span)) {
+    for (statement, span) in block.span_iter() {
+        each(statement, *span);
         match statement {
-            Statement::ControlBarrier(_) => each(statement, span),
             Statement::Block(block) => walk(block, each),
             Statement::If { accept, reject, .. } => {
                 walk(accept, each);
                 walk(reject, each);
             }
-            Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| walk(&mut case.body, each)),
+            Statement::Switch { cases, .. } => cases.iter().for_each(|case| walk(&case.body, each)),
             Statement::Loop { body, continuing, .. } => {
                 walk(body, each);
                 walk(continuing, each);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Visits all statements of a block in the same order; what a statement is replaced by is visited in its place.
+pub fn walk_mut(block: &mut Block, each: &mut impl FnMut(&mut Statement)) {
+    for statement in block.iter_mut() {
+        each(statement);
+        match statement {
+            Statement::Block(block) => walk_mut(block, each),
+            Statement::If { accept, reject, .. } => {
+                walk_mut(accept, each);
+                walk_mut(reject, each);
+            }
+            Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| walk_mut(&mut case.body, each)),
+            Statement::Loop { body, continuing, .. } => {
+                walk_mut(body, each);
+                walk_mut(continuing, each);
             }
             _ => {}
         }

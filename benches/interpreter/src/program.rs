@@ -21,7 +21,7 @@ pub struct Program {
     /// Whether workgroup memory is zero at first.
     pub is_zeroed: bool,
     pub body: Vec<Statement>,
-    /// The places in the source that touch memory.
+    /// The places in the source that touch memory. The first is that of the dispatch.
     pub sites: Vec<Site>,
 }
 
@@ -34,6 +34,8 @@ pub struct Global {
     /// Bytes; of a runtime-sized array, those of one element.
     pub bytes: u32,
     pub is_uniform: bool,
+    /// Whether the kernel may write to it, in a buffer.
+    pub is_changed: bool,
 }
 
 /// A place in the source that touches memory, or a barrier.

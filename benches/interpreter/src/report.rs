@@ -23,6 +23,8 @@ pub struct Finding {
 pub struct KernelCost {
     pub dispatches: u64,
     pub workgroups: u64,
+    /// The most rounds of a dispatch: workgroups that began, and rounds of loops.
+    pub most_rounds: u64,
     pub operations: u64,
     /// The most waits of a workgroup.
     pub waits: u64,
@@ -42,7 +44,15 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn add(&mut self, program: &Program, text: &str, groups: u64, faults: &Faults, counts: &Counts) {
+    pub(crate) fn add(
+        &mut self,
+        program: &Program,
+        text: &str,
+        groups: u64,
+        rounds: u64,
+        faults: &Faults,
+        counts: &Counts,
+    ) {
         if groups > 0 {
             self.ran.insert(program.name.clone());
         }
@@ -50,14 +60,13 @@ impl Report {
             let site = &program.sites[site];
             (site.what.clone(), line_at(text, site.at))
         };
-        for (&(site, fault), &count) in faults {
-            let (what, line) = describe(site);
-            let finding = Finding { kernel: program.name.clone(), fault, what, line };
+        for (finding, count) in findings(program, text, faults) {
             *self.findings.entry(finding).or_default() += count;
         }
         let kernel = self.kernels.entry(program.name.clone()).or_default();
         kernel.dispatches += 1;
         kernel.workgroups += groups;
+        kernel.most_rounds = kernel.most_rounds.max(rounds);
         kernel.operations += counts.operations;
         kernel.waits = kernel.waits.max(counts.waits);
         for (site, cost) in counts.costs.iter().enumerate().filter(|(_, cost)| cost.instructions > 0) {
@@ -65,6 +74,19 @@ impl Report {
         }
         kernel.total.add(&counts.total());
     }
+}
+
+/// Names what was found in a kernel.
+pub(crate) fn findings<'a>(
+    program: &'a Program,
+    text: &'a str,
+    faults: &'a Faults,
+) -> impl Iterator<Item = (Finding, u64)> + 'a {
+    faults.iter().map(|(&(site, fault), &count)| {
+        let site = &program.sites[site];
+        let (kernel, what, line) = (program.name.clone(), site.what.clone(), line_at(text, site.at));
+        (Finding { kernel, fault, what, line }, count)
+    })
 }
 
 /// Returns the line of a text that has this byte.

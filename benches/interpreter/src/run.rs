@@ -29,6 +29,8 @@ pub struct Schedule {
     pub subgroup: usize,
     pub order: Order,
     pub counts: bool,
+    /// The most rounds of a dispatch, where a round is a workgroup that begins, or one of a loop.
+    pub most_rounds: u64,
 }
 
 /// The order of workgroups, and of the invocations that do an atomic at once.
@@ -57,6 +59,8 @@ pub struct Machine<'a> {
     group: u64,
     workgroup_epoch: u32,
     storage_epoch: u32,
+    /// The rounds that began.
+    pub rounds: u64,
     pub faults: Faults,
     pub counts: Counts,
 }
@@ -96,16 +100,24 @@ impl<'a> Machine<'a> {
             group: ran,
             workgroup_epoch: 0,
             storage_epoch: 0,
+            rounds: 0,
             faults: Faults::new(),
             counts: Counts::new(program, schedule),
         }
     }
 
-    /// Runs all workgroups, and returns how many there were.
+    /// Runs all workgroups, and returns how many there were. It ends early where there are more rounds than the limit.
     pub fn dispatch(&mut self, groups: [u32; 3]) -> u64 {
         self.groups = groups;
-        let count: u64 = groups.iter().map(|&count| u64::from(count)).product();
+        if groups.iter().any(|&count| count > MOST_GROUPS) {
+            self.fault(0, Fault::Endless);
+            return 0;
+        }
+        let count = groups.iter().fold(1, |count: u64, &groups| count.saturating_mul(u64::from(groups)));
         for i in 0..count {
+            if !self.begin_round() {
+                return i;
+            }
             self.group = self.first_group + i;
             self.run(match self.schedule.order {
                 Order::Forward => i,
@@ -115,6 +127,16 @@ impl<'a> Machine<'a> {
             });
         }
         count
+    }
+
+    /// Counts a round, and returns whether it may begin.
+    fn begin_round(&mut self) -> bool {
+        self.rounds += 1;
+        let may = self.rounds <= self.schedule.most_rounds;
+        if !may {
+            self.fault(0, Fault::Endless);
+        }
+        may
     }
 
     fn run(&mut self, index: u64) {
@@ -170,7 +192,7 @@ impl<'a> Machine<'a> {
             Statement::Switch { selector, cases } => self.switch(*selector, cases, active, exits, returned),
             Statement::Loop { body, continuing, break_if } => {
                 let (mut active, mut left) = (active, Mask::NONE);
-                while !active.is_empty() {
+                while !active.is_empty() && self.begin_round() {
                     exits.breaks.push(Mask::NONE);
                     exits.continues.push(Mask::NONE);
                     let through = self.block(body, active, exits, returned);
@@ -568,6 +590,9 @@ impl<'a> Machine<'a> {
         }
     }
 }
+
+/// The most workgroups of a dispatch along each dimension, as WebGPU has it by default.
+const MOST_GROUPS: u32 = 65_535;
 
 /// An offset that is outside of every buffer, and stays so when a little is added.
 const OUTSIDE: u64 = 0xf000_0000;

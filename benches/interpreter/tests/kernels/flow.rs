@@ -30,6 +30,20 @@ fn every_variant_of_the_sort_is_clean() {
 }
 
 #[test]
+fn subgroups_that_the_sort_with_ballots_is_not_for_get_another_sort() {
+    for subgroup in [4, 128] {
+        let device = device(subgroup, None);
+        let boxes = Kind::Uniform.generate(3000, 1);
+        check(&device, SWEEP, &boxes, &Filters::default(), &format!("subgroups of {subgroup}"));
+        let mut broad_phase = BroadPhase::new(&device.1, SWEEP).unwrap();
+        broad_phase.find_pairs(&boxes).unwrap();
+        let ran = device.0.report().ran;
+        assert!(ran.contains("sort_scatter") && !ran.contains("sort_ballot"), "{subgroup}: {ran:?}");
+        assert!(device.1.clone().with_sort(Some(SortVariant::Subgroup)).is_err());
+    }
+}
+
+#[test]
 fn few_boxes_are_exact_and_clean() {
     let device = device(32, None);
     for kind in Kind::ALL {
@@ -60,7 +74,8 @@ fn lists_in_many_pieces_are_exact_and_clean() {
     let device = device(32, None);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let boxes = Kind::Identical.generate(700, 1);
-        let options = Options { order, memory_budget: Some(least_budget(boxes.len(), order)), ..SWEEP };
+        let options = Options { order, ..SWEEP };
+        let options = Options { memory_budget: Some(least_budget(boxes.len(), options)), ..options };
         check(&device, options, &boxes, &Filters::default(), "in pieces");
     }
 }

@@ -1,0 +1,121 @@
+//! Changes the logic of kernels, one change at a time, and tells which changes are noticed.
+//!
+//!     cargo run --release -p broadsweep-interpreter --example mutants -- [--seed N] [--count N] [--kernel K] [--all]
+//!
+//! Mutants are drawn evenly over kernels, or over changes of one kernel. Each runs beside its kernel in some searches, on
+//! the memory that the kernel gets. Where it differs, the whole search runs with it. So it is caught by a fault (or a call
+//! that fails), by wrong pairs, or only by the outputs of its kernel: a test that compares the kernel with its mirror sees
+//! that, if its inputs are such. What is not caught is listed, with the reason where there is one: it is equal to its
+//! kernel, or takes inputs that only the tests of stages have.
+
+#[path = "mutants/equal.rs"]
+mod equal;
+#[path = "mutants/judge.rs"]
+mod judge;
+#[path = "../tests/kernels/searches.rs"]
+mod searches;
+
+use std::collections::BTreeMap;
+
+use broadsweep::internals::kernels;
+use interpreter::Mutation;
+
+use equal::Reason;
+use judge::{Mutant, Verdict};
+
+/// What is asked for.
+struct Arguments {
+    seed: u64,
+    count: usize,
+    kernel: Option<String>,
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let mut asked = Arguments { seed: 1, count: 100, kernel: None };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or(format!("{word} takes a value"));
+        match word.as_str() {
+            "--seed" => asked.seed = value()?.parse().map_err(|_| "a seed is a number")?,
+            "--count" => asked.count = value()?.parse().map_err(|_| "a count is a number")?,
+            "--kernel" => asked.kernel = Some(value()?),
+            "--all" => asked.count = usize::MAX,
+            _ => return Err(format!("{word} is none of --seed, --count, --kernel and --all")),
+        }
+    }
+    Ok(asked)
+}
+
+/// Draws mutants: of each kernel in turn one that was not drawn yet and that is a valid kernel.
+fn draw(asked: &Arguments) -> Vec<Mutant> {
+    let mut random = asked.seed;
+    // The generator of Steele, Lea and Flood 2014.
+    let mut below = |n: usize| {
+        random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = random;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ z >> 31) % n as u64) as usize
+    };
+    let sources =
+        kernels::sources().filter(|source| asked.kernel.as_deref().is_none_or(|kernel| kernel == source.label));
+    let mut open: Vec<_> = sources
+        .map(|source| {
+            let module = source.module().expect("a valid kernel");
+            let mutations = Mutation::logic(&module);
+            (source, module, mutations)
+        })
+        .collect();
+    // The first ones of the list would be drawn once more than the last.
+    for k in (1..open.len()).rev() {
+        open.swap(k, below(k + 1));
+    }
+    let (mut drawn, mut next) = (Vec::new(), 0);
+    while drawn.len() < asked.count && open.iter().any(|(.., mutations)| !mutations.is_empty()) {
+        let turn = next % open.len();
+        let (source, module, mutations) = &mut open[turn];
+        next += 1;
+        while !mutations.is_empty() {
+            let mutation = mutations.swap_remove(below(mutations.len()));
+            if mutation.is_valid(module) {
+                let text = mutation.describe(module, &source.text());
+                drawn.push(Mutant { kernel: source.label, mutation, text, verdict: Verdict::Survived });
+                break;
+            }
+        }
+    }
+    drawn
+}
+
+fn main() -> Result<(), String> {
+    let asked = arguments()?;
+    let mut mutants = draw(&asked);
+    if mutants.is_empty() {
+        return Err("there is no such kernel".to_owned());
+    }
+    println!("{} mutants, seed {}", mutants.len(), asked.seed);
+    judge::judge(&mut mutants);
+    let (mut counts, mut kinds): (BTreeMap<&str, usize>, BTreeMap<(&str, &str), usize>) = Default::default();
+    for mutant in &mutants {
+        let reason = equal::reason(mutant.kernel, &mutant.text);
+        let name = match (&mutant.verdict, reason) {
+            (Verdict::Survived, Some(Reason::Equal(_))) => "equal",
+            (Verdict::Survived, Some(Reason::Stages(_))) => "stages",
+            (verdict, _) => verdict.name(),
+        };
+        *counts.entry(name).or_default() += 1;
+        let kind = mutant.text.split(':').next().unwrap_or_default();
+        let kind = if kind.starts_with(|c: char| c.is_ascii_digit()) { "n becomes n + 1" } else { kind };
+        *kinds.entry((kind, name)).or_default() += 1;
+        let detail = mutant.verdict.detail();
+        println!("{:<14} {name:<9} {detail:<40} {}", mutant.kernel, mutant.text.replace('\n', "\n        "));
+        if let (Verdict::Survived, Some(Reason::Equal(reason) | Reason::Stages(reason))) = (&mutant.verdict, reason) {
+            println!("        {name}: {reason}");
+        }
+    }
+    println!();
+    kinds.iter().for_each(|((kind, name), count)| println!("{kind:<28} {name:<9} {count:>5}"));
+    println!();
+    counts.iter().for_each(|(name, count)| println!("{name:<9} {count:>5}"));
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Searches in which kernels run, for the tests and for the mutants.
+
+use broadsweep::internals::kernels;
+use broadsweep::{
+    Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, SweepAxis, wgpu,
+};
+use interpreter::Interpreter;
+use laboratory::scenes::Kind;
+
+/// The whole flow, also where boxes are few.
+pub const SWEEP: Options = Options {
+    all_pairs_up_to: 0,
+    axis: SweepAxis::Auto,
+    cell_size: CellSize::Auto,
+    order: PairOrder::Canonical,
+    memory_budget: None,
+    candidate_limit: 1 << 40,
+    vertices_per_pair: 24,
+};
+
+/// A search in which kernels run.
+pub struct Case {
+    pub options: Options,
+    pub boxes: Vec<Aabb>,
+    pub filters: Filters,
+    pub variant: SortVariant,
+}
+
+/// Makes a device, which sorts in this variant, or in the one that it would choose itself.
+pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gpu) {
+    let interpreter = Interpreter::new(subgroup, wgpu::DeviceType::DiscreteGpu);
+    for source in kernels::sources() {
+        interpreter.set_text(source.label, source.text());
+    }
+    let (device, queue) = interpreter.device();
+    let gpu = Gpu::from_device(device, queue).expect("the limits suffice");
+    (interpreter, gpu.with_sort(variant).expect("subgroups"))
+}
+
+/// Filters of every kind.
+pub fn filters(n: usize) -> Filters {
+    let index = |i: usize| i as u32;
+    Filters {
+        group: (0..n).map(|i| 1 << (i % 3)).collect(),
+        mask: (0..n).map(|i| 7 ^ (1 << (i % 2))).collect(),
+        body: (0..n).map(|i| index(i / 2)).collect(),
+        parent: (0..n).map(|i| if i % 5 == 0 { index(i / 4) } else { Filters::NO_PARENT }).collect(),
+        world: (0..n).map(|i| if i % 11 == 0 { Filters::GLOBAL } else { index(i % 3) }).collect(),
+        fixed: (0..n).map(|i| i % 4 == 0).collect(),
+        sleeping: (0..n).map(|i| i % 7 == 0).collect(),
+        margin: (0..n).map(|i| (i % 3) as f32 * 0.01).collect(),
+        exclude: (0..n.min(40)).skip(3).map(|i| Pair::new(0, index(i))).collect(),
+        include: if n > 3 { vec![Pair::new(0, 1), Pair::new(1, 2), Pair::new(1, 3)] } else { Vec::new() },
+        half_spaces: if n > 9 {
+            vec![HalfSpace { index: 9, normal: [0.0, 0.0, 1.0], offset: 0.2 }]
+        } else {
+            Vec::new()
+        },
+        ..Filters::default()
+    }
+}
+
+/// Makes boxes of which some are in many more cells than most.
+pub fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
+    let mut boxes = Kind::Uniform.generate(n, 1);
+    for aabb in boxes.iter_mut().step_by(97) {
+        let edge = 6.0 * (aabb.max[0] - aabb.min[0]).max(aabb.max[1] - aabb.min[1]);
+        aabb.max = aabb.min.map(|x| x + edge);
+    }
+    boxes
+}
+
+/// Returns the smallest memory budget that is not refused.
+pub fn least_budget(n: usize, options: Options) -> u64 {
+    let (_, gpu) = device(32, None);
+    let options = Options { memory_budget: Some(0), ..options };
+    match BroadPhase::new(&gpu, options).unwrap().memory_plan(n) {
+        Err(Error::OverBudget { required, .. }) => required,
+        other => panic!("no memory at all should not be enough: {other:?}"),
+    }
+}
+
+/// Lists searches that run every kernel between them.
+pub fn cases() -> Vec<Case> {
+    let case = |options, boxes: Vec<Aabb>, is_filtered: bool, variant| {
+        let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
+        Case { options, boxes, filters, variant }
+    };
+    let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
+    let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
+    vec![
+        case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
+        case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Wide),
+        case(few, Kind::Clusters.generate(600, 1), true, SortVariant::Wide),
+        case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
+        case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
+        case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
+    ]
+}
