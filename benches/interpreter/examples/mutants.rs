@@ -95,7 +95,8 @@ fn main() -> Result<(), String> {
     }
     println!("{} mutants, seed {}", mutants.len(), asked.seed);
     judge::judge(&mut mutants);
-    let (mut counts, mut kinds): (BTreeMap<&str, usize>, BTreeMap<(&str, &str), usize>) = Default::default();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut kinds: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for mutant in &mutants {
         let reason = equal::reason(mutant.kernel, &mutant.text);
         let name = match (&mutant.verdict, reason) {

@@ -74,7 +74,8 @@ fn searches() -> Vec<(&'static str, usize, Case)> {
     let fine = Options { cell_size: CellSize::Fixed(0.003), axis: SweepAxis::X, ..SWEEP };
     let finest = Options { cell_size: CellSize::Fixed(0.0004), axis: SweepAxis::Z, ..in_sweep_order };
     let coarse = Options { cell_size: CellSize::Fixed(0.05), axis: SweepAxis::Y, ..SWEEP };
-    let short = Options { memory_budget: Some(least_budget(500, SWEEP)), ..SWEEP };
+    // Filters take some more.
+    let short = Options { memory_budget: Some(least_budget(500, SWEEP) * 51 / 50), ..SWEEP };
     let mut add = |name, subgroup, options, variant, boxes: Vec<Aabb>, filters: Option<fn(usize) -> Filters>| {
         let filters = filters.map_or_else(Filters::default, |filters| filters(boxes.len()));
         searches.push((name, subgroup, Case { options, boxes, filters, variant }));
@@ -90,6 +91,7 @@ fn searches() -> Vec<(&'static str, usize, Case)> {
     add("signed zero", 8, SWEEP, Portable, Kind::SignedZero.generate(300, 2), Some(filters));
     add("few signed zeros", 8, few, Portable, Kind::SignedZero.generate(700, 2), Some(included));
     add("one", 8, SWEEP, Portable, Kind::Uniform.generate(1, 2), None);
+    add("few apart", 8, few, Portable, Kind::Uniform.generate(2, 2), None);
     add("two clusters", 8, SWEEP, Portable, Kind::TwoClusters.generate(600, 2), Some(many_worlds));
     add("few infinite", 8, few, Wide, Kind::Infinite.generate(900, 2), Some(other_filters));
     add("in pieces, filtered", 8, short, Wide, Kind::Identical.generate(500, 2), Some(other_filters));
@@ -134,9 +136,10 @@ fn included(n: usize) -> Filters {
     }
 }
 
-/// Many worlds of few boxes.
+/// Many worlds of few boxes, and half-spaces in some of them.
 fn many_worlds(n: usize) -> Filters {
-    Filters { world: (0..n).map(|i| (i * 7 % 31) as u32).collect(), ..Filters::default() }
+    let Filters { half_spaces, margin, .. } = other_filters(n);
+    Filters { world: (0..n).map(|i| (i * 7 % 31) as u32).collect(), half_spaces, margin, ..Filters::default() }
 }
 
 /// Judges mutants: runs searches until each of them is caught by a fault or by pairs, or there are no more.

@@ -39,8 +39,8 @@ fn describe((kernel, mutation): &(String, Mutation)) -> String {
 
 /// An invocation stores what nobody else touches between two barriers.
 const ALONE: &str = "needless: between two barriers, one invocation alone touches the word";
-/// Two stores to two elements.
-const ELEMENTS: &str = "needless: elements that differ wherever both are stored, and values that were loaded before";
+/// Two stores to two elements, or by two pointers.
+const ELEMENTS: &str = "needless: two places wherever both are stored, and values that were loaded before";
 /// What the second store's value would be if the first had been done is what it is.
 const NOT_TAKEN: &str = "no case makes the first store change what the second one reads";
 
