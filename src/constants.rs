@@ -113,7 +113,7 @@ shared_constants! {
     /// fewer, what they share may be the slop of both.
     SURE_FRACTIONS: u32 = 3;
     /// By how many quanta, widened as they are, two intervals on the sweep axis must overlap for the same. Three are
-    /// enough; with five, two evaluations of a position may differ by a quantum each.
+    /// enough; with five, two evaluations of a position may differ by two.
     SURE_QUANTA: u32 = 5;
     /// 2¹⁰⁰: cells per unit at most, for a box to be plain. In a smaller cell, a flushed denormal is a step of a 128th.
     PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;

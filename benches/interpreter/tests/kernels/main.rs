@@ -9,7 +9,7 @@ mod memory;
 mod searches;
 
 use broadsweep::internals::{brute_force, kernels};
-use broadsweep::{Aabb, BroadPhase, Filters, Gpu, Options, PairOrder, SortVariant, cpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Filters, Gpu, Options, PairOrder, SortVariant, cpu};
 use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Order, Report};
 use laboratory::scenes::Kind;
