@@ -67,11 +67,6 @@ fn is_known(finding: &Finding) -> bool {
 
 /// Panics with all findings that are not known.
 fn assert_clean(report: &Report, context: &str) {
-    let is_known = |finding: &Finding| {
-        KNOWN
-            .iter()
-            .any(|&(kernel, fault, what, _)| finding.kernel == kernel && finding.fault == fault && finding.what == what)
-    };
     let found: Vec<_> = report.findings.iter().filter(|(finding, _)| !is_known(finding)).collect();
     assert!(found.is_empty(), "{context}: {found:#?}");
 }
