@@ -185,9 +185,9 @@ total_passed=0
 total_failed=0
 summary=
 
-# Adds what `cargo test` printed into $work/tests.txt, and ended with, to the totals.
+# Adds what `cargo test` printed into $work/tests.txt, and ended with, to the totals; with other failures beside its own.
 add_results() {
-    local name=$1 status=$2 out=$work/tests.txt passed failed ignored
+    local name=$1 status=$2 others=$3 out=$work/tests.txt passed failed ignored
     read -r passed failed ignored < <(awk '
         /^test result:/ { passed += $4; failed += $6; ignored += $8 }
         END { print passed + 0, failed + 0, ignored + 0 }' "$out")
@@ -196,6 +196,7 @@ add_results() {
         echo "FAILED: cargo test ended with status $status on $name, and no test says why (a crash?)" >&2
         failed=1
     fi
+    failed=$((failed + others))
     total_passed=$((total_passed + passed))
     total_failed=$((total_failed + failed))
     summary+="$name: $passed passed, $failed failed, $ignored ignored"$'\n'
@@ -204,17 +205,17 @@ add_results() {
 test_command=(cargo --color never test --workspace --locked --features "$features")
 
 run_tests() {
-    local name=$1 status=0
+    local name=$1 status=0 layer_failures=0
     step "tests on $name"
     with_layer "${test_command[@]}" --no-fail-fast 2>&1 | tee "$work/tests.txt" || status=$?
-    add_results "$name" "$status"
     if ! layer_was_on; then
         echo "FAILED: the validation layer was not on, so nothing is known of its messages on $name" >&2
-        total_failed=$((total_failed + 1))
+        layer_failures=1
     elif layer_messages >&2; then
         echo "FAILED: the validation layer reported the above on $name" >&2
-        total_failed=$((total_failed + 1))
+        layer_failures=1
     fi
+    add_results "$name" "$status" "$layer_failures"
 }
 
 # Tests without an adapter, which run once. Of the whole workspace, so that nothing is compiled anew with other features.
@@ -222,7 +223,7 @@ run_once() {
     local name=$1 test=$2 status=0
     step "tests: $name"
     "${test_command[@]}" --test "$test" 2>&1 | tee "$work/tests.txt" || status=$?
-    add_results "$name" "$status"
+    add_results "$name" "$status" 0
 }
 
 # Has Khronos' validator read all SPIR-V that naga writes. A module that is not valid counts as a failed test.

@@ -95,7 +95,7 @@ impl DeviceInterface for Device {
         &self,
         _: &wgpu::ShaderModuleDescriptorPassthrough<'_>,
     ) -> DispatchShaderModule {
-        unimplemented!()
+        unimplemented!("the interpreter takes WGSL and naga's representation, which it can watch")
     }
     fn create_bind_group_layout(&self, _: &wgpu::BindGroupLayoutDescriptor<'_>) -> DispatchBindGroupLayout {
         DispatchBindGroupLayout::custom(Layout)
@@ -122,7 +122,7 @@ impl DeviceInterface for Device {
         DispatchComputePipeline::custom(Pipeline(Arc::new(kernel)))
     }
     unsafe fn create_pipeline_cache(&self, _: &wgpu::PipelineCacheDescriptor<'_>) -> DispatchPipelineCache {
-        unimplemented!()
+        unimplemented!("the interpreter has no create_pipeline_cache")
     }
     fn create_buffer(&self, desc: &wgpu::BufferDescriptor<'_>) -> DispatchBuffer {
         DispatchBuffer::custom(Buffer {
@@ -134,14 +134,8 @@ impl DeviceInterface for Device {
     fn create_command_encoder(&self, _: &wgpu::CommandEncoderDescriptor<'_>) -> DispatchCommandEncoder {
         DispatchCommandEncoder::custom(Encoder(Commands::default()))
     }
-    fn create_external_texture(
-        &self,
-        _: &wgpu::ExternalTextureDescriptor<'_>,
-        _: &[&wgpu::TextureView],
-    ) -> DispatchExternalTexture {
-        unimplemented!()
-    }
     absent! {
+        create_external_texture(&wgpu::ExternalTextureDescriptor<'_>, &[&wgpu::TextureView]) -> DispatchExternalTexture;
         create_render_pipeline(&wgpu::RenderPipelineDescriptor<'_>) -> DispatchRenderPipeline;
         create_mesh_pipeline(&wgpu::MeshPipelineDescriptor<'_>) -> DispatchRenderPipeline;
         create_texture(&wgpu::TextureDescriptor<'_>) -> DispatchTexture;
@@ -325,7 +319,7 @@ impl ComputePassInterface for Pass {
         self.bound = group.map(|group| group.as_custom::<BindGroup>().expect("a group of the interpreter").0.clone());
     }
     fn set_immediates(&mut self, _: u32, _: &[u8]) {
-        unimplemented!()
+        unimplemented!("the interpreter has no set_immediates")
     }
     fn insert_debug_marker(&mut self, _: &str) {}
     fn push_debug_group(&mut self, _: &str) {}
