@@ -10,7 +10,8 @@ pub struct Swap {
     pub is_apart: bool,
 }
 
-/// What a pointer points to, as far as it is known: a variable, and in it members, elements (none if it is computed).
+/// What a pointer points to, as far as it is known: a variable or what a function was given, and in it members, elements
+/// (none if it is computed).
 type Place = (Option<Handle<Expression>>, Vec<Option<u32>>);
 
 /// Lists the neighbouring stores of a function, block by block.
@@ -85,8 +86,9 @@ fn place_of(function: &Function, pointer: Handle<Expression>) -> Place {
             path.push(None);
             (root, path)
         }
-        Expression::GlobalVariable(_) | Expression::LocalVariable(_) => (Some(pointer), Vec::new()),
-        // A pointer that was given may point anywhere.
+        Expression::GlobalVariable(_) | Expression::LocalVariable(_) | Expression::FunctionArgument(_) => {
+            (Some(pointer), Vec::new())
+        }
         _ => (None, Vec::new()),
     }
 }
@@ -96,6 +98,9 @@ fn are_apart(function: &Function, (one, one_path): &Place, (other, other_path): 
     let is_same = match (&function.expressions[one], &function.expressions[other]) {
         (Expression::GlobalVariable(one), Expression::GlobalVariable(other)) => one == other,
         (Expression::LocalVariable(one), Expression::LocalVariable(other)) => one == other,
+        (Expression::FunctionArgument(one), Expression::FunctionArgument(other)) if one == other => true,
+        // A pointer that was given may point anywhere.
+        (Expression::FunctionArgument(_), _) | (_, Expression::FunctionArgument(_)) => return false,
         _ => false,
     };
     let mut steps = one_path.iter().zip(other_path).take_while(|(one, other)| one.is_some() && other.is_some());
