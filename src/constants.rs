@@ -148,6 +148,8 @@ shared_constants! {
     PATH_BLOCK: u32 = 128;
     /// Entries per invocation of kernels that take runs of entries, such as `sweep_count`.
     ENTRY_RUN: u32 = 8;
+    /// Entries per section of the path, which is a workgroup of `sweep_count`. Its quads are counted in 64 bits.
+    PATH_SECTION: u32 = 256 * ENTRY_RUN;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 25;
     /// Bits of a `Stretch` that hold the rank where the candidates of the entry end. The bits above count the last
@@ -263,7 +265,7 @@ const _: () = {
     assert!(WORLD_CELL_BITS <= 2 * MAX_CELL_BITS && 2 * MIN_WRAP_BITS <= WORLD_CELL_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
     assert!(CELL_BASE > CELL_REACH);
-    assert!(PATH_BLOCK.is_multiple_of(ENTRY_RUN) && (256 * ENTRY_RUN).is_multiple_of(PATH_BLOCK));
+    assert!(PATH_BLOCK.is_multiple_of(ENTRY_RUN) && PATH_SECTION.is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);

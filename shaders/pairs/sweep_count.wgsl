@@ -2,22 +2,25 @@
 //
 // Reads   counts
 // Changes stretches   [entry_count] two at a time: from the quads of the entry to the quads before it within its block
-// Writes  path_sums   [blocks] (quads, candidates) of each block of PATH_BLOCK entries
+// Writes  path_sums   [sections] quads and candidates of each section of PATH_SECTION entries, each as (low, high)
+//         path_bases  [sections + 1 + blocks] behind the first sections + 1, quads before each block of PATH_BLOCK entries
+//                     within its section, as (low, high)
 // The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
 // one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
 // of the path can span.
-// An invocation takes ENTRY_RUN entries, a workgroup several blocks. Sums over several blocks may wrap; differences of
-// them that are sums of one block do not. The entries of an invocation are loaded at once, four words a load, and kept:
+// An invocation takes ENTRY_RUN entries, a workgroup a section. Sums over several blocks may wrap; differences of them
+// that are sums of one block do not, and are added in 64 bits. The entries of an invocation are loaded at once, four words a load, and kept:
 // a third of the sectors that they take one after the other. Behind the last entry, where their number is odd, a
 // stretch that nobody reads is written as it was.
 // Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;
 @group(0) @binding(1) var<storage, read_write> stretches: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> path_sums: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read_write> path_sums: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
 
 const BLOCK_INVOCATIONS: u32 = PATH_BLOCK / ENTRY_RUN;
-const BLOCKS: u32 = 256u / BLOCK_INVOCATIONS;
+const BLOCKS: u32 = PATH_SECTION / PATH_BLOCK;
 const_assert ENTRY_RUN == 8u;
 
 var<workgroup> block_starts: array<vec2<u32>, BLOCKS + 1u>;
@@ -43,6 +46,24 @@ fn counts_of_two(two: vec4<u32>, rank: u32, n: u32) -> vec2<u32> {
 fn place_two(two: vec4<u32>, before: u32, rank: u32, n: u32) {
     if rank < n {
         stretches[rank / 2u] = vec4<u32>(before, two.y, select(two.z, before + two.x, rank + 1u < n), two.w);
+    }
+}
+
+// Writes what comes before each block of the section, and what all of them have.
+fn write_sums(section: u32, local: u32, n: u32) {
+    var quads = vec2<u32>(0u);
+    var candidates = vec2<u32>(0u);
+    for (var k = 0u; k < select(0u, local, local <= BLOCKS); k += 1u) {
+        let own = block_starts[k + 1u] - block_starts[k];
+        quads = add64(quads, vec2<u32>(own.x, 0u));
+        candidates = add64(candidates, vec2<u32>(own.y, 0u));
+    }
+    let block = section * BLOCKS + local;
+    if local < BLOCKS && block * PATH_BLOCK < n {
+        path_bases[div_ceil(n, PATH_SECTION) + 1u + block] = quads;
+    }
+    if local == BLOCKS && section * PATH_SECTION < n {
+        path_sums[section] = vec4<u32>(quads, candidates);
     }
 }
 
@@ -77,7 +98,5 @@ fn sweep_count(
     place_two(b, before + of_a.x, first + 2u, n);
     place_two(c, before + of_a.x + of_b.x, first + 4u, n);
     place_two(d, before + of_a.x + of_b.x + of_c.x, first + 6u, n);
-    if local < BLOCKS && (index * BLOCKS + local) * PATH_BLOCK < n {
-        path_sums[index * BLOCKS + local] = block_starts[local + 1u] - block_starts[local];
-    }
+    write_sums(index, local, n);
 }

@@ -1,11 +1,12 @@
-// sweep_scan: where each block of entries stands on the whole path, and how the tests are divided.
+// sweep_scan: where each section of entries stands on the whole path, and how the tests are divided.
 //
 // Reads   counts       entry_count, giant_count
-//         path_sums    [blocks] (quads, candidates), of sweep_count
-// Writes  path_bases   [blocks + 1] quads before each block as (low, high); the last is the length of the path
+//         path_sums    [sections] quads and candidates, each as (low, high), of sweep_count
+// Writes  path_bases   [sections + 1] quads before each section as (low, high); the last is the length of the path
 //         counts       candidates, tiles and blocks of sweep_test and giants_test, refused
 //         dispatches   of sweep_test, emit_place, emit_sweep and giants_test
-// One workgroup. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more
+// One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
+// rounds. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more
 // tiles than HIT_BLOCKS, each workgroup takes 2, 4, 8, ... in a row, so that the number of workgroups stays bounded,
 // every one has the same amount of work, and the count is exact however many candidates there are. The tiles of
 // PLACE_RUNS workgroups of sweep_test are one block, whose pairs are counted together.
@@ -13,7 +14,7 @@
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> counts: Counts;
-@group(0) @binding(2) var<storage, read> path_sums: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read> path_sums: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> dispatches: Dispatches;
 
@@ -36,32 +37,57 @@ fn tiles_per_group(tiles: u32, least: u32) -> u32 {
     return per_group;
 }
 
+// Returns the quads and candidates of a section; none from `end` on.
+fn sums_of(section: u32, end: u32) -> vec4<u32> {
+    if section < end {
+        return path_sums[section];
+    }
+    return vec4<u32>(0u);
+}
+
+// Writes how many quads are before a section, and returns how many are before the next.
+fn place_section(section: u32, end: u32, before: vec2<u32>, quads: vec2<u32>) -> vec2<u32> {
+    if section < end {
+        path_bases[section] = before;
+    }
+    return add64(before, quads);
+}
+
 @compute @workgroup_size(256)
 fn sweep_scan(@builtin(local_invocation_index) local: u32) {
     let entry_count = counts.entry_count;
     let giant_count = counts.giant_count;
-    let block_count = div_ceil(entry_count, PATH_BLOCK);
-    let run = div_ceil(block_count, 256u);
+    let sections = div_ceil(entry_count, PATH_SECTION);
+    let run = div_ceil(sections, 256u);
     let first = local * run;
-    let end = min(first + run, block_count);
+    let end = min(first + run, sections);
     var mine = vec2<u32>(0u);
     var mine_to_test = vec2<u32>(0u);
-    for (var block = first; block < end; block += 1u) {
-        let sums = path_sums[block];
-        mine = add64(mine, vec2<u32>(sums.x, 0u));
-        mine_to_test = add64(mine_to_test, vec2<u32>(sums.y, 0u));
+    for (var section = first; section < end; section += 4u) {
+        let a = sums_of(section, end);
+        let b = sums_of(section + 1u, end);
+        let c = sums_of(section + 2u, end);
+        let d = sums_of(section + 3u, end);
+        mine = add64(add64(mine, add64(a.xy, b.xy)), add64(c.xy, d.xy));
+        mine_to_test = add64(add64(mine_to_test, add64(a.zw, b.zw)), add64(c.zw, d.zw));
     }
     let all_to_test = scan_workgroup64(local, mine_to_test).total;
     let scan = scan_workgroup64(local, mine);
     var running = scan.before;
-    for (var block = first; block < end; block += 1u) {
-        path_bases[block] = running;
-        running = add64(running, vec2<u32>(path_sums[block].x, 0u));
+    for (var section = first; section < end; section += 4u) {
+        let a = sums_of(section, end);
+        let b = sums_of(section + 1u, end);
+        let c = sums_of(section + 2u, end);
+        let d = sums_of(section + 3u, end);
+        running = place_section(section, end, running, a.xy);
+        running = place_section(section + 1u, end, running, b.xy);
+        running = place_section(section + 2u, end, running, c.xy);
+        running = place_section(section + 3u, end, running, d.xy);
     }
 
     if local == 0u {
         let length = scan.total;
-        path_bases[block_count] = length;
+        path_bases[sections] = length;
         let giant_tests = mul64(giant_count, params.box_count);
         let candidates = add64(all_to_test, giant_tests);
         let limit = vec2<u32>(params.candidate_limit_low, params.candidate_limit_high);

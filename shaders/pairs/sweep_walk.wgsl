@@ -6,23 +6,35 @@
 // duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport 1975, Multiple byte
 // processing with full-word instructions.
 
-// Returns the entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
-fn walk_at(at: vec2<u32>) -> vec2<u32> {
-    let n = counts.entry_count;
-    // The last block that starts at or before the quad. Every block has quads.
-    var low = 0u;
-    var high = div_ceil(n, PATH_BLOCK);
+// Returns the last from `first` to `end` whose base is at most `at`, which that of the first is. The bases begin behind
+// `skipped` others.
+fn last_base(at: vec2<u32>, skipped: u32, first: u32, end: u32) -> u32 {
+    var low = first;
+    var high = end;
     while low + 1u < high {
         let middle = low + (high - low) / 2u;
-        if less64(at, path_bases[middle]) {
+        if less64(at, path_bases[skipped + middle]) {
             high = middle;
         } else {
             low = middle;
         }
     }
-    let within = sub64(at, path_bases[low]).x;
-    var rank = low * PATH_BLOCK;
-    high = min(rank + PATH_BLOCK, n);
+    return low;
+}
+
+// Returns the entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
+fn walk_at(at: vec2<u32>) -> vec2<u32> {
+    let n = counts.entry_count;
+    // The last section that starts at or before the quad, and its last block. Each of them has quads.
+    let sections = div_ceil(n, PATH_SECTION);
+    let section = last_base(at, 0u, 0u, sections);
+    let first = section * (PATH_SECTION / PATH_BLOCK);
+    let blocks = min(first + PATH_SECTION / PATH_BLOCK, div_ceil(n, PATH_BLOCK));
+    let of_section = sub64(at, path_bases[section]);
+    let block = last_base(of_section, sections + 1u, first, blocks);
+    let within = sub64(of_section, path_bases[sections + 1u + block]).x;
+    var rank = block * PATH_BLOCK;
+    var high = min(rank + PATH_BLOCK, n);
     while rank + 1u < high {
         let middle = rank + (high - rank) / 2u;
         if within < stretches[middle].offset {
@@ -46,7 +58,7 @@ struct Walk {
 
 // Begins a walk over `most` quads from number `at` of the path, as far as the path goes.
 fn walk_from(at: vec2<u32>, most: u32) -> Walk {
-    let length = path_bases[div_ceil(counts.entry_count, PATH_BLOCK)];
+    let length = path_bases[div_ceil(counts.entry_count, PATH_SECTION)];
     if !less64(at, length) {
         return Walk();
     }

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{HIT_BLOCKS, PATH_BLOCK};
+use crate::constants::{HIT_BLOCKS, PATH_BLOCK, PATH_SECTION};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -46,10 +46,12 @@ buffer_table! {
         stretches: [Stretch; room.entries.next_multiple_of(2)], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
         footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
-        /// `[blocks]` quads and candidates in the block.
-        path_sums: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_BLOCK))], STORAGE;
-        /// `[blocks + 1]` quads before the block, low and high half; the last is the length of the path.
-        path_bases: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_BLOCK)) + 1], STORAGE;
+        /// `[sections]` quads and candidates in the section, each low and high half.
+        path_sums: [[u32; 4]; room.entries.div_ceil(u64::from(PATH_SECTION))], STORAGE;
+        /// `[sections + 1]` quads before the section, low and high half; the last is the length of the path. Behind them
+        /// `[blocks]` quads before the block within its section.
+        path_bases: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_SECTION)) + 1
+            + room.entries.div_ceil(u64::from(PATH_BLOCK))], STORAGE;
     }
 }
 
@@ -87,8 +89,12 @@ impl Sweep {
 
     /// Records the finding of each entry's place on the path.
     pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
-        let buffers =
-            [("counts", counts.all()), ("stretches", path.stretches.all()), ("path_sums", path.path_sums.all())];
+        let buffers = [
+            ("counts", counts.all()),
+            ("stretches", path.stretches.all()),
+            ("path_sums", path.path_sums.all()),
+            ("path_bases", path.path_bases.all()),
+        ];
         self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, entry_runs), &buffers);
     }
 

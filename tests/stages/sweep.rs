@@ -35,6 +35,20 @@ fn random_footprint(random: &mut Random) -> u32 {
     random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST | FOOTPRINT_PLAIN)
 }
 
+/// The quads and candidates of a section.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sums {
+    pub quads: u64,
+    pub candidates: u64,
+}
+
+impl Sums {
+    fn words(self) -> [u32; 4] {
+        let ([quads, quads_high], [candidates, candidates_high]) = (halves(self.quads), halves(self.candidates));
+        [quads, quads_high, candidates, candidates_high]
+    }
+}
+
 impl Scene {
     /// Makes `n` entries of random boxes with random footprints, and up to `reach` candidates each.
     pub fn random(n: u32, reach: u32, seed: u64) -> Self {
@@ -93,19 +107,21 @@ impl Scene {
         self.packed_ends().enumerate().map(|(rank, end)| Stretch { offset: offset(rank), end }).collect()
     }
 
-    /// Quads and candidates of each block.
-    pub fn sums(&self) -> Vec<[u32; 2]> {
+    /// Quads and candidates of each section.
+    pub fn sums(&self) -> Vec<Sums> {
         let candidates: Vec<u32> = (1..).zip(&self.ends).map(|(next, end)| end - next).collect();
-        let of_block = |(quads, candidates): (&[u32], &[u32])| [quads.iter().sum(), candidates.iter().sum()];
-        let block = PATH_BLOCK as usize;
-        mirror::sweep::count(&self.ends).chunks(block).zip(candidates.chunks(block)).map(of_block).collect()
+        let sum = |counts: &[u32]| counts.iter().map(|&count| u64::from(count)).sum();
+        let section = PATH_SECTION as usize;
+        let of_section = |(quads, candidates)| Sums { quads: sum(quads), candidates: sum(candidates) };
+        mirror::sweep::count(&self.ends).chunks(section).zip(candidates.chunks(section)).map(of_section).collect()
     }
 
+    /// Quads before each section, and of all; then quads before each block within its section.
     pub fn bases(&self) -> Vec<[u32; 2]> {
-        let mut bases: Vec<_> =
-            self.offsets[..self.entries.len()].iter().step_by(PATH_BLOCK as usize).map(|&base| halves(base)).collect();
-        bases.push(halves(self.length()));
-        bases
+        let (n, section) = (self.entries.len(), PATH_SECTION as usize);
+        let of_sections = self.offsets[..n].iter().step_by(section).chain([&self.offsets[n]]).copied();
+        let of_block = |rank: usize| self.offsets[rank] - self.offsets[rank / section * section];
+        of_sections.chain((0..n).step_by(PATH_BLOCK as usize).map(of_block)).map(halves).collect()
     }
 
     /// Makes the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
@@ -313,19 +329,23 @@ fn a_pair_is_reported_only_by_entries_that_together_are_first_along_both() {
 fn check_count(scene: &Scene) {
     let n = scene.entries.len() as u32;
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let groups = n.div_ceil(256 * ENTRY_RUN);
+    let groups = n.div_ceil(PATH_SECTION);
     for size in [dispatch_size(groups), in_columns(groups)] {
         let sizes = dispatches(|sizes| sizes.entry_runs = size);
-        let blocks = n.div_ceil(PATH_BLOCK) as usize;
+        let bases = scene.bases();
         let path = Path {
             stretches: guarded(&scene.quads()),
             footprints: poisoned(0),
-            path_sums: poisoned(blocks),
-            path_bases: poisoned(0),
+            path_sums: poisoned(groups as usize),
+            path_bases: poisoned(bases.len()),
         };
         run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
         assert_eq!(written(&path.stretches), scene.stretches());
-        assert_eq!(written(&path.path_sums), scene.sums());
+        assert_eq!(written(&path.path_sums), scene.sums().into_iter().map(Sums::words).collect::<Vec<_>>());
+        let of_sections = groups as usize + 1;
+        let written = written(&path.path_bases);
+        assert_eq!(written[..of_sections], vec![poison::<[u32; 2]>(); of_sections]);
+        assert_eq!(written[of_sections..], bases[of_sections..]);
     }
 }
 
@@ -343,12 +363,12 @@ fn the_path_of_the_most_entries_is_counted() {
     // As many as one binding holds.
     let binding = gpu().device().limits().max_storage_buffer_binding_size;
     let n = MAX_ENTRIES.min(u32::try_from(binding / 8).unwrap_or(MAX_ENTRIES));
-    // A block of few entries that all reach the end: its candidates alone are nearly as many as 32 bits can count.
-    let end = |rank: u32| if rank / PATH_BLOCK == 1 { n } else { (rank + 1 + rank % 7).min(n) };
+    // Blocks of few entries that all reach the end: the candidates of each are nearly as many as 32 bits can count.
+    let end = |rank: u32| if (1..4).contains(&(rank / PATH_BLOCK)) { n } else { (rank + 1 + rank % 7).min(n) };
     let ends: Vec<u32> = (0..n).map(end).collect();
     let quads = mirror::sweep::count(&ends);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let groups = n.div_ceil(256 * ENTRY_RUN);
+    let groups = n.div_ceil(PATH_SECTION);
     let sizes = dispatches(|sizes| sizes.entry_runs = dispatch_size(groups));
     // The stretches alone have no guard: with one they would exceed the 128 MiB of a binding.
     let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Stretch { offset, end }).collect();
@@ -356,21 +376,28 @@ fn the_path_of_the_most_entries_is_counted() {
     let path = Path {
         stretches: upload(&given),
         footprints: poisoned(0),
-        path_sums: poisoned(blocks),
-        path_bases: poisoned(0),
+        path_sums: poisoned(groups as usize),
+        path_bases: poisoned(groups as usize + 1 + blocks),
     };
     run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
-    let sums = written(&path.path_sums);
-    let mut sum = [0, 0];
+    let (sums, bases) = (written(&path.path_sums), written(&path.path_bases));
+    let (mut of_block, mut sum) = (0, Sums { quads: 0, candidates: 0 });
     for (rank, stretch) in download(&path.stretches).into_iter().enumerate() {
-        let expected = Stretch { offset: sum[0], end: ends[rank] };
+        if rank % PATH_BLOCK as usize == 0 {
+            of_block = 0;
+            assert_eq!(bases[groups as usize + 1 + rank / PATH_BLOCK as usize], halves(sum.quads));
+        }
+        let expected = Stretch { offset: of_block, end: ends[rank] };
         assert!(stretch == expected, "{stretch:?} at rank {rank} instead of {expected:?}");
-        sum = [sum[0] + quads[rank], sum[1] + ends[rank] - rank as u32 - 1];
-        if rank % PATH_BLOCK as usize == PATH_BLOCK as usize - 1 {
-            assert_eq!(sums[rank / PATH_BLOCK as usize], sum);
-            sum = [0, 0];
+        of_block += quads[rank];
+        sum.quads += u64::from(quads[rank]);
+        sum.candidates += u64::from(ends[rank]) - rank as u64 - 1;
+        if rank % PATH_SECTION as usize == PATH_SECTION as usize - 1 || rank + 1 == ends.len() {
+            assert_eq!(sums[rank / PATH_SECTION as usize], sum.words());
+            sum = Sums { quads: 0, candidates: 0 };
         }
     }
+    assert!(sums[0][3] > 0, "the first section has more candidates than 32 bits can count");
 }
 
 // ---- sweep_scan ----
@@ -394,9 +421,9 @@ fn tiles_of_group(tiles: u32, least: u32, wanted: u32) -> u32 {
     (0..=PLACE_RUNS.ilog2()).rev().map(|k| least << k).find(|&each| tiles / each >= wanted).unwrap_or(least)
 }
 
-fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
+fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     let &Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, candidate_limit } = division;
-    assert_eq!(sums.len(), entry_count.div_ceil(PATH_BLOCK) as usize);
+    assert_eq!(sums.len(), entry_count.div_ceil(PATH_SECTION) as usize);
     let [candidate_limit_low, candidate_limit_high] = halves(candidate_limit);
     let params = uniform(Params {
         box_count,
@@ -411,16 +438,19 @@ fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
     let path = Path {
         stretches: poisoned(0),
         footprints: poisoned(0),
-        path_sums: upload(sums),
+        path_sums: upload(&sums.iter().map(|sums| sums.words()).collect::<Vec<_>>()),
         path_bases: poisoned(sums.len() + 1),
     };
     let dispatches = poisoned(1);
     run(|pass| SWEEP.record_scan(pass, &params, &counts, &dispatches, &path));
 
-    let offsets = mirror::sweep::scan(&sums.iter().map(|sums| sums[0]).collect::<Vec<_>>());
-    assert_eq!(written(&path.path_bases), offsets.iter().map(|&offset| halves(offset)).collect::<Vec<_>>());
-    let length = offsets[sums.len()];
-    let swept: u64 = sums.iter().map(|sums| u64::from(sums[1])).sum();
+    let mut length = 0;
+    for (sums, base) in sums.iter().zip(written(&path.path_bases)) {
+        assert_eq!(base, halves(length));
+        length += sums.quads;
+    }
+    assert_eq!(written(&path.path_bases)[sums.len()], halves(length));
+    let swept: u64 = sums.iter().map(|sums| sums.candidates).sum();
     let candidates = swept + u64::from(giant_count) * u64::from(box_count);
     let refused = candidates > candidate_limit;
     let kept = |tiles: u64| if refused { 0 } else { u32::try_from(tiles).unwrap() };
@@ -453,16 +483,15 @@ fn check_scan(division: &Division, sums: &[[u32; 2]]) -> Counts {
     expected
 }
 
-/// Sums of blocks: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
-fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<[u32; 2]> {
+/// Makes sums of sections: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
+fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
     let mut random = Random::new(seed);
-    let blocks = entry_count.div_ceil(PATH_BLOCK);
-    (0..blocks)
-        .map(|block| {
-            let entries = (entry_count - block * PATH_BLOCK).min(PATH_BLOCK);
-            let quads = (u64::from(entries) + random.next() % most).min(u64::from(u32::MAX));
-            let candidates = (random.next() % (4 * quads)).min(u64::from(u32::MAX));
-            [quads as u32, candidates as u32]
+    let sections = entry_count.div_ceil(PATH_SECTION);
+    (0..sections)
+        .map(|section| {
+            let entries = (entry_count - section * PATH_SECTION).min(PATH_SECTION);
+            let quads = u64::from(entries) + random.next() % most;
+            Sums { quads, candidates: random.next() % (4 * quads) }
         })
         .collect()
 }
@@ -486,15 +515,16 @@ fn a_group_takes_twice_the_tiles_from_one_more_than_a_dispatch_has() {
     let division = Division {
         sweep_groups: u32::MAX,
         box_count: 1,
-        entry_count: 2 * PATH_BLOCK,
+        entry_count: 2 * PATH_SECTION,
         giant_count: 0,
         tile_capacity: 1 << 20,
         candidate_limit: 1 << 44,
     };
     for (tiles, per_group) in [(1, 1), (8, 1), (65_535, 1), (65_536, 2), (131_070, 2), (131_071, 4), (1 << 20, 32)] {
         for length in [tiles * TILE_QUADS, (tiles - 1) * TILE_QUADS + 1] {
-            let half = length / 2;
-            let counts = check_scan(&division, &[[half, u32::MAX], [length - half, 0]]);
+            let (length, candidates) = (u64::from(length), u64::from(u32::MAX));
+            let first = Sums { quads: length / 2, candidates };
+            let counts = check_scan(&division, &[first, Sums { quads: length - first.quads, candidates: 0 }]);
             assert_eq!((counts.sweep_tiles, counts.sweep_tiles_per_group), (tiles, per_group));
         }
     }
@@ -510,10 +540,11 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
         tile_capacity: u32::MAX / 256,
         candidate_limit: 1 << 48,
     };
-    let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 25, 1));
+    let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 29, 1));
     assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_group > 1);
     // The longest of all: more than the host allows, and refused without overflow.
-    let longest = vec![[1 << 30, u32::MAX]; (MAX_ENTRIES / PATH_BLOCK) as usize];
+    let most = Sums { quads: 1 << 34, candidates: 1 << 36 };
+    let longest = vec![most; (MAX_ENTRIES / PATH_SECTION) as usize];
     let division = Division { candidate_limit: 1 << 44, ..division };
     assert_eq!(check_scan(&division, &longest).refused, 1);
 }
@@ -543,12 +574,13 @@ fn candidates_are_refused_from_one_above_the_limit() {
             let division = Division {
                 sweep_groups: u32::MAX,
                 box_count: 300,
-                entry_count: 4 * PATH_BLOCK,
+                entry_count: 4 * PATH_SECTION,
                 giant_count,
                 tile_capacity: 16,
                 candidate_limit,
             };
-            assert_eq!(check_scan(&division, &[[sum / 4 + 200, sum]; 4]).refused, refused);
+            let sums = Sums { quads: u64::from(sum / 4 + 200), candidates: u64::from(sum) };
+            assert_eq!(check_scan(&division, &[sums; 4]).refused, refused);
         }
     }
 }
@@ -652,7 +684,7 @@ fn candidates_begin_and_end_anywhere_in_a_quad() {
         // Every length at every place modulo four.
         let ends = (0..n).map(|rank| (rank + 1 + rank / 4 % longest).min(n)).collect();
         let scene = Scene::new(boxes.clone(), (0..n).collect(), footprints.clone(), ends);
-        assert_eq!(scene.pairs().len(), scene.sums().iter().map(|sums| sums[1] as usize).sum::<usize>());
+        assert_eq!(scene.pairs().len(), scene.sums().iter().map(|sums| sums.candidates as usize).sum::<usize>());
         check_test(&scene, 1, scene.tiles());
     }
 }

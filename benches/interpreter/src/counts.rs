@@ -3,8 +3,10 @@
 //! A load is not waited for until a value that comes from it is used; all that were begun by then are waited for
 //! together. So waits are the round trips to memory that follow each other in one subgroup, whatever their number of
 //! loads: a loop that adds up what it loads waits once in each round, and eight loads in a row wait once.
+//!
+//! Uniform buffers are small and lie in a cache of their own, or in registers. They are counted apart, and not waited for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::mask::Mask;
 use crate::program::{Program, Register};
@@ -27,6 +29,10 @@ pub struct Cost {
     pub sectors: u64,
     /// Sectors that the workgroup had not touched before, in the same way.
     pub first_sectors: u64,
+    /// Sectors that no workgroup of the dispatch had touched before, in the same way.
+    pub new_sectors: u64,
+    /// Addresses of uniform buffers, counted for each instruction.
+    pub constants: u64,
     /// Turns that the banks of workgroup memory took.
     pub bank_turns: u64,
 }
@@ -39,6 +45,8 @@ impl Cost {
         self.bytes += other.bytes;
         self.sectors += other.sectors;
         self.first_sectors += other.first_sectors;
+        self.new_sectors += other.new_sectors;
+        self.constants += other.constants;
         self.bank_turns += other.bank_turns;
     }
 }
@@ -55,12 +63,29 @@ pub struct Counts {
     pub costs: Vec<Cost>,
     /// The most waits of a workgroup, which is as slow as the slowest of its subgroups.
     pub waits: u64,
+    /// The waits of all workgroups.
+    pub all_waits: u64,
+    /// The barriers of all workgroups.
+    pub barriers: u64,
     /// For each register and subgroup, the round in which it was loaded; 0 where it was not.
     loaded: Vec<u64>,
     /// The round of each subgroup, from 1 on.
     rounds: Vec<u64>,
+    /// The sectors that were touched, in which variable, and whether they were written; and which workgroup did so last.
     seen: HashMap<(usize, u64, bool), u64>,
     group: u64,
+}
+
+/// An access of some invocations to one variable.
+pub(crate) struct Access<'a> {
+    pub site: usize,
+    pub global: usize,
+    pub place: Place,
+    pub is_uniform: bool,
+    /// Bytes from the address to each word.
+    pub offsets: &'a [u32],
+    /// Invocations, and their addresses in bytes.
+    pub addresses: &'a [(usize, u64)],
 }
 
 impl Counts {
@@ -91,17 +116,19 @@ impl Counts {
         self.group = group;
         self.rounds.fill(1);
         self.loaded.fill(0);
-        self.seen.clear();
     }
 
     pub(crate) fn end_group(&mut self) {
-        self.waits = self.waits.max(self.rounds.iter().max().map_or(0, |round| round - 1));
+        let waits = self.rounds.iter().max().map_or(0, |round| round - 1);
+        self.waits = self.waits.max(waits);
+        self.all_waits += waits;
     }
 
     /// All subgroups wait for the slowest.
     pub(crate) fn barrier(&mut self) {
         let slowest = self.rounds.iter().max().copied().unwrap_or(1);
         self.rounds.fill(slowest);
+        self.barriers += 1;
     }
 
     /// Values are used: those that are still being loaded are waited for.
@@ -144,104 +171,80 @@ impl Counts {
         }
     }
 
-    pub(crate) fn load(
-        &mut self,
-        site: usize,
-        global: usize,
-        place: Place,
-        offsets: &[u32],
-        addresses: &[(usize, u64)],
-        to: &[Register],
-    ) {
+    pub(crate) fn load(&mut self, access: &Access<'_>, to: &[Register]) {
         if !self.is_on {
             return;
         }
-        self.access(site, global, place, offsets, addresses, false);
-        let is_far = matches!(place, Place::Buffer { .. });
+        self.access(access, false);
+        let is_far = matches!(access.place, Place::Buffer { .. }) && !access.is_uniform;
         let subgroups = self.rounds.len();
         for &to in to {
             self.made(to);
-            for (lane, _) in addresses.iter().filter(|_| is_far) {
+            for (lane, _) in access.addresses.iter().filter(|_| is_far) {
                 let subgroup = lane / self.width;
                 self.loaded[to as usize * subgroups + subgroup] = self.rounds[subgroup];
             }
         }
     }
 
-    pub(crate) fn store(
-        &mut self,
-        site: usize,
-        global: usize,
-        place: Place,
-        offsets: &[u32],
-        addresses: &[(usize, u64)],
-    ) {
+    pub(crate) fn store(&mut self, access: &Access<'_>) {
         if self.is_on {
-            self.access(site, global, place, offsets, addresses, true);
+            self.access(access, true);
         }
     }
 
-    pub(crate) fn atomic(
-        &mut self,
-        site: usize,
-        global: usize,
-        place: Place,
-        addresses: &[(usize, u64)],
-        to: Option<Register>,
-    ) {
-        if !self.is_on {
-            return;
-        }
+    pub(crate) fn atomic(&mut self, access: &Access<'_>, to: Option<Register>) {
         match to {
-            Some(to) => self.load(site, global, place, &[0], addresses, &[to]),
-            None => self.access(site, global, place, &[0], addresses, true),
+            Some(to) => self.load(access, &[to]),
+            None => self.store(access),
         }
     }
 
-    fn access(
-        &mut self,
-        site: usize,
-        global: usize,
-        place: Place,
-        offsets: &[u32],
-        addresses: &[(usize, u64)],
-        is_write: bool,
-    ) {
-        let mut cost = std::mem::take(&mut self.costs[site]);
-        for subgroup in addresses.chunk_by(|a, b| a.0 / self.width == b.0 / self.width) {
+    fn access(&mut self, access: &Access<'_>, is_write: bool) {
+        let mut cost = std::mem::take(&mut self.costs[access.site]);
+        for subgroup in access.addresses.chunk_by(|a, b| a.0 / self.width == b.0 / self.width) {
             cost.instructions += 1;
             cost.lanes += subgroup.len() as u64;
-            cost.bytes += 4 * (subgroup.len() * offsets.len()) as u64;
-            match place {
+            match access.place {
+                Place::Buffer { .. } if access.is_uniform => {
+                    cost.constants += subgroup.iter().map(|(_, at)| at).collect::<HashSet<_>>().len() as u64;
+                    continue;
+                }
                 Place::Buffer { first, .. } => {
-                    let start = 4 * first as u64;
-                    let mut sectors: Vec<u64> = subgroup
-                        .iter()
-                        .flat_map(|(_, at)| {
-                            offsets.iter().map(move |&offset| (start + at + u64::from(offset)) / SECTOR)
-                        })
-                        .collect();
-                    sectors.sort_unstable();
-                    sectors.dedup();
-                    cost.sectors += sectors.len() as u64;
-                    for sector in sectors {
-                        if self.seen.insert((global, sector, is_write), self.group) != Some(self.group) {
-                            cost.first_sectors += 1;
-                        }
+                    for sector in sectors(4 * first as u64, access.offsets, subgroup) {
+                        cost.sectors += 1;
+                        let last = self.seen.insert((access.global, sector, is_write), self.group);
+                        cost.first_sectors += u64::from(last != Some(self.group));
+                        cost.new_sectors += u64::from(last.is_none());
                     }
                 }
-                Place::Workgroup(_) => {
-                    for &offset in offsets {
-                        let mut words: Vec<u64> = subgroup.iter().map(|(_, at)| (at + u64::from(offset)) / 4).collect();
-                        words.sort_unstable();
-                        words.dedup();
-                        let mut turns = [0; BANKS as usize];
-                        words.iter().for_each(|word| turns[(word % BANKS) as usize] += 1);
-                        cost.bank_turns += turns.iter().max().copied().unwrap_or(0);
-                    }
-                }
+                Place::Workgroup(_) => cost.bank_turns += bank_turns(access.offsets, subgroup),
             }
+            cost.bytes += 4 * (subgroup.len() * access.offsets.len()) as u64;
         }
-        self.costs[site] = cost;
+        self.costs[access.site] = cost;
     }
+}
+
+/// Lists the sectors that a subgroup touches at once in a buffer that begins at a byte.
+fn sectors(start: u64, offsets: &[u32], subgroup: &[(usize, u64)]) -> Vec<u64> {
+    let of_lane =
+        |&(_, at): &(usize, u64)| offsets.iter().map(move |&offset| (start + at + u64::from(offset)) / SECTOR);
+    let mut sectors: Vec<u64> = subgroup.iter().flat_map(of_lane).collect();
+    sectors.sort_unstable();
+    sectors.dedup();
+    sectors
+}
+
+/// Returns the turns that the banks take for a subgroup: each bank serves one word in a turn.
+fn bank_turns(offsets: &[u32], subgroup: &[(usize, u64)]) -> u64 {
+    let turns_at = |&offset: &u32| {
+        let mut words: Vec<u64> = subgroup.iter().map(|(_, at)| (at + u64::from(offset)) / 4).collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut turns = [0; BANKS as usize];
+        words.iter().for_each(|word| turns[(word % BANKS) as usize] += 1);
+        turns.into_iter().max().unwrap_or(0)
+    };
+    offsets.iter().map(turns_at).sum()
 }

@@ -28,6 +28,10 @@ pub struct KernelCost {
     pub operations: u64,
     /// The most waits of a workgroup.
     pub waits: u64,
+    /// The waits of all workgroups.
+    pub all_waits: u64,
+    /// The barriers of all workgroups.
+    pub barriers: u64,
     /// By kind of access, variable and line.
     pub sites: BTreeMap<(String, String), Cost>,
     pub total: Cost,
@@ -69,6 +73,8 @@ impl Report {
         kernel.most_rounds = kernel.most_rounds.max(rounds);
         kernel.operations += counts.operations;
         kernel.waits = kernel.waits.max(counts.waits);
+        kernel.all_waits += counts.all_waits;
+        kernel.barriers += counts.barriers;
         for (site, cost) in counts.costs.iter().enumerate().filter(|(_, cost)| cost.instructions > 0) {
             kernel.sites.entry(describe(site)).or_default().add(cost);
         }

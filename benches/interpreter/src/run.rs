@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use naga::{AtomicFunction, BuiltIn};
 
 use crate::arithmetic;
-use crate::counts::Counts;
+use crate::counts::{Access, Counts};
 use crate::mask::Mask;
 use crate::memory::{AtomicKind, Fault, Memory, Toucher, Wrote};
 use crate::program::*;
@@ -407,7 +407,8 @@ impl<'a> Machine<'a> {
             Root::Global(global) => {
                 self.counts.used(from.index.as_slice(), active);
                 let addresses = self.addresses(from, active);
-                self.counts.load(site, global, self.places[global], offsets, &addresses, to);
+                let access = self.access_to(global, site, offsets, &addresses);
+                self.counts.load(&access, to);
                 let mut fault = None;
                 for &(lane, start) in &addresses {
                     for (&to, &offset) in to.iter().zip(offsets) {
@@ -431,6 +432,17 @@ impl<'a> Machine<'a> {
                 }
             }
         }
+    }
+
+    fn access_to<'b>(
+        &self,
+        global: usize,
+        site: usize,
+        offsets: &'b [u32],
+        addresses: &'b [(usize, u64)],
+    ) -> Access<'b> {
+        let is_uniform = self.program.globals[global].is_uniform;
+        Access { site, global, place: self.places[global], is_uniform, offsets, addresses }
     }
 
     fn addresses(&self, pointer: Pointer, active: Mask) -> Vec<(usize, u64)> {
@@ -459,7 +471,8 @@ impl<'a> Machine<'a> {
                 self.counts.used(from, active);
                 self.counts.used(to.index.as_slice(), active);
                 let addresses = self.addresses(to, active);
-                self.counts.store(site, global, self.places[global], offsets, &addresses);
+                let access = self.access_to(global, site, offsets, &addresses);
+                self.counts.store(&access);
                 for (lane, start) in addresses {
                     for (&from, &offset) in from.iter().zip(offsets) {
                         let word = self.registers[from as usize][lane];
@@ -503,7 +516,8 @@ impl<'a> Machine<'a> {
         self.counts.used(&[value], active);
         self.counts.used(at.index.as_slice(), active);
         let mut addresses = self.addresses(at, active);
-        self.counts.atomic(site, global, self.places[global], &addresses, to);
+        let access = self.access_to(global, site, &[0], &addresses);
+        self.counts.atomic(&access, to);
         if self.schedule.order == Order::Backward {
             addresses.reverse();
         }
