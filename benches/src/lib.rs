@@ -15,6 +15,7 @@ pub mod baselines;
 pub mod bench;
 pub mod engine;
 pub mod measure;
+pub mod model;
 #[cfg(feature = "peers")]
 pub mod peers;
 pub mod scenes;

@@ -16,6 +16,7 @@ mod no_bench;
 mod npz;
 mod output;
 mod pairs;
+mod predict;
 mod progress;
 mod ready;
 mod report;
@@ -53,6 +54,7 @@ enum Command {
     Pairs(pairs::Args),
     Scene(scene::Args),
     Adapters(adapters::Args),
+    Predict(predict::Args),
     Bench(bench::Args),
 }
 
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Some(Command::Pairs(args)) => pairs::run(&args),
         Some(Command::Scene(args)) => scene::run(&args),
         Some(Command::Adapters(args)) => adapters::run(&args),
+        Some(Command::Predict(args)) => predict::run(&args),
         Some(Command::Bench(args)) => return bench::run(&args).unwrap_or_else(|error| fail(&error)),
     };
     match result {

@@ -28,8 +28,14 @@ pub struct KernelCost {
     pub operations: u64,
     /// The most waits of a workgroup.
     pub waits: u64,
+    /// The most waits of a workgroup, added up over dispatches.
+    pub chain: u64,
     /// The waits of all workgroups.
     pub all_waits: u64,
+    /// Dispatches with at least one workgroup.
+    pub busy: u64,
+    /// Invocations of a workgroup.
+    pub invocations: u64,
     /// The barriers of all workgroups.
     pub barriers: u64,
     /// By kind of access, variable and line.
@@ -73,7 +79,10 @@ impl Report {
         kernel.most_rounds = kernel.most_rounds.max(rounds);
         kernel.operations += counts.operations;
         kernel.waits = kernel.waits.max(counts.waits);
+        kernel.chain += counts.waits;
         kernel.all_waits += counts.all_waits;
+        kernel.busy += u64::from(groups > 0);
+        kernel.invocations = program.lanes as u64;
         kernel.barriers += counts.barriers;
         for (site, cost) in counts.costs.iter().enumerate().filter(|(_, cost)| cost.instructions > 0) {
             kernel.sites.entry(describe(site)).or_default().add(cost);

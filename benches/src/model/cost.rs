@@ -1,0 +1,198 @@
+//! What a call costs, counted by the interpreter of the kernels.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The table of counted costs; its first line names the columns.
+const TABLE: &str = include_str!("costs.csv");
+
+/// The costs of all dispatches of a kernel in one call, with subgroups of 32.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Dispatches.
+    pub dispatches: f64,
+    /// Dispatches with at least one workgroup.
+    pub busy: f64,
+    /// Workgroups of all dispatches.
+    pub workgroups: f64,
+    /// Invocations of a workgroup.
+    pub invocations: f64,
+    /// The most round trips to memory that follow each other in a workgroup, added up over dispatches.
+    pub chain: f64,
+    /// Round trips that follow each other, of all workgroups.
+    pub waits: f64,
+    /// Barriers of all workgroups.
+    pub barriers: f64,
+    /// Operations of all subgroups, accesses to memory aside.
+    pub operations: f64,
+    /// Accesses of all subgroups to memory.
+    pub accesses: f64,
+    /// Sectors of 32 bytes that each access touches.
+    pub sectors: f64,
+    /// Those that the workgroup had not touched before.
+    pub first_sectors: f64,
+    /// Those that no workgroup of the dispatch had touched before.
+    pub new_sectors: f64,
+    /// Addresses of uniform buffers.
+    pub constants: f64,
+    /// Turns that the banks of workgroup memory take.
+    pub bank_turns: f64,
+}
+
+/// The numbers that decide what a call costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Boxes.
+    pub boxes: f64,
+    /// Entries of the grid; 0 where every box was tested against every other.
+    pub entries: f64,
+    /// Tests.
+    pub candidates: f64,
+    /// Pairs.
+    pub pairs: f64,
+}
+
+impl Work {
+    /// Returns the work of a call with this report.
+    pub fn of(report: &broadsweep::Report) -> Self {
+        Self {
+            boxes: report.box_count.into(),
+            entries: report.entry_count.into(),
+            candidates: report.candidate_count as f64,
+            pairs: report.pair_count as f64,
+        }
+    }
+
+    /// Returns the number that the costs of a kernel grow with.
+    fn unit(&self, kernel: &str) -> f64 {
+        match kernel.split('_').next().unwrap_or(kernel) {
+            "sort" | "rank" => self.entries,
+            "sweep" if kernel != "sweep_test" => self.entries,
+            "sweep" | "giants" => self.candidates,
+            "emit" if kernel == "emit_sweep" => self.pairs,
+            "emit" => self.candidates,
+            _ => self.boxes,
+        }
+    }
+}
+
+/// The kernels' costs for each number that they grow with, ascending.
+static COUNTED: LazyLock<BTreeMap<&str, Vec<(f64, Cost)>>> = LazyLock::new(|| {
+    let mut counted: BTreeMap<&str, Vec<(f64, Cost)>> = BTreeMap::new();
+    for line in TABLE.lines().skip(1) {
+        let mut fields = line.split(',');
+        let mut number = || fields.next().and_then(|field| field.parse().ok()).unwrap_or(f64::NAN);
+        let work = Work { boxes: number(), entries: number(), candidates: number(), pairs: number() };
+        let kernel = fields.next().unwrap_or_default();
+        let numbers: Vec<f64> = fields.map(|field| field.parse().unwrap_or(f64::NAN)).collect();
+        let numbers = <[f64; 14]>::try_from(numbers).unwrap_or([f64::NAN; 14]);
+        counted.entry(kernel).or_default().push((work.unit(kernel), Cost::from(numbers)));
+    }
+    counted
+});
+
+/// Returns the costs of a kernel in a call that does this work: between two that were counted, or as the last two go on.
+/// `None` for a kernel whose costs were not counted.
+pub fn of_kernel(kernel: &str, work: &Work) -> Option<Cost> {
+    let rows = COUNTED.get(kernel)?;
+    let unit = work.unit(kernel);
+    let (first, last) = (rows.first()?, rows.last()?);
+    if unit <= first.0 || rows.len() == 1 {
+        return Some(first.1);
+    }
+    let above = rows.iter().position(|row| row.0 >= unit).unwrap_or(rows.len() - 1);
+    let (low, high) = (rows[above - 1], rows[above]);
+    let share = (unit - low.0) / (high.0 - low.0);
+    // Round trips grow with the logarithm.
+    let of_chain = (unit / low.0).log2() / (high.0 / low.0).log2();
+    let between = |a: f64, b: f64, share: f64| (a + share * (b - a)).max(0.0);
+    let (a, b) = (low.1.numbers(), high.1.numbers());
+    let mut cost = Cost::from(std::array::from_fn(|k| between(a[k], b[k], share)));
+    cost.chain = between(low.1.chain, high.1.chain, of_chain);
+    cost.busy = between(low.1.busy, high.1.busy, share.min(1.0));
+    cost.dispatches = last.1.dispatches;
+    Some(cost)
+}
+
+/// Lists the kernels of a call in which every box is tested against every other, or of one that sweeps with this sort.
+pub fn kernels(work: &Work, sort: &str) -> Vec<&'static str> {
+    let is_small = work.entries == 0.0 && work.candidates > 0.0;
+    let takes_part = |kernel: &&&str| match **kernel {
+        "sort_ballot" | "sort_scatter" => **kernel == sort,
+        _ => true,
+    };
+    COUNTED.keys().filter(|kernel| kernel.starts_with("small") == is_small).filter(takes_part).copied().collect()
+}
+
+impl Cost {
+    /// Returns the numbers in the order of the table's columns.
+    pub fn numbers(&self) -> [f64; 14] {
+        [
+            self.dispatches,
+            self.busy,
+            self.workgroups,
+            self.invocations,
+            self.chain,
+            self.waits,
+            self.barriers,
+            self.operations,
+            self.accesses,
+            self.sectors,
+            self.first_sectors,
+            self.new_sectors,
+            self.constants,
+            self.bank_turns,
+        ]
+    }
+}
+
+impl From<[f64; 14]> for Cost {
+    fn from(numbers: [f64; 14]) -> Self {
+        let [dispatches, busy, workgroups, invocations, chain, waits, barriers, rest @ ..] = numbers;
+        let [operations, accesses, sectors, first_sectors, new_sectors, constants, bank_turns] = rest;
+        Self {
+            dispatches,
+            busy,
+            workgroups,
+            invocations,
+            chain,
+            waits,
+            barriers,
+            operations,
+            accesses,
+            sectors,
+            first_sectors,
+            new_sectors,
+            constants,
+            bank_turns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_number_in_every_column_and_units_ascend() {
+        let columns = TABLE.lines().next().unwrap().split(',').count();
+        assert!(TABLE.lines().all(|line| line.split(',').count() == columns));
+        for (kernel, rows) in COUNTED.iter() {
+            assert!(rows.iter().all(|(unit, cost)| unit.is_finite() && cost.numbers().iter().all(|n| n.is_finite())));
+            assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "{kernel}: {rows:?}");
+        }
+    }
+
+    #[test]
+    fn costs_between_two_counted_ones_are_between_them() {
+        let at = |boxes: f64| Work { boxes, entries: 1.95 * boxes, candidates: 24.0 * boxes, pairs: 4.0 * boxes };
+        for kernel in kernels(&at(1e5), "sort_ballot") {
+            let [low, middle, high, beyond] =
+                [1e5, 2e5, 3e5, 1e7].map(|boxes| of_kernel(kernel, &at(boxes)).unwrap().operations);
+            assert!(low <= middle && middle <= high && high <= beyond, "{kernel}: {low} {middle} {high} {beyond}");
+        }
+        assert_eq!(of_kernel("no_such_kernel", &at(1e5)), None);
+        let small = Work { boxes: 1e3, entries: 0.0, candidates: 5e5, pairs: 4e3 };
+        assert_eq!(kernels(&small, "sort_ballot"), ["small_emit", "small_test"]);
+    }
+}

@@ -1,0 +1,87 @@
+//! `broadsweep predict`: what a scene should take on GPUs that are not here.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use broadsweep::{Options, cpu};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use laboratory::model::cost::Work;
+use laboratory::model::gpu::{Gpu, KNOWN};
+use laboratory::model::{Call, floor, predict};
+
+use crate::output::print;
+use crate::progress::Progress;
+use crate::{input, text};
+
+/// Predict what a scene takes on GPUs that are not here
+///
+/// From costs that were counted and from what is assumed of each GPU (docs/model.md): a range, from the time if all that is
+/// best holds to the time if all that is worst holds. Without upload and reading back. The scene's numbers come from the
+/// CPU engine.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A .npy or .npz file, or KIND:N, such as uniform:100000
+    scene: PathBuf,
+
+    /// The GPU, with each of its kernels [default: all known GPUs, without kernels]
+    #[arg(long, value_name = "NAME", value_parser = gpus())]
+    gpu: Option<&'static Gpu>,
+
+    /// Predict the sort for GPUs without subgroups
+    #[arg(long)]
+    portable: bool,
+}
+
+fn gpus() -> impl TypedValueParser<Value = &'static Gpu> {
+    PossibleValuesParser::new(KNOWN.map(|gpu| gpu.name)).try_map(|name| Gpu::by_name(&name).ok_or("no such GPU"))
+}
+
+/// Runs `broadsweep predict`.
+pub fn run(args: &Args) -> Result<()> {
+    let (boxes, filters) = input::read(&args.scene)?;
+    let report = {
+        let _progress = Progress::start(format!("counting with {}", text::boxes(boxes.len() as u64)));
+        let mut engine = cpu::BroadPhase::new(Options::default())?;
+        engine.set_filters(filters)?;
+        engine.find_pairs(&boxes)?.report.clone()
+    };
+    ensure!(report.box_count > 0, "there are no boxes, so there is nothing to predict");
+    let (work, sort) = (Work::of(&report), if args.portable { "sort_scatter" } else { "sort_ballot" });
+    let mut lines = format!(
+        "{}: {}, {} entries, {} tests, {} pairs\npredicted, not measured\n\n",
+        text::path(&args.scene),
+        text::boxes(report.box_count.into()),
+        text::count(report.entry_count.into()),
+        text::count(report.candidate_count),
+        text::count(report.pair_count),
+    );
+    match args.gpu {
+        Some(gpu) => kernels(&mut lines, gpu, &work, &predict(gpu, &work, sort))?,
+        None => {
+            for gpu in &KNOWN {
+                let all = predict(gpu, &work, sort).all;
+                writeln!(lines, "{:<10} {:>8} to {:>8}", gpu.name, micros(all.least), micros(all.most))?;
+            }
+        }
+    }
+    print(&lines)
+}
+
+/// Writes a line for each kernel, their sum, and the least that memory allows.
+fn kernels(lines: &mut String, gpu: &Gpu, work: &Work, call: &Call) -> Result<()> {
+    for (kernel, dispatches, predicted) in &call.kernels {
+        let (least, most) = (micros(predicted.least), micros(predicted.most));
+        writeln!(lines, "{kernel:<14} {dispatches:>2} {least:>8} to {most:>8}")?;
+    }
+    let dispatches: f64 = call.kernels.iter().map(|(_, dispatches, _)| dispatches).sum();
+    let (least, most) = (micros(call.all.least), micros(call.all.most));
+    writeln!(lines, "{:<14} {dispatches:>2} {least:>8} to {most:>8}", gpu.name)?;
+    writeln!(lines, "{:<17} {:>8}", "reading the boxes and writing the pairs alone", micros(floor(gpu, work)))?;
+    Ok(())
+}
+
+/// Writes nanoseconds as microseconds.
+fn micros(nanoseconds: f64) -> String {
+    format!("{:.0} µs", nanoseconds / 1e3)
+}
