@@ -6,6 +6,9 @@
 //         hit_offsets    [sweep_blocks] pairs before each block of tiles, of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
 // Any window, as often as asked: together with those of emit_again they are the whole list, each pair once.
+// On a software adapter each invocation writes the pairs of its run. On a GPU that would keep half of the lanes waiting
+// for those with most pairs, and scatter what is written; there the workgroup shares the pairs of its tile evenly.
+// Source: work divided evenly after a scan, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -16,16 +19,17 @@
 @group(0) @binding(6) var<storage, read> hit_offsets: array<vec2<u32>>;
 @group(0) @binding(7) var<storage, read_write> pairs: array<vec2<u32>>;
 
-@compute @workgroup_size(256)
-fn emit_sweep(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let tile = group_index(group, groups);
-    if tile >= min(counts.sweep_tiles, params.tile_capacity) {
-        return;
-    }
+override ON_GPU: bool = false;
+
+// Pairs that the invocations of a workgroup write together: four each.
+const SHARE: u32 = 1024u;
+
+// Which run and which of its bits each of these pairs is, and the runs.
+var<workgroup> shared_hits: array<u32, SHARE>;
+var<workgroup> tile_runs: array<vec4<u32>, 256>;
+
+// Writes the pairs of a run, one after the other.
+fn write_run(tile: u32, local: u32) {
     let at = tile * 256u + local;
     let run = runs[at];
     let number = add64(hit_offsets[tile / counts.sweep_tiles_per_block], vec2<u32>(run_offsets[at], 0u));
@@ -37,5 +41,83 @@ fn emit_sweep(
             pairs[to + k] = pair_at(ranks_of(run, firstTrailingBit(hits)));
         }
         k += 1u;
+    }
+}
+
+// Keeps those pairs of a run that are among the SHARE pairs of the tile from `first` on; `before` are those of the tile
+// before the run.
+fn share_run(local: u32, run_hits: u32, before: u32, first: u32) {
+    if before >= first + SHARE || before + countOneBits(run_hits) <= first {
+        return;
+    }
+    var at = before - first;
+    for (var hits = run_hits; hits != 0u; hits &= hits - 1u) {
+        if at < SHARE {
+            shared_hits[at] = (local << 5u) | firstTrailingBit(hits);
+        }
+        at += 1u;
+    }
+}
+
+// Loads the entries of a pair that was shared.
+fn shared_entries(at: u32, is_written: bool) -> vec2<u32> {
+    if !is_written {
+        return vec2<u32>(0u);
+    }
+    let hit = shared_hits[at];
+    let run = tile_runs[hit >> 5u];
+    let ranks = ranks_of(Run(run.x, run.y, run.z, run.w), hit & 31u);
+    return vec2<u32>(entries[ranks.x], entries[ranks.y]);
+}
+
+fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
+    if is_written {
+        pairs[at] = pair_of(own);
+    }
+}
+
+// Writes the pairs of a tile, of which neighbouring invocations take neighbouring ones. Every invocation of the
+// workgroup has to call.
+fn write_tile(tile: u32, local: u32) {
+    let at = tile * 256u;
+    let run = runs[at + local];
+    let start = run_offsets[at];
+    let before = run_offsets[at + local] - start;
+    let count = run_offsets[at + 255u] + countOneBits(runs[at + 255u].hits) - start;
+    let number = add64(hit_offsets[tile / counts.sweep_tiles_per_block], vec2<u32>(start, 0u));
+    let part = part_in_window(number, count);
+    let to = number.x - window.first_low;
+    tile_runs[local] = vec4<u32>(run.hits, run.first_rank, run.first_quad, run.turns);
+    for (var first = 0u; first < count; first += SHARE) {
+        share_run(local, run.hits, before, first);
+        workgroupBarrier();
+        let mine = vec4<u32>(local) + vec4<u32>(0u, 256u, 512u, 768u);
+        let is_written = (first + mine < vec4<u32>(count)) & (first + mine - part.x < vec4<u32>(part.y));
+        let a = shared_entries(mine.x, is_written.x);
+        let b = shared_entries(mine.y, is_written.y);
+        let c = shared_entries(mine.z, is_written.z);
+        let d = shared_entries(mine.w, is_written.w);
+        write_shared(to + first + mine.x, a, is_written.x);
+        write_shared(to + first + mine.y, b, is_written.y);
+        write_shared(to + first + mine.z, c, is_written.z);
+        write_shared(to + first + mine.w, d, is_written.w);
+        workgroupBarrier();
+    }
+}
+
+@compute @workgroup_size(256)
+fn emit_sweep(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let tile = group_index(group, groups);
+    if tile >= min(counts.sweep_tiles, params.tile_capacity) {
+        return;
+    }
+    if ON_GPU {
+        write_tile(tile, local);
+    } else {
+        write_run(tile, local);
     }
 }

@@ -256,6 +256,19 @@ impl Gpu {
             && cfg!(not(target_arch = "wasm32"))
     }
 
+    /// Returns the same device, with the kernels for software adapters or those for GPUs in every
+    /// [`BroadPhase`](crate::BroadPhase) that is made with it, whatever it is: for tests, and to measure. The result does
+    /// not depend on it.
+    #[doc(hidden)]
+    pub fn with_software(self, is_software: bool) -> Self {
+        Self { is_software, ..self }
+    }
+
+    /// Returns the switch of kernels that have code of their own for GPUs.
+    pub(crate) fn switches(&self) -> &'static [&'static str] {
+        if self.is_software { &[] } else { &["ON_GPU"] }
+    }
+
     /// Returns how many workgroups of `sweep_test` keep the device busy: some for each core of a software adapter, and
     /// for a GPU about as many as the largest runs at once.
     pub(crate) fn sweep_groups(&self) -> u32 {

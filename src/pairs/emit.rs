@@ -52,7 +52,7 @@ impl Emit {
         Self {
             place: Kernel::new(gpu, &PLACE),
             scan: Kernel::new(gpu, &SCAN),
-            sweep: Kernel::new(gpu, &SWEEP),
+            sweep: Kernel::specialised(gpu, &SWEEP, gpu.switches()),
             again: Kernel::specialised(gpu, &AGAIN, switches),
             giants: Kernel::specialised(gpu, &GIANTS, switches),
             include: Kernel::new(gpu, &INCLUDE),

@@ -22,7 +22,7 @@ pub struct Rank {
 impl Rank {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { ends: Kernel::new(gpu, &ENDS) }
+        Self { ends: Kernel::specialised(gpu, &ENDS, gpu.switches()) }
     }
 
     /// Returns the kernels that the stage dispatches.
@@ -47,6 +47,7 @@ impl Rank {
             ("frame", frame.all()),
             ("counts", counts.all()),
             ("keys", keys.all()),
+            ("key_quads", keys.all()),
             ("entries", entries.all()),
             ("positions", positions.all()),
             ("stretches", path.stretches.all()),

@@ -18,6 +18,8 @@ use crate::sweep::{TILE_WORDS, hits_of_blocks, hits_of_runs, no_hits};
 use crate::*;
 
 static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu(), &Switches::default()));
+/// The kernels for software adapters, and those for GPUs.
+static BOTH: LazyLock<[Emit; 2]> = LazyLock::new(|| both().map(|gpu| Emit::new(&gpu, &Switches::default())));
 
 fn window(first: u64, capacity: u32) -> Window {
     let [first_low, first_high] = halves(first);
@@ -263,8 +265,13 @@ impl Found {
     }
 
     /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only.
+    fn check(&self, capacities: &[u32], room: [u32; 2], columns: bool) {
+        BOTH.iter().for_each(|emit| self.check_with(emit, capacities, room, columns));
+    }
+
     #[expect(clippy::too_many_lines, reason = "buffers for all kernels of the stage, which run one after the other")]
-    fn check(&self, capacities: &[u32], [tile_capacity, giant_tile_capacity]: [u32; 2], columns: bool) {
+    fn check_with(&self, emit: &Emit, capacities: &[u32], room: [u32; 2], columns: bool) {
+        let [tile_capacity, giant_tile_capacity] = room;
         let n = self.giants.boxes.len() as u32;
         let [sweep_tiles, giant_tiles] = self.room();
         let tiles_per_block = self.tiles_per_group * PLACE_RUNS;
@@ -313,7 +320,7 @@ impl Found {
             let window = uniform(window(first, capacity));
             let list = poisoned(capacity as usize);
             run(|pass| {
-                EMIT.record_pairs(
+                emit.record_pairs(
                     pass,
                     &params,
                     &window,

@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use crate::inputs::Random;
 use crate::*;
 
-static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()));
+/// The kernels for software adapters, and those for GPUs.
+static BOTH: LazyLock<[Rank; 2]> = LazyLock::new(|| both().map(|gpu| Rank::new(&gpu)));
 
 /// Makes a frame with this many bits of position.
 fn frame(position_bits: u32) -> Frame {
@@ -44,7 +45,8 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     let frame = upload(&[frame(position_bits)]);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let (keys, entries, positions) = (upload(keys), upload(entries), upload(positions));
-    for size in [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))] {
+    let sizes = [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))];
+    for (rank, size) in BOTH.iter().flat_map(|rank| sizes.map(|size| (rank, size))) {
         let sizes = dispatches(|sizes| sizes.entries = size);
         let path = Path {
             stretches: poisoned(n as usize),
@@ -52,7 +54,7 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
             path_sums: poisoned(0),
             path_bases: poisoned(0),
         };
-        run(|pass| RANK.record(pass, &frame, &counts, &sizes, &keys, &entries, &positions, &path));
+        run(|pass| rank.record(pass, &frame, &counts, &sizes, &keys, &entries, &positions, &path));
         assert_eq!(written(&path.stretches), stretches);
         assert_eq!(written(&path.footprints), footprints);
     }
@@ -97,13 +99,15 @@ fn a_start_equal_to_the_end_is_not_after_it_and_the_next_one_is() {
 
 #[test]
 fn a_start_equal_to_the_end_is_found_where_the_search_stops_doubling() {
-    // The search looks at ranks 1, 2, 4, 8 and so on; the start that equals the end is there, and the next one after it.
-    for stop in [1, 2, 4, 8, 64, 256, 1024] {
+    // The search looks at ranks 4, 8, 16 and so on, or at quads, and then at 4, 8 and so on behind them. The start that
+    // equals the end is anywhere there, and the next one after it.
+    for stop in (1..90).chain([128, 256, 1024]) {
         let keys: Vec<u32> = (0..2000).map(|rank| if rank <= stop { rank } else { rank + 1 }).collect();
         let mut positions = with_footprints(&keys.iter().map(|&start| [start; 2]).collect::<Vec<_>>());
-        positions[0][1] = stop;
+        let before = stop.min(4);
+        (0..before).for_each(|rank| positions[rank as usize][1] = stop);
         let ends = check(&keys, &(0..2000).collect::<Vec<_>>(), &positions, 16);
-        assert_eq!(ends[0], stop + 1);
+        (0..before).for_each(|rank| assert_eq!(ends[rank as usize], stop + 1));
     }
 }
 
@@ -202,13 +206,16 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     };
     let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&positions));
     let frame_in = upload(&[frame(16)]);
-    run(|pass| RANK.record(pass, &frame_in, &counts, &sizes, &keys_in, &entries_in, &positions_in, &path));
     let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
     let expected = stretches(&frame(16), &keys, &entries, &positions, &ends);
-    for (rank, (stretch, expected)) in download(&path.stretches).into_iter().zip(expected).enumerate() {
-        assert!(stretch == expected, "{stretch:?} at rank {rank} instead of {expected:?}");
+    for rank in &*BOTH {
+        run(|pass| rank.record(pass, &frame_in, &counts, &sizes, &keys_in, &entries_in, &positions_in, &path));
+        for (rank, (stretch, expected)) in download(&path.stretches).iter().zip(&expected).enumerate() {
+            assert!(stretch == expected, "{stretch:?} at rank {rank} instead of {expected:?}");
+        }
+        assert!(written(&path.footprints) == mirror::rank::footprints(&entries, &positions));
+        path.stretches.write(gpu(), &vec![poison(); n as usize]);
     }
-    assert!(written(&path.footprints) == mirror::rank::footprints(&entries, &positions));
 }
 
 proptest! {

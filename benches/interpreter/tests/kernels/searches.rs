@@ -34,7 +34,9 @@ pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gp
     }
     let (device, queue) = interpreter.device();
     let gpu = Gpu::from_device(device, queue).expect("the limits suffice");
-    (interpreter, gpu.with_sort(variant).expect("subgroups"))
+    // The sort for software adapters comes with their other kernels.
+    let is_software = variant == Some(SortVariant::Wide);
+    (interpreter, gpu.with_sort(variant).expect("subgroups").with_software(is_software))
 }
 
 /// Filters of every kind.
