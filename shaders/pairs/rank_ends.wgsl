@@ -29,20 +29,18 @@ override ON_GPU: bool = false;
 // On a GPU, the quads of keys that are looked at, four at once, before the search doubles its step.
 const REACH_QUADS: u32 = 16u;
 
-// How many of the entries behind `rank` begin at or before the end of its interval, and how many of them for sure, lane
-// by lane of the quads that were looked at.
+// How many of the entries that were looked at begin at or before the end of an interval, and how many of them for sure,
+// lane by lane of the quads.
 struct Begun {
     all: vec4<u32>,
     sure: vec4<u32>,
 }
 
-// Adds the entries of one quad, of these keys, that lie behind `rank`.
-fn with_quad(begun: Begun, own: vec4<u32>, quad: u32, rank: u32, n: u32, end_key: u32, last_sure: u32) -> Begun {
-    let place = vec4<u32>(quad * 4u) + vec4<u32>(0u, 1u, 2u, 3u);
-    let is_behind = (place > vec4<u32>(rank)) & (place < vec4<u32>(n));
+// Adds a quad with these keys.
+fn with_quad(begun: Begun, own: vec4<u32>, end_key: u32, last_sure: u32) -> Begun {
     return Begun(
-        begun.all + select(vec4<u32>(0u), vec4<u32>(1u), is_behind & (own <= vec4<u32>(end_key))),
-        begun.sure + select(vec4<u32>(0u), vec4<u32>(1u), is_behind & (own <= vec4<u32>(last_sure))),
+        begun.all + select(vec4<u32>(0u), vec4<u32>(1u), own <= vec4<u32>(end_key)),
+        begun.sure + select(vec4<u32>(0u), vec4<u32>(1u), own <= vec4<u32>(last_sure)),
     );
 }
 
@@ -84,26 +82,27 @@ fn stretch_of(rank: u32, n: u32, cell: u32, own_end: u32) -> Stretch {
     let is_sure = own_end >= SURE_QUANTA;
     let last_sure = cell | select(0u, own_end - SURE_QUANTA, is_sure);
     let first = (rank + 1u) / 4u;
-    let last = (n - 1u) / 4u;
     var begun = Begun();
     var end = rank + 1u;
     var quad = first;
     var goes_on = true;
-    while ON_GPU && goes_on && quad < first + REACH_QUADS {
-        // What is loaded in place of a quad behind the end does not count.
-        let a = key_quads[min(quad, last)];
-        let b = key_quads[min(quad + 1u, last)];
-        let c = key_quads[min(quad + 2u, last)];
-        let d = key_quads[min(quad + 3u, last)];
-        begun = with_quad(begun, a, quad, rank, n, end_key, last_sure);
-        begun = with_quad(begun, b, quad + 1u, rank, n, end_key, last_sure);
-        begun = with_quad(begun, c, quad + 2u, rank, n, end_key, last_sure);
-        begun = with_quad(begun, d, quad + 3u, rank, n, end_key, last_sure);
+    while ON_GPU && goes_on && quad < first + REACH_QUADS && quad * 4u + 16u <= n {
+        let a = key_quads[quad];
+        let b = key_quads[quad + 1u];
+        let c = key_quads[quad + 2u];
+        let d = key_quads[quad + 3u];
+        begun = with_quad(begun, a, end_key, last_sure);
+        begun = with_quad(begun, b, end_key, last_sure);
+        begun = with_quad(begun, c, end_key, last_sure);
+        begun = with_quad(begun, d, end_key, last_sure);
         quad += 4u;
-        end = rank + 1u + sum_of(begun.all);
-        goes_on = end == quad * 4u && end < n;
+        // The keys are sorted, and those up to the own one are not above the end.
+        end = first * 4u + sum_of(begun.all);
+        goes_on = end == quad * 4u;
     }
-    var unsure = min(ALL_UNSURE, end - rank - 1u - sum_of(begun.sure));
+    // Where the own key is above `last_sure`, only ranks before the own one are not.
+    let sure_end = max(first * 4u + sum_of(begun.sure), rank + 1u);
+    var unsure = min(ALL_UNSURE, end - sure_end);
     if goes_on {
         end = search_end(end, n, end_key);
         unsure = unsure_before(rank, end, last_sure);

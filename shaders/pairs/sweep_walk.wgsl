@@ -95,10 +95,10 @@ fn footprint_at(rank: u32) -> u32 {
     return footprints[rank / 4u][rank % 4u];
 }
 
-// What the footprints of two entries tell.
+// What the footprints of an entry and four others tell: a bit for each of the four.
 struct Look {
-    survives: vec4<bool>,     // the boxes may overlap across the sweep axis, and would be reported in this cell
-    is_sure: vec4<bool>,      // if they survive, they overlap across the sweep axis, and one begins before the other ends
+    survives: u32,            // the boxes may overlap across the sweep axis, and would be reported in this cell
+    is_sure: u32,             // if they survive, they overlap across the sweep axis, and one begins before the other ends
 }
 
 // Compares the footprint of an entry with four others.
@@ -111,19 +111,25 @@ struct Look {
 // first cell. Those flags are the eighth bits of the first bytes.
 // Two plain boxes whose footprints share more than their slop do overlap (docs/exactness.md).
 fn look_at(own: u32, others: vec4<u32>) -> Look {
-    let first = vec4<u32>(FRACTION_LAST | (FRACTION_LAST << 16u));
+    let bytes = FRACTION_LAST | (FRACTION_LAST << 16u);
+    let first = vec4<u32>(bytes);
     let flags = vec4<u32>(FOOTPRINT_FIRST);
-    let mine = vec4<u32>(own);
-    let begins_before = (((others >> vec4<u32>(8u)) & first) | flags) - (mine & first);
-    let ends_after = (((mine >> vec4<u32>(8u)) & first) | flags) - (others & first);
+    let begins_before = (((others >> vec4<u32>(8u)) & first) | flags) - vec4<u32>(own & bytes);
+    let ends_after = vec4<u32>(((own >> 8u) & bytes) | FOOTPRINT_FIRST) - (others & first);
     // Where the eighth bits of both are set, as in every survivor, no byte borrows from the next.
     let slop = vec4<u32>(SURE_FRACTIONS | (SURE_FRACTIONS << 16u));
     let is_enough = (begins_before - slop) & (ends_after - slop) & flags;
-    let plain = mine & others & vec4<u32>(FOOTPRINT_PLAIN);
+    let plain = others & vec4<u32>(own & FOOTPRINT_PLAIN);
     return Look(
-        (begins_before & ends_after & (mine | others) & flags) == flags,
-        (is_enough | plain) == vec4<u32>(FOOTPRINT_FIRST | FOOTPRINT_PLAIN),
+        bits_of((begins_before & ends_after & (vec4<u32>(own) | others) & flags) == flags),
+        bits_of((is_enough | plain) == vec4<u32>(FOOTPRINT_FIRST | FOOTPRINT_PLAIN)),
     );
+}
+
+// Returns a bit for each of the four ranks of a quad that is below `end`.
+fn bits_below(quad: u32, end: u32) -> u32 {
+    let first = quad * 4u;
+    return 0xfu >> (4u - min(max(end, first) - first, 4u));
 }
 
 // Returns a bit for each of four that is set.
@@ -152,11 +158,10 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
     for (var k = 0u; k < count; k += 1u) {
         let quad = (*walk).quad;
         let ends = (*walk).ends;
-        let place = vec4<u32>(quad * 4u) + vec4<u32>(0u, 1u, 2u, 3u);
-        let is_candidate = (place > vec4<u32>((*walk).rank)) & (place < vec4<u32>(ends.x));
         let look = look_at((*walk).own, footprints[quad]);
-        run.hits |= bits_of(look.survives & is_candidate) << (4u * k);
-        sure |= bits_of(look.is_sure & (place < vec4<u32>(ends.y))) << (4u * k);
+        let candidates = bits_below(quad, ends.x) & ~bits_below(quad, (*walk).rank + 1u);
+        run.hits |= (look.survives & candidates) << (4u * k);
+        sure |= (look.is_sure & bits_below(quad, ends.y)) << (4u * k);
         (*walk).quad = quad + 1u;
         (*walk).is_over = quad * 4u + 4u >= ends.x;
         if (*walk).is_over && k + 1u < count {

@@ -99,10 +99,11 @@ fn main() {
     let Counted { report, found } = count(kind, n, subgroup, sort, false);
 
     println!("{} boxes, {} pairs, subgroups of {subgroup}", found.box_count, found.pair_count);
-    let row = |name: &str, dispatches: u64, groups: u64, waits: u64, cost: &Cost| {
+    let row = |name: &str, dispatches: u64, groups: u64, waits: u64, operations: u64, cost: &Cost| {
         let megabytes = |bytes: u64| bytes as f64 / 1e6;
         println!(
-            "{name:<16} {dispatches:>3} {groups:>8} {waits:>7} {:>10.3} {:>10.3} {:>10.3} {:>10.3} {:>6.1} {:>10}",
+            "{name:<16} {dispatches:>3} {groups:>8} {waits:>7} {:>8.3} {:>10.3} {:>10.3} {:>10.3} {:>10.3} {:>6.1} {:>10}",
+            operations as f64 / 1e6,
             megabytes(cost.bytes),
             megabytes(32 * cost.sectors),
             megabytes(32 * cost.first_sectors),
@@ -112,18 +113,18 @@ fn main() {
         );
     };
     println!(
-        "{:<16} {:>3} {:>8} {:>7} {:>10} {:>10} {:>10} {:>10} {:>6} {:>10}",
-        "kernel", "", "groups", "waits", "useful MB", "sector MB", "cached MB", "new MB", "lanes", "bank turns"
+        "{:<16} {:>3} {:>8} {:>7} {:>8} {:>10} {:>10} {:>10} {:>10} {:>6} {:>10}",
+        "kernel", "", "groups", "waits", "Mops", "useful MB", "sector MB", "cached MB", "new MB", "lanes", "bank turns"
     );
     let mut all = Cost::default();
     for (name, kernel) in &report.kernels {
-        row(name, kernel.dispatches, kernel.workgroups, kernel.waits, &kernel.total);
+        row(name, kernel.dispatches, kernel.workgroups, kernel.waits, kernel.operations, &kernel.total);
         all.add(&kernel.total);
         for ((what, line), cost) in kernel.sites.iter().filter(|_| has("sites")) {
-            row("", 0, 0, 0, cost);
+            row("", 0, 0, 0, 0, cost);
             println!("    {what}: {line}");
         }
     }
-    let dispatches = report.kernels.values().map(|kernel| kernel.dispatches).sum();
-    row("all", dispatches, report.kernels.values().map(|kernel| kernel.workgroups).sum(), 0, &all);
+    let sum = |of: fn(&KernelCost) -> u64| report.kernels.values().map(of).sum();
+    row("all", sum(|of| of.dispatches), sum(|of| of.workgroups), 0, sum(|of| of.operations), &all);
 }

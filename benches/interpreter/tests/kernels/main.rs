@@ -20,7 +20,6 @@ use searches::*;
 const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sweep_test", Fault::Unwritten, "load of footprints", "four at once; those of no entry are no candidates"),
     ("emit_again", Fault::Unwritten, "load of footprints", "four at once; those of no entry are no candidates"),
-    ("rank_ends", Fault::Unwritten, "load of key_quads", "four at once; those behind the end do not count"),
     ("sort_count", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are counted apart"),
     ("sort_tally", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are counted apart"),
     ("sort_scatter", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
