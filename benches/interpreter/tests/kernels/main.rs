@@ -1,6 +1,7 @@
 //! The library on the interpreter: its pairs are right, no kernel does anything that a GPU might do otherwise, and what is
 //! taken out of a kernel on purpose is noticed.
 
+mod arithmetic;
 mod atomics;
 mod barriers;
 mod faults;
