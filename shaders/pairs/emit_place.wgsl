@@ -61,7 +61,8 @@ fn emit_place(
     for (var tile = first; tile < end; tile += 4u) {
         running = place_tiles(tile, end, local, running);
     }
-    if local == 0u && block < counts.sweep_blocks {
+    // A workgroup beyond the last block has no tiles, and adds nothing.
+    if local == 0u {
         block_hits[block] += running;
     }
 }

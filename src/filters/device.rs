@@ -183,8 +183,8 @@ impl FilterSet {
         let FilterBuffers { included, margins, half_space_bits, .. } = &buffers;
         let scopes = gpu.open_scopes();
         included.write(gpu, self.checked.include());
-        margins.write(gpu, &self.filters().margin);
-        half_space_bits.write(gpu, &self.checked.half_space_bits(box_count));
+        margins.write_or_zero(gpu, &self.filters().margin);
+        half_space_bits.write_or_zero(gpu, &self.checked.half_space_bits(box_count));
         scopes.close("filters")?;
         // All of them or none: a submission in flight may be searched again with the old ones.
         (self.lists, self.buffers, self.uploaded) = (lists, buffers, Some(box_count));

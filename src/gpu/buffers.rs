@@ -105,6 +105,15 @@ impl<T: Pod> Buffer<T> {
         self.write_at(gpu, 0, values);
     }
 
+    /// Writes `values` at the start, or zeros into all of the buffer where there are none: for kernels that read all of it.
+    pub fn write_or_zero(&self, gpu: &Gpu, values: &[T]) {
+        if values.is_empty() {
+            let zeros = vec![0; Self::bytes(self.len) as usize];
+            gpu.queue().write_buffer(self.raw(), 0, &zeros);
+        }
+        self.write(gpu, values);
+    }
+
     /// Writes `values` from element `first` on, before the next submission runs. For callers with scopes open: without them,
     /// `wgpu` ends the program where the device is gone.
     pub fn write_at(&self, gpu: &Gpu, first: u64, values: &[T]) {

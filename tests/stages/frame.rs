@@ -238,6 +238,17 @@ fn small_cells_make_a_grid_without_bounds() {
 }
 
 #[test]
+fn a_far_box_in_the_share_of_any_workgroup_of_pca_decides_the_scale() {
+    // Shares beyond those of eight invocations that unite bounds, of 32 that add up moments, and of 128.
+    for (n, share) in [(18_000, 8), (80_000, 35), (300_000, 140)] {
+        let mut boxes = ordinary(n, 1);
+        boxes[share + 5 * groups(n) as usize] = Aabb::new([-300.0; 3], [900.0; 3]);
+        let (frame, mirror) = frames(&boxes, AXIS_Y, AUTO);
+        check_alike(&frame, &mirror);
+    }
+}
+
+#[test]
 fn boxes_that_do_not_count_do_not_move_the_frame() {
     let boxes = mixed(1234, 9);
     let (frame, mirror) = frames(&boxes, AXIS_Z, AUTO);

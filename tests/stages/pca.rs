@@ -114,6 +114,16 @@ fn the_largest_floats_count_where_most_boxes_have_them() {
 }
 
 #[test]
+fn a_far_box_in_the_share_of_any_workgroup_decides_the_scale() {
+    // In the first share beyond those of eight invocations that unite bounds, and of 128.
+    for (n, far) in [(18_000, 8 * 128 + 5), (300_000, 140 * 128 + 5)] {
+        let mut boxes = ordinary(n, 1);
+        boxes[far] = Aabb::new([-300.0; 3], [900.0; 3]);
+        check(&boxes);
+    }
+}
+
+#[test]
 fn statistics_of_every_scene_are_those_of_the_mirror() {
     // A driver may take a denormal for zero, so the scene that is made of them has other bounds.
     for kind in Kind::ALL.into_iter().filter(|&kind| kind != Kind::Denormal) {

@@ -5,11 +5,18 @@
 //! Mutants are drawn evenly over kernels, or over changes of one kernel. Each runs beside its kernel in some searches, on
 //! the memory that the kernel gets. Where it differs, the whole search runs with it. So it is caught by a fault (or a call
 //! that fails), by wrong pairs, or only by the outputs of its kernel: a test that compares the kernel with its mirror sees
-//! that, if its inputs are such. What is not caught is listed, with the reason where there is one: it is equal to its
-//! kernel, or takes inputs that only the tests of stages have.
+//! that, if its inputs are such. What no search catches runs beside its kernel once more, alone, on numbers that the tests
+//! of stages have. What is not caught then is listed, with the reason where there is one: it is equal to its kernel, or
+//! takes inputs that only the tests of stages have.
 
+#[path = "mutants/alone.rs"]
+mod alone;
+#[path = "mutants/cases.rs"]
+mod cases;
 #[path = "mutants/equal.rs"]
 mod equal;
+#[path = "../../../tests/common/filter_cases.rs"]
+mod filter_cases;
 #[path = "mutants/judge.rs"]
 mod judge;
 #[path = "../tests/kernels/searches.rs"]

@@ -52,10 +52,18 @@ pub fn changes(module: &Module, info: &ModuleInfo) -> Vec<Change> {
 }
 
 fn of_statements(at: At, function: &Function) -> Vec<Change> {
-    let (mut changes, mut number) = (Vec::new(), 0);
+    let (mut changes, mut number, mut loop_end) = (Vec::new(), 0, 0);
     walk(&function.body, &mut |statement, span| {
+        if let Statement::Loop { body, continuing, .. } = statement {
+            let mut count = 0;
+            [body, continuing].into_iter().for_each(|block| walk(block, &mut |_, _| count += 1));
+            loop_end = loop_end.max(number + 1 + count);
+        }
         let change = match statement {
             Statement::If { .. } => Some((Place::Arms(number), "condition negated")),
+            Statement::Store { pointer, value } if number >= loop_end && keeps_false(function, *pointer, *value) => {
+                None
+            }
             Statement::Store { .. } => Some((Place::Statement(number), "store left out")),
             Statement::Call { result: None, .. } => Some((Place::Statement(number), "call left out")),
             _ => None,
@@ -64,6 +72,15 @@ fn of_statements(at: At, function: &Function) -> Vec<Change> {
         number += 1;
     });
     changes
+}
+
+/// Returns whether a store writes `false` to what naga keeps the result of a short circuit in, which is false from its
+/// start: outside of loops, this is no change.
+fn keeps_false(function: &Function, pointer: Handle<Expression>, value: Handle<Expression>) -> bool {
+    let Expression::LocalVariable(local) = function.expressions[pointer] else { return false };
+    let local = &function.local_variables[local];
+    let is_false = matches!(function.expressions[value], Expression::Literal(Literal::Bool(false)));
+    is_false && local.name.is_none() && local.init.is_none()
 }
 
 /// Returns what an expression becomes, and what that is called.

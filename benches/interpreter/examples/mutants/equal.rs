@@ -10,22 +10,67 @@ pub enum Reason {
 
 use Reason::{Equal, Stages};
 
-/// 64-bit arithmetic that is compared with the host's.
+/// Arithmetic of 64 bits, and sizes of dispatches: `arithmetic.rs` of the tests of kernels runs each change of these
+/// functions on the same numbers.
 const CARRIES: Reason = Stages(
-    "exact::counts_of_64_bits_carry_at_every_edge compares this function with the host's; here it takes larger numbers than a search of few boxes has",
+    "exact::counts_of_64_bits_carry_at_every_edge compares this function with the host's, and every change of it shows there",
 );
 /// Of a difference of 64 bits, only the lower half is used.
 const LOWER_HALF: Reason = Equal("the kernel takes the lower half of the difference, and this changes the upper one");
+/// What one invocation does, others could do too.
+const ANY_ONE: Reason = Equal("one invocation does it, whichever: all of them have the same values");
+const KEEPS_NOTHING: Reason = Equal("an invocation that keeps nothing adds up some more");
+const NO_WORLDS: Reason =
+    Equal("the number of a world where there are none, which this kernel asks for only where there are some");
+const LAST_COUNT: Reason =
+    Equal("what is counted too much lies behind the last key, and places begin behind what others counted before");
+const FIRST_OF_FOUR: Reason = Equal("the loop goes on only where there is a first of four");
+const FIRST_RANK: Reason = Equal("the first entry of all is no candidate of any");
+const DEALS: Reason = Equal("the entries are the same, whichever invocation writes them");
+const KIND_OF_INVALID: Reason = Equal(
+    "the kernel asks only whether the box is invalid, or also whether its bounds are within a limit that is finite",
+);
+const UNUSED: Reason = Equal("nobody reads this member of the structure in this kernel");
+const FRACTIONS: Reason = Equal("the kernel takes the cells of the place, and this changes the fractions");
+const MINUS_ZERO: Reason =
+    Equal("only -0 is taken for another number, and its magnitude, zero, adds as much with either sign");
 
 /// The kernel (or any), what is changed, a part of the line, and why it is not caught.
 const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("rank_ends", "1 becomes 2", "var step = 1u;", Equal("a first step of any length finds the same end")),
-    ("emit_sweep", "", "return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));", LOWER_HALF),
     (
-        "giants_test",
+        "rank_ends",
+        "+ becomes -",
+        "var high = min(rank + FIRST_REACH, n);",
+        Equal("the search finds the same end from any place at or before the entry, and from the last place of all"),
+    ),
+    (
+        "rank_ends",
+        "store left out",
+        "var low = rank;",
+        Equal("the search finds the same end from any place at or before the entry"),
+    ),
+    ("bin_scatter", "", "if max(max(entries_in(count_a), entries_in(count_b)), ", DEALS),
+    ("bin_scatter", "", "atomicStore(&has_many, ", DEALS),
+    ("bin_scatter", "", "let deals = ", DEALS),
+    ("emit_sweep", "", "return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));", LOWER_HALF),
+    ("giants_test", "0 becomes 1", "return 0u;\n}", NO_WORLDS),
+    ("emit_giants", "0 becomes 1", "return 0u;\n}", NO_WORLDS),
+    ("sweep_test", "0 becomes 1", "return 0u;\n}", NO_WORLDS),
+    ("emit_again", "0 becomes 1", "return 0u;\n}", NO_WORLDS),
+    ("small_test", "0 becomes 1", "return 0u;\n}", NO_WORLDS),
+    ("bin_worlds", "0 becomes 1", "return 0u;\n}", NO_WORLDS),
+    (
+        "bin_count",
         "0 becomes 1",
         "return 0u;\n}",
-        Equal("the number of a world where there are none, which this kernel asks for only where there are some"),
+        Equal("the number of a world where there are none, of which keys have no bits then"),
+    ),
+    (
+        "bin_scan",
+        "0 becomes 1",
+        "for (var level = 0u; level < LEVELS; level += 1u) {\n        let own",
+        Equal("the first level is taken where it costs least, whatever the others cost"),
     ),
     (
         "",
@@ -33,18 +78,120 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         "let sign = select(0u, 0xffffffffu, sum.high >= 0x80000000u);",
         Equal("a sum of terms stays within 2^52, so that its upper half is never 2^31"),
     ),
+    ("", "< becomes <=", "let run_end = select(0u, ", KEEPS_NOTHING),
+    ("", "8 becomes 9", "let run_end = select(0u, ", KEEPS_NOTHING),
+    ("", "16 becomes 17", "let run_end = select(0u, 256u", KEEPS_NOTHING),
     ("", "0 becomes 1", "let run_end = select(0u, ", Equal("the loop up to it begins beyond 1 where this is taken")),
+    ("", "0 becomes 1", "let runs_end = select(0u, ", Equal("the loop up to it begins beyond 1 where this is taken")),
+    ("", "0 becomes 1", "for (var k = 0u; k < select(0u, local, local < 17u); k += 1u) {", KEEPS_NOTHING),
+    ("", "17 becomes 18", "for (var k = 0u; k < select(0u, local, local < 17u); k += 1u) {", KEEPS_NOTHING),
+    ("", "< becomes <=", "for (var k = 0u; k < select(0u, local, local < 17u); k += 1u) {", KEEPS_NOTHING),
     (
         "",
         "0 becomes 1",
         "let scan = scan_workgroup2(local, vec2<u32>(value, 0u));",
         Equal("the second of two sums is not used"),
     ),
+    (
+        "emit_place",
+        "< becomes <=",
+        "for (var tile = first; tile < end; tile += 4u) {",
+        Equal("four tiles at the end or beyond have no pairs, and are not placed"),
+    ),
+    ("pca_bounds", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("frame_choose", "0 becomes 1", "if local == 0u {\n        atomicStore", ANY_ONE),
+    ("bin_count", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("bin_scan", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("bin_scatter", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("sort_scan", "0 becomes 1", "if local == 0u && tile_count > 0u {", ANY_ONE),
+    ("sweep_count", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("sweep_scan", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("giants_test", "0 becomes 1", "if local == 0u", ANY_ONE),
+    ("emit_place", "0 becomes 1", "if local == 0u", ANY_ONE),
+    ("emit_scan", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("small_emit", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("sort_wide", "< becomes <=", "count(local, digits.", LAST_COUNT),
+    ("sort_scatter", "< becomes <=", "count(local, digits.", LAST_COUNT),
+    ("sort_wide", "< becomes <=", "put(local, digits.x", FIRST_OF_FOUR),
+    ("sort_scatter", "< becomes <=", "put(local, digits.x", FIRST_OF_FOUR),
+    (
+        "sweep_count",
+        "0 becomes 1",
+        "running = vec2<u32>(0u);\n    for",
+        Equal("the kernel takes differences of these sums, of which each is larger by one"),
+    ),
+    (
+        "bin_scan",
+        "< becomes <=",
+        "for (var level = 0u; level < LEVELS - 1u; level += 1u) {",
+        Equal("the last level is taken where no other one is, whether it was asked or not"),
+    ),
+    ("pca_bounds", "< becomes <=", "if local < 128u {", Equal("a workgroup of this kernel has 128 invocations")),
+    ("pca_moments", "< becomes <=", "if local < 128u {", Equal("a workgroup of this kernel has 128 invocations")),
+    ("sweep_test", "0 becomes 1", "return vec2<u32>(end, select(end - unsure, 0u, ", FIRST_RANK),
+    ("emit_again", "0 becomes 1", "return vec2<u32>(end, select(end - unsure, 0u, ", FIRST_RANK),
+    (
+        "",
+        "0 becomes 1",
+        "var low = 0u;\n    var end = 0u;",
+        Equal("a box without a row has none listed, wherever a row of no length begins"),
+    ),
+    (
+        "bin_count",
+        "1 becomes 2",
+        "let start = own.position.x & ((1u << frame.position_bits) - 1u);",
+        Equal("cells have a bit along u at least, so that the bit above the position tells no worlds apart"),
+    ),
+    ("pca_bounds", "0 becomes 1", "let own = Bounds(low, 1u, high, 0u);", UNUSED),
+    ("pca_bounds", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),
+    ("pca_moments", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),
+    ("frame_choose", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),
+    ("bin_worlds", "127 becomes 128", "const FRACTION_LAST: u32 = ", FRACTIONS),
+    ("pca_moments", "0 becomes 1", "return Bounds(bitcast<vec3<f32>>(low.xyz), low.w, highs[k], 0u);", UNUSED),
+    ("frame_choose", "0 becomes 1", "return Bounds(bitcast<vec3<f32>>(low.xyz), low.w, highs[k], 0u);", UNUSED),
+    (
+        "pca_moments",
+        "0 becomes 1",
+        "return Bounds(min(a.min, b.min), a.count + b.count, max(a.max, b.max), 0u);",
+        UNUSED,
+    ),
+    (
+        "frame_choose",
+        "0 becomes 1",
+        "return Bounds(min(a.min, b.min), a.count + b.count, max(a.max, b.max), 0u);",
+        UNUSED,
+    ),
+    ("bin_worlds", "", "let within = vec4<u32>(clamp(", FRACTIONS),
+    ("bin_worlds", "", "let fraction = select(", FRACTIONS),
+    ("small_test", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
+    ("small_emit", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
+    ("bin_count", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
+    ("bin_worlds", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
+    ("pca_moments", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
+    ("frame_choose", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
+    ("prepare_boxes", ">= becomes >", "let is_negative = bound >= vec3<u32>(SIGN);", MINUS_ZERO),
+    ("prepare_boxes", "2147483648 becomes 2147483649", "const SIGN: u32 = 0x80000000u;", MINUS_ZERO),
+    (
+        "prepare_boxes",
+        "> becomes >=",
+        "let is_larger = magnitude > margin;",
+        Equal("the two are alike then, and a difference of zero has no sign"),
+    ),
+    ("", "", "let low = a.x + b.x;", CARRIES),
+    ("", "", "return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));", CARRIES),
     ("", "", "return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));", CARRIES),
     ("", "", "return a.y < b.y || (a.y == b.y && a.x < b.x);", CARRIES),
     ("", "", "let low = (a & 0xffffu) * (b & 0xffffu);", CARRIES),
     ("", "", "let middle_a = (a >> 16u) * (b & 0xffffu);", CARRIES),
     ("", "", "let middle_b = (a & 0xffffu) * (b >> 16u);", CARRIES),
+    ("", "", "let high = (a >> 16u) * (b >> 16u);", CARRIES),
+    ("", "", "var result = add64(vec2<u32>(low, high), ", CARRIES),
+    ("", "", "result = add64(result, vec2<u32>(middle_b << 16u, middle_b >> 16u));", CARRIES),
+    ("", "", "return vec2<u32>((a.x >> bits) | (a.y << (32u - bits)), a.y >> bits);", CARRIES),
+    ("", "", "return a / b + select(0u, 1u, a % b != 0u);", CARRIES),
+    ("", "", "let x = min(groups, MAX_GROUPS_X);", CARRIES),
+    ("", "", "if x > 0u {", CARRIES),
+    ("", "", "y = (groups - 1u) / x + 1u;", CARRIES),
 ];
 
 /// Returns why a mutant that survived did, if that is known.

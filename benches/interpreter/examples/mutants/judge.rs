@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
-use broadsweep::{
-    Aabb, BroadPhase, CellSize, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, SweepAxis, cpu,
-};
+use broadsweep::{BroadPhase, Gpu, Pair, PairOrder, cpu};
 use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Mutation, Report};
-use laboratory::scenes::Kind;
 
-use crate::searches::{Case, SWEEP, cases, device, filters, least_budget};
+use crate::alone;
+use crate::cases::{Search, searches};
 
 /// Submissions of a search, beyond which it does not end.
 const MOST_SUBMISSIONS: u64 = 500;
@@ -34,6 +33,8 @@ pub enum Verdict {
     Fault(String),
     /// The kernel wrote other words, and the pairs were right in every search.
     Outputs(String),
+    /// The kernel wrote other words, or had a fault, on numbers that no search has.
+    Alone(String),
     Survived,
 }
 
@@ -44,6 +45,7 @@ impl Verdict {
             Self::Pairs(_) => "pairs",
             Self::Fault(_) => "fault",
             Self::Outputs(_) => "outputs",
+            Self::Alone(_) => "alone",
             Self::Survived => "survived",
         }
     }
@@ -51,7 +53,7 @@ impl Verdict {
     /// Returns in which search, and what was found.
     pub fn detail(&self) -> &str {
         match self {
-            Self::Pairs(detail) | Self::Fault(detail) | Self::Outputs(detail) => detail,
+            Self::Pairs(detail) | Self::Fault(detail) | Self::Outputs(detail) | Self::Alone(detail) => detail,
             Self::Survived => "",
         }
     }
@@ -63,94 +65,18 @@ enum Outcome {
     Failed(String),
 }
 
-/// Lists the searches, with the size of subgroups of each.
-fn searches() -> Vec<(&'static str, usize, Case)> {
-    use SortVariant::{Portable, Subgroup, Wide};
-    const CASES: [&str; 5] = ["uniform", "infinite", "few clusters", "clusters", "in pieces"];
-    let mut searches: Vec<_> = CASES.into_iter().zip(cases()).map(|(name, case)| (name, 8, case)).collect();
-    let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
-    let in_sweep_order = Options { order: PairOrder::Sweep, ..SWEEP };
-    let principal = Options { axis: SweepAxis::Principal, ..SWEEP };
-    let fine = Options { cell_size: CellSize::Fixed(0.003), axis: SweepAxis::X, ..SWEEP };
-    let finest = Options { cell_size: CellSize::Fixed(0.0004), axis: SweepAxis::Z, ..in_sweep_order };
-    let coarse = Options { cell_size: CellSize::Fixed(0.05), axis: SweepAxis::Y, ..SWEEP };
-    // Filters take some more.
-    let short = Options { memory_budget: Some(least_budget(500, SWEEP) * 51 / 50), ..SWEEP };
-    let mut add = |name, subgroup, options, variant, boxes: Vec<Aabb>, filters: Option<fn(usize) -> Filters>| {
-        let filters = filters.map_or_else(Filters::default, |filters| filters(boxes.len()));
-        searches.push((name, subgroup, Case { options, boxes, filters, variant }));
-    };
-    add("oblique", 32, principal, Subgroup, Kind::Plane.generate(1000, 2), Some(filters));
-    add("a giant", 32, in_sweep_order, Portable, Kind::Giant.generate(8500, 2), None);
-    add("giants", 8, SWEEP, Portable, Kind::ThousandGiants.generate(1500, 2), Some(other_filters));
-    add("touching", 16, SWEEP, Wide, Kind::Touching.generate(1000, 2), Some(included));
-    add("settled", 64, in_sweep_order, Subgroup, Kind::Settled.generate(2000, 2), Some(other_filters));
-    add("invalid", 8, SWEEP, Subgroup, Kind::Invalid.generate(800, 2), Some(filters));
-    add("huge", 8, SWEEP, Subgroup, Kind::Huge.generate(800, 2), Some(many_worlds));
-    add("denormal", 8, SWEEP, Portable, Kind::Denormal.generate(500, 2), Some(masks));
-    add("signed zero", 8, SWEEP, Portable, Kind::SignedZero.generate(300, 2), Some(filters));
-    add("few signed zeros", 8, few, Portable, Kind::SignedZero.generate(700, 2), Some(included));
-    add("one", 8, SWEEP, Portable, Kind::Uniform.generate(1, 2), None);
-    add("few apart", 8, few, Portable, Kind::Uniform.generate(2, 2), None);
-    add("two clusters", 8, SWEEP, Portable, Kind::TwoClusters.generate(600, 2), Some(many_worlds));
-    add("few infinite", 8, few, Wide, Kind::Infinite.generate(900, 2), Some(other_filters));
-    add("in pieces, filtered", 8, short, Wide, Kind::Identical.generate(500, 2), Some(other_filters));
-    add("in pieces, included", 8, short, Wide, Kind::Identical.generate(500, 2), Some(included));
-    add("fine cells", 8, fine, Wide, Kind::Uniform.generate(1500, 2), None);
-    add("finest cells", 32, finest, Subgroup, Kind::Spread.generate(700, 2), Some(many_worlds));
-    add("coarse cells", 32, coarse, Subgroup, Kind::ManyClusters.generate(2000, 2), None);
-    add("many", 32, SWEEP, Subgroup, Kind::Uniform.generate(9000, 2), None);
-    searches
-}
-
-/// Half-spaces of any direction, groups without masks, and bodies without parents.
-fn other_filters(n: usize) -> Filters {
-    let half_space = |k: usize| HalfSpace {
-        index: (k * n / 5) as u32,
-        normal: [1.0 + k as f32, -0.7 * k as f32, 0.3],
-        offset: 0.1 * k as f32 + 0.3,
-    };
-    Filters {
-        group: (0..n).map(|i| 1 << (i % 3)).collect(),
-        body: (0..n).map(|i| i as u32 / 2).collect(),
-        fixed: (0..n).map(|i| i % 4 == 1).collect(),
-        // Without a list, a search with half-spaces takes the zeros that wgpu makes new memory of.
-        margin: vec![0.0; n],
-        half_spaces: (0..5).filter(|_| n > 50).map(half_space).collect(),
-        ..Filters::default()
-    }
-}
-
-/// Masks without groups.
-fn masks(n: usize) -> Filters {
-    Filters { mask: (0..n).map(|i| 7 ^ (1 << (i % 2))).collect(), ..Filters::default() }
-}
-
-/// Pairs of neighbours that are included or excluded, in all rows of all tiles.
-fn included(n: usize) -> Filters {
-    let pair = |i: usize| Pair::new(i as u32, i as u32 + 1);
-    Filters {
-        include: (0..n - 1).filter(|i| i % 5 != 2).map(pair).collect(),
-        exclude: (0..n - 1).filter(|i| i % 5 == 2).map(pair).collect(),
-        ..Filters::default()
-    }
-}
-
-/// Many worlds of few boxes, and half-spaces in some of them.
-fn many_worlds(n: usize) -> Filters {
-    let Filters { half_spaces, margin, .. } = other_filters(n);
-    Filters { world: (0..n).map(|i| (i * 7 % 31) as u32).collect(), half_spaces, margin, ..Filters::default() }
-}
-
-/// Judges mutants: runs searches until each of them is caught by a fault or by pairs, or there are no more.
+/// Judges mutants: runs searches until each of them is caught by a fault or by pairs, or there are no more. Then kernels run
+/// alone with those that survived.
 pub fn judge(mutants: &mut [Mutant]) {
-    for (name, subgroup, case) in searches() {
+    for search in searches() {
+        let name = search.name;
+        let start = Instant::now();
         let is_open = |mutant: &&mut Mutant| matches!(mutant.verdict, Verdict::Outputs(_) | Verdict::Survived);
         let mut open: Vec<&mut Mutant> = mutants.iter_mut().filter(is_open).collect();
         if open.is_empty() {
             break;
         }
-        let mut bench = Bench::new(name, subgroup, case);
+        let mut bench = Bench::new(search);
         bench.interpreter.compare(open.iter().map(|mutant| (mutant.kernel.to_owned(), mutant.mutation)));
         bench.search();
         let compared = bench.interpreter.compared();
@@ -170,14 +96,23 @@ pub fn judge(mutants: &mut [Mutant]) {
             };
             *detail = format!("{name}: {detail}");
         }
-        eprintln!("{name}: {} mutants open, {runs} of them another kernel here", open.len());
+        eprintln!(
+            "{name}: {} mutants open, {runs} of them another kernel here, {:.1} s",
+            open.len(),
+            start.elapsed().as_secs_f64()
+        );
+    }
+    let mut open: Vec<&mut Mutant> =
+        mutants.iter_mut().filter(|mutant| matches!(mutant.verdict, Verdict::Survived)).collect();
+    let compared = alone::compared(open.iter().map(|mutant| (mutant.kernel.to_owned(), mutant.mutation)).collect());
+    for (mutant, compared) in open.iter_mut().zip(compared).filter(|(_, compared)| compared.is_caught()) {
+        mutant.verdict = Verdict::Alone(compared.findings.first().map(describe).unwrap_or_default());
     }
 }
 
 /// A search, with what is right.
 struct Bench {
-    case: Case,
-    subgroup: usize,
+    search: Search,
     interpreter: Interpreter,
     gpu: Gpu,
     expected: Vec<Pair>,
@@ -187,20 +122,22 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(name: &str, subgroup: usize, case: Case) -> Self {
-        let (interpreter, gpu) = device(subgroup, Some(case.variant));
+    fn new(search: Search) -> Self {
+        let Search { name, ref case, .. } = search;
+        let (interpreter, gpu) = search.device();
         let mut engine = cpu::BroadPhase::new(case.options).expect("an engine");
         engine.set_filters(case.filters.clone()).expect("filters");
         let mut expected = engine.find_pairs(&case.boxes).expect("pairs").pairs.clone();
         expected.sort_unstable();
         let (known, most_rounds) = (BTreeSet::new(), u64::MAX);
-        let mut bench = Self { case, subgroup, interpreter, gpu, expected, known, most_rounds };
+        let mut bench = Self { search, interpreter, gpu, expected, known, most_rounds };
         bench.interpreter.limit(u64::MAX, MOST_SUBMISSIONS, MOST_BYTES);
         let pairs = match bench.search() {
             Outcome::Pairs(pairs) => pairs,
             Outcome::Failed(message) => panic!("{name}: a search without a change fails: {message}"),
         };
-        assert!(pairs == bench.expected, "{name}: a search without a change finds other pairs");
+        let (found, wanted) = (pairs.len(), bench.expected.len());
+        assert!(pairs == bench.expected, "{name}: a search without a change finds {found} pairs instead of {wanted}");
         let Report { findings, kernels, .. } = bench.interpreter.report();
         bench.known = findings.into_keys().collect();
         bench.most_rounds = 1000 + 20 * kernels.values().map(|kernel| kernel.most_rounds).max().unwrap_or(0);
@@ -210,9 +147,9 @@ impl Bench {
 
     fn search(&self) -> Outcome {
         let search = || {
-            let mut broad_phase = BroadPhase::new(&self.gpu, self.case.options)?;
-            broad_phase.set_filters(self.case.filters.clone())?;
-            Ok(broad_phase.find_pairs(&self.case.boxes)?.pairs.clone())
+            let mut broad_phase = BroadPhase::new(&self.gpu, self.search.case.options)?;
+            broad_phase.set_filters(self.search.case.filters.clone())?;
+            Ok(broad_phase.find_pairs(&self.search.case.boxes)?.pairs.clone())
         };
         // The library may be given garbage, and may panic; the verdict says so.
         let hook = std::panic::take_hook();
@@ -221,7 +158,7 @@ impl Bench {
         std::panic::set_hook(hook);
         match result {
             Ok(Ok(mut pairs)) => {
-                if self.case.options.order == PairOrder::Sweep {
+                if self.search.case.options.order == PairOrder::Sweep {
                     pairs.sort_unstable();
                 }
                 Outcome::Pairs(pairs)
@@ -246,7 +183,7 @@ impl Bench {
         match outcome {
             Outcome::Failed(message) => {
                 // What the library keeps of a device may be anything now.
-                (self.interpreter, self.gpu) = device(self.subgroup, Some(self.case.variant));
+                (self.interpreter, self.gpu) = self.search.device();
                 Verdict::Fault(found.unwrap_or(message))
             }
             Outcome::Pairs(pairs) if pairs != self.expected => {

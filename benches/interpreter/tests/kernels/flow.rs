@@ -70,6 +70,18 @@ fn boxes_in_many_cells_are_exact_and_clean() {
 }
 
 #[test]
+fn margins_without_half_spaces_and_half_spaces_without_margins_are_exact_and_clean() {
+    let device = device(8, None);
+    let boxes = Kind::Uniform.generate(500, 1);
+    let Filters { margin, half_spaces, .. } = filters(boxes.len());
+    for filters in [Filters { margin, ..Filters::default() }, Filters { half_spaces, ..Filters::default() }] {
+        for options in [SWEEP, Options { all_pairs_up_to: u32::MAX, ..SWEEP }] {
+            check(&device, options, &boxes, &filters, "margins or half-spaces");
+        }
+    }
+}
+
+#[test]
 fn lists_in_many_pieces_are_exact_and_clean() {
     let device = device(32, None);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {

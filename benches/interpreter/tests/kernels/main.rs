@@ -1,6 +1,7 @@
 //! The library on the interpreter: its pairs are right, no kernel does anything that a GPU might do otherwise, and what is
 //! taken out of a kernel on purpose is noticed.
 
+mod arithmetic;
 mod atomics;
 mod barriers;
 mod faults;
@@ -27,12 +28,6 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_wide", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("sweep_count", Fault::Unwritten, "load of stretches", "two at once; that of no entry stays as it was"),
-    (
-        "prepare_boxes",
-        Fault::Unwritten,
-        "load of half_space_bits",
-        "no half-spaces are one word, zero as wgpu makes it",
-    ),
 ];
 
 /// Sizes of subgroups that GPUs have.

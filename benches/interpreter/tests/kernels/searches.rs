@@ -28,7 +28,12 @@ pub struct Case {
 
 /// Makes a device, which sorts in this variant, or in the one that it would choose itself.
 pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gpu) {
-    let interpreter = Interpreter::new(subgroup, wgpu::DeviceType::DiscreteGpu);
+    device_of(wgpu::DeviceType::DiscreteGpu, subgroup, variant)
+}
+
+/// Makes a device that says that it is of this kind.
+pub fn device_of(kind: wgpu::DeviceType, subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gpu) {
+    let interpreter = Interpreter::new(subgroup, kind);
     for source in kernels::sources() {
         interpreter.set_text(source.label, source.text());
     }

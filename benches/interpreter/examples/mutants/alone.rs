@@ -1,0 +1,345 @@
+//! Kernels alone, on numbers that no search of few boxes has, as the tests of stages have them.
+
+use broadsweep::internals::constants::*;
+use broadsweep::internals::gpu::buffers::Buffer;
+use broadsweep::internals::gpu::kernel::{Kernel, Pass};
+use broadsweep::internals::kernels;
+use broadsweep::internals::layout::{
+    BoundsPartial, Counts, Dispatches, Frame, Moments, PairArguments, PairHeader, Params, Run, Window,
+};
+use broadsweep::{Aabb, Gpu};
+use bytemuck::{Pod, Zeroable};
+use interpreter::{Compared, Mutation};
+use laboratory::scenes::Kind;
+
+use crate::cases::random;
+use crate::searches::device;
+
+/// Runs mutants beside their kernels, and returns what was seen of each.
+pub fn compared(mutants: Vec<(String, Mutation)>) -> Vec<Compared> {
+    let (interpreter, gpu) = device(8, None);
+    interpreter.compare(mutants);
+    let runs = Runs { gpu };
+    runs.divisions();
+    runs.lists();
+    runs.windows();
+    runs.included();
+    runs.levels();
+    runs.histograms();
+    runs.statistics();
+    interpreter.compared()
+}
+
+/// Runs of kernels.
+struct Runs {
+    gpu: Gpu,
+}
+
+impl Runs {
+    /// Makes a buffer.
+    fn buffer<T: Pod>(&self, values: &[T]) -> Buffer<T> {
+        let buffer = Buffer::storage(&self.gpu, "alone", values.len() as u64).expect("memory");
+        buffer.write(&self.gpu, values);
+        buffer
+    }
+
+    /// Makes a buffer that nobody has written.
+    fn output<T: Pod>(&self, len: usize) -> Buffer<T> {
+        Buffer::storage(&self.gpu, "alone", len as u64).expect("memory")
+    }
+
+    fn dispatch(&self, label: &str, groups: u32, buffers: &[(&str, wgpu::BindingResource)]) {
+        let source = kernels::sources().find(|source| source.label == label).expect("a kernel of this name");
+        let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut pass = Pass::begin(&self.gpu, &mut encoder);
+        Kernel::new(&self.gpu, source).dispatch(&mut pass, groups, buffers);
+        pass.finish().expect("a kernel that compiles");
+        drop(pass);
+        self.gpu.queue().submit([encoder.finish()]);
+    }
+
+    /// sweep_scan: paths and tests of giants of more than 32 bits, and as many tiles as dispatches just have workgroups.
+    fn divisions(&self) {
+        let mut bits = random();
+        let sums = |blocks: u32, most: u64, bits: &mut dyn FnMut() -> u64| -> Vec<[u32; 2]> {
+            (0..blocks).map(|_| [(bits() % most) as u32 + 128, (bits() % (3 * most)) as u32]).collect()
+        };
+        let mut runs: Vec<(Params, u32, Vec<[u32; 2]>)> = Vec::new();
+        let params = |box_count, limit: u64, tile_capacity, sweep_groups| Params {
+            box_count,
+            candidate_limit_low: limit as u32,
+            candidate_limit_high: (limit >> 32) as u32,
+            tile_capacity,
+            sweep_groups,
+            ..Params::zeroed()
+        };
+        for tiles in [1, 8, 65_535, 65_536, 131_070, 131_071, 1 << 20] {
+            for length in [tiles * TILE_QUADS, (tiles - 1) * TILE_QUADS + 1] {
+                let half = length / 2;
+                for groups in [u32::MAX, 1000, 1, 0] {
+                    runs.push((params(1, 1 << 44, 1 << 20, groups), 0, vec![[half, u32::MAX], [length - half, 0]]));
+                }
+            }
+        }
+        runs.push((params(1 << 24, 1 << 48, u32::MAX / 256, u32::MAX), 3, sums(3000, 1 << 30, &mut bits)));
+        runs.push((params(1 << 24, 1 << 40, u32::MAX / 256, u32::MAX), 3, vec![[1 << 30, u32::MAX]; 3000]));
+        runs.push((params(1234, 1 << 44, 3, 77), 77, sums(600, 10_000, &mut bits)));
+        runs.push((params((1 << 22) + 1, 1 << 44, 16, u32::MAX), 1 << 22, Vec::new()));
+        runs.push((params(1 << 22, 1 << 44, 16, u32::MAX), 1 << 22, Vec::new()));
+        runs.push((params(8193 * 7, 1 << 44, 16, u32::MAX), 65_535, Vec::new()));
+        for giants in [0, 5] {
+            let candidates = 4 * u64::from(u32::MAX) + 300 * u64::from(giants);
+            for limit in [candidates, candidates - 1] {
+                runs.push((params(300, limit, 16, u32::MAX), giants, vec![[u32::MAX / 4 + 200, u32::MAX]; 4]));
+            }
+        }
+        for (params, giant_count, sums) in runs {
+            let counts = Counts { entry_count: sums.len() as u32 * PATH_BLOCK, giant_count, ..Counts::zeroed() };
+            let (params, counts) = (self.buffer(&[params]), self.buffer(&[counts]));
+            let bases = self.output::<[u32; 2]>(sums.len() + 1);
+            let sums = self.buffer(&sums);
+            let dispatches = self.output::<Dispatches>(1);
+            let buffers = [
+                ("params", params.all()),
+                ("counts", counts.all()),
+                ("path_sums", sums.all()),
+                ("path_bases", bases.all()),
+                ("dispatches", dispatches.all()),
+            ];
+            self.dispatch("sweep_scan", 1, &buffers);
+        }
+    }
+
+    /// emit_scan: more blocks than invocations, lists of more than 32 bits, and windows around their end.
+    fn lists(&self) {
+        let mut bits = random();
+        for (blocks, most) in [(0, 1), (1, 100), (255, 8192), (257, 8192), (1234, 8192), (3000, 1 << 32)] {
+            let hits: Vec<u32> = (0..blocks).map(|_| (bits() % most) as u32).collect();
+            let total: u64 = hits.iter().map(|&hits| u64::from(hits)).sum();
+            let firsts =
+                [0, 1, total / 2, u64::from(u32::MAX), 1 << 32, total.saturating_sub(1 << 32), total, total + 1];
+            for (first, capacity) in
+                firsts.into_iter().flat_map(|first| [1, 1000, 1 << 24, u32::MAX].map(|n| (first, n)))
+            {
+                for refused in [0, 1] {
+                    let sweep_blocks = blocks / 3;
+                    let tile_capacity = 8 * sweep_blocks - u32::from(sweep_blocks > 0 && first % 2 == 1);
+                    let params = Params {
+                        vertices_per_pair: 24,
+                        tile_capacity,
+                        include_count: first as u32 % 5,
+                        ..Params::zeroed()
+                    };
+                    let counts = Counts {
+                        sweep_tiles: 8 * sweep_blocks,
+                        sweep_blocks,
+                        giant_blocks: blocks - sweep_blocks,
+                        refused,
+                        ..Counts::zeroed()
+                    };
+                    self.list(params, counts, first, capacity, &hits);
+                }
+            }
+        }
+    }
+
+    fn list(&self, params: Params, counts: Counts, first: u64, capacity: u32, hits: &[u32]) {
+        let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
+        let (params, window, counts) = (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
+        let offsets = self.output::<[u32; 2]>(hits.len() + 1);
+        let hits = self.buffer(hits);
+        let (header, arguments) = (self.output::<PairHeader>(1), self.output::<PairArguments>(1));
+        let dispatches = self.output::<Dispatches>(1);
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("block_hits", hits.all()),
+            ("hit_offsets", offsets.all()),
+            ("counts", counts.all()),
+            ("header", header.all()),
+            ("arguments", arguments.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.dispatch("emit_scan", 1, &buffers);
+    }
+
+    /// emit_sweep: windows that begin and end within one run, also beyond 2³² pairs.
+    fn windows(&self) {
+        let mut bits = random();
+        let runs: Vec<Run> = (0..256)
+            .map(|_| {
+                let first_rank = (bits() % 1900) as u32;
+                Run { hits: bits() as u32, first_rank, first_quad: first_rank.div_ceil(4), turns: 0 }
+            })
+            .collect();
+        let before = |k: usize| runs[..k].iter().map(|run| run.hits.count_ones()).sum::<u32>();
+        let offsets: Vec<u32> = (0..256).map(before).collect();
+        let total = u64::from(before(256));
+        for base in [0, (1 << 32) - 50, 7 << 32] {
+            for (first, capacity) in [(0, 1), (3, 5), (6, 29), (40, 5), (1000, 500), (total - 2, 9), (total, 9)] {
+                let first: u64 = base + first;
+                let params = Params { tile_capacity: 1, ..Params::zeroed() };
+                let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
+                let counts = Counts { sweep_tiles: 1, sweep_tiles_per_block: PLACE_RUNS, ..Counts::zeroed() };
+                let (params, window, counts) = (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
+                let entries = self.buffer(&(0..2048).collect::<Vec<u32>>());
+                let (found, run_offsets) = (self.buffer(&runs), self.buffer(&offsets));
+                let hit_offsets = self.buffer(&[[base as u32, (base >> 32) as u32]]);
+                let list = self.output::<[u32; 2]>(capacity as usize);
+                let buffers = [
+                    ("params", params.all()),
+                    ("window", window.all()),
+                    ("counts", counts.all()),
+                    ("entries", entries.all()),
+                    ("runs", found.all()),
+                    ("run_offsets", run_offsets.all()),
+                    ("hit_offsets", hit_offsets.all()),
+                    ("pairs", list.all()),
+                ];
+                self.dispatch("emit_sweep", 1, &buffers);
+            }
+        }
+    }
+
+    /// emit_include: behind more than 2³² pairs, in windows that begin and end anywhere.
+    fn included(&self) {
+        let included: Vec<[u32; 2]> = (0..600).map(|i| [i, i + 1]).collect();
+        for pairs in [600, 1000, u64::from(u32::MAX) + 300, (1 << 32) + 600, 5 << 32] {
+            for first in [0, pairs - 600, pairs - 300, pairs - 1, pairs, pairs.saturating_sub(1 << 32)] {
+                for (capacity, refused) in [(1, 0), (300, 0), (5000, 0), (5000, 1)] {
+                    let params = Params { include_count: 600, ..Params::zeroed() };
+                    let window =
+                        Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
+                    let counts =
+                        Counts { pair_low: pairs as u32, pair_high: (pairs >> 32) as u32, refused, ..Counts::zeroed() };
+                    let (params, window, counts) =
+                        (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
+                    let (included, list) = (self.buffer(&included), self.output::<[u32; 2]>(5000));
+                    let buffers = [
+                        ("params", params.all()),
+                        ("window", window.all()),
+                        ("counts", counts.all()),
+                        ("included", included.all()),
+                        ("pairs", list.all()),
+                    ];
+                    self.dispatch("emit_include", 3, &buffers);
+                }
+            }
+        }
+    }
+
+    /// bin_scan: more blocks than invocations, totals of more than 32 bits, and levels that cost as much as others.
+    fn levels(&self) {
+        type Block = [u32; BIN_COUNTS as usize];
+        let levels = LEVELS as usize;
+        let mut bits = random();
+        let mut runs: Vec<(u32, Vec<Block>, Vec<u32>)> = Vec::new();
+        for (n, most) in [(1u32, 100u64), (300, 1500), (1234, 4000), (1024 * 300, 100), (1024 * 300 + 7, 5000)] {
+            let block = |_| {
+                let mut block = Block::zeroed();
+                let (mut entries, mut giants) = ((bits() % most) as u32, (bits() % 512) as u32);
+                for level in 0..levels {
+                    (block[level], block[levels + level]) = (entries, giants);
+                    (entries, giants) = (entries / 2 + (bits() % 3) as u32, giants / 2);
+                }
+                block[2 * levels] = (bits() % 512) as u32;
+                block
+            };
+            let blocks: Vec<Block> = (0..n.div_ceil(BIN_BLOCK)).map(block).collect();
+            let total = |level: usize| blocks.iter().map(|block| block[level]).sum::<u32>();
+            let capacities = (0..levels).flat_map(|level| [total(level), total(level).saturating_sub(1)]).chain([0]);
+            let capacities = capacities.collect();
+            runs.push((n, blocks, capacities));
+        }
+        // Each level but the last three sums to a multiple of 2³² and a little.
+        let mut blocks = vec![[1; BIN_COUNTS as usize]; 300];
+        blocks.iter_mut().take(16).for_each(|block| block[0] = 1 << 28);
+        for (block, level) in [(5, 1), (261, 1), (255, 2), (256, 2), (299, 3)] {
+            blocks[block][level] = u32::MAX;
+        }
+        (blocks[0][4], blocks[1][4]) = (1 << 31, 1 << 31);
+        runs.push((1024 * 300, blocks, vec![300, 400, 1 << 24, u32::MAX - 1]));
+        for giants in [20, 100, 20_000] {
+            let mut blocks = vec![[0; BIN_COUNTS as usize]; 1000];
+            blocks.iter_mut().for_each(|block| block[..levels].fill(1500));
+            blocks[7][levels..][..2].fill(giants);
+            runs.push((1024 * 1000, blocks, vec![1 << 24]));
+        }
+        // Costs beside four times the least, in both halves.
+        for (n, least) in [(1u32, 64u32), (1 << 24, 1 << 24)] {
+            for more in [0, 1, 2] {
+                let mut blocks = vec![[0; BIN_COUNTS as usize]; n.div_ceil(BIN_BLOCK) as usize];
+                blocks[0][..levels].fill(4 * least + more - 1);
+                blocks[0][levels - 2..levels].fill(least);
+                runs.push((n, blocks, vec![1 << 30]));
+            }
+        }
+        for (box_count, blocks, capacities) in runs {
+            for (entry_capacity, key_bits) in capacities.into_iter().zip([8, 16, 24, 32].into_iter().cycle()) {
+                let params = self.buffer(&[Params { box_count, entry_capacity, ..Params::zeroed() }]);
+                let frame = self.buffer(&[Frame { key_bits, ..Frame::zeroed() }]);
+                let counted = self.buffer(blocks.as_flattened());
+                let offsets = self.output::<[u32; 4]>(blocks.len());
+                let (counts, dispatches) = (self.output::<Counts>(1), self.output::<Dispatches>(1));
+                let buffers = [
+                    ("params", params.all()),
+                    ("frame", frame.all()),
+                    ("block_counts", counted.all()),
+                    ("bin_offsets", offsets.all()),
+                    ("counts", counts.all()),
+                    ("dispatches", dispatches.all()),
+                ];
+                self.dispatch("bin_scan", 1, &buffers);
+            }
+        }
+    }
+
+    /// sort_scan and sort_rows: more tiles than a piece of the scan has.
+    fn histograms(&self) {
+        let mut bits = random();
+        for (digit_bits, tiles) in [(8, 1), (4, 256), (4, 257), (4, 512), (4, 600), (8, 1100)] {
+            let words: Vec<u32> =
+                (0..(tiles << digit_bits) + (1 << digit_bits)).map(|_| (bits() % 4096) as u32).collect();
+            for (label, groups) in [("sort_scan", 1 << digit_bits), ("sort_rows", (1 << digit_bits) / WIDE_LANES)] {
+                let sort_pass = self.buffer(&[0u32, 0, digit_bits, 0]);
+                let entry_count = tiles * SORT_TILE;
+                let counts = self.buffer(&[Counts { entry_count, key_bits: 32, ..Counts::zeroed() }]);
+                let histograms = self.buffer(&words);
+                let buffers =
+                    [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
+                self.dispatch(label, groups, &buffers);
+            }
+        }
+    }
+
+    /// pca_bounds, pca_moments and frame_choose: more workgroups of pca than invocations that add their sums, and bounds
+    /// that only one of them has.
+    fn statistics(&self) {
+        for (n, far) in
+            [(18_000u32, Some(1100)), (80_000, Some(35 * 128 + 5)), (300_000, Some(140 * 128 + 5)), (18_000, None)]
+        {
+            let mut boxes = Kind::Uniform.generate(n as usize, 3);
+            let groups = n.div_ceil(PCA_BLOCK);
+            if let Some(far) = far {
+                boxes[far] = Aabb::new([-3.0, -9.0, 1.0], [7.0, 5.0, 3.0]);
+            } else {
+                // The ordinary boxes are just not half of all, and all that the last workgroup has.
+                let others = boxes.iter_mut().enumerate().filter(|(i, _)| i / 128 % 9 != 8).map(|(_, aabb)| aabb);
+                others.take(9010).for_each(|aabb| aabb.max = [1e30; 3]);
+            }
+            let params = self.buffer(&[Params { box_count: n, ..Params::zeroed() }]);
+            let (boxes, bounds) = (self.buffer(&boxes), self.output::<BoundsPartial>(groups as usize));
+            let (moments, frame) = (self.output::<Moments>(groups as usize), self.output::<Frame>(1));
+            let of = |name| match name {
+                "params" => (name, params.all()),
+                "boxes" => (name, boxes.all()),
+                "bounds" => (name, bounds.all()),
+                "moments" => (name, moments.all()),
+                _ => (name, frame.all()),
+            };
+            self.dispatch("pca_bounds", groups, &["params", "boxes", "bounds"].map(of));
+            self.dispatch("pca_moments", groups, &["params", "boxes", "bounds", "moments"].map(of));
+            self.dispatch("frame_choose", 1, &["params", "boxes", "bounds", "moments", "frame"].map(of));
+        }
+    }
+}
