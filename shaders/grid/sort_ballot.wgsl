@@ -27,6 +27,9 @@
 // Words of counts for each subgroup: digits 2 w and 2 w + 1 have the halves of word w.
 const WORDS: u32 = WIDE_RADIX / 2u;
 
+// Whether subgroups may have more than 32 invocations.
+override UP_TO_64: bool = false;
+
 // One after the other: the counts, [subgroup * WORDS + word], of up to 32 subgroups; the tile's keys in order; for each
 // digit, what turns positions in the tile into places; the tile's values in order.
 var<workgroup> tile_words: array<u32, SORT_TILE>;
@@ -89,12 +92,26 @@ fn four_values(at: u32, step: u32, n: u32) -> vec4<u32> {
 fn with_bit(digit: u32, bit: u32) -> vec2<u32> {
     let is_set = ((digit >> bit) & 1u) == 1u;
     let ones = subgroupBallot(is_set).xy;
-    return select(~ones, ones, is_set);
+    if UP_TO_64 {
+        return select(~ones, ones, is_set);
+    }
+    return vec2<u32>(select(~ones.x, ones.x, is_set), 0u);
 }
 
 fn number_of(lanes: vec2<u32>) -> u32 {
-    let ones = countOneBits(lanes);
-    return ones.x + ones.y;
+    if UP_TO_64 {
+        let ones = countOneBits(lanes);
+        return ones.x + ones.y;
+    }
+    return countOneBits(lanes.x);
+}
+
+// Returns the first of these invocations.
+fn first_of(lanes: vec2<u32>) -> u32 {
+    if UP_TO_64 && lanes.x == 0u {
+        return 32u + firstTrailingBit(lanes.y);
+    }
+    return firstTrailingBit(lanes.x);
 }
 
 // One round: returns how many keys before this one, in the subgroup's part of the tile, have its digit. Every
@@ -105,7 +122,7 @@ fn rank_of(key: u32, lane: Lane) -> u32 {
     let upper = with_bit(digit, 4u) & with_bit(digit, 5u) & with_bit(digit, 6u) & with_bit(digit, 7u);
     let with_word = lane.active_lanes & upper & with_bit(digit, 1u) & with_bit(digit, 2u) & with_bit(digit, 3u);
     let with_digit = with_word & with_bit(digit, 0u);
-    let lowest = select(firstTrailingBit(with_word.x), 32u + firstTrailingBit(with_word.y), with_word.x == 0u);
+    let lowest = first_of(with_word);
     var before = 0u;
     if lane.index == lowest {
         let at = lane.counts_at + (digit >> 1u);

@@ -141,6 +141,9 @@ impl Sort {
     /// Looks up the kernels of the stage in this variant, with `scatter` in place of the variant's own kernel.
     pub(super) fn with_scatter(gpu: &Gpu, variant: SortVariant, scatter: &Source) -> Result<Self, Error> {
         let bits = variant.digit_bits();
+        // Fewer instructions where a subgroup's ballot is one word.
+        let has_two_words = variant == SortVariant::Subgroup && gpu.adapter_info().subgroup_max_size > 32;
+        let switches: &[_] = if has_two_words { &["UP_TO_64"] } else { &[] };
         let passes: Vec<_> = [0, 1]
             .into_iter()
             .flat_map(|of_pairs| (0..32 / bits).map(move |i| (i * bits, of_pairs)))
@@ -155,7 +158,7 @@ impl Sort {
             variant,
             count: Kernel::new(gpu, variant.count()),
             scan: Kernel::new(gpu, variant.scan()),
-            scatter: Kernel::new(gpu, scatter),
+            scatter: Kernel::specialised(gpu, scatter, switches),
             passes: Buffer::uniform(gpu, "sort_passes", &passes)?,
         })
     }

@@ -15,9 +15,10 @@ use interpreter::{Interpreter, KernelCost, Report};
 use laboratory::scenes::Kind;
 
 /// The scenes of the table: boxes, and whether each is tested against every other.
-const TABLE: [(u32, bool); 8] = [
+const TABLE: [(u32, bool); 9] = [
     (300, true),
     (3_000, true),
+    (9_000, true),
     (300, false),
     (3_000, false),
     (10_000, false),

@@ -68,7 +68,7 @@ impl Work {
         match kernel.split('_').next().unwrap_or(kernel) {
             "sort" | "rank" => self.entries,
             "sweep" if kernel != "sweep_test" => self.entries,
-            "sweep" | "giants" => self.candidates,
+            "sweep" | "giants" | "small" => self.candidates,
             "emit" if kernel == "emit_sweep" => self.pairs,
             "emit" => self.candidates,
             _ => self.boxes,
