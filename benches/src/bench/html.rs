@@ -266,6 +266,8 @@ mod tests {
             hash: None,
             hashed_calls: 0,
             stages_ms: Vec::new(),
+            kernels: Vec::new(),
+            predicted_for: None,
             compared_with: (engine != "cpu").then(|| "cpu".to_owned()),
             difference,
         }

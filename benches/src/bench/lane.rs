@@ -6,14 +6,16 @@ use broadsweep::{Aabb, Options, Pair};
 
 use super::difference::difference;
 use super::predict::SLACK;
-use super::results::{Difference, Outcome, Row};
+use super::results::{Difference, KernelRow, Outcome, Row};
 use super::scene::Scene;
 use crate::engine::Engine;
 use crate::measure::contestant::{Call, Contestant};
 use crate::measure::hash::{fold, hash};
 use crate::measure::kernels::KernelTimes;
 use crate::measure::time::Time;
-use crate::text;
+use crate::model::cost::Work;
+use crate::{model, text};
+use broadsweep::internals::gpu::timing::KernelTime;
 
 /// A list of more pairs is given back after each call, so that those of all engines do not fill the memory.
 pub const KEPT_PAIRS: usize = 1 << 24;
@@ -56,6 +58,8 @@ pub struct Lane {
     /// it.
     pairs: Vec<Pair>,
     times: Vec<f64>,
+    /// What the first call has to do, where the engine tells.
+    work: Option<Work>,
     pub row: Row,
 }
 
@@ -70,26 +74,8 @@ impl Lane {
             folded: None,
             pairs: Vec::new(),
             times: Vec::new(),
-            row: Row {
-                scene: scene.title(),
-                boxes: boxes as u64,
-                engine: engine.name().to_owned(),
-                moving: scene.moves(),
-                outcome: Outcome::Measured,
-                note: String::new(),
-                first_ms: None,
-                predicted_ms: None,
-                time: None,
-                pairs: None,
-                candidates: None,
-                updates: None,
-                bytes: None,
-                hash: None,
-                hashed_calls: 0,
-                stages_ms: Vec::new(),
-                compared_with: None,
-                difference: None,
-            },
+            work: None,
+            row: Row::new(scene, boxes, engine),
         }
     }
 
@@ -124,6 +110,7 @@ impl Lane {
         }
         self.row.bytes = self.row.bytes.max(call.bytes);
         self.row.updates = call.updates;
+        self.work = self.work.or(call.report.as_ref().map(Work::of));
         let limit_ms = self.enough.limit_ms;
         let first_ms = *self.row.first_ms.get_or_insert(call.ms);
         let is_over = match turn {
@@ -181,8 +168,9 @@ impl Lane {
         }
     }
 
-    /// Times the stages on the GPU. Writes a note where that fails, since the calls were measured nevertheless.
-    pub fn time_stages(&mut self, boxes: &[Aabb]) {
+    /// Times the stages and kernels on the GPU, and predicts them for `gpu`. Writes a note where that fails, since the
+    /// calls were measured nevertheless.
+    pub fn time_stages(&mut self, boxes: &[Aabb], gpu: Option<&model::gpu::Gpu>) {
         let is_measured = self.row.outcome == Outcome::Measured && !self.times.is_empty();
         let Some(contestant) = self.contestant.as_mut().filter(|_| is_measured) else {
             return;
@@ -192,8 +180,24 @@ impl Lane {
         let first = contestant.time_kernels(boxes, &mut KernelTimes::default());
         let runs = first.and_then(|()| (0..STAGE_RUNS).try_for_each(|_| contestant.time_kernels(boxes, &mut times)));
         match runs {
-            Ok(()) => self.row.stages_ms = times.stages_ms(),
+            Ok(()) => {
+                self.row.stages_ms = times.stages_ms();
+                self.row.kernels = times.kernels().iter().map(|kernel| self.kernel(kernel, &times, gpu)).collect();
+                let is_predicted = self.row.kernels.iter().any(|kernel| kernel.predicted_ms.is_some());
+                self.row.predicted_for = gpu.filter(|_| is_predicted).map(|gpu| gpu.name.to_owned());
+            }
             Err(error) => self.row.note = format!("without the times of its stages: {error:#}"),
+        }
+    }
+
+    fn kernel(&self, kernel: &KernelTime, times: &KernelTimes, gpu: Option<&model::gpu::Gpu>) -> KernelRow {
+        let cost = self.work.and_then(|work| model::cost::of_kernel(kernel.kernel, &work));
+        let predicted = gpu.zip(cost).map(|(gpu, cost)| model::predict_kernel(gpu, &cost));
+        KernelRow {
+            kernel: kernel.kernel.to_owned(),
+            dispatches: kernel.dispatches,
+            ms: times.median_ms(|other| other.kernel == kernel.kernel),
+            predicted_ms: predicted.map(|range| [range.least / 1e6, range.most / 1e6]),
         }
     }
 

@@ -11,7 +11,7 @@ use super::scene::Scene;
 use super::stop::is_stopped;
 use crate::engine::Engine;
 use crate::measure::contestant::Contestant;
-use crate::text;
+use crate::{model, text};
 
 /// The plan: what to measure.
 #[derive(Clone)]
@@ -174,10 +174,11 @@ impl Plan {
             }
             take_turn(cell, turn, &boxes, &mut lanes, &mut expected, progress)?;
         }
+        let known_gpu = gpu.and_then(|gpu| model::gpu::Gpu::of_adapter(&gpu.adapter_info().name));
         for lane in &mut lanes {
             if !is_stopped() {
                 progress.watcher.begin(&format!("{}: stages on the GPU", scene.title()));
-                lane.time_stages(&boxes);
+                lane.time_stages(&boxes, known_gpu);
             }
         }
         let rows: Vec<Row> = lanes.into_iter().filter_map(Lane::finish).collect();

@@ -111,11 +111,30 @@ pub struct Row {
     pub hashed_calls: u32,
     /// Milliseconds of each stage on the GPU, in the order of the flow.
     pub stages_ms: Vec<(String, f64)>,
+    /// The kernels on the GPU, in the order of the flow.
+    #[serde(default)]
+    pub kernels: Vec<KernelRow>,
+    /// The GPU that kernels are predicted for, where it is known.
+    #[serde(default)]
+    pub predicted_for: Option<String>,
     /// The engine with whose pairs these were compared, after every call; `null` for the engine that all others are
     /// compared with.
     pub compared_with: Option<String>,
     /// How the pairs differ from the expected ones, where they do.
     pub difference: Option<Difference>,
+}
+
+/// A kernel of one call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelRow {
+    /// The name.
+    pub kernel: String,
+    /// The number of dispatches.
+    pub dispatches: u32,
+    /// Milliseconds of all of them.
+    pub ms: f64,
+    /// The least and the most milliseconds that are predicted; `null` for kernels whose costs were not counted.
+    pub predicted_ms: Option<[f64; 2]>,
 }
 
 /// Says whether a row was measured.
@@ -256,6 +275,32 @@ impl Settings {
 }
 
 impl Row {
+    /// Makes the row of an engine that nothing was measured of yet.
+    pub fn new(scene: &Scene, boxes: usize, engine: Engine) -> Self {
+        Self {
+            scene: scene.title(),
+            boxes: boxes as u64,
+            engine: engine.name().to_owned(),
+            moving: scene.moves(),
+            outcome: Outcome::Measured,
+            note: String::new(),
+            first_ms: None,
+            predicted_ms: None,
+            time: None,
+            pairs: None,
+            candidates: None,
+            updates: None,
+            bytes: None,
+            hash: None,
+            hashed_calls: 0,
+            stages_ms: Vec::new(),
+            kernels: Vec::new(),
+            predicted_for: None,
+            compared_with: None,
+            difference: None,
+        }
+    }
+
     /// Returns whether the other row is of the same engine with the same boxes.
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.scene, self.boxes, &self.engine) == (&other.scene, other.boxes, &other.engine)

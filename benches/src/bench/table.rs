@@ -31,6 +31,7 @@ pub fn lines(results: &Results) -> String {
             lines = lines.trim_end().to_owned() + "\n";
         }
     }
+    results.rows.iter().for_each(|row| predictions(&mut lines, row));
     for row in &results.rows {
         if let Some(difference) = &row.difference {
             let (engine, scene, boxes) = (&row.engine, &row.scene, text::boxes(row.boxes));
@@ -51,6 +52,24 @@ pub fn lines(results: &Results) -> String {
         lines += "\nstopped before the end: what is missing was not measured\n";
     }
     lines
+}
+
+/// Writes what was predicted for the kernels beside what was measured.
+fn predictions(lines: &mut String, row: &Row) {
+    let Some(gpu) = &row.predicted_for else { return };
+    let _ =
+        writeln!(lines, "\n{} with {}: kernels, measured and predicted for {gpu}", row.scene, text::boxes(row.boxes));
+    let mut sums = [0.0; 3];
+    for kernel in &row.kernels {
+        let Some([least, most]) = kernel.predicted_ms else {
+            let _ = writeln!(lines, "{:16} {:>10}", kernel.kernel, ms(kernel.ms));
+            continue;
+        };
+        let _ = writeln!(lines, "{:16} {:>10}  {:>10} to {:>10}", kernel.kernel, ms(kernel.ms), ms(least), ms(most));
+        sums.iter_mut().zip([kernel.ms, least, most]).for_each(|(sum, ms)| *sum += ms);
+    }
+    let [measured, least, most] = sums.map(ms);
+    let _ = writeln!(lines, "{:16} {measured:>10}  {least:>10} to {most:>10}", "all predicted");
 }
 
 fn cell(row: &Row) -> String {
@@ -100,6 +119,10 @@ fn digits(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::results::KernelRow;
+    use crate::bench::scene::Scene;
+    use crate::engine::Engine;
+    use crate::scenes::Kind;
 
     #[test]
     fn times_have_three_digits() {
@@ -107,5 +130,22 @@ mod tests {
             [0.01234, 0.1234, 1.234, 45.67, 456.7, 7890.0].map(ms),
             ["0.0123 ms", "0.123 ms", "1.23 ms", "45.7 ms", "457 ms", "7.89 s"]
         );
+    }
+
+    #[test]
+    fn predictions_stand_beside_what_was_measured() {
+        let kernel =
+            |kernel: &str, ms, predicted_ms| KernelRow { kernel: kernel.to_owned(), dispatches: 1, ms, predicted_ms };
+        let mut row = Row::new(&Scene::Kind(Kind::Uniform), 2000, Engine::Gpu);
+        row.kernels = vec![kernel("bin_count", 0.03, Some([0.01, 0.05])), kernel("order_join", 0.5, None)];
+        let mut lines = String::new();
+        predictions(&mut lines, &row);
+        assert_eq!(lines, "", "nothing is predicted for a GPU that is not known");
+        row.predicted_for = Some("H100".to_owned());
+        predictions(&mut lines, &row);
+        let words: Vec<Vec<&str>> = lines.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(words[0], ["bin_count", "0.0300", "ms", "0.0100", "ms", "to", "0.0500", "ms"]);
+        assert_eq!(words[1], ["order_join", "0.500", "ms"]);
+        assert_eq!(words[2][2..], ["0.0300", "ms", "0.0100", "ms", "to", "0.0500", "ms"]);
     }
 }

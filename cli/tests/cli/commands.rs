@@ -88,6 +88,33 @@ fn a_kind_and_a_number_stand_for_a_scene() {
 }
 
 #[test]
+fn times_are_predicted_as_ranges_for_every_known_gpu() {
+    let place = Place::new();
+    let micros = |line: &str| -> Vec<f64> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.windows(2).filter(|two| two[1] == "µs").map(|two| two[0].parse().unwrap()).collect()
+    };
+    for scene in ["uniform:1000", "uniform:20000"] {
+        let said = place.run(&format!("predict {scene}"));
+        let gpus: Vec<&str> = said.lines().skip(3).collect();
+        assert!(said.contains("predicted, not measured") && gpus.len() > 4, "{said}");
+        for gpu in gpus {
+            let range = micros(gpu);
+            assert!(range.len() == 2 && 0.0 < range[0] && range[0] < range[1], "{gpu}");
+        }
+    }
+    // The kernels of one GPU add up to its time.
+    let said = place.run("predict uniform:20000 --gpu M2");
+    let lines: Vec<Vec<f64>> = said.lines().skip(3).map(micros).collect();
+    let (all, kernels) = (&lines[lines.len() - 2], &lines[..lines.len() - 2]);
+    assert!(kernels.len() > 15 && said.contains("sort_ballot"), "{said}");
+    assert!((kernels.iter().map(|range| range[1]).sum::<f64>() - all[1]).abs() < 20.0, "{said}");
+    assert!(place.run("predict uniform:20000 --gpu M2 --portable").contains("sort_scatter"));
+    assert!(place.fail("predict uniform:0").contains("there are no boxes"));
+    assert!(place.command("predict uniform:9 --gpu none").output().unwrap().status.code() != Some(0));
+}
+
+#[test]
 fn brute_force_and_the_cpu_engine_write_the_same_file_for_every_kind() {
     let place = Place::new();
     for kind in Kind::ALL {

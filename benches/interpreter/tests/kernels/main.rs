@@ -4,6 +4,7 @@
 mod arithmetic;
 mod atomics;
 mod barriers;
+mod costs;
 mod faults;
 mod flow;
 mod memory;

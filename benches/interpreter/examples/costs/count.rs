@@ -1,0 +1,75 @@
+//! Counted costs, for the example and for the test that compares the table with the kernels.
+
+use broadsweep::internals::kernels;
+use broadsweep::{BroadPhase, Gpu, Options, PairOrder, SortVariant, wgpu};
+use interpreter::counts::Cost;
+use interpreter::{Interpreter, KernelCost, Report};
+use laboratory::scenes::Kind;
+
+/// The first line of the table.
+pub const COLUMNS: &str = "boxes,entries,candidates,pairs,kernel,dispatches,busy,workgroups,invocations,chain,waits,\
+                           barriers,operations,accesses,sectors,first_sectors,new_sectors,constants,bank_turns";
+
+/// The scenes of the table: boxes, and whether each is tested against every other.
+pub const TABLE: [(u32, bool); 9] = [
+    (300, true),
+    (3_000, true),
+    (9_000, true),
+    (300, false),
+    (3_000, false),
+    (10_000, false),
+    (100_000, false),
+    (300_000, false),
+    (1_000_000, false),
+];
+
+/// A call whose costs were counted.
+pub struct Counted {
+    pub report: Report,
+    /// What the call found.
+    pub found: broadsweep::Report,
+}
+
+/// Counts the costs of a call with subgroups of this size.
+pub fn count(kind: Kind, n: u32, subgroup: usize, sort: SortVariant, is_small: bool) -> Counted {
+    let interpreter = Interpreter::new(subgroup, wgpu::DeviceType::DiscreteGpu);
+    for source in kernels::sources() {
+        interpreter.set_text(source.label, source.text());
+    }
+    let (device, queue) = interpreter.device();
+    let gpu = Gpu::from_device(device, queue).expect("the limits suffice").with_sort(Some(sort)).expect("subgroups");
+    let all_pairs_up_to = if is_small { n } else { 0 };
+    let options = Options { order: PairOrder::Sweep, all_pairs_up_to, ..Options::default() };
+    let boxes = kind.generate(n as usize, 1);
+    let mut broad_phase = BroadPhase::new(&gpu, options).expect("an engine");
+    broad_phase.find_pairs(&boxes).expect("pairs");
+    drop(interpreter.report());
+    interpreter.count(true);
+    let found = broad_phase.find_pairs(&boxes).expect("pairs").report.clone();
+    Counted { report: interpreter.report(), found }
+}
+
+/// Counts the costs of a scene of the table, and returns its lines.
+pub fn rows(n: u32, is_small: bool) -> Vec<String> {
+    let lines = |counted: &Counted| -> Vec<(String, String)> {
+        let found = &counted.found;
+        let line = |(name, kernel): (&String, &KernelCost)| {
+            let KernelCost { dispatches, busy, workgroups, invocations, chain, all_waits, barriers, .. } = kernel;
+            let Cost { instructions, sectors, first_sectors, new_sectors, constants, bank_turns, .. } = kernel.total;
+            let line = format!(
+                "{},{},{},{},{name},{dispatches},{busy},{workgroups},{invocations},{chain},{all_waits},{barriers},{},\
+                 {instructions},{sectors},{first_sectors},{new_sectors},{constants},{bank_turns}",
+                found.box_count, found.entry_count, found.candidate_count, found.pair_count, kernel.operations,
+            );
+            (name.clone(), line)
+        };
+        counted.report.kernels.iter().map(line).collect()
+    };
+    let mut all = lines(&count(Kind::Uniform, n, 32, SortVariant::Subgroup, is_small));
+    if !is_small {
+        // Of the other sort, what the first one has not.
+        let other = lines(&count(Kind::Uniform, n, 32, SortVariant::Portable, false));
+        all.extend(other.into_iter().filter(|(name, _)| name == "sort_scatter"));
+    }
+    all.into_iter().map(|(_, line)| line).collect()
+}
