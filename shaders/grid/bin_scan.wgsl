@@ -53,13 +53,26 @@ fn cost(level: u32) -> vec2<u32> {
     return add64(mul64(totals.x, TESTS_PER_ENTRY), mul64(totals.y, params.box_count));
 }
 
+// Returns (entries, giants) of a block at a level; none behind the last block.
+fn level_counts(block: u32, level: u32, block_count: u32) -> vec2<u32> {
+    if block < block_count {
+        let at = block * BIN_COUNTS + level;
+        return vec2<u32>(block_counts[at], block_counts[at + LEVELS]);
+    }
+    return vec2<u32>(0u);
+}
+
 // Adds up the entries and giants of all blocks at each level. Every invocation of the workgroup has to call.
 fn add_levels(local: u32, block_count: u32) {
-    // LANES invocations to a level.
+    // LANES invocations to a level, each with four blocks at once.
+    let level = local / LANES;
     var sum = vec2<u32>(0u);
-    for (var block = local % LANES; block < block_count; block += LANES) {
-        let at = block * BIN_COUNTS + local / LANES;
-        sum = add_saturating(sum, vec2<u32>(block_counts[at], block_counts[at + LEVELS]));
+    for (var block = local % LANES; block < block_count; block += 4u * LANES) {
+        let a = level_counts(block, level, block_count);
+        let b = level_counts(block + LANES, level, block_count);
+        let c = level_counts(block + 2u * LANES, level, block_count);
+        let d = level_counts(block + 3u * LANES, level, block_count);
+        sum = add_saturating(add_saturating(sum, add_saturating(a, b)), add_saturating(c, d));
     }
     level_sums[local] = sum;
     workgroupBarrier();
@@ -73,10 +86,21 @@ fn add_levels(local: u32, block_count: u32) {
     workgroupBarrier();
 }
 
-// Returns (entries, giants, invalid boxes) of a block at a level.
-fn counts_of(block: u32, level: u32) -> vec4<u32> {
-    let base = block * BIN_COUNTS;
-    return vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+// Returns (entries, giants, invalid boxes) of a block at a level; none from `end` on.
+fn counts_of(block: u32, level: u32, end: u32) -> vec4<u32> {
+    if block < end {
+        let base = block * BIN_COUNTS;
+        return vec4<u32>(block_counts[base + level], block_counts[base + LEVELS + level], block_counts[base + 2u * LEVELS], 0u);
+    }
+    return vec4<u32>(0u);
+}
+
+// Writes what comes before a block, and returns what comes before the next.
+fn place_block(block: u32, end: u32, before: vec4<u32>, own: vec4<u32>) -> vec4<u32> {
+    if block < end {
+        bin_offsets[block] = before;
+    }
+    return before + own;
 }
 
 // Sets how often bin_scatter, the sort, and kernels over all entries are dispatched.
@@ -103,20 +127,30 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
     add_levels(local, block_count);
     let level = choose_level();
 
-    // Each invocation takes a run of blocks.
+    // Each invocation takes a run of blocks, four at once.
     let run = div_ceil(block_count, 256u);
     let first = local * run;
     let end = min(first + run, block_count);
     var mine = vec4<u32>(0u);
-    for (var block = first; block < end; block += 1u) {
-        mine += counts_of(block, level);
+    for (var block = first; block < end; block += 4u) {
+        let a = counts_of(block, level, end);
+        let b = counts_of(block + 1u, level, end);
+        let c = counts_of(block + 2u, level, end);
+        let d = counts_of(block + 3u, level, end);
+        mine += a + b + c + d;
     }
     let scan = scan_workgroup2(local, mine.xy);
     let invalid = scan_workgroup(local, mine.z);
     var running = vec4<u32>(scan.before, invalid.before, 0u);
-    for (var block = first; block < end; block += 1u) {
-        bin_offsets[block] = running;
-        running += counts_of(block, level);
+    for (var block = first; block < end; block += 4u) {
+        let a = counts_of(block, level, end);
+        let b = counts_of(block + 1u, level, end);
+        let c = counts_of(block + 2u, level, end);
+        let d = counts_of(block + 3u, level, end);
+        running = place_block(block, end, running, a);
+        running = place_block(block + 1u, end, running, b);
+        running = place_block(block + 2u, end, running, c);
+        running = place_block(block + 3u, end, running, d);
     }
 
     if local == 0u {

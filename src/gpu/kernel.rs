@@ -195,7 +195,7 @@ impl Compiled {
             module: &module,
             entry_point: Some(source.label),
             compilation_options: compilation_options(&constants, source.is_zeroed),
-            cache: None,
+            cache: gpu.pipeline_cache(),
         });
         // A module has no text to point at: what naga finds wrong is looked for once more, with the lines.
         scopes.close(source.label).map_err(|error| match (&error, source.module()) {

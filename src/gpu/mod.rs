@@ -51,6 +51,8 @@ pub struct Gpu {
     asked_sort: Option<SortVariant>,
     /// Whether the device is a software adapter.
     is_software: bool,
+    /// The caller's cache of compiled kernels.
+    pipeline_cache: Option<wgpu::PipelineCache>,
 }
 
 impl Gpu {
@@ -101,6 +103,7 @@ impl Gpu {
             device,
             queue,
             is_software,
+            pipeline_cache: None,
             lost: Arc::default(),
             kernels: Arc::default(),
             bind_groups: Arc::default(),
@@ -244,6 +247,18 @@ impl Gpu {
             });
         }
         Ok(Self { asked_sort: variant, ..self })
+    }
+
+    /// Returns the same device, whose kernels are compiled with this cache, from now on. A program that keeps its
+    /// [data](wgpu::PipelineCache::get_data) in a file starts faster where the driver has no such file of its own. The
+    /// program makes the cache, since data from a file is trusted there, which is `unsafe`.
+    pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
+        Self { pipeline_cache: Some(cache), ..self }
+    }
+
+    /// Returns the caller's cache of compiled kernels, if there is one.
+    pub(super) fn pipeline_cache(&self) -> Option<&wgpu::PipelineCache> {
+        self.pipeline_cache.as_ref()
     }
 
     /// Returns whether the device has what [`SortVariant::Subgroup`] needs: the features, and subgroups of 8 to 64.

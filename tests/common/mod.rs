@@ -108,11 +108,16 @@ pub fn device_with(limits: wgpu::Limits) -> Gpu {
 }
 
 pub fn raw_device(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
+    raw_device_with(limits, wgpu::Features::empty())
+}
+
+pub fn raw_device_with(limits: wgpu::Limits, features: wgpu::Features) -> (wgpu::Device, wgpu::Queue) {
     let mut instance = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     instance.backends = wgpu::Backends::PRIMARY;
     let adapter = pollster::block_on(wgpu::Instance::new(instance).request_adapter(&Default::default()))
         .expect("the tests need a Vulkan adapter");
-    let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };
+    let descriptor =
+        wgpu::DeviceDescriptor { required_limits: limits, required_features: features, ..Default::default() };
     pollster::block_on(adapter.request_device(&descriptor)).expect("a device")
 }
 

@@ -48,6 +48,27 @@ fn a_call_dispatches_as_often_as_the_documents_say() {
     assert!(document.contains(&said), "docs/decisions.md does not say: {said}");
 }
 
+#[test]
+fn a_cache_of_the_callers_is_taken() {
+    // Software drivers keep nothing in a cache, so that only a GPU shows what it saves.
+    let (device, queue) = raw_device_with(Gpu::required_limits(), wgpu::Features::PIPELINE_CACHE);
+    let cache_of = |data: Option<&[u8]>| {
+        let label = Some("kernels");
+        // SAFETY: the data is none, or what the same driver gave a moment ago.
+        unsafe { device.create_pipeline_cache(&wgpu::PipelineCacheDescriptor { label, data, fallback: true }) }
+    };
+    let boxes = Kind::Uniform.generate(100, 1);
+    let find = |cache: wgpu::PipelineCache| {
+        let gpu = Gpu::from_device(device.clone(), queue.clone()).unwrap().with_pipeline_cache(cache);
+        BroadPhase::new(&gpu, Options::default())?.find_pairs(&boxes).map(|found| found.pairs.clone())
+    };
+    let cache = cache_of(None);
+    let expected = brute_force::find_pairs(&boxes);
+    assert_pairs(&find(cache.clone()).unwrap(), &expected, "with an empty cache");
+    let data = cache.get_data().expect("Vulkan has caches");
+    assert_pairs(&find(cache_of(Some(&data))).unwrap(), &expected, "with a cache");
+}
+
 /// Filters of every kind that has a kernel of its own.
 fn filters_with_kernels(n: usize) -> Filters {
     Filters {

@@ -1,11 +1,11 @@
 //! What each kernel costs, counted.
 //!
-//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable]
+//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|software]
 //!     cargo run --release -p broadsweep-interpreter --example costs -- table > benches/src/model/costs.csv
 //!
-//! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store, and with `portable`
-//! the sort that needs no subgroups. Or the table that predictions are made from, in two minutes. The first call is not
-//! counted: it makes room for what the second needs.
+//! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store; with `portable` the
+//! sort that needs no subgroups, and with `software` the kernels for software adapters. Or the table that predictions are
+//! made from, in two and a half minutes. The first call is not counted: it makes room for what the second needs.
 
 #[path = "costs/count.rs"]
 mod count;
@@ -33,7 +33,11 @@ fn main() {
         return eprintln!("{n} or {subgroup} is no number");
     };
     let has = |wanted: &str| rest.iter().any(|word| word == wanted);
-    let sort = if has("portable") { SortVariant::Portable } else { SortVariant::Subgroup };
+    let sort = match (has("portable"), has("software")) {
+        (true, _) => SortVariant::Portable,
+        (_, true) => SortVariant::Wide,
+        _ => SortVariant::Subgroup,
+    };
     let Counted { report, found } = count(kind, n, subgroup, sort, false);
 
     println!("{} boxes, {} pairs, subgroups of {subgroup}", found.box_count, found.pair_count);

@@ -71,7 +71,7 @@ pub struct Counts {
     loaded: Vec<u64>,
     /// The round of each subgroup, from 1 on.
     rounds: Vec<u64>,
-    /// The sectors that were touched, in which variable, and whether they were written; and which workgroup did so last.
+    /// The sectors that were touched, in which memory, and whether they were written; and which workgroup did so last.
     seen: HashMap<(usize, u64, bool), u64>,
     group: u64,
 }
@@ -79,7 +79,6 @@ pub struct Counts {
 /// An access of some invocations to one variable.
 pub(crate) struct Access<'a> {
     pub site: usize,
-    pub global: usize,
     pub place: Place,
     pub is_uniform: bool,
     /// Bytes from the address to each word.
@@ -210,10 +209,10 @@ impl Counts {
                     cost.constants += subgroup.iter().map(|(_, at)| at).collect::<HashSet<_>>().len() as u64;
                     continue;
                 }
-                Place::Buffer { first, .. } => {
+                Place::Buffer { memory, first, .. } => {
                     for sector in sectors(4 * first as u64, access.offsets, subgroup) {
                         cost.sectors += 1;
-                        let last = self.seen.insert((access.global, sector, is_write), self.group);
+                        let last = self.seen.insert((memory, sector, is_write), self.group);
                         cost.first_sectors += u64::from(last != Some(self.group));
                         cost.new_sectors += u64::from(last.is_none());
                     }

@@ -442,7 +442,7 @@ impl<'a> Machine<'a> {
         addresses: &'b [(usize, u64)],
     ) -> Access<'b> {
         let is_uniform = self.program.globals[global].is_uniform;
-        Access { site, global, place: self.places[global], is_uniform, offsets, addresses }
+        Access { site, place: self.places[global], is_uniform, offsets, addresses }
     }
 
     fn addresses(&self, pointer: Pointer, active: Mask) -> Vec<(usize, u64)> {

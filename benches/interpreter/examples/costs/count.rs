@@ -38,6 +38,7 @@ pub fn count(kind: Kind, n: u32, subgroup: usize, sort: SortVariant, is_small: b
     }
     let (device, queue) = interpreter.device();
     let gpu = Gpu::from_device(device, queue).expect("the limits suffice").with_sort(Some(sort)).expect("subgroups");
+    let gpu = gpu.with_software(sort == SortVariant::Wide);
     let all_pairs_up_to = if is_small { n } else { 0 };
     let options = Options { order: PairOrder::Sweep, all_pairs_up_to, ..Options::default() };
     let boxes = kind.generate(n as usize, 1);
