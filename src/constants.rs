@@ -157,8 +157,8 @@ shared_constants! {
     END_BITS: u32 = 26;
     /// The most that this count can be. It means all candidates.
     ALL_UNSURE: u32 = (1 << (32 - END_BITS)) - 1;
-    /// How far the search for the end of an entry looks first. With a lower value, GPUs wait more often for entries with
-    /// many candidates; with a higher one, for those with few.
+    /// How far the search for the end of an entry looks first, before it doubles its step; on a GPU behind the quads of keys
+    /// that were looked at. A lower value suits entries with few candidates, a higher one those with many.
     FIRST_REACH: u32 = 4;
     /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
     RUN_QUADS: u32 = 8;

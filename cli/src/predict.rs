@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use broadsweep::{Options, cpu};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use laboratory::model::cost::Work;
+use laboratory::model::cost::{Sort, Work};
 use laboratory::model::gpu::{Gpu, KNOWN};
 use laboratory::model::{Call, floor, predict};
 
@@ -47,7 +47,9 @@ pub fn run(args: &Args) -> Result<()> {
         engine.find_pairs(&boxes)?.report.clone()
     };
     ensure!(report.box_count > 0, "there are no boxes, so there is nothing to predict");
-    let (work, sort) = (Work::of(&report), if args.portable { "sort_scatter" } else { "sort_ballot" });
+    let work = Work::of(&report);
+    let sort = if args.portable { Sort::Portable } else { Sort::Subgroup };
+    let on = |gpu| predict(gpu, &work, report.tested_all_pairs(), sort);
     let mut lines = format!(
         "{}: {}, {} entries, {} tests, {} pairs\npredicted, not measured\n\n",
         text::path(&args.scene),
@@ -57,10 +59,10 @@ pub fn run(args: &Args) -> Result<()> {
         text::count(report.pair_count),
     );
     match args.gpu {
-        Some(gpu) => kernels(&mut lines, gpu, &work, &predict(gpu, &work, sort))?,
+        Some(gpu) => kernels(&mut lines, gpu, &work, &on(gpu))?,
         None => {
             for gpu in &KNOWN {
-                let all = predict(gpu, &work, sort).all;
+                let all = on(gpu).all;
                 writeln!(lines, "{:<10} {:>8} to {:>8}", gpu.name, micros(all.least), micros(all.most))?;
             }
         }

@@ -9,9 +9,9 @@
 // one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
 // of the path can span.
 // An invocation takes ENTRY_RUN entries, a workgroup a section. Sums over several blocks may wrap; differences of them
-// that are sums of one block do not, and are added in 64 bits. The entries of an invocation are loaded at once, four words a load, and kept:
-// a third of the sectors that they take one after the other. Behind the last entry, where their number is odd, a
-// stretch that nobody reads is written as it was.
+// that are sums of one block do not, and are added in 64 bits. The entries of an invocation are loaded at once, four
+// words a load, and kept: a third of the sectors that they take one after the other. Behind the last entry, where their
+// number is odd, a stretch that nobody reads is written as it was.
 // Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;

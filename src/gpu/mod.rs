@@ -249,9 +249,10 @@ impl Gpu {
         Ok(Self { asked_sort: variant, ..self })
     }
 
-    /// Returns the same device, whose kernels are compiled with this cache, from now on. A program that keeps its
-    /// [data](wgpu::PipelineCache::get_data) in a file starts faster where the driver has no such file of its own. The
-    /// program makes the cache, since data from a file is trusted there, which is `unsafe`.
+    /// Returns the same device, whose kernels are compiled with this cache from now on; those that are compiled already stay
+    /// as they are. A program that keeps its [data](wgpu::PipelineCache::get_data) in a file starts faster where the driver
+    /// has no such file of its own. The program makes the cache, since data from a file is trusted there, which is `unsafe`;
+    /// and the device, with [`wgpu::Features::PIPELINE_CACHE`] ([`Gpu::from_device`]).
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
         Self { pipeline_cache: Some(cache), ..self }
     }

@@ -141,9 +141,10 @@ impl Sort {
     /// Looks up the kernels of the stage in this variant, with `scatter` in place of the variant's own kernel.
     pub(super) fn with_scatter(gpu: &Gpu, variant: SortVariant, scatter: &Source) -> Result<Self, Error> {
         let bits = variant.digit_bits();
-        // Fewer instructions where a subgroup's ballot is one word.
-        let has_two_words = variant == SortVariant::Subgroup && gpu.adapter_info().subgroup_max_size > 32;
-        let switches: &[_] = if has_two_words { &["UP_TO_64"] } else { &[] };
+        // Fewer instructions where a subgroup's ballot is one word. Only Vulkan promises the largest size.
+        let info = gpu.adapter_info();
+        let is_one_word = info.backend == wgpu::Backend::Vulkan && (1..=32).contains(&info.subgroup_max_size);
+        let switches: &[_] = if variant == SortVariant::Subgroup && !is_one_word { &["UP_TO_64"] } else { &[] };
         let passes: Vec<_> = [0, 1]
             .into_iter()
             .flat_map(|of_pairs| (0..32 / bits).map(move |i| (i * bits, of_pairs)))

@@ -74,7 +74,8 @@ impl DeviceInterface for Device {
         wgpu::Limits::defaults()
     }
     fn adapter_info(&self) -> wgpu::AdapterInfo {
-        let mut info = wgpu::AdapterInfo::new(self.0.kind, wgpu::Backend::Noop);
+        // Sizes of subgroups are believed of Vulkan.
+        let mut info = wgpu::AdapterInfo::new(self.0.kind, wgpu::Backend::Vulkan);
         info.name = "interpreter".to_owned();
         (info.subgroup_min_size, info.subgroup_max_size) = (self.0.subgroup as u32, self.0.subgroup as u32);
         info

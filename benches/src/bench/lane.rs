@@ -13,7 +13,7 @@ use crate::measure::contestant::{Call, Contestant};
 use crate::measure::hash::{fold, hash};
 use crate::measure::kernels::KernelTimes;
 use crate::measure::time::Time;
-use crate::model::cost::Work;
+use crate::model::cost::{Sort, Work};
 use crate::{model, text};
 use broadsweep::internals::gpu::timing::KernelTime;
 
@@ -191,7 +191,11 @@ impl Lane {
     }
 
     fn kernel(&self, kernel: &KernelTime, times: &KernelTimes, gpu: Option<&model::gpu::Gpu>) -> KernelRow {
-        let cost = self.work.and_then(|work| model::cost::of_kernel(kernel.kernel, &work));
+        // Kernels of other sorts, and the sort of pairs, have the same names and other numbers of dispatches.
+        let is_portable = times.kernels().iter().any(|other| other.kernel == "sort_scatter");
+        let sort = if is_portable { Sort::Portable } else { Sort::Subgroup };
+        let cost = self.work.and_then(|work| model::cost::of_kernel(kernel.kernel, &work, sort));
+        let cost = cost.filter(|cost| cost.dispatches == f64::from(kernel.dispatches));
         let predicted = gpu.zip(cost).map(|(gpu, cost)| model::predict_kernel(gpu, &cost));
         KernelRow {
             kernel: kernel.kernel.to_owned(),

@@ -76,25 +76,46 @@ impl Work {
     }
 }
 
+/// A kernel, of one of the sorts where it is part of them, by [`Sort::name`].
+type Key = (&'static str, &'static str);
+
 /// The kernels' costs for each number that they grow with, ascending.
-static COUNTED: LazyLock<BTreeMap<&str, Vec<(f64, Cost)>>> = LazyLock::new(|| {
-    let mut counted: BTreeMap<&str, Vec<(f64, Cost)>> = BTreeMap::new();
+static COUNTED: LazyLock<BTreeMap<Key, Vec<(f64, Cost)>>> = LazyLock::new(|| {
+    let mut counted: BTreeMap<Key, Vec<(f64, Cost)>> = BTreeMap::new();
     for line in TABLE.lines().skip(1) {
         let mut fields = line.split(',');
         let mut number = || fields.next().and_then(|field| field.parse().ok()).unwrap_or(f64::NAN);
         let work = Work { boxes: number(), entries: number(), candidates: number(), pairs: number() };
-        let kernel = fields.next().unwrap_or_default();
+        let (sort, kernel) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
         let numbers: Vec<f64> = fields.map(|field| field.parse().unwrap_or(f64::NAN)).collect();
         let numbers = <[f64; 14]>::try_from(numbers).unwrap_or([f64::NAN; 14]);
-        counted.entry(kernel).or_default().push((work.unit(kernel), Cost::from(numbers)));
+        counted.entry((kernel, sort)).or_default().push((work.unit(kernel), Cost::from(numbers)));
     }
     counted
 });
 
+/// A sort for GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// With `sort_ballot`.
+    Subgroup,
+    /// With `sort_scatter`.
+    Portable,
+}
+
+impl Sort {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Subgroup => "subgroup",
+            Self::Portable => "portable",
+        }
+    }
+}
+
 /// Returns the costs of a kernel in a call that does this work: between two that were counted, or as the last two go on.
 /// `None` for a kernel whose costs were not counted.
-pub fn of_kernel(kernel: &str, work: &Work) -> Option<Cost> {
-    let rows = COUNTED.get(kernel)?;
+pub fn of_kernel(kernel: &str, work: &Work, sort: Sort) -> Option<Cost> {
+    let rows = COUNTED.iter().find(|((name, of), _)| *name == kernel && (of.is_empty() || *of == sort.name()))?.1;
     let unit = work.unit(kernel);
     let (first, last) = (rows.first()?, rows.last()?);
     if unit <= first.0 || rows.len() == 1 {
@@ -114,14 +135,11 @@ pub fn of_kernel(kernel: &str, work: &Work) -> Option<Cost> {
     Some(cost)
 }
 
-/// Lists the kernels of a call in which every box is tested against every other, or of one that sweeps with this sort.
-pub fn kernels(work: &Work, sort: &str) -> Vec<&'static str> {
-    let is_small = work.entries == 0.0 && work.candidates > 0.0;
-    let takes_part = |kernel: &&&str| match **kernel {
-        "sort_ballot" | "sort_scatter" => **kernel == sort,
-        _ => true,
-    };
-    COUNTED.keys().filter(|kernel| kernel.starts_with("small") == is_small).filter(takes_part).copied().collect()
+/// Lists the kernels of a call: those that test every box against every other, or those of a sweep with this sort.
+pub fn kernels(tested_all_pairs: bool, sort: Sort) -> Vec<&'static str> {
+    let takes_part =
+        |(kernel, of): &&Key| kernel.starts_with("small") == tested_all_pairs && (of.is_empty() || *of == sort.name());
+    COUNTED.keys().filter(takes_part).map(|(kernel, _)| *kernel).collect()
 }
 
 impl Cost {
@@ -179,20 +197,30 @@ mod tests {
         assert!(TABLE.lines().all(|line| line.split(',').count() == columns));
         for (kernel, rows) in COUNTED.iter() {
             assert!(rows.iter().all(|(unit, cost)| unit.is_finite() && cost.numbers().iter().all(|n| n.is_finite())));
-            assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "{kernel}: {rows:?}");
+            assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "{kernel:?}: {rows:?}");
         }
     }
 
     #[test]
     fn costs_between_two_counted_ones_are_between_them() {
         let at = |boxes: f64| Work { boxes, entries: 1.95 * boxes, candidates: 24.0 * boxes, pairs: 4.0 * boxes };
-        for kernel in kernels(&at(1e5), "sort_ballot") {
+        for kernel in kernels(false, Sort::Subgroup) {
             let [low, middle, high, beyond] =
-                [1e5, 2e5, 3e5, 1e7].map(|boxes| of_kernel(kernel, &at(boxes)).unwrap().operations);
+                [1e5, 2e5, 3e5, 1e7].map(|boxes| of_kernel(kernel, &at(boxes), Sort::Subgroup).unwrap().operations);
             assert!(low <= middle && middle <= high && high <= beyond, "{kernel}: {low} {middle} {high} {beyond}");
         }
-        assert_eq!(of_kernel("no_such_kernel", &at(1e5)), None);
-        let small = Work { boxes: 1e3, entries: 0.0, candidates: 5e5, pairs: 4e3 };
-        assert_eq!(kernels(&small, "sort_ballot"), ["small_emit", "small_test"]);
+        assert_eq!(of_kernel("no_such_kernel", &at(1e5), Sort::Subgroup), None);
+        assert_eq!(kernels(true, Sort::Subgroup), ["small_emit", "small_test"]);
+    }
+
+    #[test]
+    fn a_call_has_as_many_dispatches_as_the_documents_say() {
+        let work = Work { boxes: 1e5, entries: 2e5, candidates: 2.4e6, pairs: 4e5 };
+        for (tested_all_pairs, sort, expected) in
+            [(true, Sort::Subgroup, 2.0), (false, Sort::Subgroup, 29.0), (false, Sort::Portable, 41.0)]
+        {
+            let cost = |kernel| of_kernel(kernel, &work, sort).unwrap().dispatches;
+            assert_eq!(kernels(tested_all_pairs, sort).into_iter().map(cost).sum::<f64>(), expected);
+        }
     }
 }

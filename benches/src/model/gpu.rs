@@ -19,7 +19,7 @@ const fn between(best: f64, worst: f64) -> Between {
 pub struct Gpu {
     /// The name, as the command line takes it.
     pub name: &'static str,
-    /// Parts of the names that adapters of this GPU have.
+    /// How the names of this GPU's adapters end, or go on in parentheses. Longer names are of others: Ti, XT, Max.
     pub adapters: &'static [&'static str],
     /// The number of units.
     pub units: f64,
@@ -51,7 +51,7 @@ pub struct Gpu {
 pub const KNOWN: [Gpu; 6] = [
     Gpu {
         name: "H100",
-        adapters: &["H100"],
+        adapters: &["H100 80GB HBM3"],
         units: 132.0,
         clock: between(1.98, 1.4),
         issue: 4.0,
@@ -131,7 +131,7 @@ pub const KNOWN: [Gpu; 6] = [
     },
     Gpu {
         name: "Iris Xe",
-        adapters: &["Iris(R) Xe", "Iris Xe"],
+        adapters: &["Iris(R) Xe Graphics"],
         units: 6.0,
         clock: between(1.35, 0.9),
         issue: 4.0,
@@ -155,7 +155,10 @@ impl Gpu {
 
     /// Returns the GPU of an adapter with this name, if it is known.
     pub fn of_adapter(adapter: &str) -> Option<&'static Self> {
-        KNOWN.iter().find(|gpu| gpu.adapters.iter().any(|part| adapter.contains(part)))
+        let is_named = |end: &&str| {
+            adapter.split_once(*end).is_some_and(|(_, rest)| rest.is_empty() || rest.trim_start().starts_with('('))
+        };
+        KNOWN.iter().find(|gpu| gpu.adapters.iter().any(is_named))
     }
 }
 
@@ -174,10 +177,28 @@ mod tests {
     }
 
     #[test]
-    fn adapters_are_known_by_a_part_of_their_name() {
-        assert_eq!(Gpu::of_adapter("NVIDIA H200 (discrete GPU, Vulkan)").map(|gpu| gpu.name), Some("H200"));
-        assert_eq!(Gpu::of_adapter("Intel(R) Iris(R) Xe Graphics").map(|gpu| gpu.name), Some("Iris Xe"));
-        assert_eq!(Gpu::of_adapter("llvmpipe (LLVM 15.0.6, 256 bits)"), None);
+    fn adapters_are_known_by_the_end_of_their_name() {
+        for (adapter, name) in [
+            ("NVIDIA H200", "H200"),
+            ("NVIDIA H100 80GB HBM3", "H100"),
+            ("NVIDIA GeForce RTX 4070", "RTX 4070"),
+            ("AMD Radeon RX 6800 (RADV NAVI21)", "RX 6800"),
+            ("Apple M2", "M2"),
+            ("Intel(R) Iris(R) Xe Graphics (TGL GT2)", "Iris Xe"),
+        ] {
+            assert_eq!(Gpu::of_adapter(adapter).map(|gpu| gpu.name), Some(name), "{adapter}");
+        }
+        for adapter in [
+            "llvmpipe (LLVM 15.0.6, 256 bits)",
+            "NVIDIA H100 PCIe",
+            "NVIDIA GeForce RTX 4070 Ti SUPER",
+            "NVIDIA GeForce RTX 4070 Laptop GPU",
+            "AMD Radeon RX 6800 XT (RADV NAVI21)",
+            "AMD Radeon RX 6800M",
+            "Apple M2 Max",
+        ] {
+            assert_eq!(Gpu::of_adapter(adapter), None, "{adapter}");
+        }
         assert_eq!(Gpu::by_name("rx 6800").map(|gpu| gpu.units), Some(60.0));
     }
 }

@@ -1,6 +1,6 @@
 //! Times from costs.
 
-use super::cost::{Cost, Work, kernels, of_kernel};
+use super::cost::{Cost, Sort, Work, kernels, of_kernel};
 use super::gpu::{Between, Gpu};
 
 /// Machine instructions for an operation that the interpreter counts: some vanish, such as moves, others are several,
@@ -8,8 +8,8 @@ use super::gpu::{Between, Gpu};
 const INSTRUCTIONS: Between = Between { best: 0.9, worst: 1.4 };
 /// Cycles until the next operation of the same subgroup.
 const OPERATION: Between = Between { best: 1.5, worst: 5.0 };
-/// Cycles until an access to workgroup memory is done, beyond the first turn of its banks.
-const SHARED: Between = Between { best: 8.0, worst: 30.0 };
+/// Cycles until a turn of the banks of workgroup memory is done.
+const BANK_TURN: Between = Between { best: 8.0, worst: 30.0 };
 /// Cycles for a barrier.
 const BARRIER: Between = Between { best: 15.0, worst: 60.0 };
 /// The bytes of a sector.
@@ -33,10 +33,11 @@ pub struct Call {
     pub all: Predicted,
 }
 
-/// Predicts the kernels of a call that does this work, with one of the sorts for GPUs.
-pub fn predict(gpu: &Gpu, work: &Work, sort: &str) -> Call {
-    let kernel = |kernel| of_kernel(kernel, work).map(|cost| (kernel, cost.dispatches, predict_kernel(gpu, &cost)));
-    let kernels: Vec<_> = kernels(work, sort).into_iter().filter_map(kernel).collect();
+/// Predicts the kernels of a call that does this work: that tests every box against every other, or sweeps with this sort.
+pub fn predict(gpu: &Gpu, work: &Work, tested_all_pairs: bool, sort: Sort) -> Call {
+    let kernel =
+        |kernel| of_kernel(kernel, work, sort).map(|cost| (kernel, cost.dispatches, predict_kernel(gpu, &cost)));
+    let kernels: Vec<_> = kernels(tested_all_pairs, sort).into_iter().filter_map(kernel).collect();
     let sum = |of: fn(&Predicted) -> f64| kernels.iter().map(|(.., predicted)| of(predicted)).sum();
     let all = Predicted { least: sum(|of| of.least), most: sum(|of| of.most) };
     Call { kernels, all }
@@ -94,7 +95,7 @@ impl Times {
         let wait = hits * pick(gpu.first_wait) + (1.0 - hits) * missed;
         // The slowest workgroup of each dispatch, or all of them in rounds.
         let waits = (cost.chain * wait).max(rounds * each(cost.waits) * wait);
-        let shared = each(cost.bank_turns) / subgroups_each * pick(SHARED) + each(cost.barriers) * pick(BARRIER);
+        let shared = each(cost.bank_turns) / subgroups_each * pick(BANK_TURN) + each(cost.barriers) * pick(BARRIER);
         let waits = waits + rounds * shared / clock;
         let operations = rounds * each(cost.operations) / subgroups_each * pick(OPERATION) / clock;
 
@@ -129,8 +130,8 @@ mod tests {
     #[test]
     fn more_boxes_take_longer_and_more_than_the_floor() {
         for gpu in &KNOWN {
-            for sort in ["sort_ballot", "sort_scatter"] {
-                let calls = [1e3, 1e4, 1e5, 1e6, 1e7].map(|boxes| predict(gpu, &work(boxes), sort).all);
+            for sort in [Sort::Subgroup, Sort::Portable] {
+                let calls = [1e3, 1e4, 1e5, 1e6, 1e7].map(|boxes| predict(gpu, &work(boxes), false, sort).all);
                 assert!(calls.windows(2).all(|two| two[0].least <= two[1].least && two[0].most < two[1].most));
                 assert!(calls.iter().all(|call| call.least < call.most));
                 assert!(calls[4].least > floor(gpu, &work(1e7)), "{} {:?}", gpu.name, calls[4]);

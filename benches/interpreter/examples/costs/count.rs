@@ -7,7 +7,7 @@ use interpreter::{Interpreter, KernelCost, Report};
 use laboratory::scenes::Kind;
 
 /// The first line of the table.
-pub const COLUMNS: &str = "boxes,entries,candidates,pairs,kernel,dispatches,busy,workgroups,invocations,chain,waits,\
+pub const COLUMNS: &str = "boxes,entries,candidates,pairs,sort,kernel,dispatches,busy,workgroups,invocations,chain,waits,\
                            barriers,operations,accesses,sectors,first_sectors,new_sectors,constants,bank_turns";
 
 /// The scenes of the table: boxes, and whether each is tested against every other.
@@ -50,27 +50,26 @@ pub fn count(kind: Kind, n: u32, subgroup: usize, sort: SortVariant, is_small: b
     Counted { report: interpreter.report(), found }
 }
 
-/// Counts the costs of a scene of the table, and returns its lines.
+/// Counts the costs of a scene of the table, and returns its lines: the kernels of a call with one sort, and those of the
+/// other sort.
 pub fn rows(n: u32, is_small: bool) -> Vec<String> {
-    let lines = |counted: &Counted| -> Vec<(String, String)> {
-        let found = &counted.found;
-        let line = |(name, kernel): (&String, &KernelCost)| {
-            let KernelCost { dispatches, busy, workgroups, invocations, chain, all_waits, barriers, .. } = kernel;
-            let Cost { instructions, sectors, first_sectors, new_sectors, constants, bank_turns, .. } = kernel.total;
-            let line = format!(
-                "{},{},{},{},{name},{dispatches},{busy},{workgroups},{invocations},{chain},{all_waits},{barriers},{},\
+    let lines = |sort: SortVariant, name: &str| -> Vec<String> {
+        let Counted { report, found } = count(Kind::Uniform, n, 32, sort, is_small);
+        let line = |(kernel, cost): (&String, &KernelCost)| {
+            let KernelCost { dispatches, busy, workgroups, invocations, chain, all_waits, barriers, .. } = cost;
+            let Cost { instructions, sectors, first_sectors, new_sectors, constants, bank_turns, .. } = cost.total;
+            let sort = if kernel.starts_with("sort") { name } else { "" };
+            format!(
+                "{},{},{},{},{sort},{kernel},{dispatches},{busy},{workgroups},{invocations},{chain},{all_waits},{barriers},{},\
                  {instructions},{sectors},{first_sectors},{new_sectors},{constants},{bank_turns}",
-                found.box_count, found.entry_count, found.candidate_count, found.pair_count, kernel.operations,
-            );
-            (name.clone(), line)
+                found.box_count, found.entry_count, found.candidate_count, found.pair_count, cost.operations,
+            )
         };
-        counted.report.kernels.iter().map(line).collect()
+        report.kernels.iter().map(line).collect()
     };
-    let mut all = lines(&count(Kind::Uniform, n, 32, SortVariant::Subgroup, is_small));
+    let mut all = lines(SortVariant::Subgroup, "subgroup");
     if !is_small {
-        // Of the other sort, what the first one has not.
-        let other = lines(&count(Kind::Uniform, n, 32, SortVariant::Portable, false));
-        all.extend(other.into_iter().filter(|(name, _)| name == "sort_scatter"));
+        all.extend(lines(SortVariant::Portable, "portable").into_iter().filter(|line| line.contains(",portable,")));
     }
-    all.into_iter().map(|(_, line)| line).collect()
+    all
 }
