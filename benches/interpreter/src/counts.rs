@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::mask::Mask;
 use crate::program::{Program, Register};
-use crate::run::{Place, Schedule};
+use crate::schedule::{Place, Schedule};
 
 /// The bytes that memory moves at least.
 const SECTOR: u64 = 32;

@@ -10,7 +10,8 @@ use crate::memory::{Contents, Memory};
 use crate::mutate::Mutation;
 use crate::program::Program;
 use crate::report::{Finding, Report, findings};
-use crate::run::{Faults, Machine, Order, Place, Schedule};
+use crate::run::{Faults, Machine};
+use crate::schedule::{Order, Place, Schedule};
 
 /// A device without hardware. Clones are the same device.
 #[derive(Clone, Debug)]

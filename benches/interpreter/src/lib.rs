@@ -28,10 +28,11 @@ mod mutate;
 pub mod program;
 mod report;
 mod run;
+mod schedule;
 mod stores;
 mod types;
 
 pub use device::{Compared, Interpreter};
 pub use mutate::Mutation;
 pub use report::{Finding, KernelCost, Report};
-pub use run::{Order, Schedule};
+pub use schedule::{Order, Schedule};

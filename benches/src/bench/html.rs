@@ -246,30 +246,21 @@ mod tests {
 
     use super::*;
     use crate::bench::results::{Difference, Machine, Settings};
+    use crate::bench::scene::Scene;
+    use crate::engine::Engine;
     use crate::measure::time::Time;
+    use crate::scenes::Kind;
 
     fn row(engine: &str, difference: Option<Difference>) -> Row {
         Row {
             scene: "<a & b>.npy".to_owned(),
-            boxes: 2000,
             engine: engine.to_owned(),
-            moving: false,
-            outcome: Outcome::Measured,
-            note: String::new(),
             first_ms: Some(3.0),
-            predicted_ms: None,
             time: Time::of(vec![1500.0, 2500.0]),
             pairs: Some(7),
-            candidates: None,
-            updates: None,
-            bytes: None,
-            hash: None,
-            hashed_calls: 0,
-            stages_ms: Vec::new(),
-            kernels: Vec::new(),
-            predicted_for: None,
             compared_with: (engine != "cpu").then(|| "cpu".to_owned()),
             difference,
+            ..Row::new(&Scene::Kind(Kind::Uniform), 2000, Engine::Cpu)
         }
     }
 

@@ -47,40 +47,28 @@ pub struct Gpu {
     pub dispatch: Between,
 }
 
+/// The GPU that the H200 is, but for its memory.
+const H100: Gpu = Gpu {
+    name: "H100",
+    adapters: &["H100 80GB HBM3"],
+    units: 132.0,
+    clock: between(1.98, 1.4),
+    issue: 4.0,
+    resident: between(48.0, 16.0),
+    first_bytes: between(128.0, 64.0),
+    second_bytes: between(5_700.0, 3_500.0),
+    cache: 50e6,
+    memory_bytes: between(3_100.0, 2_600.0),
+    first_wait: between(17.0, 30.0),
+    second_wait: between(115.0, 280.0),
+    memory_wait: between(340.0, 570.0),
+    dispatch: between(1_500.0, 4_000.0),
+};
+
 /// The GPUs that are known. Sources are in `docs/model.md`.
 pub const KNOWN: [Gpu; 6] = [
-    Gpu {
-        name: "H100",
-        adapters: &["H100 80GB HBM3"],
-        units: 132.0,
-        clock: between(1.98, 1.4),
-        issue: 4.0,
-        resident: between(48.0, 16.0),
-        first_bytes: between(128.0, 64.0),
-        second_bytes: between(5_700.0, 3_500.0),
-        cache: 50e6,
-        memory_bytes: between(3_100.0, 2_600.0),
-        first_wait: between(17.0, 30.0),
-        second_wait: between(115.0, 280.0),
-        memory_wait: between(340.0, 570.0),
-        dispatch: between(1_500.0, 4_000.0),
-    },
-    Gpu {
-        name: "H200",
-        adapters: &["H200"],
-        units: 132.0,
-        clock: between(1.98, 1.4),
-        issue: 4.0,
-        resident: between(48.0, 16.0),
-        first_bytes: between(128.0, 64.0),
-        second_bytes: between(5_700.0, 3_500.0),
-        cache: 50e6,
-        memory_bytes: between(4_500.0, 3_700.0),
-        first_wait: between(17.0, 30.0),
-        second_wait: between(115.0, 280.0),
-        memory_wait: between(340.0, 570.0),
-        dispatch: between(1_500.0, 4_000.0),
-    },
+    H100,
+    Gpu { name: "H200", adapters: &["H200"], memory_bytes: between(4_500.0, 3_700.0), ..H100 },
     Gpu {
         name: "RTX 4070",
         adapters: &["RTX 4070"],
