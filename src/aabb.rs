@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::exact::round_down;
+
 /// An axis-aligned box in single precision: 24 bytes, `min` then `max`, laid out as in the GPU buffer.
 ///
 /// The box is closed: its faces, edges and corners belong to it, so two boxes that only touch overlap.
@@ -61,6 +63,7 @@ impl Aabb {
     }
 
     /// Returns whether the box can overlap anything: no NaN, and `min <= max` on every axis.
+    #[inline]
     pub fn is_valid(&self) -> bool {
         (0..3).all(|k| self.min[k] <= self.max[k])
     }
@@ -88,12 +91,6 @@ impl<A: From<[f32; 3]>, B: From<[f32; 3]>> From<Aabb> for (A, B) {
     fn from(aabb: Aabb) -> Self {
         (aabb.min.into(), aabb.max.into())
     }
-}
-
-/// Returns the largest `f32` that is at most `value`.
-fn round_down(value: f64) -> f32 {
-    let nearest = value as f32;
-    if f64::from(nearest) > value { nearest.next_down() } else { nearest }
 }
 
 /// Returns the smallest `f32` that is at least `value`.

@@ -111,6 +111,24 @@ pub enum Error {
         /// Boxes of the call.
         box_count: u64,
     },
+    /// A list of the [`QueryFilters`](crate::QueryFilters) has another length than there are queries.
+    #[error("`{list}` has {length} elements, and there are {query_count} queries. It must have one for each, or none")]
+    QueryFilterLength {
+        /// The list.
+        list: &'static str,
+        /// Its length.
+        length: u64,
+        /// Queries of the batch.
+        query_count: u64,
+    },
+    /// A tree cannot be refitted to another number of boxes. A tree whose worlds or margins were changed has none.
+    #[error("the tree was built of {built} boxes, and there are {box_count}. Build it again")]
+    OtherTree {
+        /// Boxes that the tree was built of.
+        built: u64,
+        /// Boxes given.
+        box_count: u64,
+    },
     /// A value in the [`Filters`](crate::Filters) has no meaning, or there are more included pairs than one binding of
     /// the device holds.
     #[error("number {index} of `{list}` {problem}")]

@@ -5,6 +5,10 @@ pub mod brute_force {
     //! The oracle.
     pub use crate::cpu::brute_force::*;
 }
+pub mod brute_queries {
+    //! Queries without a tree.
+    pub use crate::cpu::brute_queries::*;
+}
 pub mod mirror {
     //! The stages on plain slices.
     pub use crate::cpu::mirror::*;

@@ -46,6 +46,7 @@ mod constants;
 pub mod cpu;
 mod engine;
 mod error;
+mod exact;
 mod filters;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -61,6 +62,7 @@ mod memory;
 mod options;
 #[cfg(feature = "gpu")]
 mod pairs;
+mod queries;
 mod report;
 
 pub use aabb::{Aabb, Pair};
@@ -68,6 +70,9 @@ pub use engine::Engine;
 pub use error::Error;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
+pub use queries::{
+    Answers, Batch, BoxCast, Cast, Hit, Lists, Near, NearestQuery, QueryFilters, QueryReport, Ray, Shape, Sphere,
+};
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {

@@ -7,11 +7,14 @@
 // not its schedule; the kernels that only write what `sweep_test` found have none. mirror/reference chains them on one
 // thread, for readers and for the tests of both engines. brute_force is the oracle.
 pub(crate) mod brute_force;
+pub(crate) mod brute_queries;
 mod call;
 mod engine;
 pub(crate) mod mirror;
+mod tree;
 
 pub use engine::BroadPhase;
+pub use tree::{Tree, TreeReport};
 
 use crate::{Aabb, Error, Options, Overlaps};
 

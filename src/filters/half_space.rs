@@ -1,6 +1,7 @@
 //! Half-spaces, tested exactly.
 
 use crate::Aabb;
+use crate::exact::{DOUBT, product, sign_of_sum};
 
 /// The box that is searched in place of one that stands for a half-space.
 pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
@@ -43,37 +44,19 @@ impl HalfSpace {
             return false;
         }
         let corner = |k: usize| if self.normal[k] > 0.0 { aabb.min[k] } else { aabb.max[k] };
-        // A product of two f32 is exact in f64: 48 bits, and an exponent far within its range.
-        let product = |k: usize| match self.normal[k] {
+        let along = |k: usize| match self.normal[k] {
             0.0 => 0.0,
-            n => f64::from(n) * f64::from(corner(k)),
+            n => product(n, corner(k)),
         };
-        let products = [product(0), product(1), product(2)];
+        let products = [along(0), along(1), along(2)];
         if products.iter().any(|p| p.is_infinite()) {
             return products.contains(&f64::NEG_INFINITY);
         }
         let terms = [products[0], products[1], products[2], -f64::from(self.offset)];
         let (sum, magnitude) = terms.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
         // Three sums round by 2^-53 of the magnitude each: beyond that the sign is right.
-        if f64::abs(sum) > 1e-15 * magnitude { sum < 0.0 } else { sum_is_at_most_zero(terms) }
+        if f64::abs(sum) > DOUBT * magnitude { sum < 0.0 } else { sign_of_sum(terms).is_le() }
     }
-}
-
-/// Returns whether the exact sum of finite numbers is at most zero. The running sum is an expansion of numbers that do not
-/// overlap, of ascending magnitude: the last one that is not zero has the sign of the whole (Shewchuk 1997).
-fn sum_is_at_most_zero(terms: [f64; 4]) -> bool {
-    let mut expansion = [0.0; 4];
-    for (count, term) in terms.into_iter().enumerate() {
-        let mut carry = term;
-        for part in &mut expansion[..count] {
-            let sum = carry + *part;
-            let part_in_sum = sum - carry;
-            *part = (carry - (sum - part_in_sum)) + (*part - part_in_sum);
-            carry = sum;
-        }
-        expansion[count] = carry;
-    }
-    expansion.into_iter().rev().find(|&part| part != 0.0).is_none_or(|part| part < 0.0)
 }
 
 #[cfg(test)]

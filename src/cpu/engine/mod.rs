@@ -11,7 +11,7 @@ mod chunks;
 mod giants;
 mod keep;
 mod order;
-mod radix;
+pub(super) mod radix;
 mod search;
 mod sorted;
 mod task_lists;
@@ -138,7 +138,7 @@ impl BroadPhase {
 
     fn run(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
         let Self { options, filters, prepared, search } = self;
-        let boxes = if filters.filters().leaves_boxes() { boxes } else { prepare(filters.filters(), boxes, prepared) };
+        let boxes = prepared_boxes(filters.filters(), boxes, prepared);
         if filters.keeps_all() {
             search.run(boxes, box_count, options, filters, All)?;
         } else {
@@ -180,8 +180,11 @@ impl BroadPhase {
     }
 }
 
-/// Returns the boxes as they are searched, in memory that is kept.
-fn prepare<'a>(filters: &Filters, boxes: &[Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
+/// Returns the boxes as they are searched, in memory that is kept where the filters change them.
+pub(super) fn prepared_boxes<'a>(filters: &Filters, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
+    if filters.leaves_boxes() {
+        return boxes;
+    }
     prepared.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
     prepared.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
         to.copy_from_slice(from);

@@ -1,0 +1,98 @@
+//! Queries by a loop over all boxes, without a tree: what trees are compared with where exact arithmetic in integers of any
+//! length, as the tests have it, would take too long.
+
+use std::cmp::Ordering;
+
+use crate::queries::Distance;
+use crate::{Aabb, Batch, Cast, Filters, Hit, Lists, Near, NearestQuery, QueryReport, Report, Shape};
+
+/// Finds the first `most` boxes that each path hits, by `t` and then by index.
+pub fn first_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters, most: usize) -> Lists<Hit> {
+    lists(batch, |i, cast| {
+        let path = cast.path()?;
+        let entries = met(batch, boxes, filters, i).filter_map(|(id, aabb)| Some((path.enter(&aabb)?, id)));
+        let compare = |a: &(_, u32), b: &(_, u32)| path.compare_entries(&a.0, &b.0).then(a.1.cmp(&b.1));
+        Some(first(entries, most, compare, |(entry, index)| Hit { index: *index, t: path.time(entry) }))
+    })
+}
+
+/// Finds all boxes that each path hits, ascending by index.
+pub fn all_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters) -> Lists<Hit> {
+    lists(batch, |i, cast| {
+        let path = cast.path()?;
+        let hit = |(index, aabb): (u32, Aabb)| Some(Hit { index, t: path.time(&path.enter(&aabb)?) });
+        Some(met(batch, boxes, filters, i).filter_map(hit).collect())
+    })
+}
+
+/// Finds all boxes that touch each shape, ascending by index.
+pub fn overlaps<S: Shape>(batch: Batch<'_, S>, boxes: &[Aabb], filters: &Filters) -> Lists<u32> {
+    lists(batch, |i, shape| {
+        let touches = |(_, aabb): &(u32, Aabb)| shape.bounds().overlaps(aabb) && shape.touches(aabb);
+        shape.has_meaning().then(|| met(batch, boxes, filters, i).filter(touches).map(|(id, _)| id).collect())
+    })
+}
+
+/// Finds the `most` boxes that are nearest to each point, by distance and then by index.
+pub fn nearest(batch: Batch<'_, NearestQuery>, boxes: &[Aabb], filters: &Filters, most: usize) -> Lists<Near> {
+    lists(batch, |i, query| {
+        let point = query.is_valid().then_some(&query.point)?;
+        let distances = met(batch, boxes, filters, i).filter_map(|(id, aabb)| {
+            let distance = Distance::between(point, &aabb)?;
+            distance.compare_radius(query.radius, point).is_le().then_some((distance, id))
+        });
+        let compare = |a: &(Distance, u32), b: &(Distance, u32)| a.0.compare(&b.0, point).then(a.1.cmp(&b.1));
+        let near =
+            |(distance, index): &(Distance, u32)| Near { index: *index, squared_distance: distance.square(point) };
+        Some(first(distances, most, compare, near))
+    })
+}
+
+/// Returns the boxes that query `i` meets, were they to touch, grown by their margins.
+fn met<'a, Q>(
+    batch: Batch<'a, Q>,
+    boxes: &'a [Aabb],
+    filters: &'a Filters,
+    i: usize,
+) -> impl Iterator<Item = (u32, Aabb)> + use<'a, Q> {
+    let asker = batch.filters.asker(i);
+    let grown = |(id, aabb): (u32, &Aabb)| {
+        let margin = filters.margin.get(id as usize);
+        (id, margin.map_or(*aabb, |&margin| crate::filters::grown(aabb, margin)))
+    };
+    (0..).zip(boxes).filter(move |(id, _)| asker.meets(filters, *id)).map(grown)
+}
+
+fn first<T, U>(
+    all: impl Iterator<Item = T>,
+    most: usize,
+    compare: impl Fn(&T, &T) -> Ordering,
+    answer: impl Fn(&T) -> U,
+) -> Vec<U> {
+    let mut all: Vec<T> = all.collect();
+    if most < all.len() {
+        all.select_nth_unstable_by(most, &compare);
+        all.truncate(most);
+    }
+    all.sort_unstable_by(compare);
+    all.iter().map(answer).collect()
+}
+
+fn lists<Q, T: Clone>(batch: Batch<'_, Q>, answer: impl Fn(usize, &Q) -> Option<Vec<T>>) -> Lists<T> {
+    let mut lists = Lists { offsets: vec![0], answers: Vec::new(), report: QueryReport::default() };
+    for (i, query) in batch.queries.iter().enumerate() {
+        match answer(i, query) {
+            Some(answers) => lists.answers.extend_from_slice(&answers),
+            None => {
+                lists.report.invalid_count += 1;
+                if lists.report.first_invalid.len() < Report::INVALID_LISTED {
+                    lists.report.first_invalid.push(i as u64);
+                }
+            }
+        }
+        lists.offsets.push(lists.answers.len() as u64);
+    }
+    lists.report.query_count = batch.queries.len() as u64;
+    lists.report.answer_count = lists.answers.len() as u64;
+    lists
+}

@@ -1,0 +1,423 @@
+//! The queries of a batch, on all threads.
+//!
+//! Queries are asked in the order in which they come to the scene along the tree's curve, so that neighbours in time look at
+//! the same nodes, which a cache then has. Answers are put back into the order of the queries.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::Tree;
+use super::node::{self, Center, ORDINARY, Real, Sight};
+use super::packet::{self, Packet};
+use super::visit::{AllHits, FirstHits, NearestBoxes, Ranking, Touching, make_room};
+use super::walk::{Stack, Visitor, walk};
+use crate::cpu::engine::radix;
+use crate::queries::{Asker, Distance, Entry, Path, Start};
+use crate::{Aabb, Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport, Report, Shape};
+
+/// Queries that a thread takes at a time.
+const CHUNK: usize = 1 << 8;
+/// The least number of queries, and of boxes, that are worth a sort of the queries.
+const SORTED: usize = 1 << 10;
+
+/// A batch that is asked of a tree.
+pub struct Asked<'a, Q> {
+    tree: &'a Tree,
+    batch: Batch<'a, Q>,
+    /// The queries in the order in which they are asked, in the lower halves; none where that is their own order.
+    order: Vec<u64>,
+    /// Whether worlds are all that decides which boxes a query meets.
+    keeps_all: bool,
+}
+
+/// What a thread keeps from one query to the next.
+#[derive(Debug)]
+pub struct Scratch<K> {
+    /// The first answers to the query.
+    pub ranking: Ranking<K>,
+    /// The point of the last query, its world, and about the square of how far the last of as many boxes as are asked for
+    /// was.
+    last: Option<([f32; 3], u32, f64)>,
+    single: Stack<f32>,
+    double: Stack<f64>,
+    sights: Vec<Sight<f32>>,
+}
+
+impl<K> Scratch<K> {
+    fn new(most: usize) -> Self {
+        Self {
+            ranking: Ranking::new(most),
+            last: None,
+            single: Stack::default(),
+            double: Stack::default(),
+            sights: Vec::new(),
+        }
+    }
+}
+
+/// A number that nodes are tested with, and the nodes that wait.
+trait Stacked: Real {
+    fn stack<K>(scratch: &mut Scratch<K>) -> (&mut Ranking<K>, &mut Stack<Self>);
+}
+
+impl Stacked for f32 {
+    fn stack<K>(scratch: &mut Scratch<K>) -> (&mut Ranking<K>, &mut Stack<Self>) {
+        (&mut scratch.ranking, &mut scratch.single)
+    }
+}
+
+impl Stacked for f64 {
+    fn stack<K>(scratch: &mut Scratch<K>) -> (&mut Ranking<K>, &mut Stack<Self>) {
+        (&mut scratch.ranking, &mut scratch.double)
+    }
+}
+
+/// The answers of some queries that were asked one after the other.
+struct Part<T> {
+    answers: Vec<T>,
+    /// Where the answers of each query end.
+    ends: Vec<usize>,
+    invalid: Vec<u64>,
+}
+
+impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
+    /// Takes a batch.
+    ///
+    /// # Errors
+    /// [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
+    pub fn new(tree: &'a Tree, batch: Batch<'a, Q>) -> Result<Self, Error> {
+        batch.filters.check(batch.queries.len())?;
+        let filters = tree.filters();
+        let keeps_all = batch.filters.keeps_all() && filters.group.is_empty() && filters.mask.is_empty();
+        let mut order = Vec::new();
+        let scene = tree.levels.bounds();
+        if batch.queries.len().min(tree.ids.len()) >= SORTED && !is_in_order(batch.queries, &scene) {
+            let mut other = Vec::new();
+            make_room(&mut order, batch.queries.len())?;
+            make_room(&mut other, batch.queries.len())?;
+            order.resize(batch.queries.len(), 0);
+            order.par_iter_mut().zip(batch.queries.par_iter()).enumerate().with_min_len(CHUNK).for_each(
+                |(i, (item, query))| {
+                    *item = u64::from(tree.order.cube.rough_place(query.start(&scene))) << 32 | i as u64;
+                },
+            );
+            radix::sort(&mut order, &mut other, 32);
+        }
+        Ok(Self { tree, batch, order, keeps_all })
+    }
+
+    /// Loads the queries that are asked in these places, with their numbers. They lie anywhere in memory: all are loaded before
+    /// the first is asked.
+    fn load(&self, places: Range<usize>, queries: &mut Vec<(usize, Q)>) {
+        queries.clear();
+        if self.order.is_empty() {
+            queries.extend(places.clone().zip(self.batch.queries[places].iter().copied()));
+        } else {
+            let number = |&item: &u64| item as u32 as usize;
+            queries.extend(self.order[places].iter().map(number).map(|i| (i, self.batch.queries[i])));
+        }
+    }
+
+    /// Finds one answer to each query. `answer` returns whether the query has a meaning; a ranking has one place.
+    pub fn answers<T: Copy + PartialEq + Send + Sync, K>(
+        &self,
+        none: T,
+        answer: impl Fn(&Self, &mut Scratch<K>, usize, &Q, &mut T) -> bool + Sync,
+    ) -> Result<Answers<T>, Error> {
+        self.answers_of_some(none, CHUNK, |scratch, queries, out, invalid| {
+            for ((i, query), out) in queries.iter().zip(out) {
+                if !answer(self, scratch, *i, query, out) {
+                    invalid.push(*i as u64);
+                }
+            }
+        })
+    }
+
+    /// Finds one answer to each query. `answer` takes at most `some` at a time, with their numbers, and lists those without
+    /// a meaning.
+    fn answers_of_some<T: Copy + PartialEq + Send + Sync, K>(
+        &self,
+        none: T,
+        some: usize,
+        answer: impl Fn(&mut Scratch<K>, &[(usize, Q)], &mut [T], &mut Vec<u64>) + Sync,
+    ) -> Result<Answers<T>, Error> {
+        let count = self.batch.queries.len();
+        let mut answers = Vec::new();
+        make_room(&mut answers, count)?;
+        answers.resize(count, none);
+        let invalid: Vec<Vec<u64>> = answers
+            .par_chunks_mut(CHUNK)
+            .enumerate()
+            .map_init(
+                || (Scratch::new(1), Vec::new()),
+                |(scratch, queries), (chunk, answers)| {
+                    let mut invalid = Vec::new();
+                    self.load(chunk * CHUNK..chunk * CHUNK + answers.len(), queries);
+                    for (queries, out) in queries.chunks(some).zip(answers.chunks_mut(some)) {
+                        answer(scratch, queries, out, &mut invalid);
+                    }
+                    invalid
+                },
+            )
+            .collect();
+        let answer_count = answers.iter().filter(|&&answer| answer != none).count() as u64;
+        if !self.order.is_empty() {
+            let mut in_order = Vec::new();
+            make_room(&mut in_order, count)?;
+            in_order.resize(count, none);
+            for (&item, answer) in self.order.iter().zip(answers) {
+                in_order[item as u32 as usize] = answer;
+            }
+            answers = in_order;
+        }
+        Ok(Answers { answers, report: self.report(invalid.concat(), answer_count) })
+    }
+
+    /// Finds a list of answers to each query. `answer` appends to the list, and returns whether the query has a meaning; a
+    /// ranking has `most` places.
+    pub fn lists<T: Copy + Send + Sync, K>(
+        &self,
+        most: usize,
+        answer: impl Fn(&Self, &mut Scratch<K>, usize, &Q, &mut Vec<T>) -> Result<bool, Error> + Sync,
+    ) -> Result<Lists<T>, Error> {
+        let count = self.batch.queries.len();
+        let parts: Vec<Part<T>> = (0..count.div_ceil(CHUNK))
+            .into_par_iter()
+            .map_init(
+                || (Scratch::new(most), Vec::new()),
+                |(scratch, queries), chunk| {
+                    let places = chunk * CHUNK..count.min((chunk + 1) * CHUNK);
+                    let mut part =
+                        Part { answers: Vec::new(), ends: Vec::with_capacity(places.len()), invalid: Vec::new() };
+                    self.load(places, queries);
+                    for (i, query) in queries.iter() {
+                        if !answer(self, scratch, *i, query, &mut part.answers)? {
+                            part.invalid.push(*i as u64);
+                        }
+                        part.ends.push(part.answers.len());
+                    }
+                    Ok(part)
+                },
+            )
+            .collect::<Result<_, Error>>()?;
+        let mut lists = Lists { offsets: Vec::new(), answers: Vec::new(), report: QueryReport::default() };
+        make_room(&mut lists.offsets, count + 1)?;
+        make_room(&mut lists.answers, parts.iter().map(|part| part.answers.len()).sum())?;
+        lists.offsets.push(0);
+        // In which place each query was asked.
+        let mut places: Vec<u32> = Vec::new();
+        if !self.order.is_empty() {
+            make_room(&mut places, count)?;
+            places.resize(count, 0);
+            (0..).zip(&self.order).for_each(|(place, &item)| places[item as u32 as usize] = place);
+        }
+        for i in 0..count {
+            let place = places.get(i).map_or(i, |&place| place as usize);
+            let Part { answers, ends, .. } = &parts[place / CHUNK];
+            let within = place % CHUNK;
+            let first = if within == 0 { 0 } else { ends[within - 1] };
+            lists.answers.extend_from_slice(&answers[first..ends[within]]);
+            lists.offsets.push(lists.answers.len() as u64);
+        }
+        let invalid = parts.into_iter().flat_map(|part| part.invalid).collect();
+        lists.report = self.report(invalid, lists.answers.len() as u64);
+        Ok(lists)
+    }
+
+    fn report(&self, mut invalid: Vec<u64>, answer_count: u64) -> QueryReport {
+        invalid.sort_unstable();
+        QueryReport {
+            query_count: self.batch.queries.len() as u64,
+            invalid_count: invalid.len() as u64,
+            first_invalid: invalid.into_iter().take(Report::INVALID_LISTED).collect(),
+            answer_count,
+        }
+    }
+}
+
+impl<Q: Cast> Asked<'_, Q> {
+    /// Finds the first box that each path hits.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn nearest_hits(&self) -> Result<Answers<Hit>, Error> {
+        self.answers_of_some(Hit::MISS, packet::RAYS, |scratch, queries, out, invalid| {
+            if self.keeps_all && self.nearest_hits_of_packet(scratch, queries, out) {
+                return;
+            }
+            for ((i, cast), out) in queries.iter().zip(out) {
+                let Some(path) = cast.path() else {
+                    invalid.push(*i as u64);
+                    continue;
+                };
+                self.first_hits(*i, &path, scratch);
+                if let Some((entry, index)) = scratch.ranking.first.first() {
+                    *out = Hit { index: *index, t: path.time(entry) };
+                }
+            }
+        })
+    }
+
+    /// Finds the first box that each path hits, if they may go through the tree at once.
+    fn nearest_hits_of_packet(&self, scratch: &mut Scratch<Entry>, queries: &[(usize, Q)], out: &mut [Hit]) -> bool {
+        const STILL: Path = Path::STILL;
+        if queries.len() < packet::RAYS {
+            return false;
+        }
+        let mut paths = [STILL; packet::RAYS];
+        let world = self.batch.filters.asker(queries[0].0).world;
+        for (path, (i, cast)) in paths.iter_mut().zip(queries) {
+            match cast.path() {
+                Some(own) if self.is_ordinary(&own) && self.batch.filters.asker(*i).world == world => *path = own,
+                _ => return false,
+            }
+        }
+        if !packet::is_narrow(&paths) {
+            return false;
+        }
+        let mut packet = Packet::new(&paths, &mut scratch.sights);
+        packet.walk(&self.tree.levels, &self.tree.ids, &self.tree.worlds.of(world), &mut scratch.single);
+        for ((path, best), out) in paths.iter().zip(&packet.best).zip(out) {
+            if let Some((entry, index)) = best {
+                *out = Hit { index: *index, t: path.time(entry) };
+            }
+        }
+        true
+    }
+}
+
+/// Tells whether most queries start near the one before, as those of a camera do.
+fn is_in_order<Q: Start>(queries: &[Q], scene: &Aabb) -> bool {
+    const SAMPLE: usize = 256;
+    const NEAR: f64 = 1.0 / 64.0;
+    let square = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>();
+    let near = square(scene.min.map(f64::from), scene.max.map(f64::from)) * NEAR * NEAR;
+    let step = (queries.len() / SAMPLE).max(1);
+    let is_near = |pair: &&[Q]| square(pair[0].start(scene), pair[1].start(scene)) <= near;
+    let pairs = || queries.windows(2).step_by(step);
+    4 * pairs().filter(is_near).count() > 3 * pairs().count()
+}
+
+impl<Q> Asked<'_, Q> {
+    /// Ranks the boxes that the path of query `i` hits.
+    pub fn first_hits(&self, i: usize, path: &Path, scratch: &mut Scratch<Entry>) {
+        scratch.ranking.clear();
+        if scratch.ranking.wants_none() {
+            return;
+        }
+        if self.is_ordinary(path) {
+            self.first_hits_in::<f32>(i, path, scratch);
+        } else {
+            self.first_hits_in::<f64>(i, path, scratch);
+        }
+    }
+
+    fn first_hits_in<F: Stacked>(&self, i: usize, path: &Path, scratch: &mut Scratch<Entry>) {
+        let (ranking, stack) = F::stack(scratch);
+        let (path, sight, limit) = (*path, Sight::<F>::new(path), F::limit(f64::from(path.limit)));
+        let asker = self.batch.filters.asker(i);
+        if self.keeps_all {
+            self.walk(&asker, stack, &mut FirstHits { path, sight, limit, ranking, meets: |_| true });
+        } else {
+            let meets = |id| asker.meets(self.tree.filters(), id);
+            self.walk(&asker, stack, &mut FirstHits { path, sight, limit, ranking, meets });
+        }
+    }
+
+    /// Shows each box that the path of query `i` hits, until `hit` returns that it is enough.
+    pub fn each_hit(&self, i: usize, path: &Path, scratch: &mut Scratch<()>, mut hit: impl FnMut(&Entry, u32) -> bool) {
+        if self.is_ordinary(path) {
+            self.each_hit_in::<f32>(i, path, scratch, &mut hit);
+        } else {
+            self.each_hit_in::<f64>(i, path, scratch, &mut hit);
+        }
+    }
+
+    fn each_hit_in<F: Stacked>(
+        &self,
+        i: usize,
+        path: &Path,
+        scratch: &mut Scratch<()>,
+        hit: &mut impl FnMut(&Entry, u32) -> bool,
+    ) {
+        let (_, stack) = F::stack(scratch);
+        let (path, sight, limit) = (*path, Sight::<F>::new(path), F::limit(f64::from(path.limit)));
+        let (asker, is_done) = (self.batch.filters.asker(i), false);
+        if self.keeps_all {
+            self.walk(&asker, stack, &mut AllHits { path, sight, limit, meets: |_| true, hit, is_done });
+        } else {
+            let meets = |id| asker.meets(self.tree.filters(), id);
+            self.walk(&asker, stack, &mut AllHits { path, sight, limit, meets, hit, is_done });
+        }
+    }
+
+    /// Appends the boxes that touch the shape of query `i`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn touching<S: Shape>(
+        &self,
+        i: usize,
+        shape: S,
+        scratch: &mut Scratch<()>,
+        out: &mut Vec<u32>,
+    ) -> Result<(), Error> {
+        let stack = &mut scratch.single;
+        let (asker, bounds, result) = (self.batch.filters.asker(i), shape.bounds(), Ok(()));
+        if self.keeps_all {
+            let mut visitor = Touching { shape, bounds, meets: |_| true, out, result };
+            self.walk(&asker, stack, &mut visitor);
+            return visitor.result;
+        }
+        let meets = |id| asker.meets(self.tree.filters(), id);
+        let mut visitor = Touching { shape, bounds, meets, out, result };
+        self.walk(&asker, stack, &mut visitor);
+        visitor.result
+    }
+
+    /// Ranks the boxes near the point of query `i`.
+    pub fn nearest(&self, i: usize, query: &NearestQuery, scratch: &mut Scratch<Distance>) {
+        scratch.ranking.clear();
+        if scratch.ranking.wants_none() {
+            return;
+        }
+        if self.tree.levels.is_ordinary && query.point.iter().all(|x| x.abs() <= ORDINARY) {
+            self.nearest_in::<f32>(i, query, scratch);
+        } else {
+            self.nearest_in::<f64>(i, query, scratch);
+        }
+    }
+
+    fn nearest_in<F: Stacked>(&self, i: usize, query: &NearestQuery, scratch: &mut Scratch<Distance>) {
+        let NearestQuery { point, radius } = *query;
+        let asker = self.batch.filters.asker(i);
+        let mut limit = f64::from(radius) * f64::from(radius);
+        if let Some((last, world, square)) = scratch.last
+            && self.keeps_all
+            && world == asker.world
+        {
+            // As many boxes as are asked for are no farther than those of the last query and the way from it.
+            let way: f64 = (0..3).map(|k| (f64::from(point[k]) - f64::from(last[k])).powi(2)).sum();
+            let reach = square.sqrt() + way.sqrt();
+            limit = limit.min(reach * reach * (1.0 + 1e-12));
+        }
+        let (center, limit) = (Center::<F>::new(&point), F::limit(limit));
+        let (ranking, stack) = F::stack(scratch);
+        if self.keeps_all {
+            self.walk(&asker, stack, &mut NearestBoxes { point, radius, center, limit, ranking, meets: |_| true });
+        } else {
+            let meets = |id| asker.meets(self.tree.filters(), id);
+            self.walk(&asker, stack, &mut NearestBoxes { point, radius, center, limit, ranking, meets });
+        }
+        scratch.last = scratch.ranking.last().map(|square| (point, asker.world, square));
+    }
+
+    fn is_ordinary(&self, path: &Path) -> bool {
+        self.tree.levels.is_ordinary && node::is_ordinary(path)
+    }
+
+    fn walk<V: Visitor>(&self, asker: &Asker, stack: &mut Stack<V::Real>, visitor: &mut V) {
+        walk(&self.tree.levels, &self.tree.ids, &self.tree.worlds.of(asker.world), stack, visitor);
+    }
+}

@@ -1,0 +1,124 @@
+//! The bounds of the tree, level by level: each node has the bounds of eight nodes of the level below in a row, or of
+//! eight boxes. No pointers: child `c` of node `i` is number `8 i + c` of the level below.
+
+use rayon::prelude::*;
+
+use super::node::{Node, ORDINARY, WIDTH};
+use crate::Aabb;
+
+/// Nodes that a thread makes at a time.
+const CHUNK: usize = 1 << 8;
+
+/// Holds the nodes.
+#[derive(Debug, Default)]
+pub struct Levels {
+    /// From the nodes that have boxes to the one above all.
+    pub levels: Vec<Vec<Node>>,
+    /// Half the surface of all nodes but the topmost, added up.
+    pub surface: f64,
+    /// Whether all finite bounds are at most [`ORDINARY`].
+    pub is_ordinary: bool,
+}
+
+impl Levels {
+    /// Makes all nodes, of boxes in the order of `ids`.
+    pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32]) {
+        let level_count = level_count(ids.len());
+        self.levels.truncate(level_count);
+        self.levels.resize_with(level_count, Vec::new);
+        (self.surface, self.is_ordinary) = (0.0, true);
+        let Some((leaves, above)) = self.levels.split_first_mut() else { return };
+        leaves.resize(ids.len().div_ceil(WIDTH), Node::EMPTY);
+        let extreme = leaves
+            .par_chunks_mut(CHUNK)
+            .zip(ids.par_chunks(CHUNK * WIDTH))
+            .map(|(leaves, ids)| fill_leaves(leaves, ids, boxes));
+        self.is_ordinary = extreme.reduce(|| true, |a, b| a & b);
+        let mut below = &*leaves;
+        for level in above {
+            level.resize(below.len().div_ceil(WIDTH), Node::EMPTY);
+            let surfaces: Vec<f64> = level
+                .par_chunks_mut(CHUNK)
+                .zip(below.par_chunks(CHUNK * WIDTH))
+                .map(|(to, from)| unite(to, from))
+                .collect();
+            // In order, so that the sum does not depend on threads.
+            self.surface += surfaces.iter().sum::<f64>();
+            below = level;
+        }
+    }
+
+    /// Returns the bounds of all boxes.
+    pub fn bounds(&self) -> Aabb {
+        self.levels.last().map_or(Node::EMPTY.get(0), |level| level[0].bounds())
+    }
+
+    /// Counts the invalid boxes, and lists the first of them, ascending, at most this many.
+    pub fn invalid(&self, ids: &[u32], most: usize) -> (u32, Vec<u32>) {
+        let leaves = self.levels.first().map_or(&[][..], |leaves| leaves);
+        let of_leaf = |(leaf, ids): (&Node, &[u32])| -> Vec<u32> {
+            ids.iter().enumerate().filter(|&(child, _)| !leaf.get(child).is_valid()).map(|(_, &id)| id).collect()
+        };
+        let has_invalid = |leaf: &Node, children: usize| (0..children).any(|child| !leaf.get(child).is_valid());
+        let mut all: Vec<u32> = leaves
+            .par_iter()
+            .zip(ids.par_chunks(WIDTH))
+            .filter(|(leaf, ids)| has_invalid(leaf, ids.len()))
+            .flat_map_iter(of_leaf)
+            .collect();
+        all.sort_unstable();
+        let count = all.len() as u32;
+        all.truncate(most);
+        (count, all)
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        self.levels.iter().map(|level| level.capacity() * size_of::<Node>()).sum()
+    }
+}
+
+/// Returns how many levels of nodes this many boxes have.
+pub fn level_count(box_count: usize) -> usize {
+    let mut levels = usize::from(box_count > 0);
+    let mut nodes = box_count.div_ceil(WIDTH);
+    while nodes > 1 {
+        nodes = nodes.div_ceil(WIDTH);
+        levels += 1;
+    }
+    levels
+}
+
+/// Puts boxes into leaves, and returns whether their finite bounds are ordinary.
+fn fill_leaves(leaves: &mut [Node], ids: &[u32], boxes: &[Aabb]) -> bool {
+    let mut is_ordinary = true;
+    for (leaf, ids) in leaves.iter_mut().zip(ids.chunks(WIDTH)) {
+        // Boxes lie anywhere in memory: first only the loads, all of which are then under way at once.
+        let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
+        for (aabb, &id) in own.iter_mut().zip(ids) {
+            *aabb = boxes[id as usize];
+        }
+        for (child, aabb) in own.iter().enumerate() {
+            leaf.set(child, aabb);
+        }
+        let numbers = leaf.faces.as_flattened().iter();
+        is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
+    }
+    is_ordinary
+}
+
+/// Puts the bounds of nodes into the nodes above them, and returns half the surface of what is bounded.
+fn unite(above: &mut [Node], below: &[Node]) -> f64 {
+    let mut surface = 0.0;
+    for (node, below) in above.iter_mut().zip(below.chunks(WIDTH)) {
+        for child in 0..WIDTH {
+            let bounds = below.get(child).map_or(Node::EMPTY.get(0), Node::bounds);
+            node.set(child, &bounds);
+            let [x, y, z] = std::array::from_fn(|k| f64::from(bounds.max[k]) - f64::from(bounds.min[k]));
+            let own = x * y + y * z + z * x;
+            // Not a number for the bounds of nothing, infinite for those of unbounded boxes.
+            surface += if x >= 0.0 && own.is_finite() { own } else { 0.0 };
+        }
+    }
+    surface
+}

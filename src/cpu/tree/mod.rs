@@ -1,0 +1,310 @@
+//! The tree of boxes on the CPU: queries on all cores.
+//!
+//! | file | does |
+//! |---|---|
+//! | `order` | sorts the boxes: by world, then along a Hilbert curve ([`hilbert`]) |
+//! | `levels` | makes the bounds of the nodes, eight children each, without pointers |
+//! | `node` | tests eight children at once, with numbers that are never too strict |
+//! | `walk` | the way of one query, the nearest first where that matters |
+//! | `packet` | the way of several rays that go nearly the same way |
+//! | `visit` | what each kind of query does on its way; the last test of a box is exact |
+//! | `worlds` | which leaves each world has |
+//! | `batch` | takes the queries of a batch on all threads |
+
+mod batch;
+mod hilbert;
+mod levels;
+mod node;
+mod order;
+mod packet;
+mod visit;
+mod walk;
+mod worlds;
+
+use self::batch::Asked;
+use self::levels::Levels;
+use self::order::Order;
+use self::worlds::Worlds;
+use crate::cpu::engine::prepared_boxes;
+use crate::filters::CheckedFilters;
+use crate::queries::{Distance, Entry};
+use crate::{
+    Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryFilters, Report, Shape,
+};
+
+/// A tree of boxes, which is built once and asked many times: what a ray hits, what touches a shape, what is nearest.
+///
+/// Every answer is that of a loop over all boxes in real arithmetic on the `f32` that come in, bit for bit: nothing is
+/// missed, nothing is too many, and ties go to the smaller index. The tree takes the threads of the `rayon` pool that it is
+/// called from, and answers the same with any number of them.
+///
+/// The tree takes 32 bytes for each box and 16 more while it is built; queries take what they answer.
+///
+/// ```
+/// use broadsweep::{Aabb, NearestQuery, Ray, Sphere, cpu};
+///
+/// let boxes = [Aabb::new([1.0; 3], [2.0; 3]), Aabb::new([4.0; 3], [5.0; 3])];
+/// let mut tree = cpu::Tree::new();
+/// tree.build(&boxes)?;
+/// let hits = tree.nearest_hits(&[Ray::new([0.0; 3], [1.0; 3]), Ray::new([0.0; 3], [-1.0; 3])])?;
+/// assert_eq!((hits.answers[0].index, hits.answers[0].t), (0, 1.0));
+/// assert!(!hits.answers[1].is_hit());
+/// let touching = tree.overlaps(&[Sphere { center: [3.0; 3], radius: 2.0 }])?;
+/// assert_eq!(touching.of(0), [0, 1]);
+/// let near = tree.nearest(&[NearestQuery::new([0.0; 3])], 1)?;
+/// assert_eq!((near.of(0)[0].index, near.of(0)[0].squared_distance), (0, 3.0));
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Tree {
+    filters: CheckedFilters,
+    order: Order,
+    /// `[box_count]` the boxes in the order of the leaves.
+    ids: Vec<u32>,
+    levels: Levels,
+    worlds: Worlds,
+    /// The boxes, where the filters change them.
+    prepared: Vec<Aabb>,
+    built_surface: f64,
+    report: TreeReport,
+}
+
+/// Counts of a tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct TreeReport {
+    /// Boxes in the tree.
+    pub box_count: u32,
+    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; no query answers them.
+    pub invalid_count: u32,
+    /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
+    pub first_invalid: Vec<u32>,
+    /// The surface of all nodes, divided by what it was when the tree was built. A query takes about as many times as long.
+    /// 1 after a build; above 1.5 or 2 it pays to build again.
+    pub growth: f64,
+    /// Bytes of memory held.
+    pub bytes: u64,
+}
+
+impl Tree {
+    /// Makes a tree of no boxes, without filters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets what boxes say beside their bounds. Groups, masks and bodies hold from the next query on; worlds and margins
+    /// from the next [`build`](Self::build) on, until which the tree is empty.
+    ///
+    /// Two boxes are never compared here: lists of pairs, and whether boxes are fixed or asleep, do not matter.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] for a value that has no meaning, and for half-spaces, which queries do not know;
+    /// [`Error::OutOfMemory`]; the old filters then stay.
+    pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
+        if !filters.half_spaces.is_empty() {
+            let problem = "is a half-space, and queries know none".to_owned();
+            return Err(Error::BadFilter { list: "half_spaces", index: 0, problem });
+        }
+        let checked = CheckedFilters::new(filters)?;
+        let (old, new) = (self.filters.filters(), checked.filters());
+        let stays = old.world == new.world && old.margin == new.margin;
+        self.filters = checked;
+        if !stays {
+            self.clear();
+        }
+        Ok(())
+    }
+
+    /// Returns the filters in use.
+    pub fn filters(&self) -> &Filters {
+        self.filters.filters()
+    }
+
+    /// Changes one list of the filters from box `first` on. After a change of worlds or margins the tree has to be built
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] where the list has no such places, or for a margin that is negative or not finite; nothing is
+    /// changed then.
+    pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+        self.filters.change(first, values)?;
+        if matches!(values, Attribute::World(_) | Attribute::Margin(_)) {
+            self.clear();
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.ids.clear();
+        self.levels = Levels::default();
+        self.worlds = Worlds::default();
+        self.report = TreeReport::default();
+    }
+
+    /// Builds the tree of these boxes. Queries answer with their indices.
+    ///
+    /// # Errors
+    /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`]
+    /// beyond 2³² − 2 boxes. The tree is empty then.
+    pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
+        self.clear();
+        self.filters.fit(boxes.len())?;
+        let box_count = checked_count(boxes.len())?;
+        rayon::join(|| self.build_of(boxes), || ());
+        self.built_surface = self.levels.surface;
+        self.report_on(box_count);
+        Ok(&self.report)
+    }
+
+    fn build_of(&mut self, boxes: &[Aabb]) {
+        let Self { filters, order, ids, levels, prepared, .. } = self;
+        let boxes = prepared_boxes(filters.filters(), boxes, prepared);
+        order.sort(boxes, filters.worlds(), ids);
+        levels.fill(boxes, ids);
+        self.worlds.find(ids, &filters.filters().world);
+    }
+
+    /// Fits the tree to boxes that have moved: the same number of them in the same order. That takes a fraction of a build.
+    /// The tree answers exactly, however they moved; where they moved far, [`growth`](TreeReport::growth) says that a build
+    /// would make it faster. A box may become invalid or valid.
+    ///
+    /// # Errors
+    /// [`Error::OtherTree`] where the tree was built of another number of boxes, or not since the filters' worlds or margins
+    /// changed; the tree stays as it is.
+    pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
+        if boxes.len() != self.ids.len() {
+            return Err(Error::OtherTree { built: self.ids.len() as u64, box_count: boxes.len() as u64 });
+        }
+        self.filters.fit(boxes.len())?;
+        let Self { filters, ids, levels, prepared, .. } = self;
+        rayon::join(|| levels.fill(prepared_boxes(filters.filters(), boxes, prepared), ids), || ());
+        self.report_on(boxes.len() as u32);
+        Ok(&self.report)
+    }
+
+    fn report_on(&mut self, box_count: u32) {
+        let invalid = self.levels.invalid(&self.ids, Report::INVALID_LISTED);
+        let growth = if self.built_surface > 0.0 { self.levels.surface / self.built_surface } else { 1.0 };
+        let (invalid_count, first_invalid) = invalid;
+        self.report = TreeReport { box_count, invalid_count, first_invalid, growth, bytes: 0 };
+        self.report.bytes = self.memory_bytes();
+    }
+
+    /// Returns the report on the last build or refit.
+    pub fn report(&self) -> &TreeReport {
+        &self.report
+    }
+
+    /// Counts the bytes of memory that are held, without the filters.
+    pub fn memory_bytes(&self) -> u64 {
+        let ids = self.ids.capacity() * size_of::<u32>();
+        let prepared = self.prepared.capacity() * size_of::<Aabb>();
+        (ids + prepared + self.worlds.bytes() + self.levels.bytes() + self.order.bytes()) as u64
+    }
+
+    /// Finds the first box that each path hits: by `t`, then by index.
+    ///
+    /// # Errors
+    /// [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
+    pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
+        Asked::new(self, casts.into())?.nearest_hits()
+    }
+
+    /// Finds the first `k` boxes that each path hits: by `t`, then by index.
+    ///
+    /// # Errors
+    /// As [`nearest_hits`](Self::nearest_hits).
+    pub fn first_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error> {
+        Asked::new(self, casts.into())?.lists(k, |asked, scratch, i, cast, out| {
+            let Some(path) = cast.path() else { return Ok(false) };
+            asked.first_hits(i, &path, scratch);
+            let hit = |(entry, index): &(Entry, u32)| Hit { index: *index, t: path.time(entry) };
+            visit::extend(out, scratch.ranking.first.iter().map(hit)).map(|()| true)
+        })
+    }
+
+    /// Finds whether each path hits a box.
+    ///
+    /// # Errors
+    /// As [`nearest_hits`](Self::nearest_hits).
+    pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
+        Asked::new(self, casts.into())?.answers(false, |asked, scratch, i, cast, out| {
+            let Some(path) = cast.path() else { return false };
+            asked.each_hit(i, &path, scratch, |_, _| {
+                *out = true;
+                false
+            });
+            true
+        })
+    }
+
+    /// Finds all boxes that each path hits, ascending by index.
+    ///
+    /// # Errors
+    /// As [`nearest_hits`](Self::nearest_hits).
+    pub fn all_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
+        Asked::new(self, casts.into())?.lists(0, |asked, scratch, i, cast, out| {
+            let Some(path) = cast.path() else { return Ok(false) };
+            let (first, mut result) = (out.len(), Ok(()));
+            asked.each_hit(i, &path, scratch, |entry, index| {
+                result = visit::push(out, Hit { index, t: path.time(entry) });
+                result.is_ok()
+            });
+            result?;
+            out[first..].sort_unstable_by_key(|hit| hit.index);
+            Ok(true)
+        })
+    }
+
+    /// Finds all boxes that touch each shape, ascending by index.
+    ///
+    /// # Errors
+    /// As [`nearest_hits`](Self::nearest_hits).
+    pub fn overlaps<'a, S: Shape + 'a>(&self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
+        Asked::new(self, shapes.into())?.lists(0, |asked, scratch, i, shape, out| {
+            if !shape.has_meaning() {
+                return Ok(false);
+            }
+            let first = out.len();
+            asked.touching(i, *shape, scratch, out)?;
+            out[first..].sort_unstable();
+            Ok(true)
+        })
+    }
+
+    /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that a point is in is at no
+    /// distance.
+    ///
+    /// # Errors
+    /// As [`nearest_hits`](Self::nearest_hits).
+    pub fn nearest<'a>(&self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
+        Asked::new(self, points.into())?.lists(k, |asked, scratch, i, query, out| {
+            if !query.is_valid() {
+                return Ok(false);
+            }
+            asked.nearest(i, query, scratch);
+            let near = |(distance, index): &(Distance, u32)| Near {
+                index: *index,
+                squared_distance: distance.square(&query.point),
+            };
+            visit::extend(out, scratch.ranking.first.iter().map(near)).map(|()| true)
+        })
+    }
+}
+
+/// Returns the number of boxes, if there are not too many.
+fn checked_count(box_count: usize) -> Result<u32, Error> {
+    let most = u64::from(QueryFilters::NO_BOX) - 1;
+    let box_count = box_count as u64;
+    if box_count <= most {
+        return Ok(box_count as u32);
+    }
+    Err(Error::TooManyBoxes {
+        box_count,
+        buffer: "ids",
+        required: box_count * 4,
+        limit: "the number of indices, times their 4 bytes,",
+        available: most * 4,
+        max_boxes: most,
+    })
+}

@@ -1,0 +1,306 @@
+//! Eight boxes side by side, and what a query computes of all of them at once.
+
+use glam::{DVec4, Vec4};
+
+use crate::Aabb;
+use crate::queries::Path;
+
+/// Children of a node.
+pub const WIDTH: usize = 8;
+
+/// The bounds of eight children, coordinate by coordinate. A place that nothing is in has the bounds of no points.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// Lower corners, then upper corners.
+    pub faces: [[f32; WIDTH]; 6],
+}
+
+impl Node {
+    /// Has no children.
+    pub const EMPTY: Self = {
+        let (low, high) = ([f32::INFINITY; WIDTH], [f32::NEG_INFINITY; WIDTH]);
+        Self { faces: [low, low, low, high, high, high] }
+    };
+
+    /// Puts a box in a place. An invalid one has no points.
+    pub fn set(&mut self, child: usize, aabb: &Aabb) {
+        let is_valid = aabb.is_valid();
+        for k in 0..3 {
+            self.faces[k][child] = if is_valid { aabb.min[k] } else { f32::INFINITY };
+            self.faces[k + 3][child] = if is_valid { aabb.max[k] } else { f32::NEG_INFINITY };
+        }
+    }
+
+    /// Returns the bounds of one child.
+    #[inline]
+    pub fn get(&self, child: usize) -> Aabb {
+        Aabb {
+            min: std::array::from_fn(|k| self.faces[k][child % WIDTH]),
+            max: std::array::from_fn(|k| self.faces[k + 3][child % WIDTH]),
+        }
+    }
+
+    /// Returns the bounds of all children.
+    pub fn bounds(&self) -> Aabb {
+        let least = |x: f32, y: &f32| if *y < x { *y } else { x };
+        let most = |x: f32, y: &f32| if *y > x { *y } else { x };
+        Aabb {
+            min: std::array::from_fn(|k| self.faces[k].iter().fold(f32::INFINITY, least)),
+            max: std::array::from_fn(|k| self.faces[k + 3].iter().fold(f32::NEG_INFINITY, most)),
+        }
+    }
+
+    /// Returns a bit for each child that touches a box, exactly.
+    #[inline]
+    pub fn touching(&self, aabb: &Aabb) -> u32 {
+        let half = |i: usize| {
+            let four = |numbers: &[f32; WIDTH]| Vec4::from_slice(&numbers[4 * i..4 * i + 4]);
+            let mut bits = 15;
+            for k in 0..3 {
+                let (low, high) = (Vec4::splat(aabb.min[k]), Vec4::splat(aabb.max[k]));
+                bits &= (four(&self.faces[k]).cmple(high) & low.cmple(four(&self.faces[k + 3]))).bitmask();
+            }
+            bits
+        };
+        half(0) | half(1) << 4
+    }
+}
+
+/// The numbers that a query prunes with. What it prunes with is never exact, only never too small or too large.
+///
+/// `f32` is enough where no number is beyond [`ORDINARY`]: nothing overflows then, and what underflows is less than
+/// [`TINY`](Self::TINY). `f64` is enough for all `f32`.
+pub trait Real: Copy + PartialOrd + Send + Sync + std::fmt::Debug {
+    /// Four numbers.
+    type Four: Copy + std::fmt::Debug;
+    /// More than the roundings of a time or a squared distance change, relative to it.
+    const SLACK: f64;
+    /// More than underflow changes.
+    const TINY: f64;
+    /// Stands for a time or a distance beyond all others.
+    const END: Self;
+    /// Stands for none.
+    const ZERO: Self;
+
+    /// Converts a number, to the nearest.
+    fn nearest(number: f64) -> Self;
+    /// Converts a number upward, with room for the errors of what is compared with it.
+    fn limit(number: f64) -> Self;
+    /// Loads four children.
+    fn load(numbers: &[f32; WIDTH], half: usize) -> Self::Four;
+    /// Repeats a number.
+    fn splat(self) -> Self::Four;
+    /// Returns `a - b`.
+    fn difference(a: Self::Four, b: Self::Four) -> Self::Four;
+    /// Returns `a * b`.
+    fn product(a: Self::Four, b: Self::Four) -> Self::Four;
+    /// Returns the larger ones.
+    fn larger(a: Self::Four, b: Self::Four) -> Self::Four;
+    /// Returns the smaller ones.
+    fn smaller(a: Self::Four, b: Self::Four) -> Self::Four;
+    /// Returns `a + b * b`.
+    fn plus_square(a: Self::Four, b: Self::Four) -> Self::Four;
+    /// Returns `a` with room for its errors upward.
+    fn slackened(a: Self::Four) -> Self::Four;
+    /// Returns a bit where `a <= b`.
+    fn at_most(a: Self::Four, b: Self::Four) -> u32;
+    /// Returns the four numbers.
+    fn array(a: Self::Four) -> [Self; 4];
+}
+
+/// The largest coordinate, direction, and inverse of a direction that `f32` is good enough for: 2⁶⁰.
+pub const ORDINARY: f32 = (1u64 << 60) as f32;
+
+macro_rules! real {
+    ($real:ty, $four:ty, slack: $slack:expr, tiny: $tiny:expr, end: $end:expr, load: $load:expr) => {
+        impl Real for $real {
+            type Four = $four;
+            const SLACK: f64 = $slack;
+            const TINY: f64 = $tiny;
+            const END: Self = $end;
+            const ZERO: Self = 0.0;
+
+            fn nearest(number: f64) -> Self {
+                number as $real
+            }
+
+            fn limit(number: f64) -> Self {
+                // Rounded to the nearest, which may be below by far less than the slack.
+                ((number * (1.0 + Self::SLACK) + Self::TINY) as $real).min(Self::END)
+            }
+
+            #[inline(always)]
+            fn load(numbers: &[f32; WIDTH], half: usize) -> $four {
+                $load(Vec4::from_slice(&numbers[4 * half..4 * half + 4]))
+            }
+
+            #[inline(always)]
+            fn splat(self) -> $four {
+                <$four>::splat(self)
+            }
+
+            #[inline(always)]
+            fn difference(a: $four, b: $four) -> $four {
+                a - b
+            }
+
+            #[inline(always)]
+            fn product(a: $four, b: $four) -> $four {
+                a * b
+            }
+
+            #[inline(always)]
+            fn larger(a: $four, b: $four) -> $four {
+                a.max(b)
+            }
+
+            #[inline(always)]
+            fn smaller(a: $four, b: $four) -> $four {
+                a.min(b)
+            }
+
+            #[inline(always)]
+            fn plus_square(a: $four, b: $four) -> $four {
+                a + b * b
+            }
+
+            #[inline(always)]
+            fn slackened(a: $four) -> $four {
+                a * (1.0 + Self::SLACK as $real) + <$four>::splat(Self::TINY as $real)
+            }
+
+            #[inline(always)]
+            fn at_most(a: $four, b: $four) -> u32 {
+                a.cmple(b).bitmask()
+            }
+
+            #[inline(always)]
+            fn array(a: $four) -> [Self; 4] {
+                a.into()
+            }
+        }
+    };
+}
+// 2⁻²⁰, and 2⁻¹⁴⁰; the largest number stays so far below infinity that slack does not reach it.
+real!(f32, Vec4, slack: 9.5367431640625e-7, tiny: 7.2e-43, end: 1.7e38, load: |four: Vec4| four);
+real!(f64, DVec4, slack: 1e-14, tiny: 0.0, end: f64::INFINITY, load: |four: Vec4| four.as_dvec4());
+
+/// A path as nodes are tested with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<F: Real> {
+    axes: [SightAxis<F>; 3],
+    /// Bits of the axes along which the path does not move, and the bounds that it has there. An unbounded path counts as
+    /// one that is everywhere on that axis.
+    still: u32,
+    low: [f32; 3],
+    high: [f32; 3],
+}
+
+/// How a path moves along an axis: which face it has to reach with what, which it leaves with what, and the inverse of the
+/// speed. Along an axis without motion, no face is ever reached nor left.
+#[derive(Clone, Copy, Debug)]
+struct SightAxis<F: Real> {
+    first: usize,
+    last: usize,
+    reach: F::Four,
+    leave: F::Four,
+    inverse: F::Four,
+}
+
+impl<F: Real> Sight<F> {
+    /// Looks along a path.
+    #[inline(always)]
+    pub fn new(path: &Path) -> Self {
+        let (x, y, z) = (Self::axis(path, 0), Self::axis(path, 1), Self::axis(path, 2));
+        let mut sight = Self { axes: [x, y, z], still: 0, low: path.low, high: path.high };
+        for k in 0..3 {
+            let is_infinite = path.low[k].is_infinite() || path.high[k].is_infinite();
+            sight.still |= u32::from(path.direction[k] == 0.0 || is_infinite) << k;
+            if is_infinite && path.direction[k] != 0.0 {
+                // Differences of infinities are no numbers: this axis leaves nothing out.
+                (sight.low[k], sight.high[k]) = (f32::NEG_INFINITY, f32::INFINITY);
+            }
+        }
+        sight
+    }
+
+    #[inline(always)]
+    fn axis(path: &Path, k: usize) -> SightAxis<F> {
+        let (low, high) = (F::nearest(f64::from(path.low[k])), F::nearest(f64::from(path.high[k])));
+        let (first, last, reach, leave) =
+            if path.direction[k] < 0.0 { (k + 3, k, low, high) } else { (k, k + 3, high, low) };
+        let [reach, leave, inverse] = [reach.splat(), leave.splat(), F::nearest(path.inverse(k)).splat()];
+        SightAxis { first, last, reach, leave, inverse }
+    }
+
+    /// Returns a bit for each child that the path may touch by the time `limit`, and about when.
+    #[inline(always)]
+    pub fn through(&self, node: &Node, limit: F) -> (u32, [F; WIDTH]) {
+        if self.still == 0 { self.through_by::<false>(node, limit) } else { self.through_by::<true>(node, limit) }
+    }
+
+    #[inline(always)]
+    fn through_by<const IS_STILL: bool>(&self, node: &Node, limit: F) -> (u32, [F; WIDTH]) {
+        let half = |i: usize| {
+            let (mut near, mut far, mut bits) = (F::ZERO.splat(), limit.splat(), 15);
+            for (k, axis) in self.axes.iter().enumerate() {
+                if IS_STILL && self.still >> k & 1 == 1 {
+                    let four = |face: usize| Vec4::from_slice(&node.faces[face][4 * i..4 * i + 4]);
+                    let is_below = four(k).cmple(Vec4::splat(self.high[k]));
+                    bits &= (is_below & Vec4::splat(self.low[k]).cmple(four(k + 3))).bitmask();
+                    continue;
+                }
+                let (first, last) = (&node.faces[axis.first % 6], &node.faces[axis.last % 6]);
+                near = F::larger(F::product(F::difference(F::load(first, i), axis.reach), axis.inverse), near);
+                far = F::smaller(F::product(F::difference(F::load(last, i), axis.leave), axis.inverse), far);
+            }
+            (bits & F::at_most(near, F::slackened(far)), F::array(near))
+        };
+        let ((low_bits, low), (high_bits, high)) = (half(0), half(1));
+        let near = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
+        (low_bits | high_bits << 4, near)
+    }
+}
+
+/// Returns whether numbers are so ordinary that `f32` is good enough to look along a path.
+#[inline]
+pub fn is_ordinary(path: &Path) -> bool {
+    let is_ordinary = |k: usize| {
+        let speed = path.direction[k].abs();
+        let is_speed = (speed == 0.0) | (speed >= 1.0 / ORDINARY) & (speed <= ORDINARY);
+        is_speed & (path.low[k].abs() <= ORDINARY) & (path.high[k].abs() <= ORDINARY)
+    };
+    is_ordinary(0) & is_ordinary(1) & is_ordinary(2)
+}
+
+/// A point as nodes are tested with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Center<F: Real>([F; 3]);
+
+impl<F: Real> Center<F> {
+    /// Looks around a point.
+    pub fn new(point: &[f32; 3]) -> Self {
+        let [x, y, z] = *point;
+        Self([F::nearest(f64::from(x)), F::nearest(f64::from(y)), F::nearest(f64::from(z))])
+    }
+
+    /// Returns a bit for each child whose squared distance may be at most `limit`, and about what it is.
+    #[inline(always)]
+    pub fn around(&self, node: &Node, limit: F) -> (u32, [F; WIDTH]) {
+        let zero = F::ZERO.splat();
+        let half = |i: usize| {
+            let mut square = zero;
+            for k in 0..3 {
+                let at = self.0[k].splat();
+                let below = F::difference(F::load(&node.faces[k], i), at);
+                let above = F::difference(at, F::load(&node.faces[k + 3], i));
+                square = F::plus_square(square, F::larger(F::larger(below, above), zero));
+            }
+            (F::at_most(square, limit.splat()), F::array(square))
+        };
+        let ((low_bits, low), (high_bits, high)) = (half(0), half(1));
+        let square = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
+        (low_bits | high_bits << 4, square)
+    }
+}

@@ -1,0 +1,147 @@
+//! The order of the leaves: by world, then by size class, then along a Hilbert curve.
+
+use rayon::prelude::*;
+
+use super::hilbert;
+use super::node::ORDINARY;
+use crate::Aabb;
+use crate::cpu::engine::radix;
+use crate::cpu::mirror::pca::CHUNK;
+
+/// Bits of the curve in the first key. Boxes that share one are sorted by the rest of theirs.
+const FIRST_BITS: u32 = 30;
+/// Boxes that share a first key and are too few to be sorted by the rest.
+const FEW: usize = 8;
+/// Centroids that are looked at to find where most boxes are.
+const SAMPLE: usize = 1 << 10;
+/// How many times the extent of most boxes the curve goes through, if boxes lie so far.
+const MARGIN: f32 = 8.0;
+
+/// The part of space that the curve goes through. Centroids beyond are moved to its surface.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cube {
+    low: [f64; 3],
+    scale: f64,
+}
+
+/// Holds what the order is made of from one build to the next.
+#[derive(Debug, Default)]
+pub struct Order {
+    /// What the curve of the last sort goes through.
+    pub cube: Cube,
+    items: Vec<u64>,
+    other: Vec<u64>,
+}
+
+impl Order {
+    /// Lists the boxes in their order, in `ids`. `worlds` has the number of each box's world, or nothing.
+    pub fn sort(&mut self, boxes: &[Aabb], worlds: &[u32], ids: &mut Vec<u32>) {
+        let cube = Cube::of(boxes);
+        self.cube = cube;
+        let Self { items, other, .. } = self;
+        items.resize(boxes.len(), 0);
+        items.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (items, boxes))| {
+            for ((item, aabb), index) in items.iter_mut().zip(boxes).zip(chunk * CHUNK..) {
+                *item = u64::from(cube.first_key(aabb)) << 32 | index as u64;
+            }
+        });
+        radix::sort(items, other, 32);
+        refine(items, boxes, &cube);
+        if !worlds.is_empty() {
+            // The sort is stable.
+            items.par_iter_mut().for_each(|item| {
+                let index = *item & u64::from(u32::MAX);
+                *item = u64::from(worlds[index as usize]) << 32 | index;
+            });
+            radix::sort(items, other, 32);
+        }
+        ids.resize(boxes.len(), 0);
+        ids.par_chunks_mut(CHUNK).zip(items.par_chunks(CHUNK)).for_each(|(ids, items)| {
+            for (id, item) in ids.iter_mut().zip(items) {
+                *id = *item as u32;
+            }
+        });
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        (self.items.capacity() + self.other.capacity()) * size_of::<u64>()
+    }
+}
+
+impl Cube {
+    fn of(boxes: &[Aabb]) -> Self {
+        // The bounds of most boxes, so that a few far ones do not put all others into one place.
+        let step = boxes.len().div_ceil(SAMPLE).max(1);
+        let sample: Vec<[f32; 3]> = boxes.iter().step_by(step).filter(|aabb| is_usual(aabb)).map(center).collect();
+        if sample.is_empty() {
+            return Self { low: [0.0; 3], scale: 0.0 };
+        }
+        let mut low = [0.0; 3];
+        let mut extent = 0.0f64;
+        for (k, low) in low.iter_mut().enumerate() {
+            let mut along: Vec<f32> = sample.iter().map(|center| center[k]).collect();
+            along.sort_unstable_by(f32::total_cmp);
+            let (first, last) = (along[along.len() / 64], along[along.len() - 1 - along.len() / 64]);
+            let margin = MARGIN * (last - first);
+            let (first, last) = (along[0].max(first - margin), along[along.len() - 1].min(last + margin));
+            *low = f64::from(first);
+            extent = extent.max(f64::from(last) - f64::from(first));
+        }
+        // With some room around the sample.
+        let cells = f64::from(1u32 << hilbert::LEVELS);
+        let room = extent / 64.0;
+        Self { low: low.map(|x| x - room), scale: if extent > 0.0 { cells / (extent + 2.0 * room) } else { 0.0 } }
+    }
+
+    /// Returns the place of a point along the curve.
+    fn place(&self, point: [f64; 3]) -> u64 {
+        let last = f64::from((1u32 << hilbert::LEVELS) - 1);
+        hilbert::place(std::array::from_fn(|k| ((point[k] - self.low[k]) * self.scale).clamp(0.0, last) as u32))
+    }
+
+    /// Returns the first bits of the place of a point.
+    #[inline]
+    pub fn rough_place(&self, point: [f64; 3]) -> u32 {
+        (self.place(point) >> (hilbert::BITS - FIRST_BITS)) as u32
+    }
+
+    /// Returns the class of a box, and the first bits of its place.
+    fn first_key(&self, aabb: &Aabb) -> u32 {
+        if is_usual(aabb) { self.rough_place(center(aabb).map(f64::from)) } else { 1 << FIRST_BITS }
+    }
+}
+
+/// Tells whether a box is valid and neither unbounded nor enormous.
+#[inline]
+fn is_usual(aabb: &Aabb) -> bool {
+    aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= ORDINARY)
+}
+
+#[inline]
+fn center(aabb: &Aabb) -> [f32; 3] {
+    std::array::from_fn(|k| 0.5 * aabb.min[k] + 0.5 * aabb.max[k])
+}
+
+/// Sorts boxes that share a first key by their whole places; those that share a place too stay in the order of their
+/// indices.
+fn refine(items: &mut [u64], boxes: &[Aabb], cube: &Cube) {
+    let mut rest = items;
+    let mut runs = Vec::new();
+    while let Some(&first) = rest.first() {
+        let length = rest.iter().take_while(|&&item| item >> 32 == first >> 32).count();
+        let (run, after) = rest.split_at_mut(length);
+        if length > FEW && first >> 32 < 1 << FIRST_BITS {
+            runs.push(run);
+        }
+        rest = after;
+    }
+    runs.into_par_iter().for_each(|run| {
+        let mut places: Vec<(u64, u64)> = run
+            .par_iter()
+            .map(|&item| (cube.place(center(&boxes[item as u32 as usize]).map(f64::from)), item))
+            .collect();
+        places.par_sort_unstable();
+        run.iter_mut().zip(places).for_each(|(item, (_, place))| *item = place);
+    });
+}

@@ -1,0 +1,172 @@
+//! The way of several rays through the tree at once, where they go nearly the same way, as those of a camera do.
+//!
+//! A node is looked at once for all rays, with intervals around their origins and directions (a beam); only in the leaves
+//! does each ray look for itself. That takes fewer steps, and fewer decisions that a processor cannot foresee. Answers are
+//! those of each ray alone. Source: Wald et al. 2001, Interactive rendering with coherent ray tracing; Reshetov et al. 2005,
+//! Multi-level ray tracing.
+
+use glam::Vec4;
+
+use super::levels::Levels;
+use super::node::{Node, Real, Sight, WIDTH};
+use super::walk::{Stack, Visitor, walk_range};
+use crate::Aabb;
+use crate::queries::{Entry, Path};
+
+/// Rays of a packet.
+pub const RAYS: usize = 8;
+
+/// The most that the directions of a packet may differ: the square of the sine of the angle.
+const NARROW: f64 = 1e-3;
+
+/// Returns whether rays go nearly the same way: with a motion along each axis, of the same sign for all.
+#[inline(always)]
+pub fn is_narrow(paths: &[Path; RAYS]) -> bool {
+    let first = &paths[0];
+    let dot = |a: &Path, b: &Path| {
+        let along = |k: usize| f64::from(a.direction[k]) * f64::from(b.direction[k]);
+        along(0) + along(1) + along(2)
+    };
+    let own = dot(first, first);
+    paths.iter().all(|path| {
+        let goes_along = |k: usize| path.direction[k] * first.direction[k] > 0.0;
+        let along = dot(first, path);
+        goes_along(0) & goes_along(1) & goes_along(2) && along * along > (1.0 - NARROW) * own * dot(path, path)
+    })
+}
+
+/// Several rays, and the first box that each of them hits so far.
+pub struct Packet<'a> {
+    paths: &'a [Path; RAYS],
+    /// Made when the first leaf is reached: many packets reach none.
+    sights: &'a mut Vec<Sight<f32>>,
+    limits: [f32; RAYS],
+    axes: [BeamAxis; 3],
+    /// The largest of the limits.
+    limit: f32,
+    /// The first box that each ray hits.
+    pub best: [Option<(Entry, u32)>; RAYS],
+}
+
+/// What all rays have along one axis: which face they have to reach, with the origin that reaches it first, which they
+/// leave, with the origin that leaves it last, and the least and greatest inverse of a speed.
+struct BeamAxis {
+    first: usize,
+    last: usize,
+    reach: Vec4,
+    leave: Vec4,
+    inverses: [Vec4; 2],
+}
+
+impl<'a> Packet<'a> {
+    /// Makes a packet of rays that are [narrow](is_narrow) and ordinary. `sights` is room for what leaves are looked at with.
+    #[inline(always)]
+    pub fn new(paths: &'a [Path; RAYS], sights: &'a mut Vec<Sight<f32>>) -> Self {
+        sights.clear();
+        let mut limits = [0.0; RAYS];
+        for (limit, path) in limits.iter_mut().zip(paths) {
+            *limit = f32::limit(f64::from(path.limit));
+        }
+        let axes = [Self::axis(paths, 0), Self::axis(paths, 1), Self::axis(paths, 2)];
+        let mut packet = Self { paths, sights, limits, axes, limit: 0.0, best: [None; RAYS] };
+        packet.update();
+        packet
+    }
+
+    #[inline(always)]
+    fn axis(paths: &[Path; RAYS], k: usize) -> BeamAxis {
+        let (mut low, mut high) = (paths[0].low[k], paths[0].high[k]);
+        let mut inverses = [paths[0].inverse(k); 2];
+        for path in &paths[1..] {
+            (low, high) = (low.min(path.low[k]), high.max(path.high[k]));
+            inverses = [inverses[0].min(path.inverse(k)), inverses[1].max(path.inverse(k))];
+        }
+        let is_up = paths[0].direction[k] > 0.0;
+        let (first, last, reach, leave) = if is_up { (k, k + 3, high, low) } else { (k + 3, k, low, high) };
+        let inverses = [Vec4::splat(inverses[0] as f32), Vec4::splat(inverses[1] as f32)];
+        BeamAxis { first, last, reach: Vec4::splat(reach), leave: Vec4::splat(leave), inverses }
+    }
+
+    /// Finds the first box of a range of leaves that each ray hits.
+    pub fn walk(&mut self, levels: &Levels, ids: &[u32], ranges: &[[u32; 2]], stack: &mut Stack<f32>) {
+        for &range in ranges {
+            walk_range(levels, ids, range, stack, self);
+        }
+    }
+
+    fn update(&mut self) {
+        self.limit = self.limits.iter().fold(-1.0, |all, &own| all.max(own));
+    }
+}
+
+impl Visitor for Packet<'_> {
+    type Real = f32;
+    const IS_ORDERED: bool = true;
+
+    #[inline(always)]
+    fn look(&self, node: &Node) -> (u32, [f32; WIDTH]) {
+        let half = |i: usize| {
+            let (mut near, mut far) = (Vec4::ZERO, Vec4::splat(self.limit));
+            for axis in &self.axes {
+                let reach = f32::load(&node.faces[axis.first % 6], i) - axis.reach;
+                let leave = f32::load(&node.faces[axis.last % 6], i) - axis.leave;
+                let [least, greatest] = axis.inverses;
+                near = near.max((reach * least).min(reach * greatest));
+                far = far.min((leave * least).max(leave * greatest));
+            }
+            (f32::at_most(near, f32::slackened(far)), near.to_array())
+        };
+        let ((low_bits, low), (high_bits, high)) = (half(0), half(1));
+        let near = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
+        (low_bits | high_bits << 4, near)
+    }
+
+    #[inline(always)]
+    fn is_beyond(&self, place: f32) -> bool {
+        place > self.limit
+    }
+
+    fn take_leaf(&mut self, leaf: &Node, bits: u32, places: &[f32; WIDTH], ids: &[u32]) {
+        if self.sights.is_empty() {
+            self.sights.extend(self.paths.iter().map(Sight::new));
+        }
+        let marked = (0..WIDTH).filter(|child| bits >> child & 1 == 1);
+        let nearest = marked.fold(f32::INFINITY, |nearest, child| nearest.min(places[child]));
+        for ray in 0..self.paths.len() {
+            if nearest > self.limits[ray] {
+                continue;
+            }
+            let (own, places) = self.sights[ray].through(leaf, self.limits[ray]);
+            let mut bits = bits & own;
+            while bits != 0 {
+                let child = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                if places[child % WIDTH] <= self.limits[ray] {
+                    self.take_for(ray, ids[child], &leaf.get(child));
+                }
+            }
+        }
+        self.update();
+    }
+
+    fn take(&mut self, _: u32, _: &Aabb) {}
+
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+impl Packet<'_> {
+    #[inline(always)]
+    fn take_for(&mut self, ray: usize, id: u32, aabb: &Aabb) {
+        let path = &self.paths[ray];
+        let Some(entry) = path.enter(aabb) else { return };
+        let is_first = self.best[ray]
+            .as_ref()
+            .is_none_or(|(best, index)| path.compare_entries(&entry, best).then(id.cmp(index)).is_lt());
+        if is_first {
+            self.best[ray] = Some((entry, id));
+            self.limits[ray] = f32::limit(entry.approximate);
+        }
+    }
+}

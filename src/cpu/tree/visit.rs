@@ -1,0 +1,254 @@
+//! What each kind of query does on its way through the tree.
+
+use std::cmp::Ordering;
+
+use super::node::{Center, Node, Real, Sight, WIDTH};
+use super::walk::Visitor;
+use crate::exact::DOUBT;
+use crate::queries::{Distance, Entry, Path};
+use crate::{Aabb, Error, Shape};
+
+/// The first answers of a query, in order: by what is compared, then by index.
+#[derive(Debug)]
+pub struct Ranking<K> {
+    /// The first `most` answers so far.
+    pub first: Vec<(K, u32)>,
+    /// About what they are compared by, in the same order.
+    approximate: Vec<f64>,
+    most: usize,
+}
+
+impl<K> Ranking<K> {
+    /// Makes room for this many answers.
+    pub fn new(most: usize) -> Self {
+        Self { first: Vec::new(), approximate: Vec::new(), most }
+    }
+
+    /// Forgets all answers, and keeps their memory.
+    pub fn clear(&mut self) {
+        self.first.clear();
+        self.approximate.clear();
+    }
+
+    /// Returns whether no answer is asked for.
+    pub fn wants_none(&self) -> bool {
+        self.most == 0
+    }
+
+    /// Takes an answer if it is among the first, and returns about what the last of as many as were asked for has.
+    #[inline]
+    fn insert(&mut self, key: K, approximate: f64, id: u32, compare: impl Fn(&K, &K) -> Ordering) -> Option<f64> {
+        let doubt = DOUBT * approximate;
+        let (mut before, mut in_doubt) = (0, 0);
+        for &other in &self.approximate {
+            before += usize::from(other < approximate - doubt);
+            in_doubt += usize::from((other - approximate).abs() <= 2.0 * doubt);
+        }
+        if in_doubt > 0 {
+            let is_before = |(other, index): &(K, u32)| compare(&key, other).then(id.cmp(index)).is_lt();
+            before = self.first.iter().rposition(|other| !is_before(other)).map_or(0, |at| at + 1);
+        }
+        if before < self.most {
+            self.first.truncate(self.most - 1);
+            self.first.insert(before, (key, id));
+            self.approximate.truncate(self.most - 1);
+            self.approximate.insert(before, approximate);
+        }
+        self.last()
+    }
+
+    /// Returns about what the last of as many as were asked for has, once there are as many.
+    pub fn last(&self) -> Option<f64> {
+        self.approximate.get(self.most.wrapping_sub(1)).copied()
+    }
+}
+
+/// Looks for the first boxes that a path hits.
+pub struct FirstHits<'a, F: Real, M> {
+    pub path: Path,
+    pub sight: Sight<F>,
+    pub limit: F,
+    pub ranking: &'a mut Ranking<Entry>,
+    pub meets: M,
+}
+
+impl<F: Real, M: Fn(u32) -> bool> Visitor for FirstHits<'_, F, M> {
+    type Real = F;
+    const IS_ORDERED: bool = true;
+
+    #[inline(always)]
+    fn look(&self, node: &Node) -> (u32, [F; WIDTH]) {
+        self.sight.through(node, self.limit)
+    }
+
+    #[inline(always)]
+    fn is_beyond(&self, place: F) -> bool {
+        place > self.limit
+    }
+
+    #[inline(always)]
+    fn take(&mut self, id: u32, aabb: &Aabb) {
+        if !(self.meets)(id) {
+            return;
+        }
+        if let Some(entry) = self.path.enter(aabb) {
+            let path = &self.path;
+            let compare = |a: &Entry, b: &Entry| path.compare_entries(a, b);
+            if let Some(last) = self.ranking.insert(entry, entry.approximate, id, compare) {
+                self.limit = F::limit(last);
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// Looks for all boxes that a path hits, or for any.
+pub struct AllHits<'a, F: Real, M, T> {
+    pub path: Path,
+    pub sight: Sight<F>,
+    pub limit: F,
+    pub meets: M,
+    /// Takes a hit, and returns whether to go on.
+    pub hit: &'a mut T,
+    pub is_done: bool,
+}
+
+impl<F: Real, M: Fn(u32) -> bool, T: FnMut(&Entry, u32) -> bool> Visitor for AllHits<'_, F, M, T> {
+    type Real = F;
+    const IS_ORDERED: bool = false;
+
+    #[inline(always)]
+    fn look(&self, node: &Node) -> (u32, [F; WIDTH]) {
+        self.sight.through(node, self.limit)
+    }
+
+    fn is_beyond(&self, _: F) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn take(&mut self, id: u32, aabb: &Aabb) {
+        if (self.meets)(id)
+            && let Some(entry) = self.path.enter(aabb)
+        {
+            self.is_done |= !(self.hit)(&entry, id);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+}
+
+/// Looks for the boxes that are nearest to a point.
+pub struct NearestBoxes<'a, F: Real, M> {
+    pub point: [f32; 3],
+    pub radius: f32,
+    pub center: Center<F>,
+    pub limit: F,
+    pub ranking: &'a mut Ranking<Distance>,
+    pub meets: M,
+}
+
+impl<F: Real, M: Fn(u32) -> bool> Visitor for NearestBoxes<'_, F, M> {
+    type Real = F;
+    const IS_ORDERED: bool = true;
+
+    #[inline(always)]
+    fn look(&self, node: &Node) -> (u32, [F; WIDTH]) {
+        self.center.around(node, self.limit)
+    }
+
+    #[inline(always)]
+    fn is_beyond(&self, place: F) -> bool {
+        place > self.limit
+    }
+
+    #[inline(always)]
+    fn take(&mut self, id: u32, aabb: &Aabb) {
+        if !(self.meets)(id) {
+            return;
+        }
+        let Some(distance) = Distance::between(&self.point, aabb) else { return };
+        if distance.compare_radius(self.radius, &self.point).is_gt() {
+            return;
+        }
+        let compare = |a: &Distance, b: &Distance| a.compare(b, &self.point);
+        if let Some(last) = self.ranking.insert(distance, distance.approximate, id, compare) {
+            self.limit = F::limit(last);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// Looks for all boxes that touch a shape.
+pub struct Touching<'a, S, M> {
+    pub shape: S,
+    pub bounds: Aabb,
+    pub meets: M,
+    pub out: &'a mut Vec<u32>,
+    pub result: Result<(), Error>,
+}
+
+impl<S: Shape, M: Fn(u32) -> bool> Visitor for Touching<'_, S, M> {
+    type Real = f32;
+    const IS_ORDERED: bool = false;
+
+    #[inline(always)]
+    fn look(&self, node: &Node) -> (u32, [f32; WIDTH]) {
+        (node.touching(&self.bounds), [0.0; WIDTH])
+    }
+
+    fn is_beyond(&self, _: f32) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn take(&mut self, id: u32, aabb: &Aabb) {
+        if aabb.is_valid() && self.shape.touches(aabb) && (self.meets)(id) {
+            self.result = push(self.out, id);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.result.is_err()
+    }
+}
+
+/// Appends an answer, or returns an error where `Vec::push` aborts.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+#[inline]
+pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
+    if list.len() == list.capacity() {
+        make_room(list, 1)?;
+    }
+    list.push(value);
+    Ok(())
+}
+
+/// Makes room for `more` answers.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
+    let bytes = (list.len().saturating_add(more) as u64).saturating_mul(size_of::<T>() as u64);
+    list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: "answers".to_owned(), bytes })
+}
+
+/// Appends answers.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn extend<T>(list: &mut Vec<T>, values: impl ExactSizeIterator<Item = T>) -> Result<(), Error> {
+    make_room(list, values.len())?;
+    list.extend(values);
+    Ok(())
+}

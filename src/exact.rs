@@ -1,0 +1,50 @@
+//! Sums of products of `f32`, compared without rounding.
+//!
+//! A product of two `f32` is exact in `f64`: 48 bits, and an exponent between 2⁻²⁹⁸ and 2²⁵⁶. So what has to be decided is
+//! the sign of a sum of a few `f64`, of which nothing may be lost.
+
+use std::cmp::Ordering;
+
+/// Bounds what some five roundings to `f64` change of two positive numbers together, relative to the larger: 18 times 2⁻⁵³.
+pub const DOUBT: f64 = 2e-15;
+
+/// Compares the exact sum of finite numbers with zero. The running sum is an expansion of numbers that do not overlap, of
+/// ascending magnitude: the last one that is not zero has the sign of the whole (Shewchuk 1997).
+#[cold]
+pub fn sign_of_sum<const N: usize>(terms: [f64; N]) -> Ordering {
+    let mut expansion = [0.0; N];
+    for (count, term) in terms.into_iter().enumerate() {
+        let mut carry = term;
+        for part in &mut expansion[..count] {
+            let sum = carry + *part;
+            let part_in_sum = sum - carry;
+            *part = (carry - (sum - part_in_sum)) + (*part - part_in_sum);
+            carry = sum;
+        }
+        expansion[count] = carry;
+    }
+    let leading = expansion.into_iter().rev().find(|&part| part != 0.0);
+    leading.map_or(Ordering::Equal, |part| if part < 0.0 { Ordering::Less } else { Ordering::Greater })
+}
+
+/// Returns the exact product of two finite numbers.
+#[inline]
+pub fn product(a: f32, b: f32) -> f64 {
+    f64::from(a) * f64::from(b)
+}
+
+/// Returns the largest `f32` that is at most `value`.
+#[inline]
+pub fn round_down(value: f64) -> f32 {
+    let nearest = value as f32;
+    if f64::from(nearest) > value { nearest.next_down() } else { nearest }
+}
+
+/// Rounds a number down to `f32` that is known but for a relative error below [`DOUBT`]. `is_at_most` tells exactly whether
+/// an `f32` is at most the number; it is asked only where the error matters.
+#[inline]
+pub fn round_down_with(approximate: f64, is_at_most: impl FnOnce(f32) -> bool) -> f32 {
+    let error = approximate.abs() * DOUBT;
+    let (low, high) = (round_down(approximate - error), round_down(approximate + error));
+    if low == high || is_at_most(high) { high } else { low }
+}

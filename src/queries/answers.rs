@@ -1,0 +1,82 @@
+//! What a batch of queries answers.
+
+use bytemuck::{Pod, Zeroable};
+
+/// A box that something hits, and when. 8 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Hit {
+    /// The box; [`NO_BOX`](crate::QueryFilters::NO_BOX) where nothing is hit.
+    pub index: u32,
+    /// The least `t`, in lengths of the direction, rounded down; infinite where nothing is hit.
+    pub t: f32,
+}
+
+impl Hit {
+    /// Stands for no hit.
+    pub const MISS: Self = Self { index: u32::MAX, t: f32::INFINITY };
+
+    /// Returns whether a box is hit.
+    pub fn is_hit(&self) -> bool {
+        self.index != u32::MAX
+    }
+}
+
+/// A box near a point, and how far it is. 8 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Near {
+    /// The box.
+    pub index: u32,
+    /// The square of the distance, rounded down: 0 where the point is in the box.
+    pub squared_distance: f32,
+}
+
+/// One answer to each query, in the order of the queries.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answers<T> {
+    /// `[query_count]` the answers.
+    pub answers: Vec<T>,
+    /// Counts.
+    pub report: QueryReport,
+}
+
+/// A list of answers to each query, in the order of the queries: rows that lie one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lists<T> {
+    /// `[query_count + 1]` where the list of each query begins in `answers`, and where the last one ends.
+    pub offsets: Vec<u64>,
+    /// All lists.
+    pub answers: Vec<T>,
+    /// Counts.
+    pub report: QueryReport,
+}
+
+impl<T> Lists<T> {
+    /// Returns the answers to query `i`.
+    ///
+    /// # Panics
+    /// If there is no such query.
+    pub fn of(&self, i: usize) -> &[T] {
+        &self.answers[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+
+    /// Returns the answers to each query.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[T]> {
+        self.offsets.windows(2).map(|ends| &self.answers[ends[0] as usize..ends[1] as usize])
+    }
+}
+
+/// Counts of one batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueryReport {
+    /// Queries in the batch.
+    pub query_count: u64,
+    /// Queries with a NaN or another number that has no meaning; they answer nothing.
+    pub invalid_count: u64,
+    /// The indices of the first invalid queries, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
+    pub first_invalid: Vec<u64>,
+    /// All answers: boxes that were hit, that touch or that are near.
+    pub answer_count: u64,
+}

@@ -1,0 +1,122 @@
+//! Many queries of one kind, and what each of them says beside its shape.
+
+use crate::{Error, Filters, GroupRule};
+
+/// Says of queries what their shapes do not. All of it is optional: an empty list is not used. A list has an element for
+/// each query of the batch, in their order.
+///
+/// The [`Filters`] of the tree hold what the boxes say: a query meets a box that a box with the query's group, mask, body and
+/// world would meet. A query is neither fixed nor asleep, and is in no list of pairs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryFilters {
+    /// Holds the groups that each query is in, a bit each. Without a list every query is in all groups.
+    pub group: Vec<u32>,
+    /// Holds the groups that each query meets, a bit each. Without a list every query meets all groups.
+    pub mask: Vec<u32>,
+    /// Holds the body that each query belongs to, or [`NO_BODY`](Self::NO_BODY): it meets neither the boxes of that body nor
+    /// those whose body has it as its parent. Where the filters of the tree name no bodies, each box is a body of its own.
+    pub body: Vec<u32>,
+    /// Holds the world that each query is in, or [`Filters::GLOBAL`] for all of them.
+    pub world: Vec<u32>,
+    /// Holds a box that each query does not meet, or [`NO_BOX`](Self::NO_BOX).
+    pub ignore: Vec<u32>,
+}
+
+impl QueryFilters {
+    /// Stands for no body, 2³² − 1.
+    pub const NO_BODY: u32 = u32::MAX;
+    /// Stands for no box, 2³² − 1.
+    pub const NO_BOX: u32 = u32::MAX;
+    /// Says nothing.
+    pub const NONE: &Self =
+        &Self { group: Vec::new(), mask: Vec::new(), body: Vec::new(), world: Vec::new(), ignore: Vec::new() };
+
+    /// Checks that each list has an element for each query, or none.
+    pub(crate) fn check(&self, query_count: usize) -> Result<(), Error> {
+        let Self { group, mask, body, world, ignore } = self;
+        for (list, values) in [("group", group), ("mask", mask), ("body", body), ("world", world), ("ignore", ignore)] {
+            if !values.is_empty() && values.len() != query_count {
+                let (length, query_count) = (values.len() as u64, query_count as u64);
+                return Err(Error::QueryFilterLength { list, length, query_count });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what query `i` says.
+    pub(crate) fn asker(&self, i: usize) -> Asker {
+        let of = |list: &[u32]| list.get(i).copied().unwrap_or(u32::MAX);
+        Asker {
+            group: of(&self.group),
+            mask: of(&self.mask),
+            body: of(&self.body),
+            world: of(&self.world),
+            ignore: of(&self.ignore),
+        }
+    }
+
+    /// Returns whether no query says anything of which box it meets, the world aside.
+    pub(crate) fn keeps_all(&self) -> bool {
+        self.group.is_empty() && self.mask.is_empty() && self.body.is_empty() && self.ignore.is_empty()
+    }
+}
+
+/// A batch of queries of one kind. A slice of queries is a batch that says nothing beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a, Q> {
+    /// The queries.
+    pub queries: &'a [Q],
+    /// What each of them says beside its shape.
+    pub filters: &'a QueryFilters,
+}
+
+impl<'a, Q> From<&'a [Q]> for Batch<'a, Q> {
+    fn from(queries: &'a [Q]) -> Self {
+        Self { queries, filters: QueryFilters::NONE }
+    }
+}
+
+impl<'a, Q> From<&'a Vec<Q>> for Batch<'a, Q> {
+    fn from(queries: &'a Vec<Q>) -> Self {
+        queries[..].into()
+    }
+}
+
+impl<'a, Q, const N: usize> From<&'a [Q; N]> for Batch<'a, Q> {
+    fn from(queries: &'a [Q; N]) -> Self {
+        queries[..].into()
+    }
+}
+
+/// What one query says of which boxes it meets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asker {
+    group: u32,
+    mask: u32,
+    body: u32,
+    pub world: u32,
+    ignore: u32,
+}
+
+impl Asker {
+    /// Returns whether the query meets box `i`, were they to touch. Worlds are looked at too.
+    ///
+    /// # Panics
+    /// If a list of the filters is not empty and has no such index.
+    pub fn meets(&self, filters: &Filters, i: u32) -> bool {
+        let at = i as usize;
+        let group = if filters.group.is_empty() { u32::MAX } else { filters.group[at] };
+        let mask = if filters.mask.is_empty() { u32::MAX } else { filters.mask[at] };
+        let (query_meets, box_meets) = (self.mask & group != 0, mask & self.group != 0);
+        let by_group = match filters.rule {
+            GroupRule::Any => query_meets | box_meets,
+            GroupRule::Both => query_meets & box_meets,
+        };
+        let body = if filters.body.is_empty() { i } else { filters.body[at] };
+        let is_child = !filters.parent.is_empty() && filters.parent[at] == self.body;
+        let by_body = self.body == QueryFilters::NO_BODY || (body != self.body) & !is_child;
+        let world = if filters.world.is_empty() { Filters::GLOBAL } else { filters.world[at] };
+        let by_world = (world == self.world) | (world == Filters::GLOBAL) | (self.world == Filters::GLOBAL);
+        by_group & by_body & by_world & (i != self.ignore)
+    }
+}

@@ -1,0 +1,84 @@
+//! How far a point is from a box, without rounding.
+
+use std::cmp::Ordering;
+
+use super::path::sure_order;
+use crate::Aabb;
+use crate::exact::{product, round_down_with, sign_of_sum};
+
+/// The square of the distance from a point to a box. The point is the same in all that is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Distance {
+    /// The square, but for a relative error below half of [`DOUBT`](crate::exact::DOUBT); 0 only where it is 0.
+    pub approximate: f64,
+    aabb: Aabb,
+}
+
+impl Distance {
+    /// Returns how far a finite point is from a box; none where the box is invalid or infinitely far.
+    #[inline]
+    pub fn between(point: &[f32; 3], aabb: &Aabb) -> Option<Self> {
+        if !aabb.is_valid() {
+            return None;
+        }
+        let along = |k: usize| {
+            let [min, max, at] = [aabb.min[k], aabb.max[k], point[k]].map(f64::from);
+            (min - at).max(at - max).max(0.0)
+        };
+        let [x, y, z] = [along(0), along(1), along(2)];
+        let approximate = x * x + y * y + z * z;
+        (approximate < f64::INFINITY).then_some(Self { approximate, aabb: *aabb })
+    }
+
+    /// Compares the squares of two distances, exactly.
+    #[inline]
+    pub fn compare(&self, other: &Self, point: &[f32; 3]) -> Ordering {
+        sure_order(self.approximate, other.approximate).unwrap_or_else(|| {
+            let (own, others) = (self.terms(point), other.terms(point).map(|term| -term));
+            let mut terms = [0.0; 18];
+            terms[..9].copy_from_slice(&own);
+            terms[9..].copy_from_slice(&others);
+            sign_of_sum(terms)
+        })
+    }
+
+    /// Compares the square of the distance with that of a radius, which may be infinite.
+    #[inline]
+    pub fn compare_radius(&self, radius: f32, point: &[f32; 3]) -> Ordering {
+        if radius.is_infinite() {
+            return Ordering::Less;
+        }
+        self.compare_number(product(radius, radius), point)
+    }
+
+    /// Rounds the square down to `f32`.
+    #[inline]
+    pub fn square(&self, point: &[f32; 3]) -> f32 {
+        round_down_with(self.approximate, |number| self.compare_number(f64::from(number), point).is_ge())
+    }
+
+    /// Compares the square with a finite number, exactly.
+    #[inline]
+    fn compare_number(&self, number: f64, point: &[f32; 3]) -> Ordering {
+        sure_order(self.approximate, number).unwrap_or_else(|| {
+            let mut terms = [-number; 10];
+            terms[..9].copy_from_slice(&self.terms(point));
+            sign_of_sum(terms)
+        })
+    }
+
+    /// Returns numbers whose exact sum is the square: `(a - b)²` is `a² - 2ab + b²`, exact products of `f32`.
+    fn terms(&self, point: &[f32; 3]) -> [f64; 9] {
+        let of = |k: usize| {
+            let (min, max, at) = (self.aabb.min[k], self.aabb.max[k], point[k]);
+            let end = if min > at { min } else { max };
+            if min <= at && at <= max {
+                [0.0; 3]
+            } else {
+                [product(end, end), -2.0 * product(end, at), product(at, at)]
+            }
+        };
+        let ([a, b, c], [d, e, f], [g, h, i]) = (of(0), of(1), of(2));
+        [a, b, c, d, e, f, g, h, i]
+    }
+}

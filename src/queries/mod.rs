@@ -1,0 +1,34 @@
+//! What a tree of boxes is asked, and what it answers: [`Ray`], [`BoxCast`], [`Sphere`], [`Batch`] and their answers.
+//!
+//! | file | has |
+//! |---|---|
+//! | `path` | a box that moves along a line: where it first touches another, exactly |
+//! | `casts` | what moves: rays and boxes |
+//! | `distance` | how far a point is from a box, exactly |
+//! | `start` | where a query comes to the scene: in which order queries are asked |
+//! | `shapes` | what touches or not: points, boxes and spheres |
+//! | `batch` | many queries of one kind, and what each of them says beside its shape |
+//! | `answers` | hits, lists and the report that comes with them |
+
+mod answers;
+mod batch;
+mod casts;
+mod distance;
+mod path;
+mod shapes;
+mod start;
+
+pub use answers::{Answers, Hit, Lists, Near, QueryReport};
+pub(crate) use batch::Asker;
+pub use batch::{Batch, QueryFilters};
+pub use casts::{BoxCast, Cast, Ray};
+pub(crate) use distance::Distance;
+pub(crate) use path::{Entry, Path};
+pub use shapes::{NearestQuery, Shape, Sphere};
+pub(crate) use start::Start;
+
+/// Returns whether all three numbers are finite.
+#[inline]
+pub(crate) fn is_finite([x, y, z]: &[f32; 3]) -> bool {
+    x.is_finite() & y.is_finite() & z.is_finite()
+}

@@ -1,0 +1,215 @@
+//! A box that moves along a line, and where it first touches another box, without rounding.
+
+use std::cmp::Ordering;
+
+use super::is_finite;
+use crate::Aabb;
+use crate::exact::{DOUBT, product, round_down_with, sign_of_sum};
+
+/// A box that moves: the points `x + t direction`, with `low <= x <= high` and `0 <= t <= limit`. A point that moves is a
+/// ray. The direction is finite, and the limit at least zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Lower corner at `t = 0`.
+    pub low: [f32; 3],
+    /// Upper corner at `t = 0`.
+    pub high: [f32; 3],
+    /// What is moved by for each unit of `t`.
+    pub direction: [f32; 3],
+    /// The largest `t`, which may be infinite.
+    pub limit: f32,
+    /// Inverse of the size of each direction, rounded.
+    inverse: [f64; 3],
+    /// Whether all corners are finite.
+    is_finite: bool,
+}
+
+/// The first time at which a moving box touches another.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The time, but for a relative error below half of [`DOUBT`]; 0 only where it is 0.
+    pub approximate: f64,
+    /// The box that is touched.
+    aabb: Aabb,
+}
+
+/// A time at which a face of the moving box is in the plane of another box's face: `(plane - origin) / |direction[axis]|`.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    plane: f32,
+    origin: f32,
+    axis: usize,
+}
+
+/// What a moving box has to reach, and what it must not have left, along one axis: a plane each and what it is compared
+/// with. Mirrored where the box moves down.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    reach: (f32, f32),
+    leave: (f32, f32),
+}
+
+impl Path {
+    /// A point that stays where it is.
+    pub const STILL: Self = Self {
+        low: [0.0; 3],
+        high: [0.0; 3],
+        direction: [0.0; 3],
+        limit: 0.0,
+        inverse: [f64::INFINITY; 3],
+        is_finite: true,
+    };
+
+    /// Makes a path of the box from `low` to `high`.
+    #[inline]
+    pub fn new(low: [f32; 3], high: [f32; 3], direction: [f32; 3], limit: f32) -> Self {
+        let [x, y, z] = direction;
+        let inverse = |d: f32| 1.0 / f64::from(d.abs());
+        let is_finite = is_finite(&low) && is_finite(&high);
+        Self { low, high, direction, limit, inverse: [inverse(x), inverse(y), inverse(z)], is_finite }
+    }
+
+    /// Returns the inverse of the direction along an axis, rounded; infinite where there is no motion.
+    #[inline]
+    pub fn inverse(&self, k: usize) -> f64 {
+        self.inverse[k].copysign(f64::from(self.direction[k]))
+    }
+
+    /// Returns when the moving box first touches another, if it does.
+    #[inline]
+    pub fn enter(&self, aabb: &Aabb) -> Option<Entry> {
+        if !self.is_finite {
+            return self.enter_exactly(aabb);
+        }
+        if !aabb.is_valid() {
+            return None;
+        }
+        let (mut latest, mut soonest) = (0.0f64, f64::from(self.limit));
+        for k in 0..3 {
+            if self.direction[k] == 0.0 {
+                if !self.touches_along(k, aabb) {
+                    return None;
+                }
+                continue;
+            }
+            let Gate { reach, leave } = self.gate(k, aabb);
+            if leave.0 < leave.1 {
+                return None;
+            }
+            let time = |(plane, origin): (f32, f32)| (f64::from(plane) - f64::from(origin)) * self.inverse[k];
+            latest = latest.max(time(reach));
+            soonest = soonest.min(time(leave));
+        }
+        // Signs are right: a time of 0 is one.
+        if latest == 0.0 || latest < soonest * (1.0 - DOUBT) {
+            Some(Entry { approximate: latest, aabb: *aabb })
+        } else if soonest < latest * (1.0 - DOUBT) {
+            None
+        } else {
+            self.enter_exactly(aabb)
+        }
+    }
+
+    #[cold]
+    fn enter_exactly(&self, aabb: &Aabb) -> Option<Entry> {
+        let touches = aabb.is_valid() && (0..3).all(|k| self.direction[k] != 0.0 || self.touches_along(k, aabb));
+        let gates = || (0..3).filter(|&k| self.direction[k] != 0.0).map(|k| (k, self.gate(k, aabb)));
+        if !touches || !gates().all(|(_, gate)| gate.opens() && gate.leave.0 >= gate.leave.1) {
+            return None;
+        }
+        let Some(latest) = self.latest(aabb) else {
+            return Some(Entry { approximate: 0.0, aabb: *aabb });
+        };
+        if self.limit.is_finite() && self.compare_number(&latest, self.limit).is_gt() {
+            return None;
+        }
+        for (axis, Gate { leave: (plane, origin), .. }) in gates() {
+            let is_finite = plane.is_finite() && origin.is_finite();
+            if is_finite && self.compare(&latest, &Crossing { plane, origin, axis }).is_gt() {
+                return None;
+            }
+        }
+        let Crossing { plane, origin, axis } = latest;
+        let approximate = (f64::from(plane) - f64::from(origin)) * self.inverse[axis];
+        Some(Entry { approximate, aabb: *aabb })
+    }
+
+    /// Returns the last plane that the moving box has to reach in order to touch the other; none where it touches in the
+    /// beginning.
+    fn latest(&self, aabb: &Aabb) -> Option<Crossing> {
+        let gates = (0..3).filter(|&k| self.direction[k] != 0.0).map(|k| (k, self.gate(k, aabb).reach));
+        // An infinite plane is behind, or is never reached.
+        let ahead = gates.filter(|(_, (plane, origin))| plane > origin && plane.is_finite() && origin.is_finite());
+        ahead.map(|(axis, (plane, origin))| Crossing { plane, origin, axis }).max_by(|a, b| self.compare(a, b))
+    }
+
+    /// Returns whether the boxes touch along an axis in the beginning.
+    fn touches_along(&self, k: usize, aabb: &Aabb) -> bool {
+        aabb.min[k] <= self.high[k] && self.low[k] <= aabb.max[k]
+    }
+
+    fn gate(&self, k: usize, aabb: &Aabb) -> Gate {
+        if self.direction[k] > 0.0 {
+            Gate { reach: (aabb.min[k], self.high[k]), leave: (aabb.max[k], self.low[k]) }
+        } else {
+            Gate { reach: (-aabb.max[k], -self.low[k]), leave: (-aabb.min[k], -self.high[k]) }
+        }
+    }
+
+    /// Compares two times of one path, exactly.
+    #[inline]
+    pub fn compare_entries(&self, a: &Entry, b: &Entry) -> Ordering {
+        sure_order(a.approximate, b.approximate).unwrap_or_else(|| match (self.latest(&a.aabb), self.latest(&b.aabb)) {
+            (Some(a), Some(b)) => self.compare(&a, &b),
+            (a, b) => a.is_some().cmp(&b.is_some()),
+        })
+    }
+
+    /// Rounds a time down to `f32`.
+    #[inline]
+    pub fn time(&self, entry: &Entry) -> f32 {
+        let is_at_most = |t| self.latest(&entry.aabb).is_some_and(|latest| self.compare_number(&latest, t).is_ge());
+        round_down_with(entry.approximate, is_at_most)
+    }
+
+    fn compare(&self, a: &Crossing, b: &Crossing) -> Ordering {
+        let (of_a, of_b) = (self.direction[a.axis].abs(), self.direction[b.axis].abs());
+        sign_of_sum([
+            product(a.plane, of_b),
+            -product(a.origin, of_b),
+            -product(b.plane, of_a),
+            product(b.origin, of_a),
+        ])
+    }
+
+    /// Compares a time with a finite number.
+    fn compare_number(&self, a: &Crossing, t: f32) -> Ordering {
+        let moved = product(self.direction[a.axis].abs(), t);
+        sign_of_sum([f64::from(a.plane), -f64::from(a.origin), -moved])
+    }
+}
+
+impl Gate {
+    /// Returns whether the plane is reached some time: an infinite one is not, unless both are infinite on the same side or
+    /// the boxes touch already.
+    fn opens(&self) -> bool {
+        let (plane, origin) = self.reach;
+        plane <= origin || plane.is_finite() && origin.is_finite()
+    }
+}
+
+/// Compares two numbers that are known but for relative errors of half of [`DOUBT`], where that is enough. A number that is
+/// known to be 0 is 0.
+#[inline]
+pub fn sure_order(a: f64, b: f64) -> Option<Ordering> {
+    let doubt = DOUBT * a.max(b);
+    if a < b - doubt {
+        Some(Ordering::Less)
+    } else if a > b + doubt {
+        Some(Ordering::Greater)
+    } else if doubt == 0.0 {
+        Some(Ordering::Equal)
+    } else {
+        None
+    }
+}

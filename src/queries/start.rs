@@ -1,0 +1,66 @@
+//! Where a query comes to the scene. Queries that start near each other look at the same boxes.
+
+use super::casts::sealed::Cast as _;
+use super::shapes::sealed::Shape as _;
+use super::{BoxCast, NearestQuery, Path, Ray, Sphere};
+use crate::Aabb;
+
+/// A query that starts somewhere.
+pub trait Start {
+    /// Returns about where the query comes to a scene of these bounds; anything where a number has no meaning.
+    fn start(&self, scene: &Aabb) -> [f64; 3];
+}
+
+impl Start for Ray {
+    fn start(&self, scene: &Aabb) -> [f64; 3] {
+        self.path().map_or([0.0; 3], |path| of_path(&path, scene))
+    }
+}
+
+impl Start for BoxCast {
+    fn start(&self, scene: &Aabb) -> [f64; 3] {
+        self.path().map_or([0.0; 3], |path| of_path(&path, scene))
+    }
+}
+
+impl Start for [f32; 3] {
+    fn start(&self, _: &Aabb) -> [f64; 3] {
+        self.map(f64::from)
+    }
+}
+
+impl Start for Aabb {
+    fn start(&self, _: &Aabb) -> [f64; 3] {
+        middle(self)
+    }
+}
+
+impl Start for Sphere {
+    fn start(&self, _: &Aabb) -> [f64; 3] {
+        middle(&self.bounds())
+    }
+}
+
+impl Start for NearestQuery {
+    fn start(&self, _: &Aabb) -> [f64; 3] {
+        self.point.map(f64::from)
+    }
+}
+
+fn middle(aabb: &Aabb) -> [f64; 3] {
+    std::array::from_fn(|k| 0.5 * (f64::from(aabb.min[k]) + f64::from(aabb.max[k])))
+}
+
+/// Returns where the middle of what moves enters the scene, or where it begins.
+fn of_path(path: &Path, scene: &Aabb) -> [f64; 3] {
+    let from = middle(&Aabb::new(path.low, path.high));
+    let direction = path.direction.map(f64::from);
+    let mut enters = 0.0f64;
+    for k in 0..3 {
+        let face = if direction[k] > 0.0 { scene.min[k] } else { scene.max[k] };
+        // Not a number for what does not move; `max` leaves it out.
+        enters = enters.max((f64::from(face) - from[k]) / direction[k]);
+    }
+    let enters = if enters.is_finite() { enters } else { 0.0 };
+    std::array::from_fn(|k| from[k] + enters * direction[k])
+}

@@ -1,0 +1,131 @@
+//! What queries and boxes say beside their shapes decides which of them meet.
+
+use broadsweep::{Aabb, Attribute, Batch, Error, Filters, GroupRule, HalfSpace, Pair, QueryFilters, Ray, cpu};
+
+use super::cases::{Like, Numbers};
+use super::oracle;
+
+/// The rule, once more.
+fn meets(filters: &Filters, queries: &QueryFilters, i: usize, j: usize) -> bool {
+    let of = |list: &[u32], i: usize, none: u32| if list.is_empty() { none } else { list[i] };
+    let all = u32::MAX;
+    let own = of(&queries.mask, i, all) & of(&filters.group, j, all) != 0;
+    let other = of(&queries.group, i, all) & of(&filters.mask, j, all) != 0;
+    let by_group = if filters.rule == GroupRule::Any { own || other } else { own && other };
+    let body = of(&queries.body, i, all);
+    let is_own = body != all && (of(&filters.body, j, j as u32) == body || of(&filters.parent, j, all) == body);
+    let (world, of_box) = (of(&queries.world, i, all), of(&filters.world, j, all));
+    let by_world = world == of_box || world == all || of_box == all;
+    by_group && !is_own && by_world && of(&queries.ignore, i, all) != j as u32
+}
+
+fn list(numbers: &mut Numbers, n: usize, values: u64) -> Vec<u32> {
+    (0..n).map(|_| numbers.below(values) as u32).collect()
+}
+
+#[test]
+fn every_filter_decides_as_it_is_written_down() {
+    for seed in 0..300 {
+        let numbers = &mut Numbers::new(seed + 1);
+        let n = [0, 1, 9, 40, 600][(seed % 5) as usize];
+        let boxes = numbers.boxes(n, Like::Whole);
+        let mut filters = Filters::default();
+        let mut of_queries = QueryFilters::default();
+        let m = 20;
+        filters.rule = if numbers.below(2) == 0 { GroupRule::Any } else { GroupRule::Both };
+        for which in 0..10 {
+            if numbers.below(3) > 0 {
+                continue;
+            }
+            match which {
+                0 => filters.group = list(numbers, n, 4),
+                1 => filters.mask = list(numbers, n, 4),
+                2 => filters.body = list(numbers, n, 5),
+                3 => filters.parent = list(numbers, n, 5),
+                4 => {
+                    filters.world =
+                        list(numbers, n, 6).iter().map(|&w| if w == 5 { Filters::GLOBAL } else { w }).collect();
+                }
+                5 => of_queries.group = list(numbers, m, 4),
+                6 => of_queries.mask = list(numbers, m, 4),
+                7 => of_queries.body = list(numbers, m, 6),
+                8 => {
+                    of_queries.world =
+                        list(numbers, m, 8).iter().map(|&w| if w == 7 { Filters::GLOBAL } else { w }).collect();
+                }
+                _ => of_queries.ignore = list(numbers, m, n as u64 + 1),
+            }
+        }
+        let mut tree = cpu::Tree::new();
+        tree.set_filters(filters.clone()).unwrap();
+        tree.build(&boxes).unwrap();
+        let rays: Vec<Ray> = (0..m).map(|_| numbers.ray(&boxes, Like::Whole)).collect();
+        let points: Vec<_> = (0..m).map(|_| numbers.nearest(&boxes, Like::Whole)).collect();
+        let batch = Batch { queries: &rays[..], filters: &of_queries };
+        let (nearest, all) = (tree.nearest_hits(batch).unwrap(), tree.all_hits(batch).unwrap());
+        let near = tree.nearest(Batch { queries: &points[..], filters: &of_queries }, 4).unwrap();
+        let regions: Vec<Aabb> = (0..m).map(|_| numbers.region(&boxes, Like::Whole)).collect();
+        let touching = tree.overlaps(Batch { queries: &regions[..], filters: &of_queries }).unwrap();
+        for i in 0..m {
+            let among = |j: usize| meets(&filters, &of_queries, i, j);
+            let mut hits = oracle::hits(&rays[i], &boxes, among);
+            assert_eq!(nearest.answers[i].index, hits.first().map_or(u32::MAX, |hit| hit.index), "seed {seed}");
+            hits.sort_by_key(|hit| hit.index);
+            assert_eq!(all.of(i), hits, "seed {seed}");
+            let expected = oracle::near(&points[i], &boxes, among);
+            assert_eq!(near.of(i), &expected[..expected.len().min(4)], "seed {seed}");
+            let touch = |j: &u32| regions[i].overlaps(&boxes[*j as usize]) && among(*j as usize);
+            let expected: Vec<u32> = (0..n as u32).filter(touch).collect();
+            assert_eq!(touching.of(i), expected, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn margins_grow_what_is_asked() {
+    let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([5.0; 3], [6.0; 3])];
+    let mut tree = cpu::Tree::new();
+    tree.set_filters(Filters { margin: vec![0.5, 0.0], ..Filters::default() }).unwrap();
+    tree.build(&boxes).unwrap();
+    let along = Ray::new([-2.0, 0.5, 0.5], [1.0, 0.0, 0.0]);
+    assert_eq!(tree.nearest_hits(&[along]).unwrap().answers[0].t, 1.5);
+    tree.refit(&boxes).unwrap();
+    assert_eq!(tree.nearest_hits(&[along]).unwrap().answers[0].t, 1.5);
+    // Other margins are those of another tree.
+    tree.change_filters(0, Attribute::Margin(&[1.0])).unwrap();
+    assert_eq!(tree.nearest_hits(&[along]).unwrap().report.answer_count, 0);
+    assert_eq!(tree.refit(&boxes).unwrap_err(), Error::OtherTree { built: 0, box_count: 2 });
+    tree.build(&boxes).unwrap();
+    assert_eq!(tree.nearest_hits(&[along]).unwrap().answers[0].t, 1.0);
+}
+
+#[test]
+fn groups_that_change_hold_at_once() {
+    let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
+    let mut tree = cpu::Tree::new();
+    tree.set_filters(Filters { group: vec![1, 2], mask: vec![0, 0], ..Filters::default() }).unwrap();
+    tree.build(&boxes).unwrap();
+    let filters = QueryFilters { mask: vec![2], ..QueryFilters::default() };
+    let asked = Batch { queries: &[[0.5; 3]][..], filters: &filters };
+    assert_eq!(tree.overlaps(asked).unwrap().of(0), [1]);
+    tree.change_filters(0, Attribute::Group(&[2])).unwrap();
+    assert_eq!(tree.overlaps(asked).unwrap().of(0), [0, 1]);
+}
+
+#[test]
+fn filters_that_do_not_fit_are_refused_and_say_so() {
+    let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
+    let mut tree = cpu::Tree::new();
+    let half_spaces = vec![HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: 0.0 }];
+    let refused = tree.set_filters(Filters { half_spaces, ..Filters::default() }).unwrap_err();
+    assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");
+    tree.set_filters(Filters { world: vec![0], ..Filters::default() }).unwrap();
+    assert_eq!(tree.build(&boxes).unwrap_err(), Error::FilterLength { list: "world", length: 1, box_count: 2 });
+    assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap().report.answer_count, 0);
+    // Lists of pairs are of boxes, and no query is one.
+    tree.set_filters(Filters { exclude: vec![Pair::new(0, 1)], ..Filters::default() }).unwrap();
+    tree.build(&boxes).unwrap();
+    let filters = QueryFilters { ignore: vec![0, 1], ..QueryFilters::default() };
+    let refused = tree.overlaps(Batch { queries: &[[0.5; 3]][..], filters: &filters }).unwrap_err();
+    assert_eq!(refused, Error::QueryFilterLength { list: "ignore", length: 2, query_count: 1 });
+}

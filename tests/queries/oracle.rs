@@ -1,0 +1,147 @@
+//! The answers as they are defined, in integers of any length: every `f32` is a whole number of 2⁻¹⁴⁹.
+
+use std::cmp::Ordering;
+
+use broadsweep::{Aabb, BoxCast, Hit, Near, NearestQuery, Ray, Sphere};
+use num_bigint::BigInt;
+
+/// Returns a finite number in units of 2⁻¹⁴⁹.
+fn whole(x: f32) -> BigInt {
+    assert!(x.is_finite());
+    let bits = x.to_bits();
+    let (exponent, mantissa) = (bits >> 23 & 0xff, bits & 0x7f_ffff);
+    let size = if exponent == 0 { BigInt::from(mantissa) } else { BigInt::from(mantissa | 1 << 23) << (exponent - 1) };
+    if x.is_sign_negative() { -size } else { size }
+}
+
+/// A fraction; the denominator is positive.
+#[derive(Clone, Debug)]
+pub struct Fraction(BigInt, BigInt);
+
+impl Fraction {
+    fn new(over: BigInt, under: BigInt) -> Self {
+        if under < BigInt::ZERO { Self(-over, -under) } else { Self(over, under) }
+    }
+
+    fn of(x: f32) -> Self {
+        Self(whole(x), BigInt::from(1) << 149)
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        (&self.0 * &other.1).cmp(&(&other.0 * &self.1))
+    }
+
+    /// Rounds a number that is not negative down, by bisection over all `f32`.
+    fn rounded_down(&self) -> f32 {
+        let (mut low, mut high) = (0, f32::INFINITY.to_bits());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if Self::of(f32::from_bits(middle)).compare(self).is_le() { low = middle } else { high = middle }
+        }
+        f32::from_bits(low)
+    }
+}
+
+/// Returns the least `t` from 0 to `limit` with `low + t direction` and `high + t direction` around or within the box: on
+/// each axis `box.min <= high + t d` and `low + t d <= box.max`, in extended real numbers.
+fn enter(low: [f32; 3], high: [f32; 3], direction: [f32; 3], limit: f32, aabb: &Aabb) -> Option<Fraction> {
+    if !aabb.is_valid() {
+        return None;
+    }
+    let mut least = vec![Fraction::of(0.0)];
+    let mut most = Vec::new();
+    if limit.is_finite() {
+        most.push(Fraction::of(limit));
+    }
+    for k in 0..3 {
+        // `small <= large + t d`, and then `small <= large + t d` with all signs changed.
+        for (small, large, d) in [(aabb.min[k], high[k], direction[k]), (-aabb.max[k], -low[k], -direction[k])] {
+            if small.is_infinite() || large.is_infinite() {
+                if small > large {
+                    return None;
+                }
+            } else if d == 0.0 {
+                if small > large {
+                    return None;
+                }
+            } else {
+                let t = Fraction::new(whole(small) - whole(large), whole(d));
+                if d > 0.0 { least.push(t) } else { most.push(t) }
+            }
+        }
+    }
+    let first = least.into_iter().max_by(Fraction::compare)?;
+    most.iter().all(|last| first.compare(last).is_le()).then_some(first)
+}
+
+/// What moves, as the oracle takes it.
+pub trait Moving {
+    /// Lower and upper corner, direction and limit.
+    fn parts(&self) -> ([f32; 3], [f32; 3], [f32; 3], f32);
+}
+
+impl Moving for Ray {
+    fn parts(&self) -> ([f32; 3], [f32; 3], [f32; 3], f32) {
+        (self.origin, self.origin, self.direction, self.limit)
+    }
+}
+
+impl Moving for BoxCast {
+    fn parts(&self) -> ([f32; 3], [f32; 3], [f32; 3], f32) {
+        (self.aabb.min, self.aabb.max, self.direction, self.limit)
+    }
+}
+
+/// Finds all boxes of `among` that are hit, by `t` and then by index.
+pub fn hits(cast: &impl Moving, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<Hit> {
+    let (low, high, direction, limit) = cast.parts();
+    let hit = |(i, aabb): (usize, &Aabb)| {
+        let t = enter(low, high, direction, limit, aabb).filter(|_| among(i))?;
+        Some((t, i))
+    };
+    let mut all: Vec<(Fraction, usize)> = boxes.iter().enumerate().filter_map(hit).collect();
+    all.sort_by(|a, b| a.0.compare(&b.0).then(a.1.cmp(&b.1)));
+    all.into_iter().map(|(t, i)| Hit { index: i as u32, t: t.rounded_down() }).collect()
+}
+
+/// Returns the square of the distance, in units of 2⁻²⁹⁸; none of a box that is invalid or infinitely far.
+fn square(point: [f32; 3], aabb: &Aabb) -> Option<BigInt> {
+    let mut sum = BigInt::ZERO;
+    for k in 0..3 {
+        let apart = if aabb.min[k] > point[k] {
+            (aabb.min[k], point[k])
+        } else if aabb.max[k] < point[k] {
+            (point[k], aabb.max[k])
+        } else {
+            continue;
+        };
+        if !apart.0.is_finite() || !apart.1.is_finite() {
+            return None;
+        }
+        let along = whole(apart.0) - whole(apart.1);
+        sum += &along * &along;
+    }
+    aabb.is_valid().then_some(sum)
+}
+
+fn is_within(square: &BigInt, radius: f32) -> bool {
+    radius.is_infinite() || *square <= whole(radius) * whole(radius)
+}
+
+/// Tells whether a sphere touches a box.
+pub fn touches(sphere: &Sphere, aabb: &Aabb) -> bool {
+    square(sphere.center, aabb).is_some_and(|square| is_within(&square, sphere.radius))
+}
+
+/// Finds all boxes of `among` within reach, by distance and then by index.
+pub fn near(query: &NearestQuery, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<Near> {
+    let near = |(i, aabb): (usize, &Aabb)| {
+        let square = square(query.point, aabb).filter(|square| among(i) && is_within(square, query.radius))?;
+        Some((square, i))
+    };
+    let mut all: Vec<(BigInt, usize)> = boxes.iter().enumerate().filter_map(near).collect();
+    all.sort();
+    let unit: BigInt = BigInt::from(1) << 298;
+    let rounded = |square: BigInt| Fraction(square, unit.clone()).rounded_down();
+    all.into_iter().map(|(square, i)| Near { index: i as u32, squared_distance: rounded(square) }).collect()
+}
