@@ -25,6 +25,7 @@ mod hard;
 mod moving;
 mod name;
 pub mod npy;
+pub mod queries;
 mod random;
 mod settled;
 

@@ -225,7 +225,7 @@ fn reserve(boxes: &mut Vec<Aabb>, count: usize) -> Result<()> {
 /// Those of `to`.
 pub fn write_boxes(mut to: impl Write, boxes: &[Aabb]) -> io::Result<()> {
     let to = &mut to;
-    write_header(to, "<f4", boxes.len() as u64, 6)?;
+    write_header(to, "<f4", &[boxes.len() as u64, 6])?;
     for aabb in boxes {
         for bound in aabb.min.into_iter().chain(aabb.max) {
             to.write_all(&bound.to_le_bytes())?;
@@ -239,7 +239,7 @@ pub fn write_boxes(mut to: impl Write, boxes: &[Aabb]) -> io::Result<()> {
 /// # Errors
 /// Those of `to`.
 pub fn write_pairs_header(mut to: impl Write, count: u64) -> io::Result<()> {
-    write_header(&mut to, "<u4", count, 2)
+    write_header(&mut to, "<u4", &[count, 2])
 }
 
 /// Writes the array of pairs itself, or the next part of it.
@@ -258,8 +258,55 @@ pub fn write_pairs(mut to: impl Write, pairs: &[Pair]) -> io::Result<()> {
     Ok(())
 }
 
-fn write_header(to: &mut impl Write, dtype: &str, rows: u64, columns: u64) -> io::Result<()> {
-    let mut text = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+/// Writes numbers as a little-endian array of this shape, in C order.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_array<T: Written>(mut to: impl Write, shape: &[u64], numbers: &[T]) -> io::Result<()> {
+    write_header(&mut to, T::DTYPE, shape)?;
+    let mut bytes = Vec::new();
+    for part in numbers.chunks(1 << 12) {
+        bytes.clear();
+        part.iter().for_each(|number| number.push(&mut bytes));
+        to.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// A number that [`write_array`] writes.
+pub trait Written {
+    /// Its dtype.
+    const DTYPE: &str;
+    /// Appends its bytes.
+    fn push(&self, bytes: &mut Vec<u8>);
+}
+
+macro_rules! written {
+    ($($number:ty: $dtype:literal),*) => {
+        $(impl Written for $number {
+            const DTYPE: &str = $dtype;
+
+            fn push(&self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
+            }
+        })*
+    };
+}
+written!(u32: "<u4", u64: "<u8", f32: "<f4");
+
+impl Written for bool {
+    const DTYPE: &str = "|b1";
+
+    fn push(&self, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(*self));
+    }
+}
+
+fn write_header(to: &mut impl Write, dtype: &str, shape: &[u64]) -> io::Result<()> {
+    let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let shape = format!("({}{comma})", lengths.join(", "));
+    let mut text = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}");
     // The data begins at a multiple of 64 bytes, after a line feed. The longest text has 90 characters.
     while !(10 + text.len() + 1).is_multiple_of(64) {
         text.push(' ');
