@@ -18,6 +18,7 @@ mod output;
 mod pairs;
 mod predict;
 mod progress;
+mod queries;
 mod ready;
 mod report;
 mod sample;
@@ -52,6 +53,9 @@ struct Args {
 #[derive(Subcommand)]
 enum Command {
     Pairs(pairs::Args),
+    Rays(queries::rays::Args),
+    Overlaps(queries::overlaps::Args),
+    Nearest(queries::nearest::Args),
     Scene(scene::Args),
     Adapters(adapters::Args),
     Predict(predict::Args),
@@ -71,6 +75,9 @@ fn main() -> ExitCode {
     let result = match args.command {
         None => sample::run(),
         Some(Command::Pairs(args)) => pairs::run(&args),
+        Some(Command::Rays(args)) => queries::rays::run(&args),
+        Some(Command::Overlaps(args)) => queries::overlaps::run(&args),
+        Some(Command::Nearest(args)) => queries::nearest::run(&args),
         Some(Command::Scene(args)) => scene::run(&args),
         Some(Command::Adapters(args)) => adapters::run(&args),
         Some(Command::Predict(args)) => predict::run(&args),

@@ -12,7 +12,9 @@ use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use broadsweep::{Aabb, Filters, HalfSpace, Pair};
 use flate2::read::DeflateDecoder;
 use laboratory::scenes::npy::{self, Array, Number};
-use rawzip::{CompressionMethod, ErrorKind, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder};
+use rawzip::{
+    CompressionMethod, ErrorKind, FileReader, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder,
+};
 
 /// The arrays that there can be.
 const KNOWN: [&str; 13] = [
@@ -33,6 +35,11 @@ const KNOWN: [&str; 13] = [
 
 /// Reads the boxes of a file and its filters, whose rule is left to the caller.
 pub fn read(path: &Path) -> Result<(Vec<Aabb>, Filters)> {
+    open(path, &KNOWN, Arrays::read_scene)
+}
+
+/// Opens a file whose arrays may have these names, and shows them to `read`.
+pub fn open<T>(path: &Path, known: &[&'static str], read: impl FnOnce(&Arrays<FileReader>) -> Result<T>) -> Result<T> {
     let read = || {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -42,7 +49,7 @@ pub fn read(path: &Path) -> Result<(Vec<Aabb>, Filters)> {
             "it is a pipe or a device, and a zip file begins at its end; from a pipe, give `-`"
         );
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-        Scene::open(ZipArchive::from_file(file, &mut buffer).map_err(damaged)?, &mut buffer)?.read()
+        read(&Arrays::open(ZipArchive::from_file(file, &mut buffer).map_err(damaged)?, &mut buffer, known)?)
     };
     read().map_err(|error: Error| anyhow!("cannot read {}: {error:#}", path.display()))
 }
@@ -50,7 +57,7 @@ pub fn read(path: &Path) -> Result<(Vec<Aabb>, Filters)> {
 /// Reads boxes and filters from the bytes of a file.
 pub fn read_bytes(bytes: Vec<u8>) -> Result<(Vec<Aabb>, Filters)> {
     let archive = ZipArchive::from_slice(bytes).map_err(damaged)?;
-    Scene::open(archive.into_reader_archive(), &mut vec![0; RECOMMENDED_BUFFER_SIZE])?.read()
+    Arrays::open(archive.into_reader_archive(), &mut vec![0; RECOMMENDED_BUFFER_SIZE], &KNOWN)?.read_scene()
 }
 
 fn damaged(error: rawzip::Error) -> Error {
@@ -69,7 +76,7 @@ fn is_damage(error: &io::Error) -> bool {
 }
 
 /// The arrays of a file.
-struct Scene<R> {
+pub struct Arrays<R> {
     archive: ZipArchive<R>,
     arrays: BTreeMap<&'static str, Entry>,
 }
@@ -79,8 +86,8 @@ struct Entry {
     is_deflated: bool,
 }
 
-impl<R: ReaderAt> Scene<R> {
-    fn open(archive: ZipArchive<R>, buffer: &mut [u8]) -> Result<Self> {
+impl<R: ReaderAt> Arrays<R> {
+    fn open(archive: ZipArchive<R>, buffer: &mut [u8], known: &[&'static str]) -> Result<Self> {
         let mut arrays = BTreeMap::new();
         let mut entries = archive.entries(buffer);
         let mut count = 0;
@@ -89,9 +96,9 @@ impl<R: ReaderAt> Scene<R> {
             let path = entry.file_path();
             let file = String::from_utf8_lossy(path.as_bytes());
             let name = file.strip_suffix(".npy");
-            let Some(name) = KNOWN.into_iter().find(|known| Some(*known) == name) else {
+            let Some(name) = known.iter().copied().find(|known| Some(*known) == name) else {
                 let name: String = name.unwrap_or(&file).chars().take(40).collect();
-                bail!("it has an unknown array, {name:?}; the known ones are {}", KNOWN.join(", "));
+                bail!("it has an unknown array, {name:?}; the known ones are {}", known.join(", "));
             };
             ensure!(!entry.flags().is_encrypted(), "`{name}` is encrypted, which is not read");
             let is_deflated = match entry.compression_method() {
@@ -109,7 +116,7 @@ impl<R: ReaderAt> Scene<R> {
         Ok(Self { archive, arrays })
     }
 
-    fn read(&self) -> Result<(Vec<Aabb>, Filters)> {
+    fn read_scene(&self) -> Result<(Vec<Aabb>, Filters)> {
         let source = self.source("boxes")?.context("it has no array `boxes`, which is the one that it needs")?;
         let boxes = npy::read_boxes_from(source, None).map_err(|error| of_array("boxes", "np.float64", error))?;
         let count = boxes.len();
@@ -156,7 +163,7 @@ impl<R: ReaderAt> Scene<R> {
     }
 
     /// Reads a column of numbers, one for each of the things that `what` names.
-    fn column<T: Numpy>(&self, name: &str, length: usize, what: &str) -> Result<Option<Vec<T>>> {
+    pub fn column<T: Numpy>(&self, name: &str, length: usize, what: &str) -> Result<Option<Vec<T>>> {
         let Some(array) = self.array::<T>(name)? else {
             return Ok(None);
         };
@@ -169,7 +176,7 @@ impl<R: ReaderAt> Scene<R> {
     }
 
     /// Reads rows of `N` numbers, as many as there are.
-    fn table<T: Numpy, const N: usize>(&self, name: &str) -> Result<Option<Vec<[T; N]>>> {
+    pub fn table<T: Numpy, const N: usize>(&self, name: &str) -> Result<Option<Vec<[T; N]>>> {
         let Some(array) = self.array::<T>(name)? else {
             return Ok(None);
         };
@@ -208,7 +215,7 @@ impl<R: ReaderAt> Scene<R> {
 }
 
 /// Writes a shape as NumPy does.
-fn shape(lengths: &[u64]) -> String {
+pub fn shape(lengths: &[u64]) -> String {
     match lengths {
         [length] => format!("({length},)"),
         [.., _] if lengths.len() > 5 => format!("of {} dimensions", lengths.len()),
@@ -236,7 +243,8 @@ fn of_array(name: &str, cast: &str, error: npy::Error) -> Error {
 }
 
 /// A type, with NumPy's name for it.
-trait Numpy: Number {
+pub trait Numpy: Number {
+    /// What `astype` takes.
     const CAST: &str;
 }
 
