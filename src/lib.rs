@@ -71,7 +71,8 @@ pub use error::Error;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use queries::{
-    Answers, Batch, BoxCast, Cast, Hit, Lists, Near, NearestQuery, QueryFilters, QueryReport, Ray, Shape, Sphere,
+    Answers, Batch, BoxCast, Capsule, Cast, Convex, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters,
+    QueryReport, Ray, Shape, Sphere,
 };
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]

@@ -162,6 +162,20 @@ impl<R: ReaderAt> Arrays<R> {
         Ok(self.column(name, box_count, "box")?.unwrap_or_default())
     }
 
+    /// Tells whether there is an array of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.arrays.contains_key(name)
+    }
+
+    /// Reads a column of numbers, however many.
+    pub fn any_column<T: Numpy>(&self, name: &str) -> Result<Option<Vec<T>>> {
+        let length = match self.array::<T>(name)? {
+            Some(array) => array.shape().first().copied().unwrap_or(0),
+            None => return Ok(None),
+        };
+        self.column(name, length as usize, "place")
+    }
+
     /// Reads a column of numbers, one for each of the things that `what` names.
     pub fn column<T: Numpy>(&self, name: &str, length: usize, what: &str) -> Result<Option<Vec<T>>> {
         let Some(array) = self.array::<T>(name)? else {

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use crate::queries::Distance;
+use crate::queries::{Distance, Region};
 use crate::{Aabb, Batch, Cast, Filters, Hit, Lists, Near, NearestQuery, QueryReport, Report, Shape};
 
 /// Finds the first `most` boxes that each path hits, by `t` and then by index.
@@ -28,8 +28,9 @@ pub fn all_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters)
 /// Finds all boxes that touch each shape, ascending by index.
 pub fn overlaps<S: Shape>(batch: Batch<'_, S>, boxes: &[Aabb], filters: &Filters) -> Lists<u32> {
     lists(batch, |i, shape| {
-        let touches = |(_, aabb): &(u32, Aabb)| shape.bounds().overlaps(aabb) && shape.touches(aabb);
-        shape.has_meaning().then(|| met(batch, boxes, filters, i).filter(touches).map(|(id, _)| id).collect())
+        let region = shape.region()?;
+        let touches = |(_, aabb): &(u32, Aabb)| region.bounds().overlaps(aabb) && region.touches(aabb);
+        Some(met(batch, boxes, filters, i).filter(touches).map(|(id, _)| id).collect())
     })
 }
 

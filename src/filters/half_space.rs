@@ -40,23 +40,28 @@ impl HalfSpace {
     /// A coordinate along which the normal is zero does not matter, even if it is infinite; where the deepest corner is
     /// infinitely far inside along one coordinate and outside along another, it counts as inside.
     pub fn touches(&self, aabb: &Aabb) -> bool {
-        if !aabb.is_valid() {
-            return false;
-        }
-        let corner = |k: usize| if self.normal[k] > 0.0 { aabb.min[k] } else { aabb.max[k] };
-        let along = |k: usize| match self.normal[k] {
-            0.0 => 0.0,
-            n => product(n, corner(k)),
-        };
-        let products = [along(0), along(1), along(2)];
-        if products.iter().any(|p| p.is_infinite()) {
-            return products.contains(&f64::NEG_INFINITY);
-        }
-        let terms = [products[0], products[1], products[2], -f64::from(self.offset)];
-        let (sum, magnitude) = terms.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
-        // Three sums round by 2^-53 of the magnitude each: beyond that the sign is right.
-        if f64::abs(sum) > DOUBT * magnitude { sum < 0.0 } else { sign_of_sum(terms).is_le() }
+        reaches_into(&self.normal, self.offset, aabb)
     }
+}
+
+/// Returns whether a point of the box lies in `normal · x <= offset`, exactly, as [`HalfSpace::touches`] does.
+pub(crate) fn reaches_into(normal: &[f32; 3], offset: f32, aabb: &Aabb) -> bool {
+    if !aabb.is_valid() {
+        return false;
+    }
+    let corner = |k: usize| if normal[k] > 0.0 { aabb.min[k] } else { aabb.max[k] };
+    let along = |k: usize| match normal[k] {
+        0.0 => 0.0,
+        n => product(n, corner(k)),
+    };
+    let products = [along(0), along(1), along(2)];
+    if products.iter().any(|p| p.is_infinite()) {
+        return products.contains(&f64::NEG_INFINITY);
+    }
+    let terms = [products[0], products[1], products[2], -f64::from(offset)];
+    let (sum, magnitude) = terms.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
+    // Three sums round by 2^-53 of the magnitude each: beyond that the sign is right.
+    if f64::abs(sum) > DOUBT * magnitude { sum < 0.0 } else { sign_of_sum(terms).is_le() }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ mod table;
 pub use by_world::ByWorld;
 pub use checked::CheckedFilters;
 pub use half_space::HalfSpace;
-pub(crate) use half_space::WHOLE_SPACE;
+pub(crate) use half_space::{WHOLE_SPACE, reaches_into};
 pub(crate) use margin::grown;
 pub use rows::{Attribute, Filters};
 

@@ -6,7 +6,7 @@
 //! | `casts` | what moves: rays and boxes |
 //! | `distance` | how far a point is from a box, exactly |
 //! | `start` | where a query comes to the scene: in which order queries are asked |
-//! | `shapes` | what touches or not: points, boxes and spheres |
+//! | `shapes` | what touches or not: points, boxes, spheres, oriented boxes, capsules, convex shapes |
 //! | `batch` | many queries of one kind, and what each of them says beside its shape |
 //! | `answers` | hits, lists and the report that comes with them |
 
@@ -24,7 +24,8 @@ pub use batch::{Batch, QueryFilters};
 pub use casts::{BoxCast, Cast, Ray};
 pub(crate) use distance::Distance;
 pub(crate) use path::{Entry, Path};
-pub use shapes::{NearestQuery, Shape, Sphere};
+pub(crate) use shapes::sealed::Region;
+pub use shapes::{Capsule, Convex, NearestQuery, OrientedBox, Shape, Sphere};
 pub(crate) use start::Start;
 
 /// Returns whether all three numbers are finite.

@@ -1,9 +1,16 @@
-//! What touches a box or not: points, boxes and spheres.
+//! What touches a box or not: points, boxes, spheres, oriented boxes, capsules and other convex shapes.
+//!
+//! All but the first three are cut out of space by half-spaces: a box touches such a shape where it touches each of them and
+//! the shape's bounds. That never misses a box, since a point that both have is in all of them. It may be too many: a box
+//! that reaches into each half-space, and not into where they meet. Half-spaces are tested without rounding, so every engine
+//! answers the same.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::{Distance, is_finite};
 use crate::Aabb;
+use crate::exact::round_down;
+use crate::filters::{WHOLE_SPACE, reaches_into};
 
 /// A closed ball: it touches a box whose squared distance from the centre is at most the radius squared, without rounding.
 /// 16 bytes.
@@ -38,65 +45,292 @@ impl NearestQuery {
     }
 }
 
-/// Something that touches a box or not: a point `[f32; 3]`, an [`Aabb`] or a [`Sphere`].
+/// A box that is turned: the points `x` with `|axis · (x - center)| <= half` for each of three axes. 60 bytes.
+///
+/// No box that shares a point with it is missed. The 15 axes that two boxes can be apart along are all looked at, so what is
+/// too many comes from rounding alone: planes are moved outward by some 10⁻⁷ of how far they are from the origin.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct OrientedBox {
+    /// The centre; finite.
+    pub center: [f32; 3],
+    /// Half the length along each axis; finite, at least zero.
+    pub half: [f32; 3],
+    /// The axes, of unit length but for rounding; finite, not zero. They need not be orthogonal.
+    pub axes: [[f32; 3]; 3],
+}
+
+/// A capsule: all points at most `radius` from the segment between two points. 28 bytes.
+///
+/// No box that shares a point with it is missed. A box that is reported is at most `√3 radius` from the segment, but for
+/// rounding: corners and edges of boxes are taken for sharp where the capsule is round.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Capsule {
+    /// One end of the segment; finite.
+    pub from: [f32; 3],
+    /// The other end; finite. It may be the same.
+    pub to: [f32; 3],
+    /// The radius; finite, at least zero.
+    pub radius: f32,
+}
+
+/// What several half-spaces have in common, such as what a camera sees: rows of a normal `n` and an offset `d`, for the
+/// points `x` with `n · x <= d`. Without half-spaces it is all of space.
+///
+/// No box that shares a point with it is missed. A box is reported that touches each half-space, without rounding, and may be
+/// outside near an edge or a corner: how far depends on how sharp that is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Convex<'a> {
+    /// Normals, pointing outward, and offsets; all finite, and no normal zero.
+    pub half_spaces: &'a [[f32; 4]],
+}
+
+/// Something that touches a box or not: a point `[f32; 3]`, an [`Aabb`], a [`Sphere`], an [`OrientedBox`], a [`Capsule`] or
+/// a [`Convex`].
 pub trait Shape: Copy + Send + Sync + sealed::Shape + super::Start {}
 
 impl Shape for [f32; 3] {}
 impl Shape for Aabb {}
 impl Shape for Sphere {}
+impl Shape for OrientedBox {}
+impl Shape for Capsule {}
+impl Shape for Convex<'_> {}
 
 pub(crate) mod sealed {
     use super::Aabb;
 
-    pub trait Shape {
-        /// Returns whether all numbers have a meaning.
-        fn has_meaning(&self) -> bool;
+    /// What a shape is prepared for asking many boxes.
+    pub trait Region {
+        /// Whether bounds of several boxes are worth to be asked: a box that touches is in bounds that touch.
+        const PRUNES: bool = false;
         /// Returns a box that holds the shape: boxes that do not touch it are not touched by the shape.
         fn bounds(&self) -> Aabb;
-        /// Returns whether a box that touches the bounds touches the shape, exactly.
+        /// Returns whether a valid box that touches the bounds touches the shape.
         fn touches(&self, aabb: &Aabb) -> bool;
     }
-}
 
-impl sealed::Shape for [f32; 3] {
-    fn has_meaning(&self) -> bool {
-        self.iter().all(|x| !x.is_nan())
-    }
-
-    fn bounds(&self) -> Aabb {
-        Aabb::new(*self, *self)
-    }
-
-    fn touches(&self, _: &Aabb) -> bool {
-        true
+    pub trait Shape {
+        /// What the shape is prepared as.
+        type Region: Region;
+        /// Prepares the shape; none where a number has no meaning.
+        fn region(&self) -> Option<Self::Region>;
     }
 }
 
-impl sealed::Shape for Aabb {
-    fn has_meaning(&self) -> bool {
-        self.is_valid()
-    }
+use sealed::Region;
 
+impl Region for Aabb {
     fn bounds(&self) -> Aabb {
         *self
     }
 
+    #[inline]
     fn touches(&self, _: &Aabb) -> bool {
         true
     }
 }
 
-impl sealed::Shape for Sphere {
-    fn has_meaning(&self) -> bool {
-        is_finite(&self.center) && self.radius >= 0.0
-    }
+impl sealed::Shape for [f32; 3] {
+    type Region = Aabb;
 
+    fn region(&self) -> Option<Aabb> {
+        Aabb::new(*self, *self).region()
+    }
+}
+
+impl sealed::Shape for Aabb {
+    type Region = Self;
+
+    fn region(&self) -> Option<Self> {
+        self.is_valid().then_some(*self)
+    }
+}
+
+impl Region for Sphere {
     fn bounds(&self) -> Aabb {
         Aabb::from_sphere(self.center, self.radius)
     }
 
+    #[inline]
     fn touches(&self, aabb: &Aabb) -> bool {
-        Distance::between(&self.center, aabb)
-            .is_some_and(|distance| distance.compare_radius(self.radius, &self.center).is_le())
+        let distance = Distance::between(&self.center, aabb);
+        distance.is_some_and(|distance| distance.compare_radius(self.radius, &self.center).is_le())
+    }
+}
+
+impl sealed::Shape for Sphere {
+    type Region = Self;
+
+    fn region(&self) -> Option<Self> {
+        (is_finite(&self.center) && self.radius >= 0.0).then_some(*self)
+    }
+}
+
+/// The most half-spaces of an oriented box: two along each of three normals and nine edges.
+const MOST: usize = 24;
+
+/// Bounds, and half-spaces.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    bounds: Aabb,
+    half_spaces: [([f32; 3], f32); MOST],
+    count: usize,
+}
+
+impl Cut {
+    fn new(bounds: Aabb) -> Self {
+        Self { bounds, half_spaces: [([0.0; 3], 0.0); MOST], count: 0 }
+    }
+
+    /// Adds `normal · x <= offset`, where `offset` is known but for a relative error of some roundings of `size`.
+    fn add(&mut self, normal: [f32; 3], offset: f64, size: f64) {
+        let offset = round_up(offset + size * ROUNDING);
+        // One that is beyond all numbers leaves nothing out, and neither does one without a normal.
+        if offset.is_finite() && normal.iter().any(|&n| n != 0.0) {
+            self.half_spaces[self.count] = (normal, offset);
+            self.count += 1;
+        }
+    }
+}
+
+/// More than a dozen roundings to `f64` change, relative to the sum of the sizes of what is added.
+const ROUNDING: f64 = 1e-14;
+
+fn round_up(value: f64) -> f32 {
+    -round_down(-value)
+}
+
+impl Region for Cut {
+    const PRUNES: bool = true;
+
+    fn bounds(&self) -> Aabb {
+        self.bounds
+    }
+
+    #[inline]
+    fn touches(&self, aabb: &Aabb) -> bool {
+        self.half_spaces[..self.count].iter().all(|(normal, offset)| reaches_into(normal, *offset, aabb))
+    }
+}
+
+impl Region for Convex<'_> {
+    const PRUNES: bool = true;
+
+    fn bounds(&self) -> Aabb {
+        WHOLE_SPACE
+    }
+
+    #[inline]
+    fn touches(&self, aabb: &Aabb) -> bool {
+        self.half_spaces.iter().all(|&[x, y, z, offset]| reaches_into(&[x, y, z], offset, aabb))
+    }
+}
+
+impl<'a> sealed::Shape for Convex<'a> {
+    type Region = Self;
+
+    fn region(&self) -> Option<Self> {
+        let is_valid = |row: &[f32; 4]| row.iter().all(|x| x.is_finite()) && row[..3].iter().any(|&n| n != 0.0);
+        self.half_spaces.iter().all(is_valid).then_some(*self)
+    }
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// Returns the cross products of the axes of coordinates with a vector, which have its numbers.
+fn edges([x, y, z]: [f32; 3]) -> [[f32; 3]; 3] {
+    [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
+}
+
+impl sealed::Shape for OrientedBox {
+    type Region = Cut;
+
+    fn region(&self) -> Option<Cut> {
+        let is_axis = |axis: &[f32; 3]| is_finite(axis) && axis.iter().any(|&x| x != 0.0);
+        let is_half = |half: &f32| *half >= 0.0 && half.is_finite();
+        if !(is_finite(&self.center) && self.half.iter().all(is_half) && self.axes.iter().all(is_axis)) {
+            return None;
+        }
+        let (center, half) = (self.center.map(f64::from), self.half.map(f64::from));
+        let axes = self.axes.map(|axis| axis.map(f64::from));
+        // The corners are `center ± half[0] arms[0] ± half[1] arms[1] ± half[2] arms[2]`.
+        let faces = [cross(axes[1], axes[2]), cross(axes[2], axes[0]), cross(axes[0], axes[1])];
+        let volume = dot(axes[0], faces[0]);
+        let arms = faces.map(|face| face.map(|x| x / volume));
+        // Of axes that are nearly in a plane, arms are not known well enough.
+        let is_solid = volume.abs() > 1e-3 * axes.map(|axis| dot(axis, axis).sqrt()).iter().product::<f64>();
+        let reach = |k: usize| reach(&arms, &half, k);
+        let mut bounds = WHOLE_SPACE;
+        if is_solid {
+            for k in 0..3 {
+                let room = (center[k].abs() + reach(k)) * 1e3 * ROUNDING;
+                bounds.min[k] = round_down(center[k] - reach(k) - room);
+                bounds.max[k] = round_up(center[k] + reach(k) + room);
+            }
+        }
+        let mut cut = Cut::new(bounds);
+        for (axis, half) in self.axes.into_iter().zip(half) {
+            let wide = axis.map(f64::from);
+            let size = (0..3).map(|k| (wide[k] * center[k]).abs()).sum::<f64>() + half;
+            cut.add(axis, dot(wide, center) + half, size);
+            cut.add(axis.map(|x| -x), half - dot(wide, center), size);
+        }
+        for edge in arms.into_iter().filter(|_| is_solid) {
+            // The direction of an edge, rounded: any direction will do.
+            let largest = edge.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+            for normal in edges(edge.map(|x| (x / largest) as f32)) {
+                let wide = normal.map(f64::from);
+                let across: f64 = (0..3).map(|arm| dot(wide, arms[arm]).abs() * half[arm]).sum();
+                let size: f64 = (0..3).map(|k| wide[k].abs() * (center[k].abs() + reach(k))).sum();
+                cut.add(normal, dot(wide, center) + across, size * 1e3);
+                cut.add(normal.map(|x| -x), across - dot(wide, center), size * 1e3);
+            }
+        }
+        Some(cut)
+    }
+}
+
+/// Returns how far the arms reach along an axis of coordinates.
+fn reach(arms: &[[f64; 3]; 3], half: &[f64; 3], k: usize) -> f64 {
+    (0..3).map(|arm| (arms[arm][k] * half[arm]).abs()).sum()
+}
+
+impl sealed::Shape for Capsule {
+    type Region = Cut;
+
+    fn region(&self) -> Option<Cut> {
+        let Self { from, to, radius } = *self;
+        if !(is_finite(&from) && is_finite(&to) && radius >= 0.0 && radius.is_finite()) {
+            return None;
+        }
+        let ends = [Aabb::from_sphere(from, radius), Aabb::from_sphere(to, radius)];
+        let mut cut = Cut::new(Aabb {
+            min: [0, 1, 2].map(|k| ends[0].min[k].min(ends[1].min[k])),
+            max: [0, 1, 2].map(|k| ends[0].max[k].max(ends[1].max[k])),
+        });
+        let (a, b) = (from.map(f64::from), to.map(f64::from));
+        let along: [f64; 3] = [0, 1, 2].map(|k| b[k] - a[k]);
+        let largest = along.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+        if largest == 0.0 {
+            return Some(cut);
+        }
+        // Any directions will do; these are about along the capsule and across it and an edge of boxes.
+        let direction = along.map(|x| (x / largest) as f32);
+        let [x, y, z] = edges(direction);
+        for normal in [direction, x, y, z] {
+            for normal in [normal, normal.map(|x| -x)] {
+                let wide = normal.map(f64::from);
+                let size: f64 = (0..3).map(|k| wide[k].abs() * (a[k].abs().max(b[k].abs()) + f64::from(radius))).sum();
+                cut.add(normal, dot(wide, a).max(dot(wide, b)) + f64::from(radius) * dot(wide, wide).sqrt(), size);
+            }
+        }
+        Some(cut)
     }
 }

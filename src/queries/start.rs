@@ -1,8 +1,7 @@
 //! Where a query comes to the scene. Queries that start near each other look at the same boxes.
 
 use super::casts::sealed::Cast as _;
-use super::shapes::sealed::Shape as _;
-use super::{BoxCast, NearestQuery, Path, Ray, Sphere};
+use super::{BoxCast, Capsule, Convex, NearestQuery, OrientedBox, Path, Ray, Sphere};
 use crate::Aabb;
 
 /// A query that starts somewhere.
@@ -37,7 +36,25 @@ impl Start for Aabb {
 
 impl Start for Sphere {
     fn start(&self, _: &Aabb) -> [f64; 3] {
-        middle(&self.bounds())
+        self.center.map(f64::from)
+    }
+}
+
+impl Start for OrientedBox {
+    fn start(&self, _: &Aabb) -> [f64; 3] {
+        self.center.map(f64::from)
+    }
+}
+
+impl Start for Capsule {
+    fn start(&self, _: &Aabb) -> [f64; 3] {
+        middle(&Aabb::new(self.from, self.to))
+    }
+}
+
+impl Start for Convex<'_> {
+    fn start(&self, _: &Aabb) -> [f64; 3] {
+        [0.0; 3]
     }
 }
 

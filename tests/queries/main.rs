@@ -4,4 +4,5 @@ mod cases;
 mod exact;
 mod filters;
 mod oracle;
+mod shapes;
 mod trees;

@@ -2,28 +2,36 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use broadsweep::internals::brute_queries;
-use broadsweep::{Aabb, Lists, Shape, Sphere};
+use broadsweep::{Aabb, Capsule, Convex, Lists, OrientedBox, Shape, Sphere};
 use laboratory::scenes::queries::cubes;
+use rawzip::FileReader;
 
 use super::rays::first_lists;
 use super::{Asked, Common, FILTERS, Named, Run, filters_of, made};
-use crate::npz;
+use crate::npz::{self, Arrays};
 
 /// The arrays of shapes that there can be.
-const SHAPES: [&str; 3] = ["points", "boxes", "spheres"];
+const SHAPES: [&str; 6] = ["points", "boxes", "spheres", "capsules", "oriented", "convex"];
+/// The array that says where the half-spaces of each convex shape begin.
+const OFFSETS: &str = "convex_offsets";
 /// How many boxes each of the cubes that are made for a scene touches, about.
 const ANSWERS: f64 = 10.0;
 
-/// Find the boxes that touch points, boxes or spheres
+/// Find the boxes that touch points, boxes, spheres and other shapes
 #[derive(clap::Args)]
 pub struct Args {
     /// Boxes, as `broadsweep pairs` takes them
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
-    /// Shapes: an .npz with one of f4 `points` (k, 3), `boxes` (k, 6), `spheres` (k, 4: centre, radius)
+    /// Shapes: an .npz with one of f4 `points`, `boxes`, `spheres`, `capsules`, `oriented` and `convex`
+    ///
+    /// Rows of `points` have x, y, z; of `boxes` both corners; of `spheres` centre and radius; of `capsules` both ends and the
+    /// radius; of `oriented` centre, half edges and three axes of unit length; of `convex` a half-space each, n_x, n_y, n_z
+    /// and d for n · x <= d, of which shape i has those from u4 (k + 1,) `convex_offsets`[i] to [i + 1]. The first three are
+    /// exact; of the others none is missed, and few are too many.
     ///
     /// Beside it there may be what each shape says of which boxes it meets: u4 (k,) `group`, `mask`, `body`, `world`, and
     /// `ignore`, a box. cubes:N makes cubes for the scene that touch some ten boxes each.
@@ -41,6 +49,10 @@ enum Shapes {
     Points(Asked<[f32; 3]>),
     Boxes(Asked<Aabb>),
     Spheres(Asked<Sphere>),
+    Capsules(Asked<Capsule>),
+    Oriented(Asked<OrientedBox>),
+    /// Half-spaces of all, and where those of each begin.
+    Convex(Vec<[f32; 4]>, Asked<[usize; 2]>),
 }
 
 fn read(args: &Args, boxes: &[Aabb]) -> Result<Shapes> {
@@ -49,29 +61,59 @@ fn read(args: &Args, boxes: &[Aabb]) -> Result<Shapes> {
         Some((kind, _)) => return Err(anyhow!("there are no shapes `{kind}`; there are cubes")),
         None => {}
     }
-    let known = [&SHAPES[..], &FILTERS[..]].concat();
+    let known = [&SHAPES[..], &[OFFSETS], &FILTERS[..]].concat();
     npz::open(&args.shapes, &known, |arrays| {
-        let points: Option<Vec<[f32; 3]>> = arrays.table("points")?;
-        let regions: Option<Vec<[f32; 6]>> = arrays.table("boxes")?;
-        let spheres: Option<Vec<[f32; 4]>> = arrays.table("spheres")?;
-        match (points, regions, spheres) {
-            (Some(queries), None, None) => {
-                let filters = filters_of(arrays, queries.len())?;
-                Ok(Shapes::Points(Asked { queries, filters }))
+        let there: Vec<&str> = SHAPES.into_iter().filter(|name| arrays.has(name)).collect();
+        let [name] = there[..] else { bail!("it needs one of {}, and not more", SHAPES.join(", ")) };
+        ensure!(name == "convex" || !arrays.has(OFFSETS), "it has `{OFFSETS}`, which goes with `convex`");
+        Ok(match name {
+            "points" => Shapes::Points(rows(arrays, name, |&point: &[f32; 3]| point)?),
+            "boxes" => {
+                Shapes::Boxes(rows(arrays, name, |&[a, b, c, d, e, f]: &[f32; 6]| Aabb::new([a, b, c], [d, e, f]))?)
             }
-            (None, Some(rows), None) => {
-                let filters = filters_of(arrays, rows.len())?;
-                let queries = rows.iter().map(|&[a, b, c, d, e, f]| Aabb::new([a, b, c], [d, e, f])).collect();
-                Ok(Shapes::Boxes(Asked { queries, filters }))
+            "spheres" => {
+                let sphere = |&[x, y, z, radius]: &[f32; 4]| Sphere { center: [x, y, z], radius };
+                Shapes::Spheres(rows(arrays, name, sphere)?)
             }
-            (None, None, Some(rows)) => {
-                let filters = filters_of(arrays, rows.len())?;
-                let queries = rows.iter().map(|&[x, y, z, radius]| Sphere { center: [x, y, z], radius }).collect();
-                Ok(Shapes::Spheres(Asked { queries, filters }))
+            "capsules" => {
+                let capsule =
+                    |&[a, b, c, d, e, f, radius]: &[f32; 7]| Capsule { from: [a, b, c], to: [d, e, f], radius };
+                Shapes::Capsules(rows(arrays, name, capsule)?)
             }
-            _ => bail!("it needs one of {}, and not more", SHAPES.join(", ")),
-        }
+            "oriented" => Shapes::Oriented(rows(arrays, name, oriented)?),
+            _ => convex(arrays)?,
+        })
     })
+}
+
+/// Reads the rows of an array as queries.
+fn rows<Q, const N: usize>(
+    arrays: &Arrays<FileReader>,
+    name: &str,
+    query: impl Fn(&[f32; N]) -> Q,
+) -> Result<Asked<Q>> {
+    let rows: Vec<[f32; N]> = arrays.table(name)?.unwrap_or_default();
+    Ok(Asked { filters: filters_of(arrays, rows.len())?, queries: rows.iter().map(query).collect() })
+}
+
+fn oriented(row: &[f32; 15]) -> OrientedBox {
+    let three = |at: usize| [row[at], row[at + 1], row[at + 2]];
+    OrientedBox { center: three(0), half: three(3), axes: [three(6), three(9), three(12)] }
+}
+
+fn convex(arrays: &Arrays<FileReader>) -> Result<Shapes> {
+    let half_spaces: Vec<[f32; 4]> = arrays.table("convex")?.unwrap_or_default();
+    let offsets: Option<Vec<u32>> = arrays.any_column(OFFSETS)?;
+    let offsets = offsets.with_context(|| format!("it has no `{OFFSETS}`, which `convex` needs"))?;
+    let is_ascending = offsets.is_sorted() && offsets.first() == Some(&0);
+    ensure!(
+        is_ascending && offsets.last().is_some_and(|&last| last as usize == half_spaces.len()),
+        "`{OFFSETS}` has to ascend from 0 to {}, the rows of `convex`",
+        half_spaces.len()
+    );
+    let queries: Vec<[usize; 2]> = offsets.windows(2).map(|ends| [ends[0] as usize, ends[1] as usize]).collect();
+    let filters = filters_of(arrays, queries.len())?;
+    Ok(Shapes::Convex(half_spaces, Asked { queries, filters }))
 }
 
 /// Runs `broadsweep overlaps`.
@@ -81,6 +123,12 @@ pub fn run(args: &Args) -> Result<()> {
         Shapes::Points(asked) => ask(&run, &asked, "points"),
         Shapes::Boxes(asked) => ask(&run, &asked, "boxes"),
         Shapes::Spheres(asked) => ask(&run, &asked, "spheres"),
+        Shapes::Capsules(asked) => ask(&run, &asked, "capsules"),
+        Shapes::Oriented(asked) => ask(&run, &asked, "oriented"),
+        Shapes::Convex(half_spaces, Asked { queries, filters }) => {
+            let shape = |&[first, end]: &[usize; 2]| Convex { half_spaces: &half_spaces[first..end] };
+            ask(&run, &Asked { queries: queries.iter().map(shape).collect(), filters }, "convex")
+        }
     }
 }
 

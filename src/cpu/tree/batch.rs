@@ -13,8 +13,8 @@ use super::packet::{self, Packet};
 use super::visit::{AllHits, FirstHits, NearestBoxes, Ranking, Touching, make_room};
 use super::walk::{Stack, Visitor, walk};
 use crate::cpu::engine::radix;
-use crate::queries::{Asker, Distance, Entry, Path, Start};
-use crate::{Aabb, Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport, Report, Shape};
+use crate::queries::{Asker, Distance, Entry, Path, Region, Start};
+use crate::{Aabb, Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport, Report};
 
 /// Queries that a thread takes at a time.
 const CHUNK: usize = 1 << 8;
@@ -356,22 +356,22 @@ impl<Q> Asked<'_, Q> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn touching<S: Shape>(
+    pub fn touching<R: Region>(
         &self,
         i: usize,
-        shape: S,
+        region: R,
         scratch: &mut Scratch<()>,
         out: &mut Vec<u32>,
     ) -> Result<(), Error> {
         let stack = &mut scratch.single;
-        let (asker, bounds, result) = (self.batch.filters.asker(i), shape.bounds(), Ok(()));
+        let (asker, bounds, result) = (self.batch.filters.asker(i), region.bounds(), Ok(()));
         if self.keeps_all {
-            let mut visitor = Touching { shape, bounds, meets: |_| true, out, result };
+            let mut visitor = Touching { region, bounds, meets: |_| true, out, result };
             self.walk(&asker, stack, &mut visitor);
             return visitor.result;
         }
         let meets = |id| asker.meets(self.tree.filters(), id);
-        let mut visitor = Touching { shape, bounds, meets, out, result };
+        let mut visitor = Touching { region, bounds, meets, out, result };
         self.walk(&asker, stack, &mut visitor);
         visitor.result
     }

@@ -256,17 +256,16 @@ impl Tree {
         })
     }
 
-    /// Finds all boxes that touch each shape, ascending by index.
+    /// Finds all boxes that touch each shape, ascending by index: exactly those of points, boxes and spheres; of other shapes
+    /// none is missed, and the shape's own page says which may be too many.
     ///
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn overlaps<'a, S: Shape + 'a>(&self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
         Asked::new(self, shapes.into())?.lists(0, |asked, scratch, i, shape, out| {
-            if !shape.has_meaning() {
-                return Ok(false);
-            }
+            let Some(region) = shape.region() else { return Ok(false) };
             let first = out.len();
-            asked.touching(i, *shape, scratch, out)?;
+            asked.touching(i, region, scratch, out)?;
             out[first..].sort_unstable();
             Ok(true)
         })

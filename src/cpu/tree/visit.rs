@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use super::node::{Center, Node, Real, Sight, WIDTH};
 use super::walk::Visitor;
 use crate::exact::DOUBT;
-use crate::queries::{Distance, Entry, Path};
-use crate::{Aabb, Error, Shape};
+use crate::queries::{Distance, Entry, Path, Region};
+use crate::{Aabb, Error};
 
 /// The first answers of a query, in order: by what is compared, then by index.
 #[derive(Debug)]
@@ -188,21 +188,28 @@ impl<F: Real, M: Fn(u32) -> bool> Visitor for NearestBoxes<'_, F, M> {
 }
 
 /// Looks for all boxes that touch a shape.
-pub struct Touching<'a, S, M> {
-    pub shape: S,
+pub struct Touching<'a, R, M> {
+    pub region: R,
     pub bounds: Aabb,
     pub meets: M,
     pub out: &'a mut Vec<u32>,
     pub result: Result<(), Error>,
 }
 
-impl<S: Shape, M: Fn(u32) -> bool> Visitor for Touching<'_, S, M> {
+impl<R: Region, M: Fn(u32) -> bool> Visitor for Touching<'_, R, M> {
     type Real = f32;
     const IS_ORDERED: bool = false;
 
     #[inline(always)]
     fn look(&self, node: &Node) -> (u32, [f32; WIDTH]) {
-        (node.touching(&self.bounds), [0.0; WIDTH])
+        let mut bits = node.touching(&self.bounds);
+        if R::PRUNES {
+            for child in 0..WIDTH {
+                let is_asked = bits >> child & 1 == 1;
+                bits ^= u32::from(is_asked && !self.region.touches(&node.get(child))) << child;
+            }
+        }
+        (bits, [0.0; WIDTH])
     }
 
     fn is_beyond(&self, _: f32) -> bool {
@@ -211,7 +218,8 @@ impl<S: Shape, M: Fn(u32) -> bool> Visitor for Touching<'_, S, M> {
 
     #[inline(always)]
     fn take(&mut self, id: u32, aabb: &Aabb) {
-        if aabb.is_valid() && self.shape.touches(aabb) && (self.meets)(id) {
+        let touches = R::PRUNES || self.region.touches(aabb);
+        if aabb.is_valid() && touches && (self.meets)(id) {
             self.result = push(self.out, id);
         }
     }
