@@ -269,7 +269,7 @@ impl<'a> Run<'a> {
                 Engine::Brute => "brute force".to_owned(),
             },
         );
-        add(kind, text::count(report.query_count));
+        add("queries", format!("{} {kind}", text::count(report.query_count)));
         if report.invalid_count > 0 {
             let first: Vec<String> = report.first_invalid.iter().map(u64::to_string).collect();
             let more = if report.invalid_count > first.len() as u64 { ", ..." } else { "" };

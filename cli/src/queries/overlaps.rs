@@ -124,10 +124,10 @@ pub fn run(args: &Args) -> Result<()> {
         Shapes::Boxes(asked) => ask(&run, &asked, "boxes"),
         Shapes::Spheres(asked) => ask(&run, &asked, "spheres"),
         Shapes::Capsules(asked) => ask(&run, &asked, "capsules"),
-        Shapes::Oriented(asked) => ask(&run, &asked, "oriented"),
+        Shapes::Oriented(asked) => ask(&run, &asked, "oriented boxes"),
         Shapes::Convex(half_spaces, Asked { queries, filters }) => {
             let shape = |&[first, end]: &[usize; 2]| Convex { half_spaces: &half_spaces[first..end] };
-            ask(&run, &Asked { queries: queries.iter().map(shape).collect(), filters }, "convex")
+            ask(&run, &Asked { queries: queries.iter().map(shape).collect(), filters }, "convex shapes")
         }
     }
 }

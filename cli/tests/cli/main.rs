@@ -12,6 +12,7 @@ mod npz;
 mod output;
 #[cfg_attr(not(feature = "bench"), allow(dead_code, reason = "the tests of the benchmark use more of it"))]
 mod place;
+mod queries;
 #[cfg(feature = "bench")]
 mod usscd;
 #[cfg(feature = "bench")]

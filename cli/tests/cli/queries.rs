@@ -1,0 +1,223 @@
+//! `broadsweep rays`, `overlaps` and `nearest`: from files to files.
+
+use std::io::{Read, Write};
+
+use broadsweep::{Aabb, NearestQuery, Ray, Sphere, cpu};
+use laboratory::scenes::Kind;
+use laboratory::scenes::npy::{self, Array, Number};
+use laboratory::scenes::queries::{RayKind, cubes, points};
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveWriter};
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = ZipArchiveWriter::new(Vec::new());
+    for (name, bytes) in arrays {
+        let file = format!("{name}.npy");
+        let (mut entry, config) = writer.new_file(&file).compression_method(CompressionMethod::STORE).start().unwrap();
+        let mut to = config.wrap(&mut entry);
+        to.write_all(bytes).unwrap();
+        let descriptor = to.finish().unwrap().1;
+        entry.finish(descriptor).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn array<T: npy::Written>(shape: &[u64], numbers: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    npy::write_array(&mut bytes, shape, numbers).unwrap();
+    bytes
+}
+
+/// Reads one array of an .npz: its shape and its bytes as `.npy`.
+fn named(bytes: &[u8], name: &str) -> Vec<u8> {
+    let archive = ZipArchive::from_slice(bytes).unwrap();
+    for entry in archive.entries() {
+        let entry = entry.unwrap();
+        if entry.file_path().as_bytes() == format!("{name}.npy").as_bytes() {
+            let mut found = Vec::new();
+            let own = archive.get_entry(entry.wayfinder()).unwrap();
+            own.verifying_reader(own.data()).read_to_end(&mut found).unwrap();
+            return found;
+        }
+    }
+    panic!("there is no {name}");
+}
+
+fn numbers<T: Number>(bytes: &[u8], name: &str, shape: &[u64]) -> Vec<T> {
+    let own = named(bytes, name);
+    let array = Array::open(&own[..], None).unwrap();
+    assert_eq!(array.shape(), shape, "{name}");
+    array.read().unwrap()
+}
+
+/// Reads u8, which scenes have nothing of.
+fn offsets(bytes: &[u8], count: usize) -> Vec<u64> {
+    let own = named(bytes, "offsets");
+    let array = Array::open(&own[..], None).unwrap();
+    assert_eq!((array.dtype(), array.shape()), ("<u8", &[count as u64][..]));
+    own[own.len() - 8 * count..].chunks_exact(8).map(|x| u64::from_le_bytes(x.try_into().unwrap())).collect()
+}
+
+fn tree() -> (Vec<Aabb>, cpu::Tree) {
+    let boxes = Kind::Uniform.generate(2000, 1);
+    let mut tree = cpu::Tree::new();
+    tree.build(&boxes).unwrap();
+    (boxes, tree)
+}
+
+#[test]
+fn rays_give_the_hits_that_are_wanted() {
+    let (place, (boxes, tree)) = (Place::new(), tree());
+    let rays = RayKind::Incoherent.generate(50, 1, &boxes);
+    let rows: Vec<f32> =
+        rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction).chain([ray.limit])).collect();
+    let endless: Vec<f32> = rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction)).collect();
+    place.write("seven.npy", &array(&[50, 7], &rows));
+    place.write("six.npy", &array(&[50, 6], &endless));
+    place.write("rays.npz", &npz(&[("rays", array(&[50, 7], &rows))]));
+    let expected = tree.nearest_hits(&rays).unwrap().answers;
+    for rays in ["incoherent:50", "seven.npy", "six.npy", "rays.npz"] {
+        for engine in ["cpu", "brute"] {
+            let text = place.run(&format!("rays uniform:2000 {rays} --engine {engine} --verify --out hits.npz --json"));
+            let report: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!((&report["queries"], &report["boxes"]), (&json!(50), &json!(2000)));
+            assert_eq!(report["verified"], if engine == "cpu" { json!(50) } else { Value::Null });
+            let hits = place.read("hits.npz");
+            assert!(numbers::<u32>(&hits, "index", &[50]).iter().eq(expected.iter().map(|hit| &hit.index)));
+            assert!(numbers::<f32>(&hits, "t", &[50]).iter().eq(expected.iter().map(|hit| &hit.t)));
+        }
+    }
+    place.run("rays uniform:2000 seven.npy --hits 3 --out hits.npz");
+    let first = tree.first_hits(&rays, 3).unwrap();
+    let index = numbers::<u32>(&place.read("hits.npz"), "index", &[50, 3]);
+    for (row, hits) in index.chunks(3).zip(first.rows()) {
+        assert!(row.iter().take(hits.len()).eq(hits.iter().map(|hit| &hit.index)));
+        assert!(row[hits.len()..].iter().all(|&index| index == u32::MAX));
+    }
+    place.run("rays uniform:2000 seven.npy --hits all --out hits.npz");
+    let all = tree.all_hits(&rays).unwrap();
+    let hits = place.read("hits.npz");
+    assert_eq!(offsets(&hits, 51), all.offsets);
+    let count = all.answers.len() as u64;
+    assert!(numbers::<u32>(&hits, "index", &[count]).iter().eq(all.answers.iter().map(|hit| &hit.index)));
+    place.run("rays uniform:2000 seven.npy --hits any --out hits.npz");
+    let any = numbers::<bool>(&place.read("hits.npz"), "hit", &[50]);
+    assert_eq!(any, tree.any_hits(&rays).unwrap().answers);
+}
+
+#[test]
+fn shapes_give_the_boxes_that_touch_them() {
+    let (place, (boxes, tree)) = (Place::new(), tree());
+    let spheres: Vec<Sphere> =
+        points(20, 1, &boxes).iter().map(|query| Sphere { center: query.point, radius: 0.1 }).collect();
+    let rows: Vec<f32> = spheres.iter().flat_map(|sphere| sphere.center.into_iter().chain([sphere.radius])).collect();
+    let ignored: Vec<u32> = (0..20).collect();
+    place.write("spheres.npz", &npz(&[("spheres", array(&[20, 4], &rows)), ("ignore", array(&[20], &ignored))]));
+    let text = place.run("overlaps uniform:2000 spheres.npz --verify --out touching.npz");
+    assert!(text.contains("20 spheres") && text.contains("all 20 spheres answer as by brute force"), "{text}");
+    let mut expected = tree.overlaps(&spheres).unwrap();
+    assert!(expected.rows().len() == 20 && expected.report.answer_count > 100);
+    let touching = place.read("touching.npz");
+    let ends = offsets(&touching, 21);
+    let index = numbers::<u32>(&touching, "index", &[ends[20]]);
+    for i in 0..20 {
+        let row: Vec<u32> = expected.of(i).iter().copied().filter(|&j| j as usize != i).collect();
+        assert_eq!(index[ends[i] as usize..ends[i + 1] as usize], row);
+    }
+    place.run("overlaps uniform:2000 cubes:30 --verify --out touching.npz");
+    expected = tree.overlaps(&cubes(30, 1, &boxes, 10.0)).unwrap();
+    assert_eq!(offsets(&place.read("touching.npz"), 31), expected.offsets);
+    for (name, row) in [
+        ("points", vec![0.5; 3]),
+        ("boxes", vec![0.4, 0.4, 0.4, 0.6, 0.6, 0.6]),
+        ("capsules", vec![0.4, 0.4, 0.4, 0.6, 0.6, 0.6, 0.1]),
+        ("oriented", [[0.5; 6].to_vec(), vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]].concat()),
+    ] {
+        let row: Vec<f32> = row;
+        place.write("shapes.npz", &npz(&[(name, array(&[1, row.len() as u64], &row))]));
+        assert!(place.run("overlaps uniform:2000 shapes.npz --verify").contains("all 1 "), "{name}");
+    }
+    let planes = [1.0f32, 0.0, 0.0, 0.5, 0.0, 1.0, 1.0, 0.7];
+    let convex = |offsets: &[u32]| {
+        let offsets = array(&[offsets.len() as u64], offsets);
+        npz(&[("convex", array(&[2, 4], &planes)), ("convex_offsets", offsets)])
+    };
+    place.write("shapes.npz", &convex(&[0, 2, 2]));
+    let text = place.run("overlaps uniform:2000 shapes.npz --verify");
+    assert!(text.contains("all 2 convex shapes"), "{text}");
+    for wrong in [&[0, 1][..], &[1, 2], &[0, 2, 1], &[]] {
+        place.write("shapes.npz", &convex(wrong));
+        assert!(place.fail("overlaps uniform:2000 shapes.npz").contains("`convex_offsets` has to ascend from 0 to 2"));
+    }
+}
+
+#[test]
+fn points_give_the_nearest_boxes() {
+    let (place, (boxes, tree)) = (Place::new(), tree());
+    let asked = points(20, 1, &boxes);
+    let near = tree.nearest(&asked, 2).unwrap();
+    for k in [0, 2, 2001] {
+        place.run(&format!("nearest uniform:2000 points:20 --k {k} --verify --out near.npz"));
+        let file = place.read("near.npz");
+        let index = numbers::<u32>(&file, "index", &[20, k]);
+        let square = numbers::<f32>(&file, "squared_distance", &[20, k]);
+        for (i, row) in near.rows().enumerate().filter(|_| k > 0) {
+            let at = i * k as usize;
+            assert_eq!((index[at], square[at + 1]), (row[0].index, row[1].squared_distance));
+            assert!(k == 2 || index[at + 2000] == u32::MAX && square[at + 2000] == f32::INFINITY);
+        }
+    }
+    let rows: Vec<f32> = asked.iter().flat_map(|query| query.point.into_iter().chain([0.01])).collect();
+    place.write("points.npy", &array(&[20, 4], &rows));
+    place.run("nearest uniform:2000 points.npy --verify --out near.npz");
+    let within: Vec<_> = asked.iter().map(|query| NearestQuery { radius: 0.01, ..*query }).collect();
+    let found = tree.nearest(&within, 1).unwrap().report.answer_count;
+    let index = numbers::<u32>(&place.read("near.npz"), "index", &[20, 1]);
+    assert_eq!(index.iter().filter(|&&index| index != u32::MAX).count() as u64, found);
+}
+
+#[test]
+fn queries_and_boxes_without_meaning_are_named() {
+    let place = Place::new();
+    let mut rays = vec![Ray::new([0.0; 3], [1.0; 3]); 4];
+    rays[2].direction[1] = f32::NAN;
+    let rows: Vec<f32> = rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction)).collect();
+    place.write("rays.npy", &array(&[4, 6], &rows));
+    let text = place.run("rays invalid:100 rays.npy --verify");
+    assert!(text.contains("1 of the rays, which answer nothing: 2"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("invalid")), "{text}");
+    let empty = place.run("rays uniform:0 rays.npy --verify");
+    assert!(empty.contains("answers     0"), "{empty}");
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_a_line() {
+    let place = Place::new();
+    place.write("rows.npy", &array(&[2, 5], &[0.0f32; 10]));
+    place.write("words.npy", &array(&[2, 6], &[0u32; 12]));
+    place.write("boxes.npy", &array(&[2, 6], &[0.0f32; 12]));
+    place
+        .write("two.npz", &npz(&[("points", array(&[1, 3], &[0.0f32; 3])), ("spheres", array(&[1, 4], &[0.0f32; 4]))]));
+    place.write("rays.npz", &npz(&[("rays", array(&[2, 6], &[0.0f32; 12])), ("world", array(&[1], &[0u32]))]));
+    let plane = [("boxes", array(&[2, 6], &[0.0f32; 12])), ("half_space", array(&[1, 4], &[1.0f32; 4]))];
+    place.write("planes.npz", &npz(&[&plane[..], &[("half_space_box", array(&[1], &[0u32]))]].concat()));
+    for (arguments, part) in [
+        ("rays boxes.npy rows.npy", "its shape is (2, 5); (m, 6) or (m, 7) is needed for rays"),
+        ("rays boxes.npy words.npy", "f4"),
+        ("rays boxes.npy missing.npy", "missing.npy"),
+        ("rays boxes.npy rays.npz", "`world`: its shape is (1,); (2,) is needed, a number for each query"),
+        ("rays boxes.npy lasers:10", "there are no rays `lasers`"),
+        ("rays planes.npz camera:10", "half-spaces"),
+        ("rays boxes.npy boxes.npy --out boxes.npy", "--out is the scene itself"),
+        ("overlaps boxes.npy two.npz", "it needs one of points, boxes, spheres"),
+        ("overlaps boxes.npy rays.npz", "unknown array, \"rays\""),
+        ("nearest boxes.npy boxes.npy", "(m, 3) or (m, 4) is needed for points"),
+    ] {
+        let line = place.fail(arguments);
+        assert!(line.contains(part), "{arguments}: {line}");
+    }
+    let wrong = place.command("rays boxes.npy camera:10 --hits most").output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+}
