@@ -8,7 +8,8 @@
 //!   --threads N    threads of our engine; the others have one [1]
 //! ```
 //!
-//! Runs are interleaved. Peers answer the same queries; where their answers differ, the row says of how many queries.
+//! Runs are interleaved. Peers answer the same queries. The last column counts the answers: where those of a peer are others,
+//! it rounds otherwise.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -5,7 +5,8 @@
 
 use std::cmp::Ordering;
 
-/// Bounds what some five roundings to `f64` change of two positive numbers together, relative to the larger: 18 times 2⁻⁵³.
+/// Bounds the relative error of a comparison of two positive numbers that were rounded to `f64` some five times each: 18
+/// times 2⁻⁵³.
 pub const DOUBT: f64 = 2e-15;
 
 /// Compares the exact sum of finite numbers with zero. The running sum is an expansion of numbers that do not overlap, of

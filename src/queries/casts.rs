@@ -35,8 +35,8 @@ impl Ray {
 
 /// A box that moves: the boxes `aabb + t direction` with `0 <= t <= limit`, in real numbers. 40 bytes.
 ///
-/// It hits a box that shares a point with one of them, and the `t` of a hit is the least of these: 0 where the two touch in
-/// the beginning. Bounds may be infinite, and touch as those of pairs do.
+/// It hits a box that shares a point with one of them, and the `t` of a hit is the least of these: 0 where the two touch
+/// at `t = 0`. Bounds may be infinite, and touch as those of pairs do.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct BoxCast {

@@ -34,6 +34,10 @@ impl Distance {
     #[inline]
     pub fn compare(&self, other: &Self, point: &[f32; 3]) -> Ordering {
         sure_order(self.approximate, other.approximate).unwrap_or_else(|| {
+            // Boxes that lie on a grid have many equal distances, and few bits.
+            if let (Some(own), Some(other)) = (self.exact_square(point), other.exact_square(point)) {
+                return own.total_cmp(&other);
+            }
             let (own, others) = (self.terms(point), other.terms(point).map(|term| -term));
             let mut terms = [0.0; 18];
             terms[..9].copy_from_slice(&own);
@@ -67,16 +71,41 @@ impl Distance {
         })
     }
 
+    /// Returns the square where `f64` holds it, and everything on the way to it, exactly.
+    fn exact_square(&self, point: &[f32; 3]) -> Option<f64> {
+        let mut sum = 0.0;
+        for k in 0..3 {
+            let (end, at) = self.end(k, point);
+            let along = f64::from(end) - f64::from(at);
+            // Where nothing is lost, the difference is one of `f32`, and its square is exact too.
+            let is_exact = along + f64::from(at) == f64::from(end) && f64::from(end) - along == f64::from(at);
+            let is_short = is_exact && f64::from(along as f32) == along;
+            let next = sum + along * along;
+            if !is_short || next - sum != along * along || next - along * along != sum {
+                return None;
+            }
+            sum = next;
+        }
+        Some(sum)
+    }
+
+    /// Returns two numbers whose difference is the distance along an axis.
+    fn end(&self, k: usize, point: &[f32; 3]) -> (f32, f32) {
+        let (min, max, at) = (self.aabb.min[k], self.aabb.max[k], point[k]);
+        if min > at {
+            (min, at)
+        } else if max < at {
+            (max, at)
+        } else {
+            (0.0, 0.0)
+        }
+    }
+
     /// Returns numbers whose exact sum is the square: `(a - b)²` is `a² - 2ab + b²`, exact products of `f32`.
     fn terms(&self, point: &[f32; 3]) -> [f64; 9] {
         let of = |k: usize| {
-            let (min, max, at) = (self.aabb.min[k], self.aabb.max[k], point[k]);
-            let end = if min > at { min } else { max };
-            if min <= at && at <= max {
-                [0.0; 3]
-            } else {
-                [product(end, end), -2.0 * product(end, at), product(at, at)]
-            }
+            let (end, at) = self.end(k, point);
+            [product(end, end), -2.0 * product(end, at), product(at, at)]
         };
         let ([a, b, c], [d, e, f], [g, h, i]) = (of(0), of(1), of(2));
         [a, b, c, d, e, f, g, h, i]

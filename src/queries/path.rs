@@ -34,7 +34,7 @@ pub struct Entry {
 }
 
 /// A time at which a face of the moving box is in the plane of another box's face: `(plane - origin) / |direction[axis]|`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Crossing {
     plane: f32,
     origin: f32,
@@ -160,6 +160,8 @@ impl Path {
     #[inline]
     pub fn compare_entries(&self, a: &Entry, b: &Entry) -> Ordering {
         sure_order(a.approximate, b.approximate).unwrap_or_else(|| match (self.latest(&a.aabb), self.latest(&b.aabb)) {
+            // Boxes that lie on a grid have faces in one plane.
+            (Some(a), Some(b)) if a == b => Ordering::Equal,
             (Some(a), Some(b)) => self.compare(&a, &b),
             (a, b) => a.is_some().cmp(&b.is_some()),
         })

@@ -48,7 +48,8 @@ impl NearestQuery {
 /// A box that is turned: the points `x` with `|axis · (x - center)| <= half` for each of three axes. 60 bytes.
 ///
 /// No box that shares a point with it is missed. The 15 axes that two boxes can be apart along are all looked at, so what is
-/// too many comes from rounding alone: planes are moved outward by some 10⁻⁷ of how far they are from the origin.
+/// too many comes from rounding alone: planes are moved outward by some 10⁻⁷ of how far they are from the origin. Only where
+/// the axes are within a thousandth of lying in a plane, it is the six faces alone that decide.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct OrientedBox {
@@ -100,9 +101,9 @@ impl Shape for Convex<'_> {}
 pub(crate) mod sealed {
     use super::Aabb;
 
-    /// What a shape is prepared for asking many boxes.
+    /// A shape, with what many tests share computed once.
     pub trait Region {
-        /// Whether bounds of several boxes are worth to be asked: a box that touches is in bounds that touch.
+        /// Says whether inner nodes are tested too: a box that touches is in a node that touches.
         const PRUNES: bool = false;
         /// Returns a box that holds the shape: boxes that do not touch it are not touched by the shape.
         fn bounds(&self) -> Aabb;
@@ -111,7 +112,7 @@ pub(crate) mod sealed {
     }
 
     pub trait Shape {
-        /// What the shape is prepared as.
+        /// The shape as it is tested.
         type Region: Region;
         /// Prepares the shape; none where a number has no meaning.
         fn region(&self) -> Option<Self::Region>;

@@ -73,11 +73,10 @@ fn of_path(path: &Path, scene: &Aabb) -> [f64; 3] {
     let from = middle(&Aabb::new(path.low, path.high));
     let direction = path.direction.map(f64::from);
     let mut enters = 0.0f64;
-    for k in 0..3 {
+    for k in (0..3).filter(|&k| direction[k] != 0.0) {
         let face = if direction[k] > 0.0 { scene.min[k] } else { scene.max[k] };
-        // Not a number for what does not move; `max` leaves it out.
-        enters = enters.max((f64::from(face) - from[k]) / direction[k]);
+        let reached = (f64::from(face) - from[k]) / direction[k];
+        enters = if reached.is_finite() { enters.max(reached) } else { enters };
     }
-    let enters = if enters.is_finite() { enters } else { 0.0 };
     std::array::from_fn(|k| from[k] + enters * direction[k])
 }

@@ -16,10 +16,12 @@ pub enum Like {
     Any,
     /// Of either kind, and infinite ones.
     Infinite,
+    /// Small whole numbers, and infinite bounds.
+    HalfOpen,
 }
 
 impl Like {
-    pub const ALL: [Self; 4] = [Self::Whole, Self::Usual, Self::Any, Self::Infinite];
+    pub const ALL: [Self; 5] = [Self::Whole, Self::Usual, Self::Any, Self::Infinite, Self::HalfOpen];
 }
 
 impl Numbers {
@@ -37,7 +39,7 @@ impl Numbers {
     /// Returns a finite number.
     pub fn finite(&mut self, like: Like) -> f32 {
         match like {
-            Like::Whole => self.below(9) as f32 - 4.0,
+            Like::Whole | Like::HalfOpen => self.below(9) as f32 - 4.0,
             Like::Usual => (self.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0) * 4.0,
             Like::Any | Like::Infinite => match self.below(8) {
                 0 => 0.0,
@@ -57,7 +59,7 @@ impl Numbers {
 
     /// Returns a bound, which may be infinite.
     pub fn bound(&mut self, like: Like) -> f32 {
-        if like == Like::Infinite && self.below(4) == 0 {
+        if matches!(like, Like::Infinite | Like::HalfOpen) && self.below(4) == 0 {
             return [f32::INFINITY, f32::NEG_INFINITY][self.below(2) as usize];
         }
         self.finite(like)
@@ -173,7 +175,7 @@ impl Numbers {
 pub fn each(scenes: u64, mut check: impl FnMut(&str, Like, &[Aabb], &mut Numbers)) {
     for seed in 0..scenes {
         for like in Like::ALL {
-            let mut numbers = Numbers::new(seed * 4 + like as u64 + 1);
+            let mut numbers = Numbers::new(seed * 5 + like as u64 + 1);
             // Few boxes mostly; now and then several levels of nodes.
             let n = [0, 1, 2, 7, 8, 9, 20, 65][(seed % 8) as usize] + 500 * usize::from(seed % 64 == 63);
             let boxes = numbers.boxes(n, like);

@@ -122,6 +122,12 @@ fn filters_that_do_not_fit_are_refused_and_say_so() {
     tree.set_filters(Filters { world: vec![0], ..Filters::default() }).unwrap();
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FilterLength { list: "world", length: 1, box_count: 2 });
     assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap().report.answer_count, 0);
+    // Nor do filters that come later.
+    tree.set_filters(Filters::default()).unwrap();
+    tree.build(&boxes).unwrap();
+    let refused = tree.set_filters(Filters { group: vec![1], ..Filters::default() }).unwrap_err();
+    assert_eq!(refused, Error::FilterLength { list: "group", length: 1, box_count: 2 });
+    assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap().of(0), [0, 1]);
     // Lists of pairs are of boxes, and no query is one.
     tree.set_filters(Filters { exclude: vec![Pair::new(0, 1)], ..Filters::default() }).unwrap();
     tree.build(&boxes).unwrap();

@@ -1,6 +1,6 @@
 //! Trees of every shape of scene: built, refitted, and asked in bulk on any number of threads.
 
-use broadsweep::{Aabb, Answers, Error, Hit, Lists, NearestQuery, cpu};
+use broadsweep::{Aabb, Answers, Batch, Error, Filters, Hit, Lists, NearestQuery, QueryFilters, cpu};
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
@@ -76,10 +76,56 @@ fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
     // A batch that is large enough to be sorted, and one query after the other.
     let mut tree = cpu::Tree::new();
     tree.build(&boxes).unwrap();
-    let rays = RayKind::Incoherent.generate(3_000, 7, &boxes);
-    let all = tree.nearest_hits(&rays).unwrap();
-    for (ray, hit) in rays.iter().zip(&all.answers) {
-        assert_eq!(tree.nearest_hits(&[*ray]).unwrap().answers, [*hit]);
+    let mut rays = RayKind::Incoherent.generate(3_000, 7, &boxes);
+    rays[17].limit = f32::NAN;
+    rays[2_500].limit = -1.0;
+    let (nearest, all) = (tree.nearest_hits(&rays).unwrap(), tree.all_hits(&rays).unwrap());
+    let cubes = cubes(3_000, 7, &boxes, 20.0);
+    let touching = tree.overlaps(&cubes).unwrap();
+    let points = points(3_000, 7, &boxes);
+    let near = [1, 5, 100].map(|k| (k, tree.nearest(&points, k).unwrap()));
+    assert_eq!((nearest.report.invalid_count, &all.report.first_invalid[..]), (2, &[17, 2_500][..]));
+    for i in 0..3_000 {
+        assert_eq!(tree.nearest_hits(&rays[i..=i]).unwrap().answers, [nearest.answers[i]]);
+        assert_eq!(tree.all_hits(&rays[i..=i]).unwrap().answers, all.of(i));
+        assert_eq!(tree.overlaps(&cubes[i..=i]).unwrap().answers, touching.of(i));
+        for (k, near) in &near {
+            assert_eq!(tree.nearest(&points[i..=i], *k).unwrap().answers, near.of(i));
+        }
+    }
+}
+
+#[test]
+fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
+    let mut boxes = Kind::Uniform.generate(3_000, 2);
+    // Several first boxes at once, and unbounded ones.
+    boxes[..40].fill(Aabb::new([0.0; 3], [1.0, 1.0, 0.0]));
+    boxes[41].max = [f32::INFINITY; 3];
+    boxes[42].min = [f32::NEG_INFINITY; 3];
+    boxes[43].min[0] = f32::NAN;
+    let world = (0..3_000).map(|i| if i % 5 == 4 { Filters::GLOBAL } else { i % 5 }).collect();
+    let mut tree = cpu::Tree::new();
+    for filters in [Filters::default(), Filters { world, ..Filters::default() }] {
+        tree.set_filters(filters).unwrap();
+        tree.build(&boxes).unwrap();
+        let mut rays = RayKind::Camera.generate(90_000, 1, &boxes);
+        for (i, ray) in rays.iter_mut().enumerate() {
+            ray.limit = [f32::INFINITY, 1.7, 0.0, -0.0, 2.0, f32::MAX, 1.2, f32::INFINITY][i % 8];
+        }
+        // Some come from within.
+        for ray in &mut rays[10_000..20_000] {
+            ray.origin = [0.7, 0.3, 0.8];
+            ray.direction = ray.direction.map(|d| d * 0.1);
+        }
+        let world: Vec<u32> = (0..90_000).map(|i| i / 500 % 7).collect();
+        let says = QueryFilters { world, ..QueryFilters::default() };
+        let together = tree.nearest_hits(Batch { queries: &rays[..], filters: &says }).unwrap();
+        for (i, ray) in rays.iter().enumerate() {
+            let says = QueryFilters { world: vec![says.world[i]], ..QueryFilters::default() };
+            let alone = tree.nearest_hits(Batch { queries: &[*ray][..], filters: &says }).unwrap();
+            assert_eq!(together.answers[i], alone.answers[0], "{ray:?}");
+        }
+        assert!((9_000..81_000).contains(&together.report.answer_count), "{:?}", together.report);
     }
 }
 
@@ -135,6 +181,13 @@ fn a_tree_of_nothing_answers_nothing() {
     }
     tree.build(&[Aabb::new([f32::NAN; 3], [0.0; 3])]).unwrap();
     assert_eq!(tree.nearest(&[NearestQuery::new([0.0; 3])], 2).unwrap().report.answer_count, 0);
+}
+
+#[test]
+fn boxes_that_part_from_one_point_say_that_a_build_would_pay() {
+    let mut tree = cpu::Tree::new();
+    assert_eq!(tree.build(&[Aabb::new([1.0; 3], [1.0; 3]); 100]).unwrap().growth, 1.0);
+    assert_eq!(tree.refit(&Kind::Uniform.generate(100, 1)).unwrap().growth, f64::INFINITY);
 }
 
 #[test]

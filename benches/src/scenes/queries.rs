@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use broadsweep::{Aabb, NearestQuery, Ray};
 
-use super::random::Random;
+use super::random::{Random, cube_root};
 
 /// A kind of rays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ pub fn cubes(count: usize, seed: u64, boxes: &[Aabb], answers: f64) -> Vec<Aabb>
     let volume: f64 = (0..3).map(|k| (high[k] - low[k]).max(1e-30)).product();
     let usual: Vec<f64> = boxes.iter().filter_map(finite).map(|(low, high)| high[0] - low[0]).collect();
     let edge = usual.iter().sum::<f64>() / usual.len().max(1) as f64;
-    let reach = (answers * volume / usual.len().max(1) as f64).powf(1.0 / 3.0);
+    let reach = cube_root(answers * volume / usual.len().max(1) as f64);
     let half = ((reach - edge) / 2.0).max(0.0) as f32;
     let random = Random::new(seed, "cubes");
     (0..count).map(|i| Aabb::from_center_half(within(low, high, random.of(i).unit3()), [half; 3])).collect()

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use broadsweep::{Aabb, Batch, Filters, GroupRule, QueryFilters, QueryReport, cpu};
+use broadsweep::{Aabb, Batch, Filters, GroupRule, Lists, QueryFilters, QueryReport, cpu};
 use clap::ValueEnum;
 use laboratory::engine::timed;
 use laboratory::scenes::npy::{self, Array};
@@ -142,6 +142,27 @@ fn made(path: &Path) -> Option<(&str, usize)> {
     Some((kind, count.parse().ok()?))
 }
 
+/// Asks for the memory of this many things before they are made.
+fn reserved<T>(count: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count)
+        .map_err(|_| anyhow!("there is no memory for {} of them", text::count(count as u64)))?;
+    Ok(list)
+}
+
+/// Returns rows of `k` answers each, filled up with `none`, as two columns.
+fn padded<T: Copy, A, B>(lists: &Lists<T>, k: usize, none: T, split: impl Fn(T) -> (A, B)) -> Result<(Vec<A>, Vec<B>)> {
+    let count = lists.rows().len().checked_mul(k).context("there is no memory for so many answers")?;
+    let (mut a, mut b) = (reserved(count)?, reserved(count)?);
+    for row in lists.rows() {
+        for (own, other) in row.iter().copied().chain(std::iter::repeat_n(none, k - row.len())).map(&split) {
+            a.push(own);
+            b.push(other);
+        }
+    }
+    Ok((a, b))
+}
+
 /// A command with queries that is being run.
 pub struct Run<'a> {
     pub common: &'a Common,
@@ -162,6 +183,10 @@ impl<'a> Run<'a> {
             let is_same = output.as_ref().is_some_and(|output| output.is_file(path));
             ensure!(!is_same, "--out is the {what} itself: {}", text::path(path));
         }
+        ensure!(
+            !common.verify || common.engine == Engine::Cpu,
+            "--verify compares with brute force, which answers itself"
+        );
         let (boxes, mut filters) = {
             let _progress = Progress::start(format!("reading {}", text::path(scene)));
             input::read(scene)?
@@ -196,7 +221,7 @@ impl<'a> Run<'a> {
         by_tree: impl Fn(&cpu::Tree, &Asked<Q>) -> Result<T, broadsweep::Error>,
         by_brute_force: impl Fn(&Asked<Q>) -> T,
         first: impl Fn(&T, usize) -> K,
-        arrays: impl Fn(&T) -> Vec<Named>,
+        arrays: impl Fn(&T) -> Result<Vec<Named>>,
         report: impl Fn(&T) -> QueryReport,
     ) -> Result<()> {
         let progress = Progress::start(format!("asking {} {kind}", text::count(asked.queries.len() as u64)));
@@ -221,7 +246,8 @@ impl<'a> Run<'a> {
         }
         if let Some(output) = &self.output {
             let _progress = Progress::start("writing the answers".to_owned());
-            output.write(|to| write(to, &arrays(&answer)))?;
+            let arrays = arrays(&answer)?;
+            output.write(|to| write(to, &arrays))?;
         }
         let text = self.report(&report(&answer), kind, seconds, verified);
         if self.output.as_ref().is_some_and(Output::is_stdout) {

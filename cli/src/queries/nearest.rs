@@ -8,7 +8,7 @@ use broadsweep::{Aabb, Lists, Near, NearestQuery, QueryFilters};
 use laboratory::scenes::queries::points;
 
 use super::rays::first_lists;
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, is_npz, made, rows};
+use super::{Asked, Common, FILTERS, Named, Run, filters_of, is_npz, made, padded, reserved, rows};
 use crate::npz;
 
 /// Find the boxes that are nearest to points
@@ -38,7 +38,10 @@ pub struct Args {
 
 fn read(args: &Args, boxes: &[Aabb]) -> Result<Asked<NearestQuery>> {
     match made(&args.points) {
-        Some(("points", count)) => return Ok(Asked::plain(points(count, 1, boxes))),
+        Some(("points", count)) => {
+            drop(reserved::<NearestQuery>(count)?);
+            return Ok(Asked::plain(points(count, 1, boxes)));
+        }
         Some((kind, _)) => return Err(anyhow!("there are no points `{kind}`; there are points:N")),
         None => {}
     }
@@ -76,15 +79,14 @@ pub fn run(args: &Args) -> Result<()> {
     run.finish(
         &asked,
         "points",
-        |tree, asked| tree.nearest(asked.batch(), k),
+        |tree, asked| tree.nearest(asked.batch(), k.min(run.boxes.len())),
         |asked| brute_queries::nearest(asked.batch(), &run.boxes, &run.filters, k),
         first_lists,
         |found: &Lists<Near>| {
             let none = Near { index: QueryFilters::NO_BOX, squared_distance: f32::INFINITY };
-            let padded = found.rows().flat_map(|row| row.iter().copied().chain(vec![none; k - row.len()]));
-            let (index, square): (Vec<u32>, Vec<f32>) = padded.map(|near| (near.index, near.squared_distance)).unzip();
+            let (index, square) = padded(found, k, none, |near| (near.index, near.squared_distance))?;
             let shape = [found.rows().len() as u64, k as u64];
-            vec![Named::new("index", &shape, &index), Named::new("squared_distance", &shape, &square)]
+            Ok(vec![Named::new("index", &shape, &index), Named::new("squared_distance", &shape, &square)])
         },
         |found| found.report.clone(),
     )

@@ -9,7 +9,7 @@ use laboratory::scenes::queries::cubes;
 use rawzip::FileReader;
 
 use super::rays::first_lists;
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, made};
+use super::{Asked, Common, FILTERS, Named, Run, filters_of, made, reserved};
 use crate::npz::{self, Arrays};
 
 /// The arrays of shapes that there can be.
@@ -57,7 +57,10 @@ enum Shapes {
 
 fn read(args: &Args, boxes: &[Aabb]) -> Result<Shapes> {
     match made(&args.shapes) {
-        Some(("cubes", count)) => return Ok(Shapes::Boxes(Asked::plain(cubes(count, 1, boxes, ANSWERS)))),
+        Some(("cubes", count)) => {
+            drop(reserved::<Aabb>(count)?);
+            return Ok(Shapes::Boxes(Asked::plain(cubes(count, 1, boxes, ANSWERS))));
+        }
         Some((kind, _)) => return Err(anyhow!("there are no shapes `{kind}`; there are cubes")),
         None => {}
     }
@@ -141,7 +144,7 @@ fn ask<S: Shape>(run: &Run<'_>, asked: &Asked<S>, kind: &str) -> Result<()> {
         first_lists,
         |found: &Lists<u32>| {
             let offsets = Named::new("offsets", &[found.offsets.len() as u64], &found.offsets);
-            vec![offsets, Named::new("index", &[found.answers.len() as u64], &found.answers)]
+            Ok(vec![offsets, Named::new("index", &[found.answers.len() as u64], &found.answers)])
         },
         |found| found.report.clone(),
     )

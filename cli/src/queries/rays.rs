@@ -8,7 +8,7 @@ use broadsweep::internals::brute_queries;
 use broadsweep::{Aabb, Answers, Hit, Lists, Ray};
 use laboratory::scenes::queries::RayKind;
 
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, is_npz, made, rows};
+use super::{Asked, Common, FILTERS, Named, Run, filters_of, is_npz, made, padded, reserved, rows};
 use crate::npz;
 
 /// Find the boxes that rays hit
@@ -63,6 +63,7 @@ impl FromStr for Hits {
 fn read(path: &Path, boxes: &[Aabb]) -> Result<Asked<Ray>> {
     if let Some((kind, count)) = made(path) {
         let kind: RayKind = kind.parse().map_err(|error: String| anyhow!(error))?;
+        drop(reserved::<Ray>(count)?);
         return Ok(Asked::plain(kind.generate(count, 1, boxes)));
     }
     if is_npz(path) {
@@ -118,7 +119,7 @@ pub fn run(args: &Args) -> Result<()> {
             |found| {
                 let (index, t) = columns(found.answers.iter().copied());
                 let shape = [found.answers.len() as u64];
-                vec![Named::new("index", &shape, &index), Named::new("t", &shape, &t)]
+                Ok(vec![Named::new("index", &shape, &index), Named::new("t", &shape, &t)])
             },
             |found| found.report.clone(),
         ),
@@ -131,20 +132,19 @@ pub fn run(args: &Args) -> Result<()> {
                 Answers { answers: answers.iter().map(Hit::is_hit).collect(), report }
             },
             first_answers,
-            |found| vec![Named::new("hit", &[found.answers.len() as u64], &found.answers)],
+            |found| Ok(vec![Named::new("hit", &[found.answers.len() as u64], &found.answers)]),
             |found| found.report.clone(),
         ),
         Hits::First(k) => run.finish(
             &asked,
             "rays",
-            |tree, asked| tree.first_hits(asked.batch(), k),
+            |tree, asked| tree.first_hits(asked.batch(), k.min(boxes.len())),
             |asked| by_brute_force(asked, k),
             first_lists,
             |found| {
-                let padded = found.rows().flat_map(|row| row.iter().copied().chain(vec![Hit::MISS; k - row.len()]));
-                let (index, t) = columns(padded);
+                let (index, t) = padded(found, k, Hit::MISS, |hit| (hit.index, hit.t))?;
                 let shape = [found.rows().len() as u64, k as u64];
-                vec![Named::new("index", &shape, &index), Named::new("t", &shape, &t)]
+                Ok(vec![Named::new("index", &shape, &index), Named::new("t", &shape, &t)])
             },
             report,
         ),
@@ -158,7 +158,7 @@ pub fn run(args: &Args) -> Result<()> {
                 let (index, t) = columns(found.answers.iter().copied());
                 let shape = [index.len() as u64];
                 let offsets = Named::new("offsets", &[found.offsets.len() as u64], &found.offsets);
-                vec![offsets, Named::new("index", &shape, &index), Named::new("t", &shape, &t)]
+                Ok(vec![offsets, Named::new("index", &shape, &index), Named::new("t", &shape, &t)])
             },
             report,
         ),

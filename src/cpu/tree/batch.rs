@@ -36,8 +36,7 @@ pub struct Asked<'a, Q> {
 pub struct Scratch<K> {
     /// The first answers to the query.
     pub ranking: Ranking<K>,
-    /// The point of the last query, its world, and about the square of how far the last of as many boxes as are asked for
-    /// was.
+    /// Of the last query, its point and world, and the squared distance, rounded, of the last box that was asked for.
     last: Option<([f32; 3], u32, f64)>,
     single: Stack<f32>,
     double: Stack<f64>,
@@ -92,7 +91,8 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
         let keeps_all = batch.filters.keeps_all() && filters.group.is_empty() && filters.mask.is_empty();
         let mut order = Vec::new();
         let scene = tree.levels.bounds();
-        if batch.queries.len().min(tree.ids.len()) >= SORTED && !is_in_order(batch.queries, &scene) {
+        let has_room = u32::try_from(batch.queries.len()).is_ok();
+        if has_room && batch.queries.len().min(tree.ids.len()) >= SORTED && !is_in_order(batch.queries, &scene) {
             let mut other = Vec::new();
             make_room(&mut order, batch.queries.len())?;
             make_room(&mut other, batch.queries.len())?;
@@ -311,6 +311,7 @@ impl<Q> Asked<'_, Q> {
         } else {
             self.first_hits_in::<f64>(i, path, scratch);
         }
+        scratch.ranking.finish(|a, b| path.compare_entries(a, b));
     }
 
     fn first_hits_in<F: Stacked>(&self, i: usize, path: &Path, scratch: &mut Scratch<Entry>) {
@@ -387,6 +388,7 @@ impl<Q> Asked<'_, Q> {
         } else {
             self.nearest_in::<f64>(i, query, scratch);
         }
+        scratch.ranking.finish(|a, b| a.compare(b, &query.point));
     }
 
     fn nearest_in<F: Stacked>(&self, i: usize, query: &NearestQuery, scratch: &mut Scratch<Distance>) {

@@ -14,11 +14,20 @@ static STEPS: [u16; 24 * 64] = steps();
 /// Returns the place of a point, of which each coordinate has [`LEVELS`] bits.
 #[inline]
 pub fn place(point: [u32; 3]) -> u64 {
-    let mut state = 0;
-    let mut place = 0;
-    for level in (0..LEVELS / 2).rev() {
-        let pair = |k: usize| (point[k] >> (2 * level) & 3) as usize;
-        let step = STEPS[state << 6 | pair(0) << 4 | pair(1) << 2 | pair(2)];
+    first_levels::<LEVELS>(point)
+}
+
+/// Returns the first half of the bits of the place.
+#[inline]
+pub fn rough_place(point: [u32; 3]) -> u32 {
+    first_levels::<{ LEVELS / 2 }>(point) as u32
+}
+
+#[inline]
+fn first_levels<const COUNT: u32>([x, y, z]: [u32; 3]) -> u64 {
+    let (mut state, mut place) = (0, 0);
+    for level in (LEVELS - COUNT..LEVELS).step_by(2).rev() {
+        let step = STEPS[state << 6 | ((x >> level & 3) << 4 | (y >> level & 3) << 2 | z >> level & 3) as usize];
         place = place << 6 | u64::from(step & 63);
         state = usize::from(step >> 6);
     }
@@ -73,6 +82,9 @@ mod tests {
         points.sort_unstable();
         for (i, &(place, _)) in points.iter().enumerate() {
             assert_eq!(place >> (BITS - 12), i as u64);
+        }
+        for &(place, point) in &points {
+            assert_eq!(u64::from(rough_place(point.map(|x| x << (LEVELS - 4)))), place >> (BITS / 2));
         }
         for step in points.windows(2) {
             let apart: u32 = (0..3).map(|k| step[0].1[k].abs_diff(step[1].1[k])).sum();

@@ -38,7 +38,8 @@ use crate::{
 /// missed, nothing is too many, and ties go to the smaller index. The tree takes the threads of the `rayon` pool that it is
 /// called from, and answers the same with any number of them.
 ///
-/// The tree takes 32 bytes for each box and 16 more while it is built; queries take what they answer.
+/// The tree takes 32 bytes for each box and keeps 16 more for the next build; margins take 24. Queries take what they
+/// answer, and 16 bytes each while they are asked.
 ///
 /// ```
 /// use broadsweep::{Aabb, NearestQuery, Ray, Sphere, cpu};
@@ -80,7 +81,7 @@ pub struct TreeReport {
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
     /// The surface of all nodes, divided by what it was when the tree was built. A query takes about as many times as long.
-    /// 1 after a build; above 1.5 or 2 it pays to build again.
+    /// 1 after a build; above 1.5 or 2 it pays to build again. Infinite where there was none.
     pub growth: f64,
     /// Bytes of memory held.
     pub bytes: u64,
@@ -99,15 +100,19 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::BadFilter`] for a value that has no meaning, and for half-spaces, which queries do not know;
-    /// [`Error::OutOfMemory`]; the old filters then stay.
+    /// [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters then
+    /// stay.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         if !filters.half_spaces.is_empty() {
             let problem = "is a half-space, and queries know none".to_owned();
             return Err(Error::BadFilter { list: "half_spaces", index: 0, problem });
         }
-        let checked = CheckedFilters::new(filters)?;
+        let mut checked = CheckedFilters::new(filters)?;
         let (old, new) = (self.filters.filters(), checked.filters());
         let stays = old.world == new.world && old.margin == new.margin;
+        if stays && !self.ids.is_empty() {
+            checked.fit(self.ids.len())?;
+        }
         self.filters = checked;
         if !stays {
             self.clear();
@@ -184,7 +189,8 @@ impl Tree {
 
     fn report_on(&mut self, box_count: u32) {
         let invalid = self.levels.invalid(&self.ids, Report::INVALID_LISTED);
-        let growth = if self.built_surface > 0.0 { self.levels.surface / self.built_surface } else { 1.0 };
+        let (built, now) = (self.built_surface, self.levels.surface);
+        let growth = if built > 0.0 || now > 0.0 { now / built } else { 1.0 };
         let (invalid_count, first_invalid) = invalid;
         self.report = TreeReport { box_count, invalid_count, first_invalid, growth, bytes: 0 };
         self.report.bytes = self.memory_bytes();

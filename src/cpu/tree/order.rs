@@ -9,13 +9,13 @@ use crate::cpu::engine::radix;
 use crate::cpu::mirror::pca::CHUNK;
 
 /// Bits of the curve in the first key. Boxes that share one are sorted by the rest of theirs.
-const FIRST_BITS: u32 = 30;
+const FIRST_BITS: u32 = hilbert::BITS / 2;
 /// Boxes that share a first key and are too few to be sorted by the rest.
 const FEW: usize = 8;
 /// Centroids that are looked at to find where most boxes are.
 const SAMPLE: usize = 1 << 10;
 /// How many times the extent of most boxes the curve goes through, if boxes lie so far.
-const MARGIN: f32 = 8.0;
+const MARGIN: f64 = 8.0;
 
 /// The part of space that the curve goes through. Centroids beyond are moved to its surface.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,10 +24,15 @@ pub struct Cube {
     scale: f64,
 }
 
+/// A curve for the boxes that are of usual size, and one for those that are finite and enormous: neither spoils the other.
+/// Unbounded and invalid boxes lie behind them.
+#[derive(Clone, Copy, Debug)]
+struct Cubes([Cube; 2]);
+
 /// Holds what the order is made of from one build to the next.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// What the curve of the last sort goes through.
+    /// What the curve of usual boxes went through in the last sort.
     pub cube: Cube,
     items: Vec<u64>,
     other: Vec<u64>,
@@ -36,17 +41,17 @@ pub struct Order {
 impl Order {
     /// Lists the boxes in their order, in `ids`. `worlds` has the number of each box's world, or nothing.
     pub fn sort(&mut self, boxes: &[Aabb], worlds: &[u32], ids: &mut Vec<u32>) {
-        let cube = Cube::of(boxes);
-        self.cube = cube;
+        let cubes = Cubes::of(boxes);
+        self.cube = cubes.0[0];
         let Self { items, other, .. } = self;
         items.resize(boxes.len(), 0);
         items.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (items, boxes))| {
             for ((item, aabb), index) in items.iter_mut().zip(boxes).zip(chunk * CHUNK..) {
-                *item = u64::from(cube.first_key(aabb)) << 32 | index as u64;
+                *item = u64::from(cubes.first_key(aabb)) << 32 | index as u64;
             }
         });
         radix::sort(items, other, 32);
-        refine(items, boxes, &cube);
+        refine(items, boxes, &cubes);
         if !worlds.is_empty() {
             // The sort is stable.
             items.par_iter_mut().for_each(|item| {
@@ -69,13 +74,32 @@ impl Order {
     }
 }
 
-impl Cube {
+impl Cubes {
     fn of(boxes: &[Aabb]) -> Self {
-        // The bounds of most boxes, so that a few far ones do not put all others into one place.
         let step = boxes.len().div_ceil(SAMPLE).max(1);
-        let sample: Vec<[f32; 3]> = boxes.iter().step_by(step).filter(|aabb| is_usual(aabb)).map(center).collect();
+        let mut samples = [Vec::new(), Vec::new()];
+        for aabb in boxes.iter().step_by(step) {
+            if let Some(sample) = samples.get_mut(class(aabb)) {
+                sample.push(center(aabb));
+            }
+        }
+        Self(samples.map(|sample| Cube::around(&sample)))
+    }
+
+    /// Returns the class of a box, and the first bits of its place.
+    #[inline]
+    fn first_key(&self, aabb: &Aabb) -> u32 {
+        let class = class(aabb);
+        let place = self.0.get(class).map_or(0, |cube| cube.rough_place(center(aabb).map(f64::from)));
+        (class as u32) << FIRST_BITS | place
+    }
+}
+
+impl Cube {
+    /// Chooses the bounds of most centroids, so that a few far ones do not put all others into one place.
+    fn around(sample: &[[f32; 3]]) -> Self {
         if sample.is_empty() {
-            return Self { low: [0.0; 3], scale: 0.0 };
+            return Self::default();
         }
         let mut low = [0.0; 3];
         let mut extent = 0.0f64;
@@ -83,10 +107,12 @@ impl Cube {
             let mut along: Vec<f32> = sample.iter().map(|center| center[k]).collect();
             along.sort_unstable_by(f32::total_cmp);
             let (first, last) = (along[along.len() / 64], along[along.len() - 1 - along.len() / 64]);
+            let [first, last] = [first, last].map(f64::from);
             let margin = MARGIN * (last - first);
-            let (first, last) = (along[0].max(first - margin), along[along.len() - 1].min(last + margin));
-            *low = f64::from(first);
-            extent = extent.max(f64::from(last) - f64::from(first));
+            let (first, last) =
+                (f64::from(along[0]).max(first - margin), f64::from(along[along.len() - 1]).min(last + margin));
+            *low = first;
+            extent = extent.max(last - first);
         }
         // With some room around the sample.
         let cells = f64::from(1u32 << hilbert::LEVELS);
@@ -94,28 +120,35 @@ impl Cube {
         Self { low: low.map(|x| x - room), scale: if extent > 0.0 { cells / (extent + 2.0 * room) } else { 0.0 } }
     }
 
+    #[inline]
+    fn coordinates(&self, [x, y, z]: [f64; 3]) -> [u32; 3] {
+        let last = f64::from((1u32 << hilbert::LEVELS) - 1);
+        let coordinate = |x: f64, low: f64| ((x - low) * self.scale).clamp(0.0, last) as u32;
+        [coordinate(x, self.low[0]), coordinate(y, self.low[1]), coordinate(z, self.low[2])]
+    }
+
     /// Returns the place of a point along the curve.
     fn place(&self, point: [f64; 3]) -> u64 {
-        let last = f64::from((1u32 << hilbert::LEVELS) - 1);
-        hilbert::place(std::array::from_fn(|k| ((point[k] - self.low[k]) * self.scale).clamp(0.0, last) as u32))
+        hilbert::place(self.coordinates(point))
     }
 
-    /// Returns the first bits of the place of a point.
+    /// Returns the first [`FIRST_BITS`] of the place of a point.
     #[inline]
     pub fn rough_place(&self, point: [f64; 3]) -> u32 {
-        (self.place(point) >> (hilbert::BITS - FIRST_BITS)) as u32
-    }
-
-    /// Returns the class of a box, and the first bits of its place.
-    fn first_key(&self, aabb: &Aabb) -> u32 {
-        if is_usual(aabb) { self.rough_place(center(aabb).map(f64::from)) } else { 1 << FIRST_BITS }
+        hilbert::rough_place(self.coordinates(point))
     }
 }
 
-/// Tells whether a box is valid and neither unbounded nor enormous.
+/// Returns 0 for a box of usual size, 1 for a finite one that is enormous, and 2 for others.
 #[inline]
-fn is_usual(aabb: &Aabb) -> bool {
-    aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= ORDINARY)
+fn class(aabb: &Aabb) -> usize {
+    if is_within(aabb, ORDINARY) { 0 } else { 2 - usize::from(is_within(aabb, f32::MAX)) }
+}
+
+/// Returns whether a box is valid and no coordinate is beyond `limit`.
+#[inline]
+fn is_within(aabb: &Aabb, limit: f32) -> bool {
+    aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= limit)
 }
 
 #[inline]
@@ -125,18 +158,18 @@ fn center(aabb: &Aabb) -> [f32; 3] {
 
 /// Sorts boxes that share a first key by their whole places; those that share a place too stay in the order of their
 /// indices.
-fn refine(items: &mut [u64], boxes: &[Aabb], cube: &Cube) {
+fn refine(items: &mut [u64], boxes: &[Aabb], cubes: &Cubes) {
     let mut rest = items;
     let mut runs = Vec::new();
     while let Some(&first) = rest.first() {
         let length = rest.iter().take_while(|&&item| item >> 32 == first >> 32).count();
         let (run, after) = rest.split_at_mut(length);
-        if length > FEW && first >> 32 < 1 << FIRST_BITS {
-            runs.push(run);
+        if let Some(cube) = cubes.0.get((first >> (32 + FIRST_BITS)) as usize).filter(|_| length > FEW) {
+            runs.push((cube, run));
         }
         rest = after;
     }
-    runs.into_par_iter().for_each(|run| {
+    runs.into_par_iter().for_each(|(cube, run)| {
         let mut places: Vec<(u64, u64)> = run
             .par_iter()
             .map(|&item| (cube.place(center(&boxes[item as u32 as usize]).map(f64::from)), item))

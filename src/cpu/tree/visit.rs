@@ -8,26 +8,32 @@ use crate::exact::DOUBT;
 use crate::queries::{Distance, Entry, Path, Region};
 use crate::{Aabb, Error};
 
-/// The first answers of a query, in order: by what is compared, then by index.
+/// The most answers that are kept in order. More are put in order at the end, and now and then the later half is dropped.
+const FEW: usize = 64;
+
+/// The first answers of a query: by what is compared, then by index.
 #[derive(Debug)]
 pub struct Ranking<K> {
-    /// The first `most` answers so far.
+    /// The answers so far; in order, and not more than `most`, once it is [finished](Self::finish).
     pub first: Vec<(K, u32)>,
-    /// About what they are compared by, in the same order.
+    /// What they are compared by, rounded, in the same order.
     approximate: Vec<f64>,
     most: usize,
+    /// The rounded key of the answer number `most`, once there are so many.
+    last: Option<f64>,
 }
 
 impl<K> Ranking<K> {
     /// Makes room for this many answers.
     pub fn new(most: usize) -> Self {
-        Self { first: Vec::new(), approximate: Vec::new(), most }
+        Self { first: Vec::new(), approximate: Vec::new(), most, last: None }
     }
 
     /// Forgets all answers, and keeps their memory.
     pub fn clear(&mut self) {
         self.first.clear();
         self.approximate.clear();
+        self.last = None;
     }
 
     /// Returns whether no answer is asked for.
@@ -35,9 +41,22 @@ impl<K> Ranking<K> {
         self.most == 0
     }
 
-    /// Takes an answer if it is among the first, and returns about what the last of as many as were asked for has.
+    /// Returns the rounded key of the last answer that is asked for, once there are so many.
+    pub fn last(&self) -> Option<f64> {
+        self.last
+    }
+
+    /// Takes an answer if it is among the first, and returns the rounded [last](Self::last) key.
     #[inline]
     fn insert(&mut self, key: K, approximate: f64, id: u32, compare: impl Fn(&K, &K) -> Ordering) -> Option<f64> {
+        if self.most > FEW {
+            self.first.push((key, id));
+            self.approximate.push(approximate);
+            if self.first.len() == 2 * self.most {
+                self.drop_half(&compare);
+            }
+            return self.last;
+        }
         let doubt = DOUBT * approximate;
         let (mut before, mut in_doubt) = (0, 0);
         for &other in &self.approximate {
@@ -54,12 +73,27 @@ impl<K> Ranking<K> {
             self.approximate.truncate(self.most - 1);
             self.approximate.insert(before, approximate);
         }
-        self.last()
+        self.last = self.approximate.get(self.most - 1).copied();
+        self.last
     }
 
-    /// Returns about what the last of as many as were asked for has, once there are as many.
-    pub fn last(&self) -> Option<f64> {
-        self.approximate.get(self.most.wrapping_sub(1)).copied()
+    #[cold]
+    fn drop_half(&mut self, compare: impl Fn(&K, &K) -> Ordering) {
+        let order = |a: &(K, u32), b: &(K, u32)| compare(&a.0, &b.0).then(a.1.cmp(&b.1));
+        self.first.select_nth_unstable_by(self.most, order);
+        self.first.truncate(self.most);
+        // They are in no order: what is kept is at most the largest of all that were kept.
+        self.approximate.select_nth_unstable_by(self.most - 1, f64::total_cmp);
+        self.approximate.truncate(self.most);
+        self.last = self.approximate.last().copied();
+    }
+
+    /// Puts the answers in order.
+    pub fn finish(&mut self, compare: impl Fn(&K, &K) -> Ordering) {
+        if self.most > FEW {
+            self.first.sort_unstable_by(|a, b| compare(&a.0, &b.0).then(a.1.cmp(&b.1)));
+            self.first.truncate(self.most);
+        }
     }
 }
 
