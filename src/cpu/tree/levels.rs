@@ -18,6 +18,15 @@ pub struct Levels {
     pub surface: f64,
     /// Whether all finite bounds are at most [`ORDINARY`].
     pub is_ordinary: bool,
+    /// Whether a box is invalid.
+    has_invalid: bool,
+}
+
+/// What some leaves say of their boxes.
+#[derive(Clone, Copy)]
+struct Found {
+    is_ordinary: bool,
+    has_invalid: bool,
 }
 
 impl Levels {
@@ -26,14 +35,19 @@ impl Levels {
         let level_count = level_count(ids.len());
         self.levels.truncate(level_count);
         self.levels.resize_with(level_count, Vec::new);
-        (self.surface, self.is_ordinary) = (0.0, true);
+        (self.surface, self.is_ordinary, self.has_invalid) = (0.0, true, false);
         let Some((leaves, above)) = self.levels.split_first_mut() else { return };
         leaves.resize(ids.len().div_ceil(WIDTH), Node::EMPTY);
-        let extreme = leaves
+        let found = leaves
             .par_chunks_mut(CHUNK)
             .zip(ids.par_chunks(CHUNK * WIDTH))
             .map(|(leaves, ids)| fill_leaves(leaves, ids, boxes));
-        self.is_ordinary = extreme.reduce(|| true, |a, b| a & b);
+        let usual = Found { is_ordinary: true, has_invalid: false };
+        let found = found.reduce(
+            || usual,
+            |a, b| Found { is_ordinary: a.is_ordinary & b.is_ordinary, has_invalid: a.has_invalid | b.has_invalid },
+        );
+        (self.is_ordinary, self.has_invalid) = (found.is_ordinary, found.has_invalid);
         let mut below = &*leaves;
         for level in above {
             level.resize(below.len().div_ceil(WIDTH), Node::EMPTY);
@@ -55,6 +69,9 @@ impl Levels {
 
     /// Counts the invalid boxes, and lists the first of them, ascending, at most this many.
     pub fn invalid(&self, ids: &[u32], most: usize) -> (u32, Vec<u32>) {
+        if !self.has_invalid {
+            return (0, Vec::new());
+        }
         let leaves = self.levels.first().map_or(&[][..], |leaves| leaves);
         let of_leaf = |(leaf, ids): (&Node, &[u32])| -> Vec<u32> {
             ids.iter().enumerate().filter(|&(child, _)| !leaf.get(child).is_valid()).map(|(_, &id)| id).collect()
@@ -89,9 +106,9 @@ pub fn level_count(box_count: usize) -> usize {
     levels
 }
 
-/// Puts boxes into leaves, and returns whether their finite bounds are ordinary.
-fn fill_leaves(leaves: &mut [Node], ids: &[u32], boxes: &[Aabb]) -> bool {
-    let mut is_ordinary = true;
+/// Puts boxes into leaves.
+fn fill_leaves(leaves: &mut [Node], ids: &[u32], boxes: &[Aabb]) -> Found {
+    let mut found = Found { is_ordinary: true, has_invalid: false };
     for (leaf, ids) in leaves.iter_mut().zip(ids.chunks(WIDTH)) {
         // Boxes lie anywhere in memory: first only the loads, all of which are then under way at once.
         let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
@@ -101,10 +118,11 @@ fn fill_leaves(leaves: &mut [Node], ids: &[u32], boxes: &[Aabb]) -> bool {
         for (child, aabb) in own.iter().enumerate() {
             leaf.set(child, aabb);
         }
+        found.has_invalid |= own[..ids.len()].iter().fold(false, |any, aabb| any | !aabb.is_valid());
         let numbers = leaf.faces.as_flattened().iter();
-        is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
+        found.is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
     }
-    is_ordinary
+    found
 }
 
 /// Puts the bounds of nodes into the nodes above them, and returns half the surface of what is bounded.

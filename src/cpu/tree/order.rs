@@ -76,9 +76,8 @@ impl Order {
 
 impl Cubes {
     fn of(boxes: &[Aabb]) -> Self {
-        let step = boxes.len().div_ceil(SAMPLE).max(1);
         let mut samples = [Vec::new(), Vec::new()];
-        for aabb in boxes.iter().step_by(step) {
+        for aabb in sample(boxes) {
             if let Some(sample) = samples.get_mut(class(aabb)) {
                 sample.push(center(aabb));
             }
@@ -139,6 +138,12 @@ impl Cube {
     }
 }
 
+/// Picks about [`SAMPLE`] things, one of each so many, but not in step: kinds of boxes may take turns.
+fn sample<T>(all: &[T]) -> impl Iterator<Item = &T> {
+    let step = all.len().div_ceil(SAMPLE).max(1);
+    all.chunks(step).enumerate().map(|(i, some)| &some[i.wrapping_mul(0x9e37_79b1) / 64 % some.len()])
+}
+
 /// Returns 0 for a box of usual size, 1 for a finite one that is enormous, and 2 for others.
 #[inline]
 fn class(aabb: &Aabb) -> usize {
@@ -156,7 +161,7 @@ fn center(aabb: &Aabb) -> [f32; 3] {
     std::array::from_fn(|k| 0.5 * aabb.min[k] + 0.5 * aabb.max[k])
 }
 
-/// Sorts boxes that share a first key by their whole places; those that share a place too stay in the order of their
+/// Sorts boxes that share a first key by the rest of their places; those that nothing tells apart stay in the order of their
 /// indices.
 fn refine(items: &mut [u64], boxes: &[Aabb], cubes: &Cubes) {
     let mut rest = items;
@@ -169,12 +174,28 @@ fn refine(items: &mut [u64], boxes: &[Aabb], cubes: &Cubes) {
         }
         rest = after;
     }
-    runs.into_par_iter().for_each(|(cube, run)| {
-        let mut places: Vec<(u64, u64)> = run
-            .par_iter()
-            .map(|&item| (cube.place(center(&boxes[item as u32 as usize]).map(f64::from)), item))
-            .collect();
-        places.par_sort_unstable();
-        run.iter_mut().zip(places).for_each(|(item, (_, place))| *item = place);
-    });
+    runs.into_par_iter().for_each(|(cube, run)| refine_run(run, boxes, cube));
+}
+
+/// Sorts a run by whole places. Boxes that share one are sorted along a curve of their own, where that tells them apart: a
+/// scene may have a scene within it that is smaller than any place.
+fn refine_run(run: &mut [u64], boxes: &[Aabb], cube: &Cube) {
+    let center_of = |item: u64| center(&boxes[item as u32 as usize]);
+    let mut places: Vec<(u64, u64)> =
+        run.par_iter().map(|&item| (cube.place(center_of(item).map(f64::from)), item)).collect();
+    places.par_sort_unstable();
+    run.iter_mut().zip(&places).for_each(|(item, &(_, place))| *item = place);
+    let mut rest = run;
+    for same in places.chunk_by(|a, b| a.0 == b.0) {
+        let (own, after) = rest.split_at_mut(same.len());
+        rest = after;
+        if own.len() > FEW {
+            let sample: Vec<[f32; 3]> = sample(own).map(|&item| center_of(item)).collect();
+            let finer = Cube::around(&sample);
+            // Finer by so much that this ends after some twenty times.
+            if finer.scale > 1024.0 * cube.scale {
+                refine_run(own, boxes, &finer);
+            }
+        }
+    }
 }
