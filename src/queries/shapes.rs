@@ -270,10 +270,10 @@ impl sealed::Shape for OrientedBox {
         let reach = |k: usize| reach(&arms, &half, k);
         let mut bounds = WHOLE_SPACE;
         if is_solid {
-            for k in 0..3 {
-                let room = (center[k].abs() + reach(k)) * 1e3 * ROUNDING;
-                bounds.min[k] = round_down(center[k] - reach(k) - room);
-                bounds.max[k] = round_up(center[k] + reach(k) + room);
+            for (k, center) in center.into_iter().enumerate() {
+                let room = (center.abs() + reach(k)) * 1e3 * ROUNDING;
+                bounds.min[k] = round_down(center - reach(k) - room);
+                bounds.max[k] = round_up(center + reach(k) + room);
             }
         }
         let mut cut = Cut::new(bounds);

@@ -56,11 +56,7 @@ fn enter(low: [f32; 3], high: [f32; 3], direction: [f32; 3], limit: f32, aabb: &
     for k in 0..3 {
         // `small <= large + t d`, and then `small <= large + t d` with all signs changed.
         for (small, large, d) in [(aabb.min[k], high[k], direction[k]), (-aabb.max[k], -low[k], -direction[k])] {
-            if small.is_infinite() || large.is_infinite() {
-                if small > large {
-                    return None;
-                }
-            } else if d == 0.0 {
+            if small.is_infinite() || large.is_infinite() || d == 0.0 {
                 if small > large {
                     return None;
                 }
@@ -107,11 +103,11 @@ pub fn hits(cast: &impl Moving, boxes: &[Aabb], among: impl Fn(usize) -> bool) -
 /// Returns the square of the distance, in units of 2⁻²⁹⁸; none of a box that is invalid or infinitely far.
 fn square(point: [f32; 3], aabb: &Aabb) -> Option<BigInt> {
     let mut sum = BigInt::ZERO;
-    for k in 0..3 {
-        let apart = if aabb.min[k] > point[k] {
-            (aabb.min[k], point[k])
-        } else if aabb.max[k] < point[k] {
-            (point[k], aabb.max[k])
+    for (k, x) in point.into_iter().enumerate() {
+        let apart = if aabb.min[k] > x {
+            (aabb.min[k], x)
+        } else if aabb.max[k] < x {
+            (x, aabb.max[k])
         } else {
             continue;
         };

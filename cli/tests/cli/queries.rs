@@ -182,7 +182,7 @@ fn points_give_the_nearest_boxes() {
 #[test]
 fn queries_and_boxes_without_meaning_are_named() {
     let place = Place::new();
-    let mut rays = vec![Ray::new([0.0; 3], [1.0; 3]); 4];
+    let mut rays = [Ray::new([0.0; 3], [1.0; 3]); 4];
     rays[2].direction[1] = f32::NAN;
     let rows: Vec<f32> = rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction)).collect();
     place.write("rays.npy", &array(&[4, 6], &rows));

@@ -57,7 +57,7 @@ const fn step(state: usize, octant: usize) -> (usize, usize) {
         (0, 0)
     } else {
         let before = (place - 1) / 2 * 2;
-        let ones = if place % 2 == 0 { (place - 1).trailing_ones() } else { place.trailing_ones() };
+        let ones = if place.is_multiple_of(2) { (place - 1).trailing_ones() } else { place.trailing_ones() };
         (before ^ before >> 1, ones as usize % 3)
     };
     (place, (entry ^ rotated(corner, (axis + 1) % 3)) * 3 + (axis + turn + 1) % 3)

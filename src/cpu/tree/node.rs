@@ -268,7 +268,7 @@ impl<F: Real> Sight<F> {
 pub fn is_ordinary(path: &Path) -> bool {
     let is_ordinary = |k: usize| {
         let speed = path.direction[k].abs();
-        let is_speed = (speed == 0.0) | (speed >= 1.0 / ORDINARY) & (speed <= ORDINARY);
+        let is_speed = (speed == 0.0) | (1.0 / ORDINARY..=ORDINARY).contains(&speed);
         is_speed & (path.low[k].abs() <= ORDINARY) & (path.high[k].abs() <= ORDINARY)
     };
     is_ordinary(0) & is_ordinary(1) & is_ordinary(2)
