@@ -107,19 +107,20 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
         Ok(Self { tree, batch, order, keeps_all })
     }
 
-    /// Loads the queries that are asked in these places, with their numbers. They lie anywhere in memory: all are loaded before
+    /// Loads the queries that are asked at these turns, with their numbers. They lie anywhere in memory: all are loaded before
     /// the first is asked.
-    fn load(&self, places: Range<usize>, queries: &mut Vec<(usize, Q)>) {
+    fn load(&self, turns: Range<usize>, queries: &mut Vec<(usize, Q)>) {
         queries.clear();
         if self.order.is_empty() {
-            queries.extend(places.clone().zip(self.batch.queries[places].iter().copied()));
+            queries.extend(turns.clone().zip(self.batch.queries[turns].iter().copied()));
         } else {
             let number = |&item: &u64| item as u32 as usize;
-            queries.extend(self.order[places].iter().map(number).map(|i| (i, self.batch.queries[i])));
+            queries.extend(self.order[turns].iter().map(number).map(|i| (i, self.batch.queries[i])));
         }
     }
 
-    /// Finds one answer to each query. `answer` returns whether the query has a meaning; a ranking has one place.
+    /// Finds one answer to each query. `answer` returns whether the query has a meaning. Rankings keep one
+    /// answer.
     pub fn answers<T: Copy + PartialEq + Send + Sync, K>(
         &self,
         none: T,
@@ -174,8 +175,8 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
         Ok(Answers { answers, report: self.report(invalid.concat(), answer_count) })
     }
 
-    /// Finds a list of answers to each query. `answer` appends to the list, and returns whether the query has a meaning; a
-    /// ranking has `most` places.
+    /// Finds a list of answers to each query. `answer` appends to the list, and returns whether the query has a meaning.
+    /// Rankings keep `most` answers.
     pub fn lists<T: Copy + Send + Sync, K>(
         &self,
         most: usize,
@@ -187,10 +188,10 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
             .map_init(
                 || (Scratch::new(most), Vec::new()),
                 |(scratch, queries), chunk| {
-                    let places = chunk * CHUNK..count.min((chunk + 1) * CHUNK);
+                    let turns = chunk * CHUNK..count.min((chunk + 1) * CHUNK);
                     let mut part =
-                        Part { answers: Vec::new(), ends: Vec::with_capacity(places.len()), invalid: Vec::new() };
-                    self.load(places, queries);
+                        Part { answers: Vec::new(), ends: Vec::with_capacity(turns.len()), invalid: Vec::new() };
+                    self.load(turns, queries);
                     for (i, query) in queries.iter() {
                         if !answer(self, scratch, *i, query, &mut part.answers)? {
                             part.invalid.push(*i as u64);
@@ -205,17 +206,17 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
         make_room(&mut lists.offsets, count + 1)?;
         make_room(&mut lists.answers, parts.iter().map(|part| part.answers.len()).sum())?;
         lists.offsets.push(0);
-        // In which place each query was asked.
-        let mut places: Vec<u32> = Vec::new();
+        // When each query was asked.
+        let mut turns: Vec<u32> = Vec::new();
         if !self.order.is_empty() {
-            make_room(&mut places, count)?;
-            places.resize(count, 0);
-            (0..).zip(&self.order).for_each(|(place, &item)| places[item as u32 as usize] = place);
+            make_room(&mut turns, count)?;
+            turns.resize(count, 0);
+            (0..).zip(&self.order).for_each(|(turn, &item)| turns[item as u32 as usize] = turn);
         }
         for i in 0..count {
-            let place = places.get(i).map_or(i, |&place| place as usize);
-            let Part { answers, ends, .. } = &parts[place / CHUNK];
-            let within = place % CHUNK;
+            let turn = turns.get(i).map_or(i, |&turn| turn as usize);
+            let Part { answers, ends, .. } = &parts[turn / CHUNK];
+            let within = turn % CHUNK;
             let first = if within == 0 { 0 } else { ends[within - 1] };
             lists.answers.extend_from_slice(&answers[first..ends[within]]);
             lists.offsets.push(lists.answers.len() as u64);

@@ -139,9 +139,9 @@ impl Tree {
         Ok(())
     }
 
+    /// Empties the tree: no range of leaves is left to be asked. Its memory stays for the next build.
     fn clear(&mut self) {
         self.ids.clear();
-        self.levels = Levels::default();
         self.worlds = Worlds::default();
         self.report = TreeReport::default();
     }

@@ -8,7 +8,7 @@ use crate::queries::Path;
 /// Children of a node.
 pub const WIDTH: usize = 8;
 
-/// The bounds of eight children, coordinate by coordinate. A place that nothing is in has the bounds of no points.
+/// The bounds of eight children, coordinate by coordinate. A missing child has the bounds of no points.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
@@ -23,7 +23,7 @@ impl Node {
         Self { faces: [low, low, low, high, high, high] }
     };
 
-    /// Puts a box in a place. An invalid one has no points.
+    /// Sets the bounds of a child. An invalid box has no points.
     pub fn set(&mut self, child: usize, aabb: &Aabb) {
         let is_valid = aabb.is_valid();
         for k in 0..3 {

@@ -122,26 +122,26 @@ impl Visitor for Packet<'_> {
     }
 
     #[inline(always)]
-    fn is_beyond(&self, place: f32) -> bool {
-        place > self.limit
+    fn is_beyond(&self, near: f32) -> bool {
+        near > self.limit
     }
 
-    fn take_leaf(&mut self, leaf: &Node, bits: u32, places: &[f32; WIDTH], ids: &[u32]) {
+    fn take_leaf(&mut self, leaf: &Node, bits: u32, nears: &[f32; WIDTH], ids: &[u32]) {
         if self.sights.is_empty() {
             self.sights.extend(self.paths.iter().map(Sight::new));
         }
         let marked = (0..WIDTH).filter(|child| bits >> child & 1 == 1);
-        let nearest = marked.fold(f32::INFINITY, |nearest, child| nearest.min(places[child]));
+        let nearest = marked.fold(f32::INFINITY, |nearest, child| nearest.min(nears[child]));
         for ray in 0..self.paths.len() {
             if nearest > self.limits[ray] {
                 continue;
             }
-            let (own, places) = self.sights[ray].through(leaf, self.limits[ray]);
+            let (own, nears) = self.sights[ray].through(leaf, self.limits[ray]);
             let mut bits = bits & own;
             while bits != 0 {
                 let child = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                if places[child % WIDTH] <= self.limits[ray] {
+                if nears[child % WIDTH] <= self.limits[ray] {
                     self.take_for(ray, ids[child], &leaf.get(child));
                 }
             }

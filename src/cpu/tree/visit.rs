@@ -116,8 +116,8 @@ impl<F: Real, M: Fn(u32) -> bool> Visitor for FirstHits<'_, F, M> {
     }
 
     #[inline(always)]
-    fn is_beyond(&self, place: F) -> bool {
-        place > self.limit
+    fn is_beyond(&self, near: F) -> bool {
+        near > self.limit
     }
 
     #[inline(always)]
@@ -197,8 +197,8 @@ impl<F: Real, M: Fn(u32) -> bool> Visitor for NearestBoxes<'_, F, M> {
     }
 
     #[inline(always)]
-    fn is_beyond(&self, place: F) -> bool {
-        place > self.limit
+    fn is_beyond(&self, near: F) -> bool {
+        near > self.limit
     }
 
     #[inline(always)]

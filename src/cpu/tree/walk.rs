@@ -10,27 +10,27 @@ const MOST_WAITING: usize = 4 + (WIDTH - 1) * 11;
 
 /// What a query does on its way.
 pub trait Visitor {
-    /// What places are compared by.
+    /// The type of what orders children: the time at which a path reaches them, or their squared distance.
     type Real: Real;
-    /// Whether the places that come first are looked at first.
+    /// Says whether the nearest children are looked at first.
     const IS_ORDERED: bool;
 
-    /// Returns a bit for each child that the query has to look at, and about where these begin.
+    /// Returns a bit for each child that the query has to look at, and how near each child is, rounded.
     fn look(&self, node: &Node) -> (u32, [Self::Real; WIDTH]);
 
-    /// Returns whether nothing that begins at this place matters any more.
-    fn is_beyond(&self, place: Self::Real) -> bool;
+    /// Returns whether what is no nearer than this does not matter any more.
+    fn is_beyond(&self, near: Self::Real) -> bool;
 
     /// Takes a box that the query may answer.
     fn take(&mut self, id: u32, aabb: &Aabb);
 
     /// Takes the boxes of a leaf that the query has to look at: those with a bit.
     #[inline(always)]
-    fn take_leaf(&mut self, leaf: &Node, mut bits: u32, places: &[Self::Real; WIDTH], ids: &[u32]) {
+    fn take_leaf(&mut self, leaf: &Node, mut bits: u32, nears: &[Self::Real; WIDTH], ids: &[u32]) {
         while bits != 0 && !self.is_done() {
             let child = bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            if !Self::IS_ORDERED || !self.is_beyond(places[child % WIDTH]) {
+            if !Self::IS_ORDERED || !self.is_beyond(nears[child % WIDTH]) {
                 self.take(ids[child], &leaf.get(child));
             }
         }
@@ -43,7 +43,7 @@ pub trait Visitor {
 /// A node that waits.
 #[derive(Clone, Copy, Debug)]
 struct Waiting<F> {
-    place: F,
+    near: F,
     node: u32,
     level: u32,
 }
@@ -54,7 +54,7 @@ pub struct Stack<F>([Waiting<F>; MOST_WAITING]);
 
 impl<F: Real> Default for Stack<F> {
     fn default() -> Self {
-        Self([Waiting { place: F::ZERO, node: 0, level: 0 }; MOST_WAITING])
+        Self([Waiting { near: F::ZERO, node: 0, level: 0 }; MOST_WAITING])
     }
 }
 
@@ -93,17 +93,17 @@ pub fn walk_range<V: Visitor>(
     }
     let mut count = 0;
     for node in (shift(start, level + 1)..=shift(last, level + 1)).rev() {
-        waiting[count] = Waiting { place: V::Real::ZERO, node, level };
+        waiting[count] = Waiting { near: V::Real::ZERO, node, level };
         count += 1;
     }
     while count > 0 {
         count -= 1;
-        let Waiting { place, node, level } = waiting[count];
-        if V::IS_ORDERED && visitor.is_beyond(place) {
+        let Waiting { near, node, level } = waiting[count];
+        if V::IS_ORDERED && visitor.is_beyond(near) {
             continue;
         }
         let bounds = &levels.levels[level as usize][node as usize];
-        let (mut bits, places) = visitor.look(bounds);
+        let (mut bits, nears) = visitor.look(bounds);
         // Children before the range and behind it.
         let first_child = WIDTH as u32 * node;
         let (from, to) = (shift(start, level), shift(last, level));
@@ -114,7 +114,7 @@ pub fn walk_range<V: Visitor>(
             bits &= (2 << (to - first_child)) - 1;
         }
         if level == 0 {
-            visitor.take_leaf(bounds, bits, &places, &ids[first_child as usize..]);
+            visitor.take_leaf(bounds, bits, &nears, &ids[first_child as usize..]);
             if visitor.is_done() {
                 return;
             }
@@ -124,10 +124,10 @@ pub fn walk_range<V: Visitor>(
         while bits != 0 {
             let child = bits.trailing_zeros();
             bits &= bits - 1;
-            let own = Waiting { place: places[child as usize % WIDTH], node: first_child + child, level: level - 1 };
+            let own = Waiting { near: nears[child as usize % WIDTH], node: first_child + child, level: level - 1 };
             // The nearest comes last, to be taken first.
             let mut at = count;
-            while V::IS_ORDERED && at > before && waiting[at - 1].place < own.place {
+            while V::IS_ORDERED && at > before && waiting[at - 1].near < own.near {
                 waiting[at] = waiting[at - 1];
                 at -= 1;
             }
