@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::exact::round_down;
+use crate::exact::{round_down, round_up};
 
 /// An axis-aligned box in single precision: 24 bytes, `min` then `max`, laid out as in the GPU buffer.
 ///
@@ -91,11 +91,6 @@ impl<A: From<[f32; 3]>, B: From<[f32; 3]>> From<Aabb> for (A, B) {
     fn from(aabb: Aabb) -> Self {
         (aabb.min.into(), aabb.max.into())
     }
-}
-
-/// Returns the smallest `f32` that is at least `value`.
-fn round_up(value: f64) -> f32 {
-    -round_down(-value)
 }
 
 /// Returns the smallest `f32` that is at least the exact sum of two; where one of the two is not finite, the sum of

@@ -41,6 +41,12 @@ pub fn round_down(value: f64) -> f32 {
     if f64::from(nearest) > value { nearest.next_down() } else { nearest }
 }
 
+/// Returns the smallest `f32` that is at least `value`.
+#[inline]
+pub fn round_up(value: f64) -> f32 {
+    -round_down(-value)
+}
+
 /// Rounds a number down to `f32` that is known but for a relative error below [`DOUBT`]. `is_at_most` tells exactly whether
 /// an `f32` is at most the number; it is asked only where the error matters.
 #[inline]

@@ -26,7 +26,7 @@ pub fn read(scene: &Path) -> Result<(Vec<Aabb>, Filters)> {
 }
 
 /// Tells whether the name of a file ends in a point and `extension`, in upper or lower case.
-fn has_extension(path: &Path, extension: &str) -> bool {
+pub fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
 }
 

@@ -19,6 +19,15 @@ pub fn print(text: &str) -> Result<()> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("cannot write to standard output")
 }
 
+/// Prints a report: on standard output, unless results go there, which it would spoil.
+pub fn print_report<'a>(report: &str, results: impl IntoIterator<Item = &'a Output>) -> Result<()> {
+    if !results.into_iter().any(Output::is_stdout) {
+        return print(report);
+    }
+    let report = text::printable_lines(report);
+    io::stderr().write_all(report.as_bytes()).context("cannot write to standard error")
+}
+
 /// Prints a line on standard error. Where standard error is closed or full, there is nobody left to tell.
 pub fn say(message: &str) {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");

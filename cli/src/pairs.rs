@@ -1,17 +1,16 @@
 //! `broadsweep pairs`.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use broadsweep::{Aabb, ByWorld, CellSize, Filters, GroupRule, Options, Overlaps};
 use laboratory::engine::{Engine, MJ_SAP};
 use laboratory::scenes::npy;
 
 use crate::choices::{Axis, Order, RuleName, parse_cell_size};
 use crate::engine;
-use crate::output::{Output, print};
+use crate::output::{Output, print_report};
 use crate::progress::Progress;
 use crate::ready::{Answer, Ready};
 use crate::report::Run;
@@ -220,11 +219,7 @@ impl Outputs {
 
     /// Prints a report where it does not spoil an array.
     fn print_report(&self, report: &str) -> Result<()> {
-        if ![&self.pairs, &self.worlds].into_iter().flatten().any(Output::is_stdout) {
-            return print(report);
-        }
-        let report = text::printable_lines(report);
-        io::stderr().write_all(report.as_bytes()).context("cannot write to standard error")
+        print_report(report, [&self.pairs, &self.worlds].into_iter().flatten())
     }
 }
 

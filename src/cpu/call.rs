@@ -5,23 +5,29 @@ use crate::filters::CheckedFilters;
 use crate::layout::Params;
 use crate::{Error, Options, Pair};
 
-/// Returns the number of boxes, if there are not too many.
+/// Returns the number of boxes, if not more than a grid has entries.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].
 pub(crate) fn checked_count(box_count: usize) -> Result<u32, Error> {
-    let (box_count, most) = (box_count as u64, u64::from(MAX_ENTRIES));
+    count_at_most(box_count, MAX_ENTRIES, "entries", "the number of entries, times their 4 bytes,")
+}
+
+/// Returns the number of boxes, if there are at most `most`, for each of which `buffer` has 4 bytes.
+///
+/// # Errors
+/// [`Error::TooManyBoxes`].
+pub(crate) fn count_at_most(
+    box_count: usize,
+    most: u32,
+    buffer: &'static str,
+    limit: &'static str,
+) -> Result<u32, Error> {
+    let (box_count, most) = (box_count as u64, u64::from(most));
     if box_count <= most {
         return Ok(box_count as u32);
     }
-    Err(Error::TooManyBoxes {
-        box_count,
-        buffer: "entries",
-        required: box_count * 4,
-        limit: "the number of entries, times their 4 bytes,",
-        available: most * 4,
-        max_boxes: most,
-    })
+    Err(Error::TooManyBoxes { box_count, buffer, required: box_count * 4, limit, available: most * 4, max_boxes: most })
 }
 
 /// Returns the parameters of the stages for this many boxes.

@@ -8,9 +8,9 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::{Distance, is_finite};
-use crate::Aabb;
-use crate::exact::round_down;
+use crate::exact::{round_down, round_up};
 use crate::filters::{WHOLE_SPACE, reaches_into};
+use crate::{Aabb, HalfSpace};
 
 /// A closed ball: it touches a box whose squared distance from the centre is at most the radius squared, without rounding.
 /// 16 bytes.
@@ -198,10 +198,6 @@ impl Cut {
 /// More than a dozen roundings to `f64` change, relative to the sum of the sizes of what is added.
 const ROUNDING: f64 = 1e-14;
 
-fn round_up(value: f64) -> f32 {
-    -round_down(-value)
-}
-
 impl Region for Cut {
     const PRUNES: bool = true;
 
@@ -232,7 +228,7 @@ impl<'a> sealed::Shape for Convex<'a> {
     type Region = Self;
 
     fn region(&self) -> Option<Self> {
-        let is_valid = |row: &[f32; 4]| row.iter().all(|x| x.is_finite()) && row[..3].iter().any(|&n| n != 0.0);
+        let is_valid = |&[x, y, z, offset]: &[f32; 4]| HalfSpace { index: 0, normal: [x, y, z], offset }.is_valid();
         self.half_spaces.iter().all(is_valid).then_some(*self)
     }
 }

@@ -7,7 +7,6 @@ pub mod rays;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use broadsweep::{Aabb, Batch, Filters, GroupRule, Lists, QueryFilters, QueryReport, cpu};
@@ -19,8 +18,9 @@ use serde_json::json;
 
 use crate::choices::RuleName;
 use crate::npz::{self, Arrays};
-use crate::output::{Output, print};
+use crate::output::{Output, print_report};
 use crate::progress::Progress;
+use crate::ready::Ready;
 use crate::{input, text};
 
 /// The most tests that --verify makes by brute force: some seconds of work.
@@ -129,11 +129,6 @@ fn filters_of(arrays: &Arrays<FileReader>, count: usize) -> Result<QueryFilters>
         world: list("world")?,
         ignore: list("ignore")?,
     })
-}
-
-/// Tells whether the name of a file ends in .npz.
-fn is_npz(path: &Path) -> bool {
-    path.extension().is_some_and(|own| own.eq_ignore_ascii_case("npz"))
 }
 
 /// Splits KIND:N, unless there is such a file.
@@ -250,11 +245,7 @@ impl<'a> Run<'a> {
             output.write(|to| write(to, &arrays))?;
         }
         let text = self.report(&report(&answer), kind, seconds, verified);
-        if self.output.as_ref().is_some_and(Output::is_stdout) {
-            let text = text::printable_lines(&text);
-            return std::io::stderr().write_all(text.as_bytes()).context("cannot write to standard error");
-        }
-        print(&text)
+        print_report(&text, &self.output)
     }
 
     fn report(&self, report: &QueryReport, kind: &str, seconds: f64, verified: Option<usize>) -> String {
@@ -287,14 +278,11 @@ impl<'a> Run<'a> {
         if let Some(tree) = tree.filter(|tree| tree.invalid_count > 0) {
             add("invalid", format!("{} with NaN or min > max", text::boxes(u64::from(tree.invalid_count))));
         }
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        add(
-            "engine",
-            match self.common.engine {
-                Engine::Cpu => format!("CPU, {threads} {}", if threads == 1 { "thread" } else { "threads" }),
-                Engine::Brute => "brute force".to_owned(),
-            },
-        );
+        let engine = match self.common.engine {
+            Engine::Cpu => laboratory::engine::Engine::Cpu,
+            Engine::Brute => laboratory::engine::Engine::Brute,
+        };
+        add("engine", Ready::Other(engine).describe());
         add("queries", format!("{} {kind}", text::count(report.query_count)));
         if report.invalid_count > 0 {
             let first: Vec<String> = report.first_invalid.iter().map(u64::to_string).collect();

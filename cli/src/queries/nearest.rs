@@ -8,7 +8,8 @@ use broadsweep::{Aabb, Lists, Near, NearestQuery, QueryFilters};
 use laboratory::scenes::queries::points;
 
 use super::rays::first_lists;
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, is_npz, made, padded, reserved, rows};
+use super::{Asked, Common, FILTERS, Named, Run, filters_of, made, padded, reserved, rows};
+use crate::input::has_extension;
 use crate::npz;
 
 /// Find the boxes that are nearest to points
@@ -47,7 +48,7 @@ fn read(args: &Args, boxes: &[Aabb]) -> Result<Asked<NearestQuery>> {
     }
     let anywhere = |&[x, y, z]: &[f32; 3]| NearestQuery::new([x, y, z]);
     let within = |&[x, y, z, radius]: &[f32; 4]| NearestQuery { point: [x, y, z], radius };
-    if is_npz(&args.points) {
+    if has_extension(&args.points, "npz") {
         let known = [&["points"], &FILTERS[..]].concat();
         return npz::open(&args.points, &known, |arrays| {
             let missing = "it has no array `points`, which is the one that it needs";

@@ -8,7 +8,8 @@ use broadsweep::internals::brute_queries;
 use broadsweep::{Aabb, Answers, Hit, Lists, Ray};
 use laboratory::scenes::queries::RayKind;
 
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, is_npz, made, padded, reserved, rows};
+use super::{Asked, Common, FILTERS, Named, Run, filters_of, made, padded, reserved, rows};
+use crate::input::has_extension;
 use crate::npz;
 
 /// Find the boxes that rays hit
@@ -66,7 +67,7 @@ fn read(path: &Path, boxes: &[Aabb]) -> Result<Asked<Ray>> {
         drop(reserved::<Ray>(count)?);
         return Ok(Asked::plain(kind.generate(count, 1, boxes)));
     }
-    if is_npz(path) {
+    if has_extension(path, "npz") {
         let known = [&["rays"], &FILTERS[..]].concat();
         return npz::open(path, &known, |arrays| {
             let rays: Vec<[f32; 7]> = match arrays.table::<f32, 7>("rays") {

@@ -82,7 +82,7 @@ fn arrays(scene: &[Aabb], filters: &Filters) -> Arrays {
 }
 
 /// Writes a file as `np.savez` does: stored, with the sizes in zip64 fields of the local headers alone.
-fn stored(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub fn stored(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, data) in arrays {
         let name = format!("{name}.npy");

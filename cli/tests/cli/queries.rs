@@ -1,28 +1,16 @@
 //! `broadsweep rays`, `overlaps` and `nearest`: from files to files.
 
-use std::io::{Read, Write};
+use std::io::Read;
 
 use broadsweep::{Aabb, NearestQuery, Ray, Sphere, cpu};
 use laboratory::scenes::Kind;
 use laboratory::scenes::npy::{self, Array, Number};
 use laboratory::scenes::queries::{RayKind, cubes, points};
-use rawzip::{CompressionMethod, ZipArchive, ZipArchiveWriter};
+use rawzip::ZipArchive;
 use serde_json::{Value, json};
 
+use crate::npz::stored as npz;
 use crate::place::Place;
-
-fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let mut writer = ZipArchiveWriter::new(Vec::new());
-    for (name, bytes) in arrays {
-        let file = format!("{name}.npy");
-        let (mut entry, config) = writer.new_file(&file).compression_method(CompressionMethod::STORE).start().unwrap();
-        let mut to = config.wrap(&mut entry);
-        to.write_all(bytes).unwrap();
-        let descriptor = to.finish().unwrap().1;
-        entry.finish(descriptor).unwrap();
-    }
-    writer.finish().unwrap()
-}
 
 fn array<T: npy::Written>(shape: &[u64], numbers: &[T]) -> Vec<u8> {
     let mut bytes = Vec::new();

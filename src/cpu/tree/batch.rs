@@ -262,11 +262,10 @@ impl<Q: Cast> Asked<'_, Q> {
 
     /// Finds the first box that each path hits, if they may go through the tree at once.
     fn nearest_hits_of_packet(&self, scratch: &mut Scratch<Entry>, queries: &[(usize, Q)], out: &mut [Hit]) -> bool {
-        const STILL: Path = Path::STILL;
         if queries.len() < packet::RAYS {
             return false;
         }
-        let mut paths = [STILL; packet::RAYS];
+        let mut paths = [Path::STILL; packet::RAYS];
         let world = self.batch.filters.asker(queries[0].0).world;
         for (path, (i, cast)) in paths.iter_mut().zip(queries) {
             match cast.path() {

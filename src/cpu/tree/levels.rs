@@ -76,13 +76,7 @@ impl Levels {
         let of_leaf = |(leaf, ids): (&Node, &[u32])| -> Vec<u32> {
             ids.iter().enumerate().filter(|&(child, _)| !leaf.get(child).is_valid()).map(|(_, &id)| id).collect()
         };
-        let has_invalid = |leaf: &Node, children: usize| (0..children).any(|child| !leaf.get(child).is_valid());
-        let mut all: Vec<u32> = leaves
-            .par_iter()
-            .zip(ids.par_chunks(WIDTH))
-            .filter(|(leaf, ids)| has_invalid(leaf, ids.len()))
-            .flat_map_iter(of_leaf)
-            .collect();
+        let mut all: Vec<u32> = leaves.par_iter().zip(ids.par_chunks(WIDTH)).flat_map_iter(of_leaf).collect();
         all.sort_unstable();
         let count = all.len() as u32;
         all.truncate(most);

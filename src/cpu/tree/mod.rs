@@ -25,6 +25,7 @@ use self::batch::Asked;
 use self::levels::Levels;
 use self::order::Order;
 use self::worlds::Worlds;
+use crate::cpu::call;
 use crate::cpu::engine::prepared_boxes;
 use crate::filters::CheckedFilters;
 use crate::queries::{Distance, Entry};
@@ -154,7 +155,8 @@ impl Tree {
     pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         self.clear();
         self.filters.fit(boxes.len())?;
-        let box_count = checked_count(boxes.len())?;
+        let limit = "the number of indices, times their 4 bytes,";
+        let box_count = call::count_at_most(boxes.len(), QueryFilters::NO_BOX - 1, "ids", limit)?;
         rayon::join(|| self.build_of(boxes), || ());
         self.built_surface = self.levels.surface;
         self.report_on(box_count);
@@ -295,21 +297,4 @@ impl Tree {
             visit::extend(out, scratch.ranking.first.iter().map(near)).map(|()| true)
         })
     }
-}
-
-/// Returns the number of boxes, if there are not too many.
-fn checked_count(box_count: usize) -> Result<u32, Error> {
-    let most = u64::from(QueryFilters::NO_BOX) - 1;
-    let box_count = box_count as u64;
-    if box_count <= most {
-        return Ok(box_count as u32);
-    }
-    Err(Error::TooManyBoxes {
-        box_count,
-        buffer: "ids",
-        required: box_count * 4,
-        limit: "the number of indices, times their 4 bytes,",
-        available: most * 4,
-        max_boxes: most,
-    })
 }

@@ -186,6 +186,13 @@ macro_rules! real {
 real!(f32, Vec4, slack: 9.5367431640625e-7, tiny: 7.2e-43, end: 1.7e38, load: |four: Vec4| four);
 real!(f64, DVec4, slack: 1e-14, tiny: 0.0, end: f64::INFINITY, load: |four: Vec4| four.as_dvec4());
 
+/// Computes a bit and a number for each child, four children at a time.
+#[inline(always)]
+pub fn both_halves<F: Copy>(half: impl Fn(usize) -> (u32, [F; 4])) -> (u32, [F; WIDTH]) {
+    let ((low_bits, [a, b, c, d]), (high_bits, [e, f, g, h])) = (half(0), half(1));
+    (low_bits | high_bits << 4, [a, b, c, d, e, f, g, h])
+}
+
 /// A path as nodes are tested with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<F: Real> {
@@ -242,7 +249,7 @@ impl<F: Real> Sight<F> {
 
     #[inline(always)]
     fn through_by<const IS_STILL: bool>(&self, node: &Node, limit: F) -> (u32, [F; WIDTH]) {
-        let half = |i: usize| {
+        both_halves(|i| {
             let (mut near, mut far, mut bits) = (F::ZERO.splat(), limit.splat(), 15);
             for (k, axis) in self.axes.iter().enumerate() {
                 if IS_STILL && self.still >> k & 1 == 1 {
@@ -256,10 +263,7 @@ impl<F: Real> Sight<F> {
                 far = F::smaller(F::product(F::difference(F::load(last, i), axis.leave), axis.inverse), far);
             }
             (bits & F::at_most(near, F::slackened(far)), F::array(near))
-        };
-        let ((low_bits, low), (high_bits, high)) = (half(0), half(1));
-        let near = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
-        (low_bits | high_bits << 4, near)
+        })
     }
 }
 
@@ -289,7 +293,7 @@ impl<F: Real> Center<F> {
     #[inline(always)]
     pub fn around(&self, node: &Node, limit: F) -> (u32, [F; WIDTH]) {
         let zero = F::ZERO.splat();
-        let half = |i: usize| {
+        both_halves(|i| {
             let mut square = zero;
             for k in 0..3 {
                 let at = self.0[k].splat();
@@ -298,9 +302,6 @@ impl<F: Real> Center<F> {
                 square = F::plus_square(square, F::larger(F::larger(below, above), zero));
             }
             (F::at_most(square, limit.splat()), F::array(square))
-        };
-        let ((low_bits, low), (high_bits, high)) = (half(0), half(1));
-        let square = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
-        (low_bits | high_bits << 4, square)
+        })
     }
 }

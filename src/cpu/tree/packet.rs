@@ -8,8 +8,8 @@
 use glam::Vec4;
 
 use super::levels::Levels;
-use super::node::{Node, Real, Sight, WIDTH};
-use super::walk::{Stack, Visitor, walk_range};
+use super::node::{Node, Real, Sight, WIDTH, both_halves};
+use super::walk::{Stack, Visitor, walk};
 use crate::Aabb;
 use crate::queries::{Entry, Path};
 
@@ -89,9 +89,7 @@ impl<'a> Packet<'a> {
 
     /// Finds the first box of a range of leaves that each ray hits.
     pub fn walk(&mut self, levels: &Levels, ids: &[u32], ranges: &[[u32; 2]], stack: &mut Stack<f32>) {
-        for &range in ranges {
-            walk_range(levels, ids, range, stack, self);
-        }
+        walk(levels, ids, ranges, stack, self);
     }
 
     fn update(&mut self) {
@@ -105,7 +103,7 @@ impl Visitor for Packet<'_> {
 
     #[inline(always)]
     fn look(&self, node: &Node) -> (u32, [f32; WIDTH]) {
-        let half = |i: usize| {
+        both_halves(|i| {
             let (mut near, mut far) = (Vec4::ZERO, Vec4::splat(self.limit));
             for axis in &self.axes {
                 let reach = f32::load(&node.faces[axis.first % 6], i) - axis.reach;
@@ -115,10 +113,7 @@ impl Visitor for Packet<'_> {
                 far = far.min((leave * least).max(leave * greatest));
             }
             (f32::at_most(near, f32::slackened(far)), near.to_array())
-        };
-        let ((low_bits, low), (high_bits, high)) = (half(0), half(1));
-        let near = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
-        (low_bits | high_bits << 4, near)
+        })
     }
 
     #[inline(always)]
@@ -150,10 +145,6 @@ impl Visitor for Packet<'_> {
     }
 
     fn take(&mut self, _: u32, _: &Aabb) {}
-
-    fn is_done(&self) -> bool {
-        false
-    }
 }
 
 impl Packet<'_> {

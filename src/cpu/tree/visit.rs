@@ -133,10 +133,6 @@ impl<F: Real, M: Fn(u32) -> bool> Visitor for FirstHits<'_, F, M> {
             }
         }
     }
-
-    fn is_done(&self) -> bool {
-        false
-    }
 }
 
 /// Looks for all boxes that a path hits, or for any.
@@ -157,10 +153,6 @@ impl<F: Real, M: Fn(u32) -> bool, T: FnMut(&Entry, u32) -> bool> Visitor for All
     #[inline(always)]
     fn look(&self, node: &Node) -> (u32, [F; WIDTH]) {
         self.sight.through(node, self.limit)
-    }
-
-    fn is_beyond(&self, _: F) -> bool {
-        false
     }
 
     #[inline(always)]
@@ -215,10 +207,6 @@ impl<F: Real, M: Fn(u32) -> bool> Visitor for NearestBoxes<'_, F, M> {
             self.limit = F::limit(last);
         }
     }
-
-    fn is_done(&self) -> bool {
-        false
-    }
 }
 
 /// Looks for all boxes that touch a shape.
@@ -244,10 +232,6 @@ impl<R: Region, M: Fn(u32) -> bool> Visitor for Touching<'_, R, M> {
             }
         }
         (bits, [0.0; WIDTH])
-    }
-
-    fn is_beyond(&self, _: f32) -> bool {
-        false
     }
 
     #[inline(always)]

@@ -19,7 +19,10 @@ pub trait Visitor {
     fn look(&self, node: &Node) -> (u32, [Self::Real; WIDTH]);
 
     /// Returns whether what is no nearer than this does not matter any more.
-    fn is_beyond(&self, near: Self::Real) -> bool;
+    #[inline(always)]
+    fn is_beyond(&self, _: Self::Real) -> bool {
+        false
+    }
 
     /// Takes a box that the query may answer.
     fn take(&mut self, id: u32, aabb: &Aabb);
@@ -37,7 +40,10 @@ pub trait Visitor {
     }
 
     /// Returns whether the query is answered.
-    fn is_done(&self) -> bool;
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        false
+    }
 }
 
 /// A node that waits.
@@ -72,9 +78,8 @@ pub fn walk<V: Visitor>(
     }
 }
 
-/// Shows a visitor the boxes in one range of the leaves.
 #[inline(always)]
-pub fn walk_range<V: Visitor>(
+fn walk_range<V: Visitor>(
     levels: &Levels,
     ids: &[u32],
     [start, end]: [u32; 2],
