@@ -7,6 +7,16 @@ use crate::constants::*;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 
+impl GroupRule {
+    /// Returns the number of the rule in kernels.
+    pub(crate) fn code(self) -> u32 {
+        match self {
+            Self::Any => RULE_ANY,
+            Self::Both => RULE_BOTH,
+        }
+    }
+}
+
 /// The switches of `filters.wgsl` that are on: what kernels that read filters are compiled for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Switches(Vec<&'static str>);
@@ -44,7 +54,7 @@ impl Switches {
 macro_rules! filtered {
     ($name:literal $(, $shared:literal)*) => {
         $crate::gpu::kernel::source!(
-            $name $(, $shared)*, "filters/filters", "filters/half_space", "filters/float_parts";
+            $name $(, $shared)*, "filters/filters", "filters/half_space", "shared/exact_sum", "shared/float_parts";
             $crate::filters::rows::WGSL
         )
     };
@@ -133,10 +143,7 @@ fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32
     let by_box = filters.tested().map(|tested| append(&tested.values.words()));
     let (listed, half_spaces) = (filters.listed(), filters.half_spaces());
     let layout = FilterLayout {
-        rule: match filters.filters().rule {
-            GroupRule::Any => RULE_ANY,
-            GroupRule::Both => RULE_BOTH,
-        },
+        rule: filters.filters().rule.code(),
         listed_rows: append(&listed.rows),
         listed_row_count: listed.rows.len() as u32,
         listed_others: append(&listed.others),

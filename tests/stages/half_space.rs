@@ -33,7 +33,8 @@ static TOUCHES: LazyLock<Kernel> = LazyLock::new(|| {
         include_str!("../../shaders/shared/common.wgsl"),
         include_str!("../../shaders/shared/boxes.wgsl"),
         include_str!("../../shaders/filters/half_space.wgsl"),
-        include_str!("../../shaders/filters/float_parts.wgsl"),
+        include_str!("../../shaders/shared/exact_sum.wgsl"),
+        include_str!("../../shaders/shared/float_parts.wgsl"),
     ];
     Kernel::new(gpu(), &Source { label: "half_space_verdicts", own, shared, is_zeroed: false })
 });

@@ -1,0 +1,114 @@
+// The sign of a sum of products of f32, exactly. Shared, together with float_parts.wgsl, by the kernels that decide what
+// rounding leaves in doubt.
+//
+// In integers, since WGSL has no f64, and its f32 overflows and flushes denormals. Each term is a whole number of less
+// than 2^49 times a power of two. They are added from the highest power to the lowest, each time in units of the power
+// that is next. A sum of 2^55 such units or more has its sign for good: the terms left are MOST_TERMS - 1 at most, each
+// of less than 2^49 of these units. Any other sum is exact in 64 bits. Nothing is lost where terms cancel; where they do
+// not cancel, the lower bits need not be kept.
+// Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of which only the
+// leading 64 bits are kept.
+
+const MOST_TERMS: u32 = 18u;
+// 1.0, in bits.
+const ONE: u32 = 0x3f800000u;
+
+// A term, or a sum of terms: 64 bits in two's complement, times 2^power.
+struct Term {
+    low: u32,
+    high: u32,
+    power: i32,
+}
+
+// Returns a.x b.x + a.y b.y + a.z b.z + a.w b.w, as far as its sign. All are bits of finite f32; of others the result
+// has no meaning.
+fn sum_of_products(a: vec4<u32>, b: vec4<u32>) -> Term {
+    let x_y_z = products(a.xyz, b.xyz);
+    let one_more = products(a.www, b.www);
+    var x = x_y_z[0];
+    var y = x_y_z[1];
+    var z = x_y_z[2];
+    var w = one_more[0];
+    sort_terms(&x, &y);
+    sort_terms(&z, &w);
+    sort_terms(&x, &z);
+    sort_terms(&y, &w);
+    sort_terms(&y, &z);
+    return plus_term(plus_term(plus_term(x, y), z), w);
+}
+
+// Returns the products of f32, in bits.
+fn products(a_bits: vec3<u32>, b_bits: vec3<u32>) -> array<Term, 3> {
+    let sign = vec3<u32>(0x80000000u);
+    let a = a_bits & ~sign;
+    let b = b_bits & ~sign;
+    let is_negative = (a_bits ^ b_bits) >= sign;
+    // Multiplied in halves of 12 bits.
+    let n = whole_part(a);
+    let c = whole_part(b);
+    let half = vec3<u32>(0xfffu);
+    let shift = vec3<u32>(12u);
+    let lows = (n & half) * (c & half);
+    let middles = (n & half) * (c >> shift) + (n >> shift) * (c & half) + (lows >> shift);
+    let low = n * c;
+    let high = ((n >> shift) * (c >> shift) + (middles >> shift)) >> vec3<u32>(8u);
+    let power = vec3<i32>(power_part(a) + power_part(b));
+    return array<Term, 3>(
+        term(low.x, high.x, power.x, is_negative.x),
+        term(low.y, high.y, power.y, is_negative.y),
+        term(low.z, high.z, power.z, is_negative.z),
+    );
+}
+
+// Returns -1, 0 or 1 for a sum below, at or above zero.
+fn sign_of(sum: Term) -> i32 {
+    return select(select(1, 0, (sum.high | sum.low) == 0u), -1, sum.high >= 0x80000000u);
+}
+
+fn term(low: u32, high: u32, power: i32, is_negative: bool) -> Term {
+    let negated_high = ~high + select(0u, 1u, low == 0u);
+    return Term(select(low, ~low + 1u, is_negative), select(high, negated_high, is_negative), power);
+}
+
+// Swaps two terms, so that the one of the higher power is `a`.
+fn sort_terms(a: ptr<function, Term>, b: ptr<function, Term>) {
+    let first = *a;
+    let second = *b;
+    let is_sorted = first.power >= second.power;
+    *a = Term(
+        select(second.low, first.low, is_sorted),
+        select(second.high, first.high, is_sorted),
+        max(first.power, second.power),
+    );
+    *b = Term(
+        select(first.low, second.low, is_sorted),
+        select(first.high, second.high, is_sorted),
+        min(first.power, second.power),
+    );
+}
+
+// Returns sum + next, of which `next` has no higher power; or the sum as it is, where its sign is final: then it is so
+// for every later term too.
+fn plus_term(sum: Term, next: Term) -> Term {
+    // The sum is at least -2^bits and less than 2^bits, for no smaller number than this.
+    let sign = select(0u, 0xffffffffu, sum.high >= 0x80000000u);
+    let high_bits = 32u - countLeadingZeros(sum.high ^ sign);
+    let low_bits = 32u - countLeadingZeros(sum.low ^ sign);
+    let bits = select(32u + high_bits, low_bits, high_bits == 0u);
+    let up = u32(sum.power - next.power);
+    let is_final = bits + up > 55u && (sum.high | sum.low) != 0u;
+
+    // In units of `next`: shifted up by less than 64 bits, unless it is zero.
+    let shift = up & 31u;
+    let shifted_low = sum.low << shift;
+    let shifted_high = (sum.high << shift) | ((sum.low >> 1u) >> (31u - shift));
+    let low = select(shifted_low, 0u, up >= 32u);
+    let high = select(shifted_high, shifted_low, up >= 32u);
+    let total_low = low + next.low;
+    let total_high = high + next.high + select(0u, 1u, total_low < low);
+    return Term(
+        select(total_low, sum.low, is_final),
+        select(total_high, sum.high, is_final),
+        select(next.power, sum.power, is_final),
+    );
+}
