@@ -31,6 +31,8 @@ pub struct Compiler<'a> {
     constants: HashMap<u32, Register>,
     builtins: Vec<(Register, naga::BuiltIn, u32)>,
     globals: HashMap<Handle<GlobalVariable>, usize>,
+    /// Variables that each invocation has to itself, for all functions.
+    privates: HashMap<Handle<GlobalVariable>, Pointer>,
     sites: Vec<Site>,
     /// The place of an atomic that is compiled as if it were none.
     weakened: Option<Span>,
@@ -58,6 +60,7 @@ pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool, 
         constants: HashMap::new(),
         builtins: Vec::new(),
         globals: HashMap::new(),
+        privates: HashMap::new(),
         // What is wrong with a dispatch as a whole is at no place in the source.
         sites: vec![Site { what: "dispatch".to_owned(), at: 0 }],
         weakened,
@@ -71,7 +74,8 @@ pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool, 
         Value::Words(registers)
     });
     let arguments = arguments.collect();
-    let body = compiler.function(&entry.function, info.get_entry_point(index), arguments, Rc::new([]));
+    let mut body = compiler.privates();
+    body.extend(compiler.function(&entry.function, info.get_entry_point(index), arguments, Rc::new([])));
     Program {
         name: name.to_owned(),
         lanes: entry.workgroup_size.iter().product::<u32>() as usize,
@@ -88,7 +92,9 @@ pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool, 
 impl<'a> Compiler<'a> {
     fn globals(&mut self) -> Vec<Global> {
         let mut globals = Vec::new();
-        for (handle, variable) in self.module.global_variables.iter() {
+        let shared =
+            self.module.global_variables.iter().filter(|(_, variable)| variable.space != AddressSpace::Private);
+        for (handle, variable) in shared {
             let bytes = offsets(self.module, &self.module.types[variable.ty].inner).last().map_or(0, |last| last + 4);
             self.globals.insert(handle, globals.len());
             globals.push(Global {
@@ -106,6 +112,25 @@ impl<'a> Compiler<'a> {
             }
         }
         globals
+    }
+
+    /// Gives private variables registers, and returns what makes them zero at first.
+    fn privates(&mut self) -> Vec<Statement> {
+        let mut body = Vec::new();
+        for (handle, variable) in self.module.global_variables.iter() {
+            if variable.space != AddressSpace::Private {
+                continue;
+            }
+            assert!(variable.init.is_none(), "a private variable with a value is not known here");
+            let (first, count) = (self.registers, words(self.module, variable.ty));
+            self.registers += count;
+            let to = Pointer { root: Root::Local(first, count), offset: 0, index: None };
+            self.privates.insert(handle, to);
+            let zero = self.constant(0);
+            let (from, offsets) = ((0..count).map(|_| zero).collect(), (0..count).collect());
+            body.push(Statement::Operation(Operation::Store { to, from, offsets, site: usize::MAX, is_atomic: false }));
+        }
+        body
     }
 
     pub fn register(&mut self) -> Register {
@@ -406,6 +431,9 @@ impl<'a> Compiler<'a> {
         }
         let value = match scope.function.expressions[handle] {
             Expression::FunctionArgument(index) => scope.arguments[index as usize].clone(),
+            Expression::GlobalVariable(variable) if self.privates.contains_key(&variable) => {
+                Value::Pointer(self.privates[&variable])
+            }
             Expression::GlobalVariable(variable) => {
                 Value::Pointer(Pointer { root: Root::Global(self.globals[&variable]), offset: 0, index: None })
             }
