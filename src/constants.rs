@@ -120,6 +120,16 @@ shared_constants! {
     /// How many invalid boxes are listed by index.
     INVALID_LISTED: u32 = 8;
 
+    // ---- trees and queries ----
+
+    /// 2⁶⁰ in bits. Where no coordinate and no speed is larger, nothing overflows that looks along a path or around a point
+    /// in `f32`.
+    USUAL_BITS: u32 = (127 + 60) << 23;
+    /// 2⁻⁶⁰ in bits: the least speed, along an axis, of which the same is true.
+    SLOW_BITS: u32 = (127 - 60) << 23;
+    /// `QueryFilters::NO_BOX`.
+    NO_BOX: u32 = u32::MAX;
+
     // ---- sort ----
 
     /// Bits sorted by one pass of `sort_scatter`. Above 4, the counts of 256 invocations no longer fit in 16 KiB.

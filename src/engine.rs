@@ -1,8 +1,11 @@
-//! [`Engine`]: what both engines have in common.
+//! [`Engine`] and [`QueryEngine`]: what both engines have in common.
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use crate::BroadPhase;
-use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report, cpu};
+use crate::{
+    Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, Options, Overlaps, Pair,
+    Report, Shape, TreeReport, cpu,
+};
 
 /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
 /// [`cpu::BroadPhase`]. Both take the same options and filters and find the same pairs; each of them says what a call
@@ -121,3 +124,158 @@ macro_rules! engine {
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 engine!(BroadPhase);
 engine!(cpu::BroadPhase);
+
+/// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both take the same
+/// filters and queries and answer the same, bit for bit; each of them says what a call costs and refuses.
+///
+/// ```
+/// use broadsweep::{Aabb, Error, QueryEngine, Ray, cpu};
+///
+/// fn first_hit(tree: &mut impl QueryEngine, boxes: &[Aabb], ray: Ray) -> Result<Option<u32>, Error> {
+///     tree.build(boxes)?;
+///     let hit = tree.nearest_hits(&[ray])?.answers[0];
+///     Ok(hit.is_hit().then_some(hit.index))
+/// }
+///
+/// let mut tree = cpu::Tree::new(); // or Tree::new(&gpu)?
+/// let boxes = [Aabb::new([1.0; 3], [2.0; 3])];
+/// assert_eq!(first_hit(&mut tree, &boxes, Ray::new([0.0; 3], [1.0; 3]))?, Some(0));
+/// # Ok::<(), Error>(())
+/// ```
+pub trait QueryEngine {
+    /// Returns the filters in use.
+    fn filters(&self) -> &Filters;
+
+    /// Sets what boxes say beside their bounds.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`], [`Error::FilterLength`], [`Error::OutOfMemory`]; the filters stay as they were.
+    fn set_filters(&mut self, filters: Filters) -> Result<(), Error>;
+
+    /// Changes one list of the filters from box `first` on.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`]; nothing is changed then.
+    fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error>;
+
+    /// Builds the tree of these boxes. Queries answer with their indices.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method; the tree is empty then.
+    fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error>;
+
+    /// Fits the tree to boxes that have moved: the same number of them in the same order.
+    ///
+    /// # Errors
+    /// [`Error::OtherTree`], after which the tree stays as it is; and the errors of the engine's own method.
+    fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error>;
+
+    /// Returns the report on the last build or refit.
+    fn report(&self) -> &TreeReport;
+
+    /// Finds the first box that each path hits: by `t`, then by index.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method.
+    fn nearest_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error>;
+
+    /// Finds the first `k` boxes that each path hits: by `t`, then by index.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method.
+    fn first_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error>;
+
+    /// Finds whether each path hits a box.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method.
+    fn any_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error>;
+
+    /// Finds all boxes that each path hits, ascending by index.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method.
+    fn all_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error>;
+
+    /// Finds all boxes that each shape touches, ascending by index.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method.
+    fn overlaps<'a, S: Shape + 'a>(&mut self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error>;
+
+    /// Finds the `k` boxes that are nearest to each point: by distance, then by index.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method.
+    fn nearest<'a>(&mut self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error>;
+}
+
+/// Implements [`QueryEngine`] by the methods of the same names.
+macro_rules! query_engine {
+    ($type:ty) => {
+        impl QueryEngine for $type {
+            fn filters(&self) -> &Filters {
+                self.filters()
+            }
+
+            fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
+                self.set_filters(filters)
+            }
+
+            fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+                self.change_filters(first, values)
+            }
+
+            fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
+                self.build(boxes)
+            }
+
+            fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
+                self.refit(boxes)
+            }
+
+            fn report(&self) -> &TreeReport {
+                self.report()
+            }
+
+            fn nearest_hits<'a, C: Cast + 'a>(
+                &mut self,
+                casts: impl Into<Batch<'a, C>>,
+            ) -> Result<Answers<Hit>, Error> {
+                <$type>::nearest_hits(self, casts)
+            }
+
+            fn first_hits<'a, C: Cast + 'a>(
+                &mut self,
+                casts: impl Into<Batch<'a, C>>,
+                k: usize,
+            ) -> Result<Lists<Hit>, Error> {
+                <$type>::first_hits(self, casts, k)
+            }
+
+            fn any_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
+                <$type>::any_hits(self, casts)
+            }
+
+            fn all_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
+                <$type>::all_hits(self, casts)
+            }
+
+            fn overlaps<'a, S: Shape + 'a>(&mut self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
+                <$type>::overlaps(self, shapes)
+            }
+
+            fn nearest<'a>(
+                &mut self,
+                points: impl Into<Batch<'a, NearestQuery>>,
+                k: usize,
+            ) -> Result<Lists<Near>, Error> {
+                <$type>::nearest(self, points, k)
+            }
+        }
+    };
+}
+
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+query_engine!(crate::Tree);
+query_engine!(cpu::Tree);

@@ -129,6 +129,19 @@ pub enum Error {
         /// Boxes given.
         box_count: u64,
     },
+    /// A shape is cut out by more half-spaces than a tree on the GPU takes:
+    /// [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU).
+    #[error(
+        "shape {index} has {count} half-spaces, and the GPU takes {most}. Ask a tree on the CPU, or for several shapes"
+    )]
+    TooManyHalfSpaces {
+        /// The first such shape of the batch.
+        index: u64,
+        /// Its half-spaces.
+        count: u64,
+        /// The most there may be.
+        most: u64,
+    },
     /// A value in the [`Filters`](crate::Filters) has no meaning, or there are more included pairs than one binding of
     /// the device holds.
     #[error("number {index} of `{list}` {problem}")]

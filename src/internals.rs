@@ -47,3 +47,8 @@ pub mod filters {
     //! The filters on the GPU.
     pub use crate::filters::{CheckedFilters, device, lists, prepare, rows};
 }
+#[cfg(feature = "gpu")]
+pub mod tree {
+    //! The stages of trees.
+    pub use crate::tree::*;
+}

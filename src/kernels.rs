@@ -9,9 +9,10 @@ use crate::filters::prepare;
 use crate::gpu::kernel::Source;
 use crate::grid::{bin, frame, pca, sort};
 use crate::pairs::{emit, giants, order, rank, small, sweep};
+use crate::tree::{build, query};
 
 /// The sources of the kernels of each stage, in the order of the flow: where filters change boxes, where the grid is
-/// built, where pairs are found; and, in place of all but the first, where boxes are few.
+/// built, where pairs are found; in place of all but the first, where boxes are few; and those of trees.
 const STAGES: &[&[Source]] = &[
     prepare::KERNELS,
     pca::KERNELS,
@@ -24,6 +25,8 @@ const STAGES: &[&[Source]] = &[
     emit::KERNELS,
     order::KERNELS,
     small::KERNELS,
+    build::KERNELS,
+    query::KERNELS,
 ];
 
 /// Lists the sources of all kernels, stage by stage.

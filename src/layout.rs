@@ -212,6 +212,60 @@ twins! {
         pub draw: [u32; 4],
     }
 
+    /// Where the nodes of a tree lie.
+    #[derive(Eq)]
+    #[allow(missing_docs)]
+    pub struct TreeShape {
+        pub box_count: u32,
+        pub level_count: u32,
+        pub world_count: u32,
+        pub first_id: u32,
+        pub partial_count: u32,
+        pub unused_a: u32,
+        pub unused_b: u32,
+        pub unused_c: u32,
+        pub first_nodes: [[u32; 4]; 3],
+    }
+
+    /// What `tree_levels` does in one dispatch.
+    #[allow(missing_docs)]
+    pub struct LevelPass {
+        pub level: u32,
+        pub first_partial: u32,
+        pub group_count: u32,
+        pub unused: u32,
+    }
+
+    /// The part of space that the curve of a tree goes through.
+    #[allow(missing_docs)]
+    pub struct Cube {
+        pub low: [f32; 3],
+        pub scale: f32,
+    }
+
+    /// What the host reads of a tree.
+    #[allow(missing_docs)]
+    pub struct TreeSummary {
+        pub invalid_count: u32,
+        pub surface: f32,
+        pub unused_a: u32,
+        pub unused_b: u32,
+        pub first_invalid: [[u32; 4]; INVALID_LISTED as usize],
+    }
+
+    /// What the host says of a batch of queries.
+    #[allow(missing_docs)]
+    pub struct QueryParams {
+        pub query_count: u32,
+        pub words: u32,
+        pub most: u32,
+        pub parts: u32,
+        pub budget: u32,
+        pub is_resumed: u32,
+        pub is_next_row: u32,
+        pub rule: u32,
+    }
+
     /// A stretch of the path of the sweep: the part that one entry contributes.
     #[derive(Eq)]
     #[allow(missing_docs)]

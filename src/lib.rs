@@ -64,15 +64,17 @@ mod options;
 mod pairs;
 mod queries;
 mod report;
+#[cfg(feature = "gpu")]
+mod tree;
 
 pub use aabb::{Aabb, Pair};
-pub use engine::Engine;
+pub use engine::{Engine, QueryEngine};
 pub use error::Error;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use queries::{
     Answers, Batch, BoxCast, Capsule, Cast, Convex, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters,
-    QueryReport, Ray, Shape, Sphere,
+    QueryReport, Ray, Shape, Sphere, TreeReport,
 };
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
@@ -83,6 +85,7 @@ pub use {
     gpu::{Gpu, SortVariant},
     layout::{PairArguments, PairHeader},
     memory::MemoryPlan,
+    tree::Tree,
     wgpu,
 };
 

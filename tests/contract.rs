@@ -153,9 +153,18 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 // ---- mirrors ----
 
 /// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that the
-/// filters include.
-const PLACES_WHAT_ANOTHER_FOUND: [&str; 5] =
-    ["emit_place", "emit_sweep", "emit_again", "emit_include", "small_include"];
+/// filters include; or they say in which order queries are asked, and where their lists begin.
+const PLACES_WHAT_ANOTHER_FOUND: [&str; 9] = [
+    "emit_place",
+    "emit_sweep",
+    "emit_again",
+    "emit_include",
+    "small_include",
+    "query_order",
+    "query_place",
+    "query_scan",
+    "query_offset",
+];
 
 #[test]
 fn every_kernel_has_a_mirror_of_the_same_name_unless_it_only_places_what_another_found() {

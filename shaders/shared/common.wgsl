@@ -149,6 +149,54 @@ struct PairArguments {
     draw: array<u32, 4>,      // vertex_count, instance_count = written, 0, 0
 }
 
+// Where the nodes of a tree lie (tree.wgsl).
+struct TreeShape {
+    box_count: u32,
+    level_count: u32,
+    world_count: u32,
+    first_id: u32,            // behind the nodes, in vec4
+    partial_count: u32,
+    unused_a: u32,
+    unused_b: u32,
+    unused_c: u32,
+    first_nodes: array<vec4<u32>, 3>,
+}
+
+// What tree_levels does in one dispatch.
+struct LevelPass {
+    level: u32,
+    first_partial: u32,
+    group_count: u32,
+    unused: u32,
+}
+
+// The part of space that the curve goes through (curve.wgsl).
+struct Cube {
+    low: vec3<f32>,
+    scale: f32,
+}
+
+// What the host reads of a tree.
+struct TreeSummary {
+    invalid_count: u32,
+    surface: f32,
+    unused_a: u32,
+    unused_b: u32,
+    first_invalid: array<vec4<u32>, INVALID_LISTED>,   // in x
+}
+
+// What the host says of a batch of queries.
+struct QueryParams {
+    query_count: u32,
+    words: u32,               // of a query
+    most: u32,                // answers that are asked for
+    parts: u32,               // where half-spaces begin among the words of all queries
+    budget: u32,              // turns of loops that a query may take in one dispatch
+    is_resumed: u32,          // 1 where queries go on from where the last dispatch left them
+    is_next_row: u32,         // 1 where the answers behind those of the last row are asked for
+    rule: u32,                // how group and mask of a query and a box decide
+}
+
 // The stretch that an entry contributes to the path that the sweep walks (see sweep_walk.wgsl).
 struct Stretch {
     offset: u32,              // quads of the path before this entry, within its block of entries; of rank_ends, its own

@@ -14,7 +14,7 @@ pub(crate) mod mirror;
 mod tree;
 
 pub use engine::BroadPhase;
-pub use tree::{Tree, TreeReport};
+pub use tree::Tree;
 
 use crate::{Aabb, Error, Options, Overlaps};
 

@@ -280,6 +280,11 @@ impl Gpu {
         Self { is_software, ..self }
     }
 
+    /// Returns whether the driver is one in software, or is taken for one.
+    pub(crate) fn is_software(&self) -> bool {
+        self.is_software
+    }
+
     /// Returns the switch of kernels that have code of their own for GPUs.
     pub(crate) fn switches(&self) -> &'static [&'static str] {
         if self.is_software { &[] } else { &["ON_GPU"] }

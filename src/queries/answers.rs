@@ -80,3 +80,20 @@ pub struct QueryReport {
     /// All answers: boxes that were hit, that touch or that are near.
     pub answer_count: u64,
 }
+
+/// Counts of a tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct TreeReport {
+    /// Boxes in the tree.
+    pub box_count: u32,
+    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; no query answers them.
+    pub invalid_count: u32,
+    /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
+    pub first_invalid: Vec<u32>,
+    /// The surface of all nodes, divided by what it was when the tree was built. A query takes about as many times as long.
+    /// 1 after a build; above 1.5 or 2 it pays to build again. Infinite where there was none.
+    pub growth: f64,
+    /// Bytes of memory held: on the GPU by a tree there, and else by the tree on the host.
+    pub bytes: u64,
+}

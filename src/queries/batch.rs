@@ -91,11 +91,11 @@ impl<'a, Q, const N: usize> From<&'a [Q; N]> for Batch<'a, Q> {
 /// What one query says of which boxes it meets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asker {
-    group: u32,
-    mask: u32,
-    body: u32,
+    pub group: u32,
+    pub mask: u32,
+    pub body: u32,
     pub world: u32,
-    ignore: u32,
+    pub ignore: u32,
 }
 
 impl Asker {

@@ -60,6 +60,11 @@ pub(crate) mod sealed {
     pub trait Cast {
         /// Returns the path; none where a number has no meaning.
         fn path(&self) -> Option<Path>;
+        /// Returns all numbers of some paths in a row, in bits.
+        #[cfg(feature = "gpu")]
+        fn words(casts: &[Self]) -> &[u32]
+        where
+            Self: Sized;
     }
 }
 
@@ -70,6 +75,11 @@ impl sealed::Cast for Ray {
         let is_valid = is_finite(&origin) && is_finite(&direction) && limit >= 0.0;
         is_valid.then(|| Path::new(origin, origin, direction, limit))
     }
+
+    #[cfg(feature = "gpu")]
+    fn words(casts: &[Self]) -> &[u32] {
+        bytemuck::cast_slice(casts)
+    }
 }
 
 impl sealed::Cast for BoxCast {
@@ -78,5 +88,10 @@ impl sealed::Cast for BoxCast {
         let Self { aabb, direction, limit } = *self;
         let is_valid = aabb.is_valid() && is_finite(&direction) && limit >= 0.0;
         is_valid.then(|| Path::new(aabb.min, aabb.max, direction, limit))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn words(casts: &[Self]) -> &[u32] {
+        bytemuck::cast_slice(casts)
     }
 }

@@ -18,7 +18,7 @@ mod path;
 mod shapes;
 mod start;
 
-pub use answers::{Answers, Hit, Lists, Near, QueryReport};
+pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
 pub(crate) use batch::Asker;
 pub use batch::{Batch, QueryFilters};
 pub use casts::{BoxCast, Cast, Ray};
@@ -26,7 +26,7 @@ pub(crate) use distance::Distance;
 pub(crate) use path::{Entry, Path};
 pub(crate) use shapes::sealed::Region;
 pub use shapes::{Capsule, Convex, NearestQuery, OrientedBox, Shape, Sphere};
-pub(crate) use start::Start;
+pub(crate) use start::{Start, is_in_order};
 
 /// Returns whether all three numbers are finite.
 #[inline]

@@ -87,6 +87,12 @@ pub struct Convex<'a> {
     pub half_spaces: &'a [[f32; 4]],
 }
 
+impl Convex<'_> {
+    /// The most half-spaces of one shape that a tree on the GPU is asked with: a query has to get on within what drivers let
+    /// one dispatch do. [`cpu::Tree`](crate::cpu::Tree) takes any number.
+    pub const MOST_ON_GPU: usize = 64;
+}
+
 /// Something that touches a box or not: a point `[f32; 3]`, an [`Aabb`], a [`Sphere`], an [`OrientedBox`], a [`Capsule`] or
 /// a [`Convex`].
 pub trait Shape: Copy + Send + Sync + sealed::Shape + super::Start {}
@@ -109,6 +115,9 @@ pub(crate) mod sealed {
         fn bounds(&self) -> Aabb;
         /// Returns whether a valid box that touches the bounds touches the shape.
         fn touches(&self, aabb: &Aabb) -> bool;
+        /// Shows normal and offset of each half-space that the shape is cut out by.
+        #[cfg(feature = "gpu")]
+        fn each_half_space(&self, _each: impl FnMut([f32; 4])) {}
     }
 
     pub trait Shape {
@@ -116,6 +125,14 @@ pub(crate) mod sealed {
         type Region: Region;
         /// Prepares the shape; none where a number has no meaning.
         fn region(&self) -> Option<Self::Region>;
+        /// Returns all numbers of some shapes in a row, in bits; none of shapes that are cut out by half-spaces.
+        #[cfg(feature = "gpu")]
+        fn words(_shapes: &[Self]) -> Option<&[u32]>
+        where
+            Self: Sized,
+        {
+            None
+        }
     }
 }
 
@@ -138,6 +155,11 @@ impl sealed::Shape for [f32; 3] {
     fn region(&self) -> Option<Aabb> {
         Aabb::new(*self, *self).region()
     }
+
+    #[cfg(feature = "gpu")]
+    fn words(shapes: &[Self]) -> Option<&[u32]> {
+        Some(bytemuck::cast_slice(shapes))
+    }
 }
 
 impl sealed::Shape for Aabb {
@@ -145,6 +167,11 @@ impl sealed::Shape for Aabb {
 
     fn region(&self) -> Option<Self> {
         self.is_valid().then_some(*self)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn words(shapes: &[Self]) -> Option<&[u32]> {
+        Some(bytemuck::cast_slice(shapes))
     }
 }
 
@@ -165,6 +192,11 @@ impl sealed::Shape for Sphere {
 
     fn region(&self) -> Option<Self> {
         (is_finite(&self.center) && self.radius >= 0.0).then_some(*self)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn words(shapes: &[Self]) -> Option<&[u32]> {
+        Some(bytemuck::cast_slice(shapes))
     }
 }
 
@@ -209,6 +241,11 @@ impl Region for Cut {
     fn touches(&self, aabb: &Aabb) -> bool {
         self.half_spaces[..self.count].iter().all(|(normal, offset)| reaches_into(normal, *offset, aabb))
     }
+
+    #[cfg(feature = "gpu")]
+    fn each_half_space(&self, mut each: impl FnMut([f32; 4])) {
+        self.half_spaces[..self.count].iter().for_each(|&([x, y, z], offset)| each([x, y, z, offset]));
+    }
 }
 
 impl Region for Convex<'_> {
@@ -221,6 +258,11 @@ impl Region for Convex<'_> {
     #[inline]
     fn touches(&self, aabb: &Aabb) -> bool {
         self.half_spaces.iter().all(|&[x, y, z, offset]| reaches_into(&[x, y, z], offset, aabb))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn each_half_space(&self, each: impl FnMut([f32; 4])) {
+        self.half_spaces.iter().copied().for_each(each);
     }
 }
 

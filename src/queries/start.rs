@@ -80,3 +80,15 @@ fn of_path(path: &Path, scene: &Aabb) -> [f64; 3] {
     }
     std::array::from_fn(|k| from[k] + enters * direction[k])
 }
+
+/// Tells whether most queries start near the one before, as those of a camera do.
+pub fn is_in_order<Q: Start>(queries: &[Q], scene: &Aabb) -> bool {
+    const SAMPLE: usize = 256;
+    const NEAR: f64 = 1.0 / 64.0;
+    let square = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>();
+    let near = square(scene.min.map(f64::from), scene.max.map(f64::from)) * NEAR * NEAR;
+    let step = (queries.len() / SAMPLE).max(1);
+    let is_near = |pair: &&[Q]| square(pair[0].start(scene), pair[1].start(scene)) <= near;
+    let pairs = || queries.windows(2).step_by(step);
+    4 * pairs().filter(is_near).count() > 3 * pairs().count()
+}

@@ -1,7 +1,8 @@
 //! What queries and boxes say beside their shapes decides which of them meet.
 
-use broadsweep::{Aabb, Attribute, Batch, Error, Filters, GroupRule, HalfSpace, Pair, QueryFilters, Ray, cpu};
+use broadsweep::{Aabb, Attribute, Batch, Error, Filters, GroupRule, HalfSpace, Pair, QueryFilters, Ray};
 
+use super::both::Both;
 use super::cases::{Like, Numbers};
 use super::oracle;
 
@@ -25,13 +26,13 @@ fn list(numbers: &mut Numbers, n: usize, values: u64) -> Vec<u32> {
 
 #[test]
 fn every_filter_decides_as_it_is_written_down() {
-    for seed in 0..300 {
+    for seed in 0..100 {
         let numbers = &mut Numbers::new(seed + 1);
         let n = [0, 1, 9, 40, 600][(seed % 5) as usize];
         let boxes = numbers.boxes(n, Like::Whole);
         let mut filters = Filters::default();
         let mut of_queries = QueryFilters::default();
-        let m = 20;
+        let m = 60;
         filters.rule = if numbers.below(2) == 0 { GroupRule::Any } else { GroupRule::Both };
         for which in 0..10 {
             if numbers.below(3) > 0 {
@@ -56,7 +57,7 @@ fn every_filter_decides_as_it_is_written_down() {
                 _ => of_queries.ignore = list(numbers, m, n as u64 + 1),
             }
         }
-        let mut tree = cpu::Tree::new();
+        let mut tree = Both::new();
         tree.set_filters(filters.clone()).unwrap();
         tree.build(&boxes).unwrap();
         let rays: Vec<Ray> = (0..m).map(|_| numbers.ray(&boxes, Like::Whole)).collect();
@@ -84,7 +85,7 @@ fn every_filter_decides_as_it_is_written_down() {
 #[test]
 fn margins_grow_what_is_asked() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([5.0; 3], [6.0; 3])];
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     tree.set_filters(Filters { margin: vec![0.5, 0.0], ..Filters::default() }).unwrap();
     tree.build(&boxes).unwrap();
     let along = Ray::new([-2.0, 0.5, 0.5], [1.0, 0.0, 0.0]);
@@ -102,7 +103,7 @@ fn margins_grow_what_is_asked() {
 #[test]
 fn groups_that_change_hold_at_once() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     tree.set_filters(Filters { group: vec![1, 2], mask: vec![0, 0], ..Filters::default() }).unwrap();
     tree.build(&boxes).unwrap();
     let filters = QueryFilters { mask: vec![2], ..QueryFilters::default() };
@@ -115,7 +116,7 @@ fn groups_that_change_hold_at_once() {
 #[test]
 fn filters_that_do_not_fit_are_refused_and_say_so() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     let half_spaces = vec![HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: 0.0 }];
     let refused = tree.set_filters(Filters { half_spaces, ..Filters::default() }).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");

@@ -1,5 +1,6 @@
-//! Queries of trees against what they are defined to answer, in exact arithmetic.
+//! Queries of trees against what they are defined to answer, in exact arithmetic, and of the two engines against each other.
 
+mod both;
 mod cases;
 mod exact;
 mod filters;

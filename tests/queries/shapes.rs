@@ -1,8 +1,9 @@
 //! Oriented boxes, capsules and convex shapes: no box is missed, and those that are too many are near.
 
-use broadsweep::{Aabb, Capsule, Convex, HalfSpace, OrientedBox, cpu};
+use broadsweep::{Aabb, Capsule, Convex, HalfSpace, OrientedBox};
 use laboratory::scenes::Kind;
 
+use super::both::Both;
 use super::cases::{Like, Numbers};
 
 const QUERIES: usize = 200;
@@ -21,7 +22,7 @@ fn unit(a: Vector) -> Vector {
     a.map(|x| x / dot(a, a).sqrt())
 }
 
-fn scene() -> (Vec<Aabb>, cpu::Tree) {
+fn scene() -> (Vec<Aabb>, Both) {
     // In the cube from −4 to 4, some of them long.
     let mut boxes = Kind::Uniform.generate(400, 5);
     for (i, aabb) in boxes.iter_mut().enumerate() {
@@ -32,7 +33,7 @@ fn scene() -> (Vec<Aabb>, cpu::Tree) {
     }
     boxes[17] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     boxes[18].min[1] = f32::NAN;
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     (boxes, tree)
 }

@@ -1,9 +1,10 @@
 //! Trees of every shape of scene: built, refitted, and asked in bulk on any number of threads.
 
-use broadsweep::{Aabb, Answers, Batch, Error, Filters, Hit, Lists, NearestQuery, QueryFilters, cpu};
+use broadsweep::{Aabb, Answers, Batch, Convex, Error, Filters, Hit, Lists, NearestQuery, QueryFilters, Ray};
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
+use super::both::Both;
 use super::oracle;
 
 /// A tree's answers to queries that are made for a scene.
@@ -15,7 +16,7 @@ struct All {
     near: Lists<broadsweep::Near>,
 }
 
-fn ask(tree: &cpu::Tree, boxes: &[Aabb], count: usize) -> All {
+fn ask(tree: &Both, boxes: &[Aabb], count: usize) -> All {
     let rays: Vec<_> = RayKind::ALL.iter().flat_map(|kind| kind.generate(count, 7, boxes)).collect();
     All {
         nearest: tree.nearest_hits(&rays).unwrap(),
@@ -49,7 +50,7 @@ fn every_kind_of_scene_answers_exactly() {
     for kind in Kind::ALL {
         for n in [300, 2_000] {
             let boxes = kind.generate(n, 3);
-            let mut tree = cpu::Tree::new();
+            let mut tree = Both::new();
             let report = tree.build(&boxes).unwrap();
             assert_eq!(report.box_count as usize, n);
             let invalid: Vec<u32> = (0..).zip(&boxes).filter(|(_, aabb)| !aabb.is_valid()).map(|(i, _)| i).collect();
@@ -66,15 +67,15 @@ fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut tree = cpu::Tree::new();
+            let mut tree = Both::new();
             tree.build(&boxes).unwrap();
-            ask(&tree, &boxes, 3_000)
+            ask(&tree, &boxes, 1_500)
         })
     };
     let one = with(1);
     assert!(one == with(2) && one == with(7));
     // A batch that is large enough to be sorted, and one query after the other.
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     let mut rays = RayKind::Incoherent.generate(3_000, 7, &boxes);
     rays[17].limit = f32::NAN;
@@ -86,11 +87,18 @@ fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
     let near = [1, 5, 100].map(|k| (k, tree.nearest(&points, k).unwrap()));
     assert_eq!((nearest.report.invalid_count, &all.report.first_invalid[..]), (2, &[17, 2_500][..]));
     for i in 0..3_000 {
-        assert_eq!(tree.nearest_hits(&rays[i..=i]).unwrap().answers, [nearest.answers[i]]);
-        assert_eq!(tree.all_hits(&rays[i..=i]).unwrap().answers, all.of(i));
-        assert_eq!(tree.overlaps(&cubes[i..=i]).unwrap().answers, touching.of(i));
+        // One submission for each query takes its time.
+        let own = if i % 250 == 0 { Some(&tree) } else { None };
+        macro_rules! alone {
+            ($name:ident($($arg:expr),*)) => {
+                own.map_or_else(|| tree.cpu.$name($($arg),*), |both| both.$name($($arg),*)).unwrap()
+            };
+        }
+        assert_eq!(alone!(nearest_hits(&rays[i..=i])).answers, [nearest.answers[i]]);
+        assert_eq!(alone!(all_hits(&rays[i..=i])).answers, all.of(i));
+        assert_eq!(alone!(overlaps(&cubes[i..=i])).answers, touching.of(i));
         for (k, near) in &near {
-            assert_eq!(tree.nearest(&points[i..=i], *k).unwrap().answers, near.of(i));
+            assert_eq!(alone!(nearest(&points[i..=i], *k)).answers, near.of(i));
         }
     }
 }
@@ -104,7 +112,7 @@ fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
     boxes[42].min = [f32::NEG_INFINITY; 3];
     boxes[43].min[0] = f32::NAN;
     let world = (0..3_000).map(|i| if i % 5 == 4 { Filters::GLOBAL } else { i % 5 }).collect();
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     for filters in [Filters::default(), Filters { world, ..Filters::default() }] {
         tree.set_filters(filters).unwrap();
         tree.build(&boxes).unwrap();
@@ -122,7 +130,7 @@ fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
         let together = tree.nearest_hits(Batch { queries: &rays[..], filters: &says }).unwrap();
         for (i, ray) in rays.iter().enumerate() {
             let says = QueryFilters { world: vec![says.world[i]], ..QueryFilters::default() };
-            let alone = tree.nearest_hits(Batch { queries: &[*ray][..], filters: &says }).unwrap();
+            let alone = tree.cpu.nearest_hits(Batch { queries: &[*ray][..], filters: &says }).unwrap();
             assert_eq!(together.answers[i], alone.answers[0], "{ray:?}");
         }
         assert!((9_000..81_000).contains(&together.report.answer_count), "{:?}", together.report);
@@ -133,7 +141,7 @@ fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
 fn a_tree_that_is_refitted_a_hundred_times_answers_exactly() {
     let n = 1_000;
     let first = Kind::Brownian.generate_step(n, 1, 0);
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     tree.build(&first).unwrap();
     let mut growth = 1.0;
     for step in 1..=100 {
@@ -155,7 +163,7 @@ fn a_tree_that_is_refitted_a_hundred_times_answers_exactly() {
 #[test]
 fn boxes_may_become_invalid_and_valid_and_unbounded_between_refits() {
     let mut boxes = Kind::Uniform.generate(200, 1);
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     boxes[3].min[1] = f32::NAN;
     boxes[70] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
@@ -171,7 +179,7 @@ fn boxes_may_become_invalid_and_valid_and_unbounded_between_refits() {
 
 #[test]
 fn a_tree_of_nothing_answers_nothing() {
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     for _ in 0..2 {
         let found = ask(&tree, &[], 4);
         assert_eq!(found.all.offsets, [0; 13]);
@@ -185,7 +193,7 @@ fn a_tree_of_nothing_answers_nothing() {
 
 #[test]
 fn boxes_that_part_from_one_point_say_that_a_build_would_pay() {
-    let mut tree = cpu::Tree::new();
+    let mut tree = Both::new();
     assert_eq!(tree.build(&[Aabb::new([1.0; 3], [1.0; 3]); 100]).unwrap().growth, 1.0);
     assert_eq!(tree.refit(&Kind::Uniform.generate(100, 1)).unwrap().growth, f64::INFINITY);
 }
@@ -196,8 +204,68 @@ fn real_scenes_answer_exactly() {
         let path = format!("{}/../shared/data/{name}.npy", env!("CARGO_MANIFEST_DIR"));
         // They may stand beside the project.
         let Ok(boxes) = laboratory::scenes::npy::read_boxes(std::path::Path::new(&path)) else { continue };
-        let mut tree = cpu::Tree::new();
+        let mut tree = Both::new();
         tree.build(&boxes).unwrap();
         assert_exact(&ask(&tree, &boxes, 3), &boxes, 3, name);
     }
+}
+
+#[test]
+fn the_memory_of_a_tree_is_what_was_planned() {
+    for (n, has_worlds) in [(0, false), (1, false), (9, true), (5_000, false), (70_001, true)] {
+        let boxes = Kind::Uniform.generate(n, 1);
+        let mut tree = Both::new();
+        if has_worlds {
+            let world = (0..n as u32).map(|i| i % 3).collect();
+            tree.set_filters(Filters { world, margin: vec![0.5; n], ..Filters::default() }).unwrap();
+        }
+        let planned: u64 = tree.gpu.borrow().memory_plan(n).unwrap().iter().map(|(_, bytes)| bytes).sum();
+        tree.build(&boxes).unwrap();
+        // A staging buffer of 64 KiB brings the report.
+        let held = if n == 0 { 0 } else { planned + (1 << 16) };
+        assert_eq!(tree.gpu.borrow().memory_bytes(), held, "{n} boxes");
+    }
+}
+
+#[test]
+fn a_long_list_comes_in_windows_and_a_long_row_in_parts() {
+    // Every box is an answer: the lists are longer than a query may write in one dispatch, and all than one window.
+    let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 30_000];
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    let lists = tree.overlaps(&[[0.5; 3]; 290]).unwrap();
+    assert!(lists.rows().all(|row| row.iter().copied().eq(0..30_000)));
+    let hits = tree.all_hits(&[Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0]); 3]).unwrap();
+    assert!(hits.rows().all(|row| row.iter().map(|hit| (hit.index, hit.t)).eq((0..30_000).map(|i| (i, 1.0)))));
+    let near = tree.nearest(&[NearestQuery::new([2.0; 3])], 300).unwrap();
+    assert!(near.of(0).iter().map(|near| (near.index, near.squared_distance)).eq((0..300).map(|i| (i, 3.0))));
+}
+
+#[test]
+fn the_gpu_refuses_shapes_of_too_many_half_spaces() {
+    let mut tree = Both::new();
+    tree.build(&[Aabb::new([0.0; 3], [1.0; 3])]).unwrap();
+    let parts = [[1.0, 0.0, 0.0, 2.0]; Convex::MOST_ON_GPU + 1];
+    let shapes = [Convex { half_spaces: &parts[1..] }, Convex { half_spaces: &parts }];
+    assert_eq!(tree.overlaps(&shapes[..1]).unwrap().of(0), [0]);
+    let refused = tree.gpu.get_mut().overlaps(&shapes).unwrap_err();
+    assert_eq!(refused, Error::TooManyHalfSpaces { index: 1, count: 65, most: 64 });
+    assert_eq!(tree.cpu.overlaps(&shapes).unwrap().of(1), [0]);
+}
+
+#[test]
+fn calls_that_do_not_block_answer_the_same() {
+    let boxes = Kind::Clusters.generate(2_000, 3);
+    let mut tree = Both::new();
+    let gpu = tree.gpu.get_mut();
+    pollster::block_on(gpu.build_async(&boxes)).unwrap();
+    pollster::block_on(gpu.refit_async(&boxes)).unwrap();
+    let rays = RayKind::Incoherent.generate(2_000, 7, &boxes);
+    let found = pollster::block_on(gpu.nearest_hits_async(&rays)).unwrap();
+    let all = pollster::block_on(gpu.all_hits_async(&rays)).unwrap();
+    let near = pollster::block_on(gpu.nearest_async(&points(50, 7, &boxes), 3)).unwrap();
+    tree.cpu.build(&boxes).unwrap();
+    assert_eq!(found, tree.cpu.nearest_hits(&rays).unwrap());
+    assert_eq!(all, tree.cpu.all_hits(&rays).unwrap());
+    assert_eq!(near, tree.cpu.nearest(&points(50, 7, &boxes), 3).unwrap());
 }

@@ -25,6 +25,7 @@ mod small;
 mod sort;
 mod sure;
 mod sweep;
+mod tree;
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 

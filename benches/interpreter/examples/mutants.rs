@@ -11,6 +11,8 @@
 
 #[path = "mutants/alone.rs"]
 mod alone;
+#[path = "../tests/kernels/asks.rs"]
+mod asks;
 #[path = "mutants/cases.rs"]
 mod cases;
 #[path = "mutants/equal.rs"]

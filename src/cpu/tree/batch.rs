@@ -13,8 +13,8 @@ use super::packet::{self, Packet};
 use super::visit::{AllHits, FirstHits, NearestBoxes, Ranking, Touching, make_room};
 use super::walk::{Stack, Visitor, walk};
 use crate::cpu::engine::radix;
-use crate::queries::{Asker, Distance, Entry, Path, Region, Start};
-use crate::{Aabb, Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport, Report};
+use crate::queries::{Asker, Distance, Entry, Path, Region, Start, is_in_order};
+use crate::{Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport, Report};
 
 /// Queries that a thread takes at a time.
 const CHUNK: usize = 1 << 8;
@@ -285,18 +285,6 @@ impl<Q: Cast> Asked<'_, Q> {
         }
         true
     }
-}
-
-/// Tells whether most queries start near the one before, as those of a camera do.
-fn is_in_order<Q: Start>(queries: &[Q], scene: &Aabb) -> bool {
-    const SAMPLE: usize = 256;
-    const NEAR: f64 = 1.0 / 64.0;
-    let square = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>();
-    let near = square(scene.min.map(f64::from), scene.max.map(f64::from)) * NEAR * NEAR;
-    let step = (queries.len() / SAMPLE).max(1);
-    let is_near = |pair: &&[Q]| square(pair[0].start(scene), pair[1].start(scene)) <= near;
-    let pairs = || queries.windows(2).step_by(step);
-    4 * pairs().filter(is_near).count() > 3 * pairs().count()
 }
 
 impl<Q> Asked<'_, Q> {

@@ -31,6 +31,7 @@ use crate::filters::CheckedFilters;
 use crate::queries::{Distance, Entry};
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryFilters, Report, Shape,
+    TreeReport,
 };
 
 /// A tree of boxes, which is built once and asked many times: what a ray hits, what touches a shape, what is nearest.
@@ -69,23 +70,6 @@ pub struct Tree {
     prepared: Vec<Aabb>,
     built_surface: f64,
     report: TreeReport,
-}
-
-/// Counts of a tree.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct TreeReport {
-    /// Boxes in the tree.
-    pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; no query answers them.
-    pub invalid_count: u32,
-    /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
-    pub first_invalid: Vec<u32>,
-    /// The surface of all nodes, divided by what it was when the tree was built. A query takes about as many times as long.
-    /// 1 after a build; above 1.5 or 2 it pays to build again. Infinite where there was none.
-    pub growth: f64,
-    /// Bytes of memory held.
-    pub bytes: u64,
 }
 
 impl Tree {

@@ -35,7 +35,8 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 6] = ["uniform", "infinite", "few clusters", "clusters", "in many cells", "in pieces"];
+    const NAMES: [&str; 7] =
+        ["uniform", "infinite", "few clusters", "clusters", "in many cells", "in pieces", "a tree"];
     let of_tests = NAMES.into_iter().zip(cases());
     let mut searches = Searches(Vec::new());
     of_tests.for_each(|(name, case)| searches.0.push(Search { name, subgroup: 8, is_software: false, case }));
@@ -60,14 +61,14 @@ impl Searches {
         boxes: Vec<Aabb>,
         filters: Filters,
     ) {
-        let case = Case { options, boxes, filters, variant };
+        let case = Case { options, boxes, filters, variant, is_tree: false };
         self.0.push(Search { name, subgroup, is_software: false, case });
     }
 
     /// Adds a search with as little memory as it can do with.
     fn add_short(&mut self, name: &'static str, options: Options, boxes: Vec<Aabb>, filters: Filters) {
         let options = short(options, boxes.len(), &filters);
-        let case = Case { options, boxes, filters, variant: Wide };
+        let case = Case { options, boxes, filters, variant: Wide, is_tree: false };
         self.0.push(Search { name, subgroup: 8, is_software: true, case });
     }
 
@@ -136,7 +137,7 @@ impl Searches {
 
         // Many tests, of which a workgroup on a processor has several tiles.
         let boxes = Kind::Identical.generate(1150, 2);
-        let case = Case { options: IN_SWEEP_ORDER, boxes, filters: rare(1150), variant: Portable };
+        let case = Case { options: IN_SWEEP_ORDER, boxes, filters: rare(1150), variant: Portable, is_tree: false };
         self.0.push(Search { name: "many tests", subgroup: 8, is_software: true, case });
     }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use broadsweep::{BroadPhase, Gpu, Pair, PairOrder, cpu};
+use broadsweep::{BroadPhase, Gpu, Pair, PairOrder, Tree, cpu};
 use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Mutation, Report};
 
 use crate::alone;
+use crate::asks;
 use crate::cases::{Search, searches};
 
 /// Submissions of a search, beyond which it does not end.
@@ -110,6 +111,11 @@ pub fn judge(mutants: &mut [Mutant]) {
     }
 }
 
+/// Takes the answers of a tree for pairs, number for number.
+fn as_pairs(answers: &[u64]) -> Vec<Pair> {
+    answers.iter().map(|&answer| Pair { a: (answer >> 32) as u32, b: answer as u32 }).collect()
+}
+
 /// A search, with what is right.
 struct Bench {
     search: Search,
@@ -125,10 +131,15 @@ impl Bench {
     fn new(search: Search) -> Self {
         let Search { name, ref case, .. } = search;
         let (interpreter, gpu) = search.device();
-        let mut engine = cpu::BroadPhase::new(case.options).expect("an engine");
-        engine.set_filters(case.filters.clone()).expect("filters");
-        let mut expected = engine.find_pairs(&case.boxes).expect("pairs").pairs.clone();
-        expected.sort_unstable();
+        let expected = if case.is_tree {
+            as_pairs(&asks::built(&mut cpu::Tree::new(), &case.boxes, &case.filters).expect("answers"))
+        } else {
+            let mut engine = cpu::BroadPhase::new(case.options).expect("an engine");
+            engine.set_filters(case.filters.clone()).expect("filters");
+            let mut expected = engine.find_pairs(&case.boxes).expect("pairs").pairs.clone();
+            expected.sort_unstable();
+            expected
+        };
         let (known, most_rounds) = (BTreeSet::new(), u64::MAX);
         let mut bench = Self { search, interpreter, gpu, expected, known, most_rounds };
         bench.interpreter.limit(u64::MAX, MOST_SUBMISSIONS, MOST_BYTES);
@@ -147,9 +158,13 @@ impl Bench {
 
     fn search(&self) -> Outcome {
         let search = || {
-            let mut broad_phase = BroadPhase::new(&self.gpu, self.search.case.options)?;
-            broad_phase.set_filters(self.search.case.filters.clone())?;
-            Ok(broad_phase.find_pairs(&self.search.case.boxes)?.pairs.clone())
+            let case = &self.search.case;
+            if case.is_tree {
+                return Ok(as_pairs(&asks::built(&mut Tree::new(&self.gpu)?, &case.boxes, &case.filters)?));
+            }
+            let mut broad_phase = BroadPhase::new(&self.gpu, case.options)?;
+            broad_phase.set_filters(case.filters.clone())?;
+            Ok(broad_phase.find_pairs(&case.boxes)?.pairs.clone())
         };
         // The library may be given garbage, and may panic; the verdict says so.
         let hook = std::panic::take_hook();
@@ -158,7 +173,7 @@ impl Bench {
         std::panic::set_hook(hook);
         match result {
             Ok(Ok(mut pairs)) => {
-                if self.search.case.options.order == PairOrder::Sweep {
+                if self.search.case.options.order == PairOrder::Sweep && !self.search.case.is_tree {
                     pairs.sort_unstable();
                 }
                 Outcome::Pairs(pairs)

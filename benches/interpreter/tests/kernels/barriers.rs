@@ -9,10 +9,8 @@ const NOT_MISSED: &[(&str, usize, &str)] = &[];
 
 /// Runs a case, and returns what was found.
 fn findings(case: &Case, (interpreter, gpu): &(Interpreter, Gpu)) -> Report {
-    let mut broad_phase = BroadPhase::new(gpu, case.options).unwrap();
-    broad_phase.set_filters(case.filters.clone()).unwrap();
     // What comes out is not looked at: a race is known by itself.
-    let _ = broad_phase.find_pairs(&case.boxes);
+    let _ = case.run(gpu);
     interpreter.report()
 }
 

@@ -2,6 +2,7 @@
 //! taken out of a kernel on purpose is noticed.
 
 mod arithmetic;
+mod asks;
 mod atomics;
 mod barriers;
 mod costs;
@@ -9,9 +10,10 @@ mod faults;
 mod flow;
 mod memory;
 mod searches;
+mod trees;
 
 use broadsweep::internals::{brute_force, kernels};
-use broadsweep::{Aabb, BroadPhase, CellSize, Filters, Gpu, Options, PairOrder, SortVariant, cpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Error, Filters, Gpu, Options, PairOrder, SortVariant, Tree, cpu};
 use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Order, Report};
 use laboratory::scenes::Kind;
@@ -45,6 +47,18 @@ fn is_known(finding: &Finding) -> bool {
 fn assert_clean(report: &Report, context: &str) {
     let found: Vec<_> = report.findings.iter().filter(|(finding, _)| !is_known(finding)).collect();
     assert!(found.is_empty(), "{context}: {found:#?}");
+}
+
+impl Case {
+    /// Runs it. What comes out is not looked at.
+    pub fn run(&self, gpu: &Gpu) -> Result<(), Error> {
+        if self.is_tree {
+            return asks::built(&mut Tree::new(gpu)?, &self.boxes, &self.filters).map(drop);
+        }
+        let mut broad_phase = BroadPhase::new(gpu, self.options)?;
+        broad_phase.set_filters(self.filters.clone())?;
+        broad_phase.find_pairs(&self.boxes).map(drop)
+    }
 }
 
 /// Searches on a device of the interpreter, and compares the pairs.

@@ -1,5 +1,6 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
+use crate::asks;
 use broadsweep::internals::kernels;
 use broadsweep::{
     Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, SweepAxis, wgpu,
@@ -18,12 +19,14 @@ pub const SWEEP: Options = Options {
     vertices_per_pair: 24,
 };
 
-/// A search in which kernels run.
+/// A search in which kernels run, or a tree that is asked.
 pub struct Case {
     pub options: Options,
     pub boxes: Vec<Aabb>,
     pub filters: Filters,
     pub variant: SortVariant,
+    /// Whether it is a tree.
+    pub is_tree: bool,
 }
 
 /// Makes a device, which sorts in this variant, or in the one that it would choose itself.
@@ -91,7 +94,11 @@ pub fn least_budget(n: usize, options: Options) -> u64 {
 pub fn cases() -> Vec<Case> {
     let case = |options, boxes: Vec<Aabb>, is_filtered: bool, variant| {
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
-        Case { options, boxes, filters, variant }
+        Case { options, boxes, filters, variant, is_tree: false }
+    };
+    let tree = |boxes: Vec<Aabb>| {
+        let filters = asks::filters(boxes.len());
+        Case { options: SWEEP, boxes, filters, variant: SortVariant::Wide, is_tree: true }
     };
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
@@ -102,5 +109,6 @@ pub fn cases() -> Vec<Case> {
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
+        tree(asks::boxes(1100)),
     ]
 }

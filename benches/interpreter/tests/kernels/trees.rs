@@ -1,0 +1,20 @@
+//! Trees: every query is answered as on the CPU, and no kernel does anything that a GPU might do otherwise.
+
+use broadsweep::Tree;
+
+use super::asks::{boxes, built, filters};
+use super::{Filters, assert_clean, cpu, device};
+
+#[test]
+fn trees_answer_as_on_the_cpu_and_are_clean() {
+    for (subgroup, n, is_filtered) in [(8, 1100, false), (32, 1100, true), (64, 9, false), (16, 130, true)] {
+        let (interpreter, gpu) = device(subgroup, None);
+        let boxes = boxes(n.max(70));
+        let boxes = &boxes[..n.max(70)];
+        let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
+        let found = built(&mut Tree::new(&gpu).unwrap(), boxes, &filters).unwrap();
+        let expected = built(&mut cpu::Tree::new(), boxes, &filters).unwrap();
+        assert_clean(&interpreter.report(), &format!("a tree of {} with subgroups of {subgroup}", boxes.len()));
+        assert!(found == expected, "a tree of {} with subgroups of {subgroup}", boxes.len());
+    }
+}

@@ -1,0 +1,116 @@
+// How far a point is from a box: in f32 where that is enough, and else without rounding. Shared by the kernels that look
+// around a point; they have `queries` [query_count * 4] in bits of f32: a point and a radius.
+//
+// In f32, the square of a distance has six roundings of 2^-23 at most, and what is smaller than any normal number may be
+// flushed to zero: ROUNDING and FLUSHED bound both for two squares together. Numbers are of usual size there, so that
+// nothing overflows.
+// The exact decisions are the twin of src/queries/distance.rs.
+
+// 2^-19.
+const ROUNDING: f32 = 1.9073486e-6;
+// 2^-122.
+const FLUSHED: f32 = 1.8807910e-37;
+// What no square of usual numbers reaches.
+const NEVER: f32 = 3e38;
+const SIGN: u32 = 0x80000000u;
+// Turns of loops that a sum takes.
+const DECISION: u32 = 40u;
+
+var<private> point: vec3<u32>;
+var<private> radius: u32;
+var<private> sight_point: vec3<f32>;
+// How far a box may be, squared: as far as the radius, or as the last answer that is asked for.
+var<private> sight_limit: f32;
+var<private> is_usual: bool;
+
+// Reads a query, and returns whether all its numbers have a meaning.
+fn begin_point(number: u32) -> bool {
+    let at = 4u * number;
+    point = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
+    radius = queries[at + 3u];
+    radius = select(radius, 0u, radius == SIGN);
+    let reach = point & vec3<u32>(~SIGN);
+    is_usual = all(reach <= vec3<u32>(USUAL_BITS));
+    sight_limit = NEVER;
+    if is_usual {
+        sight_point = bitcast<vec3<f32>>(point);
+        if radius <= USUAL_BITS {
+            sight_limit = bitcast<f32>(radius) * bitcast<f32>(radius);
+        }
+    }
+    return all(reach < vec3<u32>(INFINITY)) && radius <= INFINITY;
+}
+
+// ---- without rounding ----
+
+// Returns what of a box is nearest to the point along each axis; the point where it is in between.
+fn ends_of(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
+    let above = select(point, high, ordered(high) < ordered(point));
+    return select(above, low, ordered(low) > ordered(point));
+}
+
+var<private> sum_terms: array<Term, MOST_TERMS>;
+// The powers of the terms that are not yet added, and NO_TERM of others.
+var<private> sum_powers: array<vec4<i32>, 5>;
+var<private> sum_count: u32;
+
+const NO_TERM: i32 = -10000;
+
+fn begin_sum() {
+    sum_count = 0u;
+    let none = vec4<i32>(NO_TERM);
+    sum_powers = array<vec4<i32>, 5>(none, none, none, none, none);
+}
+
+// Adds a product times 2^more.
+fn add_product(a: u32, b: u32, more: i32) {
+    var product = products(vec3<u32>(a), vec3<u32>(b))[0];
+    product.power += more;
+    sum_terms[sum_count] = product;
+    sum_powers[sum_count / 4u][sum_count % 4u] = product.power;
+    sum_count += 1u;
+}
+
+// Adds the square of the distance from the point to its nearest end: (a - b)^2 is a^2 - 2 a b + b^2.
+fn add_square(ends: vec3<u32>) {
+    add_ends(ends, 0u);
+}
+
+fn add_ends(ends: vec3<u32>, sign: u32) {
+    for (var k = 0u; k < 3u; k += 1u) {
+        if ends[k] != point[k] {
+            add_product(ends[k] ^ sign, ends[k], 0);
+            add_product(ends[k] ^ sign ^ SIGN, point[k], 1);
+            add_product(point[k] ^ sign, point[k], 0);
+        }
+    }
+}
+
+// Returns the sum, as far as its sign. The terms are taken by descending power.
+fn sum_up() -> Term {
+    var sum = Term(0u, 0u, 1000);
+    for (var k = 0u; k < sum_count; k += 1u) {
+        let pairwise = max(max(max(sum_powers[0], sum_powers[1]), max(sum_powers[2], sum_powers[3])), sum_powers[4]);
+        let highest = vec4<i32>(max(max(pairwise.x, pairwise.y), max(pairwise.z, pairwise.w)));
+        var those = bits_of(sum_powers[0] == highest) | (bits_of(sum_powers[1] == highest) << 4u);
+        those |= (bits_of(sum_powers[2] == highest) << 8u) | (bits_of(sum_powers[3] == highest) << 12u);
+        those |= bits_of(sum_powers[4] == highest) << 16u;
+        let next = firstTrailingBit(those);
+        sum_powers[next / 4u][next % 4u] = NO_TERM;
+        sum = plus_term(sum, sum_terms[next]);
+    }
+    return sum;
+}
+
+// Compares how far the point is from two boxes.
+fn compare_boxes(low: vec3<u32>, high: vec3<u32>, other_low: vec3<u32>, other_high: vec3<u32>) -> i32 {
+    let own = ends_of(low, high);
+    let other = ends_of(other_low, other_high);
+    if all(own == other) {
+        return 0;
+    }
+    begin_sum();
+    add_ends(own, 0u);
+    add_ends(other, SIGN);
+    return sign_of(sum_up());
+}

@@ -1,0 +1,58 @@
+// All answers of a query: counted, or written where the counts of all queries say. Shared by the kernels that list.
+//
+// Changes offsets   [query_count + 1] counts of answers, as (low, high), and where EMITS where the answers of each query
+//                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
+//                   NOWHERE, and how many answers it found
+// Writes  pairs     where EMITS: [capacity] (query, box) from number `window.first` on
+
+override EMITS: bool = false;
+
+var<private> found: u32;
+var<private> list_query: u32;
+// Where the list begins, relative to the window.
+var<private> list_first: vec2<u32>;
+
+// Begins or resumes the list of a query, and returns the place from which it walks.
+fn begin_list(number: u32) -> u32 {
+    found = 0u;
+    list_query = number;
+    var left_at = AGAIN;
+    if query.is_resumed == 1u {
+        left_at = offsets[number].z;
+        found = select(offsets[number].w, 0u, left_at == AGAIN);
+    }
+    if EMITS {
+        let first = vec2<u32>(window.first_low, window.first_high);
+        // Another invocation writes the rest of what is next.
+        list_first = sub64(vec2<u32>(offsets[number].x, offsets[number].y), first);
+        let end = sub64(vec2<u32>(offsets[number + 1u].x, offsets[number + 1u].y), first);
+        let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u;
+        let is_behind = list_first.y < 0x80000000u && (list_first.y != 0u || list_first.x >= window.capacity);
+        left_at = select(left_at, NOWHERE, is_before || is_behind);
+    }
+    return begin_walk(left_at);
+}
+
+fn take(at: u32, child: u32, place: u32, id: u32, seen: Seen) {
+    if EMITS {
+        let number = add64(list_first, vec2<u32>(found, 0u));
+        if number.y == 0u && number.x < window.capacity {
+            pairs[number.x] = vec2<u32>(list_query, id);
+        }
+    }
+    found += 1u;
+}
+
+// Leaves the list as it is for the next dispatch.
+fn end_list(number: u32) {
+    if !EMITS {
+        offsets[number].x = found;
+        offsets[number].y = 0u;
+    }
+    offsets[number].z = resumed_at;
+    offsets[number].w = found;
+}
+
+fn is_done() -> bool {
+    return found >= query.most;
+}

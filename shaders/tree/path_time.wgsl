@@ -1,0 +1,22 @@
+// When a path touches a box, as an f32. Shared by the kernels that answer with times, together with path.wgsl and
+// round_down.wgsl.
+
+alias Measure = Crossing;
+
+// Tells whether a number, not negative, is at most the time of a crossing.
+fn is_at_most(number: u32, what: Measure) -> bool {
+    return compare_time(what, number) >= 0;
+}
+
+// Returns when the path touches a box that it touches, rounded down, in bits.
+fn time_of(low: vec3<u32>, high: vec3<u32>) -> u32 {
+    let what = latest(low, high);
+    if what.speed == 0u {
+        return 0u;
+    }
+    var guess = 1.0;
+    if is_usual && class_of(low, high) == 0u {
+        guess = (bitcast<f32>(what.plane) - bitcast<f32>(what.origin)) / bitcast<f32>(what.speed);
+    }
+    return round_down(guess, what);
+}

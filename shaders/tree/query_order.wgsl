@@ -1,0 +1,59 @@
+// query_order: where along the curve each query comes to the scene. Neighbours in this order look at the same nodes.
+//
+// Reads   query
+//         cube       of tree_cube
+//         queries    [query_count * words] bits of f32, of any kind
+// Writes  keys       [query_count] the place, of 30 bits
+//         values     [query_count] the query
+// What it decides makes queries faster or slower, and no answer different: numbers without a meaning have any place.
+
+@group(0) @binding(0) var<uniform> query: QueryParams;
+@group(0) @binding(1) var<uniform> cube: Cube;
+@group(0) @binding(2) var<storage, read> queries: array<u32>;
+@group(0) @binding(3) var<storage, read_write> keys: array<u32>;
+@group(0) @binding(4) var<storage, read_write> values: array<u32>;
+
+@compute @workgroup_size(256)
+fn query_order(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let i = group_index(group, groups) * 256u + local;
+    if i >= query.query_count {
+        return;
+    }
+    let at = i * query.words;
+    // Three numbers, four, six, seven, eight or ten: a point, a sphere, a box, a ray, a region or a box that moves.
+    var start = point_at(at) / 64.0;
+    if query.words % 2u == 0u && query.words > 4u {
+        start = point_at(at) / 128.0 + point_at(at + 3u) / 128.0;
+    }
+    if query.words == 7u {
+        start = entry(start, point_at(at + 3u));
+    } else if query.words == 10u {
+        start = entry(start, point_at(at + 6u));
+    }
+    keys[i] = place_of(start, cube);
+    values[i] = i;
+}
+
+// Returns three numbers, moved to where no result overflows.
+fn point_at(at: u32) -> vec3<f32> {
+    let bits = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
+    let magnitude = min(bits & vec3<u32>(0x7fffffffu), vec3<u32>(USUAL_BITS));
+    return bitcast<vec3<f32>>((bits & vec3<u32>(0x80000000u)) | magnitude);
+}
+
+// Returns where a path enters the cube, in units of 2^6, or where it begins.
+fn entry(start: vec3<f32>, direction: vec3<f32>) -> vec3<f32> {
+    let side = CURVE_SIDE / max(cube.scale, 1e-30);
+    var enters = 0.0;
+    for (var k = 0u; k < 3u; k += 1u) {
+        if abs(direction[k]) > 1e-18 {
+            let face = select(cube.low[k] + side, cube.low[k], direction[k] > 0.0);
+            enters = max(enters, (face - start[k]) / direction[k]);
+        }
+    }
+    return start + min(enters, 1e18) * direction;
+}

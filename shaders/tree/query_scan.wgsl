@@ -1,0 +1,42 @@
+// query_scan: where the lists of each block of queries begin, how long all are together, and how many answers the window
+// takes.
+//
+// Reads   query, window
+// Changes blocks       [query_count / 256, rounded up] (low, high) from answers of each block to the answers before
+// Writes  offsets      [query_count] behind the others: all answers
+//         counts       written
+//         dispatches   of order and the sort of pairs
+// One workgroup.
+
+@group(0) @binding(0) var<uniform> query: QueryParams;
+@group(0) @binding(1) var<uniform> window: Window;
+@group(0) @binding(2) var<storage, read_write> blocks: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read_write> offsets: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> counts: Counts;
+@group(0) @binding(5) var<storage, read_write> dispatches: Dispatches;
+
+@compute @workgroup_size(256)
+fn query_scan(@builtin(local_invocation_index) local: u32) {
+    let block_count = div_ceil(query.query_count, 256u);
+    var running = vec2<u32>(0u);
+    for (var first = 0u; first < block_count; first += 256u) {
+        let block = first + local;
+        var own = vec2<u32>(0u);
+        if block < block_count {
+            own = blocks[block];
+        }
+        let scan = scan_workgroup64(local, own);
+        if block < block_count {
+            blocks[block] = add64(running, scan.before);
+        }
+        running = add64(running, scan.total);
+    }
+    if local == 0u {
+        offsets[query.query_count] = vec4<u32>(running, 0u, 0u);
+        let left = sub64(running, vec2<u32>(window.first_low, window.first_high));
+        let written = select(min(left.x, window.capacity), window.capacity, left.y != 0u);
+        counts.written = written;
+        dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
+        dispatches.order = dispatch_size(div_ceil(written, 256u));
+    }
+}

@@ -1,0 +1,41 @@
+// query_sphere: all boxes that each sphere touches.
+//
+// Reads   tree, query, window
+//         nodes      of tree_leaves and tree_levels
+//         queries    [query_count * 4] bits of f32: centre and radius
+//         order      [query_count] the queries in the order in which they are asked
+//         ranges, askers, filters
+// Changes offsets    counts, or where lists begin (lists.wgsl)
+// Writes  pairs      where EMITS: (query, box); those of one query in no order
+// An invocation for each query, which counts first and then, with the switch EMITS, writes.
+
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<uniform> query: QueryParams;
+@group(0) @binding(2) var<uniform> window: Window;
+@group(0) @binding(3) var<storage, read> nodes: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> queries: array<u32>;
+@group(0) @binding(5) var<storage, read> order: array<u32>;
+@group(0) @binding(6) var<storage, read> ranges: array<u32>;
+@group(0) @binding(7) var<storage, read> askers: array<u32>;
+@group(0) @binding(8) var<storage, read_write> offsets: array<vec4<u32>>;
+@group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
+
+const IS_RANKED: bool = false;
+
+@compute @workgroup_size(64)
+fn query_sphere(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let turn = group_index(group, groups) * 64u + local;
+    if turn >= query.query_count {
+        return;
+    }
+    let number = order[turn];
+    let place = begin_list(number);
+    if place != NOWHERE && begin_point(number) {
+        walk_ranges(begin_query(number), place);
+    }
+    end_list(number);
+}

@@ -1,0 +1,110 @@
+// query_touch: all boxes that each point, box or convex shape touches.
+//
+// Reads   tree, query, window
+//         nodes      of tree_leaves and tree_levels
+//         queries    [query_count * words] bits of f32: points, boxes, or regions: bounds, and which half-spaces are cut out
+//                    of them; from word `parts` on, the half-spaces
+//         order      [query_count] the queries in the order in which they are asked
+//         ranges, askers, filters
+// Changes offsets    counts, or where lists begin (lists.wgsl)
+// Writes  pairs      where EMITS: (query, box); those of one query in no order
+// An invocation for each query, which counts first and then, with the switch EMITS, writes.
+// Everything is decided in integers, exactly.
+
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<uniform> query: QueryParams;
+@group(0) @binding(2) var<uniform> window: Window;
+@group(0) @binding(3) var<storage, read> nodes: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> queries: array<u32>;
+@group(0) @binding(5) var<storage, read> order: array<u32>;
+@group(0) @binding(6) var<storage, read> ranges: array<u32>;
+@group(0) @binding(7) var<storage, read> askers: array<u32>;
+@group(0) @binding(8) var<storage, read_write> offsets: array<vec4<u32>>;
+@group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
+
+const IS_RANKED: bool = false;
+
+@compute @workgroup_size(64)
+fn query_touch(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let turn = group_index(group, groups) * 64u + local;
+    if turn >= query.query_count {
+        return;
+    }
+    let number = order[turn];
+    let place = begin_list(number);
+    if place != NOWHERE && begin_region(number) {
+        walk_ranges(begin_query(number), place);
+    }
+    end_list(number);
+}
+
+var<private> region: OrderedBox;
+var<private> part_first: u32;
+var<private> part_end: u32;
+
+// Reads a query, and returns whether all its numbers have a meaning.
+fn begin_region(number: u32) -> bool {
+    let at = number * query.words;
+    let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
+    var high = low;
+    if query.words > 3u {
+        high = vec3<u32>(queries[at + 3u], queries[at + 4u], queries[at + 5u]);
+    }
+    part_first = 0u;
+    part_end = 0u;
+    if query.words == 8u {
+        part_first = queries[at + 6u];
+        part_end = part_first + queries[at + 7u];
+    }
+    region = OrderedBox(ordered(low), ordered(high));
+    return kind_of(low, high) != KIND_INVALID;
+}
+
+fn ordered4(bits: vec4<u32>) -> vec4<i32> {
+    let signed = bitcast<vec4<i32>>(bits);
+    return select(signed, bitcast<vec4<i32>>(vec4<u32>(0x80000000u) - bits), signed < vec4<i32>(0));
+}
+
+// Tells of four children whether they touch the bounds.
+fn touching(at: u32) -> vec4<bool> {
+    var touches = vec4<bool>(true);
+    for (var k = 0u; k < 3u; k += 1u) {
+        let low = ordered4(nodes[at + 2u * k]);
+        let high = ordered4(nodes[at + 2u * k + 6u]);
+        // What is not there is no box, however large the region is.
+        touches &= (low <= vec4<i32>(region.max[k])) & (vec4<i32>(region.min[k]) <= high) & (low <= high);
+    }
+    return touches;
+}
+
+fn see(at: u32) -> Seen {
+    let bits = bits_of(touching(at)) | (bits_of(touching(at + 1u)) << 4u);
+    // With half-spaces, each node has to reach into all of them.
+    let has_parts = part_first < part_end;
+    return Seen(select(bits, 0u, has_parts), 0u, select(0u, bits, has_parts), vec4<f32>(0.0), vec4<f32>(0.0));
+}
+
+// Turns of loops that a decision takes, the half-spaces aside.
+const DECISION: u32 = 1u;
+
+fn decide(at: u32, child: u32) -> bool {
+    spent += part_end - part_first;
+    let low = low_of(at, child);
+    let high = high_of(at, child);
+    for (var part = part_first; part < part_end; part += 1u) {
+        let word = query.parts + 4u * part;
+        let normal = vec3<u32>(queries[word], queries[word + 1u], queries[word + 2u]);
+        if !half_space_touches(normal, queries[word + 3u], low, high) {
+            return false;
+        }
+    }
+    return true;
+}
+
+fn is_worth(at: u32, child: u32) -> bool {
+    return true;
+}

@@ -1,0 +1,138 @@
+// The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and how near it is in
+// f32, or -1 where that is not known. Shared by the kernels that rank; they have `compare_boxes`, which is exact, and
+// `rank_flushed()`.
+//
+// Changes states   [query_count] what a query leaves for the next dispatch: the place from which it is resumed, or NOWHERE;
+//                  the length of its row; how near the last answer is, in bits of f32; and the place of the last
+//                  answer of the row before, or NOWHERE. Where more answers are asked for than rows have, one row
+//                  comes after the other.
+
+// Whether one answer is asked for.
+override IS_SINGLE: bool = false;
+
+// That answer so far.
+var<private> single_place: u32;
+var<private> single_id: u32;
+var<private> single_near: f32;
+var<private> row_first: u32;
+var<private> row_count: u32;
+// The place of the box behind which this row begins, or NOWHERE.
+var<private> row_after: u32;
+
+// Begins or resumes the row of a query, and returns the place from which it walks.
+fn begin_row(number: u32) -> u32 {
+    row_first = number * query.most;
+    row_count = 0u;
+    row_after = NOWHERE;
+    var left_at = AGAIN;
+    if query.is_resumed == 1u {
+        let state = states[number];
+        left_at = state.x;
+        row_count = select(state.y, 0u, left_at == AGAIN);
+        row_after = state.w;
+        sight_limit = min(sight_limit, bitcast<f32>(state.z));
+    } else if query.is_next_row == 1u {
+        row_after = rows[row_first + query.most - 1u].x;
+        left_at = select(AGAIN, NOWHERE, states[number].y < query.most);
+    }
+    return begin_walk(left_at);
+}
+
+// Leaves the row as it is for the next dispatch.
+fn end_row(number: u32) {
+    // What was ranked in another order would come twice.
+    if is_ordered && resumed_at == 0u {
+        row_count = 0u;
+    }
+    if !IS_EXACT && IS_SINGLE && row_count == 1u {
+        rows[row_first] = vec2<u32>(single_place, bitcast<u32>(single_near));
+    }
+    states[number] = vec4<u32>(resumed_at, row_count, bitcast<u32>(sight_limit), row_after);
+}
+
+// Tells whether a box comes before the box at a place, about as near as `other_near`: by what is compared, then by index.
+fn comes_before(low: vec3<u32>, high: vec3<u32>, id: u32, near: f32, other: u32, other_near: f32) -> bool {
+    // No nearness is less, and of this one there is no doubt.
+    if near == 0.0 && other_near == 0.0 {
+        return id < id_at(other);
+    }
+    if near >= 0.0 && other_near >= 0.0 {
+        let doubt = max(near, other_near) * ROUNDING + rank_flushed();
+        if near < other_near - doubt {
+            return true;
+        }
+        if near > other_near + doubt {
+            return false;
+        }
+    }
+    if !IS_EXACT {
+        is_doubtful = true;
+        return false;
+    }
+    let at = leaf_at(other);
+    let child = other % 8u;
+    spent += DECISION;
+    let order = compare_boxes(low, high, low_of(at, child), high_of(at, child));
+    return order < 0 || (order == 0 && id < id_at(other));
+}
+
+// Puts a box in its place in the row, if it is among the first.
+fn take(at: u32, child: u32, place: u32, id: u32, seen: Seen) {
+    let is_vast = ((seen.vast >> child) & 1u) == 1u;
+    let near = select(near_of(seen, child), -1.0, is_vast);
+    if !IS_EXACT && IS_SINGLE {
+        take_single(place, id, near);
+        return;
+    }
+    let low = low_of(at, child);
+    let high = high_of(at, child);
+    if row_after != NOWHERE && (place == row_after || comes_before(low, high, id, near, row_after, -1.0)) {
+        return;
+    }
+    // The first of the row that it comes before.
+    var first = 0u;
+    var end = row_count;
+    while first < end {
+        let middle = first + (end - first) / 2u;
+        let other = rows[row_first + middle];
+        spent += 1u;
+        if comes_before(low, high, id, near, other.x, bitcast<f32>(other.y)) {
+            end = middle;
+        } else {
+            first = middle + 1u;
+        }
+    }
+    if first >= query.most {
+        return;
+    }
+    row_count = min(row_count + 1u, query.most);
+    spent += row_count - first;
+    for (var turn = row_count - 1u; turn > first; turn -= 1u) {
+        rows[row_first + turn] = rows[row_first + turn - 1u];
+    }
+    rows[row_first + first] = vec2<u32>(place, bitcast<u32>(near));
+    if row_count == query.most {
+        let last = bitcast<f32>(rows[row_first + query.most - 1u].y);
+        if last >= 0.0 {
+            sight_limit = min(sight_limit, last);
+        }
+    }
+}
+
+// Keeps a box if it is the first, in no memory.
+fn take_single(place: u32, id: u32, near: f32) {
+    let doubt = max(near, single_near) * ROUNDING + rank_flushed();
+    let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
+    let is_nearer = select(near < single_near - doubt, id < single_id, are_equal);
+    let is_first = row_count == 0u || is_nearer;
+    is_doubtful |= !is_first && !are_equal && near <= single_near + doubt;
+    single_place = select(single_place, place, is_first);
+    single_id = select(single_id, id, is_first);
+    single_near = select(single_near, near, is_first);
+    sight_limit = select(sight_limit, min(sight_limit, near), is_first);
+    row_count = 1u;
+}
+
+fn is_done() -> bool {
+    return is_doubtful;
+}

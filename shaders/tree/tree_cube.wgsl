@@ -1,0 +1,89 @@
+// tree_cube: the part of space that the curve goes through.
+//
+// Reads   tree
+//         boxes   [box_count * 3] bits of f32, two at a time
+// Writes  cube    lower corner, and places of the curve per unit length; in units of 2^6, in which no difference
+//                 overflows. Where most boxes lie in a point, the scale is 0.
+// One workgroup. Centroids of a sample, but for its outermost parts, say where most boxes are, so that a few that are far
+// away do not put all others into one place. Enormous boxes count where they are most.
+// What it decides makes queries faster or slower, and no answer different.
+
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read_write> cube: Cube;
+
+// How many times the extent of most boxes the curve goes through, if boxes lie so far.
+const MARGIN: f32 = 8.0;
+
+var<workgroup> centers: array<vec4<f32>, 256>;
+// Of each axis: the first, the first and the last of most, and the last.
+var<workgroup> ends: array<array<f32, 4>, 3>;
+
+@compute @workgroup_size(256)
+fn tree_cube(@builtin(local_invocation_index) local: u32) {
+    // One of each so many, but not in step: kinds of boxes may take turns.
+    let step = div_ceil(tree.box_count, 256u);
+    let i = local * step + ((local * 0x9e3779b1u) >> 8u) % step;
+    var kind = 3u;
+    if i < tree.box_count {
+        kind = class_of(min_bits_of(i), max_bits_of(i));
+    }
+    var center = vec3<f32>(0.0);
+    if kind < 2u {
+        center = center_of(min_bits_of(i), max_bits_of(i));
+    }
+    centers[local] = vec4<f32>(center, f32(kind));
+    workgroupBarrier();
+    var ordinary = 0u;
+    var finite = 0u;
+    for (var k = 0u; k < 256u; k += 1u) {
+        let other = centers[k].w;
+        ordinary += select(0u, 1u, other == 0.0);
+        finite += select(0u, 1u, other <= 1.0);
+    }
+    let last_class = select(1.0, 0.0, 2u * ordinary >= finite);
+    let count = select(finite, ordinary, last_class == 0.0);
+    // Which of the sample this one is along each axis.
+    var rank = vec3<u32>(0u);
+    for (var k = 0u; k < 256u; k += 1u) {
+        let other = centers[k];
+        let is_before = (other.xyz < center) | ((other.xyz == center) & vec3<bool>(k < local));
+        rank += select(vec3<u32>(0u), vec3<u32>(1u), is_before & vec3<bool>(other.w <= last_class));
+    }
+    if count > 0u && f32(kind) <= last_class {
+        let outer = count / 64u;
+        for (var k = 0u; k < 3u; k += 1u) {
+            // In a small sample one may be several.
+            if rank[k] == 0u {
+                ends[k][0] = center[k];
+            }
+            if rank[k] == outer {
+                ends[k][1] = center[k];
+            }
+            if rank[k] == count - 1u - outer {
+                ends[k][2] = center[k];
+            }
+            if rank[k] == count - 1u {
+                ends[k][3] = center[k];
+            }
+        }
+    }
+    workgroupBarrier();
+    if local == 0u {
+        var low = vec3<f32>(0.0);
+        var extent = 0.0;
+        if count > 0u {
+            for (var k = 0u; k < 3u; k += 1u) {
+                let margin = MARGIN * (ends[k][2] - ends[k][1]);
+                let first = max(ends[k][0], ends[k][1] - margin);
+                extent = max(extent, min(ends[k][3], ends[k][2] + margin) - first);
+                low[k] = first;
+            }
+        }
+        // With some room around the sample.
+        let room = extent / 64.0;
+        // The inverse of a smaller number overflows.
+        let scale = select(0.0, CURVE_SIDE / (extent + 2.0 * room), extent > 1e-34);
+        cube = Cube(low - vec3<f32>(room), scale);
+    }
+}

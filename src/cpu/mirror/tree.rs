@@ -1,0 +1,152 @@
+//! Mirror of `tree`: the order of the leaves, and the bounds of all nodes.
+
+use crate::Aabb;
+use crate::constants::{INVALID_LISTED, NO_BOX, USUAL_BITS};
+use crate::layout::{Cube, TreeSummary};
+
+/// Places of the curve along each axis.
+const SIDE: f32 = 1024.0;
+/// How many times the extent of most boxes the curve goes through.
+const MARGIN: f32 = 8.0;
+/// The sample of `cube`.
+const SAMPLE: u32 = 256;
+/// The bounds of no points.
+const NOTHING: Aabb = Aabb { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
+
+/// Returns 0 for a box of usual size, 1 for a finite one that is enormous, 2 for an unbounded one, 3 for an invalid one.
+fn class(aabb: &Aabb) -> u32 {
+    let reach = aabb.min.iter().chain(&aabb.max).fold(0.0f32, |reach, x| reach.max(x.abs()));
+    match reach {
+        _ if !aabb.is_valid() => 3,
+        _ if reach.is_infinite() => 2,
+        _ => u32::from(reach > f32::from_bits(USUAL_BITS)),
+    }
+}
+
+/// Returns the centre of a box in units of 2⁶.
+fn center(aabb: &Aabb) -> [f32; 3] {
+    std::array::from_fn(|k| aabb.min[k] / 128.0 + aabb.max[k] / 128.0)
+}
+
+/// Chooses the part of space that the curve goes through.
+pub fn cube(boxes: &[Aabb]) -> Cube {
+    let n = boxes.len() as u32;
+    let step = n.div_ceil(SAMPLE).max(1);
+    let picked = (0..SAMPLE).map(|i| i * step + (i.wrapping_mul(0x9e37_79b1) >> 8) % step);
+    let sample: Vec<&Aabb> = picked.filter(|&i| i < n).map(|i| &boxes[i as usize]).collect();
+    let count = |most: u32| sample.iter().filter(|aabb| class(aabb) <= most).count();
+    let last_class = u32::from(2 * count(0) < count(1));
+    let centers: Vec<[f32; 3]> =
+        sample.iter().filter(|aabb| class(aabb) <= last_class).map(|aabb| center(aabb)).collect();
+    let (mut low, mut extent) = ([0.0; 3], 0.0f32);
+    if !centers.is_empty() {
+        let outer = centers.len() / 64;
+        for (k, low) in low.iter_mut().enumerate() {
+            let mut along: Vec<f32> = centers.iter().map(|center| center[k]).collect();
+            along.sort_by(f32::total_cmp);
+            let last = along.len() - 1;
+            let margin = MARGIN * (along[last - outer] - along[outer]);
+            let first = along[0].max(along[outer] - margin);
+            extent = extent.max(along[last].min(along[last - outer] + margin) - first);
+            *low = first;
+        }
+    }
+    let room = extent / 64.0;
+    let scale = if extent > 1e-34 { SIDE / (extent + 2.0 * room) } else { 0.0 };
+    Cube { low: low.map(|x| x - room), scale }
+}
+
+/// Returns the class of each box and its place along the curve.
+pub fn keys(boxes: &[Aabb], cube: &Cube) -> Vec<u32> {
+    let key = |aabb: &Aabb| {
+        let center = center(aabb);
+        let coordinate = |k: usize| ((center[k] - cube.low[k]) * cube.scale).clamp(0.0, SIDE - 1.0) as u32;
+        let place = if class(aabb) < 2 { hilbert([0, 1, 2].map(coordinate)) } else { 0 };
+        class(aabb) << 30 | place
+    };
+    boxes.iter().map(key).collect()
+}
+
+/// Returns the place of a cube of the grid along the curve (Skilling 2004).
+fn hilbert(mut x: [u32; 3]) -> u32 {
+    let bits = || (1..10).rev().map(|k| 1 << k);
+    for bit in bits() {
+        for k in 0..3 {
+            if x[k] & bit != 0 {
+                x[0] ^= bit - 1;
+            } else {
+                let swapped = (x[0] ^ x[k]) & (bit - 1);
+                x[0] ^= swapped;
+                x[k] ^= swapped;
+            }
+        }
+    }
+    x[1] ^= x[0];
+    x[2] ^= x[1];
+    let turned = bits().filter(|bit| x[2] & bit != 0).fold(0, |turned, bit| turned ^ (bit - 1));
+    (0..10).rev().fold(0, |place, k| x.iter().fold(place, |place, x| place << 1 | (x ^ turned) >> k & 1))
+}
+
+/// Returns the number of the world of each box in the order so far.
+pub fn worlds(values: &[u32], worlds: &[u32], world_count: u32) -> Vec<u32> {
+    values.iter().map(|&i| worlds[i as usize].min(world_count)).collect()
+}
+
+/// Returns where the leaves of each world begin, and where the last ones end.
+pub fn ranges(keys: &[u32], world_count: u32) -> Vec<u32> {
+    (0..world_count + 2).map(|world| keys.partition_point(|&key| key < world) as u32).collect()
+}
+
+/// Returns the leaves, eight boxes each, with the box of each place; and the place of each box, of which the highest bit is
+/// set for an invalid one.
+pub fn leaves(boxes: &[Aabb], ids: &[u32]) -> (Vec<Aabb>, Vec<u32>, Vec<u32>) {
+    let mut places = vec![0; boxes.len()];
+    let (mut leaves, mut filled) = (Vec::new(), ids.to_vec());
+    for (place, &id) in (0..).zip(ids) {
+        let aabb = boxes[id as usize];
+        leaves.push(if aabb.is_valid() { aabb } else { NOTHING });
+        places[id as usize] = place | u32::from(!aabb.is_valid()) << 31;
+    }
+    let length = ids.len().next_multiple_of(8);
+    leaves.resize(length, NOTHING);
+    filled.resize(length, NO_BOX);
+    (leaves, filled, places)
+}
+
+/// Returns the bounds of all levels above the leaves, filled up to eights.
+pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Aabb>> {
+    let mut levels: Vec<Vec<Aabb>> = Vec::new();
+    let mut below = leaves.to_vec();
+    while below.len() > 8 {
+        let bounds = |eight: &[Aabb]| {
+            let mut sum = NOTHING;
+            for aabb in eight {
+                for k in 0..3 {
+                    sum.min[k] = if aabb.min[k] < sum.min[k] { aabb.min[k] } else { sum.min[k] };
+                    sum.max[k] = if aabb.max[k] > sum.max[k] { aabb.max[k] } else { sum.max[k] };
+                }
+            }
+            sum
+        };
+        below = below.chunks(8).map(bounds).collect();
+        below.resize(below.len().next_multiple_of(8), NOTHING);
+        levels.push(below.clone());
+    }
+    levels
+}
+
+/// Counts the invalid boxes of each 256 in a row.
+pub fn invalid(places: &[u32]) -> Vec<u32> {
+    places.chunks(256).map(|some| some.iter().filter(|&&place| place >> 31 == 1).count() as u32).collect()
+}
+
+/// Returns what the host reads, but for the surface.
+pub fn summary(places: &[u32]) -> TreeSummary {
+    let invalid = || (0..).zip(places).filter(|(_, place)| *place >> 31 == 1).map(|(i, _): (u32, _)| i);
+    let mut summary: TreeSummary = bytemuck::Zeroable::zeroed();
+    summary.invalid_count = invalid().count() as u32;
+    for (first, i) in summary.first_invalid.iter_mut().zip(invalid().take(INVALID_LISTED as usize)) {
+        first[0] = i;
+    }
+    summary
+}

@@ -1,0 +1,724 @@
+//! A batch of queries on its way: which part of it a submission takes, and what comes back.
+//!
+//! The queries of a batch go to the device in parts that its limits have room for. The first answers of a query come in rows
+//! of equal length. Lists are counted first; their answers come in windows of all lists of the part, sorted by query and
+//! box.
+
+use std::task::Poll;
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::pack::{self, Packed};
+use super::query::{Asks, BatchInput, Listed, QueryBuffers, QueryRoom, Ranked};
+use super::{Built, Tree, Waiting, build};
+use crate::filters::device::FilterSet;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::Pass;
+use crate::gpu::readback::Readback;
+use crate::grid::sort::Sort;
+use crate::grid::sort_variant;
+use crate::layout::{QueryParams, Window};
+use crate::queries::{Start, is_in_order};
+use crate::{
+    Aabb, Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryFilters, QueryReport, Report,
+    Shape,
+};
+
+/// The least number of queries, and of boxes, that are worth a sort of the queries.
+const SORTED: usize = 1 << 10;
+/// The most queries of one submission.
+const MOST_QUERIES: usize = 1 << 22;
+/// The most answers of one window, and those of all rows of one submission: 64 MiB.
+const MOST_ANSWERS: u64 = 1 << 23;
+/// The least room for answers.
+const LEAST_ANSWERS: u64 = 1 << 12;
+/// The most answers in a row. A query that asks for more gets one row after the other.
+const ROW: usize = 128;
+/// Turns of loops that a query may take in one dispatch. Mesa's drivers in software end all loops of some eight or sixteen
+/// invocations after 65,535 turns together; other drivers end dispatches that take seconds.
+const BUDGET: [u32; 2] = [1 << 18, 4_500];
+/// Stands for no place among the leaves.
+const NOWHERE: u32 = u32::MAX;
+/// Stands for no box.
+const NO_BOX: u32 = QueryFilters::NO_BOX;
+
+/// The memory of the queries that were asked last, and a staging buffer.
+#[derive(Debug, Default)]
+pub struct Memory {
+    made: Option<(QueryRoom, QueryBuffers)>,
+    staging: Option<wgpu::Buffer>,
+}
+
+impl Memory {
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> u64 {
+        let queries: u64 = self.made.as_ref().map_or(0, |(_, buffers)| buffers.made().map(|(_, bytes)| bytes).sum());
+        queries + self.staging.as_ref().map_or(0, wgpu::Buffer::size)
+    }
+
+    /// Returns a buffer that the host can read, of at least this many bytes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn staging(&mut self, gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer, Error> {
+        if let Some(staging) = self.staging.take_if(|staging| staging.size() < bytes) {
+            staging.destroy();
+        }
+        match &self.staging {
+            Some(staging) => Ok(staging.clone()),
+            None => {
+                let staging = Readback::staging(gpu, "staging", bytes.next_multiple_of(1 << 16))?;
+                Ok(self.staging.insert(staging).clone())
+            }
+        }
+    }
+
+    /// Makes buffers with at least this much room.
+    fn make_room(&mut self, gpu: &Gpu, room: QueryRoom) -> Result<QueryBuffers, Error> {
+        let had = self.made.as_ref().map_or(QueryRoom::default(), |(room, _)| *room);
+        let most = |a: u64, b: u64| a.max(b);
+        let all = QueryRoom {
+            queries: most(had.queries, room.queries),
+            words: most(had.words, room.words),
+            askers: most(had.askers, room.askers),
+            ranked: most(had.ranked, room.ranked),
+            rows: most(had.rows, room.rows),
+            lists: most(had.lists, room.lists),
+            pairs: most(had.pairs, room.pairs),
+        };
+        if all != had || self.made.is_none() {
+            // The old buffers go first: old and new at once might not fit. What others needed is a wish, not a need.
+            self.made = None;
+            let (room, buffers) = match QueryBuffers::new(gpu, &all) {
+                Err(Error::OutOfMemory { .. }) => (room, QueryBuffers::new(gpu, &room)?),
+                buffers => (all, buffers?),
+            };
+            self.made = Some((room, buffers));
+        }
+        self.made.as_ref().map(|(_, buffers)| buffers.clone()).ok_or(Error::NothingSubmitted)
+    }
+}
+
+/// Submits what was recorded, and waits for the first `bytes` bytes of a staging buffer.
+///
+/// # Errors
+/// [`Error::DeviceLost`], [`Error::OutOfMemory`], [`Error::Gpu`].
+pub(super) async fn submit(
+    gpu: &Gpu,
+    encoder: wgpu::CommandEncoder,
+    staging: &wgpu::Buffer,
+    bytes: u64,
+    waiting: Waiting,
+) -> Result<Readback, Error> {
+    let scopes = gpu.open_scopes();
+    gpu.queue().submit([encoder.finish()]);
+    let mut readback = Readback::begin(gpu, staging, bytes.next_multiple_of(8));
+    scopes.close_with("queries", &mut readback)?;
+    #[cfg(not(target_arch = "wasm32"))]
+    if waiting == Waiting::Blocking {
+        gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| gpu.lost(&error.to_string()))?;
+    }
+    std::future::poll_fn(|context| {
+        if waiting == Waiting::Polling {
+            // Outside browsers a device makes progress only when it is polled.
+            let _ = gpu.device().poll(wgpu::PollType::Poll);
+        }
+        match readback.poll(context) {
+            Poll::Pending if gpu.is_lost() => Poll::Ready(Err(gpu.lost(""))),
+            Poll::Pending => {
+                #[cfg(not(target_arch = "wasm32"))]
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            ready => ready,
+        }
+    })
+    .await?;
+    Ok(readback)
+}
+
+/// A part of a batch on the device.
+struct Part {
+    built: Built,
+    buffers: QueryBuffers,
+    said: QueryParams,
+    /// Of all queries and half-spaces.
+    words: u32,
+    params: Buffer<QueryParams>,
+    order: Buffer<u32>,
+    count: u32,
+    /// How many queries the last dispatch has left, if any.
+    rest: Option<u32>,
+    asks: Asks,
+    sort: Sort,
+}
+
+impl Part {
+    /// Says that the next dispatch begins with all queries; and whether it is for the answers behind those of the last row.
+    fn begin(&mut self, tree: &Tree, is_next_row: bool) -> Result<(), Error> {
+        self.rest = None;
+        self.asks.decides = self.said.parts < self.words;
+        self.said.is_resumed = 0;
+        self.said.is_next_row = u32::from(is_next_row);
+        self.said.query_count = self.count;
+        self.params = tree.params.get(&tree.gpu, self.said)?;
+        Ok(())
+    }
+
+    /// Says that the next dispatch goes on with those queries that the last one has left; returns whether there are any.
+    /// `left_at` tells where.
+    fn resume(&mut self, tree: &Tree, left_at: impl Iterator<Item = u32>) -> Result<bool, Error> {
+        let rest: Vec<u32> = (0..).zip(left_at).filter(|(_, place)| *place != NOWHERE).map(|(i, _)| i).collect();
+        if rest.is_empty() {
+            return Ok(false);
+        }
+        let scopes = tree.gpu.open_scopes();
+        self.buffers.rest.write(&tree.gpu, &rest);
+        scopes.close("queries")?;
+        self.rest = Some(rest.len() as u32);
+        self.asks.decides = true;
+        self.said.is_resumed = 1;
+        self.said.query_count = rest.len() as u32;
+        self.params = tree.params.get(&tree.gpu, self.said)?;
+        Ok(true)
+    }
+
+    fn input<'a>(&'a self, tree: &'a build::TreeBuffers, filters: &'a FilterSet) -> BatchInput<'a> {
+        BatchInput {
+            query_count: self.rest.unwrap_or(self.count),
+            shape: &self.built.shape,
+            tree,
+            filters: &filters.lists,
+            params: &self.params,
+            queries: self.buffers.queries.all(),
+            asks: self.asks,
+            order: if self.rest.is_some() { &self.buffers.rest } else { &self.order },
+        }
+    }
+}
+
+impl Tree {
+    /// Returns about the bounds of the boxes.
+    fn scene(&self) -> Aabb {
+        let unit = 64.0;
+        self.built.as_ref().map_or(Aabb::new([0.0; 3], [0.0; 3]), |built| {
+            let side = if built.cube.scale > 0.0 { 1024.0 / built.cube.scale } else { 0.0 };
+            Aabb::new(built.cube.low.map(|x| x * unit), built.cube.low.map(|x| (x + side) * unit))
+        })
+    }
+
+    /// Returns the most words that one buffer of queries may have.
+    fn most_words(&self) -> usize {
+        let limits = self.gpu.device().limits();
+        (limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 4).min(1 << 30) as usize
+    }
+
+    /// Returns how many queries one submission takes, of this many words and, in rows, answers.
+    fn most_queries(&self, stride: usize, answers: usize) -> usize {
+        let words = self.most_words();
+        let of_rows = MOST_ANSWERS as usize / answers.max(1);
+        // A query that says all it may has five words more.
+        MOST_QUERIES.min(words / stride.max(5)).min(of_rows.max(1)).min(words / (2 * answers.max(1))).max(1)
+    }
+
+    /// Uploads a part of a batch, and records the order in which its queries are asked.
+    #[allow(clippy::too_many_arguments)]
+    fn begin_part(
+        &mut self,
+        pass_of: &mut wgpu::CommandEncoder,
+        packed: &Packed<'_>,
+        filters: &QueryFilters,
+        first: usize,
+        is_in_order: bool,
+        most: u32,
+        room: QueryRoom,
+    ) -> Result<Part, Error> {
+        let built = self.built.clone().ok_or(Error::NothingSubmitted)?;
+        let has_askers = *filters != QueryFilters::default();
+        let count = packed.count;
+        let room = QueryRoom {
+            queries: count as u64,
+            words: packed.words.len() as u64,
+            askers: if has_askers { count as u64 } else { 0 },
+            ..room
+        };
+        let of_boxes = self.filters.filters();
+        let asks = Asks {
+            boxes: !(filters.keeps_all() && of_boxes.group.is_empty() && of_boxes.mask.is_empty()),
+            askers: has_askers,
+            is_single: room.ranked > 0 && most == 1,
+            // Half-spaces are decided in integers anyway.
+            decides: packed.parts < packed.words.len() as u32,
+        };
+        let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
+        let buffers = self.memory.make_room(&self.gpu, room)?;
+        self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
+        let said = QueryParams {
+            query_count: count as u32,
+            words: packed.stride,
+            most,
+            parts: packed.parts,
+            budget: BUDGET[usize::from(self.gpu.is_software())],
+            rule: self.filters.filters().rule.code(),
+            ..bytemuck::Zeroable::zeroed()
+        };
+        let params = self.params.get(&self.gpu, said)?;
+        let scopes = self.gpu.open_scopes();
+        buffers.queries.write(&self.gpu, &packed.words);
+        if has_askers {
+            buffers.askers.write(&self.gpu, &pack::askers(filters, first, count, &self.worlds));
+        }
+        let is_sorted = count >= SORTED && built.room.boxes >= SORTED as u64 && !is_in_order;
+        let (counts, dispatches) = build::sort_sizes(count as u32);
+        buffers.query_counts.write(&self.gpu, &[counts]);
+        buffers.query_dispatches.write(&self.gpu, &[dispatches]);
+        scopes.close("queries")?;
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let mut pass = Pass::begin(&self.gpu, pass_of);
+        let order = self.query.record_order(
+            &mut pass,
+            is_sorted.then_some(&sort),
+            count as u32,
+            &params,
+            &tree.cube,
+            buffers.queries.all(),
+            &buffers,
+        );
+        pass.finish()?;
+        drop(pass);
+        let words = packed.words.len() as u32;
+        Ok(Part { built, buffers, said, words, params, order, count: count as u32, rest: None, asks, sort })
+    }
+
+    /// Finds the first `k` answers of each query, and hands over, part by part, lists with their lengths.
+    #[allow(clippy::too_many_arguments)]
+    async fn ask_rows<T: Pod>(
+        &mut self,
+        words: &[u32],
+        query_count: usize,
+        filters: &QueryFilters,
+        is_in_order: bool,
+        k: usize,
+        ranked: Ranked,
+        index: impl Fn(&T) -> u32,
+        waiting: Waiting,
+        mut each: impl FnMut(&[T]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let stride = words.len() / query_count;
+        let width = k.min(ROW);
+        let most = self.most_queries(stride, k);
+        for first in (0..query_count).step_by(most) {
+            let count = most.min(query_count - first);
+            let packed = Packed::of_words(&words[first * stride..(first + count) * stride], count);
+            let room = QueryRoom { ranked: count as u64, rows: (count * width) as u64, ..QueryRoom::default() };
+            let mut encoder = self.encoder();
+            let mut part = self.begin_part(&mut encoder, &packed, filters, first, is_in_order, width as u32, room)?;
+            if k <= width {
+                self.read_rows(encoder, &mut part, ranked, width, waiting, |rows: &[T]| {
+                    rows.chunks(width).try_for_each(|row| each(&row[..row.partition_point(|a| index(a) != NO_BOX)]))
+                })
+                .await?;
+                continue;
+            }
+            // One row after the other, put together here.
+            let mut lists: Vec<Vec<T>> = vec![Vec::new(); count];
+            for done in (0..k).step_by(width) {
+                if done > 0 {
+                    part.begin(self, true)?;
+                }
+                let mut found = false;
+                self.read_rows(encoder, &mut part, ranked, width, waiting, |rows: &[T]| {
+                    lists.iter_mut().zip(rows.chunks(width)).try_for_each(|(list, row)| {
+                        let row = &row[..row.partition_point(|a| index(a) != NO_BOX).min(k - done)];
+                        found |= !row.is_empty();
+                        make_room(list, row.len())?;
+                        list.extend_from_slice(row);
+                        Ok(())
+                    })
+                })
+                .await?;
+                if !found {
+                    break;
+                }
+                encoder = self.encoder();
+            }
+            lists.iter().try_for_each(|list| each(list))?;
+        }
+        Ok(())
+    }
+
+    /// Fills a row of each query of a part, in as many dispatches as it takes, and reads them.
+    async fn read_rows<T: Pod>(
+        &mut self,
+        mut encoder: wgpu::CommandEncoder,
+        part: &mut Part,
+        ranked: Ranked,
+        width: usize,
+        waiting: Waiting,
+        each: impl FnOnce(&[T]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let count = part.count as usize;
+        let (of_states, of_rows) = ((count * 16) as u64, (count * width * size_of::<T>()) as u64);
+        loop {
+            let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+            let mut pass = Pass::begin(&self.gpu, &mut encoder);
+            let input = part.input(tree, &self.filters);
+            self.query.record_rows(&mut pass, ranked, &input, &part.buffers);
+            // It is worth a try: most queries end in one dispatch.
+            self.query.record_ranked(&mut pass, ranked, &input, width as u32, &part.buffers);
+            pass.finish()?;
+            drop(pass);
+            let staging = self.memory.staging(&self.gpu, of_states + of_rows)?;
+            encoder.copy_buffer_to_buffer(part.buffers.states.raw(), 0, &staging, 0, of_states);
+            encoder.copy_buffer_to_buffer(part.buffers.answers.raw(), 0, &staging, of_states, of_rows);
+            let readback = submit(&self.gpu, encoder, &staging, of_states + of_rows, waiting).await?;
+            let is_left = readback
+                .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[0])))??;
+            if !is_left {
+                return readback.read(of_states, count * width, each)?;
+            }
+            drop(readback);
+            encoder = self.encoder();
+        }
+    }
+
+    /// Counts the answers of a part, in as many dispatches as it takes, and returns the counts, or where the list of each query
+    /// begins.
+    async fn count_part(
+        &mut self,
+        mut encoder: wgpu::CommandEncoder,
+        part: &mut Part,
+        listed: Listed,
+        sums: bool,
+        waiting: Waiting,
+    ) -> Result<Vec<u64>, Error> {
+        let window = self.windows.get(&self.gpu, bytemuck::Zeroable::zeroed())?;
+        let wide = |words: &[u32; 4]| u64::from(words[1]) << 32 | u64::from(words[0]);
+        loop {
+            let readback = self.list_once(encoder, part, listed, &window, waiting, false).await?;
+            let count = part.count as usize;
+            let is_left = readback
+                .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[2])))??;
+            if !is_left && !sums {
+                return readback.read(0, count, |words: &[[u32; 4]]| words.iter().map(wide).collect());
+            }
+            if !is_left {
+                break;
+            }
+            drop(readback);
+            encoder = self.encoder();
+        }
+        part.begin(self, false)?;
+        let mut encoder = self.encoder();
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let mut pass = Pass::begin(&self.gpu, &mut encoder);
+        self.query.record_offsets(&mut pass, &part.input(tree, &self.filters), &window, &part.buffers);
+        pass.finish()?;
+        drop(pass);
+        let count = part.count as usize + 1;
+        let bytes = (count * 16) as u64;
+        let staging = self.memory.staging(&self.gpu, bytes)?;
+        encoder.copy_buffer_to_buffer(part.buffers.offsets.raw(), 0, &staging, 0, bytes);
+        let readback = submit(&self.gpu, encoder, &staging, bytes, waiting).await?;
+        readback.read(0, count, |words: &[[u32; 4]]| words.iter().map(wide).collect())
+    }
+
+    /// Counts answers once, or writes those of a window, and reads what the queries leave.
+    async fn list_once(
+        &mut self,
+        mut encoder: wgpu::CommandEncoder,
+        part: &Part,
+        listed: Listed,
+        window: &Buffer<Window>,
+        waiting: Waiting,
+        emits: bool,
+    ) -> Result<Readback, Error> {
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let mut pass = Pass::begin(&self.gpu, &mut encoder);
+        let input = part.input(tree, &self.filters);
+        self.query.record_walk(&mut pass, listed, &input, window, &part.buffers, emits);
+        pass.finish()?;
+        drop(pass);
+        let bytes = u64::from(part.count) * 16;
+        let staging = self.memory.staging(&self.gpu, bytes)?;
+        encoder.copy_buffer_to_buffer(part.buffers.offsets.raw(), 0, &staging, 0, bytes);
+        submit(&self.gpu, encoder, &staging, bytes, waiting).await
+    }
+
+    /// Brings all lists of a part, as pairs: of query and box, or where paths are asked for of box and time.
+    #[allow(clippy::too_many_arguments)]
+    async fn read_lists<T: Copy>(
+        &mut self,
+        mut part: Part,
+        listed: Listed,
+        offsets: &[u64],
+        waiting: Waiting,
+        out: &mut Vec<T>,
+        answer: impl Fn(&Pair) -> T,
+        key: impl Fn(&T) -> u32,
+    ) -> Result<(), Error> {
+        let (base, total) = (out.len(), offsets.last().copied().unwrap_or(0));
+        make_room(out, total as usize)?;
+        let binding = self.most_words() as u64 / 2;
+        let capacity = total.clamp(LEAST_ANSWERS, MOST_ANSWERS.min(binding));
+        if part.buffers.pairs.len() < capacity {
+            // Other buffers would be laid out anew: the queries and what was counted have to stay.
+            part.buffers = part.buffers.with_room_for_answers(&self.gpu, capacity)?;
+            if let Some((room, buffers)) = &mut self.memory.made {
+                room.pairs = capacity;
+                *buffers = part.buffers.clone();
+            }
+        }
+        let mut first = 0;
+        while first < total {
+            let length = (total - first).min(capacity);
+            let window = Window {
+                first_low: first as u32,
+                first_high: (first >> 32) as u32,
+                capacity: length as u32,
+                unused: 0,
+            };
+            let window = self.windows.get(&self.gpu, window)?;
+            let (counts, dispatches) = build::sort_sizes(length as u32);
+            let scopes = self.gpu.open_scopes();
+            part.buffers.answer_counts.write(&self.gpu, &[counts]);
+            part.buffers.answer_dispatches.write(&self.gpu, &[dispatches]);
+            scopes.close("queries")?;
+            part.begin(self, false)?;
+            loop {
+                let readback = self.list_once(self.encoder(), &part, listed, &window, waiting, true).await?;
+                let count = part.count as usize;
+                let is_left = readback
+                    .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[2])))??;
+                if !is_left {
+                    break;
+                }
+            }
+            part.begin(self, false)?;
+            let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+            let mut encoder = self.encoder();
+            let mut pass = Pass::begin(&self.gpu, &mut encoder);
+            let box_count = part.built.room.boxes as u32;
+            let input = part.input(tree, &self.filters);
+            self.query.record_answers(&mut pass, &part.sort, listed, &input, box_count, &part.buffers);
+            pass.finish()?;
+            drop(pass);
+            let bytes = length * size_of::<Pair>() as u64;
+            let staging = self.memory.staging(&self.gpu, bytes)?;
+            encoder.copy_buffer_to_buffer(part.buffers.pairs.raw(), 0, &staging, 0, bytes);
+            let readback = submit(&self.gpu, encoder, &staging, bytes, waiting).await?;
+            readback.read(0, length as usize, |pairs: &[Pair]| out.extend(pairs.iter().map(&answer)))?;
+            // A list that lies in two windows is sorted in each of them.
+            let cut = offsets.partition_point(|&offset| offset <= first).saturating_sub(1);
+            if first > 0 && offsets[cut] < first {
+                let end = offsets[cut + 1].min(first + length);
+                out[base + offsets[cut] as usize..base + end as usize].sort_unstable_by_key(&key);
+            }
+            first += length;
+        }
+        Ok(())
+    }
+
+    // ---- the calls ----
+
+    pub(super) async fn ask_nearest_hits<C: Cast>(
+        &mut self,
+        batch: Batch<'_, C>,
+        waiting: Waiting,
+    ) -> Result<Answers<Hit>, Error> {
+        let count = batch.queries.len();
+        batch.filters.check(count)?;
+        let mut answers = Vec::new();
+        make_room(&mut answers, count)?;
+        if self.built.is_none() || count == 0 {
+            answers.resize(count, Hit::MISS);
+        } else {
+            let in_order = is_in_order(batch.queries, &self.scene());
+            let (words, index) = (C::words(batch.queries), |hit: &Hit| hit.index);
+            self.ask_rows(words, count, batch.filters, in_order, 1, Ranked::Hits, index, waiting, |row| {
+                answers.push(row.first().copied().unwrap_or(Hit::MISS));
+                Ok(())
+            })
+            .await?;
+        }
+        let answer_count = answers.iter().filter(|hit| hit.is_hit()).count() as u64;
+        Ok(Answers { answers, report: report(batch.queries, |cast| cast.path().is_some(), answer_count) })
+    }
+
+    pub(super) async fn ask_first_hits<C: Cast>(
+        &mut self,
+        batch: Batch<'_, C>,
+        k: usize,
+        waiting: Waiting,
+    ) -> Result<Lists<Hit>, Error> {
+        let is_valid = |cast: &C| cast.path().is_some();
+        self.ask_ranked(batch, C::words(batch.queries), k, Ranked::Hits, is_valid, |hit: &Hit| hit.index, waiting).await
+    }
+
+    pub(super) async fn ask_nearest(
+        &mut self,
+        batch: Batch<'_, NearestQuery>,
+        k: usize,
+        waiting: Waiting,
+    ) -> Result<Lists<Near>, Error> {
+        let words = bytemuck::cast_slice(batch.queries);
+        self.ask_ranked(batch, words, k, Ranked::Near, NearestQuery::is_valid, |near: &Near| near.index, waiting).await
+    }
+
+    /// Finds the first `k` answers of each query as lists.
+    #[allow(clippy::too_many_arguments)]
+    async fn ask_ranked<Q: Start + Copy + Sync, T: Pod>(
+        &mut self,
+        batch: Batch<'_, Q>,
+        words: &[u32],
+        k: usize,
+        ranked: Ranked,
+        is_valid: impl Fn(&Q) -> bool + Sync,
+        index: impl Fn(&T) -> u32,
+        waiting: Waiting,
+    ) -> Result<Lists<T>, Error> {
+        let count = batch.queries.len();
+        batch.filters.check(count)?;
+        let mut lists = Lists { offsets: Vec::new(), answers: Vec::new(), report: QueryReport::default() };
+        make_room(&mut lists.offsets, count + 1)?;
+        lists.offsets.push(0);
+        // No query has more answers than there are boxes.
+        let k = k.min(self.report.box_count as usize);
+        if self.built.is_none() || count == 0 || k == 0 {
+            lists.offsets.resize(count + 1, 0);
+        } else {
+            let in_order = is_in_order(batch.queries, &self.scene());
+            let Lists { offsets, answers, .. } = &mut lists;
+            self.ask_rows(words, count, batch.filters, in_order, k, ranked, index, waiting, |row: &[T]| {
+                make_room(answers, row.len())?;
+                answers.extend_from_slice(row);
+                offsets.push(answers.len() as u64);
+                Ok(())
+            })
+            .await?;
+        }
+        lists.report = report(batch.queries, is_valid, lists.answers.len() as u64);
+        Ok(lists)
+    }
+
+    pub(super) async fn ask_any_hits<C: Cast>(
+        &mut self,
+        batch: Batch<'_, C>,
+        waiting: Waiting,
+    ) -> Result<Answers<bool>, Error> {
+        let count = batch.queries.len();
+        batch.filters.check(count)?;
+        let mut answers = Vec::new();
+        make_room(&mut answers, count)?;
+        if self.built.is_some() && count > 0 {
+            let in_order = is_in_order(batch.queries, &self.scene());
+            let most = self.most_queries(size_of::<C>() / 4, 1);
+            for first in (0..count).step_by(most) {
+                let some = &batch.queries[first..count.min(first + most)];
+                let packed = Packed::of_words(C::words(some), some.len());
+                let room = QueryRoom { lists: some.len() as u64, ..QueryRoom::default() };
+                let mut encoder = self.encoder();
+                let mut part = self.begin_part(&mut encoder, &packed, batch.filters, first, in_order, 1, room)?;
+                let counts = self.count_part(encoder, &mut part, Listed::Cross, false, waiting).await?;
+                answers.extend(counts[..some.len()].iter().map(|&count| count > 0));
+            }
+        }
+        answers.resize(count, false);
+        let answer_count = answers.iter().filter(|&&hit| hit).count() as u64;
+        Ok(Answers { answers, report: report(batch.queries, |cast| cast.path().is_some(), answer_count) })
+    }
+
+    pub(super) async fn ask_all_hits<'q, C: Cast>(
+        &mut self,
+        batch: Batch<'q, C>,
+        waiting: Waiting,
+    ) -> Result<Lists<Hit>, Error> {
+        let most = self.most_queries(size_of::<C>() / 4, 1);
+        let packed = |queries: &'q [C]| {
+            let some = &queries[..queries.len().min(most)];
+            (Packed::of_words(C::words(some), some.len()), Listed::Cross)
+        };
+        let is_valid = |cast: &C| cast.path().is_some();
+        let hit = |pair: &Pair| Hit { index: pair.a, t: f32::from_bits(pair.b) };
+        self.ask_lists(batch, packed, is_valid, waiting, hit, |hit| hit.index).await
+    }
+
+    pub(super) async fn ask_overlaps<'q, S: Shape>(
+        &mut self,
+        batch: Batch<'q, S>,
+        waiting: Waiting,
+    ) -> Result<Lists<u32>, Error> {
+        let (words, most) = (self.most_words(), self.most_queries(5, 1));
+        let packed = |queries: &'q [S]| pack::shapes(&queries[..queries.len().min(most)], words);
+        let is_valid = |shape: &S| shape.region().is_some();
+        let parts = |shape: &S| shape.region().map_or(0, |region| pack::part_count(&region));
+        if S::words(&[]).is_none()
+            && let Some((index, count)) = batch
+                .queries
+                .par_iter()
+                .enumerate()
+                .with_min_len(1 << 10)
+                .map(|(i, shape)| (i as u64, parts(shape)))
+                .find_first(|(_, count)| *count > Convex::MOST_ON_GPU)
+        {
+            return Err(Error::TooManyHalfSpaces { index, count: count as u64, most: Convex::MOST_ON_GPU as u64 });
+        }
+        self.ask_lists(batch, packed, is_valid, waiting, |pair| pair.b, |&index| index).await
+    }
+
+    async fn ask_lists<'q, Q: Start + Copy + Sync, T: Copy>(
+        &mut self,
+        batch: Batch<'q, Q>,
+        packed: impl Fn(&'q [Q]) -> (Packed<'q>, Listed),
+        is_valid: impl Fn(&Q) -> bool + Sync,
+        waiting: Waiting,
+        answer: impl Fn(&Pair) -> T,
+        key: impl Fn(&T) -> u32,
+    ) -> Result<Lists<T>, Error> {
+        let count = batch.queries.len();
+        batch.filters.check(count)?;
+        let mut lists = Lists { offsets: Vec::new(), answers: Vec::new(), report: QueryReport::default() };
+        make_room(&mut lists.offsets, count + 1)?;
+        lists.offsets.push(0);
+        let in_order = is_in_order(batch.queries, &self.scene());
+        let mut first = 0;
+        while self.built.is_some() && first < count {
+            let (packed, listed) = packed(&batch.queries[first..]);
+            let room = QueryRoom { lists: packed.count as u64, ..QueryRoom::default() };
+            let mut encoder = self.encoder();
+            let mut part = self.begin_part(&mut encoder, &packed, batch.filters, first, in_order, u32::MAX, room)?;
+            let offsets = self.count_part(encoder, &mut part, listed, true, waiting).await?;
+            let base = lists.answers.len() as u64;
+            self.read_lists(part, listed, &offsets, waiting, &mut lists.answers, &answer, &key).await?;
+            lists.offsets.extend(offsets[1..].iter().map(|offset| base + offset));
+            first += packed.count;
+        }
+        lists.offsets.resize(count + 1, lists.answers.len() as u64);
+        lists.report = report(batch.queries, is_valid, lists.answers.len() as u64);
+        Ok(lists)
+    }
+}
+
+fn report<Q: Sync>(queries: &[Q], is_valid: impl Fn(&Q) -> bool + Sync, answer_count: u64) -> QueryReport {
+    let invalid: Vec<u64> = queries
+        .par_iter()
+        .enumerate()
+        .with_min_len(1 << 10)
+        .filter(|(_, query)| !is_valid(query))
+        .map(|(i, _)| i as u64)
+        .collect();
+    QueryReport {
+        query_count: queries.len() as u64,
+        invalid_count: invalid.len() as u64,
+        first_invalid: invalid.into_iter().take(Report::INVALID_LISTED).collect(),
+        answer_count,
+    }
+}
+
+/// Makes room for `more` answers on the host.
+fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
+    let bytes = (list.len().saturating_add(more) as u64).saturating_mul(size_of::<T>() as u64);
+    list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: "answers".to_owned(), bytes })
+}

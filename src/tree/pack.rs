@@ -1,0 +1,90 @@
+//! Queries as kernels read them: words in a row.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::query::Listed;
+use crate::queries::{Asker, QueryFilters, Region};
+use crate::{Filters, Shape};
+
+/// Some queries of a batch, in bits.
+#[derive(Debug)]
+pub struct Packed<'a> {
+    /// The numbers of all queries, then half-spaces.
+    pub words: Cow<'a, [u32]>,
+    /// Numbers of each query.
+    pub stride: u32,
+    /// Where half-spaces begin among the words.
+    pub parts: u32,
+    /// How many queries there are.
+    pub count: usize,
+}
+
+impl<'a> Packed<'a> {
+    /// Takes queries that are numbers in a row.
+    pub fn of_words(words: &'a [u32], count: usize) -> Self {
+        let stride = words.len().checked_div(count).unwrap_or(0) as u32;
+        Self { words: Cow::Borrowed(words), stride, parts: words.len() as u32, count }
+    }
+}
+
+/// Words of a region: bounds, the number of its first half-space, and how many there are.
+const REGION_WORDS: usize = 8;
+
+/// Takes as many of these shapes as have no more than `most` words together, but at least one.
+pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
+    if let Some(words) = S::words(&shapes[..0]) {
+        debug_assert!(words.is_empty());
+        let stride = size_of::<S>() / size_of::<u32>();
+        let count = shapes.len().min((most / stride).max(1));
+        let words = S::words(&shapes[..count]).unwrap_or_default();
+        return (Packed::of_words(words, count), if stride == 4 { Listed::Sphere } else { Listed::Touch });
+    }
+    let (mut bounds, mut parts) = (Vec::new(), Vec::new());
+    for shape in shapes {
+        let first = parts.len();
+        match shape.region() {
+            Some(region) => {
+                let own = region.bounds();
+                region.each_half_space(|part| parts.extend(part.map(f32::to_bits)));
+                bounds.extend(own.min.iter().chain(&own.max).map(|x| x.to_bits()));
+            }
+            // The bounds of no points.
+            None => bounds.extend([f32::INFINITY; 3].iter().chain(&[f32::NEG_INFINITY; 3]).map(|x| x.to_bits())),
+        }
+        bounds.extend([(first / 4) as u32, ((parts.len() - first) / 4) as u32]);
+        if bounds.len() + parts.len() > most && bounds.len() > REGION_WORDS {
+            bounds.truncate(bounds.len() - REGION_WORDS);
+            parts.truncate(first);
+            break;
+        }
+    }
+    let count = bounds.len() / REGION_WORDS;
+    let first = bounds.len() as u32;
+    bounds.append(&mut parts);
+    (Packed { words: Cow::Owned(bounds), stride: REGION_WORDS as u32, parts: first, count }, Listed::Touch)
+}
+
+/// Says of queries from number `first` on what kernels read: group, mask, body, the number of the world, and the box to
+/// ignore. A world without boxes has a number beyond all.
+pub fn askers(filters: &QueryFilters, first: usize, count: usize, worlds: &HashMap<u32, u32>) -> Vec<u32> {
+    let none = worlds.len() as u32 + 1;
+    let words = |i: usize| {
+        let Asker { group, mask, body, world, ignore } = filters.asker(first + i);
+        let number = match world {
+            Filters::GLOBAL => u32::MAX,
+            world => worlds.get(&world).copied().unwrap_or(none),
+        };
+        [group, mask, body, number, ignore]
+    };
+    (0..count).into_par_iter().with_min_len(1 << 10).flat_map_iter(words).collect()
+}
+
+/// Counts the half-spaces that a region is cut out by.
+pub fn part_count(region: &impl Region) -> usize {
+    let mut count = 0;
+    region.each_half_space(|_| count += 1);
+    count
+}

@@ -1,0 +1,447 @@
+//! The stage `query`: what a batch of queries meets in a tree.
+
+use crate::filters::lists::FilterLists;
+use crate::filters::rows;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
+use crate::grid::sort::{Sort, SortBuffers, histogram_words};
+use crate::layout::{Counts, Cube, Dispatches, QueryParams, TreeShape, Window};
+use crate::pairs::order::Order;
+use crate::{Error, Pair};
+
+use super::build::TreeBuffers;
+
+/// The source of `query_order`.
+pub const ORDER: Source = source!("tree/query_order", "tree/curve");
+/// The source of `query_first`.
+pub const FIRST: Source = source!(
+    "tree/query_first", "tree/rows", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/corners",
+    "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_near`.
+pub const NEAR: Source = source!(
+    "tree/query_near", "tree/rows", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight", "tree/corners",
+    "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_hits`.
+pub const HITS: Source = source!(
+    "tree/query_hits",
+    "tree/path",
+    "tree/path_time",
+    "tree/round_down",
+    "tree/corners",
+    "tree/ids",
+    "tree/node",
+    "tree/curve",
+    "shared/exact_sum",
+    "shared/float_parts"
+);
+/// The source of `query_squares`.
+pub const SQUARES: Source = source!(
+    "tree/query_squares",
+    "tree/distance",
+    "tree/round_down",
+    "tree/corners",
+    "tree/ids",
+    "tree/node",
+    "tree/curve",
+    "shared/exact_sum",
+    "shared/float_parts"
+);
+/// The source of `query_cross`.
+pub const CROSS: Source = source!(
+    "tree/query_cross", "tree/lists", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/corners",
+    "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_touch`.
+pub const TOUCH: Source = source!(
+    "tree/query_touch", "tree/lists", "tree/walk", "tree/asker", "tree/corners", "tree/ids", "tree/node", "tree/tree",
+    "filters/half_space", "shared/exact_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_sphere`.
+pub const SPHERE: Source = source!(
+    "tree/query_sphere", "tree/lists", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
+    "tree/corners", "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_place`.
+pub const PLACE: Source = source!("tree/query_place", "shared/scan");
+/// The source of `query_scan`.
+pub const SCAN: Source = source!("tree/query_scan", "shared/scan");
+/// The source of `query_offset`.
+pub const OFFSET: Source = source!("tree/query_offset");
+/// The source of `query_times`.
+pub const TIMES: Source = source!(
+    "tree/query_times",
+    "tree/path",
+    "tree/path_time",
+    "tree/round_down",
+    "tree/corners",
+    "tree/node",
+    "tree/curve",
+    "shared/exact_sum",
+    "shared/float_parts"
+);
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[ORDER, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, PLACE, SCAN, OFFSET, TIMES];
+
+/// Queries of a workgroup that walks.
+const WALKERS: u32 = 64;
+
+/// What kernels that walk are switched to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asks {
+    /// There is more to ask of a box than whether it is met.
+    pub boxes: bool,
+    /// Queries say more than their shapes.
+    pub askers: bool,
+    /// No more than one answer is ranked.
+    pub is_single: bool,
+    /// What `f32` leaves in doubt is decided at once, and not in another dispatch.
+    pub decides: bool,
+}
+
+/// What is asked for all boxes that it meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// Paths.
+    Cross,
+    /// Points, boxes and convex shapes.
+    Touch,
+    /// Spheres.
+    Sphere,
+}
+
+/// What is asked for the first boxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranked {
+    /// Paths.
+    Hits,
+    /// Points.
+    Near,
+}
+
+/// The kernels of the stage `query`.
+#[derive(Debug)]
+pub struct Query {
+    gpu: Gpu,
+    order: Kernel,
+    place: Kernel,
+    scan: Kernel,
+    offset: Kernel,
+    times: Kernel,
+    hits: Kernel,
+    squares: Kernel,
+    canonical: Order,
+}
+
+/// How much a batch of queries takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueryRoom {
+    /// Queries.
+    pub queries: u64,
+    /// Words of all queries, and of their half-spaces.
+    pub words: u64,
+    /// Queries that say more than their shapes.
+    pub askers: u64,
+    /// Queries whose answers are ranked.
+    pub ranked: u64,
+    /// Answers in rows: these queries times the answers that are asked for at a time.
+    pub rows: u64,
+    /// Queries whose answers are listed.
+    pub lists: u64,
+    /// Answers in a list.
+    pub pairs: u64,
+}
+
+buffer_table! {
+    /// The buffers of a batch of queries.
+    pub struct QueryBuffers(room: QueryRoom) {
+        /// `[query_count * words]` the queries, and the half-spaces behind them.
+        queries: [u32; room.words], STORAGE;
+        /// `[query_count * 5]` what queries say beside their shapes.
+        askers: [u32; 5 * room.askers], STORAGE;
+        /// `[query_count * most]` the places of the first answers of each query.
+        rows as "answer_rows": [[u32; 2]; room.rows], STORAGE;
+        /// `[query_count * most]` these answers.
+        answers as "ranked_answers": [[u32; 2]; room.rows], STORAGE;
+        /// `[query_count]` what queries leave for the next dispatch.
+        states as "query_states": [[u32; 4]; room.ranked], STORAGE;
+        /// `[query_count + 1]` where the list of each query begins, and what it leaves for the next dispatch.
+        offsets as "answer_offsets": [[u32; 4]; room.lists + 1], STORAGE;
+        /// `[query_count / 256]` answers of each block of queries.
+        blocks as "answer_blocks": [[u32; 2]; room.lists.div_ceil(256)], STORAGE;
+        /// `[capacity]` the answers in the window.
+        pairs as "answers": [Pair; room.pairs], STORAGE;
+        /// What the sort of queries is told.
+        query_counts: [Counts; 1], CONSTANT;
+        /// The sizes of its dispatches.
+        query_dispatches: [Dispatches; 1], SIZES;
+        /// What the sort of answers is told.
+        answer_counts: [Counts; 1], CONSTANT;
+        /// The sizes of its dispatches.
+        answer_dispatches: [Dispatches; 1], SIZES;
+        /// Scratch of the sorts: places along the curve, then parts of answers.
+        keys as "query_keys": [u32; room.queries.max(room.pairs)], STORAGE;
+        /// `[query_count]` the order in which queries are asked.
+        values as "query_values": [u32; room.queries], STORAGE;
+        /// Scratch.
+        other_keys as "query_other_keys": [u32; room.queries.max(room.pairs)], STORAGE;
+        /// Scratch.
+        other_values as "query_other_values": [u32; room.queries], STORAGE;
+        /// `[query_count]` the queries that a dispatch has left to the next.
+        rest as "query_rest": [u32; room.queries], STORAGE;
+        /// Scratch of the sort of answers; that of queries has to stay.
+        answer_values: [u32; room.pairs], STORAGE;
+        /// Scratch.
+        other_answer_values: [u32; room.pairs], STORAGE;
+        /// Scratch.
+        histograms as "query_histograms": [u32; histogram_words(room.queries.max(room.pairs))], STORAGE;
+    }
+}
+
+impl QueryBuffers {
+    fn query_lists(&self) -> SortBuffers {
+        SortBuffers {
+            keys: self.keys.clone(),
+            values: self.values.clone(),
+            other_keys: self.other_keys.clone(),
+            other_values: self.other_values.clone(),
+            histograms: self.histograms.clone(),
+        }
+    }
+
+    /// Returns the same buffers with room for more answers.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn with_room_for_answers(&self, gpu: &Gpu, answers: u64) -> Result<Self, Error> {
+        let room = QueryRoom { pairs: answers, ..QueryRoom::default() };
+        let other = Self::new(gpu, &QueryRoom { queries: self.values.len(), ..room })?;
+        Ok(Self {
+            pairs: other.pairs,
+            answer_values: other.answer_values,
+            other_answer_values: other.other_answer_values,
+            keys: other.keys,
+            other_keys: other.other_keys,
+            histograms: other.histograms,
+            ..self.clone()
+        })
+    }
+
+    fn answer_lists(&self) -> SortBuffers {
+        SortBuffers {
+            values: self.answer_values.clone(),
+            other_values: self.other_answer_values.clone(),
+            ..self.query_lists()
+        }
+    }
+}
+
+/// What all kernels of a batch read.
+#[derive(Clone, Debug)]
+pub struct BatchInput<'a> {
+    /// The number of queries.
+    pub query_count: u32,
+    /// The shape of the tree.
+    pub shape: &'a Buffer<TreeShape>,
+    /// The tree.
+    pub tree: &'a TreeBuffers,
+    /// What the boxes say.
+    pub filters: &'a FilterLists,
+    /// The parameters.
+    pub params: &'a Buffer<QueryParams>,
+    /// The queries, in bits.
+    pub queries: wgpu::BindingResource<'a>,
+    /// What kernels are switched to.
+    pub asks: Asks,
+    /// The queries in the order in which they are asked.
+    pub order: &'a Buffer<u32>,
+}
+
+impl BatchInput<'_> {
+    fn walk_buffers<'b>(&'b self, buffers: &'b QueryBuffers) -> Vec<(&'static str, wgpu::BindingResource<'b>)> {
+        vec![
+            ("tree", self.shape.all()),
+            ("query", self.params.all()),
+            ("nodes", self.tree.nodes.all()),
+            ("queries", self.queries.clone()),
+            ("order", self.order.all()),
+            ("ranges", self.tree.ranges.all()),
+            ("askers", buffers.askers.all()),
+            ("filter_layout", self.filters.layout.all()),
+            ("filters", self.filters.words.all()),
+        ]
+    }
+
+    fn walkers(&self) -> u32 {
+        self.query_count.div_ceil(WALKERS)
+    }
+}
+
+impl Query {
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self {
+            gpu: gpu.clone(),
+            order: Kernel::new(gpu, &ORDER),
+            place: Kernel::new(gpu, &PLACE),
+            scan: Kernel::new(gpu, &SCAN),
+            offset: Kernel::new(gpu, &OFFSET),
+            times: Kernel::new(gpu, &TIMES),
+            hits: Kernel::new(gpu, &HITS),
+            squares: Kernel::new(gpu, &SQUARES),
+            canonical: Order::new(gpu),
+        }
+    }
+
+    /// Looks up a kernel that walks.
+    fn walker(&self, source: &Source, asks: Asks, emits: bool) -> Kernel {
+        let switches = [
+            (asks.is_single, "IS_SINGLE"),
+            (asks.boxes, "ASKS_BOXES"),
+            (asks.askers, "HAS_ASKERS"),
+            (asks.decides, "IS_EXACT"),
+            (emits, "EMITS"),
+        ];
+        let switches: Vec<_> = switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name).collect();
+        Kernel::specialised(&self.gpu, source, &switches)
+    }
+
+    /// Records the order in which queries are asked, and returns the buffer that it will lie in: along the curve where they
+    /// are sorted, and else as they come.
+    #[allow(clippy::too_many_arguments)]
+    pub fn record_order(
+        &self,
+        pass: &mut Pass,
+        sort: Option<&Sort>,
+        query_count: u32,
+        params: &Buffer<QueryParams>,
+        cube: &Buffer<Cube>,
+        queries: wgpu::BindingResource,
+        buffers: &QueryBuffers,
+    ) -> Buffer<u32> {
+        let lists = buffers.query_lists();
+        let bound = [
+            ("query", params.all()),
+            ("cube", cube.all()),
+            ("queries", queries),
+            ("keys", lists.keys.all()),
+            ("values", lists.values.all()),
+        ];
+        self.order.dispatch(pass, query_count.div_ceil(256), &bound);
+        match sort {
+            Some(sort) => {
+                sort.record_pairs(pass, &buffers.query_counts, &buffers.query_dispatches, &lists, PLACE_BITS).values
+            }
+            None => lists.values,
+        }
+    }
+
+    /// Records the ranking of the first answers, or of what the last dispatch left.
+    pub fn record_rows(&self, pass: &mut Pass, ranked: Ranked, batch: &BatchInput, buffers: &QueryBuffers) {
+        let mut bound = batch.walk_buffers(buffers);
+        bound.push(("rows", buffers.rows.all()));
+        bound.push(("states", buffers.states.all()));
+        let source = if ranked == Ranked::Hits { &FIRST } else { &NEAR };
+        self.walker(source, batch.asks, false).dispatch(pass, batch.walkers(), &bound);
+    }
+
+    /// Records the answers in rows that are complete, of this many answers.
+    pub fn record_ranked(
+        &self,
+        pass: &mut Pass,
+        ranked: Ranked,
+        batch: &BatchInput,
+        most: u32,
+        buffers: &QueryBuffers,
+    ) {
+        let bound = [
+            ("tree", batch.shape.all()),
+            ("query", batch.params.all()),
+            ("nodes", batch.tree.nodes.all()),
+            ("queries", batch.queries.clone()),
+            ("order", batch.order.all()),
+            ("rows", buffers.rows.all()),
+            ("states", buffers.states.all()),
+            ("answers", buffers.answers.all()),
+        ];
+        let kernel = if ranked == Ranked::Hits { &self.hits } else { &self.squares };
+        kernel.dispatch(pass, (batch.query_count * most).div_ceil(256), &bound);
+    }
+
+    /// Records the sums of what was counted.
+    pub fn record_offsets(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
+        let blocks = batch.query_count.div_ceil(256);
+        let bound = [
+            ("query", batch.params.all()),
+            ("window", window.all()),
+            ("offsets", buffers.offsets.all()),
+            ("blocks", buffers.blocks.all()),
+            ("counts", buffers.answer_counts.all()),
+            ("dispatches", buffers.answer_dispatches.all()),
+        ];
+        self.place.dispatch(pass, blocks, &bound);
+        self.scan.dispatch(pass, 1, &bound);
+        self.offset.dispatch(pass, blocks, &bound);
+    }
+
+    /// Records the canonical order of the answers that were written, and when paths touch them. Counts and sizes are there.
+    pub fn record_answers(
+        &self,
+        pass: &mut Pass,
+        sort: &Sort,
+        listed: Listed,
+        batch: &BatchInput,
+        box_count: u32,
+        buffers: &QueryBuffers,
+    ) {
+        let most = box_count.max(batch.query_count);
+        let (counts, dispatches) = (&buffers.answer_counts, &buffers.answer_dispatches);
+        self.canonical.record(pass, sort, most, counts, dispatches, &buffers.answer_lists(), &buffers.pairs);
+        if listed == Listed::Cross {
+            let bound = [
+                ("query", batch.params.all()),
+                ("counts", counts.all()),
+                ("nodes", batch.tree.nodes.all()),
+                ("places", batch.tree.places.all()),
+                ("queries", batch.queries.clone()),
+                ("pairs", buffers.pairs.all()),
+            ];
+            let offset = std::mem::offset_of!(Dispatches, order);
+            self.times.dispatch_indirect(pass, dispatches.raw(), offset, &bound);
+        }
+    }
+
+    /// Records the counting of all boxes that queries meet, or the writing of those in a window; of what the last dispatch
+    /// left, where the parameters say so.
+    pub fn record_walk(
+        &self,
+        pass: &mut Pass,
+        listed: Listed,
+        batch: &BatchInput,
+        window: &Buffer<Window>,
+        buffers: &QueryBuffers,
+        emits: bool,
+    ) {
+        let source = match listed {
+            Listed::Cross => &CROSS,
+            Listed::Touch => &TOUCH,
+            Listed::Sphere => &SPHERE,
+        };
+        let mut bound = batch.walk_buffers(buffers);
+        bound.push(("window", window.all()));
+        bound.push(("offsets", buffers.offsets.all()));
+        bound.push(("pairs", buffers.pairs.all()));
+        self.walker(source, batch.asks, emits).dispatch(pass, batch.walkers(), &bound);
+    }
+}
+
+/// Bits of a place along the curve.
+const PLACE_BITS: u32 = 30;

@@ -1,0 +1,134 @@
+//! `tree`: the order of the leaves, and the bounds of all nodes.
+
+use std::sync::LazyLock;
+
+use broadsweep::internals::layout::{Cube, TreeSummary};
+use broadsweep::internals::mirror;
+use broadsweep::internals::tree::build::{Build, TreeBuffers, TreeRoom};
+use broadsweep::{Aabb, Filters};
+
+use crate::inputs::Random;
+use crate::sort::SORT;
+use crate::*;
+
+static BUILD: LazyLock<Build> = LazyLock::new(|| Build::new(gpu()));
+
+fn boxes(n: u32, seed: u64) -> Vec<Aabb> {
+    let mut random = Random::new(seed);
+    let mut number = || random.below(1 << 20) as f32 / 1024.0 - 512.0;
+    let mut boxes: Vec<Aabb> = (0..n)
+        .map(|_| {
+            let low = [number(), number(), number()];
+            Aabb::new(low, low.map(|x| x + 1.0))
+        })
+        .collect();
+    for (i, aabb) in boxes.iter_mut().enumerate() {
+        match i % 37 {
+            3 => aabb.min[1] = f32::NAN,
+            5 => aabb.max[2] = aabb.min[2] - 1.0,
+            7 => aabb.max[0] = f32::INFINITY,
+            9 => aabb.max = [1e30; 3],
+            11 => *aabb = Aabb::new([-0.0; 3], [0.0; 3]),
+            _ => {}
+        }
+    }
+    boxes
+}
+
+/// Returns the children of all nodes, in the order of their places.
+fn children(words: &[[u32; 4]]) -> Vec<Aabb> {
+    let words: &[[u32; 48]] = bytemuck::cast_slice(words);
+    let of = |node: &[u32; 48], child: usize| Aabb {
+        min: std::array::from_fn(|k| f32::from_bits(node[8 * k + child])),
+        max: std::array::from_fn(|k| f32::from_bits(node[24 + 8 * k + child])),
+    };
+    words.iter().flat_map(|node| (0..8).map(|child| of(node, child)).collect::<Vec<_>>()).collect()
+}
+
+fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
+    let n = boxes.len() as u32;
+    let filters = Filters { world: world_of.to_vec(), ..Filters::default() };
+    let lists = FilterLists::of(gpu(), &filters, boxes.len()).unwrap();
+    let numbers = broadsweep::internals::filters::CheckedFilters::new(filters).unwrap();
+    let worlds = if world_of.is_empty() { 0 } else { numbers.world_count() };
+    let room = TreeRoom { boxes: u64::from(n), worlds: u64::from(worlds) };
+    let tree = TreeBuffers::new(gpu(), &room).unwrap();
+    let shape = uniform(room.shape());
+    let own = upload(boxes);
+    tree.write_sizes(gpu(), n);
+    let mut ids = None;
+    run(|pass| ids = Some(BUILD.record_order(pass, &SORT, room, &shape, own.all(), &lists, &tree)));
+    let ids = ids.unwrap();
+    run(|pass| BUILD.record_bounds(gpu(), pass, room, &shape, own.all(), &ids, &tree).unwrap());
+
+    // The cube, but for rounding, and the order along the curve through it.
+    let cube: Cube = download(&tree.cube)[0];
+    let expected = mirror::tree::cube(boxes);
+    let size = 1024.0 / expected.scale.max(1e-30);
+    assert!((cube.scale - expected.scale).abs() <= 1e-5 * expected.scale, "{cube:?}, {expected:?}");
+    assert!((0..3).all(|k| (cube.low[k] - expected.low[k]).abs() <= 1e-5 * size), "{cube:?}, {expected:?}");
+    let order: Vec<u32> = download(&ids)[..boxes.len()].to_vec();
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    assert!(sorted.iter().copied().eq(0..n), "seed {seed}: not every box is there once");
+    let keys = mirror::tree::keys(boxes, &cube);
+    let number = |id: u32| if worlds == 0 { 0 } else { mirror::tree::worlds(&[id], numbers.worlds(), worlds)[0] };
+    let in_order = |pair: &[u32]| {
+        let key = |id: u32| (number(id), keys[id as usize], id);
+        key(pair[0]) < key(pair[1])
+    };
+    // A box at the border of two places may be rounded into either.
+    let wrong = order.windows(2).filter(|pair| !in_order(pair)).count();
+    assert!(wrong * 100 <= boxes.len(), "{wrong} of {n} are not in the order of the curve");
+    let class = |id: u32| (number(id), keys[id as usize] >> 30);
+    assert!(order.windows(2).all(|pair| class(pair[0]) <= class(pair[1])), "seed {seed}: not by world and class");
+    if worlds > 0 {
+        let of_leaves: Vec<u32> = order.iter().map(|&id| number(id)).collect();
+        assert_eq!(download(&tree.ranges), mirror::tree::ranges(&of_leaves, worlds));
+    }
+
+    // Everything after the order, exactly.
+    let (leaves, filled, places) = mirror::tree::leaves(boxes, &order);
+    let bits =
+        |boxes: &[Aabb]| boxes.iter().map(|aabb| [aabb.min, aabb.max].map(|c| c.map(|x| x + 0.0))).collect::<Vec<_>>();
+    let nodes = download(&tree.nodes);
+    let first_id = room.shape().first_id as usize;
+    let expected: Vec<Aabb> = std::iter::once(leaves.clone()).chain(mirror::tree::levels(&leaves)).flatten().collect();
+    assert_eq!(bits(&children(&nodes[..first_id])), bits(&expected), "{n} boxes");
+    assert_eq!(bytemuck::cast_slice::<_, u32>(&nodes[first_id..]), filled);
+    assert_eq!(download(&tree.places)[..boxes.len()], places);
+    assert_eq!(download(&tree.invalid)[..boxes.len().div_ceil(256)], mirror::tree::invalid(&places));
+    let summary: TreeSummary = download(&tree.summary)[0];
+    let expected = mirror::tree::summary(&places);
+    let listed = summary.invalid_count.min(8) as usize;
+    assert_eq!(summary.invalid_count, expected.invalid_count);
+    assert_eq!(summary.first_invalid[..listed], expected.first_invalid[..listed]);
+    assert!(summary.surface.is_finite() && summary.surface >= 0.0);
+}
+
+#[test]
+fn a_tree_has_every_box_once_and_bounds_all_of_them() {
+    for (seed, n) in (0..).zip([1, 7, 8, 9, 64, 65, 255, 256, 257, 513, 4097, 40_000]) {
+        check(&boxes(n, seed), &[], seed);
+    }
+}
+
+#[test]
+fn worlds_are_ranges_of_leaves() {
+    for (seed, n) in (20..).zip([1, 9, 300, 5_000]) {
+        let mut random = Random::new(seed);
+        let worlds: Vec<u32> =
+            (0..n).map(|_| [0, 3, 7, Filters::GLOBAL, u32::MAX - 1][random.below(5) as usize]).collect();
+        if worlds.iter().any(|&world| world != Filters::GLOBAL) {
+            check(&boxes(n, seed), &worlds, seed);
+        }
+    }
+}
+
+#[test]
+fn boxes_in_one_point_and_boxes_that_are_all_enormous_or_invalid_have_a_tree() {
+    check(&[Aabb::new([3.0; 3], [3.0; 3]); 700], &[], 0);
+    check(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3]); 100], &[], 0);
+    check(&[Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]); 100], &[], 0);
+    check(&[Aabb::new([f32::NAN; 3], [0.0; 3]); 1000], &[], 0);
+}
