@@ -3,19 +3,22 @@
 pub mod nearest;
 pub mod overlaps;
 pub mod rays;
+mod tree;
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use broadsweep::{Aabb, Batch, Filters, GroupRule, Lists, QueryFilters, QueryReport, cpu};
+use broadsweep::{Aabb, Batch, Filters, GroupRule, Lists, QueryFilters, QueryReport, Tree, TreeReport};
 use clap::ValueEnum;
 use laboratory::engine::timed;
 use laboratory::scenes::npy::{self, Array};
 use rawzip::{CompressionMethod, FileReader, ZipArchiveWriter};
 use serde_json::json;
 
+use self::tree::AnyTree;
 use crate::choices::RuleName;
 use crate::npz::{self, Arrays};
 use crate::output::{Output, print_report};
@@ -26,14 +29,18 @@ use crate::{input, text};
 /// The most tests that --verify makes by brute force: some seconds of work.
 const BRUTE_FORCE_TESTS: usize = 1 << 29;
 
+/// Queries that are asked for the sake of the kernels, before time is taken.
+const FIRST: usize = 2048;
+
 /// Arrays that a file of queries may have beside the queries.
 const FILTERS: [&str; 5] = ["group", "mask", "body", "world", "ignore"];
 
 /// Who answers queries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
+    /// A tree on the GPU
+    Gpu,
     /// A tree, on all cores of the CPU
-    #[default]
     Cpu,
     /// Every query against every box, on one thread
     Brute,
@@ -46,9 +53,15 @@ pub struct Common {
     #[arg(long, value_enum)]
     rule: Option<RuleName>,
 
-    /// Who answers
-    #[arg(long, value_enum, default_value = "cpu")]
-    engine: Engine,
+    /// Who answers [default: gpu where there is a real one, otherwise cpu]
+    ///
+    /// All answer the same, bit for bit. A driver in software is no real GPU: the CPU engine is faster on the same cores.
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+
+    /// The GPU to use: the first whose name contains this, upper and lower case alike
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
 
     /// Compare the answers with brute force
     ///
@@ -70,6 +83,17 @@ pub struct Common {
 pub struct Asked<Q> {
     pub queries: Vec<Q>,
     pub filters: QueryFilters,
+}
+
+impl Engine {
+    /// Returns the engine of pairs of the same name.
+    fn of_pairs(self) -> laboratory::engine::Engine {
+        match self {
+            Self::Gpu => laboratory::engine::Engine::Gpu,
+            Self::Cpu => laboratory::engine::Engine::Cpu,
+            Self::Brute => laboratory::engine::Engine::Brute,
+        }
+    }
 }
 
 impl<Q> Asked<Q> {
@@ -165,8 +189,9 @@ pub struct Run<'a> {
     pub boxes: Vec<Aabb>,
     pub filters: Filters,
     output: Option<Output>,
+    engine: Ready,
     /// The tree, unless the answers come by brute force.
-    pub tree: Option<cpu::Tree>,
+    tree: Option<RefCell<AnyTree>>,
     build_seconds: f64,
 }
 
@@ -179,7 +204,7 @@ impl<'a> Run<'a> {
             ensure!(!is_same, "--out is the {what} itself: {}", text::path(path));
         }
         ensure!(
-            !common.verify || common.engine == Engine::Cpu,
+            !common.verify || common.engine != Some(Engine::Brute),
             "--verify compares with brute force, which answers itself"
         );
         let (boxes, mut filters) = {
@@ -192,18 +217,30 @@ impl<'a> Run<'a> {
             "{} has half-spaces, which queries do not know; leave `half_space` and `half_space_box` out",
             text::path(scene)
         );
-        let (mut tree, mut build_seconds) = (None, 0.0);
-        if common.engine == Engine::Cpu {
-            let _progress = Progress::start(format!("building a tree of {}", text::boxes(boxes.len() as u64)));
-            let mut built = cpu::Tree::new();
-            built.set_filters(filters.clone())?;
-            let (result, seconds) = timed(|| built.build(&boxes).map(drop));
-            result?;
-            (tree, build_seconds) = (Some(built), seconds);
-        } else {
-            filters.check(boxes.len())?;
+        if let (Some(engine @ (Engine::Cpu | Engine::Brute)), Some(_)) = (common.engine, &common.adapter) {
+            let name = engine.of_pairs().name();
+            bail!("--adapter chooses a GPU, which --engine {name} does not use");
         }
-        Ok(Self { common, scene, boxes, filters, output, tree, build_seconds })
+        let engine = Ready::choose(common.engine.map(Engine::of_pairs), common.adapter.as_deref())?;
+        let mut tree = match &engine {
+            Ready::Gpu(gpu) => AnyTree::Gpu(Box::new(Tree::new(gpu)?)),
+            Ready::Other(laboratory::engine::Engine::Brute) => {
+                filters.check(boxes.len())?;
+                return Ok(Self { common, scene, boxes, filters, output, engine, tree: None, build_seconds: 0.0 });
+            }
+            Ready::Other(_) => AnyTree::Cpu(Box::default()),
+        };
+        let progress = Progress::start(format!("building a tree of {}", text::boxes(boxes.len() as u64)));
+        tree.set_filters(filters.clone())?;
+        if matches!(engine, Ready::Gpu(_)) {
+            // The first build waits for kernels to be compiled.
+            tree.build(&boxes)?;
+        }
+        let (result, build_seconds) = timed(|| tree.build(&boxes));
+        result?;
+        drop(progress);
+        let tree = Some(RefCell::new(tree));
+        Ok(Self { common, scene, boxes, filters, output, engine, tree, build_seconds })
     }
 
     /// Answers with the tree or by brute force, compares the `first` answers where that was asked for, writes them and prints
@@ -213,15 +250,19 @@ impl<'a> Run<'a> {
         &self,
         asked: &Asked<Q>,
         kind: &str,
-        by_tree: impl Fn(&cpu::Tree, &Asked<Q>) -> Result<T, broadsweep::Error>,
+        by_tree: impl Fn(&mut AnyTree, &Asked<Q>) -> Result<T, broadsweep::Error>,
         by_brute_force: impl Fn(&Asked<Q>) -> T,
         first: impl Fn(&T, usize) -> K,
         arrays: impl Fn(&T) -> Result<Vec<Named>>,
         report: impl Fn(&T) -> QueryReport,
     ) -> Result<()> {
         let progress = Progress::start(format!("asking {} {kind}", text::count(asked.queries.len() as u64)));
+        if let (Ready::Gpu(_), Some(tree)) = (&self.engine, &self.tree) {
+            // The first queries wait for kernels to be compiled.
+            by_tree(&mut tree.borrow_mut(), &asked.first(asked.queries.len().min(FIRST)))?;
+        }
         let (answer, seconds) = timed(|| match &self.tree {
-            Some(tree) => by_tree(tree, asked),
+            Some(tree) => by_tree(&mut tree.borrow_mut(), asked),
             None => Ok(by_brute_force(asked)),
         });
         let answer = answer?;
@@ -249,13 +290,18 @@ impl<'a> Run<'a> {
     }
 
     fn report(&self, report: &QueryReport, kind: &str, seconds: f64, verified: Option<usize>) -> String {
-        let tree = self.tree.as_ref().map(cpu::Tree::report);
+        let tree: Option<TreeReport> = self.tree.as_ref().map(|tree| tree.borrow().report().clone());
+        let tree = tree.as_ref();
         if self.common.json {
             let object = json!({
                 "scene": self.scene.display().to_string(),
                 "boxes": self.boxes.len(),
                 "invalid_boxes": tree.map(|tree| tree.invalid_count),
-                "engine": match self.common.engine { Engine::Cpu => "cpu", Engine::Brute => "brute" },
+                "engine": self.engine.engine().name(),
+                "adapter": match &self.engine {
+                    Ready::Gpu(gpu) => Some(gpu.adapter_info().name),
+                    Ready::Other(_) => None,
+                },
                 "kind": kind,
                 "queries": report.query_count,
                 "invalid_queries": report.invalid_count,
@@ -278,11 +324,7 @@ impl<'a> Run<'a> {
         if let Some(tree) = tree.filter(|tree| tree.invalid_count > 0) {
             add("invalid", format!("{} with NaN or min > max", text::boxes(u64::from(tree.invalid_count))));
         }
-        let engine = match self.common.engine {
-            Engine::Cpu => laboratory::engine::Engine::Cpu,
-            Engine::Brute => laboratory::engine::Engine::Brute,
-        };
-        add("engine", Ready::Other(engine).describe());
+        add("engine", self.engine.describe());
         add("queries", format!("{} {kind}", text::count(report.query_count)));
         if report.invalid_count > 0 {
             let first: Vec<String> = report.first_invalid.iter().map(u64::to_string).collect();

@@ -67,12 +67,13 @@ fn rays_give_the_hits_that_are_wanted() {
     place.write("rays.npz", &npz(&[("rays", array(&[50, 7], &rows))]));
     let expected = tree.nearest_hits(&rays).unwrap().answers;
     for rays in ["incoherent:50", "seven.npy", "six.npy", "rays.npz"] {
-        for engine in ["cpu", "brute"] {
-            let verify = if engine == "cpu" { "--verify" } else { "" };
+        for engine in ["gpu", "cpu", "brute"] {
+            let verify = if engine == "brute" { "" } else { "--verify" };
             let text = place.run(&format!("rays uniform:2000 {rays} --engine {engine} {verify} --out hits.npz --json"));
             let report: Value = serde_json::from_str(&text).unwrap();
             assert_eq!((&report["queries"], &report["boxes"]), (&json!(50), &json!(2000)));
-            assert_eq!(report["verified"], if engine == "cpu" { json!(50) } else { Value::Null });
+            assert_eq!(report["verified"], if engine == "brute" { Value::Null } else { json!(50) });
+            assert_eq!((&report["engine"], report["adapter"].is_null()), (&json!(engine), engine != "gpu"));
             let hits = place.read("hits.npz");
             assert!(numbers::<u32>(&hits, "index", &[50]).iter().eq(expected.iter().map(|hit| &hit.index)));
             assert!(numbers::<f32>(&hits, "t", &[50]).iter().eq(expected.iter().map(|hit| &hit.t)));
@@ -213,4 +214,23 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
     }
     let wrong = place.command("rays boxes.npy camera:10 --hits most").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn both_engines_write_the_same_bytes() {
+    let place = Place::new();
+    for asked in [
+        "rays clusters:3000 incoherent:2000 --hits nearest",
+        "rays clusters:3000 short:2000 --hits all",
+        "rays clusters:3000 camera:2000 --hits any",
+        "rays clusters:3000 incoherent:200 --hits 4",
+        "overlaps clusters:3000 cubes:500",
+        "nearest clusters:3000 points:500 --k 7",
+    ] {
+        let written = ["gpu", "cpu"].map(|engine| {
+            place.run(&format!("{asked} --engine {engine} --out answers.npz"));
+            place.read("answers.npz")
+        });
+        assert!(written[0] == written[1], "{asked}");
+    }
 }
