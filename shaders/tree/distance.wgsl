@@ -34,7 +34,8 @@ fn begin_point(number: u32) -> bool {
     sight_limit = NEVER;
     if is_usual {
         sight_point = bitcast<vec3<f32>>(point);
-        if radius <= USUAL_BITS {
+        // Four times as much: boxes of usual size are nearer than any larger radius.
+        if radius <= USUAL_BITS + (2u << 23u) {
             sight_limit = bitcast<f32>(radius) * bitcast<f32>(radius);
         }
     }

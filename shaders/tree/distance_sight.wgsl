@@ -20,7 +20,7 @@ fn see_half(at: u32) -> Half {
         let below = bitcast<vec4<f32>>(low) - sight_point[k];
         let above = sight_point[k] - bitcast<vec4<f32>>(high);
         let beyond = max(below, above);
-        is_within &= beyond < vec4<f32>(0.0);
+        is_within &= beyond < vec4<f32>(-FLUSHED);
         let along = max(beyond, vec4<f32>(0.0));
         square += along * along;
     }

@@ -16,8 +16,8 @@ fn ordered4(bits: vec4<u32>) -> vec4<i32> {
     return select(signed, bitcast<vec4<i32>>(vec4<u32>(SIGN) - bits), signed < vec4<i32>(0));
 }
 
-// Says of four children whether the path touches them by the time `sight_limit`. Near is 0 only where the path surely touches a
-// child in the beginning.
+// Says of four children whether the path touches them by the time `sight_limit`. Of those that it does not miss, near is 0 only
+// where the path surely touches them in the beginning.
 fn see_half(at: u32) -> Half {
     var near = vec4<f32>(-NEVER);
     var far = vec4<f32>(NEVER);
@@ -38,14 +38,16 @@ fn see_half(at: u32) -> Half {
             far = min(far, (last - sight_leave[k]) * sight_inverse[k]);
         }
     }
-    near = select(max(near, vec4<f32>(flushed)), vec4<f32>(0.0), near < vec4<f32>(-flushed));
+    let is_first = near < vec4<f32>(-flushed);
+    near = max(near, vec4<f32>(0.0));
     let limit = vec4<f32>(sight_limit);
     let vast = largest > vec4<u32>(USUAL_BITS);
     let doubt = max(near, abs(min(far, limit))) * ROUNDING + flushed;
     let misses = (near - doubt > min(far, limit)) | !touches;
-    let is_in_time = (near + doubt < limit) | (near == vec4<f32>(0.0));
+    let is_in_time = (near + doubt < limit) | is_first;
     let sure = (near + doubt < far) & is_in_time & touches & !vast;
-    return Half(sure, !(sure | misses | vast), vast, select(near, vec4<f32>(0.0), vast));
+    let rank = select(max(near, vec4<f32>(flushed)), vec4<f32>(0.0), is_first | vast);
+    return Half(sure, !(sure | misses | vast), vast, rank);
 }
 
 fn see(at: u32) -> Seen {

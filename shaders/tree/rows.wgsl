@@ -30,7 +30,10 @@ fn begin_row(number: u32) -> u32 {
         left_at = state.x;
         row_count = select(state.y, 0u, left_at == AGAIN);
         row_after = state.w;
-        sight_limit = min(sight_limit, bitcast<f32>(state.z));
+        // In doubt, a row may have had a box in a wrong place.
+        if left_at != AGAIN {
+            sight_limit = min(sight_limit, bitcast<f32>(state.z));
+        }
     } else if query.is_next_row == 1u {
         row_after = rows[row_first + query.most - 1u].x;
         left_at = select(AGAIN, NOWHERE, states[number].y < query.most);
@@ -102,7 +105,7 @@ fn take(at: u32, child: u32, place: u32, id: u32, seen: Seen) {
             first = middle + 1u;
         }
     }
-    if first >= query.most {
+    if first >= query.most || is_doubtful {
         return;
     }
     row_count = min(row_count + 1u, query.most);

@@ -39,15 +39,12 @@ var<private> spent: u32;
 var<private> is_ordered: bool;
 // Whether f32 left a doubt that matters.
 var<private> is_doubtful: bool;
-// Whether a leaf was looked at: a dispatch gets somewhere.
-var<private> is_under_way: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
 
 // Begins the steps of a dispatch, for a query that was left at a place, and returns the place from which it walks.
 fn begin_walk(left_at: u32) -> u32 {
     spent = 0u;
-    is_under_way = false;
     is_doubtful = false;
     resumed_at = NOWHERE;
     is_ordered = IS_RANKED && left_at == AGAIN;
@@ -114,9 +111,10 @@ fn walk(start: u32, end: u32) {
         if next == NOWHERE {
             return;
         }
-        if spent > query.budget && is_under_way {
-            // In the order of places, all before the node are done; in any other, all begin again.
-            resumed_at = select(max(next << (3u * level), start), 0u, is_ordered);
+        // In the order of places, all before the next node are done, and it gets somewhere; in any other, all begin again.
+        let place = max(next << (3u * level), start);
+        if spent > query.budget && (is_ordered || place > start) {
+            resumed_at = select(place, 0u, is_ordered);
             return;
         }
         waiting_at[level] = waiting;
@@ -160,7 +158,6 @@ fn look(level: u32, node: u32, start: u32, last: u32) -> u32 {
         bits = 0u;
     }
     if level == 0u {
-        is_under_way = true;
         while bits != 0u && !is_done() {
             let child = firstTrailingBit(bits);
             bits &= bits - 1u;

@@ -35,10 +35,11 @@ const MOST_ANSWERS: u64 = 1 << 23;
 /// The least room for answers.
 const LEAST_ANSWERS: u64 = 1 << 12;
 /// The most answers in a row. A query that asks for more gets one row after the other.
-const ROW: usize = 128;
-/// Turns of loops that a query may take in one dispatch. Mesa's drivers in software end all loops of some eight or sixteen
+const ROW: usize = 64;
+/// Turns of loops that a query may take in one dispatch, on a GPU and in software, but for the last node: that may be 2,500 more,
+/// for eight boxes in a row where all is in doubt. Mesa's drivers in software end all loops of some eight or sixteen
 /// invocations after 65,535 turns together; other drivers end dispatches that take seconds.
-const BUDGET: [u32; 2] = [1 << 18, 4_500];
+const BUDGET: [u32; 2] = [1 << 18, 1_500];
 /// Stands for no place among the leaves.
 const NOWHERE: u32 = u32::MAX;
 /// Stands for no box.
@@ -159,7 +160,8 @@ impl Part {
     /// Says that the next dispatch begins with all queries; and whether it is for the answers behind those of the last row.
     fn begin(&mut self, tree: &Tree, is_next_row: bool) -> Result<(), Error> {
         self.rest = None;
-        self.asks.decides = self.said.parts < self.words;
+        // What comes behind the last row has to be compared with its last box.
+        self.asks.decides = self.said.parts < self.words || is_next_row;
         self.said.is_resumed = 0;
         self.said.is_next_row = u32::from(is_next_row);
         self.said.query_count = self.count;
@@ -460,7 +462,7 @@ impl Tree {
         key: impl Fn(&T) -> u32,
     ) -> Result<(), Error> {
         let (base, total) = (out.len(), offsets.last().copied().unwrap_or(0));
-        make_room(out, total as usize)?;
+        make_room(out, usize::try_from(total).unwrap_or(usize::MAX))?;
         let binding = self.most_words() as u64 / 2;
         let capacity = total.clamp(LEAST_ANSWERS, MOST_ANSWERS.min(binding));
         if part.buffers.pairs.len() < capacity {

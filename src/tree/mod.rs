@@ -288,6 +288,7 @@ impl Tree {
         self.memory_plan(boxes.len())?;
         let room = self.room(boxes.len());
         if room.boxes == 0 {
+            self.report = TreeReport { growth: 1.0, bytes: self.memory_bytes(), ..TreeReport::default() };
             return Ok(());
         }
         if room.worlds > 0 {
@@ -321,9 +322,11 @@ impl Tree {
         if boxes.len() as u64 != built_of {
             return Err(Error::OtherTree { built: built_of, box_count: boxes.len() as u64 });
         }
-        let Some(built) = self.built.take() else { return Ok(()) };
         self.filters.fit(boxes.len())?;
         self.filters.upload(&self.gpu, boxes.len(), false)?;
+        // Until the end there is no tree.
+        let Some(built) = self.built.take() else { return Ok(()) };
+        self.report = TreeReport::default();
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         let scopes = self.gpu.open_scopes();
         let mut encoder = self.encoder();
@@ -354,8 +357,9 @@ impl Tree {
         // The old buffers go first: old and new at once might not fit.
         self.made = None;
         self.boxes = None;
-        self.made = Some((room, TreeBuffers::new(&self.gpu, &room)?));
-        self.boxes = Some(Buffer::new(&self.gpu, "boxes", room.boxes, STORAGE)?);
+        let (tree, boxes) =
+            (TreeBuffers::new(&self.gpu, &room)?, Buffer::new(&self.gpu, "boxes", room.boxes, STORAGE)?);
+        (self.made, self.boxes) = (Some((room, tree)), Some(boxes));
         Ok(())
     }
 
@@ -432,7 +436,8 @@ macro_rules! questions {
 questions! {
     /// Finds the first box that each path hits: by `t`, then by index.
     nearest_hits, nearest_hits_async: [C: Cast + 'a](casts: impl Into<Batch<'a, C>>) -> Answers<Hit>, ask_nearest_hits;
-    /// Finds the first `k` boxes that each path hits: by `t`, then by index.
+    /// Finds the first `k` boxes that each path hits: by `t`, then by index. A path goes through the tree once for each 64 of
+    /// them.
     first_hits, first_hits_async: [C: Cast + 'a](casts: impl Into<Batch<'a, C>>, k: usize) -> Lists<Hit>, ask_first_hits;
     /// Finds whether each path hits a box.
     any_hits, any_hits_async: [C: Cast + 'a](casts: impl Into<Batch<'a, C>>) -> Answers<bool>, ask_any_hits;
@@ -443,6 +448,6 @@ questions! {
     /// ([`Error::TooManyHalfSpaces`]).
     overlaps, overlaps_async: [S: Shape + 'a](shapes: impl Into<Batch<'a, S>>) -> Lists<u32>, ask_overlaps;
     /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that a point is in is at no
-    /// distance.
+    /// distance. A query goes through the tree once for each 64 boxes.
     nearest, nearest_async: [](points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Lists<Near>, ask_nearest;
 }

@@ -1,6 +1,6 @@
 //! Trees of every shape of scene: built, refitted, and asked in bulk on any number of threads.
 
-use broadsweep::{Aabb, Answers, Batch, Convex, Error, Filters, Hit, Lists, NearestQuery, QueryFilters, Ray};
+use broadsweep::{Aabb, Answers, Batch, Convex, Error, Filters, Hit, Lists, NearestQuery, QueryFilters, Ray, Sphere};
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
@@ -268,4 +268,32 @@ fn calls_that_do_not_block_answer_the_same() {
     assert_eq!(found, tree.cpu.nearest_hits(&rays).unwrap());
     assert_eq!(all, tree.cpu.all_hits(&rays).unwrap());
     assert_eq!(near, tree.cpu.nearest(&points(50, 7, &boxes), 3).unwrap());
+}
+
+#[test]
+fn radii_that_are_larger_than_any_usual_number_are_compared() {
+    let boxes = [Aabb::new([1.1e18, 0.0, 0.0], [1.1e18, 0.0, 0.0]), Aabb::new([0.0; 3], [1.0; 3])];
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    for (radius, expected) in [(1.2e18, &[1][..]), (2.1e18, &[1]), (2.3e18, &[0, 1]), (1e19, &[0, 1])] {
+        let center = [-1.1e18, 0.0, 0.0];
+        assert_eq!(tree.overlaps(&[Sphere { center, radius }]).unwrap().of(0), expected, "{radius}");
+        let near = tree.nearest(&[NearestQuery { point: center, radius }], 5).unwrap();
+        assert_eq!(near.answers.len(), expected.len(), "{radius}");
+    }
+}
+
+#[test]
+fn a_query_that_looks_at_many_nodes_and_no_leaf_misses_nothing() {
+    // Eight small boxes at each point of a lattice, and one between two of its layers.
+    let point = |i: usize| [i % 32, i / 32 % 32, i / 1024].map(|x| x as f32);
+    let mut boxes: Vec<Aabb> =
+        (0..32 * 32 * 32).flat_map(|i| [Aabb::new(point(i), point(i).map(|x| x + 0.01)); 8]).collect();
+    boxes.push(Aabb::new([31.0, 31.0, 15.5], [31.0, 31.0, 15.5]));
+    let mut parts = vec![[1.0, 0.0, 0.0, 100.0]; 62];
+    parts.extend([[0.0, 0.0, 1.0, 15.5], [0.0, 0.0, -1.0, -15.5]]);
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    let found = tree.overlaps(&[Convex { half_spaces: &parts }; 9]).unwrap();
+    assert!(found.rows().all(|row| row == [32 * 32 * 32 * 8]));
 }
