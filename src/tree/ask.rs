@@ -17,6 +17,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
 use crate::gpu::readback::Readback;
+use crate::gpu::scopes::Scopes;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 use crate::layout::{QueryParams, Window};
@@ -102,21 +103,48 @@ impl Memory {
     }
 }
 
-/// Submits what was recorded, and waits for the first `bytes` bytes of a staging buffer.
+/// Commands that are being recorded, with scopes for errors: without them `wgpu` ends the program where the device is gone.
+pub(super) struct Recording {
+    pub encoder: wgpu::CommandEncoder,
+    scopes: Scopes,
+}
+
+impl Recording {
+    /// Begins to record.
+    pub fn begin(gpu: &Gpu) -> Self {
+        let scopes = gpu.open_scopes();
+        let label = Some("broadsweep");
+        Self { encoder: gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label }), scopes }
+    }
+}
+
+impl Recording {
+    /// Submits what was recorded.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::OutOfMemory`], [`Error::Gpu`].
+    fn submit(self, gpu: &Gpu) -> Result<(), Error> {
+        gpu.queue().submit([self.encoder.finish()]);
+        self.scopes.close("queries")
+    }
+
+    /// Submits what was recorded, and begins to read the first `bytes` bytes of a staging buffer.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub fn read(self, gpu: &Gpu, staging: &wgpu::Buffer, bytes: u64) -> Result<Readback, Error> {
+        gpu.queue().submit([self.encoder.finish()]);
+        let mut readback = Readback::begin(gpu, staging, bytes.next_multiple_of(8));
+        self.scopes.close_with("queries", &mut readback)?;
+        Ok(readback)
+    }
+}
+
+/// Waits until the bytes are there.
 ///
 /// # Errors
 /// [`Error::DeviceLost`], [`Error::OutOfMemory`], [`Error::Gpu`].
-pub(super) async fn submit(
-    gpu: &Gpu,
-    encoder: wgpu::CommandEncoder,
-    staging: &wgpu::Buffer,
-    bytes: u64,
-    waiting: Waiting,
-) -> Result<Readback, Error> {
-    let scopes = gpu.open_scopes();
-    gpu.queue().submit([encoder.finish()]);
-    let mut readback = Readback::begin(gpu, staging, bytes.next_multiple_of(8));
-    scopes.close_with("queries", &mut readback)?;
+pub(super) async fn wait(gpu: &Gpu, readback: Readback, waiting: Waiting) -> Result<Readback, Error> {
     #[cfg(not(target_arch = "wasm32"))]
     if waiting == Waiting::Blocking {
         gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| gpu.lost(&error.to_string()))?;
@@ -225,11 +253,10 @@ impl Tree {
         MOST_QUERIES.min(words / stride.max(5)).min(of_rows.max(1)).min(words / (2 * answers.max(1))).max(1)
     }
 
-    /// Uploads a part of a batch, and records the order in which its queries are asked.
+    /// Uploads a part of a batch, and submits the order in which its queries are asked.
     #[allow(clippy::too_many_arguments)]
     fn begin_part(
         &mut self,
-        pass_of: &mut wgpu::CommandEncoder,
         packed: &Packed<'_>,
         filters: &QueryFilters,
         first: usize,
@@ -278,7 +305,8 @@ impl Tree {
         buffers.query_dispatches.write(&self.gpu, &[dispatches]);
         scopes.close("queries")?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut pass = Pass::begin(&self.gpu, pass_of);
+        let mut recording = Recording::begin(&self.gpu);
+        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
         let order = self.query.record_order(
             &mut pass,
             is_sorted.then_some(&sort),
@@ -290,6 +318,7 @@ impl Tree {
         );
         pass.finish()?;
         drop(pass);
+        recording.submit(&self.gpu)?;
         let words = packed.words.len() as u32;
         Ok(Part { built, buffers, said, words, params, order, count: count as u32, rest: None, asks, sort })
     }
@@ -315,10 +344,9 @@ impl Tree {
             let count = most.min(query_count - first);
             let packed = Packed::of_words(&words[first * stride..(first + count) * stride], count);
             let room = QueryRoom { ranked: count as u64, rows: (count * width) as u64, ..QueryRoom::default() };
-            let mut encoder = self.encoder();
-            let mut part = self.begin_part(&mut encoder, &packed, filters, first, is_in_order, width as u32, room)?;
+            let mut part = self.begin_part(&packed, filters, first, is_in_order, width as u32, room)?;
             if k <= width {
-                self.read_rows(encoder, &mut part, ranked, width, waiting, |rows: &[T]| {
+                self.read_rows(&mut part, ranked, width, waiting, |rows: &[T]| {
                     rows.chunks(width).try_for_each(|row| each(&row[..row.partition_point(|a| index(a) != NO_BOX)]))
                 })
                 .await?;
@@ -331,7 +359,7 @@ impl Tree {
                     part.begin(self, true)?;
                 }
                 let mut found = false;
-                self.read_rows(encoder, &mut part, ranked, width, waiting, |rows: &[T]| {
+                self.read_rows(&mut part, ranked, width, waiting, |rows: &[T]| {
                     lists.iter_mut().zip(rows.chunks(width)).try_for_each(|(list, row)| {
                         let row = &row[..row.partition_point(|a| index(a) != NO_BOX).min(k - done)];
                         found |= !row.is_empty();
@@ -344,7 +372,6 @@ impl Tree {
                 if !found {
                     break;
                 }
-                encoder = self.encoder();
             }
             lists.iter().try_for_each(|list| each(list))?;
         }
@@ -354,7 +381,6 @@ impl Tree {
     /// Fills a row of each query of a part, in as many dispatches as it takes, and reads them.
     async fn read_rows<T: Pod>(
         &mut self,
-        mut encoder: wgpu::CommandEncoder,
         part: &mut Part,
         ranked: Ranked,
         width: usize,
@@ -362,35 +388,40 @@ impl Tree {
         each: impl FnOnce(&[T]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let count = part.count as usize;
-        let (of_states, of_rows) = ((count * 16) as u64, (count * width * size_of::<T>()) as u64);
         loop {
-            let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-            let mut pass = Pass::begin(&self.gpu, &mut encoder);
-            let input = part.input(tree, &self.filters);
-            self.query.record_rows(&mut pass, ranked, &input, &part.buffers);
-            // It is worth a try: most queries end in one dispatch.
-            self.query.record_ranked(&mut pass, ranked, &input, width as u32, &part.buffers);
-            pass.finish()?;
-            drop(pass);
-            let staging = self.memory.staging(&self.gpu, of_states + of_rows)?;
-            encoder.copy_buffer_to_buffer(part.buffers.states.raw(), 0, &staging, 0, of_states);
-            encoder.copy_buffer_to_buffer(part.buffers.answers.raw(), 0, &staging, of_states, of_rows);
-            let readback = submit(&self.gpu, encoder, &staging, of_states + of_rows, waiting).await?;
+            let readback = self.rows_once(part, ranked, width)?;
+            let readback = wait(&self.gpu, readback, waiting).await?;
             let is_left = readback
                 .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[0])))??;
             if !is_left {
-                return readback.read(of_states, count * width, each)?;
+                return readback.read((count * 16) as u64, count * width, each)?;
             }
-            drop(readback);
-            encoder = self.encoder();
         }
+    }
+
+    /// Submits the ranking of what is left of a part, and reads what the queries leave, then all rows.
+    fn rows_once(&mut self, part: &Part, ranked: Ranked, width: usize) -> Result<Readback, Error> {
+        let count = u64::from(part.count);
+        let (of_states, of_rows) = (count * 16, count * width as u64 * 8);
+        let staging = self.memory.staging(&self.gpu, of_states + of_rows)?;
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let mut recording = Recording::begin(&self.gpu);
+        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
+        let input = part.input(tree, &self.filters);
+        self.query.record_rows(&mut pass, ranked, &input, &part.buffers);
+        // It is worth a try: most queries end in one dispatch.
+        self.query.record_ranked(&mut pass, ranked, &input, width as u32, &part.buffers);
+        pass.finish()?;
+        drop(pass);
+        recording.encoder.copy_buffer_to_buffer(part.buffers.states.raw(), 0, &staging, 0, of_states);
+        recording.encoder.copy_buffer_to_buffer(part.buffers.answers.raw(), 0, &staging, of_states, of_rows);
+        recording.read(&self.gpu, &staging, of_states + of_rows)
     }
 
     /// Counts the answers of a part, in as many dispatches as it takes, and returns the counts, or where the list of each query
     /// begins.
     async fn count_part(
         &mut self,
-        mut encoder: wgpu::CommandEncoder,
         part: &mut Part,
         listed: Listed,
         sums: bool,
@@ -398,9 +429,10 @@ impl Tree {
     ) -> Result<Vec<u64>, Error> {
         let window = self.windows.get(&self.gpu, bytemuck::Zeroable::zeroed())?;
         let wide = |words: &[u32; 4]| u64::from(words[1]) << 32 | u64::from(words[0]);
+        let count = part.count as usize;
         loop {
-            let readback = self.list_once(encoder, part, listed, &window, waiting, false).await?;
-            let count = part.count as usize;
+            let readback = self.list_once(part, listed, &window, false)?;
+            let readback = wait(&self.gpu, readback, waiting).await?;
             let is_left = readback
                 .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[2])))??;
             if !is_left && !sums {
@@ -409,44 +441,63 @@ impl Tree {
             if !is_left {
                 break;
             }
-            drop(readback);
-            encoder = self.encoder();
         }
         part.begin(self, false)?;
-        let mut encoder = self.encoder();
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut pass = Pass::begin(&self.gpu, &mut encoder);
-        self.query.record_offsets(&mut pass, &part.input(tree, &self.filters), &window, &part.buffers);
-        pass.finish()?;
-        drop(pass);
-        let count = part.count as usize + 1;
-        let bytes = (count * 16) as u64;
-        let staging = self.memory.staging(&self.gpu, bytes)?;
-        encoder.copy_buffer_to_buffer(part.buffers.offsets.raw(), 0, &staging, 0, bytes);
-        let readback = submit(&self.gpu, encoder, &staging, bytes, waiting).await?;
-        readback.read(0, count, |words: &[[u32; 4]]| words.iter().map(wide).collect())
+        let readback = self.sums_once(part, &window)?;
+        let readback = wait(&self.gpu, readback, waiting).await?;
+        readback.read(0, count + 1, |words: &[[u32; 4]]| words.iter().map(wide).collect())
     }
 
-    /// Counts answers once, or writes those of a window, and reads what the queries leave.
-    async fn list_once(
+    /// Submits the counting of what is left of a part, or the writing of what is left in a window, and reads what the queries
+    /// leave.
+    fn list_once(
         &mut self,
-        mut encoder: wgpu::CommandEncoder,
         part: &Part,
         listed: Listed,
         window: &Buffer<Window>,
-        waiting: Waiting,
         emits: bool,
     ) -> Result<Readback, Error> {
+        let bytes = u64::from(part.count) * 16;
+        let staging = self.memory.staging(&self.gpu, bytes)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut pass = Pass::begin(&self.gpu, &mut encoder);
+        let mut recording = Recording::begin(&self.gpu);
+        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
         let input = part.input(tree, &self.filters);
         self.query.record_walk(&mut pass, listed, &input, window, &part.buffers, emits);
         pass.finish()?;
         drop(pass);
-        let bytes = u64::from(part.count) * 16;
+        recording.encoder.copy_buffer_to_buffer(part.buffers.offsets.raw(), 0, &staging, 0, bytes);
+        recording.read(&self.gpu, &staging, bytes)
+    }
+
+    /// Submits the sums of what was counted, and reads where lists begin.
+    fn sums_once(&mut self, part: &Part, window: &Buffer<Window>) -> Result<Readback, Error> {
+        let bytes = (u64::from(part.count) + 1) * 16;
         let staging = self.memory.staging(&self.gpu, bytes)?;
-        encoder.copy_buffer_to_buffer(part.buffers.offsets.raw(), 0, &staging, 0, bytes);
-        submit(&self.gpu, encoder, &staging, bytes, waiting).await
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let mut recording = Recording::begin(&self.gpu);
+        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
+        self.query.record_offsets(&mut pass, &part.input(tree, &self.filters), window, &part.buffers);
+        pass.finish()?;
+        drop(pass);
+        recording.encoder.copy_buffer_to_buffer(part.buffers.offsets.raw(), 0, &staging, 0, bytes);
+        recording.read(&self.gpu, &staging, bytes)
+    }
+
+    /// Submits the canonical order of this many answers that were written, and reads them.
+    fn answers_once(&mut self, part: &Part, listed: Listed, length: u64) -> Result<Readback, Error> {
+        let bytes = length * size_of::<Pair>() as u64;
+        let staging = self.memory.staging(&self.gpu, bytes)?;
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let mut recording = Recording::begin(&self.gpu);
+        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
+        let box_count = part.built.room.boxes as u32;
+        let input = part.input(tree, &self.filters);
+        self.query.record_answers(&mut pass, &part.sort, listed, &input, box_count, &part.buffers);
+        pass.finish()?;
+        drop(pass);
+        recording.encoder.copy_buffer_to_buffer(part.buffers.pairs.raw(), 0, &staging, 0, bytes);
+        recording.read(&self.gpu, &staging, bytes)
     }
 
     /// Brings all lists of a part, as pairs: of query and box, or where paths are asked for of box and time.
@@ -490,7 +541,8 @@ impl Tree {
             scopes.close("queries")?;
             part.begin(self, false)?;
             loop {
-                let readback = self.list_once(self.encoder(), &part, listed, &window, waiting, true).await?;
+                let readback = self.list_once(&part, listed, &window, true)?;
+                let readback = wait(&self.gpu, readback, waiting).await?;
                 let count = part.count as usize;
                 let is_left = readback
                     .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[2])))??;
@@ -499,18 +551,8 @@ impl Tree {
                 }
             }
             part.begin(self, false)?;
-            let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-            let mut encoder = self.encoder();
-            let mut pass = Pass::begin(&self.gpu, &mut encoder);
-            let box_count = part.built.room.boxes as u32;
-            let input = part.input(tree, &self.filters);
-            self.query.record_answers(&mut pass, &part.sort, listed, &input, box_count, &part.buffers);
-            pass.finish()?;
-            drop(pass);
-            let bytes = length * size_of::<Pair>() as u64;
-            let staging = self.memory.staging(&self.gpu, bytes)?;
-            encoder.copy_buffer_to_buffer(part.buffers.pairs.raw(), 0, &staging, 0, bytes);
-            let readback = submit(&self.gpu, encoder, &staging, bytes, waiting).await?;
+            let readback = self.answers_once(&part, listed, length)?;
+            let readback = wait(&self.gpu, readback, waiting).await?;
             readback.read(0, length as usize, |pairs: &[Pair]| out.extend(pairs.iter().map(&answer)))?;
             // A list that lies in two windows is sorted in each of them.
             let cut = offsets.partition_point(|&offset| offset <= first).saturating_sub(1);
@@ -621,9 +663,8 @@ impl Tree {
                 let some = &batch.queries[first..count.min(first + most)];
                 let packed = Packed::of_words(C::words(some), some.len());
                 let room = QueryRoom { lists: some.len() as u64, ..QueryRoom::default() };
-                let mut encoder = self.encoder();
-                let mut part = self.begin_part(&mut encoder, &packed, batch.filters, first, in_order, 1, room)?;
-                let counts = self.count_part(encoder, &mut part, Listed::Cross, false, waiting).await?;
+                let mut part = self.begin_part(&packed, batch.filters, first, in_order, 1, room)?;
+                let counts = self.count_part(&mut part, Listed::Cross, false, waiting).await?;
                 answers.extend(counts[..some.len()].iter().map(|&count| count > 0));
             }
         }
@@ -689,9 +730,8 @@ impl Tree {
         while self.built.is_some() && first < count {
             let (packed, listed) = packed(&batch.queries[first..]);
             let room = QueryRoom { lists: packed.count as u64, ..QueryRoom::default() };
-            let mut encoder = self.encoder();
-            let mut part = self.begin_part(&mut encoder, &packed, batch.filters, first, in_order, u32::MAX, room)?;
-            let offsets = self.count_part(encoder, &mut part, listed, true, waiting).await?;
+            let mut part = self.begin_part(&packed, batch.filters, first, in_order, u32::MAX, room)?;
+            let offsets = self.count_part(&mut part, listed, true, waiting).await?;
             let base = lists.answers.len() as u64;
             self.read_lists(part, listed, &offsets, waiting, &mut lists.answers, &answer, &key).await?;
             lists.offsets.extend(offsets[1..].iter().map(|offset| base + offset));

@@ -14,7 +14,7 @@ pub mod query;
 
 use std::collections::HashMap;
 
-use self::ask::Memory;
+use self::ask::{Memory, Recording};
 use self::build::{Build, TreeBuffers, TreeRoom};
 use self::query::Query;
 use crate::constants::INVALID_LISTED;
@@ -23,6 +23,7 @@ use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::Pass;
+use crate::gpu::readback::Readback;
 use crate::gpu::table::{Row, STORAGE};
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
@@ -299,22 +300,32 @@ impl Tree {
         self.make_room(room)?;
         self.filters.upload(&self.gpu, boxes.len(), false)?;
         let shape = self.shapes.get(&self.gpu, room.shape())?;
-        let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let scopes = self.gpu.open_scopes();
-        tree.write_sizes(&self.gpu, room.boxes as u32);
-        let mut encoder = self.encoder();
-        let mut pass = Pass::begin(&self.gpu, &mut encoder);
-        let searched = self.record_prepared(&mut pass, boxes)?;
-        let ids = self.build.record_order(&mut pass, &sort, room, &shape, searched.all(), &self.filters.lists, tree);
-        self.build.record_bounds(&self.gpu, &mut pass, room, &shape, searched.all(), &ids, tree)?;
-        pass.finish()?;
-        drop(pass);
-        scopes.close("tree")?;
-        let (summary, cube) = self.read_summary(encoder, waiting).await?;
+        let (ids, readback) = self.submit_build(room, &shape, boxes)?;
+        let (summary, cube) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
         self.built = Some(Built { room, shape, ids, cube, surface: summary.surface });
         self.report_on(&summary);
         Ok(())
+    }
+
+    /// Submits a build, and begins to read its summary.
+    fn submit_build(
+        &mut self,
+        room: TreeRoom,
+        shape: &Buffer<TreeShape>,
+        boxes: &[Aabb],
+    ) -> Result<(Buffer<u32>, Readback), Error> {
+        let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let mut recording = Recording::begin(&self.gpu);
+        tree.write_sizes(&self.gpu, room.boxes as u32);
+        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
+        let searched = self.record_prepared(&mut pass, boxes)?;
+        let filters = &self.filters.lists;
+        let ids = self.build.record_order(&mut pass, &sort, room, shape, searched.all(), filters, tree);
+        self.build.record_bounds(&self.gpu, &mut pass, room, shape, searched.all(), &ids, tree)?;
+        pass.finish()?;
+        drop(pass);
+        Ok((ids, self.read_summary(recording)?))
     }
 
     async fn refit_waiting(&mut self, boxes: &[Aabb], waiting: Waiting) -> Result<(), Error> {
@@ -327,24 +338,24 @@ impl Tree {
         // Until the end there is no tree.
         let Some(built) = self.built.take() else { return Ok(()) };
         self.report = TreeReport::default();
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let scopes = self.gpu.open_scopes();
-        let mut encoder = self.encoder();
-        let mut pass = Pass::begin(&self.gpu, &mut encoder);
-        let searched = self.record_prepared(&mut pass, boxes)?;
-        let Built { room, shape, ids, .. } = &built;
-        self.build.record_bounds(&self.gpu, &mut pass, *room, shape, searched.all(), ids, tree)?;
-        pass.finish()?;
-        drop(pass);
-        scopes.close("tree")?;
-        let (summary, _) = self.read_summary(encoder, waiting).await?;
+        let readback = self.submit_refit(&built, boxes)?;
+        let (summary, _) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
         self.built = Some(built);
         self.report_on(&summary);
         Ok(())
     }
 
-    fn encoder(&self) -> wgpu::CommandEncoder {
-        self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("broadsweep") })
+    /// Submits a refit, and begins to read its summary.
+    fn submit_refit(&mut self, built: &Built, boxes: &[Aabb]) -> Result<Readback, Error> {
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let mut recording = Recording::begin(&self.gpu);
+        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
+        let searched = self.record_prepared(&mut pass, boxes)?;
+        let Built { room, shape, ids, .. } = built;
+        self.build.record_bounds(&self.gpu, &mut pass, *room, shape, searched.all(), ids, tree)?;
+        pass.finish()?;
+        drop(pass);
+        self.read_summary(recording)
     }
 
     /// Makes the buffers of a tree, unless there is room already.
@@ -375,19 +386,14 @@ impl Tree {
         Ok(prepared.clone())
     }
 
-    /// Submits a build, and brings its summary.
-    async fn read_summary(
-        &mut self,
-        mut encoder: wgpu::CommandEncoder,
-        waiting: Waiting,
-    ) -> Result<(TreeSummary, Cube), Error> {
+    /// Submits what was recorded, and begins to read the summary of the tree.
+    fn read_summary(&mut self, mut recording: Recording) -> Result<Readback, Error> {
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         let (of_summary, of_cube) = (size_of::<TreeSummary>() as u64, size_of::<Cube>() as u64);
         let staging = self.memory.staging(&self.gpu, of_summary + of_cube)?;
-        encoder.copy_buffer_to_buffer(tree.summary.raw(), 0, &staging, 0, of_summary);
-        encoder.copy_buffer_to_buffer(tree.cube.raw(), 0, &staging, of_summary, of_cube);
-        let readback = ask::submit(&self.gpu, encoder, &staging, of_summary + of_cube, waiting).await?;
-        Ok((readback.value(0)?, readback.value(of_summary)?))
+        recording.encoder.copy_buffer_to_buffer(tree.summary.raw(), 0, &staging, 0, of_summary);
+        recording.encoder.copy_buffer_to_buffer(tree.cube.raw(), 0, &staging, of_summary, of_cube);
+        recording.read(&self.gpu, &staging, of_summary + of_cube)
     }
 
     fn report_on(&mut self, summary: &TreeSummary) {
@@ -403,6 +409,11 @@ impl Tree {
         };
         self.report.bytes = self.memory_bytes();
     }
+}
+
+/// Returns what the host reads of a tree.
+fn summary_of(readback: &Readback) -> Result<(TreeSummary, Cube), Error> {
+    Ok((readback.value(0)?, readback.value(size_of::<TreeSummary>() as u64)?))
 }
 
 /// Declares the calls that ask: each blocks, and has a twin that does not.

@@ -1,6 +1,8 @@
 //! Trees of every shape of scene: built, refitted, and asked in bulk on any number of threads.
 
-use broadsweep::{Aabb, Answers, Batch, Convex, Error, Filters, Hit, Lists, NearestQuery, QueryFilters, Ray, Sphere};
+use broadsweep::{
+    Aabb, Answers, Batch, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, QueryFilters, Ray, Sphere, Tree,
+};
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
@@ -296,4 +298,35 @@ fn a_query_that_looks_at_many_nodes_and_no_leaf_misses_nothing() {
     tree.build(&boxes).unwrap();
     let found = tree.overlaps(&[Convex { half_spaces: &parts }; 9]).unwrap();
     assert!(found.rows().all(|row| row == [32 * 32 * 32 * 8]));
+}
+
+#[test]
+fn a_lost_device_is_an_error_of_every_call() {
+    let gpu = Gpu::headless().unwrap();
+    let boxes = Kind::Uniform.generate(2_000, 1);
+    let mut tree = Tree::new(&gpu).unwrap();
+    tree.build(&boxes).unwrap();
+    let (rays, points) = (RayKind::Incoherent.generate(2_000, 7, &boxes), points(20, 7, &boxes));
+    tree.nearest_hits(&rays).unwrap();
+    gpu.device().destroy();
+    let lost = |result: Result<(), Error>| assert!(matches!(result, Err(Error::DeviceLost { .. })), "{result:?}");
+    lost(tree.nearest_hits(&rays).map(drop));
+    lost(tree.first_hits(&rays, 3).map(drop));
+    lost(tree.any_hits(&rays).map(drop));
+    lost(tree.all_hits(&rays).map(drop));
+    lost(tree.overlaps(&boxes[..10]).map(drop));
+    lost(tree.nearest(&points, 100).map(drop));
+    lost(tree.refit(&boxes).map(drop));
+    lost(tree.build(&boxes).map(drop));
+    lost(tree.build(&boxes[..3]).map(drop));
+}
+
+#[test]
+fn calls_that_do_not_block_may_wait_on_any_thread() {
+    fn is_send(_: &impl Send) {}
+    let boxes = Kind::Uniform.generate(10, 1);
+    let mut tree = Both::new();
+    let gpu = tree.gpu.get_mut();
+    is_send(&gpu.build_async(&boxes));
+    is_send(&gpu.overlaps_async(&boxes));
 }
