@@ -9,7 +9,9 @@ use super::arriving::Arriving;
 use super::flight::STREAMED_PIECE;
 #[cfg(not(target_arch = "wasm32"))]
 use super::slabs::Passes;
-use crate::{Aabb, Error, Overlaps, Pair, Report};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::Pair;
+use crate::{Aabb, Error, Overlaps, Report};
 
 impl BroadPhase {
     /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is there. The answer stays
