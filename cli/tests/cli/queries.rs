@@ -79,20 +79,20 @@ fn rays_give_the_hits_that_are_wanted() {
             assert!(numbers::<f32>(&hits, "t", &[50]).iter().eq(expected.iter().map(|hit| &hit.t)));
         }
     }
-    place.run("rays uniform:2000 seven.npy --hits 3 --out hits.npz");
+    place.run("rays uniform:2000 seven.npy --hits 3 --out hits.npz --engine cpu");
     let first = tree.first_hits(&rays, 3).unwrap();
     let index = numbers::<u32>(&place.read("hits.npz"), "index", &[50, 3]);
     for (row, hits) in index.chunks(3).zip(first.rows()) {
         assert!(row.iter().take(hits.len()).eq(hits.iter().map(|hit| &hit.index)));
         assert!(row[hits.len()..].iter().all(|&index| index == u32::MAX));
     }
-    place.run("rays uniform:2000 seven.npy --hits all --out hits.npz");
+    place.run("rays uniform:2000 seven.npy --hits all --out hits.npz --engine cpu");
     let all = tree.all_hits(&rays).unwrap();
     let hits = place.read("hits.npz");
     assert_eq!(offsets(&hits, 51), all.offsets);
     let count = all.answers.len() as u64;
     assert!(numbers::<u32>(&hits, "index", &[count]).iter().eq(all.answers.iter().map(|hit| &hit.index)));
-    place.run("rays uniform:2000 seven.npy --hits any --out hits.npz");
+    place.run("rays uniform:2000 seven.npy --hits any --out hits.npz --engine cpu");
     let any = numbers::<bool>(&place.read("hits.npz"), "hit", &[50]);
     assert_eq!(any, tree.any_hits(&rays).unwrap().answers);
 }
@@ -105,7 +105,7 @@ fn shapes_give_the_boxes_that_touch_them() {
     let rows: Vec<f32> = spheres.iter().flat_map(|sphere| sphere.center.into_iter().chain([sphere.radius])).collect();
     let ignored: Vec<u32> = (0..20).collect();
     place.write("spheres.npz", &npz(&[("spheres", array(&[20, 4], &rows)), ("ignore", array(&[20], &ignored))]));
-    let text = place.run("overlaps uniform:2000 spheres.npz --verify --out touching.npz");
+    let text = place.run("overlaps uniform:2000 spheres.npz --verify --out touching.npz --engine cpu");
     assert!(text.contains("20 spheres") && text.contains("all 20 spheres answer as by brute force"), "{text}");
     let mut expected = tree.overlaps(&spheres).unwrap();
     assert!(expected.rows().len() == 20 && expected.report.answer_count > 100);
@@ -116,7 +116,7 @@ fn shapes_give_the_boxes_that_touch_them() {
         let row: Vec<u32> = expected.of(i).iter().copied().filter(|&j| j as usize != i).collect();
         assert_eq!(index[ends[i] as usize..ends[i + 1] as usize], row);
     }
-    place.run("overlaps uniform:2000 cubes:30 --verify --out touching.npz");
+    place.run("overlaps uniform:2000 cubes:30 --verify --out touching.npz --engine cpu");
     expected = tree.overlaps(&cubes(30, 1, &boxes, 10.0)).unwrap();
     assert_eq!(offsets(&place.read("touching.npz"), 31), expected.offsets);
     for (name, row) in [
@@ -127,7 +127,7 @@ fn shapes_give_the_boxes_that_touch_them() {
     ] {
         let row: Vec<f32> = row;
         place.write("shapes.npz", &npz(&[(name, array(&[1, row.len() as u64], &row))]));
-        assert!(place.run("overlaps uniform:2000 shapes.npz --verify").contains("all 1 "), "{name}");
+        assert!(place.run("overlaps uniform:2000 shapes.npz --verify --engine cpu").contains("all 1 "), "{name}");
     }
     let planes = [1.0f32, 0.0, 0.0, 0.5, 0.0, 1.0, 1.0, 0.7];
     let convex = |offsets: &[u32]| {
@@ -135,11 +135,15 @@ fn shapes_give_the_boxes_that_touch_them() {
         npz(&[("convex", array(&[2, 4], &planes)), ("convex_offsets", offsets)])
     };
     place.write("shapes.npz", &convex(&[0, 2, 2]));
-    let text = place.run("overlaps uniform:2000 shapes.npz --verify");
+    let text = place.run("overlaps uniform:2000 shapes.npz --verify --engine cpu");
     assert!(text.contains("all 2 convex shapes"), "{text}");
     for wrong in [&[0, 1][..], &[1, 2], &[0, 2, 1], &[]] {
         place.write("shapes.npz", &convex(wrong));
-        assert!(place.fail("overlaps uniform:2000 shapes.npz").contains("`convex_offsets` has to ascend from 0 to 2"));
+        assert!(
+            place
+                .fail("overlaps uniform:2000 shapes.npz --engine cpu")
+                .contains("`convex_offsets` has to ascend from 0 to 2")
+        );
     }
 }
 
@@ -149,7 +153,7 @@ fn points_give_the_nearest_boxes() {
     let asked = points(20, 1, &boxes);
     let near = tree.nearest(&asked, 2).unwrap();
     for k in [0, 2, 2001] {
-        place.run(&format!("nearest uniform:2000 points:20 --k {k} --verify --out near.npz"));
+        place.run(&format!("nearest uniform:2000 points:20 --k {k} --verify --out near.npz --engine cpu"));
         let file = place.read("near.npz");
         let index = numbers::<u32>(&file, "index", &[20, k]);
         let square = numbers::<f32>(&file, "squared_distance", &[20, k]);
@@ -161,7 +165,7 @@ fn points_give_the_nearest_boxes() {
     }
     let rows: Vec<f32> = asked.iter().flat_map(|query| query.point.into_iter().chain([0.01])).collect();
     place.write("points.npy", &array(&[20, 4], &rows));
-    place.run("nearest uniform:2000 points.npy --verify --out near.npz");
+    place.run("nearest uniform:2000 points.npy --verify --out near.npz --engine cpu");
     let within: Vec<_> = asked.iter().map(|query| NearestQuery { radius: 0.01, ..*query }).collect();
     let found = tree.nearest(&within, 1).unwrap().report.answer_count;
     let index = numbers::<u32>(&place.read("near.npz"), "index", &[20, 1]);
@@ -175,10 +179,10 @@ fn queries_and_boxes_without_meaning_are_named() {
     rays[2].direction[1] = f32::NAN;
     let rows: Vec<f32> = rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction)).collect();
     place.write("rays.npy", &array(&[4, 6], &rows));
-    let text = place.run("rays invalid:100 rays.npy --verify");
+    let text = place.run("rays invalid:100 rays.npy --verify --engine cpu");
     assert!(text.contains("1 of the rays, which answer nothing: 2"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("invalid")), "{text}");
-    let empty = place.run("rays uniform:0 rays.npy --verify");
+    let empty = place.run("rays uniform:0 rays.npy --verify --engine cpu");
     assert!(empty.contains("answers     0"), "{empty}");
 }
 
@@ -194,25 +198,25 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
     let plane = [("boxes", array(&[2, 6], &[0.0f32; 12])), ("half_space", array(&[1, 4], &[1.0f32; 4]))];
     place.write("planes.npz", &npz(&[&plane[..], &[("half_space_box", array(&[1], &[0u32]))]].concat()));
     for (arguments, part) in [
-        ("rays boxes.npy rows.npy", "its shape is (2, 5); (m, 6) or (m, 7) is needed for rays"),
-        ("rays boxes.npy words.npy", "f4"),
-        ("rays boxes.npy missing.npy", "missing.npy"),
-        ("rays boxes.npy rays.npz", "`world`: its shape is (1,); (2,) is needed, a number for each query"),
-        ("rays boxes.npy lasers:10", "there are no rays `lasers`"),
-        ("rays planes.npz camera:10", "half-spaces"),
-        ("rays boxes.npy boxes.npy --out boxes.npy", "--out is the scene itself"),
-        ("rays boxes.npy camera:4611686018427387904", "there is no memory for 4,611,686,018,427,387,904"),
-        ("rays boxes.npy boxes.npy --hits 18446744073709551615 --out hits.npz", "there is no memory"),
-        ("nearest boxes.npy points:2 --k 9223372036854775807 --out near.npz", "there is no memory"),
+        ("rays boxes.npy rows.npy --engine cpu", "its shape is (2, 5); (m, 6) or (m, 7) is needed for rays"),
+        ("rays boxes.npy words.npy --engine cpu", "f4"),
+        ("rays boxes.npy missing.npy --engine cpu", "missing.npy"),
+        ("rays boxes.npy rays.npz --engine cpu", "`world`: its shape is (1,); (2,) is needed, a number for each query"),
+        ("rays boxes.npy lasers:10 --engine cpu", "there are no rays `lasers`"),
+        ("rays planes.npz camera:10 --engine cpu", "half-spaces"),
+        ("rays boxes.npy boxes.npy --out boxes.npy --engine cpu", "--out is the scene itself"),
+        ("rays boxes.npy camera:4611686018427387904 --engine cpu", "there is no memory for 4,611,686,018,427,387,904"),
+        ("rays boxes.npy boxes.npy --hits 18446744073709551615 --out hits.npz --engine cpu", "there is no memory"),
+        ("nearest boxes.npy points:2 --k 9223372036854775807 --out near.npz --engine cpu", "there is no memory"),
         ("rays boxes.npy boxes.npy --engine brute --verify", "--verify compares with brute force"),
-        ("overlaps boxes.npy two.npz", "it needs one of points, boxes, spheres"),
-        ("overlaps boxes.npy rays.npz", "unknown array, \"rays\""),
-        ("nearest boxes.npy boxes.npy", "(m, 3) or (m, 4) is needed for points"),
+        ("overlaps boxes.npy two.npz --engine cpu", "it needs one of points, boxes, spheres"),
+        ("overlaps boxes.npy rays.npz --engine cpu", "unknown array, \"rays\""),
+        ("nearest boxes.npy boxes.npy --engine cpu", "(m, 3) or (m, 4) is needed for points"),
     ] {
         let line = place.fail(arguments);
         assert!(line.contains(part), "{arguments}: {line}");
     }
-    let wrong = place.command("rays boxes.npy camera:10 --hits most").output().unwrap();
+    let wrong = place.command("rays boxes.npy camera:10 --hits most --engine cpu").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
 }
 
