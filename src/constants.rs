@@ -109,6 +109,10 @@ shared_constants! {
     /// The eighth bit of the second byte of a footprint: set where the box is *plain*, so that enough overlap of two
     /// footprints is an overlap of the boxes along u and v.
     FOOTPRINT_PLAIN: u32 = 1 << 15;
+    /// The eighth bit of the fourth byte of a footprint: set where the box is in the second of two sets.
+    FOOTPRINT_SECOND: u32 = 1 << 31;
+    /// The bits of a footprint that say something of the box, in whatever cell.
+    FOOTPRINT_OF_BOX: u32 = FOOTPRINT_PLAIN | FOOTPRINT_SECOND;
     /// By how many 128ths of a cell two footprints must overlap, along u and v, so that the boxes overlap for sure. With
     /// fewer, what they share may be the slop of both.
     SURE_FRACTIONS: u32 = 3;
@@ -180,8 +184,12 @@ shared_constants! {
     PLACE_RUNS: u32 = 8;
     /// Tests per tile of a giant: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 256 * 32;
-    /// Most workgroups of `sweep_test`, and of `giants_test`.
+    /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test`.
     HIT_BLOCKS: u32 = 65_535;
+    /// Most tiles in a row that a workgroup of `sweep_test` takes, a power of two: up to 73 turns of loops for a run of each.
+    /// Mesa's drivers in software end all loops of an invocation after 65,535 turns together, and others end dispatches that
+    /// take too long.
+    MOST_GROUP_TILES: u32 = 512;
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
 

@@ -54,6 +54,13 @@ pub trait Engine {
     /// The errors of the engine's own method. After an error, the engine can be used as before.
     fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
+    /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters keep, each once. Of a
+    /// pair, `a` is an index in `first`, and `b` one in `second`.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method. After an error, the engine can be used as before.
+    fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error>;
+
     /// Hands every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the report
     /// that each piece came with.
     ///
@@ -100,6 +107,10 @@ macro_rules! engine {
 
             fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
                 self.find_pairs(boxes)
+            }
+
+            fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
+                self.find_pairs_between(first, second)
             }
 
             fn stream_pairs<E: From<Error>>(

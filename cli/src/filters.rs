@@ -21,6 +21,8 @@ pub fn describe(filters: &Filters) -> Option<String> {
     for (name, list) in [("fixed", &filters.fixed), ("sleeping", &filters.sleeping)] {
         parts.extend((!list.is_empty()).then(|| format!("{} {name}", text::count(truths(list)))));
     }
+    let second = truths(&filters.second);
+    parts.extend((!filters.second.is_empty()).then(|| format!("two sets, the second of {}", text::boxes(second))));
     if let Some(count) = world_count(filters) {
         let global = filters.world.iter().filter(|&&world| world == Filters::GLOBAL).count() as u64;
         let worlds = counted(count, "world");
@@ -50,6 +52,7 @@ pub fn json(filters: &Filters) -> Value {
         "parent": !filters.parent.is_empty(),
         "fixed": truths(&filters.fixed),
         "sleeping": truths(&filters.sleeping),
+        "second": truths(&filters.second),
         "worlds": world_count(filters),
         "largest_margin": largest_margin(filters).and_then(text::shortest),
         "exclude": filters.exclude.len(),
@@ -71,6 +74,7 @@ pub fn of_first(filters: &Filters, box_count: usize) -> Filters {
         parent: first(&filters.parent, box_count),
         fixed: first(&filters.fixed, box_count),
         sleeping: first(&filters.sleeping, box_count),
+        second: first(&filters.second, box_count),
         world: first(&filters.world, box_count),
         margin: first(&filters.margin, box_count),
         exclude: pairs(&filters.exclude),
@@ -136,6 +140,7 @@ mod tests {
             Filters { parent: list(11), ..none() },
             Filters { fixed: truths(2), ..none() },
             Filters { sleeping: truths(3), ..none() },
+            Filters { second: truths(3), ..none() },
             Filters { world: list(3), ..none() },
             Filters { margin: list(2).iter().map(|&x| x as f32 * 0.1).collect(), ..none() },
             Filters { exclude: pairs(3), ..none() },

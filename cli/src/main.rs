@@ -11,6 +11,7 @@ mod choices;
 mod engine;
 mod filters;
 mod input;
+mod join;
 #[cfg(any(not(feature = "bench"), test))]
 mod no_bench;
 mod npz;
@@ -53,6 +54,7 @@ struct Args {
 #[derive(Subcommand)]
 enum Command {
     Pairs(pairs::Args),
+    Join(join::Args),
     Rays(queries::rays::Args),
     Overlaps(queries::overlaps::Args),
     Nearest(queries::nearest::Args),
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         None => sample::run(),
         Some(Command::Pairs(args)) => pairs::run(&args),
+        Some(Command::Join(args)) => join::run(&args),
         Some(Command::Rays(args)) => queries::rays::run(&args),
         Some(Command::Overlaps(args)) => queries::overlaps::run(&args),
         Some(Command::Nearest(args)) => queries::nearest::run(&args),

@@ -17,7 +17,7 @@ use rawzip::{
 };
 
 /// The arrays that there can be.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "boxes",
     "group",
     "mask",
@@ -25,6 +25,7 @@ const KNOWN: [&str; 13] = [
     "parent",
     "fixed",
     "sleeping",
+    "second",
     "world",
     "margin",
     "exclude",
@@ -131,6 +132,7 @@ impl<R: ReaderAt> Arrays<R> {
             parent: self.list("parent", count)?,
             fixed: self.list("fixed", count)?,
             sleeping: self.list("sleeping", count)?,
+            second: self.list("second", count)?,
             world: self.list("world", count)?,
             margin: self.list("margin", count)?,
             exclude: pairs("exclude")?,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use broadsweep::{Aabb, ByWorld, CellSize, Filters, GroupRule, Options, Overlaps};
+use broadsweep::{Aabb, ByWorld, CellSize, Filters, GroupRule, Options, Overlaps, Pair};
 use laboratory::engine::{Engine, MJ_SAP};
 use laboratory::scenes::npy;
 
@@ -33,7 +33,7 @@ pub struct Args {
     /// of it optional. A number for each box: u4 `group`, `mask` (see --rule), `body` (boxes of one never pair),
     /// `parent` (nor with those of its parent body; 2^32 - 1 is none), `world` (boxes of different ones never pair;
     /// 2^32 - 1 meets all), f4 `margin` (grows the box on each side), b1 or u1 `fixed`, `sleeping` (two such boxes
-    /// never pair). Pairs of boxes, u4 (m, 2): `exclude` (never reported), `include` (always reported). Half-spaces, x
+    /// never pair), `second` (nor do two boxes that are alike in this: the pairs between two sets). Pairs of boxes, u4 (m, 2): `exclude` (never reported), `include` (always reported). Half-spaces, x
     /// n_x + y n_y + z n_z <= d: f4 (h, 4) `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,) `half_space_box`, the
     /// boxes that stand for them.
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
@@ -150,14 +150,26 @@ impl Args {
     }
 }
 
+/// What is searched, and what is done with the pairs.
+pub struct Search<'a> {
+    pub boxes: &'a [Aabb],
+    pub filters: &'a Filters,
+    pub options: Options,
+    pub verify: bool,
+    /// How many boxes are of the first of two sets, where the second box of a pair is numbered within the second; or 0.
+    pub first_set: u32,
+}
+
+/// Numbers the second box of each pair within the set behind the first one.
+fn number_second(pairs: &mut [Pair], first_set: u32) {
+    for pair in pairs {
+        pair.b -= first_set;
+    }
+}
+
 /// Writes the pairs to the output without holding them in memory; `None` where the engine cannot.
-fn stream(
-    engine: &Ready,
-    boxes: &[Aabb],
-    filters: &Filters,
-    options: Options,
-    output: Option<&Output>,
-) -> Option<Result<Answer>> {
+fn stream(engine: &Ready, search: &Search<'_>, output: Option<&Output>) -> Option<Result<Answer>> {
+    let &Search { boxes, filters, options, first_set, .. } = search;
     let Ready::Gpu(_) = engine else {
         return None;
     };
@@ -166,8 +178,17 @@ fn stream(
     };
     let written = output.write(|to| {
         let mut writer = PairWriter::new(to, options.order, output.directory());
-        let answer =
-            engine.stream_pairs(boxes, filters, options, |report, piece| writer.add(report, piece)).transpose()?;
+        let mut numbered = Vec::new();
+        let answer = engine.stream_pairs(boxes, filters, options, |report, piece| {
+            if first_set == 0 {
+                return writer.add(report, piece);
+            }
+            numbered.clear();
+            numbered.extend_from_slice(piece);
+            number_second(&mut numbered, first_set);
+            writer.add(report, &numbered)
+        });
+        let answer = answer.transpose()?;
         writer.finish()?;
         Ok(answer)
     });
@@ -198,9 +219,9 @@ fn table(by_world: &ByWorld) -> String {
 }
 
 /// The files that a run writes.
-struct Outputs {
-    pairs: Option<Output>,
-    worlds: Option<Output>,
+pub struct Outputs {
+    pub pairs: Option<Output>,
+    pub worlds: Option<Output>,
 }
 
 impl Outputs {
@@ -218,7 +239,7 @@ impl Outputs {
     }
 
     /// Prints a report where it does not spoil an array.
-    fn print_report(&self, report: &str) -> Result<()> {
+    pub fn print_report(&self, report: &str) -> Result<()> {
         print_report(report, [&self.pairs, &self.worlds].into_iter().flatten())
     }
 }
@@ -239,21 +260,16 @@ fn read_scene(args: &Args) -> Result<(Vec<Aabb>, Filters)> {
 }
 
 /// Finds the pairs, compares them where that was asked for, and writes them.
-fn find_and_write(
-    args: &Args,
-    engine: &Ready,
-    boxes: &[Aabb],
-    filters: &Filters,
-    outputs: &Outputs,
-) -> Result<(Answer, Option<Verified>)> {
-    let options = args.options();
-    let is_held = args.verify || outputs.worlds.is_some();
-    if !is_held && let Some(answer) = stream(engine, boxes, filters, options, outputs.pairs.as_ref()) {
+pub fn find_and_write(engine: &Ready, search: &Search<'_>, outputs: &Outputs) -> Result<(Answer, Option<Verified>)> {
+    let is_held = search.verify || outputs.worlds.is_some();
+    if !is_held && let Some(answer) = stream(engine, search, outputs.pairs.as_ref()) {
         return Ok((answer?, None));
     }
+    let &Search { boxes, filters, options, first_set, .. } = search;
     let mut answer = engine.find_pairs(boxes, filters, options)?;
     let verify = || verify(&answer, boxes, filters, options, BRUTE_FORCE_BOXES);
-    let verified = args.verify.then(verify).transpose()?;
+    let verified = search.verify.then(verify).transpose()?;
+    number_second(&mut answer.pairs, first_set);
     let by_world = if outputs.worlds.is_some() { split(&mut answer, filters)? } else { None };
     if let Some(output) = &outputs.pairs {
         let _progress = Progress::start(format!("writing {} pairs", text::count(answer.pair_count)));
@@ -280,11 +296,13 @@ pub fn run(args: &Args) -> Result<()> {
         engine.engine().name(),
         text::path(&args.scene)
     );
-    let (answer, verified) = find_and_write(args, &engine, &boxes, &filters, &outputs)?;
+    let (boxes, filters) = (&boxes[..], &filters);
+    let search = Search { boxes, filters, options: args.options(), verify: args.verify, first_set: 0 };
+    let (answer, verified) = find_and_write(&engine, &search, &outputs)?;
     let run = Run {
         scene: args.scene.display().to_string(),
         box_count: boxes.len(),
-        filters: &filters,
+        filters,
         engine: engine.describe(),
         answer: &answer,
         verified: verified.as_ref(),

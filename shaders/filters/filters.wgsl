@@ -62,6 +62,9 @@ fn keeps(a: u32, b: u32) -> bool {
     if HAS_SLEEPING {
         kept &= (bit_of(filter_layout.sleeping, a) & bit_of(filter_layout.sleeping, b)) == 0u;
     }
+    if HAS_SETS {
+        kept &= bit_of(filter_layout.second, a) != bit_of(filter_layout.second, b);
+    }
     if HAS_WORLDS {
         let world_a = world_of(a);
         let world_b = world_of(b);

@@ -2,7 +2,7 @@
 //
 // Reads   boxes         [box_count * 3] bits of f32, two at a time
 //         frame         one Frame
-//         filter_layout, filters: the worlds (filters.wgsl)
+//         filter_layout, filters: worlds and sets (filters.wgsl)
 //         world_cells   [world_count] of bin_worlds
 // Writes  cells         [box_count] first and last cell, before any coarsening
 //         positions     [box_count] (start, end) on the sweep axis, and where in its first and last cells the box
@@ -124,6 +124,9 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> Bin
         let everywhere = footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
         own.cells = cells_of_world(world_cells[world]);
         own.position = vec4<u32>(tile_of(world), (1u << frame.position_bits) - 1u, everywhere, 0u);
+    }
+    if HAS_SETS {
+        own.position.z |= select(0u, FOOTPRINT_SECOND, bit_of(filter_layout.second, i) == 1u);
     }
     return own;
 }

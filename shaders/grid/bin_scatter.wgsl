@@ -182,12 +182,12 @@ fn write_entries(i: u32, own: vec4<i32>, level: u32, place: u32, first: vec2<u32
 fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     let shift = LEVEL_SHIFTS[level];
     if shift >= 32u {
-        return footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
+        return footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST)) | (footprint & FOOTPRINT_SECOND);
     }
     let fractions = (vec4<u32>(footprint) >> vec4<u32>(0u, 16u, 8u, 24u)) & vec4<u32>(FRACTION_LAST);
     let within = vec4<u32>(own) & vec4<u32>((1u << shift) - 1u);
     let merged = footprint_of(((within << vec4<u32>(FRACTION_BITS)) | fractions) >> vec4<u32>(shift));
-    return merged | (footprint & FOOTPRINT_PLAIN);
+    return merged | (footprint & FOOTPRINT_OF_BOX);
 }
 
 // Returns the cells of a box; of no box, those of one that is counted nowhere.

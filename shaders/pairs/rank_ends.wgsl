@@ -134,5 +134,5 @@ fn rank_ends(
     let first = select(0u, 0x7fu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x7f0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
     let flags = select(0u, 0x80u, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x800000u, (entry & ENTRY_FIRST_V) != 0u);
-    footprints[rank] = (own.z & (first | 0x7f007f00u | FOOTPRINT_PLAIN)) | last | flags;
+    footprints[rank] = (own.z & (first | 0x7f007f00u | FOOTPRINT_OF_BOX)) | last | flags;
 }

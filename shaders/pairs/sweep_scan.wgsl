@@ -7,9 +7,9 @@
 //         dispatches   of sweep_test, emit_place, emit_sweep and giants_test
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
 // rounds. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more
-// tiles than HIT_BLOCKS, each workgroup takes 2, 4, 8, ... in a row, so that the number of workgroups stays bounded,
-// every one has the same amount of work, and the count is exact however many candidates there are. The tiles of
-// PLACE_RUNS workgroups of sweep_test are one block, whose pairs are counted together.
+// tiles than HIT_BLOCKS, each workgroup takes 2, 4, 8, ... in a row, up to MOST_GROUP_TILES, so that the number of blocks
+// stays bounded, every one has the same amount of work, and the count is exact however many candidates there are. The
+// tiles of some workgroups of sweep_test in a row are one block, whose pairs are counted together.
 // Source: reduce, then scan, Blelloch 1990.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -28,13 +28,13 @@ fn tiles_per_block(tiles: u32) -> u32 {
 }
 
 // Returns how many tiles a workgroup of sweep_test takes, which is a part of a block: as many as leave the device enough
-// workgroups, since an invocation looks for its place on the path once.
+// workgroups, since an invocation looks for its place on the path once, but no more than loops may have turns for.
 fn tiles_per_group(tiles: u32, least: u32) -> u32 {
     var per_group = least * PLACE_RUNS;
     while per_group > least && tiles / per_group < params.sweep_groups {
         per_group /= 2u;
     }
-    return per_group;
+    return min(per_group, MOST_GROUP_TILES);
 }
 
 // Returns the quads and candidates of a section; none from `end` on.

@@ -109,6 +109,7 @@ struct Look {
 // Two boxes that overlap share one cell in each cell that both touch. The pair belongs to the one whose coordinates
 // are the larger of the two boxes' first cells: there, along u and along v, one of the two entries is in its box's
 // first cell. Those flags are the eighth bits of the first bytes.
+// Boxes of one set do not pair.
 // Two plain boxes whose footprints share more than their slop do overlap (docs/exactness.md).
 fn look_at(own: u32, others: vec4<u32>) -> Look {
     let bytes = FRACTION_LAST | (FRACTION_LAST << 16u);
@@ -120,8 +121,12 @@ fn look_at(own: u32, others: vec4<u32>) -> Look {
     let slop = vec4<u32>(SURE_FRACTIONS | (SURE_FRACTIONS << 16u));
     let is_enough = (begins_before - slop) & (ends_after - slop) & flags;
     let plain = others & vec4<u32>(own & FOOTPRINT_PLAIN);
+    var survives = bits_of((begins_before & ends_after & (vec4<u32>(own) | others) & flags) == flags);
+    if HAS_SETS {
+        survives &= bits_of((vec4<u32>(own) ^ others) >= vec4<u32>(FOOTPRINT_SECOND));
+    }
     return Look(
-        bits_of((begins_before & ends_after & (vec4<u32>(own) | others) & flags) == flags),
+        survives,
         bits_of((is_enough | plain) == vec4<u32>(FOOTPRINT_FIRST | FOOTPRINT_PLAIN)),
     );
 }

@@ -11,6 +11,8 @@ use super::flight::STREAMED_PIECE;
 use super::slabs::Passes;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::Pair;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::filters::sets::{TwoSets, number_second};
 use crate::{Aabb, Error, Overlaps, Report};
 
 impl BroadPhase {
@@ -32,7 +34,7 @@ impl BroadPhase {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         let passes = self.begin(boxes)?;
-        let Self { core, filters, found, arriving } = self;
+        let Self { core, filters, found, arriving, .. } = self;
         arriving.begin(found);
         let result = match passes {
             Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| arriving.append_slab(piece)),
@@ -42,6 +44,46 @@ impl BroadPhase {
         };
         self.finish(result)?;
         Ok(&self.found)
+    }
+
+    /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. Of a
+    /// [`Pair`](crate::Pair), `a` is an index in `first`, and `b` one in `second`. In
+    /// [canonical order](crate::PairOrder::Canonical) the pairs are sorted by `a`, then by `b`. **Blocks** until the result
+    /// is there.
+    ///
+    /// The boxes of both sets are swept at once, and two of one set are not tested against each other. For the filters
+    /// they are one input: the boxes of `first`, then those of `second`; [`Filters::second`](crate::Filters::second) is
+    /// replaced for the time of the call. To leave the pairs on the GPU, or to take them in pieces, set that list, and use
+    /// the other calls. Where one set is much smaller than the other, a [`Tree`](crate::Tree) of the larger one may be
+    /// faster, above all if it is asked more than once.
+    ///
+    /// # Errors
+    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] where [`include`](crate::Filters::include) has a pair within
+    /// one of the sets.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
+        self.core.flight.check_idle()?;
+        self.found.clear();
+        let mut sets = take(&mut self.sets);
+        let result = self.find_joined(first, second, &mut sets);
+        self.sets = sets;
+        if let Err(error) = result {
+            self.found = Overlaps::default();
+            return Err(error);
+        }
+        number_second(&mut self.found.pairs, first.len());
+        Ok(&self.found)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn find_joined(&mut self, first: &[Aabb], second: &[Aabb], sets: &mut TwoSets) -> Result<(), Error> {
+        sets.fill(first, second, self.filters.filters())?;
+        let swapped = self.filters.swap_second(&self.core.gpu, &mut sets.second);
+        self.take_filters();
+        let found = swapped.and_then(|()| self.find_pairs(&sets.boxes).map(|_| ()));
+        let restored = self.filters.swap_second(&self.core.gpu, &mut sets.second);
+        self.take_filters();
+        found.and(restored)
     }
 
     /// Hands every pair of `boxes` that overlaps, each once, to `each`, piece by piece: lists of any length in
@@ -178,7 +220,7 @@ impl BroadPhase {
     }
 
     fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        let Self { core, filters, found, arriving } = self;
+        let Self { core, filters, found, arriving, .. } = self;
         if core.flight.collection.is_none() {
             // A call that panicked may have left pieces.
             *arriving = Arriving::default();

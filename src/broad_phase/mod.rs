@@ -23,6 +23,8 @@ use self::arriving::Arriving;
 use self::core::Core;
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::filters::sets::TwoSets;
 use crate::gpu::compilation::Compilation;
 use crate::gpu::{Gpu, SortVariant};
 use crate::grid::sort_variant;
@@ -56,6 +58,9 @@ pub struct BroadPhase {
     /// The last answer.
     found: Overlaps,
     arriving: Arriving,
+    /// The last two sets that were joined.
+    #[cfg(not(target_arch = "wasm32"))]
+    sets: TwoSets,
 }
 
 impl BroadPhase {
@@ -78,6 +83,8 @@ impl BroadPhase {
             filters: FilterSet::new(gpu, Filters::default())?,
             found: Overlaps::default(),
             arriving: Arriving::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            sets: TwoSets::default(),
         })
     }
 
@@ -131,15 +138,19 @@ impl BroadPhase {
     /// filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.flight.check_idle()?;
-        let filters = FilterSet::new(&self.core.gpu, filters)?;
-        self.core.pipeline = Pipeline::new(&self.core.gpu, &Switches::of(filters.filters()));
-        self.filters = filters;
+        self.filters = FilterSet::new(&self.core.gpu, filters)?;
+        self.take_filters();
+        Ok(())
+    }
+
+    /// Takes other filters into use.
+    fn take_filters(&mut self) {
+        self.core.pipeline = Pipeline::new(&self.core.gpu, &Switches::of(self.filters.filters()));
         self.core.workspace.forget_results();
         if self.core.options.memory_budget.is_some() {
             // The buffers may leave no room for them.
             self.core.workspace.release();
         }
-        Ok(())
     }
 
     /// Returns the filters in use.

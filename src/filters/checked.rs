@@ -84,6 +84,12 @@ impl CheckedFilters {
         no_list && self.listed.others.is_empty() && self.half_spaces.is_empty()
     }
 
+    /// Returns whether nothing is said of boxes but in which of two sets they are.
+    pub fn tells_sets_alone(&self) -> bool {
+        let tells_sets = |tested: &Tested<'_>| tested.values.is_empty() == (tested.list != "second");
+        self.filters.tested().iter().all(tells_sets) && self.listed.others.is_empty() && self.half_spaces.is_empty()
+    }
+
     /// Puts `values` in place of those from box `first` on.
     ///
     /// # Errors
@@ -94,6 +100,11 @@ impl CheckedFilters {
             self.number_worlds();
         }
         Ok(())
+    }
+
+    /// Sets which boxes are in the second of two sets, and returns what was said of that before.
+    pub fn set_second(&mut self, second: Vec<bool>) -> Vec<bool> {
+        std::mem::replace(&mut self.filters.second, second)
     }
 
     /// Numbers the worlds from zero. Those that are neighbours in space often have numbers that follow each other, and

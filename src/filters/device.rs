@@ -202,6 +202,15 @@ impl FilterSet {
         Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned() })
     }
 
+    /// Sets which boxes are in the second of two sets, and swaps that with what was said before. The next call uploads it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; it is set nevertheless.
+    pub fn swap_second(&mut self, gpu: &Gpu, second: &mut Vec<bool>) -> Result<(), Error> {
+        *second = self.checked.set_second(std::mem::take(second));
+        self.unload(gpu)
+    }
+
     /// Puts `values` in place of those from box `first` on, and uploads no more than that; of worlds, the numbers of all
     /// boxes.
     ///

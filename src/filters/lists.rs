@@ -19,7 +19,10 @@ impl GroupRule {
 
 /// The switches of `filters.wgsl` that are on: what kernels that read filters are compiled for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Switches(Vec<&'static str>);
+pub struct Switches {
+    all: Vec<&'static str>,
+    of_bins: Vec<&'static str>,
+}
 
 impl Switches {
     /// Returns the switches that these filters need.
@@ -34,18 +37,24 @@ impl Switches {
         if !names.is_empty() {
             names.push("IS_FILTERED");
         }
-        Self(names)
+        let of_bins = names.iter().copied().filter(|name| ["HAS_SETS", "HAS_WORLDS"].contains(name)).collect();
+        Self { all: names, of_bins }
     }
 
     /// Returns the names of the switches, for kernels that ask `keeps`.
     pub fn names(&self) -> &[&'static str] {
-        &self.0
+        &self.all
     }
 
     /// Returns the names of the switches for kernels that only ask `world_of`.
     pub fn world_names(&self) -> &[&'static str] {
         const WORLDS: &[&str] = &["HAS_WORLDS"];
-        if self.0.contains(&WORLDS[0]) { WORLDS } else { &[] }
+        if self.all.contains(&WORLDS[0]) { WORLDS } else { &[] }
+    }
+
+    /// Returns the names of the switches for kernels that ask for the worlds and sets of boxes.
+    pub fn bin_names(&self) -> &[&'static str] {
+        &self.of_bins
     }
 }
 

@@ -27,6 +27,7 @@ mod predicate;
 #[cfg(feature = "gpu")]
 pub mod prepare;
 pub mod rows;
+pub mod sets;
 mod table;
 
 pub use by_world::ByWorld;
@@ -116,6 +117,18 @@ impl Filters {
             return Err(Error::BadFilter { list: "half_spaces", index: at as u64, problem });
         }
         Ok(())
+    }
+
+    /// Refuses what queries do not know.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] for half-spaces.
+    pub(crate) fn check_for_queries(&self) -> Result<(), Error> {
+        if self.half_spaces.is_empty() {
+            return Ok(());
+        }
+        let problem = "is a half-space, and queries know none".to_owned();
+        Err(Error::BadFilter { list: "half_spaces", index: 0, problem })
     }
 
     /// Changes boxes to what is searched: grows them by their margins, and puts the whole space in place of those that

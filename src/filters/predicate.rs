@@ -27,7 +27,8 @@ impl Filters {
         let both = |list: &[bool]| !list.is_empty() && list[i] & list[j];
         let by_world = self.world.is_empty()
             || (self.world[i] == self.world[j]) | (self.world[i] == Self::GLOBAL) | (self.world[j] == Self::GLOBAL);
-        by_group & by_body & !both(&self.fixed) & !both(&self.sleeping) & by_world
+        let by_set = self.second.is_empty() || self.second[i] != self.second[j];
+        by_set & by_group & by_body & !both(&self.fixed) & !both(&self.sleeping) & by_world
     }
 
     /// Returns the world that a pair belongs to: the world of its boxes, or of the one that is not global;

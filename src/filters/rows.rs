@@ -54,6 +54,12 @@ filter_table! {
             /// Holds whether each box sleeps. Two sleeping boxes never pair.
             sleeping: bool, Sleeping;
         }
+        switch HAS_SETS {
+            /// Holds whether each box is in the second of two sets. Boxes of one set never pair: what is found is the join of
+            /// the two. Boxes of one set are not tested against each other where the boxes are swept. Queries do not look at
+            /// it.
+            second: bool, Second;
+        }
         switch HAS_WORLDS {
             /// Holds the world that each box is in, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
             /// global box meets the boxes of all worlds, and other global ones.

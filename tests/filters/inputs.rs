@@ -43,6 +43,7 @@ pub const BY_BOX: &[ByBox] = &[
     by_box!(parent, Parent, ids),
     by_box!(fixed, Fixed, flags),
     by_box!(sleeping, Sleeping, flags),
+    by_box!(second, Second, flags),
     by_box!(world, World, ids),
     by_box!(margin, Margin, margins),
 ];
@@ -81,6 +82,7 @@ pub const ALONE: &[(&str, Make)] = &[
     }),
     ("fixed", |random, boxes| Filters { fixed: flags(random, boxes), ..Filters::default() }),
     ("sleeping", |random, boxes| Filters { sleeping: flags(random, boxes), ..Filters::default() }),
+    ("two sets", |random, boxes| Filters { second: flags(random, boxes), ..Filters::default() }),
     ("world", |random, boxes| Filters { world: worlds(random, boxes, false), ..Filters::default() }),
     ("world and global", |random, boxes| Filters { world: worlds(random, boxes, true), ..Filters::default() }),
     ("only global", |_, boxes| Filters { world: vec![Filters::GLOBAL; boxes.len()], ..Filters::default() }),
@@ -108,6 +110,7 @@ pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
         parent: mostly(random, &IDS, Filters::NO_PARENT),
         fixed: boxes.iter().map(|_| random.below(4) == 0).collect(),
         sleeping: boxes.iter().map(|_| random.below(4) == 0).collect(),
+        second: boxes.iter().map(|_| random.below(4) == 0).collect(),
         world: mostly(random, &IDS, 7),
         margin: margins(random, boxes),
         exclude,

@@ -29,6 +29,7 @@ fn included_pairs_come_once_whatever_the_boxes_and_the_other_lists_say() {
         parent: vec![1; 7],
         fixed: vec![true; 7],
         sleeping: vec![true; 7],
+        second: vec![true; 7],
         world: (0..7).collect(),
         exclude: every.clone(),
         half_spaces,

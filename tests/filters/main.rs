@@ -16,5 +16,6 @@ mod inputs;
 mod lists;
 mod memory;
 mod rule;
+mod sets;
 mod submissions;
 mod worlds;

@@ -62,6 +62,7 @@ fn long_lists_come_in_pieces_and_once() {
             world: (0..500).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { i % 2 }).collect(),
             body: (0..500).map(|i| i / 2).collect(),
             sleeping: (0..500).map(|i| i % 5 == 0).collect(),
+            second: (0..500).map(|i| i % 7 == 0).collect(),
             exclude: some_pairs(&mut random, 500, 9000),
             include: some_pairs(&mut random, 500, 20_000),
             half_spaces: vec![HalfSpace { index: 3, normal: [1.0, 1.0, 1.0], offset: 1.5 }],

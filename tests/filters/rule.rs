@@ -42,7 +42,7 @@ pub fn invalid(boxes: &[Aabb], filters: &Filters) -> Vec<u32> {
 
 /// Returns whether the lists by box keep a pair.
 fn is_kept(filters: &Filters, i: usize, j: usize) -> bool {
-    let Filters { rule, group, mask, body, parent, fixed, sleeping, world, .. } = filters;
+    let Filters { rule, group, mask, body, parent, fixed, sleeping, second, world, .. } = filters;
     let all = |bits: &[u32], i: usize| bits.get(i).copied().unwrap_or(0xffff_ffff);
     let one_way = all(group, i) & all(mask, j) != 0;
     let other_way = all(group, j) & all(mask, i) != 0;
@@ -61,7 +61,8 @@ fn is_kept(filters: &Filters, i: usize, j: usize) -> bool {
         (None, _) | (_, None) | (Some(&0xffff_ffff), _) | (_, Some(&0xffff_ffff)) => false,
         (Some(one), Some(other)) => one != other,
     };
-    groups && !one_body && !child_of(i, j) && !child_of(j, i) && !two(fixed) && !two(sleeping) && !apart
+    let one_set = second.get(i).is_some() && second.get(i) == second.get(j);
+    groups && !one_set && !one_body && !child_of(i, j) && !child_of(j, i) && !two(fixed) && !two(sleeping) && !apart
 }
 
 fn is_valid(aabb: &Aabb) -> bool {

@@ -34,7 +34,7 @@ pub fn random_cells(n: u32, widest: u32, rarity: u32, seed: u64) -> Vec<[i32; 4]
 
 /// Makes any footprint of a box.
 fn any_footprint(random: &mut Random) -> u32 {
-    random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_PLAIN)
+    random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_OF_BOX)
 }
 
 fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries {
@@ -180,7 +180,7 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
                 continue;
             }
             // In one cell for all, no box is plain.
-            let flag = if shift < 32 { before[2] & FOOTPRINT_PLAIN } else { 0 };
+            let flag = before[2] & if shift < 32 { FOOTPRINT_OF_BOX } else { FOOTPRINT_SECOND };
             assert_eq!(after[2] & !0x7f7f_7f7f, flag);
             let bytes = |footprint: u32| (footprint & 0x7f7f_7f7f).to_le_bytes().map(u32::from);
             let [before, found] = [before[2], after[2]].map(bytes);

@@ -25,7 +25,7 @@ fn with_footprints(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
     let mut random = Random::new(intervals.len() as u64);
     intervals
         .iter()
-        .map(|&[start, end]| [start, end, random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_PLAIN), 0])
+        .map(|&[start, end]| [start, end, random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_OF_BOX), 0])
         .collect()
 }
 

@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Switches;
+use broadsweep::internals::filters::lists::{FilterLists, Switches};
 use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Stretch, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
-use broadsweep::{Aabb, Pair};
+use broadsweep::{Aabb, Filters, Pair};
 use proptest::prelude::*;
 
 use crate::inputs::{Random, lattice};
@@ -32,7 +32,7 @@ pub struct Scene {
 
 /// Makes any footprint.
 fn random_footprint(random: &mut Random) -> u32 {
-    random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST | FOOTPRINT_PLAIN)
+    random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST | FOOTPRINT_OF_BOX)
 }
 
 /// The quads and candidates of a section.
@@ -418,7 +418,8 @@ fn tiles_each(tiles: u32) -> u32 {
 
 /// Returns how many tiles a workgroup takes: the most, up to a block, that leave as many workgroups as are wanted.
 fn tiles_of_group(tiles: u32, least: u32, wanted: u32) -> u32 {
-    (0..=PLACE_RUNS.ilog2()).rev().map(|k| least << k).find(|&each| tiles / each >= wanted).unwrap_or(least)
+    let each = (0..=PLACE_RUNS.ilog2()).rev().map(|k| least << k).find(|&each| tiles / each >= wanted).unwrap_or(least);
+    each.min(MOST_GROUP_TILES)
 }
 
 fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
@@ -520,9 +521,20 @@ fn a_group_takes_twice_the_tiles_from_one_more_than_a_dispatch_has() {
         tile_capacity: 1 << 20,
         candidate_limit: 1 << 44,
     };
-    for (tiles, per_group) in [(1, 1), (8, 1), (65_535, 1), (65_536, 2), (131_070, 2), (131_071, 4), (1 << 20, 32)] {
-        for length in [tiles * TILE_QUADS, (tiles - 1) * TILE_QUADS + 1] {
-            let (length, candidates) = (u64::from(length), u64::from(u32::MAX));
+    for (tiles, per_group) in [
+        (1, 1),
+        (8, 1),
+        (65_535, 1),
+        (65_536, 2),
+        (131_070, 2),
+        (131_071, 4),
+        (1 << 20, 32),
+        (1 << 25, 512),
+        (1 << 26, 512),
+    ] {
+        let quads = u64::from(TILE_QUADS);
+        for length in [u64::from(tiles) * quads, u64::from(tiles - 1) * quads + 1] {
+            let candidates = u64::from(u32::MAX);
             let first = Sums { quads: length / 2, candidates };
             let counts = check_scan(&division, &[first, Sums { quads: length - first.quads, candidates: 0 }]);
             assert_eq!((counts.sweep_tiles, counts.sweep_tiles_per_group), (tiles, per_group));
@@ -588,6 +600,17 @@ fn candidates_are_refused_from_one_above_the_limit() {
 // ---- sweep_test ----
 
 fn check_test(scene: &Scene, tiles_per_group: u32, tile_capacity: u32) {
+    check_filtered_test(&SWEEP, no_filters(), scene, &scene.runs(), tiles_per_group, tile_capacity);
+}
+
+fn check_filtered_test(
+    sweep: &Sweep,
+    filters: &FilterLists,
+    scene: &Scene,
+    runs: &[Run],
+    tiles_per_group: u32,
+    tile_capacity: u32,
+) {
     let n = scene.entries.len() as u32;
     let tiles = scene.tiles();
     let groups = tiles.div_ceil(tiles_per_group);
@@ -604,16 +627,13 @@ fn check_test(scene: &Scene, tiles_per_group: u32, tile_capacity: u32) {
     };
     let counts = counted(counts);
     let (boxes, entries, path) = (upload(&scene.boxes), upload(&scene.entries), scene.path());
-    let runs = scene.runs();
     let (kept, others) = runs.split_at(runs.len().min(tile_capacity as usize * TILE_WORDS));
     let without = [vec![Run::zeroed(); kept.len()], others.to_vec()].concat();
     for size in [dispatch_size(groups), in_columns(groups)] {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
         let block_hits = guarded(&vec![0; blocks as usize]);
         let hits = Hits { runs: poisoned(kept.len()), block_hits, ..no_hits() };
-        run(|pass| {
-            SWEEP.record_test(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &entries, &path, &hits)
-        });
+        run(|pass| sweep.record_test(pass, &params, boxes.all(), filters, &counts, &sizes, &entries, &path, &hits));
         assert_eq!(written(&hits.block_hits), hits_of_runs(&without, tiles_per_block));
         for (i, (found, expected)) in written(&hits.runs).iter().zip(kept).enumerate() {
             assert!(found == expected, "run {i} of {n} entries: {found:x?} instead of {expected:x?}");
@@ -632,6 +652,44 @@ fn hits_are_those_of_the_mirror() {
                 check_test(&scene, tiles_per_group, scene.tiles());
             }
         }
+    }
+}
+
+/// Lists of boxes say other sets than footprints, so that each is seen to be looked at.
+#[test]
+fn entries_of_one_set_are_no_hits() {
+    let mut random = Random::new(77);
+    for n in [1, 300, 2500] {
+        let scene = Scene::random(n, 100, u64::from(n));
+        let second: Vec<bool> = scene.boxes.iter().map(|_| random.below(4) == 0).collect();
+        let filters = Filters { second, ..Filters::default() };
+        let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
+        let sweep = Sweep::new(gpu(), &Switches::of(&filters));
+        let mut runs = scene.runs();
+        let (mut before, mut after) = (0, 0);
+        for run in &mut runs {
+            let (mut rank, mut quad) = (run.first_rank as usize, run.first_quad as usize);
+            for k in 0..RUN_QUADS as usize {
+                if k > 0 && run.turns >> k & 1 == 1 {
+                    rank += 1;
+                    quad = (rank + 1) / 4;
+                }
+                for bit in (0..4).filter(|j| run.hits >> (4 * k + j) & 1 == 1).map(|j| 4 * k + j).collect::<Vec<_>>() {
+                    let other = 4 * quad + bit % 4;
+                    let [a, b] = [rank, other].map(|rank| (scene.entries[rank] & ENTRY_BOX) as usize);
+                    let crosses = (scene.footprints[rank] ^ scene.footprints[other]) & FOOTPRINT_SECOND != 0;
+                    before += 1;
+                    if crosses && filters.second[a] != filters.second[b] {
+                        after += 1;
+                    } else {
+                        run.hits &= !(1 << bit);
+                    }
+                }
+                quad += 1;
+            }
+        }
+        assert!(n < 300 || 0 < after && after < before / 2, "{after} of {before}");
+        check_filtered_test(&sweep, &lists, &scene, &runs, 1, scene.tiles());
     }
 }
 

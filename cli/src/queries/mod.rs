@@ -87,7 +87,7 @@ pub struct Asked<Q> {
 
 impl Engine {
     /// Returns the engine of pairs of the same name.
-    fn of_pairs(self) -> laboratory::engine::Engine {
+    pub fn of_pairs(self) -> laboratory::engine::Engine {
         match self {
             Self::Gpu => laboratory::engine::Engine::Gpu,
             Self::Cpu => laboratory::engine::Engine::Cpu,

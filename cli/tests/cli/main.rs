@@ -4,6 +4,7 @@
 mod bench;
 mod commands;
 mod engines;
+mod join;
 mod memory;
 mod mujoco;
 #[cfg(not(feature = "bench"))]

@@ -64,7 +64,9 @@ fn arrays(scene: &[Aabb], filters: &Filters) -> Arrays {
     ] {
         arrays.extend((!numbers.is_empty()).then(|| (name, list(numbers))));
     }
-    for (name, descr, is) in [("fixed", "|b1", &filters.fixed), ("sleeping", "|u1", &filters.sleeping)] {
+    for (name, descr, is) in
+        [("fixed", "|b1", &filters.fixed), ("sleeping", "|u1", &filters.sleeping), ("second", "|b1", &filters.second)]
+    {
         arrays.extend((!is.is_empty()).then(|| (name, truths(descr, is))));
     }
     if !filters.margin.is_empty() {
@@ -143,6 +145,7 @@ fn scene() -> (Vec<Aabb>, Filters) {
         parent: by_box(13).iter().map(|&i| if i == 0 { Filters::NO_PARENT } else { i * 4 }).collect(),
         fixed: by_box(3).iter().map(|&i| i == 0).collect(),
         sleeping: by_box(5).iter().map(|&i| i == 1).collect(),
+        second: by_box(10).iter().map(|&i| i > 0).collect(),
         world: by_box(4).iter().map(|&i| if i == 3 { Filters::GLOBAL } else { 10 * i }).collect(),
         margin: by_box(9).iter().map(|&i| i as f32 / 100.0).collect(),
         exclude: (0..199).map(|i| Pair { a: i + 1, b: i }).collect(),
@@ -165,6 +168,7 @@ fn each_alone(all: &Filters) -> Vec<Filters> {
         Filters { parent: all.parent.clone(), ..none() },
         Filters { fixed: all.fixed.clone(), ..none() },
         Filters { sleeping: all.sleeping.clone(), ..none() },
+        Filters { second: all.second.clone(), ..none() },
         Filters { world: all.world.clone(), ..none() },
         Filters { margin: all.margin.clone(), ..none() },
         Filters { exclude: all.exclude.clone(), ..none() },
@@ -206,8 +210,8 @@ fn the_report_tells_every_filter() {
     let (boxes, filters) = scene();
     place.write("scene.npz", &stored(&arrays(&boxes, &filters)));
     let report = place.run("pairs scene.npz --engine cpu");
-    let expected = "filters     group and mask (any), body, parent, 67 fixed, 40 sleeping, 3 worlds and 50 boxes in all of \
-                    them, margins up to 0.08, 199 excluded pairs, 3 included pairs, 2 half-spaces\n";
+    let expected = "filters     group and mask (any), body, parent, 67 fixed, 40 sleeping, two sets, the second of 176 boxes, \
+                    3 worlds and 50 boxes in all of them, margins up to 0.08, 199 excluded pairs, 3 included pairs, 2 half-spaces\n";
     assert!(report.contains(expected), "{report}");
     let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --rule both --json")).unwrap();
     let filters = &object["filters"];
@@ -332,7 +336,7 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         (
             with("grup", list(&[1, 2, 3])),
             "it has an unknown array, \"grup\"; the known ones are boxes, group, mask, body, parent, fixed, sleeping, \
-             world, margin, exclude, include, half_space_box, half_space",
+             second, world, margin, exclude, include, half_space_box, half_space",
         ),
         (
             patched(find(&good, b"group.npy"), b"group.txt"),

@@ -7,6 +7,7 @@ use crate::Aabb;
 use crate::constants::*;
 use crate::cpu::mirror::bin::{self, Totals};
 use crate::cpu::mirror::pca::{self, CHUNK, Sums};
+use crate::filters::CheckedFilters;
 use crate::layout::{BoundsPartial, Frame, Moments};
 
 /// Holds the sums and counts over the boxes of one chunk.
@@ -53,9 +54,9 @@ impl Chunks {
         (bounds, sums.moments())
     }
 
-    /// Finds cells and positions of all boxes, and returns the counts over all of them. `worlds` has the number of each
-    /// box's world, or nothing, and `world_count` how many worlds there are.
-    pub fn count(&mut self, boxes: &[Aabb], worlds: &[u32], world_count: u32, frame: &Frame) -> Totals {
+    /// Finds cells and positions of all boxes, and returns the counts over all of them.
+    pub fn count(&mut self, boxes: &[Aabb], filters: &CheckedFilters, frame: &Frame) -> Totals {
+        let (worlds, second) = (filters.worlds(), &filters.filters().second[..]);
         self.cells.resize(boxes.len(), [0; 4]);
         self.positions.resize(boxes.len(), [0; 4]);
         self.chunks
@@ -65,9 +66,10 @@ impl Chunks {
             .for_each(|((chunk, (number, boxes)), (cells, positions))| {
                 let worlds = worlds.chunks(CHUNK).nth(number).unwrap_or_default();
                 chunk.totals = bin::count(boxes, worlds, &[], frame, cells, positions);
+                bin::mark_sets(second.chunks(CHUNK).nth(number).unwrap_or_default(), positions);
             });
         if frame.outside_count > 0 {
-            self.put_into_worlds(worlds, world_count, frame);
+            self.put_into_worlds(worlds, filters.world_count(), frame);
         }
         self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
     }
@@ -90,7 +92,9 @@ impl Chunks {
         let boxes = cells.iter_mut().zip(positions).zip(worlds).enumerate();
         for (i, ((own, position), &world)) in boxes {
             if is_outside(*own, world) {
+                let set = position[2] & FOOTPRINT_SECOND;
                 (*own, *position) = bin::in_world(frame, world_cells[world as usize], world);
+                position[2] |= set;
                 chunks[i / CHUNK].totals.binned(*own, frame);
             }
         }

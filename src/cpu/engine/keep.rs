@@ -1,6 +1,7 @@
 //! Which of the pairs that overlap are reported. The loops are compiled for each case: where all pairs are reported,
 //! nothing is asked.
 
+use crate::constants::FOOTPRINT_SECOND;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, HalfSpace, Pair};
 
@@ -10,12 +11,20 @@ pub trait Keep: Copy + Sync {
     /// they end.
     fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
 
+    /// Does as [`retain`](Self::retain) with pairs of which is known that they [cross](Self::crosses).
+    fn retain_crossing(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
+        self.retain(pairs, from, to)
+    }
+
     /// Removes from a list the pairs from number `from` on that are not reported.
     fn retain_last(self, list: &mut Vec<Pair>, from: usize) {
         let to = list.len();
         let end = self.retain(list, from, to);
         list.truncate(end);
     }
+
+    /// Returns whether two boxes with these footprints may pair: those of one set do not.
+    fn crosses(&self, a: u32, b: u32) -> bool;
 
     /// Returns the half-space that a box stands for: every box overlaps that box, and few may touch the half-space.
     fn half_space(&self, index: u32) -> Option<&HalfSpace>;
@@ -30,6 +39,11 @@ impl Keep for All {
         to
     }
 
+    #[inline(always)]
+    fn crosses(&self, _: u32, _: u32) -> bool {
+        true
+    }
+
     fn half_space(&self, _: u32) -> Option<&HalfSpace> {
         None
     }
@@ -42,6 +56,18 @@ pub struct Filtered<'a> {
     pub filters: &'a CheckedFilters,
     /// The boxes as they are searched.
     pub boxes: &'a [Aabb],
+    /// What is set for every two boxes in place of the bit that tells two sets apart, where there are none.
+    one_set: u32,
+    /// Whether nothing is said of boxes but their sets.
+    tells_sets_alone: bool,
+}
+
+impl<'a> Filtered<'a> {
+    /// Reports the pairs of these boxes that the filters keep.
+    pub fn new(filters: &'a CheckedFilters, boxes: &'a [Aabb]) -> Self {
+        let one_set = if filters.filters().second.is_empty() { FOOTPRINT_SECOND } else { 0 };
+        Self { filters, boxes, one_set, tells_sets_alone: filters.tells_sets_alone() }
+    }
 }
 
 impl Keep for Filtered<'_> {
@@ -53,6 +79,16 @@ impl Keep for Filtered<'_> {
             end += usize::from(self.filters.keeps(self.boxes, pair.a, pair.b));
         }
         end
+    }
+
+    fn retain_crossing(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
+        // To look boxes up takes as long as the rest of the sweep.
+        if self.tells_sets_alone { to } else { self.retain(pairs, from, to) }
+    }
+
+    #[inline(always)]
+    fn crosses(&self, a: u32, b: u32) -> bool {
+        (a ^ b | self.one_set) & FOOTPRINT_SECOND != 0
     }
 
     fn half_space(&self, index: u32) -> Option<&HalfSpace> {

@@ -24,6 +24,7 @@ use super::call;
 use super::mirror::pca::CHUNK;
 use crate::constants::ENTRY_BOX;
 use crate::filters::CheckedFilters;
+use crate::filters::sets::{TwoSets, number_second};
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
 /// The most boxes with which one thread is done before another would be awake.
@@ -51,6 +52,8 @@ pub struct BroadPhase {
     filters: CheckedFilters,
     /// `[box_count]` the boxes as they are searched, where the filters change them.
     prepared: Vec<Aabb>,
+    /// The last two sets that were joined.
+    sets: TwoSets,
     search: Search,
 }
 
@@ -61,7 +64,8 @@ impl BroadPhase {
     /// [`Error::BadOption`].
     pub fn new(options: Options) -> Result<Self, Error> {
         options.check()?;
-        Ok(Self { options, filters: CheckedFilters::default(), prepared: Vec::new(), search: Search::default() })
+        let filters = CheckedFilters::default();
+        Ok(Self { options, filters, prepared: Vec::new(), sets: TwoSets::default(), search: Search::default() })
     }
 
     /// Returns the options in use.
@@ -126,6 +130,43 @@ impl BroadPhase {
         Ok(&self.search.found)
     }
 
+    /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. Of a
+    /// [`Pair`], `a` is an index in `first`, and `b` one in `second`. In [canonical order](crate::PairOrder::Canonical) the
+    /// pairs are sorted by `a`, then by `b`.
+    ///
+    /// The boxes of both sets are swept at once, and two of one set are not tested against each other. For the filters
+    /// they are one input: the boxes of `first`, then those of `second`; [`Filters::second`] is replaced for the time of
+    /// the call. Without filters, a [`Tree`](super::Tree) of the larger set that is asked with the boxes of the smaller one
+    /// was faster wherever it was measured.
+    ///
+    /// ```
+    /// use broadsweep::{Aabb, Options, Pair, cpu};
+    ///
+    /// let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
+    /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
+    /// let found = broad_phase.find_pairs_between(&[cube(0.0), cube(0.5)], &[cube(9.0), cube(1.25)])?;
+    /// assert_eq!(found.pairs, [Pair { a: 1, b: 1 }]);
+    /// # Ok::<(), broadsweep::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] where [`include`](Filters::include) has a pair within one of
+    /// the sets; [`Error::OutOfMemory`].
+    pub fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
+        self.search.clear();
+        let mut sets = std::mem::take(&mut self.sets);
+        let result = sets.fill(first, second, self.filters.filters()).and_then(|()| {
+            let own = self.filters.set_second(std::mem::take(&mut sets.second));
+            let found = self.find_pairs(&sets.boxes).map(|_| ());
+            sets.second = self.filters.set_second(own);
+            found
+        });
+        self.sets = sets;
+        result?;
+        number_second(&mut self.search.found.pairs, first.len());
+        Ok(&self.search.found)
+    }
+
     fn start(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
         self.filters.fit(boxes.len())?;
         let box_count = call::checked_count(boxes.len())?;
@@ -137,12 +178,12 @@ impl BroadPhase {
     }
 
     fn run(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
-        let Self { options, filters, prepared, search } = self;
+        let Self { options, filters, prepared, search, .. } = self;
         let boxes = prepared_boxes(filters.filters(), boxes, prepared);
         if filters.keeps_all() {
             search.run(boxes, box_count, options, filters, All)?;
         } else {
-            search.run(boxes, box_count, options, filters, Filtered { filters, boxes })?;
+            search.run(boxes, box_count, options, filters, Filtered::new(filters, boxes))?;
         }
         search.add(filters.include(), options)
     }
@@ -176,7 +217,7 @@ impl BroadPhase {
 
     /// Counts the bytes of memory that are kept for the next call, the last answer among them; without the filters.
     pub fn memory_bytes(&self) -> u64 {
-        (self.search.bytes() + self.prepared.capacity() * size_of::<Aabb>()) as u64
+        (self.search.bytes() + self.sets.bytes() + self.prepared.capacity() * size_of::<Aabb>()) as u64
     }
 }
 

@@ -68,7 +68,7 @@ impl Search {
         let params = call::params(box_count, options, filters);
         let (bounds, moments) = self.chunks.statistics(boxes);
         let frame = frame::choose(&params, boxes, &bounds, &moments);
-        let totals = self.chunks.count(boxes, filters.worlds(), filters.world_count(), &frame);
+        let totals = self.chunks.count(boxes, filters, &frame);
         let level = bin::scan(&totals, box_count, params.entry_capacity);
         self.chunks.scatter(&frame, level, &mut self.entries);
         self.chunks.list(&frame, level, &mut self.giants, &mut self.found.report.first_invalid);

@@ -100,7 +100,7 @@ impl Sorted {
             for first in (rank + 1..self.ends[rank] as usize).step_by(ROOM) {
                 let others = first..(self.ends[rank] as usize).min(first + ROOM);
                 if list.len() < found + others.len() {
-                    found = keep.retain(list, kept, found);
+                    found = keep.retain_crossing(list, kept, found);
                     kept = found;
                     make_room(list, 2 * ROOM as u64)?;
                     list.resize(found + 2 * ROOM, Pair { a: 0, b: 0 });
@@ -116,12 +116,12 @@ impl Sorted {
                     if let Some(place) = out.get_mut(found) {
                         *place = Pair::new(a, box_of(entry));
                     }
-                    found += usize::from(meets & sweep::survives(own, footprint));
+                    found += usize::from(meets & sweep::survives(own, footprint) & keep.crosses(own, footprint));
                 }
             }
         }
+        let found = keep.retain_crossing(list, kept, found);
         list.truncate(found);
-        keep.retain_last(list, kept);
         Ok(())
     }
 

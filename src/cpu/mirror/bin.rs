@@ -118,13 +118,13 @@ pub fn merged_footprint(own: [i32; 4], footprint: u32, level: u32) -> u32 {
         return footprint;
     }
     if shift >= 32 {
-        return footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
+        return footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]) | footprint & FOOTPRINT_SECOND;
     }
     let merged = std::array::from_fn(|k| {
         let fraction = footprint >> [0, 16, 8, 24][k] & FRACTION_LAST;
         ((own[k] as u32 & ((1 << shift) - 1)) << FRACTION_BITS | fraction) >> shift
     });
-    footprint_of(merged) | footprint & FOOTPRINT_PLAIN
+    footprint_of(merged) | footprint & FOOTPRINT_OF_BOX
 }
 
 /// Tells whether a box is plain; see `bin_count.wgsl`. [`count`] does not tell, since the CPU engine tests every survivor.
@@ -277,6 +277,13 @@ fn count_in<const WORLDS: bool>(
         *entries += running;
     }
     totals
+}
+
+/// Marks the footprints of boxes of the second set. `second` says of each box whether it is one, or of none.
+pub fn mark_sets(second: &[bool], positions: &mut [[u32; 4]]) {
+    for (position, &is_second) in positions.iter_mut().zip(second) {
+        position[2] |= if is_second { FOOTPRINT_SECOND } else { 0 };
+    }
 }
 
 /// Returns the first level whose entries fit and whose cost is not much above the least; see `bin_scan.wgsl`.

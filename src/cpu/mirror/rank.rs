@@ -62,5 +62,5 @@ pub fn footprint(entry: u32, of_box: u32) -> u32 {
         to(ENTRY_LAST_U, u1 & FRACTION_LAST),
         to(ENTRY_LAST_V, v1),
     ]);
-    own | of_box & FOOTPRINT_PLAIN
+    own | of_box & FOOTPRINT_OF_BOX
 }

@@ -222,6 +222,7 @@ fn any_group(n: usize) -> Filters {
         mask: (0..n).map(|i| 1 << (i % 7)).collect(),
         rule: GroupRule::Any,
         sleeping: (0..n).map(|i| i % 3 != 0).collect(),
+        second: (0..n).map(|i| i % 4 == 0).collect(),
         ..Filters::default()
     }
 }
@@ -238,8 +239,8 @@ fn rare(n: usize) -> Filters {
 
 /// Groups and masks of which both are needed.
 fn both(n: usize) -> Filters {
-    let Filters { group, mask, sleeping, .. } = filters(n);
-    Filters { group, mask, sleeping, rule: GroupRule::Both, ..Filters::default() }
+    let Filters { group, mask, sleeping, second, .. } = filters(n);
+    Filters { group, mask, sleeping, second, rule: GroupRule::Both, ..Filters::default() }
 }
 
 /// Parents without bodies.

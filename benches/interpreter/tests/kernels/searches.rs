@@ -58,6 +58,7 @@ pub fn filters(n: usize) -> Filters {
         world: (0..n).map(|i| if i % 11 == 0 { Filters::GLOBAL } else { index(i % 3) }).collect(),
         fixed: (0..n).map(|i| i % 4 == 0).collect(),
         sleeping: (0..n).map(|i| i % 7 == 0).collect(),
+        second: (0..n).map(|i| i % 3 == 0).collect(),
         margin: (0..n).map(|i| (i % 3) as f32 * 0.01).collect(),
         exclude: (0..n.min(40)).skip(3).map(|i| Pair::new(0, index(i))).collect(),
         include: if n > 3 { vec![Pair::new(0, 1), Pair::new(1, 2), Pair::new(1, 3)] } else { Vec::new() },

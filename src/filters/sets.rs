@@ -1,0 +1,59 @@
+//! Two sets of boxes as one scene, whose pairs are the join of the two.
+
+use rayon::prelude::*;
+
+use super::Filters;
+use crate::{Aabb, Error, Pair};
+
+/// The least number of pairs that a thread numbers.
+const CHUNK: usize = 1 << 14;
+
+/// Two sets of boxes, one behind the other, in memory that is kept.
+#[derive(Debug, Default)]
+pub struct TwoSets {
+    /// The boxes of the first set, then those of the second.
+    pub boxes: Vec<Aabb>,
+    /// Whether each of them is in the second.
+    pub second: Vec<bool>,
+}
+
+impl TwoSets {
+    /// Copies the boxes of two sets, and checks that the filters include no pair within one.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`]; [`Error::OutOfMemory`].
+    pub fn fill(&mut self, first: &[Aabb], second: &[Aabb], filters: &Filters) -> Result<(), Error> {
+        let box_count = first.len() + second.len();
+        let is_within = |pair: &Pair| {
+            let (a, b) = (pair.a as usize, pair.b as usize);
+            (a < first.len()) == (b < first.len()) && a.max(b) < box_count
+        };
+        if let Some(at) = filters.include.iter().position(is_within) {
+            let Pair { a, b } = filters.include[at];
+            let problem = format!("is ({a}, {b}): both boxes are in one of the two sets");
+            return Err(Error::BadFilter { list: "include", index: at as u64, problem });
+        }
+        self.boxes.clear();
+        self.second.clear();
+        let bytes = box_count as u64 * (size_of::<Aabb>() + size_of::<bool>()) as u64;
+        let no_room = |_| Error::OutOfMemory { buffer: "two sets of boxes".to_owned(), bytes };
+        self.boxes.try_reserve(box_count).map_err(no_room)?;
+        self.second.try_reserve(box_count).map_err(no_room)?;
+        self.boxes.extend_from_slice(first);
+        self.boxes.extend_from_slice(second);
+        self.second.resize(first.len(), false);
+        self.second.resize(box_count, true);
+        Ok(())
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        self.boxes.capacity() * size_of::<Aabb>() + self.second.capacity()
+    }
+}
+
+/// Numbers the second box of each pair within its set, which is behind one of `first` boxes.
+pub fn number_second(pairs: &mut [Pair], first: usize) {
+    let first = first as u32;
+    pairs.par_iter_mut().with_min_len(CHUNK).for_each(|pair| pair.b -= first);
+}
