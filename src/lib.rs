@@ -73,8 +73,8 @@ pub use error::Error;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use queries::{
-    Answers, Batch, BoxCast, Capsule, Cast, Convex, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters,
-    QueryReport, Ray, Shape, Sphere, TreeReport,
+    Answers, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Hit, Lists, Near, NearestQuery, OrientedBox,
+    QueryFilters, QueryReport, Ray, Shape, Sphere, SphereCast, TreeReport,
 };
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]

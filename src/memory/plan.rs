@@ -1,9 +1,10 @@
 //! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
 
-use super::limits::{check_boxes, check_filters, largest_binding, longest_list, most_entries};
+use super::limits::{check_boxes, check_filters, longest_list, most_entries};
 use super::slots::{BoxSlot, Staging};
 use crate::constants::*;
 use crate::filters::device::sum;
+use crate::gpu::limits::largest_binding;
 use crate::gpu::table::Row;
 use crate::grid::{Grid, GridRoom};
 use crate::layout::Run;

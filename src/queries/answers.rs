@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::{Error, Report};
+
 /// A box that something hits, and when. 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -96,4 +98,25 @@ pub struct TreeReport {
     pub growth: f64,
     /// Bytes of memory held: on the GPU by a tree there, and else by the tree on the host.
     pub bytes: u64,
+}
+
+impl QueryReport {
+    /// Makes the report on a batch of which the queries with these indices, ascending, have no meaning.
+    pub(crate) fn new(query_count: usize, invalid: &[u64], answer_count: u64) -> Self {
+        Self {
+            query_count: query_count as u64,
+            invalid_count: invalid.len() as u64,
+            first_invalid: invalid.iter().copied().take(Report::INVALID_LISTED).collect(),
+            answer_count,
+        }
+    }
+}
+
+/// Makes room for `more` answers.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
+    let bytes = (list.len().saturating_add(more) as u64).saturating_mul(size_of::<T>() as u64);
+    list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: "answers".to_owned(), bytes })
 }

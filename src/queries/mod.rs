@@ -3,7 +3,7 @@
 //! | file | has |
 //! |---|---|
 //! | `path` | a box that moves along a line: where it first touches another, exactly |
-//! | `casts` | what moves: rays and boxes |
+//! | `casts` | what moves: rays, boxes, spheres and capsules |
 //! | `distance` | how far a point is from a box, exactly |
 //! | `start` | where a query comes to the scene: in which order queries are asked |
 //! | `shapes` | what touches or not: points, boxes, spheres, oriented boxes, capsules, convex shapes |
@@ -18,10 +18,11 @@ mod path;
 mod shapes;
 mod start;
 
+pub(crate) use answers::make_room;
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
 pub(crate) use batch::Asker;
 pub use batch::{Batch, QueryFilters};
-pub use casts::{BoxCast, Cast, Ray};
+pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;
 pub(crate) use path::{Entry, Path};
 pub(crate) use shapes::sealed::Region;

@@ -1,7 +1,7 @@
 //! Where a query comes to the scene. Queries that start near each other look at the same boxes.
 
 use super::casts::sealed::Cast as _;
-use super::{BoxCast, Capsule, Convex, NearestQuery, OrientedBox, Path, Ray, Sphere};
+use super::{BoxCast, Capsule, CapsuleCast, Convex, NearestQuery, OrientedBox, Path, Ray, Sphere, SphereCast};
 use crate::Aabb;
 
 /// A query that starts somewhere.
@@ -19,6 +19,18 @@ impl Start for Ray {
 impl Start for BoxCast {
     fn start(&self, scene: &Aabb) -> [f64; 3] {
         self.path().map_or([0.0; 3], |path| of_path(&path, scene))
+    }
+}
+
+impl Start for SphereCast {
+    fn start(&self, scene: &Aabb) -> [f64; 3] {
+        self.bounds().start(scene)
+    }
+}
+
+impl Start for CapsuleCast {
+    fn start(&self, scene: &Aabb) -> [f64; 3] {
+        self.bounds().start(scene)
     }
 }
 

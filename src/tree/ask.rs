@@ -16,15 +16,15 @@ use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
+use crate::gpu::limits::largest_binding;
 use crate::gpu::readback::Readback;
 use crate::gpu::scopes::Scopes;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 use crate::layout::{QueryParams, Window};
-use crate::queries::{Start, is_in_order};
+use crate::queries::{Start, is_in_order, make_room};
 use crate::{
-    Aabb, Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryFilters, QueryReport, Report,
-    Shape,
+    Aabb, Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryFilters, QueryReport, Shape,
 };
 
 /// The least number of queries, and of boxes, that are worth a sort of the queries.
@@ -116,9 +116,7 @@ impl Recording {
         let label = Some("broadsweep");
         Self { encoder: gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label }), scopes }
     }
-}
 
-impl Recording {
     /// Submits what was recorded.
     ///
     /// # Errors
@@ -241,8 +239,7 @@ impl Tree {
 
     /// Returns the most words that one buffer of queries may have.
     fn most_words(&self) -> usize {
-        let limits = self.gpu.device().limits();
-        (limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 4).min(1 << 30) as usize
+        (largest_binding(&self.gpu.device().limits()) / 4).min(1 << 30) as usize
     }
 
     /// Returns how many queries one submission takes, of this many words and, in rows, answers.
@@ -581,7 +578,7 @@ impl Tree {
         } else {
             let in_order = is_in_order(batch.queries, &self.scene());
             let (words, index) = (C::words(batch.queries), |hit: &Hit| hit.index);
-            self.ask_rows(words, count, batch.filters, in_order, 1, Ranked::Hits, index, waiting, |row| {
+            self.ask_rows(&words, count, batch.filters, in_order, 1, Ranked::Hits, index, waiting, |row| {
                 answers.push(row.first().copied().unwrap_or(Hit::MISS));
                 Ok(())
             })
@@ -598,7 +595,8 @@ impl Tree {
         waiting: Waiting,
     ) -> Result<Lists<Hit>, Error> {
         let is_valid = |cast: &C| cast.path().is_some();
-        self.ask_ranked(batch, C::words(batch.queries), k, Ranked::Hits, is_valid, |hit: &Hit| hit.index, waiting).await
+        self.ask_ranked(batch, &C::words(batch.queries), k, Ranked::Hits, is_valid, |hit: &Hit| hit.index, waiting)
+            .await
     }
 
     pub(super) async fn ask_nearest(
@@ -658,7 +656,7 @@ impl Tree {
         make_room(&mut answers, count)?;
         if self.built.is_some() && count > 0 {
             let in_order = is_in_order(batch.queries, &self.scene());
-            let most = self.most_queries(size_of::<C>() / 4, 1);
+            let most = self.most_queries(C::WORDS, 1);
             for first in (0..count).step_by(most) {
                 let some = &batch.queries[first..count.min(first + most)];
                 let packed = Packed::of_words(C::words(some), some.len());
@@ -678,7 +676,7 @@ impl Tree {
         batch: Batch<'q, C>,
         waiting: Waiting,
     ) -> Result<Lists<Hit>, Error> {
-        let most = self.most_queries(size_of::<C>() / 4, 1);
+        let most = self.most_queries(C::WORDS, 1);
         let packed = |queries: &'q [C]| {
             let some = &queries[..queries.len().min(most)];
             (Packed::of_words(C::words(some), some.len()), Listed::Cross)
@@ -751,16 +749,5 @@ fn report<Q: Sync>(queries: &[Q], is_valid: impl Fn(&Q) -> bool + Sync, answer_c
         .filter(|(_, query)| !is_valid(query))
         .map(|(i, _)| i as u64)
         .collect();
-    QueryReport {
-        query_count: queries.len() as u64,
-        invalid_count: invalid.len() as u64,
-        first_invalid: invalid.into_iter().take(Report::INVALID_LISTED).collect(),
-        answer_count,
-    }
-}
-
-/// Makes room for `more` answers on the host.
-fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
-    let bytes = (list.len().saturating_add(more) as u64).saturating_mul(size_of::<T>() as u64);
-    list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: "answers".to_owned(), bytes })
+    QueryReport::new(queries.len(), &invalid, answer_count)
 }

@@ -23,6 +23,7 @@ use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::Pass;
+use crate::gpu::limits::check_rows;
 use crate::gpu::readback::Readback;
 use crate::gpu::table::{Row, STORAGE};
 use crate::grid::sort::Sort;
@@ -141,10 +142,7 @@ impl Tree {
     /// # Errors
     /// As there, and [`Error::DeviceLost`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
-        if !filters.half_spaces.is_empty() {
-            let problem = "is a half-space, and queries know none".to_owned();
-            return Err(Error::BadFilter { list: "half_spaces", index: 0, problem });
-        }
+        filters.check_for_queries()?;
         let mut set = FilterSet::new(&self.gpu, filters)?;
         let (old, new) = (self.filters.filters(), set.filters());
         let stays = old.world == new.world && old.margin == new.margin;
@@ -195,31 +193,12 @@ impl Tree {
     /// [`Error::TooManyBoxes`] where a buffer is longer than one binding of the device.
     pub fn memory_plan(&self, box_count: usize) -> Result<Vec<Row>, Error> {
         let room = self.room(box_count);
-        let limits = self.gpu.device().limits();
-        let binding = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let rows: Vec<Row> = TreeBuffers::rows(&room)
             .chain([("boxes", Buffer::<Aabb>::bytes(room.boxes))])
             .chain(self.filters.rows(box_count))
             .collect();
-        match rows.iter().find(|(_, bytes)| *bytes > binding) {
-            None => Ok(rows),
-            Some(&(buffer, required)) => {
-                let max_boxes = (u128::from(room.boxes) * u128::from(binding) / u128::from(required)) as u64;
-                let limit = if limits.max_storage_buffer_binding_size <= limits.max_buffer_size {
-                    "max_storage_buffer_binding_size"
-                } else {
-                    "max_buffer_size"
-                };
-                Err(Error::TooManyBoxes {
-                    box_count: room.boxes,
-                    buffer,
-                    required,
-                    limit,
-                    available: binding,
-                    max_boxes,
-                })
-            }
-        }
+        check_rows(room.boxes, &self.gpu.device().limits(), &rows)?;
+        Ok(rows)
     }
 
     /// Counts the bytes of GPU memory that are held.

@@ -24,9 +24,10 @@ pub struct Packed<'a> {
 
 impl<'a> Packed<'a> {
     /// Takes queries that are numbers in a row.
-    pub fn of_words(words: &'a [u32], count: usize) -> Self {
+    pub fn of_words(words: impl Into<Cow<'a, [u32]>>, count: usize) -> Self {
+        let words = words.into();
         let stride = words.len().checked_div(count).unwrap_or(0) as u32;
-        Self { words: Cow::Borrowed(words), stride, parts: words.len() as u32, count }
+        Self { stride, parts: words.len() as u32, words, count }
     }
 }
 

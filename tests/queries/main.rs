@@ -5,5 +5,6 @@ mod cases;
 mod exact;
 mod filters;
 mod oracle;
+mod rounded;
 mod shapes;
 mod trees;

@@ -10,11 +10,11 @@ use rayon::prelude::*;
 use super::Tree;
 use super::node::{self, Center, ORDINARY, Real, Sight};
 use super::packet::{self, Packet};
-use super::visit::{AllHits, FirstHits, NearestBoxes, Ranking, Touching, make_room};
+use super::visit::{AllHits, FirstHits, NearestBoxes, Ranking, Touching};
 use super::walk::{Stack, Visitor, walk};
 use crate::cpu::engine::radix;
-use crate::queries::{Asker, Distance, Entry, Path, Region, Start, is_in_order};
-use crate::{Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport, Report};
+use crate::queries::{Asker, Distance, Entry, Path, Region, Start, is_in_order, make_room};
+use crate::{Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport};
 
 /// Queries that a thread takes at a time.
 const CHUNK: usize = 1 << 8;
@@ -228,12 +228,7 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
 
     fn report(&self, mut invalid: Vec<u64>, answer_count: u64) -> QueryReport {
         invalid.sort_unstable();
-        QueryReport {
-            query_count: self.batch.queries.len() as u64,
-            invalid_count: invalid.len() as u64,
-            first_invalid: invalid.into_iter().take(Report::INVALID_LISTED).collect(),
-            answer_count,
-        }
+        QueryReport::new(self.batch.queries.len(), &invalid, answer_count)
     }
 }
 

@@ -88,10 +88,7 @@ impl Tree {
     /// [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters then
     /// stay.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
-        if !filters.half_spaces.is_empty() {
-            let problem = "is a half-space, and queries know none".to_owned();
-            return Err(Error::BadFilter { list: "half_spaces", index: 0, problem });
-        }
+        filters.check_for_queries()?;
         let mut checked = CheckedFilters::new(filters)?;
         let (old, new) = (self.filters.filters(), checked.filters());
         let stays = old.world == new.world && old.margin == new.margin;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::node::{Center, Node, Real, Sight, WIDTH};
 use super::walk::Visitor;
 use crate::exact::DOUBT;
-use crate::queries::{Distance, Entry, Path, Region};
+use crate::queries::{Distance, Entry, Path, Region, make_room};
 use crate::{Aabb, Error};
 
 /// The most answers that are kept in order. More are put in order at the end, and now and then the later half is dropped.
@@ -258,15 +258,6 @@ pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
     }
     list.push(value);
     Ok(())
-}
-
-/// Makes room for `more` answers.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
-pub fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
-    let bytes = (list.len().saturating_add(more) as u64).saturating_mul(size_of::<T>() as u64);
-    list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: "answers".to_owned(), bytes })
 }
 
 /// Appends answers.

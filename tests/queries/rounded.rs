@@ -1,0 +1,203 @@
+//! Spheres and capsules that move: no box is missed, no hit is too late, and boxes that are too many are near.
+
+use broadsweep::{Aabb, BoxCast, CapsuleCast, Cast, SphereCast};
+use laboratory::scenes::Kind;
+
+use super::both::Both;
+use super::cases::{self, Like, Numbers};
+
+/// Scenes of each kind of numbers, and queries of each.
+const SCENES: u64 = 20;
+const QUERIES: usize = 144;
+
+type Vector = [f64; 3];
+
+/// Returns where the least value of a convex function from `low` to `high` is.
+fn least(mut low: f64, mut high: f64, value: impl Fn(f64) -> f64) -> f64 {
+    for _ in 0..70 {
+        let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+        if value(a) <= value(b) { high = b } else { low = a }
+    }
+    0.5 * (low + high)
+}
+
+fn distance(point: Vector, aabb: &Aabb) -> f64 {
+    let apart = |k: usize| (f64::from(aabb.min[k]) - point[k]).max(point[k] - f64::from(aabb.max[k])).max(0.0);
+    (0..3).map(|k| apart(k).powi(2)).sum::<f64>().sqrt()
+}
+
+fn between(a: [f32; 3], b: [f32; 3], s: f64, moved: Vector) -> Vector {
+    std::array::from_fn(|k| f64::from(a[k]) + s * (f64::from(b[k]) - f64::from(a[k])) + moved[k])
+}
+
+/// Checks the hits of a capsule, and counts them and those that are too many. `slack` is how far the bounds of its segment
+/// reach beyond the segment at most.
+fn check_capsule(cast: &CapsuleCast, boxes: &[Aabb], found: &[(u32, f32)], slack: f64) -> [usize; 2] {
+    let &CapsuleCast { from, to, radius, direction, limit } = cast;
+    let (radius, limit) = (f64::from(radius), f64::from(limit).min(100.0));
+    let apart = |t: f64, aabb: &Aabb| {
+        let moved = direction.map(|d| t * f64::from(d));
+        let along = |s: f64| distance(between(from, to, s, moved), aabb);
+        if from == to { along(0.0) } else { along(least(0.0, 1.0, along)) }
+    };
+    let mut counts = [found.len(), 0];
+    for (i, aabb) in (0..).zip(boxes) {
+        if !aabb.is_valid() {
+            assert!(found.iter().all(|hit| hit.0 != i));
+            continue;
+        }
+        let gap = |t: f64| apart(t, aabb) - radius;
+        let nearest = least(0.0, limit, gap);
+        let hit = found.iter().find(|hit| hit.0 == i);
+        if gap(nearest) < -1e-4 {
+            let (_, t) = hit.unwrap_or_else(|| panic!("{cast:?} misses box {i}: {aabb:?}"));
+            let (mut before, mut after) = (0.0, nearest);
+            for _ in 0..60 {
+                let middle = 0.5 * (before + after);
+                if gap(middle) <= 0.0 { after = middle } else { before = middle }
+            }
+            assert!(f64::from(*t) <= after + 1e-5, "{cast:?} hits {aabb:?} at {t}, and touches it at {after}");
+        }
+        if let Some((_, t)) = hit {
+            let apart = apart(f64::from(*t), aabb);
+            assert!(apart <= 3f64.sqrt() * radius + slack + 1e-4, "{cast:?} at {t} is {apart} from {aabb:?}");
+            counts[1] += usize::from(gap(nearest) > 1e-4);
+        }
+    }
+    counts
+}
+
+/// Makes boxes in the cube from −4 to 4, some of them long.
+fn scene() -> Vec<Aabb> {
+    let mut boxes = Kind::Uniform.generate(300, 5);
+    for (i, aabb) in boxes.iter_mut().enumerate() {
+        for k in 0..3 {
+            (aabb.min[k], aabb.max[k]) = (aabb.min[k] * 8.0 - 4.0, aabb.max[k] * 8.0 - 4.0);
+        }
+        aabb.max[i % 3] += (i % 7) as f32;
+    }
+    boxes[17] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    boxes[18].min[1] = f32::NAN;
+    boxes
+}
+
+fn vector(numbers: &mut Numbers) -> [f32; 3] {
+    [(); 3].map(|()| numbers.finite(Like::Usual))
+}
+
+#[test]
+fn what_spheres_and_capsules_touch_on_their_way_is_found_in_time() {
+    let boxes = scene();
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    let mut numbers = Numbers::new(8);
+    let mut capsules: Vec<CapsuleCast> = (0..180)
+        .map(|i| {
+            let from = vector(&mut numbers);
+            let to = match i % 3 {
+                0 => from,
+                1 => [from[0], from[1], from[2] + 1.5],
+                _ => vector(&mut numbers),
+            };
+            let (radius, direction) = (0.2 * numbers.finite(Like::Usual).abs(), vector(&mut numbers));
+            CapsuleCast { from, to, radius, direction, limit: if i % 2 == 0 { f32::INFINITY } else { 1.0 } }
+        })
+        .collect();
+    capsules[3].radius = 0.0;
+    capsules[4].direction = [0.0; 3];
+    let hits = tree.all_hits(&capsules).unwrap();
+    let mut counts = [[0, 0]; 3];
+    for (i, cast) in capsules.iter().enumerate() {
+        let found: Vec<(u32, f32)> = hits.of(i).iter().map(|hit| (hit.index, hit.t)).collect();
+        let length = (0..3).map(|k| f64::from(cast.to[k] - cast.from[k]).powi(2)).sum::<f64>().sqrt();
+        let slack = if i % 3 == 2 { 0.5 * length } else { 0.0 };
+        let own = check_capsule(cast, &boxes, &found, slack);
+        counts[i % 3] = std::array::from_fn(|k| counts[i % 3][k] + own[k]);
+    }
+    // Few are too many, and some are: otherwise nothing was tried.
+    for (kind, [all, too_many]) in ["spheres", "upright", "any"].into_iter().zip(counts) {
+        println!("{kind}: {too_many} of {all} are too many");
+        assert!(all > 500 && 0 < too_many && 2 * too_many < all, "{kind}: {too_many} of {all} are too many");
+    }
+    // A sphere is a capsule of one point.
+    let spheres: Vec<SphereCast> = capsules
+        .iter()
+        .map(|&CapsuleCast { from, radius, direction, limit, .. }| SphereCast {
+            center: from,
+            radius,
+            direction,
+            limit,
+        })
+        .collect();
+    let points: Vec<CapsuleCast> = capsules.iter().map(|cast| CapsuleCast { to: cast.from, ..*cast }).collect();
+    assert_eq!(tree.all_hits(&spheres).unwrap(), tree.all_hits(&points).unwrap());
+}
+
+fn check_bounds<C: Cast + std::fmt::Debug>(
+    make: impl Fn(&mut Numbers, &[Aabb], Like) -> C,
+    bounds: impl Fn(&C) -> BoxCast,
+) {
+    let (mut asked, mut answered) = (0, 0);
+    cases::each(SCENES, |what, like, boxes, numbers| {
+        let casts: Vec<C> = (0..QUERIES).map(|_| make(numbers, boxes, like)).collect();
+        let boxed: Vec<BoxCast> = casts.iter().map(&bounds).collect();
+        let mut tree = Both::new();
+        tree.build(boxes).unwrap();
+        assert_eq!(tree.nearest_hits(&casts).unwrap(), tree.cpu.nearest_hits(&boxed).unwrap(), "{what}");
+        let all = tree.all_hits(&casts).unwrap();
+        answered += all.answers.len();
+        assert_eq!(all, tree.cpu.all_hits(&boxed).unwrap(), "{what}");
+        asked += QUERIES;
+    });
+    assert!(asked > 10_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+}
+
+#[test]
+fn spheres_of_any_numbers_are_cast_as_their_bounding_boxes() {
+    let make = |numbers: &mut Numbers, boxes: &[Aabb], like| {
+        let (sphere, moving) = (numbers.sphere(boxes, like), numbers.cast(boxes, like));
+        let (direction, limit) = (moving.direction, moving.limit);
+        SphereCast { center: sphere.center, radius: sphere.radius, direction, limit }
+    };
+    check_bounds(make, |cast| {
+        let aabb = Aabb::from_sphere(cast.center, cast.radius);
+        BoxCast { aabb, direction: cast.direction, limit: cast.limit }
+    });
+}
+
+#[test]
+fn capsules_of_any_numbers_are_cast_as_their_bounding_boxes() {
+    let make = |numbers: &mut Numbers, boxes: &[Aabb], like| {
+        let (sphere, moving) = (numbers.sphere(boxes, like), numbers.cast(boxes, like));
+        let (to, direction, limit) = (numbers.origin(boxes, like), moving.direction, moving.limit);
+        CapsuleCast { from: sphere.center, to, radius: sphere.radius, direction, limit }
+    };
+    check_bounds(make, |cast| {
+        let [a, b] = [cast.from, cast.to].map(|end| Aabb::from_sphere(end, cast.radius));
+        let aabb = Aabb::from_points([a.min, a.max, b.min, b.max]);
+        BoxCast { aabb, direction: cast.direction, limit: cast.limit }
+    });
+}
+
+#[test]
+fn what_moves_and_has_no_meaning_hits_nothing() {
+    let mut tree = Both::new();
+    tree.build(&scene()).unwrap();
+    let good = CapsuleCast { from: [0.0; 3], to: [1.0; 3], radius: 0.5, direction: [1.0; 3], limit: 1.0 };
+    let nan = f32::NAN;
+    let casts = [
+        CapsuleCast { from: [0.0, nan, 0.0], ..good },
+        CapsuleCast { to: [0.0, f32::INFINITY, 0.0], ..good },
+        CapsuleCast { radius: -1.0, ..good },
+        CapsuleCast { radius: nan, ..good },
+        CapsuleCast { direction: [f32::INFINITY, 0.0, 0.0], ..good },
+        CapsuleCast { limit: nan, ..good },
+        good,
+        CapsuleCast { radius: f32::INFINITY, ..good },
+    ];
+    let found = tree.all_hits(&casts).unwrap();
+    assert_eq!((found.report.invalid_count, &found.report.first_invalid[..]), (6, &[0, 1, 2, 3, 4, 5][..]));
+    assert!((0..6).all(|i| found.of(i).is_empty()) && !found.of(6).is_empty());
+    // All but the one that is invalid itself.
+    assert_eq!(found.of(7).len(), 299);
+}
