@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let path = arguments.next().unwrap_or("picture.png".to_owned());
 
     let boxes = scene.boxes(1)?;
-    let rays = RayKind::Camera.generate((side * side) as usize, 1, &boxes);
+    let rays = RayKind::Camera.generate(side as usize * side as usize, 1, &boxes);
     let is_real = |gpu: &Gpu| gpu.adapter_info().device_type != wgpu::DeviceType::Cpu;
     let hits = match Gpu::headless().ok().filter(is_real) {
         Some(gpu) => look(Tree::new(&gpu)?, &boxes, &rays)?,

@@ -109,7 +109,8 @@ pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
     if is_below { nearest.next_up() } else { nearest }
 }
 
-/// A pair of boxes that overlap, by their indices in the input, `a < b`: 8 bytes.
+/// A pair of boxes that overlap, by their indices in the input, `a < b`: 8 bytes. Of a pair
+/// [between two sets](crate::Engine::find_pairs_between), `a` is an index in the first and `b` one in the second.
 ///
 /// Pairs order by `(a, b)`, which is the canonical order of a list.
 #[repr(C)]

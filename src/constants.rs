@@ -186,10 +186,13 @@ shared_constants! {
     HIT_TILE: u32 = 256 * 32;
     /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test`.
     HIT_BLOCKS: u32 = 65_535;
-    /// Most tiles in a row that a workgroup of `sweep_test` takes, a power of two: up to 73 turns of loops for a run of each.
-    /// Mesa's drivers in software end all loops of an invocation after 65,535 turns together, and others end dispatches that
-    /// take too long.
-    MOST_GROUP_TILES: u32 = 512;
+    /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at
+    /// each, with a search among as many listed pairs or half-spaces as there can be. Twice what they are.
+    RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
+    /// Most tiles in a row that a workgroup of `sweep_test` takes, a power of two: an invocation takes a run of each. Mesa's
+    /// drivers in software end all loops of some eight or sixteen invocations after 65,535 turns together, and other drivers
+    /// end dispatches that take too long.
+    MOST_GROUP_TILES: u32 = 16;
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
 
@@ -287,6 +290,7 @@ const _: () = {
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
+    assert!(MOST_GROUP_TILES.is_power_of_two() && MOST_GROUP_TILES * RUN_TURNS < 65_535);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);

@@ -15,6 +15,8 @@ use crate::report::Run;
 use crate::{input, text};
 
 /// Find every pair of a box of A and a box of B that overlap
+///
+/// Counts of boxes in the report are of both sets, and indices of invalid boxes count those of B behind those of A.
 #[derive(clap::Args)]
 pub struct Args {
     /// The boxes of the first set, as `broadsweep pairs` takes them, without filters; `-` is stdin
@@ -88,7 +90,7 @@ pub fn run(args: &Args) -> Result<()> {
     let engine = Ready::choose(args.engine.map(Engine::of_pairs), args.adapter.as_deref())?;
     let (order, memory_budget) = (args.order.pair_order(), args.memory_budget);
     let options = Options { order, memory_budget, ..Options::default() };
-    let search = Search { boxes: &boxes, filters: &filters, options, verify: args.verify, first_set };
+    let search = Search { boxes: &boxes, filters: &filters, options, verify: args.verify, first_set: Some(first_set) };
     let (answer, verified) = find_and_write(&engine, &search, &outputs)?;
     let run = Run {
         scene: format!("{}, {}", args.first.display(), args.second.display()),

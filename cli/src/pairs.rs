@@ -33,9 +33,9 @@ pub struct Args {
     /// of it optional. A number for each box: u4 `group`, `mask` (see --rule), `body` (boxes of one never pair),
     /// `parent` (nor with those of its parent body; 2^32 - 1 is none), `world` (boxes of different ones never pair;
     /// 2^32 - 1 meets all), f4 `margin` (grows the box on each side), b1 or u1 `fixed`, `sleeping` (two such boxes
-    /// never pair), `second` (nor do two boxes that are alike in this: the pairs between two sets). Pairs of boxes, u4 (m, 2): `exclude` (never reported), `include` (always reported). Half-spaces, x
-    /// n_x + y n_y + z n_z <= d: f4 (h, 4) `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,) `half_space_box`, the
-    /// boxes that stand for them.
+    /// never pair), `second` (nor do two that are alike in this: the pairs between two sets). Pairs of boxes, u4 (m, 2):
+    /// `exclude` (never reported), `include` (always reported). Half-spaces, x n_x + y n_y + z n_z <= d: f4 (h, 4)
+    /// `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,) `half_space_box`, the boxes that stand for them.
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
@@ -156,8 +156,8 @@ pub struct Search<'a> {
     pub filters: &'a Filters,
     pub options: Options,
     pub verify: bool,
-    /// How many boxes are of the first of two sets, where the second box of a pair is numbered within the second; or 0.
-    pub first_set: u32,
+    /// How many boxes are of the first of two sets, if the second box of a pair is numbered within the second.
+    pub first_set: Option<u32>,
 }
 
 /// Numbers the second box of each pair within the set behind the first one.
@@ -180,9 +180,7 @@ fn stream(engine: &Ready, search: &Search<'_>, output: Option<&Output>) -> Optio
         let mut writer = PairWriter::new(to, options.order, output.directory());
         let mut numbered = Vec::new();
         let answer = engine.stream_pairs(boxes, filters, options, |report, piece| {
-            if first_set == 0 {
-                return writer.add(report, piece);
-            }
+            let Some(first_set) = first_set else { return writer.add(report, piece) };
             numbered.clear();
             numbered.extend_from_slice(piece);
             number_second(&mut numbered, first_set);
@@ -269,7 +267,9 @@ pub fn find_and_write(engine: &Ready, search: &Search<'_>, outputs: &Outputs) ->
     let mut answer = engine.find_pairs(boxes, filters, options)?;
     let verify = || verify(&answer, boxes, filters, options, BRUTE_FORCE_BOXES);
     let verified = search.verify.then(verify).transpose()?;
-    number_second(&mut answer.pairs, first_set);
+    if let Some(first_set) = first_set {
+        number_second(&mut answer.pairs, first_set);
+    }
     let by_world = if outputs.worlds.is_some() { split(&mut answer, filters)? } else { None };
     if let Some(output) = &outputs.pairs {
         let _progress = Progress::start(format!("writing {} pairs", text::count(answer.pair_count)));
@@ -297,7 +297,7 @@ pub fn run(args: &Args) -> Result<()> {
         text::path(&args.scene)
     );
     let (boxes, filters) = (&boxes[..], &filters);
-    let search = Search { boxes, filters, options: args.options(), verify: args.verify, first_set: 0 };
+    let search = Search { boxes, filters, options: args.options(), verify: args.verify, first_set: None };
     let (answer, verified) = find_and_write(&engine, &search, &outputs)?;
     let run = Run {
         scene: args.scene.display().to_string(),

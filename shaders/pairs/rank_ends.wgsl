@@ -7,7 +7,7 @@
 // Writes  stretches  [entry_count] quads of the path that the entry contributes; the first rank whose cell is another
 //                    or whose start is after the entry's end, and how many before it may be
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
-//                    whether the box is plain
+//                    whether the box is plain, and its set
 // The start of an entry is its own rank. An end is only as far from it as the entry has candidates. So the
 // search doubles its step from FIRST_REACH on. On a GPU it begins behind REACH_QUADS quads of keys, of which four are
 // looked at at once: an entry with twelve candidates waits for memory once or twice, not eight times. Touching

@@ -7,9 +7,9 @@
 //         dispatches   of sweep_test, emit_place, emit_sweep and giants_test
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
 // rounds. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more
-// tiles than HIT_BLOCKS, each workgroup takes 2, 4, 8, ... in a row, up to MOST_GROUP_TILES, so that the number of blocks
-// stays bounded, every one has the same amount of work, and the count is exact however many candidates there are. The
-// tiles of some workgroups of sweep_test in a row are one block, whose pairs are counted together.
+// tiles than HIT_BLOCKS, each block has 2, 4, 8, ... times as many in a row, so that the number of blocks stays bounded,
+// every one has the same amount of work, and the count is exact however many candidates there are. The tiles of some
+// workgroups of sweep_test in a row are one block, whose pairs are counted together.
 // Source: reduce, then scan, Blelloch 1990.
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -51,11 +51,14 @@ impl BroadPhase {
     /// [canonical order](crate::PairOrder::Canonical) the pairs are sorted by `a`, then by `b`. **Blocks** until the result
     /// is there.
     ///
-    /// The boxes of both sets are swept at once, and two of one set are not tested against each other. For the filters
-    /// they are one input: the boxes of `first`, then those of `second`; [`Filters::second`](crate::Filters::second) is
-    /// replaced for the time of the call. To leave the pairs on the GPU, or to take them in pieces, set that list, and use
-    /// the other calls. Where one set is much smaller than the other, a [`Tree`](crate::Tree) of the larger one may be
-    /// faster, above all if it is asked more than once.
+    /// The boxes of both sets are swept at once; on the way, boxes of one set are told apart by a bit before their bounds are
+    /// looked up. Few boxes, and giants, are tested against all, and candidates within a set count for the
+    /// [limit](crate::Options::candidate_limit). For the filters and the report they are one input: the boxes of `first`, then
+    /// those of `second`. [`Filters::second`](crate::Filters::second) is replaced for the time of the call.
+    ///
+    /// The filters are uploaded anew by this call and by the next one, and with a memory budget all buffers are made anew.
+    /// Where that matters, and to leave the pairs on the GPU or take them in pieces, set that list and use the other calls.
+    /// Where one set is much smaller than the other, a [`Tree`](crate::Tree) of the larger one is faster.
     ///
     /// # Errors
     /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] where [`include`](crate::Filters::include) has a pair within

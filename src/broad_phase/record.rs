@@ -1,11 +1,11 @@
 //! Pairs that stay on the GPU.
 
 use std::mem::offset_of;
-use std::num::NonZeroU64;
 
 use super::BroadPhase;
+use crate::Error;
+use crate::gpu::given::{bind_boxes, check_boxes};
 use crate::layout::PairArguments;
-use crate::{Aabb, Error};
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time, and
 /// stay the same until the engine allocates others.
@@ -35,7 +35,7 @@ impl GpuPairs {
 }
 
 impl BroadPhase {
-    /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`]) at the start of
+    /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the start of
     /// `boxes`, a buffer or a part of one: `buffer.slice(..)`. Nothing is submitted or read back, and nothing blocks
     /// once the kernels that it needs are compiled ([`compile_ahead`](Self::compile_ahead)).
     ///
@@ -45,7 +45,7 @@ impl BroadPhase {
     ///
     /// Buffers are shared by all recordings and searches of one `BroadPhase`: submit in the order of recording, and use a
     /// list before the next one is submitted. Do not call [`submit`](Self::submit), [`find_pairs`](Self::find_pairs),
-    /// [`stream_pairs`](Self::stream_pairs) or [`time_kernels`](Self::time_kernels) between recording and submitting:
+    /// [`find_pairs_between`](Self::find_pairs_between), [`stream_pairs`](Self::stream_pairs) or [`time_kernels`](Self::time_kernels) between recording and submitting:
     /// they would be first in the queue, and overwrite the buffers.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl BroadPhase {
         boxes: wgpu::BufferSlice<'_>,
         box_count: u32,
     ) -> Result<GpuPairs, Error> {
-        self.check_box_buffer(boxes, box_count)?;
+        check_boxes(&self.core.gpu, boxes, box_count)?;
         self.filters.fit(box_count as usize)?;
         let call = self.make_room(box_count as usize, 0)?;
         let Self { core, filters, .. } = self;
@@ -66,7 +66,7 @@ impl BroadPhase {
         core.workspace.forget_results();
         filters.upload(&core.gpu, box_count as usize, false)?;
         let own = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
-        let boxes = binding(boxes, box_count).unwrap_or_else(|| own.boxes.all());
+        let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
         let scopes = core.gpu.open_scopes();
         core.record_flow(encoder, &call, boxes, filters, None, None)?;
         if let Err(error) = scopes.close("recording") {
@@ -93,7 +93,7 @@ impl BroadPhase {
         first: u64,
         pair_capacity: u32,
     ) -> Result<GpuPairs, Error> {
-        self.check_box_buffer(boxes, box_count)?;
+        check_boxes(&self.core.gpu, boxes, box_count)?;
         let Self { core, filters, .. } = self;
         core.flight.check_idle()?;
         let results = core.workspace.made().ok().and_then(|made| made.results());
@@ -106,7 +106,7 @@ impl BroadPhase {
         core.workspace.lengthen_list(pair_capacity.into(), &core.options, filters)?;
         let scopes = core.gpu.open_scopes();
         let own = core.workspace.any_boxes()?;
-        let boxes = binding(boxes, box_count).unwrap_or_else(|| own.boxes.all());
+        let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
         core.record_emit(encoder, &call, boxes, filters, first)?;
         scopes.close("recording")?;
         self.gpu_pairs()
@@ -121,29 +121,4 @@ impl BroadPhase {
             capacity: list.capacity,
         })
     }
-
-    fn check_box_buffer(&self, boxes: wgpu::BufferSlice<'_>, box_count: u32) -> Result<(), Error> {
-        let (required, has) = (u64::from(box_count) * size_of::<Aabb>() as u64, boxes.size());
-        let alignment = u64::from(self.core.workspace.limits().min_storage_buffer_offset_alignment);
-        let problem = if box_count == 0 {
-            return Ok(());
-        } else if has < required {
-            format!("holds {has} bytes, and {box_count} boxes take {required}")
-        } else if !boxes.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
-            "was made without BufferUsages::STORAGE".to_owned()
-        } else if !boxes.offset().is_multiple_of(alignment) {
-            let offset = boxes.offset();
-            format!("is used from byte {offset} on, and the device binds storage at multiples of {alignment}")
-        } else {
-            return Ok(());
-        };
-        Err(Error::BadBuffer { problem })
-    }
-}
-
-/// Binds the first `box_count` boxes of a buffer of the caller's; `None` where there is nothing to bind.
-fn binding(boxes: wgpu::BufferSlice<'_>, box_count: u32) -> Option<wgpu::BindingResource<'_>> {
-    let size = NonZeroU64::new(u64::from(box_count) * size_of::<Aabb>() as u64)?;
-    let (buffer, offset) = (boxes.buffer(), boxes.offset());
-    Some(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: Some(size) }))
 }

@@ -49,6 +49,9 @@ impl Overlaps {
     /// The cost is a stable counting sort, on one thread, in time proportional to the pairs and to the boxes times the
     /// logarithm of the number of worlds, and memory for as many pairs again.
     ///
+    /// Pairs [between two sets](crate::Engine::find_pairs_between) have indices in two lists, which are no indices of worlds:
+    /// find such pairs among all boxes, with [`Filters::second`](crate::Filters::second).
+    ///
     /// # Errors
     /// [`Error::FilterLength`] where the filters have worlds of another number of boxes; [`Error::ListTooLong`] where
     /// there is no memory for the pairs.

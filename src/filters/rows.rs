@@ -1,5 +1,6 @@
 //! The filters by box, a row each. **To add one, add a row here**, and write what it decides in both languages: `keeps` in
-//! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. All else follows from the row.
+//! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. All else follows from the row; only
+//! `second` is looked at before a test too, as a bit of footprints.
 //!
 //! A row is `name: type, Variant;` below its documentation.
 //! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
@@ -56,8 +57,8 @@ filter_table! {
         }
         switch HAS_SETS {
             /// Holds whether each box is in the second of two sets. Boxes of one set never pair: what is found is the join of
-            /// the two. Boxes of one set are not tested against each other where the boxes are swept. Queries do not look at
-            /// it.
+            /// the two. Where the boxes are swept, those of one set are told apart before they are looked up, by a bit of
+            /// their footprints. Queries do not look at this list.
             second: bool, Second;
         }
         switch HAS_WORLDS {

@@ -5,6 +5,7 @@
 pub(crate) mod bind_groups;
 pub mod buffers;
 pub mod compilation;
+pub mod given;
 pub mod kernel;
 pub mod limits;
 pub mod readback;

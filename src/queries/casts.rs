@@ -55,8 +55,9 @@ pub struct BoxCast {
 
 /// A sphere that moves: all points at most `radius` from `center + t direction`, with `0 <= t <= limit`. 32 bytes.
 ///
-/// What is cast is the box that bounds the sphere, rounded outward: no box that the sphere touches is missed, and the `t` of a
-/// hit is never after the sphere touches. A box that is reported is, at that time, at most `√3 radius` from the center, but
+/// What is cast is the box that bounds the sphere, rounded outward. Among all hits, no box that the sphere touches is missed,
+/// and the `t` of a hit is never after the sphere touches. The nearest hit and the first k are those of the bounding box: a
+/// box that is too many takes a place, and is never later than what the sphere touches. A box that is reported is, at that time, at most `√3 radius` from the center, but
 /// for rounding. How many are too many is measured in benches/results.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -74,8 +75,7 @@ pub struct SphereCast {
 /// A capsule that moves: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
-/// What is cast is the box that bounds the capsule, rounded outward: no box that the capsule touches is missed, and the `t` of
-/// a hit is never after the capsule touches. A box that is reported is, at that time, at most `√3 radius` and half of the
+/// What is cast is the box that bounds the capsule, rounded outward, with the same consequences as for a [`SphereCast`]. A box that is reported is, at that time, at most `√3 radius` and half of the
 /// length of the segment from the segment, but for rounding; at most `√3 radius` where the segment is along an axis, as of
 /// an upright character.
 #[repr(C)]

@@ -2,6 +2,7 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | `make` | builds and refits, of boxes of the host or of the device |
 //! | `build` | the stage `tree`: the order of the leaves along a curve, and the bounds of all nodes |
 //! | `query` | the stage `query`: what a batch of queries meets |
 //! | `pack` | turns queries into words |
@@ -9,26 +10,22 @@
 
 mod ask;
 pub mod build;
+mod make;
 mod pack;
 pub mod query;
 
 use std::collections::HashMap;
 
-use self::ask::{Memory, Recording};
+use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
 use self::query::Query;
-use crate::constants::INVALID_LISTED;
 use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
-use crate::gpu::kernel::Pass;
 use crate::gpu::limits::check_rows;
-use crate::gpu::readback::Readback;
-use crate::gpu::table::{Row, STORAGE};
-use crate::grid::sort::Sort;
-use crate::grid::sort_variant;
-use crate::layout::{Cube, Params, QueryParams, TreeShape, TreeSummary, Window};
+use crate::gpu::table::Row;
+use crate::layout::{Cube, Params, QueryParams, TreeShape, Window};
 use crate::{Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, Shape, TreeReport};
 
 /// A tree of boxes on a GPU, which is built once and asked many times: what a ray hits, what touches a shape, what is
@@ -214,185 +211,6 @@ impl Tree {
         let worlds = if has_worlds { u64::from(self.filters.checked().world_count()) } else { 0 };
         TreeRoom { boxes: box_count as u64, worlds }
     }
-
-    // ---- building ----
-
-    /// Builds the tree of these boxes. Queries answer with their indices. **Blocks** until it is built.
-    ///
-    /// # Errors
-    /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`] where
-    /// one binding of the device has no room for the tree; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The
-    /// tree is empty then.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
-        block_on(self.build_waiting(boxes, Waiting::Blocking))?;
-        Ok(&self.report)
-    }
-
-    /// Builds the tree as [`build`](Self::build) does, without blocking the thread.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn build_async(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
-        self.build_waiting(boxes, Waiting::Polling).await?;
-        Ok(&self.report)
-    }
-
-    /// Fits the tree to boxes that have moved; as [`cpu::Tree::refit`](crate::cpu::Tree::refit). **Blocks**.
-    ///
-    /// # Errors
-    /// As there, and [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is empty.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
-        block_on(self.refit_waiting(boxes, Waiting::Blocking))?;
-        Ok(&self.report)
-    }
-
-    /// Fits the tree as [`refit`](Self::refit) does, without blocking the thread.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn refit_async(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
-        self.refit_waiting(boxes, Waiting::Polling).await?;
-        Ok(&self.report)
-    }
-
-    /// Returns the report on the last build or refit.
-    pub fn report(&self) -> &TreeReport {
-        &self.report
-    }
-
-    async fn build_waiting(&mut self, boxes: &[Aabb], waiting: Waiting) -> Result<(), Error> {
-        self.clear();
-        self.filters.fit(boxes.len())?;
-        self.memory_plan(boxes.len())?;
-        let room = self.room(boxes.len());
-        if room.boxes == 0 {
-            self.report = TreeReport { growth: 1.0, bytes: self.memory_bytes(), ..TreeReport::default() };
-            return Ok(());
-        }
-        if room.worlds > 0 {
-            let filters = self.filters.filters();
-            self.worlds = filters.world.iter().copied().zip(self.filters.checked().worlds().iter().copied()).collect();
-            self.worlds.remove(&Filters::GLOBAL);
-        }
-        self.make_room(room)?;
-        self.filters.upload(&self.gpu, boxes.len(), false)?;
-        let shape = self.shapes.get(&self.gpu, room.shape())?;
-        let (ids, readback) = self.submit_build(room, &shape, boxes)?;
-        let (summary, cube) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
-        self.built = Some(Built { room, shape, ids, cube, surface: summary.surface });
-        self.report_on(&summary);
-        Ok(())
-    }
-
-    /// Submits a build, and begins to read its summary.
-    fn submit_build(
-        &mut self,
-        room: TreeRoom,
-        shape: &Buffer<TreeShape>,
-        boxes: &[Aabb],
-    ) -> Result<(Buffer<u32>, Readback), Error> {
-        let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut recording = Recording::begin(&self.gpu);
-        tree.write_sizes(&self.gpu, room.boxes as u32);
-        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
-        let searched = self.record_prepared(&mut pass, boxes)?;
-        let filters = &self.filters.lists;
-        let ids = self.build.record_order(&mut pass, &sort, room, shape, searched.all(), filters, tree);
-        self.build.record_bounds(&self.gpu, &mut pass, room, shape, searched.all(), &ids, tree)?;
-        pass.finish()?;
-        drop(pass);
-        Ok((ids, self.read_summary(recording)?))
-    }
-
-    async fn refit_waiting(&mut self, boxes: &[Aabb], waiting: Waiting) -> Result<(), Error> {
-        let built_of = self.built.as_ref().map_or(0, |built| built.room.boxes);
-        if boxes.len() as u64 != built_of {
-            return Err(Error::OtherTree { built: built_of, box_count: boxes.len() as u64 });
-        }
-        self.filters.fit(boxes.len())?;
-        self.filters.upload(&self.gpu, boxes.len(), false)?;
-        // Until the end there is no tree.
-        let Some(built) = self.built.take() else { return Ok(()) };
-        self.report = TreeReport::default();
-        let readback = self.submit_refit(&built, boxes)?;
-        let (summary, _) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
-        self.built = Some(built);
-        self.report_on(&summary);
-        Ok(())
-    }
-
-    /// Submits a refit, and begins to read its summary.
-    fn submit_refit(&mut self, built: &Built, boxes: &[Aabb]) -> Result<Readback, Error> {
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut recording = Recording::begin(&self.gpu);
-        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
-        let searched = self.record_prepared(&mut pass, boxes)?;
-        let Built { room, shape, ids, .. } = built;
-        self.build.record_bounds(&self.gpu, &mut pass, *room, shape, searched.all(), ids, tree)?;
-        pass.finish()?;
-        drop(pass);
-        self.read_summary(recording)
-    }
-
-    /// Makes the buffers of a tree, unless there is room already.
-    fn make_room(&mut self, room: TreeRoom) -> Result<(), Error> {
-        let covers =
-            |made: &TreeRoom| made.boxes >= room.boxes && made.worlds >= room.worlds && made.boxes / 4 <= room.boxes;
-        if self.made.as_ref().is_some_and(|(made, _)| covers(made)) {
-            return Ok(());
-        }
-        // The old buffers go first: old and new at once might not fit.
-        self.made = None;
-        self.boxes = None;
-        let (tree, boxes) =
-            (TreeBuffers::new(&self.gpu, &room)?, Buffer::new(&self.gpu, "boxes", room.boxes, STORAGE)?);
-        (self.made, self.boxes) = (Some((room, tree)), Some(boxes));
-        Ok(())
-    }
-
-    /// Uploads boxes and records what filters do to them, and returns the buffer that has them as they are searched.
-    fn record_prepared(&self, pass: &mut Pass, boxes: &[Aabb]) -> Result<Buffer<Aabb>, Error> {
-        let Some(own) = &self.boxes else { return Err(Error::NothingSubmitted) };
-        own.write(&self.gpu, boxes);
-        let Some(buffers) = self.filters.preparation() else { return Ok(own.clone()) };
-        let box_count = boxes.len() as u32;
-        let params = self.prepare_params.get(&self.gpu, Params { box_count, ..bytemuck::Zeroable::zeroed() })?;
-        let prepared = &buffers.prepared_boxes;
-        self.prepare.record(pass, box_count, &params, own.all(), &buffers.margins, &buffers.half_space_bits, prepared);
-        Ok(prepared.clone())
-    }
-
-    /// Submits what was recorded, and begins to read the summary of the tree.
-    fn read_summary(&mut self, mut recording: Recording) -> Result<Readback, Error> {
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let (of_summary, of_cube) = (size_of::<TreeSummary>() as u64, size_of::<Cube>() as u64);
-        let staging = self.memory.staging(&self.gpu, of_summary + of_cube)?;
-        recording.encoder.copy_buffer_to_buffer(tree.summary.raw(), 0, &staging, 0, of_summary);
-        recording.encoder.copy_buffer_to_buffer(tree.cube.raw(), 0, &staging, of_summary, of_cube);
-        recording.read(&self.gpu, &staging, of_summary + of_cube)
-    }
-
-    fn report_on(&mut self, summary: &TreeSummary) {
-        let Some(built) = &self.built else { return };
-        let (before, now) = (f64::from(built.surface), f64::from(summary.surface));
-        let listed = summary.invalid_count.min(INVALID_LISTED) as usize;
-        self.report = TreeReport {
-            box_count: built.room.boxes as u32,
-            invalid_count: summary.invalid_count,
-            first_invalid: summary.first_invalid[..listed].iter().map(|first| first[0]).collect(),
-            growth: if before > 0.0 || now > 0.0 { now / before } else { 1.0 },
-            bytes: 0,
-        };
-        self.report.bytes = self.memory_bytes();
-    }
-}
-
-/// Returns what the host reads of a tree.
-fn summary_of(readback: &Readback) -> Result<(TreeSummary, Cube), Error> {
-    Ok((readback.value(0)?, readback.value(size_of::<TreeSummary>() as u64)?))
 }
 
 /// Declares the calls that ask: each blocks, and has a twin that does not.

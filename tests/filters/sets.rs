@@ -1,6 +1,6 @@
 //! The join of two sets, on both engines: against a plain double loop over the two.
 
-use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, Options, Pair, PairOrder, cpu};
+use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, Options, Pair, PairOrder, cpu, wgpu};
 use laboratory::scenes::Kind;
 
 use super::inputs::some_pairs;
@@ -139,4 +139,77 @@ fn a_join_is_not_found_while_a_result_is_to_be_taken() {
     assert_eq!(broad_phase.filters(), &Filters::default());
     let found = pollster::block_on(broad_phase.take()).unwrap().pairs.len();
     assert_eq!(broad_phase.find_pairs_between(&boxes, &boxes).unwrap().pairs.len(), 2 * found + 100);
+}
+
+/// A list of the caller's own, of another number of boxes, comes back after a join and after one that is refused.
+#[test]
+fn sets_of_the_caller_are_the_same_after_a_join() {
+    let boxes = Kind::Uniform.generate(3000, 1);
+    let (first, second) = boxes.split_at(500);
+    let own = Filters { second: (0..700).map(|i| i % 3 == 0).collect(), ..Filters::default() };
+    let alone = super::rule::find_pairs(&boxes[..700], &own);
+
+    fn check(engine: &mut impl Engine, own: &Filters, boxes: &[Aabb], [between, alone]: [&[Pair]; 2]) {
+        engine.set_filters(own.clone()).unwrap();
+        let (first, second) = boxes.split_at(500);
+        for _ in 0..2 {
+            assert_pairs(&sorted(&engine.find_pairs_between(first, second).unwrap().pairs), between, "between");
+            assert_eq!(engine.filters(), own);
+            assert_pairs(&sorted(&engine.find_pairs(&boxes[..700]).unwrap().pairs), alone, "with sets of its own");
+            // They are of 700 boxes.
+            assert!(matches!(engine.find_pairs(boxes), Err(Error::FilterLength { list: "second", .. })));
+        }
+        let refused = Options { candidate_limit: 1, ..SWEEP };
+        engine.set_options(refused).unwrap();
+        assert!(matches!(engine.find_pairs_between(first, second), Err(Error::TooManyCandidates { .. })));
+        assert_eq!(engine.filters(), own);
+        engine.set_options(SWEEP).unwrap();
+        assert_pairs(&sorted(&engine.find_pairs(&boxes[..700]).unwrap().pairs), alone, "after a refusal");
+    }
+    let expected = [&plainly(first, second)[..], &alone];
+    check(&mut BroadPhase::new(&GPU, SWEEP).unwrap(), &own, &boxes, expected);
+    check(&mut cpu::BroadPhase::new(SWEEP).unwrap(), &own, &boxes, expected);
+}
+
+/// Boxes without an end are put into the cells of their world, and are of their set there.
+#[test]
+fn boxes_without_an_end_are_of_their_set_in_their_world() {
+    let mut boxes = Kind::Uniform.generate(2000, 6);
+    for aabb in boxes.iter_mut().step_by(50) {
+        aabb.max[1] = f32::INFINITY;
+    }
+    let filters = Filters { world: (0..2000).map(|i| i % 4).collect(), ..Filters::default() };
+    let (first, second) = boxes.split_at(900);
+    let join = Filters { second: (0..2000).map(|i| i >= 900).collect(), ..filters.clone() };
+    let expected: Vec<Pair> =
+        super::rule::find_pairs(&boxes, &join).into_iter().map(|pair| Pair { a: pair.a, b: pair.b - 900 }).collect();
+    assert!(expected.len() > 300, "{}", expected.len());
+    let mut gpu = BroadPhase::new(&GPU, SWEEP).unwrap();
+    gpu.set_filters(filters.clone()).unwrap();
+    assert_pairs(&sorted(&gpu.find_pairs_between(first, second).unwrap().pairs), &expected, "GPU");
+    let mut cpu = cpu::BroadPhase::new(SWEEP).unwrap();
+    cpu.set_filters(filters).unwrap();
+    assert_pairs(&sorted(&cpu.find_pairs_between(first, second).unwrap().pairs), &expected, "CPU");
+}
+
+#[test]
+fn a_join_takes_the_place_of_what_was_recorded() {
+    let boxes = Kind::Uniform.generate(100, 1);
+    let mut broad_phase = BroadPhase::new(&GPU, SWEEP).unwrap();
+    let descriptor = wgpu::BufferDescriptor {
+        label: None,
+        size: 2400,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    };
+    let buffer = GPU.device().create_buffer(&descriptor);
+    GPU.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(&boxes));
+    let encoder = || GPU.device().create_command_encoder(&Default::default());
+    let mut recorded = encoder();
+    broad_phase.record(&mut recorded, buffer.slice(..), 100).unwrap();
+    GPU.queue().submit([recorded.finish()]);
+    broad_phase.record_window(&mut encoder(), buffer.slice(..), 100, 0, 10).unwrap();
+    broad_phase.find_pairs_between(&boxes, &boxes).unwrap();
+    let gone = broad_phase.record_window(&mut encoder(), buffer.slice(..), 100, 0, 10);
+    assert!(matches!(gone, Err(Error::NothingRecorded)), "{gone:?}");
 }

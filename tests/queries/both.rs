@@ -8,7 +8,7 @@ use broadsweep::{
 };
 
 /// The adapter that the environment chooses. Without one the tests fail; they never skip.
-static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tests need a Vulkan adapter"));
+pub static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tests need a Vulkan adapter"));
 
 /// Two trees of the same boxes.
 pub struct Both {

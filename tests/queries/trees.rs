@@ -2,11 +2,12 @@
 
 use broadsweep::{
     Aabb, Answers, Batch, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, QueryFilters, Ray, Sphere, Tree,
+    TreeReport, wgpu,
 };
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
-use super::both::Both;
+use super::both::{Both, GPU};
 use super::oracle;
 
 /// A tree's answers to queries that are made for a scene.
@@ -329,4 +330,100 @@ fn calls_that_do_not_block_may_wait_on_any_thread() {
     let gpu = tree.gpu.get_mut();
     is_send(&gpu.build_async(&boxes));
     is_send(&gpu.overlaps_async(&boxes));
+}
+
+/// Returns a buffer with these boxes from byte 256 on.
+fn buffer_of(gpu: &Gpu, boxes: &[Aabb], usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    let size = 256 + boxes.len() as u64 * 24;
+    let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: true };
+    let buffer = gpu.device().create_buffer(&descriptor);
+    buffer.slice(..).get_mapped_range_mut().unwrap().slice(256..).copy_from_slice(bytemuck::cast_slice(boxes));
+    buffer.unmap();
+    buffer
+}
+
+#[test]
+fn a_tree_of_boxes_on_the_device_is_that_of_the_same_boxes_on_the_host() {
+    let gpu = GPU.clone();
+    let usage = wgpu::BufferUsages::STORAGE;
+    let (mut from_host, mut from_device) = (Tree::new(&gpu).unwrap(), Tree::new(&gpu).unwrap());
+    for n in [1, 9, 3000] {
+        let mut boxes = Kind::Uniform.generate(n, 3);
+        boxes[n / 2].min[1] = f32::NAN;
+        let plain = Filters::default();
+        let margins = Filters {
+            margin: vec![0.02; n],
+            world: (0..n as u32).map(|i| if i % 7 == 0 { Filters::GLOBAL } else { i % 3 }).collect(),
+            ..Filters::default()
+        };
+        for filters in [plain, margins] {
+            from_host.set_filters(filters.clone()).unwrap();
+            from_device.set_filters(filters).unwrap();
+            let mut moved = boxes.clone();
+            for step in 0..2 {
+                let on_device = buffer_of(&gpu, &moved, usage);
+                let (slice, count) = (on_device.slice(256..), n as u32);
+                let reports = if step == 0 {
+                    [from_host.build(&moved).unwrap(), from_device.build_from(slice, count).unwrap()]
+                } else {
+                    [from_host.refit(&moved).unwrap(), from_device.refit_from(slice, count).unwrap()]
+                };
+                let without_bytes = reports.map(|report| {
+                    let TreeReport { box_count, invalid_count, first_invalid, growth, .. } = report.clone();
+                    (box_count, invalid_count, first_invalid, growth)
+                });
+                assert_eq!(without_bytes[0], without_bytes[1]);
+                let asked = cubes(200, 1, &boxes, 5.0);
+                assert_eq!(from_host.overlaps(&asked[..]).unwrap(), from_device.overlaps(&asked[..]).unwrap());
+                let points = points(200, 2, &boxes);
+                assert_eq!(from_host.nearest(&points, 3).unwrap(), from_device.nearest(&points, 3).unwrap());
+                for aabb in &mut moved {
+                    *aabb = Aabb::new(aabb.min.map(|x| x + 0.25), aabb.max.map(|x| x + 0.25));
+                }
+            }
+        }
+    }
+    // What was built of one may be refitted to the other, and the buffer may be one that pairs are found in.
+    let boxes = Kind::Uniform.generate(3000, 5);
+    let on_device = buffer_of(&gpu, &boxes, usage);
+    for tree in [&mut from_host, &mut from_device] {
+        tree.set_filters(Filters::default()).unwrap();
+    }
+    from_host.build(&boxes).unwrap();
+    from_host.refit_from(on_device.slice(256..), 3000).unwrap();
+    from_device.build_from(on_device.slice(256..), 3000).unwrap();
+    from_device.refit(&boxes).unwrap();
+    let asked = cubes(200, 1, &boxes, 5.0);
+    assert_eq!(from_host.overlaps(&asked[..]).unwrap(), from_device.overlaps(&asked[..]).unwrap());
+}
+
+#[test]
+fn a_buffer_that_cannot_be_a_tree_is_refused() {
+    let gpu = GPU.clone();
+    let boxes = Kind::Uniform.generate(20, 5);
+    let good = buffer_of(&gpu, &boxes, wgpu::BufferUsages::STORAGE);
+    let no_storage = buffer_of(&gpu, &boxes, wgpu::BufferUsages::VERTEX);
+    let mut tree = Tree::new(&gpu).unwrap();
+    for (slice, problem) in [
+        (good.slice(256..), "holds 480 bytes, and 21 boxes take 504"),
+        (good.slice(4..), "is used from byte 4 on"),
+        (no_storage.slice(..), "was made without BufferUsages::STORAGE"),
+    ] {
+        let count = if problem.starts_with("holds") { 21 } else { 20 };
+        tree.build(&boxes).unwrap();
+        // A refit that is refused leaves the tree as it is, a build does not.
+        if count == 20 {
+            let refused = tree.refit_from(slice, count);
+            assert!(
+                matches!(&refused, Err(Error::BadBuffer { problem: found }) if found.contains(problem)),
+                "{refused:?}"
+            );
+            assert_eq!(tree.report().box_count, 20);
+        }
+        let refused = tree.build_from(slice, count);
+        assert!(matches!(&refused, Err(Error::BadBuffer { problem: found }) if found.contains(problem)), "{refused:?}");
+        assert_eq!(tree.report().box_count, 0);
+    }
+    assert!(matches!(tree.refit_from(good.slice(256..), 20), Err(Error::OtherTree { built: 0, box_count: 20 })));
+    assert_eq!(tree.build_from(good.slice(..), 0).unwrap().box_count, 0);
 }

@@ -134,10 +134,13 @@ impl BroadPhase {
     /// [`Pair`], `a` is an index in `first`, and `b` one in `second`. In [canonical order](crate::PairOrder::Canonical) the
     /// pairs are sorted by `a`, then by `b`.
     ///
-    /// The boxes of both sets are swept at once, and two of one set are not tested against each other. For the filters
-    /// they are one input: the boxes of `first`, then those of `second`; [`Filters::second`] is replaced for the time of
-    /// the call. Without filters, a [`Tree`](super::Tree) of the larger set that is asked with the boxes of the smaller one
-    /// was faster wherever it was measured.
+    /// The boxes of both sets are swept at once; on the way, boxes of one set are told apart by a bit before their bounds are
+    /// looked up. Few boxes, and giants, are tested against all, and candidates within a set count for the
+    /// [limit](crate::Options::candidate_limit). For the filters and the report they are one input: the boxes of `first`, then
+    /// those of `second`. [`Filters::second`](crate::Filters::second) is replaced for the time of the call.
+    ///
+    /// Without filters, a [`Tree`](super::Tree) of the larger set that is asked with the boxes of the smaller one was faster
+    /// wherever it was measured.
     ///
     /// ```
     /// use broadsweep::{Aabb, Options, Pair, cpu};
