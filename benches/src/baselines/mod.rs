@@ -26,6 +26,7 @@ pub mod mj_broadphase;
 pub mod mj_sap;
 pub mod pruning;
 pub mod scd;
+pub mod slabs;
 pub mod usscd;
 
 use broadsweep::{Aabb, Pair};
