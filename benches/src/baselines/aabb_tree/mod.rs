@@ -36,7 +36,8 @@ pub use shapes::Probe;
 pub use trees::DynamicTrees;
 
 use broadsweep::Aabb;
-use geometry::{contains, distance, fattened, growth, surface, union};
+pub(super) use geometry::union;
+use geometry::{contains, distance, fattened, growth, surface};
 
 /// No node.
 const NONE: u32 = u32::MAX;
