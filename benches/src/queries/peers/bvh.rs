@@ -50,13 +50,21 @@ impl Answerer for Bvh {
                 let ray = Prepared::new(ray);
                 tree.nearest_traverse_iterator(&ray.ray, shapes).next().and_then(|shape| ray.hit(shape))
             }),
+            // Of a ray with an end, what is beyond it comes last in the order of the ray; in any order, all would be looked at.
             Asked::AnyHits(rays) => Found::any(rays, |ray| {
                 let ray = Prepared::new(ray);
-                tree.traverse_iterator(&ray.ray, shapes).any(|shape| ray.hit(shape).is_some())
+                if ray.limit.is_infinite() {
+                    return tree.traverse_iterator(&ray.ray, shapes).any(|shape| ray.hit(shape).is_some());
+                }
+                tree.nearest_traverse_iterator(&ray.ray, shapes).next().is_some_and(|shape| ray.hit(shape).is_some())
             }),
             Asked::AllHits(rays) => Found::all_hits(rays, |ray, hits| {
                 let ray = Prepared::new(ray);
-                hits.extend(tree.traverse_iterator(&ray.ray, shapes).filter_map(|shape| ray.hit(shape)));
+                if ray.limit.is_infinite() {
+                    hits.extend(tree.traverse_iterator(&ray.ray, shapes).filter_map(|shape| ray.hit(shape)));
+                } else {
+                    hits.extend(tree.nearest_traverse_iterator(&ray.ray, shapes).map_while(|shape| ray.hit(shape)));
+                }
             }),
             Asked::Overlaps(boxes) => Found::overlaps(boxes, |aabb, found| {
                 let asked = Bounds::with_bounds(aabb.min.into(), aabb.max.into());
