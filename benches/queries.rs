@@ -1,203 +1,164 @@
-//! Time of building a tree and of batches of queries, of our engines and of other libraries, in one run.
+//! Time of building a tree and of batches of queries, of our engines, algorithms of the literature and other libraries, in
+//! one run.
 //!
 //! ```text
 //! cargo bench -p broadsweep-laboratory --features peers --bench queries -- [OPTION ...] [KIND:N | FILE.npy ...]
 //!   --runs R       measured runs of each row, after one that is not counted [5]
-//!   --queries N    queries in a batch [1000000]
+//!   --queries N    rays in a batch; fewer of what has many answers [1000000; with --each, 10000 of every kind]
 //!   --only TEXT    rows whose name contains this
+//!   --engines A,B  who takes part [all but the GPU]
 //!   --threads N    threads of our engine; the others have one [1]
+//!   --each         every query by itself: the slowest against the median one, of our engine unless --engines names others
 //! ```
 //!
-//! Runs are interleaved. Peers answer the same queries. The last column counts the answers: where those of a peer are others,
-//! it rounds otherwise.
+//! Runs are interleaved. All answer the same queries. The last columns count the answers, and the queries that one answers
+//! otherwise than ours: where that is not 0, it rounds or breaks ties otherwise. Without a scene, there is a million of
+//! uniform boxes; with `--each`, 100,000 boxes of every kind.
 
-use std::error::Error;
-use std::hint::black_box;
-use std::time::Instant;
+use std::time::Duration;
 
-use broadsweep::{Aabb, NearestQuery, Options, Ray, cpu};
-use laboratory::measure::time::Time;
-use laboratory::scenes::SceneName;
-use laboratory::scenes::queries::{RayKind, cubes, points};
+use anyhow::{Context, Result, bail};
+use broadsweep::{Aabb, Options, cpu};
+use laboratory::queries::each::{self, Spread};
+use laboratory::queries::race::{Call, Effort, Lane, in_turn, race};
+use laboratory::queries::{self, GPU, Listing, Question};
+use laboratory::scenes::{Kind, SceneName};
 
-type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+/// What is measured.
+struct Plan {
+    runs: usize,
+    count: Option<usize>,
+    only: String,
+    engines: Vec<&'static Listing>,
+    is_each: bool,
+}
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    let (mut runs, mut count, mut threads, mut only, mut scenes) = (5, 1_000_000, 1, String::new(), Vec::new());
+    let mut plan = Plan { runs: 5, count: None, only: String::new(), engines: Vec::new(), is_each: false };
+    let (mut threads, mut scenes) = (1, Vec::new());
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
         match argument.as_str() {
-            "--runs" => runs = value()?.parse()?,
-            "--queries" => count = value()?.parse()?,
-            "--only" => only = value()?,
+            "--runs" => plan.runs = value()?.parse()?,
+            "--queries" => plan.count = Some(value()?.parse()?),
+            "--only" => plan.only = value()?,
             "--threads" => threads = value()?.parse()?,
+            "--engines" => plan.engines = value()?.split(',').map(listing).collect::<Result<_>>()?,
+            "--each" => plan.is_each = true,
+            _ if argument.starts_with('-') => bail!("there is no option {argument}"),
             _ => scenes.push(argument),
         }
     }
-    if scenes.is_empty() {
+    if plan.engines.is_empty() {
+        plan.engines = queries::ALL.iter().filter(|listing| !plan.is_each || listing.name == "cpu").collect();
+        plan.engines.retain(|listing| listing.name != GPU);
+    }
+    if scenes.is_empty() && plan.is_each {
+        scenes.extend(Kind::ALL.iter().map(|kind| format!("{kind}:100000")));
+    } else if scenes.is_empty() {
         scenes.push("uniform:1000000".to_owned());
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    pool.install(|| {
-        scenes.iter().try_for_each(|scene| measure(&scene.parse()?, &Race { runs, only: only.clone() }, count))
-    })
+    pool.install(|| scenes.iter().try_for_each(|scene| plan.measure(&scene.parse()?)))
 }
 
-/// A contestant in one row: what it is, and what runs it and returns a sum of its answers.
-type Contestant<'a> = (&'static str, Box<dyn FnMut() -> u64 + 'a>);
-
-/// How rows are measured.
-struct Race {
-    runs: usize,
-    only: String,
+fn listing(name: &str) -> Result<&'static Listing> {
+    let found = queries::by_name(name).filter(|listing| listing.name != GPU);
+    found.with_context(|| format!("{name} takes no part here"))
 }
 
-impl Race {
-    fn run(&self, what: &str, count: usize, mut contestants: Vec<Contestant>) {
-        if !what.contains(&self.only) {
-            return;
+impl Plan {
+    fn measure(&self, scene: &SceneName) -> Result<()> {
+        let boxes = scene.boxes(1)?;
+        if self.is_each {
+            return self.measure_each(scene, &boxes);
         }
-        let runs = self.runs;
-        let mut times = vec![Vec::new(); contestants.len()];
-        let mut answers = vec![0; contestants.len()];
-        for run in 0..=runs {
-            for (at, (_, ask)) in contestants.iter_mut().enumerate() {
-                let start = Instant::now();
-                answers[at] = black_box(ask());
-                if run > 0 {
-                    times[at].push(start.elapsed().as_secs_f64() * 1e3);
-                }
+        println!("{scene}: {} boxes", boxes.len());
+        let mut lanes = Vec::new();
+        for listing in &self.engines {
+            let mut answerer = listing.make(None)?.context("the GPU takes no part here")?;
+            match answerer.build(&boxes) {
+                Ok(()) => lanes.push(Lane { name: listing.name, answerer }),
+                Err(error) => println!("{:>26} {error}", listing.name),
             }
         }
-        let medians: Vec<f64> = times.into_iter().filter_map(Time::of).map(|time| time.median_ms).collect();
-        for (at, ((name, _), &median)) in contestants.iter().zip(&medians).enumerate() {
-            let rate = count as f64 / median / 1e3;
-            println!(
-                "{what:>24} {name:>12} {:>10.2} ms  {rate:>8.3} M/s  x{:<6.2} {}",
-                median,
-                median / medians[0],
-                answers[at]
-            );
+        if "build".contains(&self.only) {
+            self.measure_builds(&boxes, &mut lanes)?;
         }
+        for question in self.questions() {
+            let count = question.as_many_as(self.count.unwrap_or(1_000_000));
+            let laps = race(self.effort(), &mut lanes, &question.ask(count, 1, &boxes))?;
+            let fastest = laps.first().map_or(1.0, |lap| lap.time.median_ms);
+            for lap in &laps {
+                row(&question.to_string(), lap.name, count, lap.time.median_ms, fastest);
+                println!(" {:>11} {:>7}", lap.answer_count, count as u64 - lap.equal_count);
+            }
+        }
+        Ok(())
+    }
+
+    fn effort(&self) -> Effort {
+        Effort { runs: self.runs, limit_ms: 20e3 }
+    }
+
+    fn questions(&self) -> impl Iterator<Item = Question> {
+        Question::ALL.into_iter().filter(|question| question.to_string().contains(&self.only))
+    }
+
+    fn measure_builds(&self, boxes: &[Aabb], lanes: &mut [Lane]) -> Result<()> {
+        let mut refitted = cpu::Tree::new();
+        refitted.build(boxes)?;
+        let mut pairs = cpu::BroadPhase::new(Options::default())?;
+        let mut names: Vec<String> = lanes.iter().map(|lane| format!("{} build", lane.name)).collect();
+        names.extend(["cpu refit", "cpu pairs"].map(str::to_owned));
+        let mut calls: Vec<Call> =
+            lanes.iter_mut().map(|lane| Box::new(|| lane.answerer.build(boxes)) as Call).collect();
+        calls.push(Box::new(|| Ok(refitted.refit(boxes).map(|_| ())?)));
+        calls.push(Box::new(|| Ok(pairs.find_pairs(boxes).map(|_| ())?)));
+        let times = in_turn(self.effort(), &mut calls)?;
+        for (name, time) in names.iter().zip(&times) {
+            row("build", name, boxes.len(), time.median_ms, times[0].median_ms);
+            println!();
+        }
+        Ok(())
+    }
+
+    fn measure_each(&self, scene: &SceneName, boxes: &[Aabb]) -> Result<()> {
+        let effort = each::Effort { passes: 3, enough: Duration::from_secs(3) };
+        for listing in &self.engines {
+            let make = || listing.make(None)?.context("the GPU takes no part here");
+            let (mut full, mut empty) = (make()?, make()?);
+            if let Err(error) = full.build(boxes) {
+                println!("{scene:<22} {:<10} {error}", listing.name);
+                continue;
+            }
+            empty.build(&[])?;
+            for question in self.questions() {
+                let asked = question.ask(self.count.unwrap_or(10_000), 1, boxes);
+                let Some(spread) = Spread::measure(effort, &mut *full, &asked)? else { continue };
+                let call_ns = Spread::measure(effort, &mut *empty, &asked)?.map_or(0.0, |call| call.median_ns);
+                show_spread(&format!("{scene:<22} {:<10} {question:<27}", listing.name), &spread, call_ns);
+            }
+        }
+        Ok(())
     }
 }
 
-fn measure(scene: &SceneName, race: &Race, count: usize) -> Result<()> {
-    let boxes = scene.boxes(1)?;
-    println!("{scene}: {} boxes", boxes.len());
-    let mut tree = cpu::Tree::new();
-    let mut pairs = cpu::BroadPhase::new(Options::default())?;
-    tree.build(&boxes)?;
-    let mut rebuilt = cpu::Tree::new();
-    let mut refitted = cpu::Tree::new();
-    refitted.build(&boxes)?;
-    let mut building: Vec<Contestant> = vec![
-        ("build", Box::new(|| rebuilt.build(&boxes).map_or(0, |report| u64::from(report.box_count)))),
-        ("refit", Box::new(|| refitted.refit(&boxes).map_or(0, |report| u64::from(report.box_count)))),
-        ("pairs", Box::new(|| pairs.find_pairs(&boxes).map_or(0, |overlaps| overlaps.pairs.len() as u64))),
-    ];
-    #[cfg(feature = "peers")]
-    building.extend(peers::building(&boxes));
-    race.run("build", boxes.len(), building);
-    #[cfg(feature = "peers")]
-    let peers = peers::Peers::new(&boxes);
-    for kind in RayKind::ALL {
-        let rays = kind.generate(count, 1, &boxes);
-        let sum = |rays: &[Ray]| tree.nearest_hits(rays).map_or(0, |hits| hits.report.answer_count);
-        let mut contestants: Vec<Contestant> = vec![("cpu", Box::new(|| sum(&rays)))];
-        #[cfg(feature = "peers")]
-        contestants.push(("parry", Box::new(|| peers.parry_rays(&rays))));
-        contestants.push(("cpu any", Box::new(|| tree.any_hits(&rays).map_or(0, |hits| hits.report.answer_count))));
-        race.run(&format!("{kind} rays"), count, contestants);
-    }
-    for answers in [10.0, 100.0, 1000.0] {
-        let count = (count as f64 / answers) as usize;
-        let asked = cubes(count, 1, &boxes, answers);
-        let ours = || tree.overlaps(&asked).map_or(0, |lists| lists.report.answer_count);
-        let mut contestants: Vec<Contestant> = vec![("cpu", Box::new(ours))];
-        #[cfg(feature = "peers")]
-        contestants.push(("parry", Box::new(|| peers.parry_boxes(&asked))));
-        race.run(&format!("boxes, {answers} answers"), count, contestants);
-    }
-    for k in [1, 10] {
-        let count = count / 10;
-        let asked = points(count, 1, &boxes);
-        let ours = |asked: &[NearestQuery]| tree.nearest(asked, k).map_or(0, |lists| lists.report.answer_count);
-        let mut contestants: Vec<Contestant> = vec![("cpu", Box::new(|| ours(&asked)))];
-        #[cfg(feature = "peers")]
-        contestants.push(("rstar", Box::new(|| peers.rstar_nearest(&asked, k))));
-        race.run(&format!("nearest {k}"), count, contestants);
-    }
-    Ok(())
+/// Prints the beginning of a row: the time, and how many times that of the first it is.
+fn row(what: &str, name: &str, count: usize, median_ms: f64, first_ms: f64) {
+    let rate = count as f64 / median_ms / 1e3;
+    print!("{what:>27} {name:>15} {median_ms:>10.2} ms  {rate:>8.3} M/s  x{:<6.2}", median_ms / first_ms);
 }
 
-#[cfg(feature = "peers")]
-mod peers {
-    use parry3d::bounding_volume::Aabb as Bounds;
-    use parry3d::partitioning::{Bvh, BvhBuildStrategy};
-    use parry3d::query::{Ray as ParryRay, RayCast};
-    use rstar::primitives::{GeomWithData, Rectangle};
-    use rstar::{AABB as Envelope, RTree};
-
-    use super::{Aabb, Contestant, NearestQuery, Ray};
-
-    /// Trees of other libraries.
-    pub struct Peers {
-        bounds: Vec<Bounds>,
-        parry: Bvh,
-        rstar: RTree<GeomWithData<Rectangle<[f32; 3]>, u32>>,
-    }
-
-    fn bounds(boxes: &[Aabb]) -> Vec<Bounds> {
-        boxes.iter().map(|aabb| Bounds::new(aabb.min.into(), aabb.max.into())).collect()
-    }
-
-    /// Returns the builds of other libraries.
-    pub fn building(boxes: &[Aabb]) -> Vec<Contestant<'_>> {
-        let bounds = bounds(boxes);
-        let build = move || {
-            let tree = Bvh::from_iter(BvhBuildStrategy::Binned, bounds.iter().copied().enumerate());
-            u64::from(tree.leaf_count())
-        };
-        vec![("parry", Box::new(build))]
-    }
-
-    impl Peers {
-        pub fn new(boxes: &[Aabb]) -> Self {
-            let bounds = bounds(boxes);
-            let parry = Bvh::from_iter(BvhBuildStrategy::Binned, bounds.iter().copied().enumerate());
-            let leaf = |(id, aabb): (u32, &Aabb)| {
-                GeomWithData::new(Rectangle::from_aabb(Envelope::from_corners(aabb.min, aabb.max)), id)
-            };
-            Self { bounds, parry, rstar: RTree::bulk_load((0..).zip(boxes).map(leaf).collect()) }
-        }
-
-        pub fn parry_rays(&self, rays: &[Ray]) -> u64 {
-            let hits = |ray: &&Ray| {
-                let limit = ray.limit.min(f32::MAX);
-                let own = ParryRay::new(ray.origin.into(), ray.direction.into());
-                let check = |leaf: u32, best: f32| self.bounds[leaf as usize].cast_local_ray(&own, best, true);
-                self.parry.cast_ray(&own, limit, check).is_some()
-            };
-            rays.iter().filter(hits).count() as u64
-        }
-
-        pub fn parry_boxes(&self, boxes: &[Aabb]) -> u64 {
-            let mut found = Vec::new();
-            for aabb in boxes {
-                let asked = Bounds::new(aabb.min.into(), aabb.max.into());
-                found.extend(self.parry.intersect_aabb(&asked));
-            }
-            found.len() as u64
-        }
-
-        pub fn rstar_nearest(&self, points: &[NearestQuery], k: usize) -> u64 {
-            let mut found = Vec::new();
-            for query in points {
-                found.extend(self.rstar.nearest_neighbor_iter(query.point).take(k).map(|leaf| leaf.data));
-            }
-            found.len() as u64
-        }
-    }
+/// Prints the median and the slowest query, their ratio, the same without what a call on an empty tree takes, and the
+/// answers to the slowest.
+fn show_spread(what: &str, spread: &Spread, call_ns: f64) {
+    let Spread { query_count, median_ns, worst_ns, answer_count, .. } = *spread;
+    let ratio = worst_ns / median_ns;
+    let own = (worst_ns - call_ns) / (median_ns - call_ns).max(10.0);
+    println!(
+        "{what} {query_count:>6} {median_ns:>9.0} ns {worst_ns:>11.0} ns  x{ratio:<7.1} call {call_ns:>4.0} x{own:<8.1} \
+         {answer_count:>7}"
+    );
 }

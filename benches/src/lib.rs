@@ -3,7 +3,7 @@
 //!
 //! [`scenes`] makes boxes, the same ones on every machine, and reads and writes them as `.npy` files. [`baselines`] are
 //! the algorithms of the literature, and `peers`, behind the feature of that name, other libraries in the same harness.
-//! An [`Engine`](engine::Engine) is any of these, or one of our own. [`measure`] has what every measurement shares, and
+//! An [`Engine`](engine::Engine) is any of these, or one of our own. [`queries`] asks them for rays, boxes and points. [`measure`] has what every measurement shares, and
 //! `bench`, behind the feature of that name, what `broadsweep bench` measures and draws.
 
 #![forbid(unsafe_code)]
@@ -18,5 +18,6 @@ pub mod measure;
 pub mod model;
 #[cfg(feature = "peers")]
 pub mod peers;
+pub mod queries;
 pub mod scenes;
 pub mod text;

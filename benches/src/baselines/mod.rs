@@ -25,7 +25,9 @@ pub mod mbp;
 pub mod mj_broadphase;
 pub mod mj_sap;
 pub mod pruning;
+pub mod ray_grid;
 pub mod scd;
+pub mod slabs;
 pub mod usscd;
 
 use broadsweep::{Aabb, Pair};

@@ -3,8 +3,8 @@
 //!
 //! [`Plan::measure`](plan::Plan::measure) gives [`Results`](results::Results). A `lane` is one engine on its way
 //! through one scene; `predict` says what would take too long and is not run; `difference` says how two answers differ;
-//! [`compare`](mod@compare) says what became slower since earlier results. [`usscd`] and [`worlds`] are measured in
-//! their own ways.
+//! [`compare`](mod@compare) says what became slower since earlier results. [`usscd`], [`worlds`] and
+//! [`queries`] are measured in their own ways.
 
 pub mod charts;
 pub mod compare;
@@ -15,6 +15,7 @@ pub mod machine;
 pub mod plan;
 mod plot;
 mod predict;
+pub mod queries;
 pub mod results;
 pub mod scene;
 pub mod stop;

@@ -24,9 +24,10 @@ pub const MOST: f32 = 1e14;
 pub struct Bvh;
 
 /// A box as the tree wants it.
-struct Shape {
+pub(crate) struct Shape {
     bounds: Bounds<f32, 3>,
-    id: u32,
+    /// The index of the box.
+    pub id: u32,
     node: usize,
 }
 
@@ -46,16 +47,23 @@ impl BHShape<f32, 3> for Shape {
     }
 }
 
+/// Makes shapes of all valid boxes.
+pub(crate) fn shapes(boxes: &[Aabb]) -> Vec<Shape> {
+    let shape =
+        |(id, aabb): (u32, &Aabb)| Shape { bounds: Bounds::with_bounds(aabb.min.into(), aabb.max.into()), id, node: 0 };
+    super::valid(boxes).map(shape).collect()
+}
+
+/// Refuses boxes that are too far away.
+pub(crate) fn refuse_too_far(boxes: &[Aabb]) -> Result<(), BaselineError> {
+    super::refuse_beyond(MOST, boxes, "bvh", "squares of edges overflow, and it loses pairs or panics")
+}
+
 impl Baseline for Bvh {
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError> {
         pairs.clear();
-        super::refuse_beyond(MOST, boxes, "bvh", "squares of edges overflow, and it loses pairs or panics")?;
-        let shape = |(id, aabb): (u32, &Aabb)| Shape {
-            bounds: Bounds::with_bounds(aabb.min.into(), aabb.max.into()),
-            id,
-            node: 0,
-        };
-        let mut shapes: Vec<Shape> = super::valid(boxes).map(shape).collect();
+        refuse_too_far(boxes)?;
+        let mut shapes = shapes(boxes);
         let tree = bvh::bvh::Bvh::build(&mut shapes);
         let mut list = PairList::new(pairs);
         for own in &shapes {

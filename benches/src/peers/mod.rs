@@ -86,7 +86,7 @@ pub fn by_name(name: &str) -> Option<&'static Peer> {
 }
 
 /// Returns the valid boxes, each with its index.
-fn valid(boxes: &[Aabb]) -> impl Iterator<Item = (u32, &Aabb)> {
+pub(crate) fn valid(boxes: &[Aabb]) -> impl Iterator<Item = (u32, &Aabb)> {
     (0..).zip(boxes).filter(|(_, aabb)| aabb.is_valid())
 }
 

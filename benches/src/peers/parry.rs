@@ -30,7 +30,8 @@ pub struct ParryRefit {
     box_count: usize,
 }
 
-fn leaves(boxes: &[Aabb]) -> impl Iterator<Item = Bounds> {
+/// Returns the bounds of all valid boxes.
+pub(crate) fn leaves(boxes: &[Aabb]) -> impl Iterator<Item = Bounds> {
     super::valid(boxes).map(|(_, aabb)| Bounds::new(aabb.min.into(), aabb.max.into()))
 }
 

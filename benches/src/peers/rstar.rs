@@ -17,13 +17,21 @@ use broadsweep::{Aabb, Pair};
 /// Nothing is kept from step to step.
 pub struct Rstar;
 
+/// A tree of boxes with their indices.
+pub(crate) type Loaded = RTree<GeomWithData<Rectangle<[f32; 3]>, u32>>;
+
+/// Loads all valid boxes in bulk.
+pub(crate) fn load(boxes: &[Aabb]) -> Loaded {
+    let leaf = |(id, aabb): (u32, &Aabb)| {
+        GeomWithData::new(Rectangle::from_aabb(Envelope::from_corners(aabb.min, aabb.max)), id)
+    };
+    RTree::bulk_load(super::valid(boxes).map(leaf).collect())
+}
+
 impl Baseline for Rstar {
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError> {
         pairs.clear();
-        let leaf = |(id, aabb): (u32, &Aabb)| {
-            GeomWithData::new(Rectangle::from_aabb(Envelope::from_corners(aabb.min, aabb.max)), id)
-        };
-        let tree = RTree::bulk_load(super::valid(boxes).map(leaf).collect());
+        let tree = load(boxes);
         let found = tree.intersection_candidates_with_other_tree(&tree);
         let mut list = PairList::new(pairs);
         list.extend(found.filter(|(a, b)| a.data < b.data).map(|(a, b)| Pair { a: a.data, b: b.data }));

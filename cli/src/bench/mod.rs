@@ -1,6 +1,7 @@
 //! `broadsweep bench`.
 
 mod files;
+mod queries;
 mod screen;
 mod setup;
 mod usscd;
@@ -105,6 +106,7 @@ pub struct Args {
 /// An experiment that is measured in its own way.
 #[derive(clap::Subcommand)]
 enum Experiment {
+    Queries(Box<queries::Args>),
     Usscd(usscd::Args),
     Worlds(worlds::Args),
 }
@@ -112,6 +114,7 @@ enum Experiment {
 /// Runs `broadsweep bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
+        Some(Experiment::Queries(args)) => return queries::run(args),
         Some(Experiment::Usscd(args)) => return usscd::run(args),
         Some(Experiment::Worlds(args)) => return worlds::run(args),
         None => {}

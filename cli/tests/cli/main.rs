@@ -2,6 +2,8 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+#[cfg(feature = "bench")]
+mod bench_queries;
 mod commands;
 mod engines;
 mod join;

@@ -15,22 +15,29 @@
 //! * **Fat boxes.** A leaf that was moved has bounds larger than its box, and more so in the direction of its motion.
 //!   While the box stays within, the tree stays as it is. The box itself, not its bounds, is what a search tests.
 //! * **Rebuilding** splits at the median of the centres on the axis on which they are spread most.
+//! * **Queries** are those of the library's tree: the first box, all boxes or any box that a ray hits, and all boxes that
+//!   touch a box, a ball or a convex shape. Rays and balls are tested in double precision, [which
+//!   rounds](super::slabs).
 //!
 //! Costs are computed in double precision, with infinite bounds taken for the largest number; they decide how good a
 //! tree is, never what it finds. Invalid boxes are not taken. Nothing here recurses.
 
 mod geometry;
+#[cfg(test)]
+mod query_tests;
 mod rebuild;
 mod search;
+mod shapes;
 #[cfg(test)]
 mod tests;
 mod trees;
 
-pub use search::{Hit, Ray};
+pub use shapes::Probe;
 pub use trees::DynamicTrees;
 
 use broadsweep::Aabb;
-use geometry::{contains, distance, fattened, growth, surface, union};
+pub(super) use geometry::union;
+use geometry::{contains, distance, fattened, growth, surface};
 
 /// No node.
 const NONE: u32 = u32::MAX;
@@ -100,7 +107,7 @@ struct Leaf {
 /// A dynamic tree of boxes.
 ///
 /// ```
-/// use broadsweep::Aabb;
+/// use broadsweep::{Aabb, Ray};
 /// use laboratory::baselines::aabb_tree::{AabbTree, Moved};
 ///
 /// let mut tree = AabbTree::default();
@@ -117,6 +124,9 @@ struct Leaf {
 /// let mut found = Vec::new();
 /// tree.query(&unit(6.0), |data| found.push(data));
 /// assert_eq!(found, [10]);
+///
+/// let hit = tree.nearest_hit(&Ray::new([0.5; 3], [2.0, 0.0, 0.0])).unwrap();
+/// assert_eq!((hit.index, hit.t), (11, 0.25));
 /// ```
 #[derive(Clone, Debug)]
 pub struct AabbTree {

@@ -1,74 +1,35 @@
-//! The queries of a tree: which boxes overlap a given box, which overlap each other, and which a ray meets first.
+//! The queries of a tree: which boxes touch a shape, which overlap each other, and which a ray hits.
+
+use std::ops::ControlFlow;
 
 use super::geometry::overlap;
+use super::shapes::Probe;
 use super::{AabbTree, NONE};
-use broadsweep::Aabb;
-
-/// A half-line: `origin + t * direction` for `t >= 0`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ray {
-    /// The point where the ray starts.
-    pub origin: [f32; 3],
-    /// The direction of the ray, of any length; all zero for a point.
-    pub direction: [f32; 3],
-}
-
-impl Ray {
-    /// Returns the least `t` at which the ray is in a valid box, 0 if the ray starts in the box. Boxes are closed, so
-    /// touching counts.
-    ///
-    /// Returns `None` if the ray misses the box, and for a ray with a number that is not finite. The computation is in
-    /// double precision, and each operation is monotone in the bounds: a ray meets what contains a box no later than
-    /// the box.
-    pub fn entry(&self, aabb: &Aabb) -> Option<f64> {
-        let mut enter = 0.0f64;
-        let mut leave = f64::INFINITY;
-        for k in 0..3 {
-            let [origin, direction] = [self.origin[k], self.direction[k]];
-            if !origin.is_finite() || !direction.is_finite() {
-                return None;
-            }
-            if direction == 0.0 {
-                // The ray is parallel to the slab: it is always inside, or never.
-                if origin < aabb.min[k] || aabb.max[k] < origin {
-                    return None;
-                }
-                continue;
-            }
-            let at = |x: f32| (f64::from(x) - f64::from(origin)) / f64::from(direction);
-            let [near, far] =
-                if direction > 0.0 { [aabb.min[k], aabb.max[k]] } else { [aabb.max[k], aabb.min[k]] }.map(at);
-            enter = enter.max(near);
-            leave = leave.min(far);
-        }
-        // A box at infinity is never reached.
-        (enter <= leave && enter.is_finite()).then_some(enter)
-    }
-}
-
-/// The box that a ray meets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hit {
-    /// The box.
-    pub data: u32,
-    /// The `t` where the ray meets the box, in lengths of the direction.
-    pub distance: f64,
-}
+use crate::baselines::slabs::{Hit, Slabs};
+use broadsweep::Ray;
 
 impl AabbTree {
-    /// Visits every box that overlaps this one, in no particular order, and returns how many tests that took, those of
-    /// nodes among them.
-    pub fn query(&self, aabb: &Aabb, mut visit: impl FnMut(u32)) -> u64 {
+    /// Finds all boxes that touch a shape, ascending by what they are called.
+    pub fn overlaps(&self, shape: &impl Probe) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.query(shape, |data| found.push(data));
+        found.sort_unstable();
+        found
+    }
+
+    /// Visits every box that touches a shape, such as another box, in no particular order, and returns how many tests
+    /// that took, those of nodes among them.
+    pub fn query(&self, shape: &impl Probe, mut visit: impl FnMut(u32)) -> u64 {
         let mut tested = 0;
-        if self.root == NONE || !aabb.is_valid() {
+        if self.root == NONE || !shape.is_valid() {
             return tested;
         }
-        let mut open = Vec::with_capacity(self.height() as usize + 1);
+        let mut open = self.room_to_open();
         open.push(self.root);
         while let Some(at) = open.pop() {
             let node = self.node(at);
             tested += 1;
-            if !overlap(&node.bounds, aabb) {
+            if !shape.touches(&node.bounds) {
                 continue;
             }
             if !node.is_leaf() {
@@ -77,7 +38,7 @@ impl AabbTree {
             }
             tested += 1;
             let leaf = self.leaf_of(node);
-            if overlap(&leaf.exact, aabb) {
+            if shape.touches(&leaf.exact) {
                 visit(leaf.data);
             }
         }
@@ -122,38 +83,81 @@ impl AabbTree {
         tested
     }
 
-    /// Finds the first box that a ray meets no later than `most`; of several at the same distance, the one of the least
-    /// `data`.
+    /// Finds the first box that a ray hits: by `t`, then by what the boxes are called.
     ///
     /// The nearer child is opened first, and no child that is farther than what was found.
-    pub fn ray_cast(&self, ray: &Ray, most: f64) -> Option<Hit> {
+    pub fn nearest_hit(&self, ray: &Ray) -> Option<Hit> {
+        let slabs = Slabs::new(ray)?;
         let mut best: Option<Hit> = None;
-        let is_worse = |distance: f64, best: &Option<Hit>| distance > best.map_or(most, |hit| hit.distance);
-        let mut open = Vec::with_capacity(self.height() as usize + 1);
+        let mut open = self.room_to_open();
         if self.root != NONE {
-            open.extend(ray.entry(&self.node(self.root).bounds).map(|distance| (distance, self.root)));
+            open.extend(slabs.entry(&self.node(self.root).bounds).map(|t| (t, self.root)));
         }
-        while let Some((distance, at)) = open.pop() {
-            if is_worse(distance, &best) {
+        while let Some((t, at)) = open.pop() {
+            if best.is_some_and(|best| t > best.t) {
                 continue;
             }
             let node = self.node(at);
             if node.is_leaf() {
                 let leaf = self.leaf_of(node);
-                if let Some(distance) = ray.entry(&leaf.exact)
-                    && !is_worse(distance, &best)
-                    && best.is_none_or(|hit| distance < hit.distance || leaf.data < hit.data)
-                {
-                    best = Some(Hit { data: leaf.data, distance });
-                }
+                let hit = slabs.entry(&leaf.exact).map(|t| Hit { index: leaf.data, t });
+                best = hit.filter(|hit| best.is_none_or(|best| hit.is_before(&best))).or(best);
                 continue;
             }
-            let [a, b] = node.children.map(|child| ray.entry(&self.node(child).bounds).map(|t| (t, child)));
+            let [a, b] = node.children.map(|child| slabs.entry(&self.node(child).bounds).map(|t| (t, child)));
             // What is pushed last is opened first.
             let a_is_nearer = a.zip(b).is_some_and(|(a, b)| a.0 < b.0);
             let [far, near] = if a_is_nearer { [b, a] } else { [a, b] };
             open.extend([far, near].into_iter().flatten());
         }
         best
+    }
+
+    /// Finds all boxes that a ray hits, ascending by what they are called.
+    pub fn all_hits(&self, ray: &Ray) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        self.each_hit(ray, |hit| {
+            hits.push(hit);
+            ControlFlow::Continue(())
+        });
+        hits.sort_unstable_by_key(|hit| hit.index);
+        hits
+    }
+
+    /// Finds whether a ray hits a box.
+    pub fn any_hit(&self, ray: &Ray) -> bool {
+        let mut is_hit = false;
+        self.each_hit(ray, |_| {
+            is_hit = true;
+            ControlFlow::Break(())
+        });
+        is_hit
+    }
+
+    /// Visits the boxes that a ray hits, in no particular order, until it is told to break off.
+    fn each_hit(&self, ray: &Ray, mut visit: impl FnMut(Hit) -> ControlFlow<()>) {
+        let Some(slabs) = Slabs::new(ray) else { return };
+        let mut open = self.room_to_open();
+        open.extend(Some(self.root).filter(|&root| root != NONE));
+        while let Some(at) = open.pop() {
+            let node = self.node(at);
+            if slabs.entry(&node.bounds).is_none() {
+                continue;
+            }
+            if !node.is_leaf() {
+                open.extend(node.children);
+                continue;
+            }
+            let leaf = self.leaf_of(node);
+            let hit = slabs.entry(&leaf.exact).map(|t| Hit { index: leaf.data, t });
+            if hit.is_some_and(|hit| visit(hit).is_break()) {
+                return;
+            }
+        }
+    }
+
+    /// Makes a stack that has room for all nodes that wait on the way of one query.
+    fn room_to_open<T>(&self) -> Vec<T> {
+        Vec::with_capacity(self.height() as usize + 1)
     }
 }

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::baselines::Baseline;
+use crate::baselines::slabs::loops;
 use crate::scenes::Kind;
-use broadsweep::Pair;
 use broadsweep::internals::brute_force;
+use broadsweep::{Pair, Ray};
 
 /// Checks everything that must hold between two operations.
 fn check(tree: &AabbTree) {
@@ -69,15 +70,6 @@ fn inserted_in_order(boxes: &[Aabb]) -> AabbTree {
         tree.insert(*aabb, data);
     }
     tree
-}
-
-/// Returns the first hit that brute force finds.
-fn first_hit(boxes: &[Aabb], ray: &Ray, most: f64) -> Option<Hit> {
-    let hits = (0..).zip(boxes).filter(|(_, aabb)| aabb.is_valid()).filter_map(|(data, aabb)| {
-        let distance = ray.entry(aabb)?;
-        (distance <= most).then_some(Hit { data, distance })
-    });
-    hits.min_by(|a, b| a.distance.total_cmp(&b.distance).then(a.data.cmp(&b.data)))
 }
 
 /// Makes coordinates that often coincide, with some that overflow and some that are not numbers.
@@ -187,9 +179,12 @@ proptest! {
         let expected: Vec<u32> =
             (0..).zip(&boxes).filter(|(_, aabb)| aabb.overlaps(&asked)).map(|(data, _)| data).collect();
         prop_assert_eq!(found, expected);
-        let ray = Ray { origin: ray.0, direction: ray.1 };
-        for most in [f64::INFINITY, 1.0, 0.0] {
-            prop_assert_eq!(tree.ray_cast(&ray, most), first_hit(&boxes, &ray, most));
+        for limit in [f32::INFINITY, 1.0, 0.0] {
+            let ray = Ray::segment(ray.0, ray.1, limit);
+            let hits = loops::all_hits(&boxes, &ray);
+            prop_assert_eq!(tree.nearest_hit(&ray), loops::first(&hits));
+            prop_assert_eq!(tree.any_hit(&ray), !hits.is_empty());
+            prop_assert_eq!(tree.all_hits(&ray), hits);
         }
     }
 }
@@ -240,32 +235,7 @@ fn the_height_stays_low_while_boxes_go_and_come_on_one_side() {
 }
 
 #[test]
-fn a_ray_meets_what_it_touches_and_what_it_starts_in() {
-    let unit = Aabb::new([0.0; 3], [1.0; 3]);
-    let entry = |origin, direction| Ray { origin, direction }.entry(&unit);
-    assert_eq!(entry([-1.0, 0.5, 0.5], [2.0, 0.0, 0.0]), Some(0.5));
-    assert_eq!(entry([0.5; 3], [1.0, 0.0, 0.0]), Some(0.0));
-    assert_eq!(entry([0.5; 3], [0.0; 3]), Some(0.0));
-    assert_eq!(entry([2.0; 3], [0.0; 3]), None);
-    assert_eq!(entry([2.0, 0.5, 0.5], [1.0, 0.0, 0.0]), None);
-    assert_eq!(entry([1.0, 0.5, 0.5], [1.0, 0.0, 0.0]), Some(0.0));
-    // Along a face, an edge, and through a corner.
-    assert_eq!(entry([-1.0, 1.0, 0.5], [1.0, 0.0, 0.0]), Some(1.0));
-    assert_eq!(entry([-1.0, 1.0, 1.0], [1.0, -0.0, 0.0]), Some(1.0));
-    assert_eq!(entry([-1.0, 2.0, 0.5], [1.0, -1.0, 0.0]), Some(1.0));
-    assert_eq!(entry([-1.0, 1.0f32.next_up(), 0.5], [1.0, 0.0, 0.0]), None);
-    let world = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
-    assert_eq!(Ray { origin: [5.0; 3], direction: [0.0, 1.0, 0.0] }.entry(&world), Some(0.0));
-    let wall = Aabb::new([3.0, f32::NEG_INFINITY, 0.0], [f32::INFINITY; 3]);
-    assert_eq!(Ray { origin: [0.0; 3], direction: [1.0; 3] }.entry(&wall), Some(3.0));
-    for bad in [f32::NAN, f32::INFINITY] {
-        assert_eq!(entry([bad; 3], [1.0; 3]), None);
-        assert_eq!(entry([0.0; 3], [bad, 0.0, 0.0]), None);
-    }
-}
-
-#[test]
-fn rays_through_every_scene_meet_first_what_brute_force_says() {
+fn rays_through_every_scene_meet_what_brute_force_says() {
     for kind in Kind::ALL {
         let boxes = kind.generate(300, 1);
         let (built, _) = AabbTree::build(&boxes);
@@ -277,12 +247,15 @@ fn rays_through_every_scene_meet_first_what_brute_force_says() {
             let along = [0, 1, 2].map(|k| if (i >> k) & 1 == 0 { 0.0 } else { to.max[k] - from.min[k] });
             let between = [0, 1, 2].map(|k| to.min[k] - from.max[k]);
             for (origin, direction) in [(from.min, along), (from.max, between), (from.min, [0.0, 0.0, -1.0])] {
-                let ray = Ray { origin, direction };
-                for most in [f64::INFINITY, 0.5] {
-                    let expected = first_hit(&boxes, &ray, most);
-                    assert_eq!(built.ray_cast(&ray, most), expected, "{kind} {ray:?}");
-                    assert_eq!(inserted.ray_cast(&ray, most), expected, "{kind} {ray:?}");
-                    hit_count += usize::from(expected.is_some());
+                for limit in [f32::INFINITY, 0.5] {
+                    let ray = Ray::segment(origin, direction, limit);
+                    let expected = loops::all_hits(&boxes, &ray);
+                    for tree in [&built, &inserted] {
+                        assert_eq!(tree.nearest_hit(&ray), loops::first(&expected), "{kind} {ray:?}");
+                        assert_eq!(tree.all_hits(&ray), expected, "{kind} {ray:?}");
+                        assert_eq!(tree.any_hit(&ray), !expected.is_empty(), "{kind} {ray:?}");
+                    }
+                    hit_count += expected.len();
                 }
             }
         }

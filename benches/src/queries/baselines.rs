@@ -1,0 +1,61 @@
+//! The structures of the literature.
+
+use anyhow::Result;
+use broadsweep::{Aabb, Hit};
+
+use super::{Answerer, Asked, Found};
+use crate::baselines::aabb_tree::AabbTree;
+use crate::baselines::ray_grid::RayGrid;
+use crate::baselines::slabs;
+
+/// The dynamic tree, built of all boxes at once. It does not know what is nearest to a point.
+#[derive(Default)]
+pub struct DynamicTree(AabbTree);
+
+/// The grid, which knows rays alone.
+#[derive(Default)]
+pub struct Grid(RayGrid);
+
+/// Returns a hit with its time in single precision, which rounds.
+fn rounded(hit: slabs::Hit) -> Hit {
+    Hit { index: hit.index, t: hit.t as f32 }
+}
+
+impl Answerer for DynamicTree {
+    fn build(&mut self, boxes: &[Aabb]) -> Result<()> {
+        self.0 = AabbTree::build(boxes).0;
+        Ok(())
+    }
+
+    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
+        let tree = &self.0;
+        Ok(Some(match asked {
+            Asked::NearestHits(rays) => Found::hits(rays, |ray| tree.nearest_hit(ray).map(rounded)),
+            Asked::AnyHits(rays) => Found::any(rays, |ray| tree.any_hit(ray)),
+            Asked::AllHits(rays) => {
+                Found::all_hits(rays, |ray, hits| hits.extend(tree.all_hits(ray).into_iter().map(rounded)))
+            }
+            Asked::Overlaps(boxes) => Found::overlaps(boxes, |aabb, found| found.append(&mut tree.overlaps(aabb))),
+            Asked::Nearest(..) => return Ok(None),
+        }))
+    }
+}
+
+impl Answerer for Grid {
+    fn build(&mut self, boxes: &[Aabb]) -> Result<()> {
+        self.0 = RayGrid::build(boxes);
+        Ok(())
+    }
+
+    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
+        let grid = &self.0;
+        Ok(Some(match asked {
+            Asked::NearestHits(rays) => Found::hits(rays, |ray| grid.nearest_hit(ray).map(rounded)),
+            Asked::AnyHits(rays) => Found::any(rays, |ray| grid.any_hit(ray)),
+            Asked::AllHits(rays) => {
+                Found::all_hits(rays, |ray, hits| hits.extend(grid.all_hits(ray).into_iter().map(rounded)))
+            }
+            Asked::Overlaps(_) | Asked::Nearest(..) => return Ok(None),
+        }))
+    }
+}

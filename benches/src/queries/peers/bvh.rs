@@ -1,0 +1,76 @@
+//! bvh's tree. It makes directions unit vectors, and its rays have no end: what is beyond the limit is left out here, as any
+//! user has to.
+
+use anyhow::Result;
+use broadsweep::{Aabb, Hit, Ray};
+use bvh::aabb::{Aabb as Bounds, Bounded};
+use bvh::ray::Ray as BvhRay;
+
+use crate::peers::bvh::{Shape, refuse_too_far, shapes};
+use crate::queries::{Answerer, Asked, Found};
+
+/// The tree and its shapes.
+#[derive(Default)]
+pub struct Bvh(Option<(bvh::bvh::Bvh<f32, 3>, Vec<Shape>)>);
+
+/// A ray as the tree wants it, and the length of the direction that it had.
+struct Prepared {
+    ray: BvhRay<f32, 3>,
+    length: f32,
+    limit: f32,
+}
+
+impl Prepared {
+    fn new(ray: &Ray) -> Self {
+        let length = ray.direction.iter().map(|x| x * x).sum::<f32>().sqrt();
+        Self { ray: BvhRay::new(ray.origin.into(), ray.direction.into()), length, limit: ray.limit }
+    }
+
+    fn hit(&self, shape: &Shape) -> Option<Hit> {
+        let (enter, _) = self.ray.intersection_slice_for_aabb(&shape.aabb())?;
+        let t = enter / self.length;
+        (t <= self.limit).then_some(Hit { index: shape.id, t })
+    }
+}
+
+impl Answerer for Bvh {
+    fn build(&mut self, boxes: &[Aabb]) -> Result<()> {
+        self.0 = None;
+        refuse_too_far(boxes)?;
+        let mut shapes = shapes(boxes);
+        let tree = bvh::bvh::Bvh::build(&mut shapes);
+        self.0 = Some((tree, shapes));
+        Ok(())
+    }
+
+    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
+        let Some((tree, shapes)) = &self.0 else { return Ok(None) };
+        Ok(Some(match asked {
+            Asked::NearestHits(rays) => Found::hits(rays, |ray| {
+                let ray = Prepared::new(ray);
+                tree.nearest_traverse_iterator(&ray.ray, shapes).next().and_then(|shape| ray.hit(shape))
+            }),
+            // Of a ray with an end, what is beyond it comes last in the order of the ray; in any order, all would be looked at.
+            Asked::AnyHits(rays) => Found::any(rays, |ray| {
+                let ray = Prepared::new(ray);
+                if ray.limit.is_infinite() {
+                    return tree.traverse_iterator(&ray.ray, shapes).any(|shape| ray.hit(shape).is_some());
+                }
+                tree.nearest_traverse_iterator(&ray.ray, shapes).next().is_some_and(|shape| ray.hit(shape).is_some())
+            }),
+            Asked::AllHits(rays) => Found::all_hits(rays, |ray, hits| {
+                let ray = Prepared::new(ray);
+                if ray.limit.is_infinite() {
+                    hits.extend(tree.traverse_iterator(&ray.ray, shapes).filter_map(|shape| ray.hit(shape)));
+                } else {
+                    hits.extend(tree.nearest_traverse_iterator(&ray.ray, shapes).map_while(|shape| ray.hit(shape)));
+                }
+            }),
+            Asked::Overlaps(boxes) => Found::overlaps(boxes, |aabb, found| {
+                let asked = Bounds::with_bounds(aabb.min.into(), aabb.max.into());
+                found.extend(tree.traverse_iterator(&asked, shapes).map(|shape| shape.id));
+            }),
+            Asked::Nearest(..) => return Ok(None),
+        }))
+    }
+}
