@@ -35,8 +35,8 @@ impl GpuPairs {
 }
 
 impl BroadPhase {
-    /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the start of
-    /// `boxes`, a buffer or a part of one: `buffer.slice(..)`. Nothing is submitted or read back, and nothing blocks
+    /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the
+    /// start of `boxes`, a buffer or a part of one: `buffer.slice(..)`. Nothing is submitted or read back, and nothing blocks
     /// once the kernels that it needs are compiled ([`compile_ahead`](Self::compile_ahead)).
     ///
     /// The list has room for what [`reserve`](Self::reserve) asked for, or for four pairs per box. Where that is
@@ -45,8 +45,9 @@ impl BroadPhase {
     ///
     /// Buffers are shared by all recordings and searches of one `BroadPhase`: submit in the order of recording, and use a
     /// list before the next one is submitted. Do not call [`submit`](Self::submit), [`find_pairs`](Self::find_pairs),
-    /// [`find_pairs_between`](Self::find_pairs_between), [`stream_pairs`](Self::stream_pairs) or [`time_kernels`](Self::time_kernels) between recording and submitting:
-    /// they would be first in the queue, and overwrite the buffers.
+    /// [`find_pairs_between`](Self::find_pairs_between), [`stream_pairs`](Self::stream_pairs) or
+    /// [`time_kernels`](Self::time_kernels) between recording and submitting: they would be first in the queue, and overwrite
+    /// the buffers.
     ///
     /// # Errors
     /// [`Error::BadBuffer`] where the slice has no room for the boxes, begins at no multiple of the device's

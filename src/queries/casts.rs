@@ -57,8 +57,8 @@ pub struct BoxCast {
 ///
 /// What is cast is the box that bounds the sphere, rounded outward. Among all hits, no box that the sphere touches is missed,
 /// and the `t` of a hit is never after the sphere touches. The nearest hit and the first k are those of the bounding box: a
-/// box that is too many takes a place, and is never later than what the sphere touches. A box that is reported is, at that time, at most `√3 radius` from the center, but
-/// for rounding. How many are too many is measured in benches/results.
+/// box that is too many takes a place. A box that is reported is, at that time, at most `√3 radius` from the center, but for
+/// rounding. How many are too many is measured in benches/results.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct SphereCast {
@@ -75,9 +75,9 @@ pub struct SphereCast {
 /// A capsule that moves: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
-/// What is cast is the box that bounds the capsule, rounded outward, with the same consequences as for a [`SphereCast`]. A box that is reported is, at that time, at most `√3 radius` and half of the
-/// length of the segment from the segment, but for rounding; at most `√3 radius` where the segment is along an axis, as of
-/// an upright character.
+/// What is cast is the box that bounds the capsule, rounded outward, with the same consequences as for a [`SphereCast`]. A
+/// box that is reported is, at that time, at most `√3 radius` and half of the length of the segment from the segment, but for
+/// rounding; at most `√3 radius` where the segment is along an axis, as of an upright character.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct CapsuleCast {

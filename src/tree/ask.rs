@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::pack::{self, Packed};
-use super::query::{Asks, BatchInput, Listed, QueryBuffers, QueryRoom, Ranked};
+use super::query::{Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked};
 use super::{Built, Tree, Waiting, build};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
@@ -400,19 +400,35 @@ impl Tree {
     fn rows_once(&mut self, part: &Part, ranked: Ranked, width: usize) -> Result<Readback, Error> {
         let count = u64::from(part.count);
         let (of_states, of_rows) = (count * 16, count * width as u64 * 8);
-        let staging = self.memory.staging(&self.gpu, of_states + of_rows)?;
+        let copies = [(part.buffers.states.raw(), of_states), (part.buffers.answers.raw(), of_rows)];
+        self.submit_part(part, &copies, |query, pass, input| {
+            query.record_rows(pass, ranked, input, &part.buffers);
+            // It is worth a try: most queries end in one dispatch.
+            query.record_ranked(pass, ranked, input, width as u32, &part.buffers);
+        })
+    }
+
+    /// Submits what `record` records for a part, and begins to read the first bytes of some buffers, one behind the other.
+    fn submit_part(
+        &mut self,
+        part: &Part,
+        copies: &[(&wgpu::Buffer, u64)],
+        record: impl FnOnce(&Query, &mut Pass, &BatchInput<'_>),
+    ) -> Result<Readback, Error> {
+        let bytes = copies.iter().map(|(_, bytes)| bytes).sum();
+        let staging = self.memory.staging(&self.gpu, bytes)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         let mut recording = Recording::begin(&self.gpu);
         let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
-        let input = part.input(tree, &self.filters);
-        self.query.record_rows(&mut pass, ranked, &input, &part.buffers);
-        // It is worth a try: most queries end in one dispatch.
-        self.query.record_ranked(&mut pass, ranked, &input, width as u32, &part.buffers);
+        record(&self.query, &mut pass, &part.input(tree, &self.filters));
         pass.finish()?;
         drop(pass);
-        recording.encoder.copy_buffer_to_buffer(part.buffers.states.raw(), 0, &staging, 0, of_states);
-        recording.encoder.copy_buffer_to_buffer(part.buffers.answers.raw(), 0, &staging, of_states, of_rows);
-        recording.read(&self.gpu, &staging, of_states + of_rows)
+        let mut to = 0;
+        for &(buffer, bytes) in copies {
+            recording.encoder.copy_buffer_to_buffer(buffer, 0, &staging, to, bytes);
+            to += bytes;
+        }
+        recording.read(&self.gpu, &staging, bytes)
     }
 
     /// Counts the answers of a part, in as many dispatches as it takes, and returns the counts, or where the list of each query
@@ -427,74 +443,58 @@ impl Tree {
         let window = self.windows.get(&self.gpu, bytemuck::Zeroable::zeroed())?;
         let wide = |words: &[u32; 4]| u64::from(words[1]) << 32 | u64::from(words[0]);
         let count = part.count as usize;
-        loop {
-            let readback = self.list_once(part, listed, &window, false)?;
-            let readback = wait(&self.gpu, readback, waiting).await?;
-            let is_left = readback
-                .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[2])))??;
-            if !is_left && !sums {
-                return readback.read(0, count, |words: &[[u32; 4]]| words.iter().map(wide).collect());
-            }
-            if !is_left {
-                break;
-            }
+        let readback = self.list_all(part, listed, &window, false, waiting).await?;
+        if !sums {
+            return readback.read(0, count, |words: &[[u32; 4]]| words.iter().map(wide).collect());
         }
+        // The staging buffer is mapped as long as it is read.
+        drop(readback);
         part.begin(self, false)?;
         let readback = self.sums_once(part, &window)?;
         let readback = wait(&self.gpu, readback, waiting).await?;
         readback.read(0, count + 1, |words: &[[u32; 4]]| words.iter().map(wide).collect())
     }
 
-    /// Submits the counting of what is left of a part, or the writing of what is left in a window, and reads what the queries
-    /// leave.
-    fn list_once(
+    /// Counts the answers of a part, or writes those in a window, until no query has any left. Returns what the queries left
+    /// last.
+    async fn list_all(
         &mut self,
-        part: &Part,
+        part: &mut Part,
         listed: Listed,
         window: &Buffer<Window>,
         emits: bool,
+        waiting: Waiting,
     ) -> Result<Readback, Error> {
-        let bytes = u64::from(part.count) * 16;
-        let staging = self.memory.staging(&self.gpu, bytes)?;
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut recording = Recording::begin(&self.gpu);
-        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
-        let input = part.input(tree, &self.filters);
-        self.query.record_walk(&mut pass, listed, &input, window, &part.buffers, emits);
-        pass.finish()?;
-        drop(pass);
-        recording.encoder.copy_buffer_to_buffer(part.buffers.offsets.raw(), 0, &staging, 0, bytes);
-        recording.read(&self.gpu, &staging, bytes)
+        let count = part.count as usize;
+        loop {
+            let copies = [(part.buffers.offsets.raw(), count as u64 * 16)];
+            let readback = self.submit_part(part, &copies, |query, pass, input| {
+                query.record_walk(pass, listed, input, window, &part.buffers, emits);
+            })?;
+            let readback = wait(&self.gpu, readback, waiting).await?;
+            let is_left = readback
+                .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[2])))??;
+            if !is_left {
+                return Ok(readback);
+            }
+        }
     }
 
     /// Submits the sums of what was counted, and reads where lists begin.
     fn sums_once(&mut self, part: &Part, window: &Buffer<Window>) -> Result<Readback, Error> {
-        let bytes = (u64::from(part.count) + 1) * 16;
-        let staging = self.memory.staging(&self.gpu, bytes)?;
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut recording = Recording::begin(&self.gpu);
-        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
-        self.query.record_offsets(&mut pass, &part.input(tree, &self.filters), window, &part.buffers);
-        pass.finish()?;
-        drop(pass);
-        recording.encoder.copy_buffer_to_buffer(part.buffers.offsets.raw(), 0, &staging, 0, bytes);
-        recording.read(&self.gpu, &staging, bytes)
+        let copies = [(part.buffers.offsets.raw(), (u64::from(part.count) + 1) * 16)];
+        self.submit_part(part, &copies, |query, pass, input| {
+            query.record_offsets(pass, input, window, &part.buffers);
+        })
     }
 
     /// Submits the canonical order of this many answers that were written, and reads them.
     fn answers_once(&mut self, part: &Part, listed: Listed, length: u64) -> Result<Readback, Error> {
-        let bytes = length * size_of::<Pair>() as u64;
-        let staging = self.memory.staging(&self.gpu, bytes)?;
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut recording = Recording::begin(&self.gpu);
-        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
+        let copies = [(part.buffers.pairs.raw(), length * size_of::<Pair>() as u64)];
         let box_count = part.built.room.boxes as u32;
-        let input = part.input(tree, &self.filters);
-        self.query.record_answers(&mut pass, &part.sort, listed, &input, box_count, &part.buffers);
-        pass.finish()?;
-        drop(pass);
-        recording.encoder.copy_buffer_to_buffer(part.buffers.pairs.raw(), 0, &staging, 0, bytes);
-        recording.read(&self.gpu, &staging, bytes)
+        self.submit_part(part, &copies, |query, pass, input| {
+            query.record_answers(pass, &part.sort, listed, input, box_count, &part.buffers);
+        })
     }
 
     /// Brings all lists of a part, as pairs: of query and box, or where paths are asked for of box and time.
@@ -537,16 +537,7 @@ impl Tree {
             part.buffers.answer_dispatches.write(&self.gpu, &[dispatches]);
             scopes.close("queries")?;
             part.begin(self, false)?;
-            loop {
-                let readback = self.list_once(&part, listed, &window, true)?;
-                let readback = wait(&self.gpu, readback, waiting).await?;
-                let count = part.count as usize;
-                let is_left = readback
-                    .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[2])))??;
-                if !is_left {
-                    break;
-                }
-            }
+            drop(self.list_all(&mut part, listed, &window, true, waiting).await?);
             part.begin(self, false)?;
             let readback = self.answers_once(&part, listed, length)?;
             let readback = wait(&self.gpu, readback, waiting).await?;

@@ -1,6 +1,7 @@
 //! Scenes and queries that share coordinates, so that faces, edges and corners meet; and numbers of every size.
 
 use broadsweep::{Aabb, BoxCast, NearestQuery, Ray, Sphere};
+use laboratory::scenes::Kind;
 
 /// Numbers without an order.
 pub struct Numbers(u64);
@@ -182,4 +183,18 @@ pub fn each(scenes: u64, mut check: impl FnMut(&str, Like, &[Aabb], &mut Numbers
             check(&format!("seed {seed}, {like:?}, {n} boxes"), like, &boxes, &mut numbers);
         }
     }
+}
+
+/// Makes boxes in the cube from −4 to 4, some of them long, one without an end and one invalid.
+pub fn long_boxes(n: usize) -> Vec<Aabb> {
+    let mut boxes = Kind::Uniform.generate(n, 5);
+    for (i, aabb) in boxes.iter_mut().enumerate() {
+        for k in 0..3 {
+            (aabb.min[k], aabb.max[k]) = (aabb.min[k] * 8.0 - 4.0, aabb.max[k] * 8.0 - 4.0);
+        }
+        aabb.max[i % 3] += (i % 7) as f32;
+    }
+    boxes[17] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    boxes[18].min[1] = f32::NAN;
+    boxes
 }

@@ -1,7 +1,6 @@
 //! Spheres and capsules that move: no box is missed, no hit is too late, and boxes that are too many are near.
 
 use broadsweep::{Aabb, BoxCast, CapsuleCast, Cast, SphereCast};
-use laboratory::scenes::Kind;
 
 use super::both::Both;
 use super::cases::{self, Like, Numbers};
@@ -67,27 +66,13 @@ fn check_capsule(cast: &CapsuleCast, boxes: &[Aabb], found: &[(u32, f32)], slack
     counts
 }
 
-/// Makes boxes in the cube from −4 to 4, some of them long.
-fn scene() -> Vec<Aabb> {
-    let mut boxes = Kind::Uniform.generate(300, 5);
-    for (i, aabb) in boxes.iter_mut().enumerate() {
-        for k in 0..3 {
-            (aabb.min[k], aabb.max[k]) = (aabb.min[k] * 8.0 - 4.0, aabb.max[k] * 8.0 - 4.0);
-        }
-        aabb.max[i % 3] += (i % 7) as f32;
-    }
-    boxes[17] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
-    boxes[18].min[1] = f32::NAN;
-    boxes
-}
-
 fn vector(numbers: &mut Numbers) -> [f32; 3] {
     [(); 3].map(|()| numbers.finite(Like::Usual))
 }
 
 #[test]
 fn what_spheres_and_capsules_touch_on_their_way_is_found_in_time() {
-    let boxes = scene();
+    let boxes = cases::long_boxes(300);
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     let mut numbers = Numbers::new(8);
@@ -182,7 +167,7 @@ fn capsules_of_any_numbers_are_cast_as_their_bounding_boxes() {
 #[test]
 fn what_moves_and_has_no_meaning_hits_nothing() {
     let mut tree = Both::new();
-    tree.build(&scene()).unwrap();
+    tree.build(&cases::long_boxes(300)).unwrap();
     let good = CapsuleCast { from: [0.0; 3], to: [1.0; 3], radius: 0.5, direction: [1.0; 3], limit: 1.0 };
     let nan = f32::NAN;
     let casts = [

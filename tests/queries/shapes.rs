@@ -1,10 +1,9 @@
 //! Oriented boxes, capsules and convex shapes: no box is missed, and those that are too many are near.
 
 use broadsweep::{Aabb, Capsule, Convex, HalfSpace, OrientedBox};
-use laboratory::scenes::Kind;
 
 use super::both::Both;
-use super::cases::{Like, Numbers};
+use super::cases::{self, Like, Numbers};
 
 const QUERIES: usize = 200;
 
@@ -23,16 +22,7 @@ fn unit(a: Vector) -> Vector {
 }
 
 fn scene() -> (Vec<Aabb>, Both) {
-    // In the cube from −4 to 4, some of them long.
-    let mut boxes = Kind::Uniform.generate(400, 5);
-    for (i, aabb) in boxes.iter_mut().enumerate() {
-        for k in 0..3 {
-            (aabb.min[k], aabb.max[k]) = (aabb.min[k] * 8.0 - 4.0, aabb.max[k] * 8.0 - 4.0);
-        }
-        aabb.max[i % 3] += (i % 7) as f32;
-    }
-    boxes[17] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
-    boxes[18].min[1] = f32::NAN;
+    let boxes = cases::long_boxes(400);
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     (boxes, tree)
