@@ -131,6 +131,12 @@ shared_constants! {
     USUAL_BITS: u32 = (127 + 60) << 23;
     /// 2⁻⁶⁰ in bits: the least speed, along an axis, of which the same is true.
     SLOW_BITS: u32 = (127 - 60) << 23;
+    /// Of a query: it has all its answers.
+    STATUS_ANSWERED: u32 = 0;
+    /// Of a query: a number has no meaning.
+    STATUS_INVALID: u32 = 1;
+    /// Of a query: it took more rounds than were recorded.
+    STATUS_UNFINISHED: u32 = 2;
     /// `QueryFilters::NO_BOX`.
     NO_BOX: u32 = u32::MAX;
 
@@ -228,6 +234,8 @@ shared_constants! {
     OVERFLOW_PAIRS: u32 = 1;
     /// There are more candidates than `Options::candidate_limit`; nothing was tested.
     OVERFLOW_CANDIDATES: u32 = 2;
+    /// Answers could not be written to their end in the rounds that were recorded; none is there.
+    OVERFLOW_UNFINISHED: u32 = 3;
     /// In place of the beginning of a list of the filters: the list is empty.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.

@@ -129,6 +129,24 @@ pub enum Error {
         /// Boxes given.
         box_count: u64,
     },
+    /// More queries are to be recorded at once than a buffer of the device has room for. Calls that take queries from host
+    /// memory have no such limit.
+    #[error(
+        "{query_count} queries need {required} bytes for `{buffer}`, and {limit} is {available}. Record fewer at a time, or \
+         request the device with more"
+    )]
+    TooManyQueries {
+        /// Queries asked for.
+        query_count: u64,
+        /// The buffer that does not fit.
+        buffer: &'static str,
+        /// Its size in bytes.
+        required: u64,
+        /// The name of the limit.
+        limit: &'static str,
+        /// The limit in bytes.
+        available: u64,
+    },
     /// A shape is cut out by more half-spaces than a tree on the GPU takes:
     /// [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU).
     #[error(
@@ -154,8 +172,10 @@ pub enum Error {
         problem: String,
     },
     /// A buffer of the caller's cannot be used.
-    #[error("the box buffer {problem}")]
+    #[error("the {buffer} buffer {problem}")]
     BadBuffer {
+        /// What the buffer holds.
+        buffer: &'static str,
         /// What is wrong, and what is needed.
         problem: String,
     },

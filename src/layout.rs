@@ -264,6 +264,43 @@ twins! {
         pub is_resumed: u32,
         pub is_next_row: u32,
         pub rule: u32,
+        pub round: u32,
+        pub round_count: u32,
+        pub unused_a: u32,
+        pub unused_b: u32,
+    }
+
+    /// What a dispatch of queries leaves to the next.
+    #[allow(missing_docs)]
+    pub struct Round {
+        pub size: [u32; 3],
+        pub left: u32,
+        pub invalid: u32,
+        pub unused_a: u32,
+        pub unused_b: u32,
+        pub unused_c: u32,
+    }
+
+    /// What accompanies answers that stay on the GPU; every field is a little-endian `u32`.
+    pub struct QueryHeader {
+        /// Answers in all, lower half, whether they fit or not. Of first answers: their places.
+        pub count: u32,
+        /// Answers in all, upper half.
+        pub count_high: u32,
+        /// Answers that the list can hold.
+        pub capacity: u32,
+        /// 0; or 1 where not all answers are in the list: `count` is exact, and the list holds `written` of them; or 3 where
+        /// they could not be written in the rounds that were recorded: `count` is exact, and `written` is 0.
+        pub overflow: u32,
+        /// Answers in the list.
+        pub written: u32,
+        /// Queries that were not done in the rounds that were recorded. They have no answers, and are marked in
+        /// [`GpuAnswers::status`](crate::GpuAnswers::status).
+        pub unfinished: u32,
+        /// Queries with a NaN or another number that has no meaning. They have no answers, and are marked too.
+        pub invalid: u32,
+        #[allow(missing_docs)]
+        pub unused: u32,
     }
 
     /// A stretch of the path of the sweep: the part that one entry contributes.

@@ -73,7 +73,7 @@ pub use error::Error;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use queries::{
-    Answers, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Hit, Lists, Near, NearestQuery, OrientedBox,
+    Answers, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Hit, Lists, Near, NearestQuery, OrientedBox,
     QueryFilters, QueryReport, Ray, Shape, Sphere, SphereCast, TreeReport,
 };
 pub use report::{Overlaps, Report};
@@ -83,9 +83,9 @@ pub use {
     gpu::compilation::Compilation,
     gpu::timing::KernelTime,
     gpu::{Gpu, SortVariant},
-    layout::{PairArguments, PairHeader},
+    layout::{PairArguments, PairHeader, QueryHeader},
     memory::MemoryPlan,
-    tree::Tree,
+    tree::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, Tree},
     wgpu,
 };
 

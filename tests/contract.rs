@@ -154,16 +154,19 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 
 /// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that the
 /// filters include; or they say in which order queries are asked, and where their lists begin.
-const PLACES_WHAT_ANOTHER_FOUND: [&str; 9] = [
+const PLACES_WHAT_ANOTHER_FOUND: [&str; 12] = [
     "emit_place",
     "emit_sweep",
     "emit_again",
     "emit_include",
     "small_include",
     "query_order",
+    "query_askers",
+    "query_left",
     "query_place",
     "query_scan",
     "query_offset",
+    "query_ends",
 ];
 
 #[test]

@@ -195,6 +195,32 @@ struct QueryParams {
     is_resumed: u32,          // 1 where queries go on from where the last dispatch left them
     is_next_row: u32,         // 1 where the answers behind those of the last row are asked for
     rule: u32,                // how group and mask of a query and a box decide
+    round: u32,               // which dispatch of those that were recorded, one going on where the other ended
+    round_count: u32,         // how many there are; of lists, as many count, and as many write
+    unused_a: u32,
+    unused_b: u32,
+}
+
+// What a dispatch leaves to the next.
+struct Round {
+    size: vec3<u32>,          // of the dispatch that goes on
+    left: u32,                // queries that are left
+    invalid: u32,             // queries that have no meaning
+    unused_a: u32,
+    unused_b: u32,
+    unused_c: u32,
+}
+
+// What accompanies answers that stay on the device.
+struct QueryHeader {
+    count: u32,               // answers, low
+    count_high: u32,
+    capacity: u32,            // answers that fit
+    overflow: u32,            // 0 or OVERFLOW_*
+    written: u32,             // answers that are there
+    unfinished: u32,          // queries without an answer since they were not done
+    invalid: u32,             // queries that have no meaning
+    unused: u32,
 }
 
 // The stretch that an entry contributes to the path that the sweep walks (see sweep_walk.wgsl).
@@ -270,6 +296,14 @@ fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 
 fn sub64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+
+// Returns how many of this many a window takes.
+fn window_length(count: vec2<u32>, window: Window) -> u32 {
+    let first = vec2<u32>(window.first_low, window.first_high);
+    let left = sub64(count, first);
+    let length = select(min(left.x, window.capacity), window.capacity, left.y != 0u);
+    return select(length, 0u, less64(count, first));
 }
 
 fn less64(a: vec2<u32>, b: vec2<u32>) -> bool {

@@ -9,8 +9,9 @@ override EMITS: bool = false;
 
 var<private> found: u32;
 var<private> list_query: u32;
-// Where the list begins, relative to the window.
+// Where the list begins, relative to the window, and how long it is.
 var<private> list_first: vec2<u32>;
+var<private> list_length: vec2<u32>;
 
 // Begins or resumes the list of a query, and returns the place from which it walks.
 fn begin_list(number: u32) -> u32 {
@@ -26,6 +27,7 @@ fn begin_list(number: u32) -> u32 {
         // Another invocation writes the rest of what is next.
         list_first = sub64(vec2<u32>(offsets[number].x, offsets[number].y), first);
         let end = sub64(vec2<u32>(offsets[number + 1u].x, offsets[number + 1u].y), first);
+        list_length = sub64(end, list_first);
         let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u;
         let is_behind = list_first.y < 0x80000000u && (list_first.y != 0u || list_first.x >= window.capacity);
         left_at = select(left_at, NOWHERE, is_before || is_behind);
@@ -36,7 +38,9 @@ fn begin_list(number: u32) -> u32 {
 fn take(at: u32, child: u32, place: u32, id: u32, seen: Seen) {
     if EMITS {
         let number = add64(list_first, vec2<u32>(found, 0u));
-        if number.y == 0u && number.x < window.capacity {
+        // What was not counted to its end has no list.
+        let is_own = found < list_length.x || list_length.y != 0u;
+        if number.y == 0u && number.x < window.capacity && is_own {
             pairs[number.x] = vec2<u32>(list_query, id);
         }
     }

@@ -34,8 +34,12 @@ fn query_cross(
     }
     let number = order[turn];
     let place = begin_list(number);
-    if place != NOWHERE && begin_path(number) {
-        walk_ranges(begin_query(number), place);
+    if place != NOWHERE {
+        if begin_path(number) {
+            walk_ranges(begin_query(number), place);
+        } else {
+            resumed_at = INVALID_QUERY;
+        }
     }
     end_list(number);
 }

@@ -34,7 +34,9 @@ fn query_first(
     let number = order[turn];
     let is_valid = begin_path(number);
     let place = begin_row(number);
-    if place != NOWHERE && is_valid {
+    if !is_valid {
+        resumed_at = INVALID_QUERY;
+    } else if place != NOWHERE {
         walk_ranges(begin_query(number), place);
     }
     end_row(number);

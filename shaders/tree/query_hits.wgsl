@@ -5,7 +5,8 @@
 //         queries   [query_count * words] bits of f32: rays or boxes that move (path.wgsl)
 //         order     [query_count] the queries that are asked now
 //         rows, states    of query_first
-// Writes  answers   [query_count * most] box and time, rounded down; behind the last, no box and infinity
+// Writes  answers   [query_count * most] box and time, rounded down; behind the last, and where
+//                   the query is not done, no box and infinity
 // An invocation for each answer.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
@@ -30,7 +31,8 @@ fn query_hits(
     let number = order[i / query.most];
     let own = number * query.most + i % query.most;
     var answer = vec2<u32>(NO_BOX, INFINITY);
-    if i % query.most < states[number].y && begin_path(number) {
+    let state = states[number];
+    if state.x == NOWHERE && i % query.most < state.y && begin_path(number) {
         let place = rows[own].x;
         let at = leaf_at(place);
         let child = place % 8u;

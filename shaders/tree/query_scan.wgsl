@@ -33,8 +33,7 @@ fn query_scan(@builtin(local_invocation_index) local: u32) {
     }
     if local == 0u {
         offsets[query.query_count] = vec4<u32>(running, 0u, 0u);
-        let left = sub64(running, vec2<u32>(window.first_low, window.first_high));
-        let written = select(min(left.x, window.capacity), window.capacity, left.y != 0u);
+        let written = window_length(running, window);
         counts.written = written;
         dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
         dispatches.order = dispatch_size(div_ceil(written, 256u));

@@ -36,8 +36,12 @@ fn query_touch(
     }
     let number = order[turn];
     let place = begin_list(number);
-    if place != NOWHERE && begin_region(number) {
-        walk_ranges(begin_query(number), place);
+    if place != NOWHERE {
+        if begin_region(number) {
+            walk_ranges(begin_query(number), place);
+        } else {
+            resumed_at = INVALID_QUERY;
+        }
     }
     end_list(number);
 }

@@ -28,11 +28,6 @@ const MOST_LEVELS: u32 = 12u;
 // queries have no doubts, and need not take the code along that decides.
 override IS_EXACT: bool = false;
 
-// Stands for no place, where nothing is left.
-const NOWHERE: u32 = 0xffffffffu;
-// Stands for the first place, where a query begins again, in any order.
-const AGAIN: u32 = 0xfffffffeu;
-
 var<private> waiting_at: array<u32, MOST_LEVELS>;
 // About how many turns of loops the query took.
 var<private> spent: u32;

@@ -58,15 +58,25 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`Error::OutOfMemory`] where the device has no room for it.
     pub fn uniform(gpu: &Gpu, label: &str, values: &[T]) -> Result<Self, Error> {
+        Self::of(gpu, label, values, wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST)
+    }
+
+    /// Makes a buffer of these values.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the device has no room for it.
+    pub fn of(gpu: &Gpu, label: &str, values: &[T], usage: wgpu::BufferUsages) -> Result<Self, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         let scopes = gpu.open_scopes();
         let raw = gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
-            size: (bytes.len() as u64).next_multiple_of(16),
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            size: (bytes.len() as u64).max(1).next_multiple_of(16),
+            usage,
             mapped_at_creation: true,
         });
-        if let Ok(mut view) = raw.get_mapped_range_mut(..bytes.len() as u64) {
+        if !bytes.is_empty()
+            && let Ok(mut view) = raw.get_mapped_range_mut(..bytes.len() as u64)
+        {
             view.copy_from_slice(bytes);
         }
         raw.unmap();
@@ -114,6 +124,17 @@ impl<T: Pod> Buffer<T> {
         self.write(gpu, values);
     }
 
+    /// Records the writing of `values` at the start: between the commands before it and those behind it. For callers with
+    /// scopes open.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the device has no room for them.
+    pub fn record_write(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, values: &[T]) -> Result<(), Error> {
+        let from = Self::of(gpu, "constant", values, wgpu::BufferUsages::COPY_SRC)?;
+        encoder.copy_buffer_to_buffer(from.raw(), 0, self.raw(), 0, std::mem::size_of_val(values) as u64);
+        Ok(())
+    }
+
     /// Writes `values` from element `first` on, before the next submission runs. For callers with scopes open: without them,
     /// `wgpu` ends the program where the device is gone.
     pub fn write_at(&self, gpu: &Gpu, first: u64, values: &[T]) {
@@ -129,6 +150,8 @@ impl<T: Pod> Buffer<T> {
 #[derive(Debug)]
 pub struct Constants<T> {
     label: &'static str,
+    /// How many are kept.
+    most: usize,
     /// The latest first.
     kept: Mutex<VecDeque<(T, Buffer<T>)>>,
 }
@@ -139,7 +162,12 @@ impl<T: Pod> Constants<T> {
 
     /// Makes a place for constants of this name.
     pub fn new(label: &'static str) -> Self {
-        Self { label, kept: Mutex::default() }
+        Self::keeping(label, Self::MOST)
+    }
+
+    /// Makes a place for this many constants of this name.
+    pub fn keeping(label: &'static str, most: usize) -> Self {
+        Self { label, most, kept: Mutex::default() }
     }
 
     /// Returns a buffer that holds `value`.
@@ -153,7 +181,7 @@ impl<T: Pod> Constants<T> {
         let found = found.map_or_else(|| Ok((value, Buffer::uniform(gpu, self.label, &[value])?)), Ok)?;
         let buffer = found.1.clone();
         kept.push_front(found);
-        kept.truncate(Self::MOST);
+        kept.truncate(self.most);
         Ok(buffer)
     }
 }

@@ -1,5 +1,7 @@
 //! Many queries of one kind, and what each of them says beside its shape.
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::{Error, Filters, GroupRule};
 
 /// Says of queries what their shapes do not. All of it is optional: an empty list is not used. A list has an element for
@@ -88,14 +90,29 @@ impl<'a, Q, const N: usize> From<&'a [Q; N]> for Batch<'a, Q> {
     }
 }
 
-/// What one query says of which boxes it meets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Asker {
+/// What one query says beside its shape: an element of each list of [`QueryFilters`], as queries in a buffer of the device have
+/// it ([`GpuBatch::with_askers`](crate::GpuBatch::with_askers)). 20 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub struct Asker {
+    /// The groups that the query is in, a bit each; all bits where it says nothing.
     pub group: u32,
+    /// The groups that it meets, a bit each; all bits where it says nothing.
     pub mask: u32,
+    /// Its body, or [`QueryFilters::NO_BODY`].
     pub body: u32,
+    /// Its world, or [`Filters::GLOBAL`].
     pub world: u32,
+    /// A box that it does not meet, or [`QueryFilters::NO_BOX`].
     pub ignore: u32,
+}
+
+impl Default for Asker {
+    /// Says nothing.
+    fn default() -> Self {
+        let none = u32::MAX;
+        Self { group: none, mask: none, body: none, world: none, ignore: none }
+    }
 }
 
 impl Asker {
@@ -103,7 +120,7 @@ impl Asker {
     ///
     /// # Panics
     /// If a list of the filters is not empty and has no such index.
-    pub fn meets(&self, filters: &Filters, i: u32) -> bool {
+    pub(crate) fn meets(&self, filters: &Filters, i: u32) -> bool {
         let at = i as usize;
         let group = if filters.group.is_empty() { u32::MAX } else { filters.group[at] };
         let mask = if filters.mask.is_empty() { u32::MAX } else { filters.mask[at] };

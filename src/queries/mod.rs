@@ -20,8 +20,7 @@ mod start;
 
 pub(crate) use answers::make_room;
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
-pub(crate) use batch::Asker;
-pub use batch::{Batch, QueryFilters};
+pub use batch::{Asker, Batch, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;
 pub(crate) use path::{Entry, Path};

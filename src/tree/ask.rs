@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// The least number of queries, and of boxes, that are worth a sort of the queries.
-const SORTED: usize = 1 << 10;
+pub(super) const SORTED: usize = 1 << 10;
 /// The most queries of one submission.
 const MOST_QUERIES: usize = 1 << 22;
 /// The most answers of one window, and those of all rows of one submission: 64 MiB.
@@ -36,13 +36,15 @@ const MOST_ANSWERS: u64 = 1 << 23;
 /// The least room for answers.
 const LEAST_ANSWERS: u64 = 1 << 12;
 /// The most answers in a row. A query that asks for more gets one row after the other.
-const ROW: usize = 64;
+pub(super) const ROW: usize = 64;
 /// Turns of loops that a query may take in one dispatch, on a GPU and in software, but for the last node: that may be 2,500 more,
 /// for eight boxes in a row where all is in doubt. Mesa's drivers in software end all loops of some eight or sixteen
 /// invocations after 65,535 turns together; other drivers end dispatches that take seconds.
-const BUDGET: [u32; 2] = [1 << 18, 1_500];
-/// Stands for no place among the leaves.
-const NOWHERE: u32 = u32::MAX;
+pub(super) const BUDGET: [u32; 2] = [1 << 18, 1_500];
+/// Stands for the first place among the leaves. The number above it stands for none, and the one below for a query that has no
+/// meaning.
+const AGAIN: u32 = u32::MAX - 1;
+const INVALID_QUERY: u32 = u32::MAX - 2;
 /// Stands for no box.
 const NO_BOX: u32 = QueryFilters::NO_BOX;
 
@@ -78,7 +80,7 @@ impl Memory {
     }
 
     /// Makes buffers with at least this much room.
-    fn make_room(&mut self, gpu: &Gpu, room: QueryRoom) -> Result<QueryBuffers, Error> {
+    pub fn make_room(&mut self, gpu: &Gpu, room: QueryRoom) -> Result<QueryBuffers, Error> {
         let had = self.made.as_ref().map_or(QueryRoom::default(), |(room, _)| *room);
         let most = |a: u64, b: u64| a.max(b);
         let all = QueryRoom {
@@ -89,6 +91,8 @@ impl Memory {
             rows: most(had.rows, room.rows),
             lists: most(had.lists, room.lists),
             pairs: most(had.pairs, room.pairs),
+            kept: most(had.kept, room.kept),
+            rounds: most(had.rounds, room.rounds),
         };
         if all != had || self.made.is_none() {
             // The old buffers go first: old and new at once might not fit. What others needed is a wish, not a need.
@@ -198,7 +202,8 @@ impl Part {
     /// Says that the next dispatch goes on with those queries that the last one has left; returns whether there are any.
     /// `left_at` tells where.
     fn resume(&mut self, tree: &Tree, left_at: impl Iterator<Item = u32>) -> Result<bool, Error> {
-        let rest: Vec<u32> = (0..).zip(left_at).filter(|(_, place)| *place != NOWHERE).map(|(i, _)| i).collect();
+        let rest: Vec<u32> =
+            (0..).zip(left_at).filter(|(_, place)| *place < INVALID_QUERY || *place == AGAIN).map(|(i, _)| i).collect();
         if rest.is_empty() {
             return Ok(false);
         }
@@ -221,8 +226,10 @@ impl Part {
             filters: &filters.lists,
             params: &self.params,
             queries: self.buffers.queries.all(),
+            askers: self.buffers.askers.all(),
             asks: self.asks,
             order: if self.rest.is_some() { &self.buffers.rest } else { &self.order },
+            after: None,
         }
     }
 }

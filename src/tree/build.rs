@@ -158,11 +158,14 @@ impl TreeBuffers {
         }
     }
 
-    /// Writes what the sort is told.
-    pub fn write_sizes(&self, gpu: &Gpu, boxes: u32) {
+    /// Records the writing of what the sort is told.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn record_sizes(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, boxes: u32) -> Result<(), Error> {
         let (counts, dispatches) = sort_sizes(boxes);
-        self.counts.write(gpu, &[counts]);
-        self.dispatches.write(gpu, &[dispatches]);
+        self.counts.record_write(gpu, encoder, &[counts])?;
+        self.dispatches.record_write(gpu, encoder, &[dispatches])
     }
 }
 

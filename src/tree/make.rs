@@ -126,12 +126,69 @@ impl Tree {
         Ok(&self.report)
     }
 
+    /// Records into `encoder` the build of the tree of boxes in a buffer as that of [`build_from`](Self::build_from). Nothing is
+    /// submitted or read back: the report knows the number of boxes alone, and a later refit knows no growth (NaN). Queries
+    /// that are recorded behind it ask this tree; submit before any other call that builds, refits or asks.
+    ///
+    /// # Errors
+    /// As [`build_from`](Self::build_from).
+    pub fn record_build(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: u32,
+    ) -> Result<(), Error> {
+        let boxes = Boxes::Device(boxes, box_count);
+        self.check_device()?;
+        let Some((room, shape)) = self.begin_build(boxes)? else { return Ok(()) };
+        let scopes = self.gpu.open_scopes();
+        let ids = self.record_all(encoder, room, &shape, boxes)?;
+        scopes.close("recording")?;
+        let cube = Cube { low: [0.0; 3], scale: 0.0 };
+        self.built = Some(Built { room, shape, ids, cube, surface: f32::NAN });
+        self.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
+        self.report.bytes = self.memory_bytes();
+        Ok(())
+    }
+
+    /// Records into `encoder` the fit of the tree to boxes that have moved, in a buffer as that of
+    /// [`build_from`](Self::build_from). Nothing is submitted or read back, and the report stays as it was. For what is recorded
+    /// behind it the same holds as for [`record_build`](Self::record_build).
+    ///
+    /// # Errors
+    /// As [`refit_from`](Self::refit_from).
+    pub fn record_refit(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: u32,
+    ) -> Result<(), Error> {
+        let boxes = Boxes::Device(boxes, box_count);
+        self.check_device()?;
+        self.begin_refit(boxes)?;
+        let Some(built) = self.built.clone() else { return Ok(()) };
+        let scopes = self.gpu.open_scopes();
+        self.record_moved(encoder, &built, boxes)?;
+        scopes.close("recording")
+    }
+
     /// Returns the report on the last build or refit.
     pub fn report(&self) -> &TreeReport {
         &self.report
     }
 
     async fn build_waiting(&mut self, boxes: Boxes<'_>, waiting: Waiting) -> Result<(), Error> {
+        let Some((room, shape)) = self.begin_build(boxes)? else { return Ok(()) };
+        let (ids, readback) = self.submit(|tree, encoder| tree.record_all(encoder, room, &shape, boxes))?;
+        let (summary, cube) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
+        self.built = Some(Built { room, shape, ids, cube, surface: summary.surface });
+        self.report_on(&summary);
+        Ok(())
+    }
+
+    /// Makes room for a tree of these boxes, and uploads filters; returns nothing where there are no boxes. The tree is empty
+    /// then.
+    fn begin_build(&mut self, boxes: Boxes<'_>) -> Result<Option<(TreeRoom, Buffer<TreeShape>)>, Error> {
         self.clear();
         self.check(boxes)?;
         self.filters.fit(boxes.len())?;
@@ -139,7 +196,7 @@ impl Tree {
         let room = self.room(boxes.len());
         if room.boxes == 0 {
             self.report = TreeReport { growth: 1.0, bytes: self.memory_bytes(), ..TreeReport::default() };
-            return Ok(());
+            return Ok(None);
         }
         if room.worlds > 0 {
             let filters = self.filters.filters();
@@ -149,36 +206,43 @@ impl Tree {
         self.make_room(room)?;
         self.make_room_for(boxes)?;
         self.filters.upload(&self.gpu, boxes.len(), false)?;
-        let shape = self.shapes.get(&self.gpu, room.shape())?;
-        let (ids, readback) = self.submit_build(room, &shape, boxes)?;
-        let (summary, cube) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
-        self.built = Some(Built { room, shape, ids, cube, surface: summary.surface });
-        self.report_on(&summary);
-        Ok(())
+        Ok(Some((room, self.shapes.get(&self.gpu, room.shape())?)))
     }
 
-    /// Submits a build, and begins to read its summary.
-    fn submit_build(
-        &mut self,
+    /// Records a build, and returns the order of the leaves.
+    fn record_all(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
         room: TreeRoom,
         shape: &Buffer<TreeShape>,
         boxes: Boxes<'_>,
-    ) -> Result<(Buffer<u32>, Readback), Error> {
+    ) -> Result<Buffer<u32>, Error> {
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut recording = Recording::begin(&self.gpu);
-        tree.write_sizes(&self.gpu, room.boxes as u32);
-        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
+        tree.record_sizes(&self.gpu, encoder, room.boxes as u32)?;
+        let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
         let filters = &self.filters.lists;
         let ids = self.build.record_order(&mut pass, &sort, room, shape, searched.clone(), filters, tree);
         self.build.record_bounds(&self.gpu, &mut pass, room, shape, searched, &ids, tree)?;
         pass.finish()?;
-        drop(pass);
-        Ok((ids, self.read_summary(recording)?))
+        Ok(ids)
     }
 
     async fn refit_waiting(&mut self, boxes: Boxes<'_>, waiting: Waiting) -> Result<(), Error> {
+        self.begin_refit(boxes)?;
+        // Until the end there is no tree.
+        let Some(built) = self.built.take() else { return Ok(()) };
+        self.report = TreeReport::default();
+        let ((), readback) = self.submit(|tree, encoder| tree.record_moved(encoder, &built, boxes))?;
+        let (summary, _) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
+        self.built = Some(built);
+        self.report_on(&summary);
+        Ok(())
+    }
+
+    /// Checks that the tree can be fitted to these boxes, and uploads filters.
+    fn begin_refit(&mut self, boxes: Boxes<'_>) -> Result<(), Error> {
         self.check(boxes)?;
         let built_of = self.built.as_ref().map_or(0, |built| built.room.boxes);
         if boxes.len() as u64 != built_of {
@@ -186,28 +250,17 @@ impl Tree {
         }
         self.filters.fit(boxes.len())?;
         self.filters.upload(&self.gpu, boxes.len(), false)?;
-        self.make_room_for(boxes)?;
-        // Until the end there is no tree.
-        let Some(built) = self.built.take() else { return Ok(()) };
-        self.report = TreeReport::default();
-        let readback = self.submit_refit(&built, boxes)?;
-        let (summary, _) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
-        self.built = Some(built);
-        self.report_on(&summary);
-        Ok(())
+        self.make_room_for(boxes)
     }
 
-    /// Submits a refit, and begins to read its summary.
-    fn submit_refit(&mut self, built: &Built, boxes: Boxes<'_>) -> Result<Readback, Error> {
+    /// Records a refit.
+    fn record_moved(&self, encoder: &mut wgpu::CommandEncoder, built: &Built, boxes: Boxes<'_>) -> Result<(), Error> {
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        let mut recording = Recording::begin(&self.gpu);
-        let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
+        let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
         let Built { room, shape, ids, .. } = built;
         self.build.record_bounds(&self.gpu, &mut pass, *room, shape, searched, ids, tree)?;
-        pass.finish()?;
-        drop(pass);
-        self.read_summary(recording)
+        pass.finish()
     }
 
     /// Makes the buffers of a tree, unless there is room already.
@@ -259,14 +312,19 @@ impl Tree {
         Ok(prepared.all())
     }
 
-    /// Submits what was recorded, and begins to read the summary of the tree.
-    fn read_summary(&mut self, mut recording: Recording) -> Result<Readback, Error> {
+    /// Submits what `record` records, and begins to read the summary of the tree.
+    fn submit<T>(
+        &mut self,
+        record: impl FnOnce(&Self, &mut wgpu::CommandEncoder) -> Result<T, Error>,
+    ) -> Result<(T, Readback), Error> {
+        let mut recording = Recording::begin(&self.gpu);
+        let recorded = record(self, &mut recording.encoder)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         let (of_summary, of_cube) = (size_of::<TreeSummary>() as u64, size_of::<Cube>() as u64);
         let staging = self.memory.staging(&self.gpu, of_summary + of_cube)?;
         recording.encoder.copy_buffer_to_buffer(tree.summary.raw(), 0, &staging, 0, of_summary);
         recording.encoder.copy_buffer_to_buffer(tree.cube.raw(), 0, &staging, of_summary, of_cube);
-        recording.read(&self.gpu, &staging, of_summary + of_cube)
+        Ok((recorded, recording.read(&self.gpu, &staging, of_summary + of_cube)?))
     }
 
     fn report_on(&mut self, summary: &TreeSummary) {

@@ -7,18 +7,21 @@
 //! | `query` | the stage `query`: what a batch of queries meets |
 //! | `pack` | turns queries into words |
 //! | `ask` | a batch on its way: which part of it a submission takes, and what comes back |
+//! | `record` | a batch in a buffer of the caller's, whose answers stay on the device |
 
 mod ask;
 pub mod build;
 mod make;
 mod pack;
 pub mod query;
+mod record;
 
 use std::collections::HashMap;
 
 use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
 use self::query::Query;
+pub use self::record::{GpuAnswers, GpuBatch, GpuLists, GpuQuery};
 use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
@@ -64,6 +67,8 @@ pub struct Tree {
     prepare_params: Constants<Params>,
     shapes: Constants<TreeShape>,
     params: Constants<QueryParams>,
+    /// Those of rounds that are recorded ahead.
+    round_params: Constants<QueryParams>,
     windows: Constants<Window>,
     /// The buffers, and what they have room for.
     made: Option<(TreeRoom, TreeBuffers)>,
@@ -71,6 +76,12 @@ pub struct Tree {
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
     memory: Memory,
+    /// The memory of queries that are recorded, which those of the host leave alone.
+    recorded: Memory,
+    /// What is asked where there are no boxes.
+    empty: Option<TreeBuffers>,
+    /// The numbers of worlds on the device, once they were asked for.
+    world_ids: Option<Buffer<[u32; 2]>>,
     report: TreeReport,
 }
 
@@ -118,11 +129,15 @@ impl Tree {
             prepare_params: Constants::new("params"),
             shapes: Constants::new("tree"),
             params: Constants::new("query"),
+            round_params: Constants::keeping("query", record::KEPT_ROUNDS),
             windows: Constants::new("window"),
             made: None,
             boxes: None,
             built: None,
             memory: Memory::default(),
+            recorded: Memory::default(),
+            empty: None,
+            world_ids: None,
             report: TreeReport::default(),
         })
     }
@@ -178,7 +193,13 @@ impl Tree {
     fn clear(&mut self) {
         self.built = None;
         self.worlds.clear();
+        self.world_ids = None;
         self.report = TreeReport::default();
+    }
+
+    /// Refuses to record for a device that is gone: it takes commands and makes buffers without a complaint.
+    fn check_device(&self) -> Result<(), Error> {
+        if self.gpu.is_lost_on_trial() { Err(self.gpu.lost("nothing can be recorded")) } else { Ok(()) }
     }
 
     // ---- memory ----
@@ -203,7 +224,9 @@ impl Tree {
         let tree = self.made.as_ref().map_or(0, |(_, buffers)| buffers.made().map(|(_, bytes)| bytes).sum());
         let boxes = self.boxes.as_ref().map_or(0, |boxes| boxes.raw().size());
         let filters: u64 = self.filters.made().iter().map(|(_, bytes)| bytes).sum();
-        tree + boxes + filters + self.memory.bytes()
+        let of_none: u64 = self.empty.iter().flat_map(TreeBuffers::made).map(|(_, bytes)| bytes).sum();
+        let worlds = self.world_ids.as_ref().map_or(0, |ids| ids.raw().size());
+        tree + boxes + filters + of_none + worlds + self.memory.bytes() + self.recorded.bytes()
     }
 
     fn room(&self, box_count: usize) -> TreeRoom {

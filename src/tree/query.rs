@@ -7,7 +7,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, SortBuffers, histogram_words};
-use crate::layout::{Counts, Cube, Dispatches, QueryParams, TreeShape, Window};
+use crate::layout::{Counts, Cube, Dispatches, QueryHeader, QueryParams, Round, TreeShape, Window};
 use crate::pairs::order::Order;
 use crate::{Error, Pair};
 
@@ -17,19 +17,20 @@ use super::build::TreeBuffers;
 pub const ORDER: Source = source!("tree/query_order", "tree/curve");
 /// The source of `query_first`.
 pub const FIRST: Source = source!(
-    "tree/query_first", "tree/rows", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/corners",
+    "tree/query_first", "tree/rows", "tree/walk", "tree/left", "tree/asker", "tree/path", "tree/path_sight", "tree/corners",
     "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
-    "tree/query_near", "tree/rows", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight", "tree/corners",
+    "tree/query_near", "tree/rows", "tree/walk", "tree/left", "tree/asker", "tree/distance", "tree/distance_sight", "tree/corners",
     "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_hits`.
 pub const HITS: Source = source!(
     "tree/query_hits",
+    "tree/left",
     "tree/path",
     "tree/path_time",
     "tree/round_down",
@@ -43,6 +44,7 @@ pub const HITS: Source = source!(
 /// The source of `query_squares`.
 pub const SQUARES: Source = source!(
     "tree/query_squares",
+    "tree/left",
     "tree/distance",
     "tree/round_down",
     "tree/corners",
@@ -54,19 +56,19 @@ pub const SQUARES: Source = source!(
 );
 /// The source of `query_cross`.
 pub const CROSS: Source = source!(
-    "tree/query_cross", "tree/lists", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/corners",
+    "tree/query_cross", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/path", "tree/path_sight", "tree/corners",
     "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_touch`.
 pub const TOUCH: Source = source!(
-    "tree/query_touch", "tree/lists", "tree/walk", "tree/asker", "tree/corners", "tree/ids", "tree/node", "tree/tree",
+    "tree/query_touch", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/corners", "tree/ids", "tree/node", "tree/tree",
     "filters/half_space", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_sphere`.
 pub const SPHERE: Source = source!(
-    "tree/query_sphere", "tree/lists", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
+    "tree/query_sphere", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/distance", "tree/distance_sight",
     "tree/corners", "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
@@ -76,6 +78,12 @@ pub const PLACE: Source = source!("tree/query_place", "shared/scan");
 pub const SCAN: Source = source!("tree/query_scan", "shared/scan");
 /// The source of `query_offset`.
 pub const OFFSET: Source = source!("tree/query_offset");
+/// The source of `query_askers`.
+pub const ASKERS: Source = source!("tree/query_askers");
+/// The source of `query_left`.
+pub const LEFT: Source = source!("tree/query_left", "tree/left");
+/// The source of `query_ends`.
+pub const ENDS: Source = source!("tree/query_ends");
 /// The source of `query_times`.
 pub const TIMES: Source = source!(
     "tree/query_times",
@@ -89,7 +97,8 @@ pub const TIMES: Source = source!(
     "shared/float_parts"
 );
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[ORDER, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, PLACE, SCAN, OFFSET, TIMES];
+pub const KERNELS: &[Source] =
+    &[ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, SCAN, OFFSET, TIMES, ENDS];
 
 /// Queries of a workgroup that walks.
 const WALKERS: u32 = 64;
@@ -127,11 +136,23 @@ pub enum Ranked {
     Near,
 }
 
+/// What stays on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// The first answers.
+    Rows,
+    /// Whether there is any.
+    Any,
+    /// Lists.
+    Lists,
+}
+
 /// The kernels of the stage `query`.
 #[derive(Debug)]
 pub struct Query {
     gpu: Gpu,
     order: Kernel,
+    askers: Kernel,
     place: Kernel,
     scan: Kernel,
     offset: Kernel,
@@ -158,6 +179,10 @@ pub struct QueryRoom {
     pub lists: u64,
     /// Answers in a list.
     pub pairs: u64,
+    /// Queries whose answers stay on the device.
+    pub kept: u64,
+    /// Rounds that are recorded one after the other.
+    pub rounds: u64,
 }
 
 buffer_table! {
@@ -179,6 +204,14 @@ buffer_table! {
         blocks as "answer_blocks": [[u32; 2]; room.lists.div_ceil(256)], STORAGE;
         /// `[capacity]` the answers in the window.
         pairs as "answers": [Pair; room.pairs], STORAGE;
+        /// What each round leaves to the next.
+        rounds as "query_rounds": [Round; room.rounds], SIZES;
+        /// `[query_count]` whether each query is answered.
+        status as "query_status": [u32; room.kept], STORAGE;
+        /// `[query_count + 1]` where the list of each query begins, as callers read it; or `[query_count]` whether it met a box.
+        ends as "answer_ends": [[u32; 2]; room.kept + 1], STORAGE;
+        /// What accompanies the answers.
+        header as "answer_header": [QueryHeader; 1], STORAGE;
         /// What the sort of queries is told.
         query_counts: [Counts; 1], CONSTANT;
         /// The sizes of its dispatches.
@@ -259,14 +292,18 @@ pub struct BatchInput<'a> {
     pub params: &'a Buffer<QueryParams>,
     /// The queries, in bits.
     pub queries: wgpu::BindingResource<'a>,
+    /// What they say beside their shapes.
+    pub askers: wgpu::BindingResource<'a>,
     /// What kernels are switched to.
     pub asks: Asks,
     /// The queries in the order in which they are asked.
     pub order: &'a Buffer<u32>,
+    /// The round of which what is left is walked, where rounds are recorded one after the other.
+    pub after: Option<u32>,
 }
 
 impl BatchInput<'_> {
-    fn walk_buffers<'b>(&'b self, buffers: &'b QueryBuffers) -> Vec<(&'static str, wgpu::BindingResource<'b>)> {
+    fn walk_buffers(&self) -> Vec<(&'static str, wgpu::BindingResource<'_>)> {
         vec![
             ("tree", self.shape.all()),
             ("query", self.params.all()),
@@ -274,14 +311,20 @@ impl BatchInput<'_> {
             ("queries", self.queries.clone()),
             ("order", self.order.all()),
             ("ranges", self.tree.ranges.all()),
-            ("askers", buffers.askers.all()),
+            ("askers", self.askers.clone()),
             ("filter_layout", self.filters.layout.all()),
             ("filters", self.filters.words.all()),
         ]
     }
 
-    fn walkers(&self) -> u32 {
-        self.query_count.div_ceil(WALKERS)
+    /// Dispatches a kernel that walks.
+    fn walk(&self, pass: &mut Pass, kernel: &Kernel, buffers: &QueryBuffers, bound: &[(&str, wgpu::BindingResource)]) {
+        match self.after {
+            None => kernel.dispatch(pass, self.query_count.div_ceil(WALKERS), bound),
+            Some(round) => {
+                kernel.dispatch_indirect(pass, buffers.rounds.raw(), round as usize * size_of::<Round>(), bound);
+            }
+        }
     }
 }
 
@@ -291,6 +334,7 @@ impl Query {
         Self {
             gpu: gpu.clone(),
             order: Kernel::new(gpu, &ORDER),
+            askers: Kernel::new(gpu, &ASKERS),
             place: Kernel::new(gpu, &PLACE),
             scan: Kernel::new(gpu, &SCAN),
             offset: Kernel::new(gpu, &OFFSET),
@@ -346,11 +390,11 @@ impl Query {
 
     /// Records the ranking of the first answers, or of what the last dispatch left.
     pub fn record_rows(&self, pass: &mut Pass, ranked: Ranked, batch: &BatchInput, buffers: &QueryBuffers) {
-        let mut bound = batch.walk_buffers(buffers);
+        let mut bound = batch.walk_buffers();
         bound.push(("rows", buffers.rows.all()));
         bound.push(("states", buffers.states.all()));
         let source = if ranked == Ranked::Hits { &FIRST } else { &NEAR };
-        self.walker(source, batch.asks, false).dispatch(pass, batch.walkers(), &bound);
+        batch.walk(pass, &self.walker(source, batch.asks, false), buffers, &bound);
     }
 
     /// Records the answers in rows that are complete, of this many answers.
@@ -435,11 +479,69 @@ impl Query {
             Listed::Touch => &TOUCH,
             Listed::Sphere => &SPHERE,
         };
-        let mut bound = batch.walk_buffers(buffers);
+        let mut bound = batch.walk_buffers();
         bound.push(("window", window.all()));
         bound.push(("offsets", buffers.offsets.all()));
         bound.push(("pairs", buffers.pairs.all()));
-        self.walker(source, batch.asks, emits).dispatch(pass, batch.walkers(), &bound);
+        batch.walk(pass, &self.walker(source, batch.asks, emits), buffers, &bound);
+    }
+
+    /// Records what queries that the caller has in a buffer say beside their shapes, with the numbers of their worlds.
+    pub fn record_askers(
+        &self,
+        pass: &mut Pass,
+        batch: &BatchInput,
+        worlds: &Buffer<[u32; 2]>,
+        given: wgpu::BindingResource,
+        buffers: &QueryBuffers,
+    ) {
+        let bound = [
+            ("tree", batch.shape.all()),
+            ("query", batch.params.all()),
+            ("given", given),
+            ("worlds", worlds.all()),
+            ("askers", buffers.askers.all()),
+        ];
+        self.askers.dispatch(pass, batch.query_count.div_ceil(256), &bound);
+    }
+
+    /// Records how many queries the last dispatch has left, of those that rank or of those that list.
+    pub fn record_left(&self, pass: &mut Pass, batch: &BatchInput, is_listed: bool, buffers: &QueryBuffers) {
+        let bound = [
+            ("query", batch.params.all()),
+            ("states", if is_listed { buffers.offsets.all() } else { buffers.states.all() }),
+            ("status", buffers.status.all()),
+            ("rounds", buffers.rounds.all()),
+        ];
+        let switches: &[_] = if is_listed { &["IS_LISTED"] } else { &[] };
+        let kernel = Kernel::specialised(&self.gpu, &LEFT, switches);
+        kernel.dispatch(pass, batch.query_count.div_ceil(256), &bound);
+    }
+
+    /// Records what accompanies answers that stay on the device.
+    pub fn record_ends(
+        &self,
+        pass: &mut Pass,
+        batch: &BatchInput,
+        kept: Kept,
+        window: &Buffer<Window>,
+        buffers: &QueryBuffers,
+    ) {
+        let bound = [
+            ("query", batch.params.all()),
+            ("window", window.all()),
+            ("rounds", buffers.rounds.all()),
+            ("offsets", buffers.offsets.all()),
+            ("ends", buffers.ends.all()),
+            ("header", buffers.header.all()),
+            ("dispatches", buffers.answer_dispatches.all()),
+        ];
+        let (switches, words): (&[_], _) = match kept {
+            Kept::Rows => (&[], 1),
+            Kept::Any => (&["IS_ANY"], batch.query_count),
+            Kept::Lists => (&["IS_LISTED"], 2 * (batch.query_count + 1)),
+        };
+        Kernel::specialised(&self.gpu, &ENDS, switches).dispatch(pass, words.div_ceil(256).max(1), &bound);
     }
 }
 

@@ -422,7 +422,10 @@ fn boxes_are_taken_from_where_the_slice_begins() {
         for (slice, wrong) in [(buffer.slice(first + 24..), "multiples of"), (buffer.slice(..first), "holds 768 bytes")]
         {
             let error = broad_phase.record(&mut encoder(), slice, 600).unwrap_err();
-            assert!(matches!(&error, Error::BadBuffer { problem } if problem.contains(wrong)), "{error}");
+            assert!(
+                matches!(&error, Error::BadBuffer { buffer: "box", problem } if problem.contains(wrong)),
+                "{error}"
+            );
         }
     }
 }

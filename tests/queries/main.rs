@@ -5,6 +5,7 @@ mod cases;
 mod exact;
 mod filters;
 mod oracle;
+mod recorded;
 mod rounded;
 mod shapes;
 mod trees;

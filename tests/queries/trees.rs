@@ -415,13 +415,16 @@ fn a_buffer_that_cannot_be_a_tree_is_refused() {
         if count == 20 {
             let refused = tree.refit_from(slice, count);
             assert!(
-                matches!(&refused, Err(Error::BadBuffer { problem: found }) if found.contains(problem)),
+                matches!(&refused, Err(Error::BadBuffer { problem: found, .. }) if found.contains(problem)),
                 "{refused:?}"
             );
             assert_eq!(tree.report().box_count, 20);
         }
         let refused = tree.build_from(slice, count);
-        assert!(matches!(&refused, Err(Error::BadBuffer { problem: found }) if found.contains(problem)), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(Error::BadBuffer { problem: found, .. }) if found.contains(problem)),
+            "{refused:?}"
+        );
         assert_eq!(tree.report().box_count, 0);
     }
     assert!(matches!(tree.refit_from(good.slice(256..), 20), Err(Error::OtherTree { built: 0, box_count: 20 })));

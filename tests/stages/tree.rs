@@ -55,7 +55,9 @@ fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
     let tree = TreeBuffers::new(gpu(), &room).unwrap();
     let shape = uniform(room.shape());
     let own = upload(boxes);
-    tree.write_sizes(gpu(), n);
+    let mut encoder = gpu().device().create_command_encoder(&Default::default());
+    tree.record_sizes(gpu(), &mut encoder, n).unwrap();
+    gpu().queue().submit([encoder.finish()]);
     let mut ids = None;
     run(|pass| ids = Some(BUILD.record_order(pass, &SORT, room, &shape, own.all(), &lists, &tree)));
     let ids = ids.unwrap();

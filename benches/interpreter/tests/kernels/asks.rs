@@ -1,9 +1,10 @@
 //! A tree that is asked everything.
 
 use broadsweep::{
-    Aabb, Batch, BoxCast, Capsule, Error, Filters, Hit, NearestQuery, OrientedBox, QueryEngine, QueryFilters, Ray,
-    Sphere,
+    Aabb, Asker, Batch, BoxCast, Capsule, Error, Filters, GpuAnswers, GpuBatch, GpuLists, Hit, Lists, NearestQuery,
+    OrientedBox, QueryEngine, QueryFilters, QueryHeader, QueryReport, Ray, Sphere, Tree, cpu, wgpu,
 };
+use bytemuck::Pod;
 
 use crate::searches;
 
@@ -42,8 +43,146 @@ fn of_queries(n: usize) -> QueryFilters {
     }
 }
 
+/// A tree that is also asked with queries on its device, where it has one.
+pub trait Asked: QueryEngine {
+    /// Returns what is left of queries with these filters: rows of hits, lists of hits and of boxes, whether there are any, and
+    /// rows of what is near; each with its marks.
+    fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error>;
+}
+
+/// Answers in a row.
+const ROW: usize = 3;
+
+fn wide([low, high]: [u32; 2]) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+fn points_of(spheres: &[Sphere]) -> Vec<NearestQuery> {
+    spheres.iter().map(|sphere| NearestQuery { point: sphere.center, radius: sphere.radius }).collect()
+}
+
+impl Asked for cpu::Tree {
+    fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
+        fn marks(report: &QueryReport) -> impl Iterator<Item = u64> + '_ {
+            (0..report.query_count).map(|i| u64::from(report.first_invalid.contains(&i)))
+        }
+        fn rows<T: Pod>(lists: &Lists<T>) -> Vec<u64> {
+            let mut words: Vec<u64> = Vec::new();
+            for row in lists.rows() {
+                let row: &[[u32; 2]] = bytemuck::cast_slice(row);
+                let miss = [u32::MAX, f32::INFINITY.to_bits()];
+                words.extend(row.iter().copied().chain([miss; ROW]).take(ROW).map(wide));
+            }
+            words.extend(marks(&lists.report));
+            words
+        }
+        let of_rays = Batch { queries: rays, filters };
+        let mut all = rows(&self.first_hits(of_rays, ROW)?);
+        let hits = self.all_hits(of_rays)?;
+        all.extend(hits.offsets.iter().copied().chain(hits.answers.iter().map(|&hit| wide(bytemuck::cast(hit)))));
+        all.extend(marks(&hits.report));
+        let touching = self.overlaps(Batch { queries: spheres, filters })?;
+        all.extend(&touching.offsets);
+        for (i, row) in touching.rows().enumerate() {
+            all.extend(row.iter().map(|&index| wide([i as u32, index])));
+        }
+        all.extend(marks(&touching.report));
+        let any = self.any_hits(of_rays)?;
+        all.extend(any.answers.iter().map(|&hit| u64::from(hit)));
+        all.extend(marks(&any.report));
+        all.extend(rows(&self.nearest(Batch { queries: &points_of(spheres), filters }, ROW)?));
+        Ok(all)
+    }
+}
+
+impl Asked for Tree {
+    fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
+        let gpu = self.gpu().clone();
+        let upload = |bytes: &[u8]| {
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            let size = bytes.len() as u64;
+            let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+            let buffer = gpu.device().create_buffer(&descriptor);
+            gpu.queue().write_buffer(&buffer, 0, bytes);
+            buffer
+        };
+        let encoder = || gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        // Submits, and reads `counts` words of some buffers.
+        let read = |mut encoder: wgpu::CommandEncoder, parts: &[(&wgpu::Buffer, usize)]| {
+            let bytes = parts.iter().map(|(_, words)| 4 * *words as u64).sum();
+            let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+            let descriptor = wgpu::BufferDescriptor { label: None, size: bytes, usage, mapped_at_creation: false };
+            let copy = gpu.device().create_buffer(&descriptor);
+            let mut to = 0;
+            for &(buffer, words) in parts {
+                encoder.copy_buffer_to_buffer(buffer, 0, &copy, to, 4 * words as u64);
+                to += 4 * words as u64;
+            }
+            gpu.queue().submit([encoder.finish()]);
+            copy.slice(..).map_async(wgpu::MapMode::Read, |_| {});
+            let _ = gpu.device().poll(wgpu::PollType::wait_indefinitely());
+            let view = copy.slice(..).get_mapped_range().expect("a buffer that is mapped");
+            bytemuck::pod_collect_to_vec::<u8, u32>(&view)
+        };
+        let wide_all = |words: &[u32]| words.chunks(2).map(|two| wide([two[0], two[1]])).collect::<Vec<_>>();
+        let askers: Vec<Asker> = (0..rays.len())
+            .map(|i| Asker {
+                group: filters.group[i],
+                mask: filters.mask[i],
+                body: filters.body[i],
+                world: filters.world[i],
+                ignore: filters.ignore[i],
+            })
+            .collect();
+        let said = upload(bytemuck::cast_slice(&askers));
+        let (paths, balls) = (upload(bytemuck::cast_slice(rays)), upload(bytemuck::cast_slice(spheres)));
+        let points = upload(bytemuck::cast_slice(&points_of(spheres)));
+        let n = rays.len();
+        let of_rays = GpuBatch::<Ray>::new(paths.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(2);
+        let rows = |encoder, left: &GpuAnswers| {
+            let words = read(encoder, &[(&left.answers, 2 * ROW * n), (&left.status, n)]);
+            let (answers, marks) = words.split_at(2 * ROW * n);
+            [wide_all(answers), marks.iter().map(|&mark| u64::from(mark)).collect()].concat()
+        };
+        let lists = |encoder, left: &GpuLists| {
+            let most = left.capacity as usize;
+            let header = size_of::<QueryHeader>() / 4;
+            let parts =
+                [(&left.offsets, 2 * (n + 1)), (&left.answers, 2 * most), (&left.status, n), (&left.header, header)];
+            let words = read(encoder, &parts);
+            let (offsets, words) = words.split_at(2 * (n + 1));
+            let (answers, words) = words.split_at(2 * most);
+            let (marks, header) = words.split_at(n);
+            let header: QueryHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(header));
+            let written = 2 * (header.written as usize).min(most);
+            let marks = marks.iter().map(|&mark| u64::from(mark)).collect();
+            [wide_all(offsets), wide_all(&answers[..written]), marks].concat()
+        };
+        let mut all = Vec::new();
+        let mut own = encoder();
+        let left = self.record_first_hits(&mut own, of_rays, ROW as u32)?;
+        all.extend(rows(own, &left));
+        let mut own = encoder();
+        let left = self.record_all_hits(&mut own, of_rays, 0, 4000)?;
+        all.extend(lists(own, &left));
+        let mut own = encoder();
+        let of_spheres = GpuBatch::<Sphere>::new(balls.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(2);
+        let left = self.record_overlaps(&mut own, of_spheres, 0, 4000)?;
+        all.extend(lists(own, &left));
+        let mut own = encoder();
+        let left = self.record_any_hits(&mut own, of_rays)?;
+        let words = read(own, &[(&left.answers, n), (&left.status, n)]);
+        all.extend(words.iter().map(|&word| u64::from(word)));
+        let mut own = encoder();
+        let of_points = GpuBatch::new(points.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(8);
+        let left = self.record_nearest(&mut own, of_points, ROW as u32)?;
+        all.extend(rows(own, &left));
+        Ok(all)
+    }
+}
+
 /// The answers to queries of every kind, in bits.
-fn answers(tree: &mut impl QueryEngine, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
+fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
     let n = 70;
     let at = |i: usize| [(i * 7 % 23) as f32 * 0.5, (i * 5 % 21) as f32 * 0.5, (i * 3 % 19) as f32 * 0.5];
     let way = |i: usize| [(i % 3) as f32 - 1.0, (i / 3 % 3) as f32 - 1.0, (i / 9 % 3) as f32 - 1.0];
@@ -86,6 +225,9 @@ fn answers(tree: &mut impl QueryEngine, boxes: &[Aabb]) -> Result<Vec<u64>, Erro
     for list in lists {
         all.extend(list.offsets.iter().copied().chain(list.answers.iter().map(|&index| u64::from(index))));
     }
+    let (mut some_rays, mut some_spheres) = (rays[..20].to_vec(), spheres[..20].to_vec());
+    (some_rays[7].limit, some_spheres[7].radius) = (f32::NAN, -1.0);
+    all.extend(tree.left(&some_rays, &some_spheres, &of_queries(20))?);
     Ok(all)
 }
 
@@ -93,7 +235,7 @@ fn answers(tree: &mut impl QueryEngine, boxes: &[Aabb]) -> Result<Vec<u64>, Erro
 ///
 /// # Errors
 /// Those of the tree.
-pub fn built(tree: &mut impl QueryEngine, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
+pub fn built(tree: &mut impl Asked, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
     tree.set_filters(filters.clone())?;
     tree.build(boxes)?;
     let moved: Vec<Aabb> =

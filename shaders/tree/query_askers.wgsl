@@ -1,0 +1,55 @@
+// query_askers: what queries in a buffer of the caller's say beside their shapes, with the number of each world in place of its id.
+//
+// Reads   tree, query
+//         given      [query_count * 5] group, mask, body, world, box to ignore
+//         worlds     [world_count] (id, number), ascending by id
+// Writes  askers     [query_count * 5] the same, with the number of the world: one beyond all where no box is in it
+// An invocation for each query.
+
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<uniform> query: QueryParams;
+@group(0) @binding(2) var<storage, read> given: array<u32>;
+@group(0) @binding(3) var<storage, read> worlds: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> askers: array<u32>;
+
+const ASKER_WORDS: u32 = 5u;
+// Which of them is the world.
+const ASKER_WORLD: u32 = 3u;
+// Stands for all worlds.
+const GLOBAL: u32 = 0xffffffffu;
+
+@compute @workgroup_size(256)
+fn query_askers(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let i = group_index(group, groups) * 256u + local;
+    if i >= query.query_count {
+        return;
+    }
+    for (var k = 0u; k < ASKER_WORDS; k += 1u) {
+        let word = given[i * ASKER_WORDS + k];
+        askers[i * ASKER_WORDS + k] = select(word, number_of(word), k == ASKER_WORLD);
+    }
+}
+
+fn number_of(id: u32) -> u32 {
+    if id == GLOBAL {
+        return GLOBAL;
+    }
+    var first = 0u;
+    var end = tree.world_count;
+    while first < end {
+        let middle = first + (end - first) / 2u;
+        if worlds[middle].x < id {
+            first = middle + 1u;
+        } else {
+            end = middle;
+        }
+    }
+    if first < tree.world_count && worlds[first].x == id {
+        return worlds[first].y;
+    }
+    return tree.world_count + 1u;
+}

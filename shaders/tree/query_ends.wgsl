@@ -1,0 +1,68 @@
+// query_ends: what accompanies answers that stay on the device.
+//
+// Reads   query, window
+//         rounds     of query_left
+//         offsets    with the switch IS_LISTED [query_count + 1] where the list of each query begins; with the switch IS_ANY
+//                    [query_count] how many boxes it met
+// Writes  ends       where IS_LISTED [2 * query_count + 2] the same: low and high, query by query; where IS_ANY [query_count]
+//                    1 where a box was met, and 0
+//         header     how many answers there are, and how many are written
+//         dispatches where IS_LISTED: of order, the workgroups of 256 that cover these answers
+// An invocation for each word of ends; the first alone where nothing is listed.
+
+@group(0) @binding(0) var<uniform> query: QueryParams;
+@group(0) @binding(1) var<uniform> window: Window;
+@group(0) @binding(2) var<storage, read> rounds: array<Round>;
+@group(0) @binding(3) var<storage, read> offsets: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> ends: array<u32>;
+@group(0) @binding(5) var<storage, read_write> header: QueryHeader;
+@group(0) @binding(6) var<storage, read_write> dispatches: Dispatches;
+
+override IS_LISTED: bool = false;
+override IS_ANY: bool = false;
+
+@compute @workgroup_size(256)
+fn query_ends(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let i = group_index(group, groups) * 256u + local;
+    if IS_ANY && i < query.query_count {
+        ends[i] = min(offsets[i].x, 1u);
+    }
+    if IS_LISTED && i < 2u * (query.query_count + 1u) {
+        ends[i] = select(offsets[i / 2u].x, offsets[i / 2u].y, i % 2u == 1u);
+    }
+    if i == 0u {
+        describe();
+    }
+}
+
+fn describe() {
+    // What no round has left is zero: later ones had nothing to do.
+    let last = query.round_count - 1u;
+    header.unfinished = rounds[last].left;
+    header.invalid = rounds[0].invalid;
+    header.unused = 0u;
+    var count = vec2<u32>(query.query_count * query.most, 0u);
+    var capacity = count.x;
+    var written = count.x;
+    var overflow = 0u;
+    if IS_LISTED {
+        count = offsets[query.query_count].xy;
+        capacity = window.capacity;
+        written = window_length(count, window);
+        overflow = select(0u, OVERFLOW_PAIRS, count.y != 0u || count.x != written);
+        if rounds[query.round_count + last].left > 0u {
+            written = 0u;
+            overflow = OVERFLOW_UNFINISHED;
+        }
+        dispatches.order = dispatch_size(div_ceil(written, 256u));
+    }
+    header.count = count.x;
+    header.count_high = count.y;
+    header.capacity = capacity;
+    header.overflow = overflow;
+    header.written = written;
+}

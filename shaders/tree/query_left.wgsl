@@ -1,0 +1,81 @@
+// query_left: how many queries a dispatch has left to the next, and how many workgroups go on with them. For dispatches that are
+// recorded one after the other, before it is known which are needed.
+//
+// Reads   query
+// Changes states    [query_count] what the queries have left, of those that rank, and with the switch IS_LISTED of those that
+//                   list: of those that are left by the last round of counting, the count becomes 0
+//         rounds    of the rounds before, how many queries were left; of this one, the sums over workgroups
+// Writes  status    [query_count] by rounds that rank or count: STATUS_*
+// An invocation for each query. Where the round before has left none, there is nothing to do.
+
+@group(0) @binding(0) var<uniform> query: QueryParams;
+@group(0) @binding(1) var<storage, read_write> states: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> status: array<u32>;
+@group(0) @binding(3) var<storage, read_write> rounds: array<atomic<u32>>;
+
+override IS_LISTED: bool = false;
+
+// Queries that one workgroup of a kernel that walks takes.
+const WALKERS: u32 = 64u;
+// Words of a Round, and where what it counts lies among them.
+const ROUND_WORDS: u32 = 8u;
+const ROUND_LEFT: u32 = 3u;
+const ROUND_INVALID: u32 = 4u;
+
+var<workgroup> left_before: u32;
+var<workgroup> left_of_group: atomic<u32>;
+var<workgroup> invalid_of_group: atomic<u32>;
+
+@compute @workgroup_size(256)
+fn query_left(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    if local == 0u {
+        left_before = 1u;
+        if query.round % query.round_count > 0u {
+            left_before = atomicLoad(&rounds[(query.round - 1u) * ROUND_WORDS + ROUND_LEFT]);
+        }
+        atomicStore(&left_of_group, 0u);
+        atomicStore(&invalid_of_group, 0u);
+    }
+    if workgroupUniformLoad(&left_before) == 0u {
+        return;
+    }
+    let i = group_index(group, groups) * 256u + local;
+    if i < query.query_count {
+        let state = states[i];
+        let place = select(state.x, state.z, IS_LISTED);
+        let is_invalid = place == INVALID_QUERY;
+        let is_left = place != NOWHERE && !is_invalid;
+        if is_left {
+            atomicAdd(&left_of_group, 1u);
+        }
+        if is_invalid {
+            atomicAdd(&invalid_of_group, 1u);
+        }
+        if query.round < query.round_count {
+            status[i] = select(select(STATUS_ANSWERED, STATUS_INVALID, is_invalid), STATUS_UNFINISHED, is_left);
+        }
+        if IS_LISTED && is_left && query.round + 1u == query.round_count {
+            states[i] = vec4<u32>(0u, 0u, state.zw);
+        }
+    }
+    workgroupBarrier();
+    if local == 0u {
+        let own = query.round * ROUND_WORDS;
+        let left = atomicLoad(&left_of_group);
+        if left > 0u {
+            let size = dispatch_size(div_ceil(query.query_count, WALKERS));
+            for (var k = 0u; k < 3u; k += 1u) {
+                atomicMax(&rounds[own + k], size[k]);
+            }
+            atomicAdd(&rounds[own + ROUND_LEFT], left);
+        }
+        let invalid = atomicLoad(&invalid_of_group);
+        if invalid > 0u {
+            atomicAdd(&rounds[own + ROUND_INVALID], invalid);
+        }
+    }
+}

@@ -1,0 +1,531 @@
+//! Queries in buffers of the device, whose answers stay there: they are those of the calls that take queries from host memory.
+
+use broadsweep::{
+    Aabb, Asker, BoxCast, Cast, Error, Filters, Gpu, GpuAnswers, GpuBatch, GpuLists, GpuQuery, Hit, Lists, Near,
+    NearestQuery, QueryFilters, QueryHeader, QueryReport, Ray, Shape, Sphere, Tree, wgpu,
+};
+use bytemuck::Pod;
+use laboratory::scenes::Kind;
+use laboratory::scenes::queries::{RayKind, cubes, points};
+
+use super::both::GPU;
+use super::cases::{Like, Numbers};
+
+/// Returns a buffer of these values.
+fn upload<T: Pod>(values: &[T]) -> wgpu::Buffer {
+    let bytes: &[u8] = bytemuck::cast_slice(values);
+    let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: (bytes.len() as u64).next_multiple_of(16).max(16),
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: true,
+    });
+    buffer.slice(..).get_mapped_range_mut().unwrap().slice(..bytes.len()).copy_from_slice(bytes);
+    buffer.unmap();
+    buffer
+}
+
+fn encoder() -> wgpu::CommandEncoder {
+    GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+}
+
+/// A copy of the first values of a buffer, as they are at this place among the commands.
+struct Copied(wgpu::Buffer, u64);
+
+impl Copied {
+    fn of<T>(encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer, count: usize) -> Self {
+        let bytes = (count * size_of::<T>()) as u64;
+        let copy = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: bytes.max(4),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        if bytes > 0 {
+            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, bytes);
+        }
+        Self(copy, bytes)
+    }
+
+    fn read<T: Pod>(&self) -> Vec<T> {
+        self.0.slice(..).map_async(wgpu::MapMode::Read, Result::unwrap);
+        GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        let bytes = self.0.slice(..self.1.max(4)).get_mapped_range().unwrap().to_vec();
+        self.0.unmap();
+        bytemuck::pod_collect_to_vec(&bytes[..self.1 as usize])
+    }
+}
+
+/// What rows of answers leave on the device.
+struct Rows {
+    answers: Copied,
+    status: Copied,
+    header: Copied,
+}
+
+impl Rows {
+    fn of<T>(encoder: &mut wgpu::CommandEncoder, left: &GpuAnswers, queries: usize, k: usize) -> Self {
+        Self {
+            answers: Copied::of::<T>(encoder, &left.answers, queries * k),
+            status: Copied::of::<u32>(encoder, &left.status, queries),
+            header: Copied::of::<QueryHeader>(encoder, &left.header, 1),
+        }
+    }
+
+    fn header(&self) -> QueryHeader {
+        self.header.read()[0]
+    }
+}
+
+/// What lists of answers leave on the device.
+struct Listed {
+    offsets: Copied,
+    answers: Copied,
+    status: Copied,
+    header: Copied,
+    arguments: Copied,
+}
+
+impl Listed {
+    fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuLists, queries: usize) -> Self {
+        let words = GpuLists::DISPATCH_OFFSET as usize / 4 + 3;
+        Self {
+            offsets: Copied::of::<u64>(encoder, &left.offsets, queries + 1),
+            answers: Copied::of::<[u32; 2]>(encoder, &left.answers, left.capacity as usize),
+            status: Copied::of::<u32>(encoder, &left.status, queries),
+            header: Copied::of::<QueryHeader>(encoder, &left.header, 1),
+            arguments: Copied::of::<u32>(encoder, &left.arguments, words),
+        }
+    }
+
+    fn header(&self) -> QueryHeader {
+        self.header.read()[0]
+    }
+}
+
+/// Checks that every query is marked as answered but the invalid ones.
+fn assert_marked(status: &[u32], header: &QueryHeader, report: &QueryReport) {
+    assert_eq!((header.unfinished, u64::from(header.invalid)), (0, report.invalid_count));
+    let invalid: Vec<u64> =
+        (0..).zip(status).filter(|(_, status)| **status == GpuAnswers::INVALID).map(|(i, _)| i).collect();
+    assert_eq!(invalid.len() as u64, report.invalid_count);
+    assert_eq!(invalid[..report.first_invalid.len()], report.first_invalid);
+    assert!(status.iter().all(|&status| status != GpuAnswers::UNFINISHED));
+}
+
+/// Checks rows of `k` answers against lists, bit for bit; behind the last, there is `none`.
+fn assert_rows<T: Pod>(found: &Rows, expected: &Lists<T>, k: usize, none: [u32; 2]) {
+    let rows: Vec<[u32; 2]> = found.answers.read();
+    for (i, row) in expected.rows().enumerate() {
+        let row: &[[u32; 2]] = bytemuck::cast_slice(row);
+        let (there, behind) = rows[i * k..(i + 1) * k].split_at(row.len());
+        assert_eq!(there, row, "query {i}");
+        assert!(behind.iter().all(|answer| *answer == none), "query {i}: {behind:?}");
+    }
+    assert_marked(&found.status.read(), &found.header(), &expected.report);
+}
+
+/// Checks lists that fit against those of the host.
+fn assert_lists<T: Pod>(found: &Listed, expected: &Lists<T>, answer: impl Fn(usize, &T) -> [u32; 2]) {
+    let header = found.header();
+    let count = expected.answers.len() as u32;
+    assert_eq!([header.count, header.count_high, header.overflow, header.written], [count, 0, 0, count]);
+    assert_eq!(found.offsets.read::<u64>(), expected.offsets);
+    let pairs: Vec<[u32; 2]> = expected
+        .rows()
+        .enumerate()
+        .flat_map(|(i, row)| row.iter().map(move |a| (i, a)))
+        .map(|(i, a)| answer(i, a))
+        .collect();
+    assert_eq!(found.answers.read::<[u32; 2]>()[..pairs.len()], pairs);
+    assert_marked(&found.status.read(), &header, &expected.report);
+    let arguments: Vec<u32> = found.arguments.read();
+    assert_eq!(arguments[arguments.len() - 3..], [count.div_ceil(256), 1, 1]);
+}
+
+fn hit_words(_: usize, hit: &Hit) -> [u32; 2] {
+    [hit.index, hit.t.to_bits()]
+}
+
+fn touch_words(query: usize, index: &u32) -> [u32; 2] {
+    [query as u32, *index]
+}
+
+const MISS: [u32; 2] = [u32::MAX, 0x7f80_0000];
+
+/// What queries say, as lists and as the device reads it.
+fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
+    let of = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(u32::MAX);
+    let QueryFilters { group, mask, body, world, ignore } = filters;
+    let askers: Vec<Asker> = (0..count)
+        .map(|i| Asker {
+            group: of(group, i),
+            mask: of(mask, i),
+            body: of(body, i),
+            world: of(world, i),
+            ignore: of(ignore, i),
+        })
+        .collect();
+    (filters != QueryFilters::NONE).then(|| upload(&askers))
+}
+
+/// Asks paths on the host, then all they can be asked in one encoder, and compares.
+fn compare_casts<C: Cast + GpuQuery>(tree: &mut Tree, casts: &[C], filters: &QueryFilters) {
+    let batch = broadsweep::Batch { queries: casts, filters };
+    let n = casts.len();
+    let (queries, askers) = (upload(casts), said(filters, n));
+    let first = tree.first_hits(batch, 5).unwrap();
+    let nearest = tree.first_hits(batch, 1).unwrap();
+    let all = tree.all_hits(batch).unwrap();
+    let any = tree.any_hits(batch).unwrap();
+    let mut encoder = encoder();
+    let on_device = GpuBatch::<C>::new(queries.slice(..), n as u32);
+    let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
+    let left = tree.record_first_hits(&mut encoder, on_device, 5).unwrap();
+    let found_first = Rows::of::<Hit>(&mut encoder, &left, n, 5);
+    let left = tree.record_all_hits(&mut encoder, on_device, 0, all.answers.len() as u32).unwrap();
+    let found_all = Listed::of(&mut encoder, &left, n);
+    let left = tree.record_nearest_hits(&mut encoder, on_device.in_order()).unwrap();
+    let found_nearest = Rows::of::<Hit>(&mut encoder, &left, n, 1);
+    let left = tree.record_any_hits(&mut encoder, on_device).unwrap();
+    let found_any = Rows::of::<u32>(&mut encoder, &left, n, 1);
+    GPU.queue().submit([encoder.finish()]);
+    assert_rows(&found_first, &first, 5, MISS);
+    assert_rows(&found_nearest, &nearest, 1, MISS);
+    assert_lists(&found_all, &all, hit_words);
+    let expected: Vec<u32> = any.answers.iter().map(|&hit| u32::from(hit)).collect();
+    assert_eq!(found_any.answers.read::<u32>(), expected);
+    assert_marked(&found_any.status.read(), &found_any.header(), &any.report);
+}
+
+fn compare_shapes<S: Shape + GpuQuery>(tree: &mut Tree, shapes: &[S], filters: &QueryFilters) {
+    let expected = tree.overlaps(broadsweep::Batch { queries: shapes, filters }).unwrap();
+    let (queries, askers) = (upload(shapes), said(filters, shapes.len()));
+    let on_device = GpuBatch::<S>::new(queries.slice(..), shapes.len() as u32);
+    let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
+    let mut encoder = encoder();
+    let left = tree.record_overlaps(&mut encoder, on_device, 0, expected.answers.len() as u32 + 9).unwrap();
+    let found = Listed::of(&mut encoder, &left, shapes.len());
+    GPU.queue().submit([encoder.finish()]);
+    assert_lists(&found, &expected, touch_words);
+}
+
+fn compare_points(tree: &mut Tree, points: &[NearestQuery], filters: &QueryFilters, k: usize) {
+    let expected = tree.nearest(broadsweep::Batch { queries: points, filters }, k).unwrap();
+    let (queries, askers) = (upload(points), said(filters, points.len()));
+    // What is as far as it can be is compared without rounding, with each answer of the row.
+    let on_device = GpuBatch::new(queries.slice(..), points.len() as u32).with_rounds(100);
+    let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
+    let mut encoder = encoder();
+    let left = tree.record_nearest(&mut encoder, on_device, k as u32).unwrap();
+    let found = Rows::of::<Near>(&mut encoder, &left, points.len(), k);
+    GPU.queue().submit([encoder.finish()]);
+    assert_rows(&found, &expected, k, MISS);
+}
+
+/// Filters of boxes and of queries, in worlds whose ids are far apart.
+fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 3] {
+    let worlds = [7, 4_000_000_000, 19, Filters::GLOBAL, 100];
+    let of_boxes = Filters {
+        group: (0..boxes).map(|i| 1 << (i % 3)).collect(),
+        world: (0..boxes).map(|i| worlds[i % 4]).collect(),
+        ..Filters::default()
+    };
+    let by_group = QueryFilters {
+        group: vec![u32::MAX; queries],
+        mask: (0..queries).map(|i| 1 + i as u32 % 7).collect(),
+        body: (0..queries).map(|i| i as u32 % 50).collect(),
+        ignore: (0..queries).map(|i| i as u32 % 40).collect(),
+        ..QueryFilters::default()
+    };
+    let by_world = QueryFilters { world: (0..queries).map(|i| worlds[i / 3 % 5]).collect(), ..by_group.clone() };
+    [
+        (Filters::default(), QueryFilters::default()),
+        (Filters { world: Vec::new(), ..of_boxes.clone() }, by_group),
+        (of_boxes, by_world),
+    ]
+}
+
+#[test]
+fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
+    let n = 200;
+    let mut tree = Tree::new(&GPU).unwrap();
+    for (like, seed) in Like::ALL.into_iter().zip(1..) {
+        let mut numbers = Numbers::new(seed);
+        let mut boxes = numbers.boxes(150, like);
+        boxes[5].min[1] = f32::NAN;
+        let mut rays: Vec<Ray> = (0..n).map(|_| numbers.ray(&boxes, like)).collect();
+        let mut casts: Vec<BoxCast> = (0..n).map(|_| numbers.cast(&boxes, like)).collect();
+        let mut spheres: Vec<Sphere> = (0..n).map(|_| numbers.sphere(&boxes, like)).collect();
+        let mut near: Vec<NearestQuery> = (0..n).map(|_| numbers.nearest(&boxes, like)).collect();
+        for i in [0, 3, n - 1] {
+            rays[i].limit = f32::NAN;
+            casts[i].aabb.min[0] = f32::NAN;
+            spheres[i].radius = -1.0;
+            near[i].point[2] = f32::INFINITY;
+        }
+        let of_points: Vec<[f32; 3]> = near.iter().map(|near| near.point).collect();
+        let of_boxes: Vec<Aabb> = casts.iter().map(|cast| cast.aabb).collect();
+        for (of_tree, of_queries) in filters(boxes.len(), n) {
+            tree.set_filters(of_tree).unwrap();
+            tree.build(&boxes).unwrap();
+            compare_casts(&mut tree, &rays, &of_queries);
+            compare_casts(&mut tree, &casts, &of_queries);
+            compare_shapes(&mut tree, &of_points, &of_queries);
+            compare_shapes(&mut tree, &of_boxes, &of_queries);
+            compare_shapes(&mut tree, &spheres, &of_queries);
+            compare_points(&mut tree, &near, &of_queries, 1);
+            compare_points(&mut tree, &near, &of_queries, 64);
+        }
+    }
+}
+
+#[test]
+fn recorded_queries_of_large_scenes_are_sorted_and_answer_the_same() {
+    let boxes = Kind::Clusters.generate(6_000, 3);
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.build(&boxes).unwrap();
+    let rays: Vec<Ray> = RayKind::ALL.iter().flat_map(|kind| kind.generate(1_500, 7, &boxes)).collect();
+    compare_casts(&mut tree, &rays, QueryFilters::NONE);
+    compare_shapes(&mut tree, &cubes(2_000, 7, &boxes, 20.0), QueryFilters::NONE);
+    compare_points(&mut tree, &points(2_000, 7, &boxes), QueryFilters::NONE, 10);
+}
+
+#[test]
+fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
+    let boxes = Kind::Uniform.generate(3_000, 3);
+    let shapes = cubes(300, 7, &boxes, 20.0);
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.build(&boxes).unwrap();
+    let expected = tree.overlaps(&shapes).unwrap();
+    let mut pairs: Vec<[u32; 2]> =
+        expected.rows().enumerate().flat_map(|(i, row)| row.iter().map(move |&index| [i as u32, index])).collect();
+    let (total, capacity) = (pairs.len() as u64, 1_000u32);
+    assert!(total > 4_000);
+    let queries = upload(&shapes);
+    let batch = GpuBatch::<Aabb>::new(queries.slice(..), 300);
+    let mut found: Vec<[u32; 2]> = Vec::new();
+    for first in (0..total + 2_000).step_by(capacity as usize) {
+        let mut encoder = encoder();
+        let left = tree.record_overlaps(&mut encoder, batch, first, capacity).unwrap();
+        let listed = Listed::of(&mut encoder, &left, 300);
+        GPU.queue().submit([encoder.finish()]);
+        let header = listed.header();
+        let written = total.saturating_sub(first).min(capacity.into());
+        assert_eq!([header.count, header.capacity, header.overflow], [total as u32, capacity, 1]);
+        assert_eq!(u64::from(header.written), written);
+        assert_eq!(listed.offsets.read::<u64>(), expected.offsets);
+        let own = &listed.answers.read::<[u32; 2]>()[..written as usize];
+        assert!(own.is_sorted());
+        found.extend(own);
+    }
+    found.sort_unstable();
+    pairs.sort_unstable();
+    assert_eq!(found, pairs);
+    // Enough room, and a window far behind the end.
+    for (first, written) in [(0, total), (1 << 40, 0)] {
+        let mut encoder = encoder();
+        let left = tree.record_overlaps(&mut encoder, batch, first, 1 << 20).unwrap();
+        let listed = Listed::of(&mut encoder, &left, 300);
+        GPU.queue().submit([encoder.finish()]);
+        assert_eq!(u64::from(listed.header().written), written);
+        assert_eq!(listed.header().overflow, u32::from(written < total));
+    }
+}
+
+#[test]
+fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
+    // All boxes are equally near, so that each is compared without rounding.
+    let n = 8_000;
+    let mut boxes = vec![Aabb::new([1.0; 3], [2.0; 3]); n + 1];
+    boxes[0] = Aabb::new([-9.0; 3], [-8.0; 3]);
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.build(&boxes).unwrap();
+    let asked = [NearestQuery::new([0.0, 0.1, 0.2]), NearestQuery::new([-8.5; 3]), NearestQuery::new([f32::NAN; 3])];
+    let rays = [Ray::new([0.0, 1.5, 1.5], [1.0, 0.0, 0.0]), Ray::new([-8.5; 3], [0.0, 0.0, -1.0])];
+    let (points, paths) = (upload(&asked), upload(&rays));
+    let (answered, invalid, unfinished) = (GpuAnswers::ANSWERED, GpuAnswers::INVALID, GpuAnswers::UNFINISHED);
+    // A round has few steps in software, and many on a GPU.
+    let few = GPU.adapter_info().device_type == wgpu::DeviceType::Cpu;
+    for (rounds, is_enough) in [(1, !few), (2_000, true)] {
+        let mut encoder = encoder();
+        let batch = GpuBatch::new(points.slice(..), 3).with_rounds(rounds);
+        let left = tree.record_nearest(&mut encoder, batch, 1).unwrap();
+        let near = Rows::of::<Near>(&mut encoder, &left, 3, 1);
+        let batch = GpuBatch::<Ray>::new(paths.slice(..), 2).with_rounds(rounds);
+        let left = tree.record_all_hits(&mut encoder, batch, 0, 2 * n as u32).unwrap();
+        let all = Listed::of(&mut encoder, &left, 2);
+        let left = tree.record_any_hits(&mut encoder, batch).unwrap();
+        let any = Rows::of::<u32>(&mut encoder, &left, 2, 1);
+        GPU.queue().submit([encoder.finish()]);
+        let first = if is_enough { answered } else { unfinished };
+        assert_eq!(near.status.read::<u32>(), [first, answered, invalid], "{rounds} rounds");
+        assert_eq!([near.header().unfinished, near.header().invalid], [u32::from(!is_enough), 1]);
+        let answers: Vec<[u32; 2]> = near.answers.read();
+        assert_eq!(answers[1..], [[0, 0], MISS]);
+        assert_eq!(all.status.read::<u32>(), [first, answered]);
+        assert_eq!([all.header().unfinished, all.header().overflow], [u32::from(!is_enough), 0]);
+        let offsets: Vec<u64> = all.offsets.read();
+        let listed: Vec<[u32; 2]> = all.answers.read();
+        if is_enough {
+            let expected = tree.nearest(&asked[..1], 1).unwrap();
+            assert_eq!(answers[..1], *bytemuck::cast_slice::<Near, [u32; 2]>(&expected.answers));
+            assert_eq!(offsets, [0, n as u64, n as u64 + 1]);
+            assert!((0..n).all(|i| listed[i] == [i as u32 + 1, 1f32.to_bits()]));
+            assert_eq!(listed[n], [0, 0]);
+        } else {
+            assert_eq!(answers[0], MISS);
+            assert_eq!(offsets, [0, 0, 1]);
+            assert_eq!(listed[0], [0, 0]);
+        }
+        // The first hit ends a query that asks for any.
+        assert_eq!((any.answers.read::<u32>(), any.header().unfinished), (vec![1, 1], 0));
+    }
+}
+
+#[test]
+fn a_tree_of_no_boxes_and_a_batch_of_no_queries_answer_nothing() {
+    let mut tree = Tree::new(&GPU).unwrap();
+    let queries = upload(&[Ray::new([0.0; 3], [1.0; 3]), Ray::new([f32::NAN; 3], [1.0; 3])]);
+    let boxes = Kind::Uniform.generate(20, 3);
+    for of_boxes in [&boxes[..0], &boxes] {
+        tree.build(of_boxes).unwrap();
+        for count in [0, 2] {
+            if count > 0 && !of_boxes.is_empty() {
+                continue;
+            }
+            let mut encoder = encoder();
+            let batch = GpuBatch::<Ray>::new(queries.slice(..), count as u32);
+            let left = tree.record_nearest_hits(&mut encoder, batch).unwrap();
+            let rows = Rows::of::<Hit>(&mut encoder, &left, count, 1);
+            let left = tree.record_all_hits(&mut encoder, batch, 0, 0).unwrap();
+            let lists = Listed::of(&mut encoder, &left, count);
+            GPU.queue().submit([encoder.finish()]);
+            assert_eq!(rows.answers.read::<[u32; 2]>(), vec![MISS; count]);
+            let marks = [GpuAnswers::ANSWERED, GpuAnswers::INVALID];
+            assert_eq!(rows.status.read::<u32>(), marks[..count]);
+            assert_eq!(lists.status.read::<u32>(), marks[..count]);
+            assert_eq!(lists.offsets.read::<u64>(), vec![0; count + 1]);
+            let header = lists.header();
+            assert_eq!([header.count, header.written, header.overflow, header.unfinished], [0; 4]);
+        }
+    }
+}
+
+#[test]
+fn a_tree_is_built_refitted_and_asked_in_one_encoder() {
+    let n = 3_000;
+    let start = Kind::Uniform.generate(n, 3);
+    let moved = |by: f32| -> Vec<Aabb> {
+        start.iter().map(|aabb| Aabb::new(aabb.min.map(|x| x + by), aabb.max.map(|x| x + by))).collect()
+    };
+    let places = [start.clone(), moved(0.5), moved(40.0)];
+    let rays = RayKind::Incoherent.generate(500, 7, &start);
+    let paths = upload(&rays);
+    let margins = Filters { margin: vec![0.01; n], ..Filters::default() };
+    for filters in [Filters::default(), margins] {
+        let (mut tree, mut from_host) = (Tree::new(&GPU).unwrap(), Tree::new(&GPU).unwrap());
+        tree.set_filters(filters.clone()).unwrap();
+        from_host.set_filters(filters).unwrap();
+        let boxes = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 24 * n as u64,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = encoder();
+        let mut found = Vec::new();
+        for (i, boxes_now) in places.iter().enumerate() {
+            encoder.copy_buffer_to_buffer(&upload(boxes_now), 0, &boxes, 0, 24 * n as u64);
+            if i == 0 {
+                tree.record_build(&mut encoder, boxes.slice(..), n as u32).unwrap();
+            } else {
+                tree.record_refit(&mut encoder, boxes.slice(..), n as u32).unwrap();
+            }
+            let left = tree.record_nearest_hits(&mut encoder, GpuBatch::<Ray>::new(paths.slice(..), 500)).unwrap();
+            found.push(Rows::of::<Hit>(&mut encoder, &left, 500, 1));
+        }
+        GPU.queue().submit([encoder.finish()]);
+        from_host.build(&places[0]).unwrap();
+        for (found, boxes) in found.iter().zip(&places) {
+            from_host.refit(boxes).unwrap();
+            assert_rows(found, &from_host.first_hits(&rays, 1).unwrap(), 1, MISS);
+        }
+        assert_eq!(tree.report().box_count as usize, n);
+        assert!(tree.report().growth.is_nan());
+        // The host asks the same tree.
+        assert_eq!(tree.nearest_hits(&rays).unwrap(), from_host.nearest_hits(&rays).unwrap());
+        assert!(tree.refit(&places[1]).unwrap().growth.is_nan());
+        let growth = tree.build(&places[1]).unwrap().growth;
+        assert_eq!(growth, 1.0);
+        let mut encoder = self::encoder();
+        let refused = tree.record_refit(&mut encoder, boxes.slice(..), 20);
+        assert!(matches!(refused, Err(Error::OtherTree { built: 3_000, box_count: 20 })), "{refused:?}");
+        tree.set_filters(Filters::default()).unwrap();
+        tree.record_build(&mut encoder, boxes.slice(..), 0).unwrap();
+        assert_eq!(tree.report().box_count, 0);
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused() {
+    let boxes = Kind::Uniform.generate(20, 3);
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.build(&boxes).unwrap();
+    let rays = upload(&RayKind::Camera.generate(20, 7, &boxes));
+    let points = upload(&points(20, 7, &boxes));
+    let mut encoder = encoder();
+    let error = tree.record_nearest_hits(&mut encoder, GpuBatch::<Ray>::new(rays.slice(..), 21)).unwrap_err();
+    assert_eq!(error.to_string(), "the query buffer holds 560 bytes, and 21 queries take 588");
+    let batch = GpuBatch::<Ray>::new(rays.slice(..), 20);
+    let error = tree.record_any_hits(&mut encoder, batch.with_askers(points.slice(..256))).unwrap_err();
+    assert_eq!(error.to_string(), "the asker buffer holds 256 bytes, and 20 askers take 400");
+    for k in [0, 65] {
+        let error = tree.record_first_hits(&mut encoder, batch, k).unwrap_err();
+        assert_eq!(error.to_string(), format!("k is {k}; it must be between 1 and 64"));
+        let near = GpuBatch::new(points.slice(..), 20);
+        assert!(matches!(tree.record_nearest(&mut encoder, near, k), Err(Error::BadOption { option: "k", .. })));
+    }
+    for rounds in [0, 5_000] {
+        let refused = tree.record_nearest_hits(&mut encoder, batch.with_rounds(rounds));
+        assert!(matches!(refused, Err(Error::BadOption { option: "rounds", .. })));
+    }
+    let many = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 12 * 9_000_000,
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    });
+    if GPU.device().limits().max_storage_buffer_binding_size <= 1 << 27 {
+        let refused = tree.record_overlaps(&mut encoder, GpuBatch::<[f32; 3]>::new(many.slice(..), 9_000_000), 0, 9);
+        assert!(matches!(refused, Err(Error::TooManyQueries { query_count: 9_000_000, .. })), "{refused:?}");
+    }
+    // What was refused leaves the tree as it was.
+    let left = tree.record_nearest_hits(&mut encoder, batch).unwrap();
+    let rows = Rows::of::<Hit>(&mut encoder, &left, 20, 1);
+    GPU.queue().submit([encoder.finish()]);
+    let expected = tree.first_hits(&RayKind::Camera.generate(20, 7, &boxes), 1).unwrap();
+    assert_rows(&rows, &expected, 1, MISS);
+}
+
+#[test]
+fn a_lost_device_is_an_error_of_every_recording() {
+    let gpu = Gpu::headless().unwrap();
+    let boxes = Kind::Uniform.generate(2_000, 1);
+    let mut tree = Tree::new(&gpu).unwrap();
+    tree.build(&boxes).unwrap();
+    let size = 28 * 100;
+    let usage = wgpu::BufferUsages::STORAGE;
+    let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+    let buffer = gpu.device().create_buffer(&descriptor);
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    gpu.device().destroy();
+    let lost = |result: Result<(), Error>| assert!(matches!(result, Err(Error::DeviceLost { .. })), "{result:?}");
+    let rays = GpuBatch::<Ray>::new(buffer.slice(..), 100);
+    lost(tree.record_nearest_hits(&mut encoder, rays).map(drop));
+    lost(tree.record_all_hits(&mut encoder, rays, 0, 100).map(drop));
+    lost(tree.record_nearest(&mut encoder, GpuBatch::new(buffer.slice(..), 100), 3).map(drop));
+    let boxes = gpu.device().create_buffer(&wgpu::BufferDescriptor { size: 24 * 2_000, ..descriptor });
+    lost(tree.record_refit(&mut encoder, boxes.slice(..), 2_000));
+    lost(tree.record_build(&mut encoder, boxes.slice(..), 2_000));
+}
