@@ -36,7 +36,7 @@ pub use shapes::Probe;
 pub use trees::DynamicTrees;
 
 use broadsweep::Aabb;
-pub(super) use geometry::union;
+pub(crate) use geometry::union;
 use geometry::{contains, distance, fattened, growth, surface};
 
 /// No node.
