@@ -1,21 +1,22 @@
 //! What each kernel costs, counted.
 //!
-//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|software]
+//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|software|queries]
 //!     cargo run --release -p broadsweep-interpreter --example costs -- table > benches/src/model/costs.csv
 //!
 //! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store; with `portable` the
-//! sort that needs no subgroups, and with `software` the kernels for software adapters. Or the table that predictions are
+//! sort that needs no subgroups, with `software` the kernels for software adapters, and with `queries` those of a tree and what
+//! it is asked. Or the table that predictions are
 //! made from, in two and a half minutes. The first call is not counted: it makes room for what the second needs.
 
 #[path = "costs/count.rs"]
 mod count;
 
 use broadsweep::SortVariant;
-use interpreter::KernelCost;
 use interpreter::counts::Cost;
+use interpreter::{KernelCost, Report};
 use laboratory::scenes::Kind;
 
-use count::{COLUMNS, Counted, TABLE, count, rows};
+use count::{COLUMNS, Counted, TABLE, count, count_queries, rows};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,9 +39,21 @@ fn main() {
         (_, true) => SortVariant::Wide,
         _ => SortVariant::Subgroup,
     };
+    if has("queries") {
+        for (what, report) in count_queries(kind, n, subgroup) {
+            println!("\n{what}");
+            print(&report, has("sites"));
+        }
+        return;
+    }
     let Counted { report, found } = count(kind, n, subgroup, sort, false);
 
     println!("{} boxes, {} pairs, subgroups of {subgroup}", found.box_count, found.pair_count);
+    print(&report, has("sites"));
+}
+
+/// Prints what each kernel costs.
+fn print(report: &Report, by_site: bool) {
     let row = |name: &str, dispatches: u64, groups: u64, waits: u64, operations: u64, cost: &Cost| {
         let megabytes = |bytes: u64| bytes as f64 / 1e6;
         println!(
@@ -62,7 +75,7 @@ fn main() {
     for (name, kernel) in &report.kernels {
         row(name, kernel.dispatches, kernel.workgroups, kernel.waits, kernel.operations, &kernel.total);
         all.add(&kernel.total);
-        for ((what, line), cost) in kernel.sites.iter().filter(|_| has("sites")) {
+        for ((what, line), cost) in kernel.sites.iter().filter(|_| by_site) {
             row("", 0, 0, 0, 0, cost);
             println!("    {what}: {line}");
         }

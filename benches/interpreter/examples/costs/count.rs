@@ -1,10 +1,11 @@
 //! Counted costs, for the example and for the test that compares the table with the kernels.
 
 use broadsweep::internals::kernels;
-use broadsweep::{BroadPhase, Gpu, Options, PairOrder, SortVariant, wgpu};
+use broadsweep::{BroadPhase, Gpu, Options, PairOrder, SortVariant, Tree, wgpu};
 use interpreter::counts::Cost;
 use interpreter::{Interpreter, KernelCost, Report};
 use laboratory::scenes::Kind;
+use laboratory::scenes::queries::{RayKind, points};
 
 /// The first line of the table.
 pub const COLUMNS: &str = "boxes,entries,candidates,pairs,sort,kernel,dispatches,busy,workgroups,invocations,chain,waits,\
@@ -30,15 +31,40 @@ pub struct Counted {
     pub found: broadsweep::Report,
 }
 
-/// Counts the costs of a call with subgroups of this size.
-pub fn count(kind: Kind, n: u32, subgroup: usize, sort: SortVariant, is_small: bool) -> Counted {
+/// Returns a device with subgroups of this size.
+fn device(subgroup: usize, sort: SortVariant) -> (Interpreter, Gpu) {
     let interpreter = Interpreter::new(subgroup, wgpu::DeviceType::DiscreteGpu);
     for source in kernels::sources() {
         interpreter.set_text(source.label, source.text());
     }
     let (device, queue) = interpreter.device();
     let gpu = Gpu::from_device(device, queue).expect("the limits suffice").with_sort(Some(sort)).expect("subgroups");
-    let gpu = gpu.with_software(sort == SortVariant::Wide);
+    (interpreter, gpu.with_software(sort == SortVariant::Wide))
+}
+
+/// Counts the costs of a tree of these boxes: its build, and 20,000 rays of each kind and 20,000 points.
+#[allow(dead_code)] // for the example alone
+pub fn count_queries(kind: Kind, n: u32, subgroup: usize) -> Vec<(String, Report)> {
+    const QUERIES: usize = 20_000;
+    let (interpreter, gpu) = device(subgroup, SortVariant::Subgroup);
+    let boxes = kind.generate(n as usize, 1);
+    let mut tree = Tree::new(&gpu).expect("a tree");
+    let mut counted = Vec::new();
+    interpreter.count(true);
+    tree.build(&boxes).expect("a tree");
+    counted.push(("build".to_owned(), interpreter.report()));
+    for rays in RayKind::ALL {
+        tree.nearest_hits(&rays.generate(QUERIES, 7, &boxes)).expect("hits");
+        counted.push((format!("{} rays, nearest hit", rays.name()), interpreter.report()));
+    }
+    tree.nearest(&points(QUERIES, 7, &boxes), 1).expect("boxes");
+    counted.push(("nearest box".to_owned(), interpreter.report()));
+    counted
+}
+
+/// Counts the costs of a call with subgroups of this size.
+pub fn count(kind: Kind, n: u32, subgroup: usize, sort: SortVariant, is_small: bool) -> Counted {
+    let (interpreter, gpu) = device(subgroup, sort);
     let all_pairs_up_to = if is_small { n } else { 0 };
     let options = Options { order: PairOrder::Sweep, all_pairs_up_to, ..Options::default() };
     let boxes = kind.generate(n as usize, 1);
