@@ -221,9 +221,9 @@ twins! {
         pub world_count: u32,
         pub first_id: u32,
         pub partial_count: u32,
+        pub first_box: u32,
         pub unused_a: u32,
         pub unused_b: u32,
-        pub unused_c: u32,
         pub first_nodes: [[u32; 4]; 3],
     }
 

@@ -154,11 +154,11 @@ struct TreeShape {
     box_count: u32,
     level_count: u32,
     world_count: u32,
-    first_id: u32,            // behind the nodes, in vec4
+    first_id: u32,            // in vec4
     partial_count: u32,
+    first_box: u32,           // behind the nodes, in vec4; ids are behind the boxes
     unused_a: u32,
     unused_b: u32,
-    unused_c: u32,
     first_nodes: array<vec4<u32>, 3>,
 }
 

@@ -104,9 +104,9 @@ fn sum_up() -> Term {
 }
 
 // Compares how far the point is from two boxes.
-fn compare_boxes(low: vec3<u32>, high: vec3<u32>, other_low: vec3<u32>, other_high: vec3<u32>) -> i32 {
-    let own = ends_of(low, high);
-    let other = ends_of(other_low, other_high);
+fn compare_boxes(a: BoxBits, b: BoxBits) -> i32 {
+    let own = ends_of(a.low, a.high);
+    let other = ends_of(b.low, b.high);
     if all(own == other) {
         return 0;
     }

@@ -1,73 +1,70 @@
-// Which children of a node are as near to a point as `sight_limit`, in f32, and where that leaves a doubt without rounding.
-// Shared by the kernels that walk around a point, together with distance.wgsl and walk.wgsl.
+// What f32 says of which boxes are as near to a point as `sight_limit`, squared. Shared by the kernels that walk around a point,
+// together with distance.wgsl and walk.wgsl.
 
+// How far four children are along some axes, squared.
 struct Half {
-    sure: vec4<bool>,
-    rounding: vec4<bool>,
-    vast: vec4<bool>,
-    near: vec4<f32>,
+    square: vec4<f32>,
+    largest: vec4<u32>,
 }
 
-// Says of four children whether they are as near as `sight_limit`. Near is 0 only where the point is surely within a child.
-fn see_half(at: u32) -> Half {
-    var square = vec4<f32>(0.0);
-    var largest = vec4<u32>(0u);
-    var is_within = vec4<bool>(true);
-    for (var k = 0u; k < 3u; k += 1u) {
-        let low = nodes[at + 2u * k];
-        let high = nodes[at + 2u * k + 6u];
-        largest = max(largest, max(low & vec4<u32>(~SIGN), high & vec4<u32>(~SIGN)));
-        let below = bitcast<vec4<f32>>(low) - sight_point[k];
-        let above = sight_point[k] - bitcast<vec4<f32>>(high);
-        let beyond = max(below, above);
-        is_within &= beyond < vec4<f32>(-FLUSHED);
-        let along = max(beyond, vec4<f32>(0.0));
-        square += along * along;
-    }
-    square = select(max(square, vec4<f32>(FLUSHED)), vec4<f32>(0.0), is_within);
+// Adds an axis.
+fn along(half: Half, slabs: Slabs, k: u32) -> Half {
+    let largest = max(half.largest, max(slabs.low & vec4<u32>(~SIGN), slabs.high & vec4<u32>(~SIGN)));
+    let below = bitcast<vec4<f32>>(slabs.low) - sight_point[k];
+    let above = sight_point[k] - bitcast<vec4<f32>>(slabs.high);
+    let beyond = max(max(below, above), vec4<f32>(0.0));
+    return Half(half.square + beyond * beyond, largest);
+}
+
+fn are_near(square: vec4<f32>) -> vec4<bool> {
     let limit = vec4<f32>(sight_limit);
-    let vast = largest > vec4<u32>(USUAL_BITS);
-    let doubt = max(square, limit) * ROUNDING + FLUSHED;
-    let misses = square - doubt > limit;
-    let sure = ((square + doubt < limit) | is_within) & !vast;
-    return Half(sure, !(sure | misses | vast), vast, select(square, vec4<f32>(0.0), vast));
+    return square - (max(square, limit) * ROUNDING + FLUSHED) <= limit;
 }
 
 fn see(at: u32) -> Seen {
     if !is_usual {
-        return Seen(0u, 0u, 0xffu, vec4<f32>(0.0), vec4<f32>(0.0));
+        return Seen(0u, 0xffu, vec4<f32>(0.0), vec4<f32>(0.0));
     }
-    let a = see_half(at);
-    let b = see_half(at + 1u);
+    var a = Half(vec4<f32>(0.0), vec4<u32>(0u));
+    var b = a;
+    let head = nodes[at];
+    for (var k = 0u; k < 3u; k += 1u) {
+        let words = nodes[at + 1u + k];
+        a = along(a, slabs_of(head, k, words.x, words.z), k);
+        b = along(b, slabs_of(head, k, words.y, words.w), k);
+    }
+    let vast_a = a.largest > vec4<u32>(USUAL_BITS);
+    let vast_b = b.largest > vec4<u32>(USUAL_BITS);
     return Seen(
-        bits_of(a.sure) | (bits_of(b.sure) << 4u),
-        bits_of(a.rounding) | (bits_of(b.rounding) << 4u),
-        bits_of(a.vast) | (bits_of(b.vast) << 4u),
-        a.near,
-        b.near,
+        bits_of(are_near(a.square) & !vast_a) | (bits_of(are_near(b.square) & !vast_b) << 4u),
+        bits_of(vast_a) | (bits_of(vast_b) << 4u),
+        select(a.square, vec4<f32>(0.0), vast_a),
+        select(b.square, vec4<f32>(0.0), vast_b),
     );
 }
 
-// Tells whether a child is near enough, as far as f32 can tell.
-fn is_worth(at: u32, child: u32) -> bool {
-    let low = low_of(at, child);
-    let high = high_of(at, child);
-    if !is_usual || class_of(low, high) != 0u {
-        return true;
+// Says of a box whether it is as near as `sight_limit`. Near is 0 only where the point is surely within it.
+fn sight_of(own: BoxBits) -> Sight {
+    if !is_usual || class_of(own.low, own.high) != 0u {
+        return Sight(false, false, -1.0);
     }
-    let along = max(max(bitcast<vec3<f32>>(low) - sight_point, sight_point - bitcast<vec3<f32>>(high)), vec3<f32>(0.0));
-    let square = along.x * along.x + along.y * along.y + along.z * along.z;
-    return square - (max(square, sight_limit) * ROUNDING + FLUSHED) <= sight_limit;
+    let beyond = max(bitcast<vec3<f32>>(own.low) - sight_point, sight_point - bitcast<vec3<f32>>(own.high));
+    let is_within = all(beyond < vec3<f32>(-FLUSHED));
+    let along = max(beyond, vec3<f32>(0.0));
+    let sum = along.x * along.x + along.y * along.y + along.z * along.z;
+    let square = select(max(sum, FLUSHED), 0.0, is_within);
+    let doubt = max(square, sight_limit) * ROUNDING + FLUSHED;
+    let is_missed = square - doubt > sight_limit;
+    let is_sure = (square + doubt < sight_limit) | is_within;
+    return Sight(is_missed, is_sure, square);
 }
 
-// Tells whether a child is at most a radius away, and not infinitely far.
-fn decide(at: u32, child: u32) -> bool {
-    let low = low_of(at, child);
-    let high = high_of(at, child);
-    if any(ordered(low) > ordered(high)) {
+// Tells whether a box is at most a radius away, and not infinitely far.
+fn decide(own: BoxBits) -> bool {
+    if any(ordered(own.low) > ordered(own.high)) {
         return false;
     }
-    let ends = ends_of(low, high);
+    let ends = ends_of(own.low, own.high);
     if any((ends & vec3<u32>(~SIGN)) >= vec3<u32>(INFINITY)) {
         return false;
     }

@@ -35,7 +35,7 @@ fn begin_list(number: u32) -> u32 {
     return begin_walk(left_at);
 }
 
-fn take(at: u32, child: u32, place: u32, id: u32, seen: Seen) {
+fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     if EMITS {
         let number = add64(list_first, vec2<u32>(found, 0u));
         // What was not counted to its end has no list.

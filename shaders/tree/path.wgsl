@@ -142,9 +142,9 @@ fn enters(low: vec3<u32>, high: vec3<u32>) -> bool {
 }
 
 // Compares when the path touches two boxes.
-fn compare_boxes(low: vec3<u32>, high: vec3<u32>, other_low: vec3<u32>, other_high: vec3<u32>) -> i32 {
-    let a = latest(low, high);
-    let b = latest(other_low, other_high);
+fn compare_boxes(own: BoxBits, other: BoxBits) -> i32 {
+    let a = latest(own.low, own.high);
+    let b = latest(other.low, other.high);
     if a.speed == 0u || b.speed == 0u {
         return select(0, 1, a.speed != 0u) - select(0, 1, b.speed != 0u);
     }

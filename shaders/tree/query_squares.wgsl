@@ -34,9 +34,8 @@ fn query_squares(
     let state = states[number];
     if state.x == NOWHERE && i % query.most < state.y && begin_point(number) {
         let place = rows[own].x;
-        let at = leaf_at(place);
-        let child = place % 8u;
-        answer = vec2<u32>(id_at(place), square_of(low_of(at, child), high_of(at, child)));
+        let own = box_at(place);
+        answer = vec2<u32>(id_at(place), square_of(own.low, own.high));
     }
     answers[own] = answer;
 }

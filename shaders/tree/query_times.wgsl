@@ -1,18 +1,19 @@
 // query_times: when each path touches each box of its list.
 //
-// Reads   query, counts
+// Reads   tree, query, counts
 //         nodes     of tree_leaves
 //         places    [box_count] the place of each box among the leaves
 //         queries   [query_count * words] bits of f32: rays or boxes that move (path.wgsl)
 // Changes pairs     [written] from (query, box) to (box, time), the time rounded down
 // An invocation for each answer.
 
-@group(0) @binding(0) var<uniform> query: QueryParams;
-@group(0) @binding(1) var<storage, read> counts: Counts;
-@group(0) @binding(2) var<storage, read> nodes: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> places: array<u32>;
-@group(0) @binding(4) var<storage, read> queries: array<u32>;
-@group(0) @binding(5) var<storage, read_write> pairs: array<vec2<u32>>;
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<uniform> query: QueryParams;
+@group(0) @binding(2) var<storage, read> counts: Counts;
+@group(0) @binding(3) var<storage, read> nodes: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> places: array<u32>;
+@group(0) @binding(5) var<storage, read> queries: array<u32>;
+@group(0) @binding(6) var<storage, read_write> pairs: array<vec2<u32>>;
 
 @compute @workgroup_size(256)
 fn query_times(
@@ -26,8 +27,6 @@ fn query_times(
     }
     let pair = pairs[i];
     let is_valid = begin_path(pair.x);
-    let place = places[pair.y];
-    let at = leaf_at(place);
-    let child = place % 8u;
-    pairs[i] = vec2<u32>(pair.y, select(INFINITY, time_of(low_of(at, child), high_of(at, child)), is_valid));
+    let own = box_at(places[pair.y]);
+    pairs[i] = vec2<u32>(pair.y, select(INFINITY, time_of(own.low, own.high), is_valid));
 }

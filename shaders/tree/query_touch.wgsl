@@ -73,42 +73,46 @@ fn ordered4(bits: vec4<u32>) -> vec4<i32> {
     return select(signed, bitcast<vec4<i32>>(vec4<u32>(0x80000000u) - bits), signed < vec4<i32>(0));
 }
 
-// Tells of four children whether they touch the bounds.
-fn touching(at: u32) -> vec4<bool> {
-    var touches = vec4<bool>(true);
-    for (var k = 0u; k < 3u; k += 1u) {
-        let low = ordered4(nodes[at + 2u * k]);
-        let high = ordered4(nodes[at + 2u * k + 6u]);
-        // What is not there is no box, however large the region is.
-        touches &= (low <= vec4<i32>(region.max[k])) & (vec4<i32>(region.min[k]) <= high) & (low <= high);
-    }
-    return touches;
+// Tells which of four children touch the bounds along an axis.
+fn touching(slabs: Slabs, k: u32) -> vec4<bool> {
+    let low = ordered4(slabs.low);
+    let high = ordered4(slabs.high);
+    // What is not there is no box, however large the region is.
+    return (low <= vec4<i32>(region.max[k])) & (vec4<i32>(region.min[k]) <= high) & (low <= high);
 }
 
 fn see(at: u32) -> Seen {
-    let bits = bits_of(touching(at)) | (bits_of(touching(at + 1u)) << 4u);
+    var a = vec4<bool>(true);
+    var b = a;
+    let head = nodes[at];
+    for (var k = 0u; k < 3u; k += 1u) {
+        let words = nodes[at + 1u + k];
+        a &= touching(slabs_of(head, k, words.x, words.z), k);
+        b &= touching(slabs_of(head, k, words.y, words.w), k);
+    }
+    let bits = bits_of(a) | (bits_of(b) << 4u);
     // With half-spaces, each node has to reach into all of them.
     let has_parts = part_first < part_end;
-    return Seen(select(bits, 0u, has_parts), 0u, select(0u, bits, has_parts), vec4<f32>(0.0), vec4<f32>(0.0));
+    return Seen(select(bits, 0u, has_parts), select(0u, bits, has_parts), vec4<f32>(0.0), vec4<f32>(0.0));
+}
+
+fn sight_of(own: BoxBits) -> Sight {
+    let bounds = OrderedBox(ordered(own.low), ordered(own.high));
+    let touches = overlap(bounds, region) && all(bounds.min <= bounds.max);
+    return Sight(!touches, part_first >= part_end, 0.0);
 }
 
 // Turns of loops that a decision takes, the half-spaces aside.
 const DECISION: u32 = 1u;
 
-fn decide(at: u32, child: u32) -> bool {
+fn decide(own: BoxBits) -> bool {
     spent += part_end - part_first;
-    let low = low_of(at, child);
-    let high = high_of(at, child);
     for (var part = part_first; part < part_end; part += 1u) {
         let word = query.parts + 4u * part;
         let normal = vec3<u32>(queries[word], queries[word + 1u], queries[word + 2u]);
-        if !half_space_touches(normal, queries[word + 3u], low, high) {
+        if !half_space_touches(normal, queries[word + 3u], own.low, own.high) {
             return false;
         }
     }
-    return true;
-}
-
-fn is_worth(at: u32, child: u32) -> bool {
     return true;
 }

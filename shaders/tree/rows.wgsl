@@ -54,7 +54,7 @@ fn end_row(number: u32) {
 }
 
 // Tells whether a box comes before the box at a place, about as near as `other_near`: by what is compared, then by index.
-fn comes_before(low: vec3<u32>, high: vec3<u32>, id: u32, near: f32, other: u32, other_near: f32) -> bool {
+fn comes_before(own: BoxBits, id: u32, near: f32, other: u32, other_near: f32) -> bool {
     // No nearness is less, and of this one there is no doubt.
     if near == 0.0 && other_near == 0.0 {
         return id < id_at(other);
@@ -72,24 +72,18 @@ fn comes_before(low: vec3<u32>, high: vec3<u32>, id: u32, near: f32, other: u32,
         is_doubtful = true;
         return false;
     }
-    let at = leaf_at(other);
-    let child = other % 8u;
     spent += DECISION;
-    let order = compare_boxes(low, high, low_of(at, child), high_of(at, child));
+    let order = compare_boxes(own, box_at(other));
     return order < 0 || (order == 0 && id < id_at(other));
 }
 
 // Puts a box in its place in the row, if it is among the first.
-fn take(at: u32, child: u32, place: u32, id: u32, seen: Seen) {
-    let is_vast = ((seen.vast >> child) & 1u) == 1u;
-    let near = select(near_of(seen, child), -1.0, is_vast);
+fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     if !IS_EXACT && IS_SINGLE {
         take_single(place, id, near);
         return;
     }
-    let low = low_of(at, child);
-    let high = high_of(at, child);
-    if row_after != NOWHERE && (place == row_after || comes_before(low, high, id, near, row_after, -1.0)) {
+    if row_after != NOWHERE && (place == row_after || comes_before(own, id, near, row_after, -1.0)) {
         return;
     }
     // The first of the row that it comes before.
@@ -99,7 +93,7 @@ fn take(at: u32, child: u32, place: u32, id: u32, seen: Seen) {
         let middle = first + (end - first) / 2u;
         let other = rows[row_first + middle];
         spent += 1u;
-        if comes_before(low, high, id, near, other.x, bitcast<f32>(other.y)) {
+        if comes_before(own, id, near, other.x, bitcast<f32>(other.y)) {
             end = middle;
         } else {
             first = middle + 1u;

@@ -3,9 +3,9 @@
 // Reads   tree
 //         ids      [box_count] the box of each place among the leaves
 //         boxes    [box_count * 3] bits of f32, two at a time
-// Writes  nodes    the words of level 0, and behind all nodes the ids, of which the last are filled up
+// Writes  nodes    behind all nodes the boxes, and behind these their ids, both filled up to eights
 //         places   [box_count] the place of each box; the highest bit says that it is invalid
-// An invocation for each place; eight neighbours write eight words in a row.
+// An invocation for each place.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> ids: array<u32>;
@@ -38,12 +38,12 @@ fn tree_leaves(
             places[id] = i | 0x80000000u;
         }
     }
-    let at = (i / 8u) * (4u * NODE_VECTORS) + i % 8u;
+    let at = 4u * tree.first_box + 6u * i;
     nodes[at] = low.x;
-    nodes[at + 8u] = low.y;
-    nodes[at + 16u] = low.z;
-    nodes[at + 24u] = high.x;
-    nodes[at + 32u] = high.y;
-    nodes[at + 40u] = high.z;
+    nodes[at + 1u] = low.y;
+    nodes[at + 2u] = low.z;
+    nodes[at + 3u] = high.x;
+    nodes[at + 4u] = high.y;
+    nodes[at + 5u] = high.z;
     nodes[4u * tree.first_id + i] = id;
 }

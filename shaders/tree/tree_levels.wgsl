@@ -1,27 +1,33 @@
-// tree_levels: the bounds of nodes, three levels at a time.
+// tree_levels: the nodes, three levels at a time.
 //
 // Reads   tree
-//         level      the lowest of the levels whose nodes are bounded
+//         level      the lowest of the three levels
 //         cube       for the unit of surfaces
-// Changes nodes      reads that level, and writes those of the three levels above it
-// Writes  partials   [workgroups] from `first_partial` on: about the surfaces of the nodes that were bounded, added up
-// An invocation for each node: it bounds its eight children, and eight invocations bound what eight others did, twice. What
-// passes between them lies in workgroup memory; nothing that a workgroup writes is read by another.
+// Changes nodes      reads the boxes of tree_leaves, or the level below, and writes three levels
+// Writes  partials   [workgroups] from `first_partial` on: about the surfaces of the nodes, added up
+// An invocation for each node of the lowest level: it bounds eight children, and eight invocations bound what eight others did,
+// twice. What passes between them lies in workgroup memory; nothing that a workgroup writes is read by another.
 // Bounds are compared as integers; -0 counts as 0.
 // Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, which lie without pointers in the same way.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> level: LevelPass;
 @group(0) @binding(2) var<uniform> cube: Cube;
-@group(0) @binding(3) var<storage, read_write> nodes: array<u32>;
+@group(0) @binding(3) var<storage, read_write> nodes: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> partials: array<f32>;
 
-struct Bounds3 {
-    low: vec3<u32>,
-    high: vec3<u32>,
-}
+// 2^120 in bits. What is larger counts as infinite, so that no step overflows.
+const LARGEST: u32 = (127u + 120u) << 23u;
+// 2^-126, the least that is not flushed to zero.
+const LEAST_BITS: u32 = 1u << 23u;
+// More than a step of all bounds of a node, of 250.
+const PER_STEP: f32 = 1.0 / 250.0;
+// Steps from the origin to zero have 23 bits.
+const MOST_STEP_BITS: i32 = 22;
 
-var<workgroup> bounds: array<Bounds3, 64>;
+const SIGN_BIT: u32 = 0x80000000u;
+
+var<workgroup> bounds: array<BoxBits, 64>;
 var<workgroup> areas: array<f32, 64>;
 
 @compute @workgroup_size(64)
@@ -32,37 +38,19 @@ fn tree_levels(
 ) {
     let own_group = group_index(group, groups);
     var area = 0.0;
-    let node = own_group * 64u + local;
-    var own = Bounds3(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
-    if node < node_count(level.level) {
-        let at = (first_node(level.level) + node) * (4u * NODE_VECTORS);
-        own = Bounds3(
-            vec3<u32>(least(at), least(at + 8u), least(at + 16u)),
-            vec3<u32>(most(at + 24u), most(at + 32u), most(at + 40u)),
-        );
-        area = surface_of(own);
-    }
-    bounds[local] = own;
-    put(level.level + 1u, node, own);
-    workgroupBarrier();
-
-    for (var step = 1u; step < 3u; step += 1u) {
-        let there = local < (64u >> (3u * step));
-        var merged = Bounds3(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
+    for (var step = 0u; step < 3u; step += 1u) {
+        let own_level = level.level + step;
+        let nodes_of_group = 64u >> (3u * step);
+        let node = own_group * nodes_of_group + local;
+        let there = local < nodes_of_group && own_level < tree.level_count && node < node_count(own_level);
+        var own = nothing();
         if there {
-            for (var k = 0u; k < 8u; k += 1u) {
-                let other = bounds[8u * local + k];
-                merged = Bounds3(smaller(merged.low, other.low), larger(merged.high, other.high));
-            }
+            own = write_node(step, node, local);
+            area += surface_of(own);
         }
         workgroupBarrier();
-        if there {
-            bounds[local] = merged;
-            let upper = own_group * (64u >> (3u * step)) + local;
-            if upper < node_count(level.level + step) {
-                area += surface_of(merged);
-            }
-            put(level.level + step + 1u, upper, merged);
+        if local < nodes_of_group {
+            bounds[local] = own;
         }
         workgroupBarrier();
     }
@@ -78,48 +66,156 @@ fn tree_levels(
     }
 }
 
-// Writes the bounds of a child to its parent, which is a node of a level, if there is such a parent.
-fn put(parents: u32, child: u32, own: Bounds3) {
-    if parents >= tree.level_count || child / 8u >= node_count(parents) {
-        return;
+fn nothing() -> BoxBits {
+    return BoxBits(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
+}
+
+fn is_nothing(bits: BoxBits) -> bool {
+    return any(ordered(bits.low) > ordered(bits.high));
+}
+
+// Returns the bounds of a child of a node: what this workgroup has found, a box, or what a node of the level below bounds.
+fn child_of(step: u32, node: u32, local: u32, child: u32) -> BoxBits {
+    if step > 0u {
+        return bounds[8u * local + child];
     }
-    let at = (first_node(parents) + child / 8u) * (4u * NODE_VECTORS) + child % 8u;
-    nodes[at] = own.low.x;
-    nodes[at + 8u] = own.low.y;
-    nodes[at + 16u] = own.low.z;
-    nodes[at + 24u] = own.high.x;
-    nodes[at + 32u] = own.high.y;
-    nodes[at + 40u] = own.high.z;
-}
-
-fn least(at: u32) -> u32 {
-    var found = INFINITY;
-    for (var k = 0u; k < 8u; k += 1u) {
-        let other = nodes[at + k];
-        found = select(found, other, ordered(vec3<u32>(other)).x < ordered(vec3<u32>(found)).x);
+    let below = 8u * node + child;
+    if level.level == 0u {
+        return box_at(below);
     }
-    return found;
-}
-
-fn most(at: u32) -> u32 {
-    var found = MINUS_INFINITY;
-    for (var k = 0u; k < 8u; k += 1u) {
-        let other = nodes[at + k];
-        found = select(found, other, ordered(vec3<u32>(other)).x > ordered(vec3<u32>(found)).x);
+    if below >= node_count(level.level - 1u) {
+        return nothing();
     }
-    return found;
+    let at = (first_node(level.level - 1u) + below) * NODE_VECTORS;
+    let x = nodes[at + 1u];
+    let y = nodes[at + 2u];
+    let z = nodes[at + 3u];
+    let low = vec3<u32>(least(x.xy), least(y.xy), least(z.xy));
+    if low.x == ABOVE_ALL {
+        return nothing();
+    }
+    return bounds_of(nodes[at], low, vec3<u32>(most(x.zw), most(y.zw), most(z.zw)));
 }
 
-fn smaller(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
-    return select(a, b, ordered(b) < ordered(a));
+// Returns the least of eight bytes.
+fn least(words: vec2<u32>) -> u32 {
+    let bytes = min(bytes_of(words.x), bytes_of(words.y));
+    return min(min(bytes.x, bytes.y), min(bytes.z, bytes.w));
 }
 
-fn larger(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
-    return select(a, b, ordered(b) > ordered(a));
+// Returns the largest of eight bytes.
+fn most(words: vec2<u32>) -> u32 {
+    let bytes = max(bytes_of(words.x), bytes_of(words.y));
+    return max(max(bytes.x, bytes.y), max(bytes.z, bytes.w));
+}
+
+// Writes a node, and returns what bounds its children.
+fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
+    // All bounds, and those that are not infinite.
+    var all_of_them = nothing();
+    var first = vec3<f32>(3e38);
+    var last = vec3<f32>(-3e38);
+    for (var child = 0u; child < 8u; child += 1u) {
+        let own = child_of(step, node, local, child);
+        if !is_nothing(own) {
+            all_of_them.low = select(all_of_them.low, own.low, ordered(own.low) < ordered(all_of_them.low));
+            all_of_them.high = select(all_of_them.high, own.high, ordered(own.high) > ordered(all_of_them.high));
+            let low = rounded_down(own.low);
+            let high = rounded_up(own.high);
+            first = select(min(first, low), first, is_large(own.low));
+            last = select(max(last, low), last, is_large(own.low));
+            first = select(min(first, high), first, is_large(own.high));
+            last = select(max(last, high), last, is_large(own.high));
+        }
+    }
+    let is_finite = first <= last;
+    first = select(vec3<f32>(0.0), first, is_finite);
+    last = select(vec3<f32>(0.0), last, is_finite);
+
+    let of_extent = exponents(last - first, PER_STEP) + 1;
+    let of_place = exponents(max(abs(first), abs(last)), 1.0) - MOST_STEP_BITS;
+    let exponent = vec3<u32>(max(max(of_extent, of_place), vec3<i32>(1)));
+    let size = bitcast<vec3<f32>>(exponent << vec3<u32>(23u));
+    let per_size = bitcast<vec3<f32>>((254u - exponent) << vec3<u32>(23u));
+    let origin = steps_down(first, size, per_size) - 1.0;
+
+    var x = vec4<u32>(0u);
+    var y = vec4<u32>(0u);
+    var z = vec4<u32>(0u);
+    for (var child = 0u; child < 8u; child += 1u) {
+        let own = child_of(step, node, local, child);
+        var low = vec3<u32>(ABOVE_ALL);
+        var high = vec3<u32>(BELOW_ALL);
+        if !is_nothing(own) {
+            low = within(steps_down(rounded_down(own.low), size, per_size) - origin);
+            high = within(steps_up(rounded_up(own.high), size, per_size) - origin);
+            let is_low = own.low >= vec3<u32>(SIGN_BIT);
+            let is_high = own.high < vec3<u32>(SIGN_BIT);
+            low = select(low, select(vec3<u32>(LAST_STEP), vec3<u32>(0u), is_low), is_large(own.low));
+            high = select(high, select(vec3<u32>(FIRST_STEP), vec3<u32>(255u), is_high), is_large(own.high));
+        }
+        x |= in_place(child, low.x, high.x);
+        y |= in_place(child, low.y, high.y);
+        z |= in_place(child, low.z, high.z);
+    }
+    let at = (first_node(level.level + step) + node) * NODE_VECTORS;
+    let sizes = exponent.x | (exponent.y << 8u) | (exponent.z << 16u);
+    nodes[at] = vec4<u32>(bitcast<vec3<u32>>(origin * size), sizes);
+    nodes[at + 1u] = x;
+    nodes[at + 2u] = y;
+    nodes[at + 3u] = z;
+    return all_of_them;
+}
+
+fn is_large(bits: vec3<u32>) -> vec3<bool> {
+    return (bits & vec3<u32>(~SIGN_BIT)) > vec3<u32>(LARGEST);
+}
+
+// Returns numbers that are not denormal, and no larger.
+fn rounded_down(bits: vec3<u32>) -> vec3<f32> {
+    let is_tiny = (bits & vec3<u32>(~SIGN_BIT)) < vec3<u32>(LEAST_BITS);
+    let below = select(vec3<u32>(0u), vec3<u32>(SIGN_BIT | LEAST_BITS), bits > vec3<u32>(SIGN_BIT));
+    return bitcast<vec3<f32>>(select(bits, below, is_tiny));
+}
+
+// Returns numbers that are not denormal, and no smaller.
+fn rounded_up(bits: vec3<u32>) -> vec3<f32> {
+    let is_tiny = (bits & vec3<u32>(~SIGN_BIT)) < vec3<u32>(LEAST_BITS);
+    let above = select(vec3<u32>(0u), vec3<u32>(LEAST_BITS), (bits > vec3<u32>(0u)) & (bits < vec3<u32>(SIGN_BIT)));
+    return bitcast<vec3<f32>>(select(bits, above, is_tiny));
+}
+
+// Returns the exponents of numbers that are not negative, times a factor.
+fn exponents(numbers: vec3<f32>, factor: f32) -> vec3<i32> {
+    return vec3<i32>(bitcast<vec3<u32>>(numbers * factor) >> vec3<u32>(23u));
+}
+
+// Returns the last step, counted from zero, that is not above. What is flushed to zero may be below it.
+fn steps_down(x: vec3<f32>, size: vec3<f32>, per_size: vec3<f32>) -> vec3<f32> {
+    let steps = floor(x * per_size);
+    return select(steps, steps - 1.0, steps * size > x);
+}
+
+// Returns the first step, counted from zero, that is not below.
+fn steps_up(x: vec3<f32>, size: vec3<f32>, per_size: vec3<f32>) -> vec3<f32> {
+    let steps = ceil(x * per_size);
+    return select(steps, steps + 1.0, steps * size < x);
+}
+
+fn within(steps: vec3<f32>) -> vec3<u32> {
+    return vec3<u32>(clamp(steps, vec3<f32>(f32(FIRST_STEP)), vec3<f32>(f32(LAST_STEP))));
+}
+
+// Returns the words of an axis with the bounds of one child.
+fn in_place(child: u32, low: u32, high: u32) -> vec4<u32> {
+    let shift = 8u * (child % 4u);
+    let own = vec4<u32>(low, low, high, high) << vec4<u32>(shift);
+    let is_second = child >= 4u;
+    return select(own, vec4<u32>(0u), vec4<bool>(is_second, !is_second, is_second, !is_second));
 }
 
 // Returns about half the surface of a node, in units of the curve; nodes that are not of usual size count for nothing.
-fn surface_of(own: Bounds3) -> f32 {
+fn surface_of(own: BoxBits) -> f32 {
     if class_of(own.low, own.high) != 0u {
         return 0.0;
     }

@@ -3,22 +3,28 @@
 //
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
 //   see(at)                  what f32 says of the eight children of a node, which begins at `at` among the vectors
-//   decide(at, child)        whether the query meets a child, where f32 leaves that in doubt; in DECISION turns of loops
-//   is_worth(at, child)      whether a child still matters that waited
-//   take(at, child, place, id, seen)    takes a box that the query meets, at a place among the leaves
+//   sight_of(box)            what f32 says of a box
+//   decide(box)              whether the query meets a box, where f32 leaves that in doubt; in DECISION turns of loops
+//   take(place, id, box, near)    takes a box that the query meets, at a place among the leaves
 //   is_done()                whether the query is answered
 //
 // A query may take no more steps in one dispatch than `query.budget`: drivers end a dispatch that takes long, and some end
 // a loop after 65,535 turns of all loops together, without a word. What is left is resumed by another dispatch, from a
 // place among the leaves on; then the nodes come in the order of their places.
 
-// What f32 says: a bit for each child. Children that the query misses have none.
+// What f32 says of children: a bit for each. Children that the query misses have none.
 struct Seen {
-    sure: u32,                // met
-    rounding: u32,            // met or not, by as little as rounding
+    met: u32,                 // met, as far as f32 can tell
     vast: u32,                // beyond what f32 can tell
     near_a: vec4<f32>,        // how near the first four are; 0 of vast ones
     near_b: vec4<f32>,        // and the others
+}
+
+// What f32 says of a box.
+struct Sight {
+    is_missed: bool,
+    is_sure: bool,
+    near: f32,                // how near it is; -1 where f32 cannot tell
 }
 
 // More levels than any tree has that fits a buffer.
@@ -44,10 +50,6 @@ fn begin_walk(left_at: u32) -> u32 {
     resumed_at = NOWHERE;
     is_ordered = IS_RANKED && left_at == AGAIN;
     return select(left_at, 0u, left_at == AGAIN);
-}
-
-fn near_of(seen: Seen, child: u32) -> f32 {
-    return select(seen.near_a, seen.near_b, vec4<bool>(child >= 4u))[child % 4u];
 }
 
 // Shows the query the boxes in two ranges of places, each with its end, from place `from_place` on, as far as it meets them
@@ -97,7 +99,8 @@ fn walk(start: u32, end: u32) {
             } else if is_ordered {
                 let child = waiting % 8u;
                 waiting >>= 4u;
-                next = select(NOWHERE, node * 8u + child, is_worth((first_node(level) + node) * NODE_VECTORS, child));
+                // Whether it still matters, a look at it tells at the same cost.
+                next = node * 8u + child;
             } else {
                 next = node * 8u + firstTrailingBit(waiting);
                 waiting &= waiting - 1u;
@@ -126,47 +129,72 @@ fn walk(start: u32, end: u32) {
     }
 }
 
+// Returns the bounds of a child of an inner node.
+fn child_of(level: u32, node: u32, child: u32) -> BoxBits {
+    let at = (first_node(level) + node) * NODE_VECTORS;
+    let half = child / 4u;
+    let low = vec3<u32>(nodes[at + 1u][half], nodes[at + 2u][half], nodes[at + 3u][half]);
+    let high = vec3<u32>(nodes[at + 1u][2u + half], nodes[at + 2u][2u + half], nodes[at + 3u][2u + half]);
+    let shift = vec3<u32>(8u * (child % 4u));
+    return bounds_of(nodes[at], (low >> shift) & vec3<u32>(0xffu), (high >> shift) & vec3<u32>(0xffu));
+}
+
 // Looks at a node: takes the boxes of a leaf and returns 0, or returns the children of an inner node that wait: a bit for
 // each, or eight and its number in four bits for each, the nearest lowest.
 fn look(level: u32, node: u32, start: u32, last: u32) -> u32 {
-    let at = (first_node(level) + node) * NODE_VECTORS;
-    let seen = see(at);
+    let seen = see((first_node(level) + node) * NODE_VECTORS);
     let first = 8u * node;
     let from_child = max(start >> (3u * level), first) - first;
     let to_child = min(last >> (3u * level), first + 7u) - first;
     let there = (0xffu << from_child) & ((2u << to_child) - 1u);
-    var bits = (seen.sure | seen.rounding | seen.vast) & there;
-    spent += 16u;
-    // Nodes need not be sure.
-    var undecided = bits & (seen.vast | select(0u, seen.rounding, level == 0u));
+    var bits = (seen.met | seen.vast) & there;
+    spent += 5u;
+    if level == 0u {
+        look_at_boxes(first, bits);
+        return 0u;
+    }
     if IS_EXACT {
+        var undecided = bits & seen.vast;
         spent += DECISION * countOneBits(undecided);
         while undecided != 0u {
             let child = firstTrailingBit(undecided);
             undecided &= undecided - 1u;
-            if !decide(at, child) {
+            if !decide(child_of(level, node, child)) {
                 bits ^= 1u << child;
             }
         }
-    } else if level == 0u && undecided != 0u {
-        is_doubtful = true;
-        bits = 0u;
-    }
-    if level == 0u {
-        while bits != 0u && !is_done() {
-            let child = firstTrailingBit(bits);
-            bits &= bits - 1u;
-            let id = id_at(first + child);
-            if meets(id) {
-                take(at, child, first + child, id, seen);
-            }
-        }
-        return 0u;
     }
     if is_ordered {
         return in_order(bits, seen);
     }
     return bits;
+}
+
+// Takes the boxes of a leaf that the query meets, of those with a bit.
+fn look_at_boxes(first: u32, candidates: u32) {
+    var bits = candidates;
+    while bits != 0u && !is_done() {
+        let place = first + firstTrailingBit(bits);
+        bits &= bits - 1u;
+        spent += 1u;
+        let own = box_at(place);
+        let sight = sight_of(own);
+        var is_met = !sight.is_missed;
+        if is_met && !sight.is_sure {
+            if !IS_EXACT {
+                is_doubtful = true;
+                return;
+            }
+            spent += DECISION;
+            is_met = decide(own);
+        }
+        if is_met {
+            let id = id_at(place);
+            if meets(id) {
+                take(place, id, own, sight.near);
+            }
+        }
+    }
 }
 
 // Sorts two keys.

@@ -37,10 +37,17 @@ const MOST_ANSWERS: u64 = 1 << 23;
 const LEAST_ANSWERS: u64 = 1 << 12;
 /// The most answers in a row. A query that asks for more gets one row after the other.
 pub(super) const ROW: usize = 64;
-/// Turns of loops that a query may take in one dispatch, on a GPU and in software, but for the last node: that may be 2,500 more,
-/// for eight boxes in a row where all is in doubt. Mesa's drivers in software end all loops of some eight or sixteen
-/// invocations after 65,535 turns together; other drivers end dispatches that take seconds.
-pub(super) const BUDGET: [u32; 2] = [1 << 18, 1_500];
+/// Turns of loops that a query may take in one dispatch, on a GPU and in software; where `f32` decides alone, and where doubts are
+/// decided too. The last node may take more: 500 turns, and 2,500 for eight boxes in a row where all is in doubt. Mesa's drivers
+/// in software end all loops of some eight or sixteen invocations after 65,535 turns together; other drivers end dispatches that
+/// take seconds.
+const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_400, 1_500]];
+
+/// Returns how many turns of loops a query may take in one dispatch on this device.
+pub(super) fn budget(gpu: &Gpu, decides: bool) -> u32 {
+    BUDGETS[usize::from(gpu.is_software())][usize::from(decides)]
+}
+
 /// Stands for the first place among the leaves. The number above it stands for none, and the one below for a query that has no
 /// meaning.
 const AGAIN: u32 = u32::MAX - 1;
@@ -192,6 +199,7 @@ impl Part {
         self.rest = None;
         // What comes behind the last row has to be compared with its last box.
         self.asks.decides = self.said.parts < self.words || is_next_row;
+        self.said.budget = budget(&tree.gpu, self.asks.decides);
         self.said.is_resumed = 0;
         self.said.is_next_row = u32::from(is_next_row);
         self.said.query_count = self.count;
@@ -212,6 +220,7 @@ impl Part {
         scopes.close("queries")?;
         self.rest = Some(rest.len() as u32);
         self.asks.decides = true;
+        self.said.budget = budget(&tree.gpu, true);
         self.said.is_resumed = 1;
         self.said.query_count = rest.len() as u32;
         self.params = tree.params.get(&tree.gpu, self.said)?;
@@ -293,7 +302,7 @@ impl Tree {
             words: packed.stride,
             most,
             parts: packed.parts,
-            budget: BUDGET[usize::from(self.gpu.is_software())],
+            budget: budget(&self.gpu, asks.decides),
             rule: self.filters.filters().rule.code(),
             ..bytemuck::Zeroable::zeroed()
         };

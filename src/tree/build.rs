@@ -24,7 +24,7 @@ pub const RANGES: Source = source!("tree/tree_ranges");
 /// The source of `tree_leaves`.
 pub const LEAVES: Source = source!("tree/tree_leaves", "tree/tree", "tree/node", "shared/boxes");
 /// The source of `tree_levels`.
-pub const LEVELS: Source = source!("tree/tree_levels", "tree/tree", "tree/node", "tree/curve");
+pub const LEVELS: Source = source!("tree/tree_levels", "tree/tree", "tree/node", "tree/places", "tree/curve");
 /// The source of `tree_invalid`.
 pub const INVALID: Source = source!("tree/tree_invalid");
 /// The source of `tree_summary`.
@@ -38,8 +38,11 @@ const WIDTH: u64 = 8;
 const LEVELS_AT_ONCE: u32 = 3;
 /// Nodes that a workgroup of `tree_levels` reads.
 const NODES_AT_ONCE: u32 = 64;
-/// Bytes of a node.
-const NODE_BYTES: u64 = 6 * WIDTH * size_of::<f32>() as u64;
+/// Vectors of a node.
+const NODE_VECTORS: u64 = 4;
+/// Vectors of the boxes of a leaf, and of their ids.
+const BOX_VECTORS: u64 = 6 * WIDTH / 4;
+const ID_VECTORS: u64 = WIDTH / 4;
 
 /// The kernels of the stage `tree`.
 #[derive(Debug)]
@@ -82,12 +85,17 @@ impl TreeRoom {
 
     /// Returns the vectors of all nodes.
     fn node_vectors(self) -> u64 {
-        self.levels().sum::<u64>() * NODE_BYTES / 16
+        self.levels().sum::<u64>() * NODE_VECTORS
     }
 
-    /// Returns the vectors of the buffer of nodes: behind the nodes lies an id for each place.
+    /// Returns where ids begin, in vectors: behind the nodes and the boxes.
+    fn first_id(self) -> u64 {
+        self.node_vectors() + self.boxes.div_ceil(WIDTH) * BOX_VECTORS
+    }
+
+    /// Returns the vectors of the buffer of nodes.
     fn vectors(self) -> u64 {
-        self.node_vectors() + self.boxes.div_ceil(WIDTH) * WIDTH / 4
+        self.first_id() + self.boxes.div_ceil(WIDTH) * ID_VECTORS
     }
 
     fn partials(self) -> u64 {
@@ -99,7 +107,8 @@ impl TreeRoom {
         let mut shape = TreeShape {
             box_count: self.boxes as u32,
             world_count: self.worlds as u32,
-            first_id: self.node_vectors() as u32,
+            first_box: self.node_vectors() as u32,
+            first_id: self.first_id() as u32,
             partial_count: self.partials() as u32,
             ..TreeShape::zeroed()
         };
@@ -116,7 +125,7 @@ impl TreeRoom {
 buffer_table! {
     /// The buffers of a tree.
     pub struct TreeBuffers(room: TreeRoom) {
-        /// The nodes, level by level, and behind them the box of each place among the leaves.
+        /// The nodes, level by level, and behind them the boxes at the places among the leaves, and their ids.
         nodes: [[u32; 4]; room.vectors()], STORAGE;
         /// `[box_count]` the place of each box among the leaves.
         places: [u32; room.boxes], STORAGE;
@@ -279,8 +288,7 @@ impl Build {
                 ("nodes", tree.nodes.all()),
                 ("partials", tree.partials.all()),
             ];
-            // Of the highest level, a workgroup writes one child of eight: those that are not there too.
-            self.levels.dispatch(pass, groups.next_multiple_of(WIDTH as u32), &buffers);
+            self.levels.dispatch(pass, groups, &buffers);
             first_partial += groups;
         }
         let buffers = [

@@ -17,14 +17,14 @@ use super::build::TreeBuffers;
 pub const ORDER: Source = source!("tree/query_order", "tree/curve");
 /// The source of `query_first`.
 pub const FIRST: Source = source!(
-    "tree/query_first", "tree/rows", "tree/walk", "tree/left", "tree/asker", "tree/path", "tree/path_sight", "tree/corners",
-    "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/query_first", "tree/rows", "tree/walk", "tree/left", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
+    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
-    "tree/query_near", "tree/rows", "tree/walk", "tree/left", "tree/asker", "tree/distance", "tree/distance_sight", "tree/corners",
-    "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/query_near", "tree/rows", "tree/walk", "tree/left", "tree/asker", "tree/distance", "tree/distance_sight", "tree/places",
+    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_hits`.
@@ -34,8 +34,7 @@ pub const HITS: Source = source!(
     "tree/path",
     "tree/path_time",
     "tree/round_down",
-    "tree/corners",
-    "tree/ids",
+    "tree/places",
     "tree/node",
     "tree/curve",
     "shared/exact_sum",
@@ -47,8 +46,7 @@ pub const SQUARES: Source = source!(
     "tree/left",
     "tree/distance",
     "tree/round_down",
-    "tree/corners",
-    "tree/ids",
+    "tree/places",
     "tree/node",
     "tree/curve",
     "shared/exact_sum",
@@ -56,20 +54,20 @@ pub const SQUARES: Source = source!(
 );
 /// The source of `query_cross`.
 pub const CROSS: Source = source!(
-    "tree/query_cross", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/path", "tree/path_sight", "tree/corners",
-    "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/query_cross", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
+    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_touch`.
 pub const TOUCH: Source = source!(
-    "tree/query_touch", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/corners", "tree/ids", "tree/node", "tree/tree",
+    "tree/query_touch", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/places", "tree/node", "tree/tree",
     "filters/half_space", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_sphere`.
 pub const SPHERE: Source = source!(
     "tree/query_sphere", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/distance", "tree/distance_sight",
-    "tree/corners", "tree/ids", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_place`.
@@ -90,7 +88,7 @@ pub const TIMES: Source = source!(
     "tree/path",
     "tree/path_time",
     "tree/round_down",
-    "tree/corners",
+    "tree/places",
     "tree/node",
     "tree/curve",
     "shared/exact_sum",
@@ -451,6 +449,7 @@ impl Query {
         self.canonical.record(pass, sort, most, counts, dispatches, &buffers.answer_lists(), &buffers.pairs);
         if listed == Listed::Cross {
             let bound = [
+                ("tree", batch.shape.all()),
                 ("query", batch.params.all()),
                 ("counts", counts.all()),
                 ("nodes", batch.tree.nodes.all()),

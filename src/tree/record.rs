@@ -9,7 +9,7 @@ use std::mem::offset_of;
 use bytemuck::{Pod, Zeroable};
 
 use super::Tree;
-use super::ask::{BUDGET, ROW, SORTED};
+use super::ask::{ROW, SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
 use super::query::{Asks, BatchInput, Kept, Listed, QueryBuffers, QueryRoom, Ranked};
 use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
@@ -80,8 +80,8 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     }
 
     /// Says how many rounds are recorded beside the first: at least 1, and without this call 4 on a GPU and 16 in software.
-    /// A round that is not needed takes two empty dispatches. One that is takes up to 2¹⁸ steps of each query on a GPU and 1,500
-    /// in software, where drivers end longer loops; queries that are in doubt in `f32` need a second one in any case. A query
+    /// A round that is not needed takes two empty dispatches. One that is takes up to 2¹⁸ steps of each query on a GPU and some
+    /// thousand in software, where drivers end longer loops; queries that are in doubt in `f32` need a second one in any case. A query
     /// that is not done in all of them has no answers, is marked, and is counted
     /// ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or ask it from host memory.
     pub fn with_rounds(self, rounds: u32) -> Self {
@@ -358,7 +358,6 @@ impl Tree {
             words,
             most: wanted.most(),
             parts: count * words,
-            budget: BUDGET[usize::from(self.gpu.is_software())],
             rule: of_boxes.rule.code(),
             round_count: rounds + 1,
             ..QueryParams::zeroed()
@@ -366,8 +365,9 @@ impl Tree {
         let phases = if wanted.kept() == Kept::Lists { 2 } else { 1 };
         let params: Vec<Buffer<QueryParams>> = (0..phases * said.round_count)
             .map(|round| {
-                let is_resumed = u32::from(round % said.round_count > 0);
-                self.round_params.get(&self.gpu, QueryParams { round, is_resumed, ..said })
+                let decides = round % said.round_count > 0;
+                let budget = budget(&self.gpu, decides);
+                self.round_params.get(&self.gpu, QueryParams { round, budget, is_resumed: decides.into(), ..said })
             })
             .collect::<Result<_, _>>()?;
         let window = self.windows.get(&self.gpu, wanted.window())?;
@@ -477,9 +477,14 @@ impl Tree {
             return Ok(Asked { room, tree: tree.clone(), shape });
         }
         let tree = TreeBuffers::new(&self.gpu, &room)?;
-        let (none, below) = ([f32::INFINITY.to_bits(); 4], [f32::NEG_INFINITY.to_bits(); 4]);
+        // One box that is above and below all, in a node that says so too.
+        let (none, below) = (f32::INFINITY.to_bits(), f32::NEG_INFINITY.to_bits());
+        let node = [[0, 0, 0, 0x01_0101], [!0, !0, 0, 0], [!0, !0, 0, 0], [!0, !0, 0, 0]];
+        let boxes = [[none, none, none, below, below, below]; 2];
         let scopes = self.gpu.open_scopes();
-        tree.nodes.write(&self.gpu, &[[none; 6], [below; 6]].concat());
+        tree.nodes.write(&self.gpu, &node);
+        let first = u64::from(room.shape().first_box);
+        tree.nodes.write_at(&self.gpu, first, bytemuck::cast_slice(&boxes));
         scopes.close("queries")?;
         Ok(Asked { room, tree: self.empty.insert(tree).clone(), shape })
     }

@@ -35,16 +35,6 @@ fn boxes(n: u32, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Returns the children of all nodes, in the order of their places.
-fn children(words: &[[u32; 4]]) -> Vec<Aabb> {
-    let words: &[[u32; 48]] = bytemuck::cast_slice(words);
-    let of = |node: &[u32; 48], child: usize| Aabb {
-        min: std::array::from_fn(|k| f32::from_bits(node[8 * k + child])),
-        max: std::array::from_fn(|k| f32::from_bits(node[24 + 8 * k + child])),
-    };
-    words.iter().flat_map(|node| (0..8).map(|child| of(node, child)).collect::<Vec<_>>()).collect()
-}
-
 fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
     let n = boxes.len() as u32;
     let filters = Filters { world: world_of.to_vec(), ..Filters::default() };
@@ -91,13 +81,24 @@ fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
 
     // Everything after the order, exactly.
     let (leaves, filled, places) = mirror::tree::leaves(boxes, &order);
-    let bits =
-        |boxes: &[Aabb]| boxes.iter().map(|aabb| [aabb.min, aabb.max].map(|c| c.map(|x| x + 0.0))).collect::<Vec<_>>();
     let nodes = download(&tree.nodes);
-    let first_id = room.shape().first_id as usize;
-    let expected: Vec<Aabb> = std::iter::once(leaves.clone()).chain(mirror::tree::levels(&leaves)).flatten().collect();
-    assert_eq!(bits(&children(&nodes[..first_id])), bits(&expected), "{n} boxes");
+    let (first_box, first_id) = (room.shape().first_box as usize, room.shape().first_id as usize);
+    let expected = mirror::tree::levels(&leaves);
+    let found: &[mirror::tree::Node] = bytemuck::cast_slice(&nodes[..first_box]);
+    assert_eq!(found, expected.concat(), "{n} boxes");
+    let bits = |boxes: &[Aabb]| {
+        boxes.iter().map(|aabb| [aabb.min, aabb.max]).map(|c| c.map(|c| c.map(|x| x + 0.0))).collect::<Vec<_>>()
+    };
+    assert_eq!(bits(bytemuck::cast_slice(&nodes[first_box..first_id])), bits(&leaves));
     assert_eq!(bytemuck::cast_slice::<_, u32>(&nodes[first_id..]), filled);
+    // What a node says of its children bounds them.
+    for (node, eight) in expected[0].iter().zip(leaves.chunks(8)) {
+        for (bounds, aabb) in mirror::tree::children(node).iter().zip(eight) {
+            let is_there = aabb.min[0] <= aabb.max[0];
+            let holds = (0..3).all(|k| bounds.min[k] <= aabb.min[k] && aabb.max[k] <= bounds.max[k]);
+            assert!(if is_there { holds } else { bounds.min[0] > bounds.max[0] }, "{bounds:?} {aabb:?}");
+        }
+    }
     assert_eq!(download(&tree.places)[..boxes.len()], places);
     assert_eq!(download(&tree.invalid)[..boxes.len().div_ceil(256)], mirror::tree::invalid(&places));
     let summary: TreeSummary = download(&tree.summary)[0];
@@ -112,6 +113,28 @@ fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
 fn a_tree_has_every_box_once_and_bounds_all_of_them() {
     for (seed, n) in (0..).zip([1, 7, 8, 9, 64, 65, 255, 256, 257, 513, 4097, 40_000]) {
         check(&boxes(n, seed), &[], seed);
+    }
+}
+
+#[test]
+fn nodes_bound_numbers_of_every_size() {
+    for seed in 40..60 {
+        let mut random = Random::new(seed);
+        let mut number = || match random.below(6) {
+            0 => f32::from_bits(random.below(1 << 31) as u32 * 2),
+            1 => f32::from_bits(random.below(1 << 24) as u32),
+            2 => [0.0, -0.0, f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY][random.below(6) as usize],
+            3 => -f32::from_bits(random.below(1 << 24) as u32),
+            4 => 1e6 + random.below(100) as f32,
+            _ => random.below(100) as f32,
+        };
+        let boxes: Vec<Aabb> = (0..900)
+            .map(|_| {
+                let [a, b] = [(); 2].map(|()| [number(), number(), number()]);
+                Aabb::new([0, 1, 2].map(|k| a[k].min(b[k])), [0, 1, 2].map(|k| a[k].max(b[k])))
+            })
+            .collect();
+        check(&boxes, &[], seed);
     }
 }
 

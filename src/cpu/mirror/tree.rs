@@ -113,26 +113,118 @@ pub fn leaves(boxes: &[Aabb], ids: &[u32]) -> (Vec<Aabb>, Vec<u32>, Vec<u32>) {
     (leaves, filled, places)
 }
 
-/// Returns the bounds of all levels above the leaves, filled up to eights.
-pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Aabb>> {
-    let mut levels: Vec<Vec<Aabb>> = Vec::new();
+/// The words of a node: its origin, the exponents of its steps, and twelve words of bytes.
+pub type Node = [u32; 16];
+
+/// What is larger counts as infinite where a node bounds it.
+const LARGEST: f32 = f32::from_bits((127 + 120) << 23);
+/// How many steps the bounds of a node have between them, at most.
+const STEPS: f64 = 250.0;
+/// Levels that are bounded at once. What they bound comes from boxes, or from the steps of nodes below.
+const LEVELS_AT_ONCE: usize = 3;
+
+/// Returns the nodes of all levels, the leaves first, over boxes that are filled up to eights.
+pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Node>> {
+    let mut levels: Vec<Vec<Node>> = Vec::new();
     let mut below = leaves.to_vec();
-    while below.len() > 8 {
-        let bounds = |eight: &[Aabb]| {
-            let mut sum = NOTHING;
-            for aabb in eight {
-                for k in 0..3 {
-                    sum.min[k] = if aabb.min[k] < sum.min[k] { aabb.min[k] } else { sum.min[k] };
-                    sum.max[k] = if aabb.max[k] > sum.max[k] { aabb.max[k] } else { sum.max[k] };
-                }
-            }
-            sum
+    loop {
+        let nodes: Vec<Node> = below.chunks(8).map(node).collect();
+        let is_last = levels.len() % LEVELS_AT_ONCE == LEVELS_AT_ONCE - 1;
+        let bounds: Vec<Aabb> = if is_last {
+            nodes.iter().map(|node| union(&children(node))).collect()
+        } else {
+            below.chunks(8).map(union).collect()
         };
-        below = below.chunks(8).map(bounds).collect();
+        levels.push(nodes);
+        if bounds.len() == 1 {
+            return levels;
+        }
+        below = bounds;
         below.resize(below.len().next_multiple_of(8), NOTHING);
-        levels.push(below.clone());
     }
-    levels
+}
+
+fn is_nothing(aabb: &Aabb) -> bool {
+    (0..3).any(|k| aabb.min[k] > aabb.max[k])
+}
+
+fn union(boxes: &[Aabb]) -> Aabb {
+    let mut sum = NOTHING;
+    for aabb in boxes.iter().filter(|aabb| !is_nothing(aabb)) {
+        for k in 0..3 {
+            sum.min[k] = if aabb.min[k] < sum.min[k] { aabb.min[k] } else { sum.min[k] };
+            sum.max[k] = if aabb.max[k] > sum.max[k] { aabb.max[k] } else { sum.max[k] };
+        }
+    }
+    sum
+}
+
+/// Moves a bound outward to where no processor flushes it to zero.
+fn outward(bound: f32, is_upper: bool) -> f32 {
+    match bound {
+        _ if !bound.is_subnormal() => bound,
+        _ if is_upper && bound > 0.0 => f32::MIN_POSITIVE,
+        _ if !is_upper && bound < 0.0 => -f32::MIN_POSITIVE,
+        _ => 0.0,
+    }
+}
+
+/// Returns the node of eight children.
+fn node(children: &[Aabb]) -> Node {
+    let mut node = [0; 16];
+    let there = || children.iter().filter(|aabb| !is_nothing(aabb));
+    for k in 0..3 {
+        let bounds = there().flat_map(|aabb| [outward(aabb.min[k], false), outward(aabb.max[k], true)]);
+        let finite: Vec<f32> = bounds.filter(|bound| bound.abs() <= LARGEST).collect();
+        let first = finite.iter().copied().reduce(f32::min).unwrap_or(0.0);
+        let last = finite.iter().copied().reduce(f32::max).unwrap_or(0.0);
+        let exponent = |x: f32| (x.to_bits() >> 23) as i32;
+        let of_extent = exponent((last - first) * (1.0 / STEPS) as f32) + 1;
+        let biased = of_extent.max(exponent(first.abs().max(last.abs())) - 22).max(1);
+        let size = 2f64.powi(biased - 127);
+        let origin = (f64::from(first) / size).floor() - 1.0;
+        node[k] = ((origin * size) as f32 + 0.0).to_bits();
+        node[3] |= (biased as u32) << (8 * k);
+        let steps = |x: f64| (x - origin).clamp(1.0, 254.0) as u32;
+        for (child, aabb) in children.iter().enumerate() {
+            let (min, max) = (outward(aabb.min[k], false), outward(aabb.max[k], true));
+            let low = match min {
+                _ if is_nothing(aabb) => 255,
+                _ if min < -LARGEST => 0,
+                _ if min > LARGEST => 254,
+                _ => steps((f64::from(min) / size).floor()),
+            };
+            let high = match max {
+                _ if is_nothing(aabb) => 0,
+                _ if max > LARGEST => 255,
+                _ if max < -LARGEST => 1,
+                _ => steps((f64::from(max) / size).ceil()),
+            };
+            node[4 + 4 * k + child / 4] |= low << (8 * (child % 4));
+            node[6 + 4 * k + child / 4] |= high << (8 * (child % 4));
+        }
+    }
+    node
+}
+
+/// Returns what bounds the eight children of a node.
+pub fn children(node: &Node) -> [Aabb; 8] {
+    std::array::from_fn(|child| {
+        let step = |word: usize| node[word + child / 4] >> (8 * (child % 4)) & 255;
+        let place = |k: usize, step: u32| {
+            let size = f32::from_bits((node[3] >> (8 * k) & 255) << 23);
+            f32::from_bits(node[k]) + step as f32 * size
+        };
+        let min = std::array::from_fn(|k| match step(4 + 4 * k) {
+            0 => f32::NEG_INFINITY,
+            step => place(k, step),
+        });
+        let max = std::array::from_fn(|k| match step(6 + 4 * k) {
+            255 => f32::INFINITY,
+            step => place(k, step),
+        });
+        Aabb { min, max }
+    })
 }
 
 /// Counts the invalid boxes of each 256 in a row.

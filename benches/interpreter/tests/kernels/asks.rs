@@ -1,8 +1,8 @@
 //! A tree that is asked everything.
 
 use broadsweep::{
-    Aabb, Asker, Batch, BoxCast, Capsule, Error, Filters, GpuAnswers, GpuBatch, GpuLists, Hit, Lists, NearestQuery,
-    OrientedBox, QueryEngine, QueryFilters, QueryHeader, QueryReport, Ray, Sphere, Tree, cpu, wgpu,
+    Aabb, Asker, Batch, BoxCast, Capsule, Error, Filters, Gpu, GpuAnswers, GpuBatch, GpuLists, Hit, Lists,
+    NearestQuery, OrientedBox, QueryEngine, QueryFilters, QueryHeader, QueryReport, Ray, Sphere, Tree, cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -48,6 +48,9 @@ pub trait Asked: QueryEngine {
     /// Returns what is left of queries with these filters: rows of hits, lists of hits and of boxes, whether there are any, and
     /// rows of what is near; each with its marks.
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error>;
+
+    /// Returns the nearest hits that are left of many rays, with their marks.
+    fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error>;
 }
 
 /// Answers in a row.
@@ -57,15 +60,16 @@ fn wide([low, high]: [u32; 2]) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
+fn marks(report: &QueryReport) -> impl Iterator<Item = u64> + '_ {
+    (0..report.query_count).map(|i| u64::from(report.first_invalid.contains(&i)))
+}
+
 fn points_of(spheres: &[Sphere]) -> Vec<NearestQuery> {
     spheres.iter().map(|sphere| NearestQuery { point: sphere.center, radius: sphere.radius }).collect()
 }
 
 impl Asked for cpu::Tree {
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
-        fn marks(report: &QueryReport) -> impl Iterator<Item = u64> + '_ {
-            (0..report.query_count).map(|i| u64::from(report.first_invalid.contains(&i)))
-        }
         fn rows<T: Pod>(lists: &Lists<T>) -> Vec<u64> {
             let mut words: Vec<u64> = Vec::new();
             for row in lists.rows() {
@@ -93,38 +97,52 @@ impl Asked for cpu::Tree {
         all.extend(rows(&self.nearest(Batch { queries: &points_of(spheres), filters }, ROW)?));
         Ok(all)
     }
+
+    fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error> {
+        let hits = self.nearest_hits(rays)?;
+        let answers = hits.answers.iter().map(|&hit| wide(bytemuck::cast(hit)));
+        Ok(answers.chain(marks(&hits.report)).collect())
+    }
+}
+
+/// Uploads bytes for kernels to read.
+fn upload(gpu: &Gpu, bytes: &[u8]) -> wgpu::Buffer {
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+    let descriptor = wgpu::BufferDescriptor { label: None, size: bytes.len() as u64, usage, mapped_at_creation: false };
+    let buffer = gpu.device().create_buffer(&descriptor);
+    gpu.queue().write_buffer(&buffer, 0, bytes);
+    buffer
+}
+
+fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
+    gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+}
+
+/// Submits, and reads so many words of some buffers.
+fn read(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, parts: &[(&wgpu::Buffer, usize)]) -> Vec<u32> {
+    let bytes = parts.iter().map(|(_, words)| 4 * *words as u64).sum();
+    let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+    let descriptor = wgpu::BufferDescriptor { label: None, size: bytes, usage, mapped_at_creation: false };
+    let copy = gpu.device().create_buffer(&descriptor);
+    let mut to = 0;
+    for &(buffer, words) in parts {
+        encoder.copy_buffer_to_buffer(buffer, 0, &copy, to, 4 * words as u64);
+        to += 4 * words as u64;
+    }
+    gpu.queue().submit([encoder.finish()]);
+    copy.slice(..).map_async(wgpu::MapMode::Read, |_| {});
+    let _ = gpu.device().poll(wgpu::PollType::wait_indefinitely());
+    let view = copy.slice(..).get_mapped_range().expect("a buffer that is mapped");
+    bytemuck::pod_collect_to_vec(&view)
+}
+
+fn wide_all(words: &[u32]) -> Vec<u64> {
+    words.chunks(2).map(|two| wide([two[0], two[1]])).collect()
 }
 
 impl Asked for Tree {
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
         let gpu = self.gpu().clone();
-        let upload = |bytes: &[u8]| {
-            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-            let size = bytes.len() as u64;
-            let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
-            let buffer = gpu.device().create_buffer(&descriptor);
-            gpu.queue().write_buffer(&buffer, 0, bytes);
-            buffer
-        };
-        let encoder = || gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        // Submits, and reads `counts` words of some buffers.
-        let read = |mut encoder: wgpu::CommandEncoder, parts: &[(&wgpu::Buffer, usize)]| {
-            let bytes = parts.iter().map(|(_, words)| 4 * *words as u64).sum();
-            let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-            let descriptor = wgpu::BufferDescriptor { label: None, size: bytes, usage, mapped_at_creation: false };
-            let copy = gpu.device().create_buffer(&descriptor);
-            let mut to = 0;
-            for &(buffer, words) in parts {
-                encoder.copy_buffer_to_buffer(buffer, 0, &copy, to, 4 * words as u64);
-                to += 4 * words as u64;
-            }
-            gpu.queue().submit([encoder.finish()]);
-            copy.slice(..).map_async(wgpu::MapMode::Read, |_| {});
-            let _ = gpu.device().poll(wgpu::PollType::wait_indefinitely());
-            let view = copy.slice(..).get_mapped_range().expect("a buffer that is mapped");
-            bytemuck::pod_collect_to_vec::<u8, u32>(&view)
-        };
-        let wide_all = |words: &[u32]| words.chunks(2).map(|two| wide([two[0], two[1]])).collect::<Vec<_>>();
         let askers: Vec<Asker> = (0..rays.len())
             .map(|i| Asker {
                 group: filters.group[i],
@@ -134,13 +152,13 @@ impl Asked for Tree {
                 ignore: filters.ignore[i],
             })
             .collect();
-        let said = upload(bytemuck::cast_slice(&askers));
-        let (paths, balls) = (upload(bytemuck::cast_slice(rays)), upload(bytemuck::cast_slice(spheres)));
-        let points = upload(bytemuck::cast_slice(&points_of(spheres)));
+        let said = upload(&gpu, bytemuck::cast_slice(&askers));
+        let (paths, balls) = (upload(&gpu, bytemuck::cast_slice(rays)), upload(&gpu, bytemuck::cast_slice(spheres)));
+        let points = upload(&gpu, bytemuck::cast_slice(&points_of(spheres)));
         let n = rays.len();
         let of_rays = GpuBatch::<Ray>::new(paths.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(2);
         let rows = |encoder, left: &GpuAnswers| {
-            let words = read(encoder, &[(&left.answers, 2 * ROW * n), (&left.status, n)]);
+            let words = read(&gpu, encoder, &[(&left.answers, 2 * ROW * n), (&left.status, n)]);
             let (answers, marks) = words.split_at(2 * ROW * n);
             [wide_all(answers), marks.iter().map(|&mark| u64::from(mark)).collect()].concat()
         };
@@ -149,7 +167,7 @@ impl Asked for Tree {
             let header = size_of::<QueryHeader>() / 4;
             let parts =
                 [(&left.offsets, 2 * (n + 1)), (&left.answers, 2 * most), (&left.status, n), (&left.header, header)];
-            let words = read(encoder, &parts);
+            let words = read(&gpu, encoder, &parts);
             let (offsets, words) = words.split_at(2 * (n + 1));
             let (answers, words) = words.split_at(2 * most);
             let (marks, header) = words.split_at(n);
@@ -159,25 +177,36 @@ impl Asked for Tree {
             [wide_all(offsets), wide_all(&answers[..written]), marks].concat()
         };
         let mut all = Vec::new();
-        let mut own = encoder();
+        let mut own = encoder(&gpu);
         let left = self.record_first_hits(&mut own, of_rays, ROW as u32)?;
         all.extend(rows(own, &left));
-        let mut own = encoder();
+        let mut own = encoder(&gpu);
         let left = self.record_all_hits(&mut own, of_rays, 0, 4000)?;
         all.extend(lists(own, &left));
-        let mut own = encoder();
+        let mut own = encoder(&gpu);
         let of_spheres = GpuBatch::<Sphere>::new(balls.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(2);
         let left = self.record_overlaps(&mut own, of_spheres, 0, 4000)?;
         all.extend(lists(own, &left));
-        let mut own = encoder();
+        let mut own = encoder(&gpu);
         let left = self.record_any_hits(&mut own, of_rays)?;
-        let words = read(own, &[(&left.answers, n), (&left.status, n)]);
+        let words = read(&gpu, own, &[(&left.answers, n), (&left.status, n)]);
         all.extend(words.iter().map(|&word| u64::from(word)));
-        let mut own = encoder();
+        let mut own = encoder(&gpu);
         let of_points = GpuBatch::new(points.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(8);
         let left = self.record_nearest(&mut own, of_points, ROW as u32)?;
         all.extend(rows(own, &left));
         Ok(all)
+    }
+
+    fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error> {
+        let gpu = self.gpu().clone();
+        let paths = upload(&gpu, bytemuck::cast_slice(rays));
+        let mut encoder = encoder(&gpu);
+        let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(2);
+        let left = self.record_nearest_hits(&mut encoder, batch)?;
+        let words = read(&gpu, encoder, &[(&left.answers, 2 * rays.len()), (&left.status, rays.len())]);
+        let (answers, marks) = words.split_at(2 * rays.len());
+        Ok(wide_all(answers).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))).collect())
     }
 }
 
@@ -228,6 +257,12 @@ fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
     let (mut some_rays, mut some_spheres) = (rays[..20].to_vec(), spheres[..20].to_vec());
     (some_rays[7].limit, some_spheres[7].radius) = (f32::NAN, -1.0);
     all.extend(tree.left(&some_rays, &some_spheres, &of_queries(20))?);
+    // More than one workgroup counts, each with several that are left and several that have no meaning.
+    let mut many: Vec<Ray> = rays.iter().copied().cycle().take(300).collect();
+    for i in [4, 9, 260, 270] {
+        many[i].origin[1] = f32::NAN;
+    }
+    all.extend(tree.left_of_many(&many)?);
     Ok(all)
 }
 

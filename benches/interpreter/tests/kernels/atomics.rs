@@ -57,6 +57,8 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("sort_tally", "atomicStore(&histogram[bin], 0u);", ALONE),
     ("giants_test", "atomicStore(&hits, 0u);", ALONE),
     ("tree_invalid", "atomicStore(&count, 0u);", ALONE),
+    ("query_left", "atomicStore(&left_of_group, 0u);", ALONE),
+    ("query_left", "atomicStore(&invalid_of_group, 0u);", ALONE),
     ("small_test", "atomicStore(&group_hits[local], 0u);", ALONE),
 ];
 
