@@ -5,9 +5,10 @@
 //! cargo bench -p broadsweep-laboratory --features peers --bench queries -- [OPTION ...] [KIND:N | FILE.npy ...]
 //!   --runs R       measured runs of each row, after one that is not counted [5]
 //!   --queries N    rays in a batch; fewer of what has many answers [1000000; with --each, 10000 of every kind]
-//!   --only TEXT    rows whose name contains this
+//!   --only A,B     rows whose name contains one of these
 //!   --engines A,B  who takes part [all but the GPU]
 //!   --threads N    threads of our engine; the others have one [1]
+//!   --out DIR      boxes, rays and their nearest hits as .npy files, for what cannot take part here
 //!   --each         every query by itself: the slowest against the median one, of our engine unless --engines names others
 //! ```
 //!
@@ -15,36 +16,42 @@
 //! otherwise than ours: where that is not 0, it rounds or breaks ties otherwise. Without a scene, there is a million of
 //! uniform boxes; with `--each`, 100,000 boxes of every kind.
 
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use broadsweep::{Aabb, Options, cpu};
+use broadsweep::{Aabb, Options, Ray, cpu};
 use laboratory::queries::each::{self, Spread};
 use laboratory::queries::race::{Call, Effort, Lane, in_turn, race};
-use laboratory::queries::{self, GPU, Listing, Question};
-use laboratory::scenes::{Kind, SceneName};
+use laboratory::queries::{self, Asked, Found, GPU, Listing, Question};
+use laboratory::scenes::{Kind, SceneName, npy};
 
 /// What is measured.
+#[derive(Default)]
 struct Plan {
     runs: usize,
     count: Option<usize>,
-    only: String,
+    only: Vec<String>,
     engines: Vec<&'static Listing>,
+    out: Option<PathBuf>,
     is_each: bool,
 }
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    let mut plan = Plan { runs: 5, count: None, only: String::new(), engines: Vec::new(), is_each: false };
+    let mut plan = Plan { runs: 5, ..Plan::default() };
     let (mut threads, mut scenes) = (1, Vec::new());
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
         match argument.as_str() {
             "--runs" => plan.runs = value()?.parse()?,
             "--queries" => plan.count = Some(value()?.parse()?),
-            "--only" => plan.only = value()?,
+            "--only" => plan.only = value()?.split(',').map(str::to_owned).collect(),
             "--threads" => threads = value()?.parse()?,
             "--engines" => plan.engines = value()?.split(',').map(listing).collect::<Result<_>>()?,
+            "--out" => plan.out = Some(value()?.into()),
             "--each" => plan.is_each = true,
             _ if argument.starts_with('-') => bail!("there is no option {argument}"),
             _ => scenes.push(argument),
@@ -83,12 +90,15 @@ impl Plan {
                 Err(error) => println!("{:>26} {error}", listing.name),
             }
         }
-        if "build".contains(&self.only) {
+        self.write("boxes", |to| npy::write_boxes(to, &boxes))?;
+        if self.is_wanted("build") {
             self.measure_builds(&boxes, &mut lanes)?;
         }
         for question in self.questions() {
             let count = question.as_many_as(self.count.unwrap_or(1_000_000));
-            let laps = race(self.effort(), &mut lanes, &question.ask(count, 1, &boxes))?;
+            let asked = question.ask(count, 1, &boxes);
+            self.write_rays(question, &asked, &mut lanes)?;
+            let laps = race(self.effort(), &mut lanes, &asked)?;
             let fastest = laps.first().map_or(1.0, |lap| lap.time.median_ms);
             for lap in &laps {
                 row(&question.to_string(), lap.name, count, lap.time.median_ms, fastest);
@@ -102,8 +112,39 @@ impl Plan {
         Effort { runs: self.runs, limit_ms: 20e3 }
     }
 
+    fn is_wanted(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part))
+    }
+
     fn questions(&self) -> impl Iterator<Item = Question> {
-        Question::ALL.into_iter().filter(|question| question.to_string().contains(&self.only))
+        Question::ALL.into_iter().filter(|question| self.is_wanted(&question.to_string()))
+    }
+
+    /// Writes rays that are asked for their nearest hits, and the boxes that the first engine says they hit.
+    fn write_rays(&self, question: Question, asked: &Asked, lanes: &mut [Lane]) -> Result<()> {
+        let (Some(_), Question::Rays(kind, _), Asked::NearestHits(rays), [first, ..]) =
+            (&self.out, question, asked, lanes)
+        else {
+            return Ok(());
+        };
+        let row = |ray: &Ray| [&ray.origin[..], &ray.direction, &[ray.limit]].concat();
+        let numbers: Vec<f32> = rays.iter().flat_map(row).collect();
+        self.write(kind.name(), |to| npy::write_array(to, &[rays.len() as u64, 7], &numbers))?;
+        let Some(Found::Hits(hits)) = first.answerer.ask(asked)? else { return Ok(()) };
+        let nearest: Vec<u32> = hits.iter().map(|hit| hit.index).collect();
+        self.write(&format!("{kind}-nearest"), |to| npy::write_array(to, &[nearest.len() as u64], &nearest))
+    }
+
+    /// Writes a file of this name where files are wanted.
+    fn write(&self, name: &str, array: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
+        let Some(out) = &self.out else { return Ok(()) };
+        let path = out.join(format!("{name}.npy"));
+        let write = || {
+            let mut to = BufWriter::new(File::create(&path)?);
+            array(&mut to)?;
+            to.flush()
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
     }
 
     fn measure_builds(&self, boxes: &[Aabb], lanes: &mut [Lane]) -> Result<()> {
