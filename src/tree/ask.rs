@@ -38,7 +38,7 @@ const LEAST_ANSWERS: u64 = 1 << 12;
 /// The most answers in a row. A query that asks for more gets one row after the other.
 pub(super) const ROW: usize = 64;
 /// Turns of loops that a query may take in one dispatch, on a GPU and in software; where `f32` decides alone, and where doubts are
-/// decided too. The last node may take more: 500 turns, and 2,500 for eight boxes in a row where all is in doubt. Mesa's drivers
+/// decided too. The last node may take more: 600 turns, and 2,500 for eight boxes in a row where all is in doubt. Mesa's drivers
 /// in software end all loops of some eight or sixteen invocations after 65,535 turns together; other drivers end dispatches that
 /// take seconds.
 const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_400, 1_500]];

@@ -199,6 +199,21 @@ struct Asked {
 /// encoder or another. Calls with queries from host memory have other buffers. Submit before the tree is built or refitted in
 /// another way than by [`record_build`](Self::record_build) and [`record_refit`](Self::record_refit), and before its filters are
 /// changed. A tree without boxes answers that there are none.
+///
+/// ```no_run
+/// use broadsweep::{Error, GpuAnswers, GpuBatch, Ray, Tree, wgpu};
+///
+/// /// Fits a tree to boxes that have moved, and asks it with rays, all in buffers.
+/// fn cast(
+///     tree: &mut Tree,
+///     encoder: &mut wgpu::CommandEncoder,
+///     (boxes, box_count): (&wgpu::Buffer, u32),
+///     (rays, ray_count): (&wgpu::Buffer, u32),
+/// ) -> Result<GpuAnswers, Error> {
+///     tree.record_refit(encoder, boxes.slice(..), box_count)?;
+///     tree.record_nearest_hits(encoder, GpuBatch::<Ray>::new(rays.slice(..), ray_count))
+/// }
+/// ```
 impl Tree {
     /// Records the first box that each path hits: by `t`, then by index. `answers` has a [`Hit`](crate::Hit) for each query.
     ///
