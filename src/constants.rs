@@ -131,6 +131,14 @@ shared_constants! {
     USUAL_BITS: u32 = (127 + 60) << 23;
     /// 2⁻⁶⁰ in bits: the least speed, along an axis, of which the same is true.
     SLOW_BITS: u32 = (127 - 60) << 23;
+    /// Queries that one workgroup of a kernel that walks takes.
+    WALKERS: u32 = 64;
+    /// In place of the place among the leaves from which a query is resumed: nothing is left of it.
+    NOWHERE: u32 = u32::MAX;
+    /// The same: it begins again at the first place, in any order.
+    AGAIN: u32 = u32::MAX - 1;
+    /// The same: it has no meaning.
+    INVALID_QUERY: u32 = u32::MAX - 2;
     /// Of a query: it has all its answers.
     STATUS_ANSWERED: u32 = 0;
     /// Of a query: a number has no meaning.

@@ -129,11 +129,11 @@ pub enum Error {
         /// Boxes given.
         box_count: u64,
     },
-    /// More queries are to be recorded at once than a buffer of the device has room for. Calls that take queries from host
+    /// More queries, or room for more answers, is to be recorded at once than a buffer of the device has room for. Calls that take queries from host
     /// memory have no such limit.
     #[error(
-        "{query_count} queries need {required} bytes for `{buffer}`, and {limit} is {available}. Record fewer at a time, or \
-         request the device with more"
+        "{query_count} queries and their answers need {required} bytes for `{buffer}`, and {limit} is {available}. Record fewer \
+         queries at a time, or room for fewer answers, or request the device with more"
     )]
     TooManyQueries {
         /// Queries asked for.

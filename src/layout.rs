@@ -283,7 +283,7 @@ twins! {
 
     /// What accompanies answers that stay on the GPU; every field is a little-endian `u32`.
     pub struct QueryHeader {
-        /// Answers in all, lower half, whether they fit or not. Of first answers: their places.
+        /// Answers to all queries that were done, lower half, whether they fit or not. Of first answers: their places.
         pub count: u32,
         /// Answers in all, upper half.
         pub count_high: u32,

@@ -28,7 +28,9 @@ fn begin_list(number: u32) -> u32 {
         list_first = sub64(vec2<u32>(offsets[number].x, offsets[number].y), first);
         let end = sub64(vec2<u32>(offsets[number + 1u].x, offsets[number + 1u].y), first);
         list_length = sub64(end, list_first);
-        let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u;
+        // Nor has a query without answers anything to write: it may be one that was not counted to its end.
+        let is_empty = (list_length.x | list_length.y) == 0u;
+        let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u || is_empty;
         let is_behind = list_first.y < 0x80000000u && (list_first.y != 0u || list_first.x >= window.capacity);
         left_at = select(left_at, NOWHERE, is_before || is_behind);
     }

@@ -8,7 +8,7 @@
 //   for each axis, a byte each: the lower bounds of four children, of the other four, then the upper bounds
 //
 // Finite bounds are steps 1 to 254. A lower bound of 0 is minus infinity, an upper bound of 255 is infinity. A child that is not
-// there, or an invalid box, is above 255 and below 0 along each axis.
+// there, or an invalid box, has the lower bound 255 and the upper bound 0 along each axis.
 // Source: Ylitie, Karras, Laine 2017, Efficient incoherent ray traversal on GPUs through compressed wide BVHs.
 //
 // Behind all nodes lies the box of each place among the leaves, six words each, and behind those its id.
@@ -63,6 +63,11 @@ fn bounds_of(head: vec4<u32>, low: vec3<u32>, high: vec3<u32>) -> BoxBits {
         select(bitcast<vec3<u32>>(origin + vec3<f32>(low) * size), vec3<u32>(MINUS_INFINITY), low == vec3<u32>(0u)),
         select(bitcast<vec3<u32>>(origin + vec3<f32>(high) * size), vec3<u32>(INFINITY), high == vec3<u32>(255u)),
     );
+}
+
+fn ordered4(bits: vec4<u32>) -> vec4<i32> {
+    let signed = bitcast<vec4<i32>>(bits);
+    return select(signed, bitcast<vec4<i32>>(vec4<u32>(0x80000000u) - bits), signed < vec4<i32>(0));
 }
 
 // Packs four flags.

@@ -4,11 +4,6 @@
 // Turns of loops that a decision takes.
 const DECISION: u32 = 12u;
 
-fn ordered4(bits: vec4<u32>) -> vec4<i32> {
-    let signed = bitcast<vec4<i32>>(bits);
-    return select(signed, bitcast<vec4<i32>>(vec4<u32>(SIGN) - bits), signed < vec4<i32>(0));
-}
-
 // What is known of four children after some axes.
 struct Half {
     near: vec4<f32>,

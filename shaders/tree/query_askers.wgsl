@@ -29,8 +29,11 @@ fn query_askers(
         return;
     }
     for (var k = 0u; k < ASKER_WORDS; k += 1u) {
-        let word = given[i * ASKER_WORDS + k];
-        askers[i * ASKER_WORDS + k] = select(word, number_of(word), k == ASKER_WORLD);
+        var word = given[i * ASKER_WORDS + k];
+        if k == ASKER_WORLD {
+            word = number_of(word);
+        }
+        askers[i * ASKER_WORDS + k] = word;
     }
 }
 

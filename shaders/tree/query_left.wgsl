@@ -15,8 +15,6 @@
 
 override IS_LISTED: bool = false;
 
-// Queries that one workgroup of a kernel that walks takes.
-const WALKERS: u32 = 64u;
 // Words of a Round, and where what it counts lies among them.
 const ROUND_WORDS: u32 = 8u;
 const ROUND_LEFT: u32 = 3u;

@@ -68,11 +68,6 @@ fn begin_region(number: u32) -> bool {
     return kind_of(low, high) != KIND_INVALID;
 }
 
-fn ordered4(bits: vec4<u32>) -> vec4<i32> {
-    let signed = bitcast<vec4<i32>>(bits);
-    return select(signed, bitcast<vec4<i32>>(vec4<u32>(0x80000000u) - bits), signed < vec4<i32>(0));
-}
-
 // Tells which of four children touch the bounds along an axis.
 fn touching(slabs: Slabs, k: u32) -> vec4<bool> {
     let low = ordered4(slabs.low);

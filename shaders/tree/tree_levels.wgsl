@@ -20,9 +20,9 @@
 const LARGEST: u32 = (127u + 120u) << 23u;
 // 2^-126, the least that is not flushed to zero.
 const LEAST_BITS: u32 = 1u << 23u;
-// More than a step of all bounds of a node, of 250.
+// The bounds of a node lie within 250 steps or fewer; with those that rounding adds, there are 254.
 const PER_STEP: f32 = 1.0 / 250.0;
-// Steps from the origin to zero have 23 bits.
+// How much smaller than a bound a step may be, in powers of two: then f32 has a bit to spare for any number of steps.
 const MOST_STEP_BITS: i32 = 22;
 
 const SIGN_BIT: u32 = 0x80000000u;
@@ -151,7 +151,8 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
             high = within(steps_up(rounded_up(own.high), size, per_size) - origin);
             let is_low = own.low >= vec3<u32>(SIGN_BIT);
             let is_high = own.high < vec3<u32>(SIGN_BIT);
-            low = select(low, select(vec3<u32>(LAST_STEP), vec3<u32>(0u), is_low), is_large(own.low));
+            // No finite bound of the node is farther out than LARGEST, nor is its first step.
+            low = select(low, select(vec3<u32>(FIRST_STEP), vec3<u32>(0u), is_low), is_large(own.low));
             high = select(high, select(vec3<u32>(FIRST_STEP), vec3<u32>(255u), is_high), is_large(own.high));
         }
         x |= in_place(child, low.x, high.x);

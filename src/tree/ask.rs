@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::pack::{self, Packed};
 use super::query::{Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked};
 use super::{Built, Tree, Waiting, build};
+use crate::constants::{AGAIN, INVALID_QUERY};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -41,17 +42,13 @@ pub(super) const ROW: usize = 64;
 /// decided too. The last node may take more: 600 turns, and 2,500 for eight boxes in a row where all is in doubt. Mesa's drivers
 /// in software end all loops of some eight or sixteen invocations after 65,535 turns together; other drivers end dispatches that
 /// take seconds.
-const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_400, 1_500]];
+const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_200, 1_500]];
 
 /// Returns how many turns of loops a query may take in one dispatch on this device.
 pub(super) fn budget(gpu: &Gpu, decides: bool) -> u32 {
     BUDGETS[usize::from(gpu.is_software())][usize::from(decides)]
 }
 
-/// Stands for the first place among the leaves. The number above it stands for none, and the one below for a query that has no
-/// meaning.
-const AGAIN: u32 = u32::MAX - 1;
-const INVALID_QUERY: u32 = u32::MAX - 2;
 /// Stands for no box.
 const NO_BOX: u32 = QueryFilters::NO_BOX;
 

@@ -128,7 +128,8 @@ impl Tree {
 
     /// Records into `encoder` the build of the tree of boxes in a buffer as that of [`build_from`](Self::build_from). Nothing is
     /// submitted or read back: the report knows the number of boxes alone, and a later refit knows no growth (NaN). Queries
-    /// that are recorded behind it ask this tree; submit before any other call that builds, refits or asks.
+    /// that are recorded behind it ask this tree; submit before any other call that builds, refits or asks. Where the encoder is never
+    /// submitted, the tree has no meaning until it is built again.
     ///
     /// # Errors
     /// As [`build_from`](Self::build_from).
@@ -168,8 +169,12 @@ impl Tree {
         self.begin_refit(boxes)?;
         let Some(built) = self.built.clone() else { return Ok(()) };
         let scopes = self.gpu.open_scopes();
-        self.record_moved(encoder, &built, boxes)?;
-        scopes.close("recording")
+        let recorded = self.record_moved(encoder, &built, boxes).and_then(|()| scopes.close("recording"));
+        if recorded.is_err() {
+            // Half of it may be in the encoder.
+            self.clear();
+        }
+        recorded
     }
 
     /// Returns the report on the last build or refit.

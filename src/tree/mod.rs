@@ -7,11 +7,13 @@
 //! | `query` | the stage `query`: what a batch of queries meets |
 //! | `pack` | turns queries into words |
 //! | `ask` | a batch on its way: which part of it a submission takes, and what comes back |
-//! | `record` | a batch in a buffer of the caller's, whose answers stay on the device |
+//! | `on_device` | batches in buffers of the caller's, and answers that stay on the device |
+//! | `record` | such a batch, recorded in rounds |
 
 mod ask;
 pub mod build;
 mod make;
+mod on_device;
 mod pack;
 pub mod query;
 mod record;
@@ -20,8 +22,8 @@ use std::collections::HashMap;
 
 use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
+pub use self::on_device::{GpuAnswers, GpuBatch, GpuLists, GpuQuery};
 use self::query::Query;
-pub use self::record::{GpuAnswers, GpuBatch, GpuLists, GpuQuery};
 use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;

@@ -1,5 +1,6 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
+use crate::constants::WALKERS;
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -17,20 +18,19 @@ use super::build::TreeBuffers;
 pub const ORDER: Source = source!("tree/query_order", "tree/curve");
 /// The source of `query_first`.
 pub const FIRST: Source = source!(
-    "tree/query_first", "tree/rows", "tree/walk", "tree/left", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
+    "tree/query_first", "tree/rows", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
     "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
-    "tree/query_near", "tree/rows", "tree/walk", "tree/left", "tree/asker", "tree/distance", "tree/distance_sight", "tree/places",
+    "tree/query_near", "tree/rows", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight", "tree/places",
     "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_hits`.
 pub const HITS: Source = source!(
     "tree/query_hits",
-    "tree/left",
     "tree/path",
     "tree/path_time",
     "tree/round_down",
@@ -43,7 +43,6 @@ pub const HITS: Source = source!(
 /// The source of `query_squares`.
 pub const SQUARES: Source = source!(
     "tree/query_squares",
-    "tree/left",
     "tree/distance",
     "tree/round_down",
     "tree/places",
@@ -54,19 +53,19 @@ pub const SQUARES: Source = source!(
 );
 /// The source of `query_cross`.
 pub const CROSS: Source = source!(
-    "tree/query_cross", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
+    "tree/query_cross", "tree/lists", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
     "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_touch`.
 pub const TOUCH: Source = source!(
-    "tree/query_touch", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/places", "tree/node", "tree/tree",
+    "tree/query_touch", "tree/lists", "tree/walk", "tree/asker", "tree/places", "tree/node", "tree/tree",
     "filters/half_space", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_sphere`.
 pub const SPHERE: Source = source!(
-    "tree/query_sphere", "tree/lists", "tree/walk", "tree/left", "tree/asker", "tree/distance", "tree/distance_sight",
+    "tree/query_sphere", "tree/lists", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
     "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
@@ -79,7 +78,7 @@ pub const OFFSET: Source = source!("tree/query_offset");
 /// The source of `query_askers`.
 pub const ASKERS: Source = source!("tree/query_askers");
 /// The source of `query_left`.
-pub const LEFT: Source = source!("tree/query_left", "tree/left");
+pub const LEFT: Source = source!("tree/query_left");
 /// The source of `query_ends`.
 pub const ENDS: Source = source!("tree/query_ends");
 /// The source of `query_times`.
@@ -97,9 +96,6 @@ pub const TIMES: Source = source!(
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] =
     &[ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, SCAN, OFFSET, TIMES, ENDS];
-
-/// Queries of a workgroup that walks.
-const WALKERS: u32 = 64;
 
 /// What kernels that walk are switched to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

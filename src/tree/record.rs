@@ -3,16 +3,14 @@
 //! The host reads nothing back, so it cannot know which queries a dispatch leaves to the next. Some rounds are therefore
 //! recorded ahead; each takes what the round before has left, and no workgroups where that is nothing.
 
-use std::marker::PhantomData;
-use std::mem::offset_of;
+use bytemuck::Zeroable;
 
-use bytemuck::{Pod, Zeroable};
-
-use super::Tree;
 use super::ask::{ROW, SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
-use super::query::{Asks, BatchInput, Kept, Listed, QueryBuffers, QueryRoom, Ranked};
-use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
+use super::query::{Asks, BatchInput, Kept, Listed, Query, QueryBuffers, QueryRoom, Ranked};
+use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, Tree};
+use crate::filters::lists::FilterLists;
+use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::given::{bind, check};
 use crate::gpu::kernel::Pass;
@@ -20,8 +18,8 @@ use crate::gpu::limits::limit_name;
 use crate::gpu::table::CONSTANT;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
-use crate::layout::{Dispatches, QueryParams, Round, TreeShape, Window};
-use crate::{Aabb, Asker, BoxCast, Cast, Error, NearestQuery, Ray, Shape, Sphere};
+use crate::layout::{QueryParams, Round, TreeShape, Window};
+use crate::{Asker, Cast, Error, NearestQuery, Shape, Sphere};
 
 /// Rounds that go on after the first, unless the caller says how many, on a GPU and in software.
 const ROUNDS: [u32; 2] = [4, 16];
@@ -29,118 +27,6 @@ const ROUNDS: [u32; 2] = [4, 16];
 const MOST_ROUNDS: u32 = 4096;
 /// Constants of rounds that are kept for the next recording.
 pub(super) const KEPT_ROUNDS: usize = 128;
-
-/// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], `[f32; 3]` (a point),
-/// [`Aabb`], [`Sphere`] and [`NearestQuery`]. Other shapes are asked from host memory, which cuts them out of half-spaces
-/// first.
-pub trait GpuQuery: Pod + sealed::GpuQuery {}
-
-mod sealed {
-    pub trait GpuQuery {}
-}
-
-macro_rules! gpu_queries {
-    ($($query:ty),*) => {
-        $(
-            impl sealed::GpuQuery for $query {}
-            impl GpuQuery for $query {}
-        )*
-    };
-}
-
-gpu_queries!(Ray, BoxCast, [f32; 3], Aabb, Sphere, NearestQuery);
-
-/// A batch of queries of one kind in a buffer of the caller's, for the calls of [`Tree`] that record.
-#[derive(Clone, Copy, Debug)]
-pub struct GpuBatch<'a, Q> {
-    queries: wgpu::BufferSlice<'a>,
-    query_count: u32,
-    askers: Option<wgpu::BufferSlice<'a>>,
-    is_in_order: bool,
-    rounds: Option<u32>,
-    kind: PhantomData<Q>,
-}
-
-impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
-    /// Takes `query_count` queries at the start of `queries`, a buffer of the device or a part of one, made with
-    /// `BufferUsages::STORAGE`: one after the other, little-endian, as `bytemuck` casts a slice of `Q`.
-    pub fn new(queries: wgpu::BufferSlice<'a>, query_count: u32) -> Self {
-        Self { queries, query_count, askers: None, is_in_order: false, rounds: None, kind: PhantomData }
-    }
-
-    /// Says what each query says beside its shape: as many [`Asker`]s in a buffer of the same kind.
-    pub fn with_askers(self, askers: wgpu::BufferSlice<'a>) -> Self {
-        Self { askers: Some(askers), ..self }
-    }
-
-    /// Says that most queries start near the one before, as those of a camera do. They are not sorted then. That makes them
-    /// faster or slower, and no answer different.
-    pub fn in_order(self) -> Self {
-        Self { is_in_order: true, ..self }
-    }
-
-    /// Says how many rounds are recorded beside the first: at least 1, and without this call 4 on a GPU and 16 in software.
-    /// A round that is not needed takes two empty dispatches. One that is takes up to 2¹⁸ steps of each query on a GPU and some
-    /// thousand in software, where drivers end longer loops; queries that are in doubt in `f32` need a second one in any case. A query
-    /// that is not done in all of them has no answers, is marked, and is counted
-    /// ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or ask it from host memory.
-    pub fn with_rounds(self, rounds: u32) -> Self {
-        Self { rounds: Some(rounds), ..self }
-    }
-}
-
-/// One row of answers to each query, left on the GPU. The buffers are handles: they are cloned in no time, may be longer than
-/// what is there, and can be used as storage and to copy from.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct GpuAnswers {
-    /// The answers to each query, in the order of the queries: `[query_count * k]` [`Hit`](crate::Hit)s or
-    /// [`Near`](crate::Near)s, of which those that are not there have index 2³² − 1 and are at infinity; or `[query_count]` words,
-    /// 1 where the query hits a box and 0 where it does not.
-    pub answers: wgpu::Buffer,
-    /// `[query_count]` words: [`ANSWERED`](Self::ANSWERED), [`INVALID`](Self::INVALID) or [`UNFINISHED`](Self::UNFINISHED).
-    pub status: wgpu::Buffer,
-    /// A [`QueryHeader`](crate::QueryHeader).
-    pub header: wgpu::Buffer,
-}
-
-impl GpuAnswers {
-    /// Marks a query that has all its answers.
-    pub const ANSWERED: u32 = STATUS_ANSWERED;
-    /// Marks a query with a NaN or another number that has no meaning.
-    pub const INVALID: u32 = STATUS_INVALID;
-    /// Marks a query that was not done in the rounds that were recorded.
-    pub const UNFINISHED: u32 = STATUS_UNFINISHED;
-}
-
-/// A list of answers to each query, left on the GPU: rows that lie one after the other. The buffers are as those of
-/// [`GpuAnswers`].
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct GpuLists {
-    /// `[query_count + 1]` where the list of each query begins among all answers, and where the last one ends: 64 bits each,
-    /// little-endian.
-    pub offsets: wgpu::Buffer,
-    /// `[capacity]` answers, of which the first [`QueryHeader::written`](crate::QueryHeader::written) are there:
-    /// [`Hit`](crate::Hit)s where paths were asked, and else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by
-    /// box.
-    pub answers: wgpu::Buffer,
-    /// As [`GpuAnswers::status`].
-    pub status: wgpu::Buffer,
-    /// A [`QueryHeader`](crate::QueryHeader).
-    pub header: wgpu::Buffer,
-    /// Holds, [`DISPATCH_OFFSET`](Self::DISPATCH_OFFSET) bytes from its start, the arguments of an indirect dispatch. The buffer
-    /// can be used for indirect calls.
-    pub arguments: wgpu::Buffer,
-    /// The answers that fit.
-    pub capacity: u32,
-}
-
-impl GpuLists {
-    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256 invocations that
-    /// cover the answers that are written.
-    pub const DISPATCH_OFFSET: u64 = offset_of!(Dispatches, order) as u64;
-}
 
 /// What is recorded.
 #[derive(Clone, Copy)]
@@ -159,20 +45,17 @@ impl Wanted {
         }
     }
 
+    /// Returns how often all rounds are recorded: lists are counted, then written.
+    fn phases(self) -> u32 {
+        if self.kept() == Kept::Lists { 2 } else { 1 }
+    }
+
     /// Returns how many answers of a query are looked for.
     fn most(self) -> u32 {
         match self {
             Self::Rows(_, k) => k,
             Self::Any => 1,
             Self::Lists(..) => u32::MAX,
-        }
-    }
-
-    /// Returns what is listed, or counted up to the first.
-    fn listed(self) -> Listed {
-        match self {
-            Self::Lists(listed, _) => listed,
-            Self::Rows(..) | Self::Any => Listed::Cross,
         }
     }
 
@@ -189,6 +72,105 @@ struct Asked {
     room: TreeRoom,
     tree: TreeBuffers,
     shape: Buffer<TreeShape>,
+}
+
+/// A batch that can be recorded.
+struct Prepared<'a> {
+    wanted: Wanted,
+    query_count: u32,
+    round_count: u32,
+    asked: Asked,
+    asks: Asks,
+    buffers: QueryBuffers,
+    /// Of each round.
+    params: Vec<Buffer<QueryParams>>,
+    window: Buffer<Window>,
+    sort: Sort,
+    is_sorted: bool,
+    /// The queries; none where there are none.
+    queries: Option<wgpu::BindingResource<'a>>,
+    /// What they say beside their shapes, as the caller gave it.
+    given: Option<wgpu::BindingResource<'a>>,
+    /// The numbers of worlds, where `given` has to have them.
+    worlds: Option<Buffer<[u32; 2]>>,
+}
+
+impl Prepared<'_> {
+    /// Records what the sorts are told, and that no round has left anything.
+    fn record_sizes(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
+        let buffers = &self.buffers;
+        let rounds = self.params.len() * size_of::<Round>();
+        encoder.clear_buffer(buffers.rounds.raw(), 0, Some(rounds as u64));
+        let (counts, dispatches) = sort_sizes(self.query_count);
+        buffers.query_counts.record_write(gpu, encoder, &[counts])?;
+        buffers.query_dispatches.record_write(gpu, encoder, &[dispatches])?;
+        // Of answers, the kernels find out.
+        let (counts, dispatches) = sort_sizes(0);
+        buffers.answer_counts.record_write(gpu, encoder, &[counts])?;
+        buffers.answer_dispatches.record_write(gpu, encoder, &[dispatches])
+    }
+
+    fn bound_queries(&self) -> wgpu::BindingResource<'_> {
+        self.queries.clone().unwrap_or_else(|| self.buffers.queries.all())
+    }
+
+    /// Returns what the kernels of a round read.
+    fn input<'a>(&'a self, filters: &'a FilterLists, order: &'a Buffer<u32>, round: u32) -> BatchInput<'a> {
+        let own = || self.buffers.askers.all();
+        let after = (!round.is_multiple_of(self.round_count)).then(|| round - 1);
+        BatchInput {
+            query_count: self.query_count,
+            shape: &self.asked.shape,
+            tree: &self.asked.tree,
+            filters,
+            params: &self.params[round as usize],
+            queries: self.bound_queries(),
+            askers: if self.worlds.is_some() { own() } else { self.given.clone().unwrap_or_else(own) },
+            asks: Asks { decides: after.is_some(), ..self.asks },
+            order,
+            after,
+        }
+    }
+
+    /// Records all kernels of the batch.
+    fn record(&self, pass: &mut Pass, query: &Query, filters: &FilterLists) {
+        let Self { wanted, buffers, window, sort, .. } = self;
+        let order = query.record_order(
+            pass,
+            self.is_sorted.then_some(sort),
+            self.query_count,
+            &self.params[0],
+            &self.asked.tree.cube,
+            self.bound_queries(),
+            buffers,
+        );
+        let first = self.input(filters, &order, 0);
+        if let (Some(worlds), Some(given)) = (&self.worlds, &self.given) {
+            query.record_askers(pass, &first, worlds, given.clone(), buffers);
+        }
+        for phase in 0..wanted.phases() {
+            if phase > 0 {
+                query.record_offsets(pass, &first, window, buffers);
+            }
+            for round in phase * self.round_count..(phase + 1) * self.round_count {
+                let input = self.input(filters, &order, round);
+                match *wanted {
+                    Wanted::Rows(ranked, _) => query.record_rows(pass, ranked, &input, buffers),
+                    Wanted::Any => query.record_walk(pass, Listed::Cross, &input, window, buffers, false),
+                    Wanted::Lists(listed, _) => query.record_walk(pass, listed, &input, window, buffers, phase > 0),
+                }
+                query.record_left(pass, &input, wanted.kept() != Kept::Rows, buffers);
+            }
+        }
+        match *wanted {
+            Wanted::Rows(ranked, k) => query.record_ranked(pass, ranked, &first, k, buffers),
+            Wanted::Any => {}
+            Wanted::Lists(listed, _) => {
+                query.record_answers(pass, sort, listed, &first, self.asked.room.boxes as u32, buffers);
+            }
+        }
+        query.record_ends(pass, &first, wanted.kept(), window, buffers);
+    }
 }
 
 /// Each call records into `encoder` what a batch in a buffer of the caller's is to be answered, and returns the buffers in which
@@ -340,6 +322,19 @@ impl Tree {
         batch: GpuBatch<'_, Q>,
         wanted: Wanted,
     ) -> Result<QueryBuffers, Error> {
+        let prepared = self.prepare(batch, wanted)?;
+        let scopes = self.gpu.open_scopes();
+        prepared.record_sizes(&self.gpu, encoder)?;
+        let mut pass = Pass::begin(&self.gpu, encoder);
+        prepared.record(&mut pass, &self.query, &self.filters.lists);
+        pass.finish()?;
+        drop(pass);
+        scopes.close("recording")?;
+        Ok(prepared.buffers)
+    }
+
+    /// Checks a batch, makes room for what is left of it, and uploads what its kernels are told.
+    fn prepare<'a, Q: GpuQuery>(&mut self, batch: GpuBatch<'a, Q>, wanted: Wanted) -> Result<Prepared<'a>, Error> {
         let count = batch.query_count;
         check::<Q>(&self.gpu, batch.queries, count, "query", "queries")?;
         if let Some(askers) = batch.askers {
@@ -352,9 +347,8 @@ impl Tree {
         }
         self.check_device()?;
         let asked = self.asked()?;
-        let has_worlds = asked.room.worlds > 0;
-        let numbers_worlds = batch.askers.is_some() && has_worlds;
-        let room = self.room_of(count, wanted, rounds, numbers_worlds)?;
+        let numbers_worlds = batch.askers.is_some() && asked.room.worlds > 0;
+        let room = self.room_of::<Q>(count, wanted, rounds, [batch.askers.is_some(), numbers_worlds])?;
         let buffers = self.recorded.make_room(&self.gpu, room)?;
         if let Some(built) = &self.built {
             self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
@@ -377,94 +371,42 @@ impl Tree {
             round_count: rounds + 1,
             ..QueryParams::zeroed()
         };
-        let phases = if wanted.kept() == Kept::Lists { 2 } else { 1 };
-        let params: Vec<Buffer<QueryParams>> = (0..phases * said.round_count)
-            .map(|round| {
-                let decides = round % said.round_count > 0;
-                let budget = budget(&self.gpu, decides);
-                self.round_params.get(&self.gpu, QueryParams { round, budget, is_resumed: decides.into(), ..said })
-            })
-            .collect::<Result<_, _>>()?;
-        let window = self.windows.get(&self.gpu, wanted.window())?;
-        let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
-        let is_sorted = count as usize >= SORTED && asked.room.boxes >= SORTED as u64 && !batch.is_in_order;
-
-        let scopes = self.gpu.open_scopes();
-        encoder.clear_buffer(buffers.rounds.raw(), 0, Some(room.rounds * size_of::<Round>() as u64));
-        let (counts, dispatches) = sort_sizes(count);
-        buffers.query_counts.record_write(&self.gpu, encoder, &[counts])?;
-        buffers.query_dispatches.record_write(&self.gpu, encoder, &[dispatches])?;
-        let (counts, dispatches) = sort_sizes(0);
-        buffers.answer_counts.record_write(&self.gpu, encoder, &[counts])?;
-        buffers.answer_dispatches.record_write(&self.gpu, encoder, &[dispatches])?;
-        let mut pass = Pass::begin(&self.gpu, encoder);
-        let queries = bind::<Q>(batch.queries, count).unwrap_or_else(|| buffers.queries.all());
-        let given = batch.askers.and_then(|askers| bind::<Asker>(askers, count));
-        let own = || buffers.askers.all();
-        let order = self.query.record_order(
-            &mut pass,
-            is_sorted.then_some(&sort),
-            count,
-            &params[0],
-            &asked.tree.cube,
-            queries.clone(),
-            &buffers,
-        );
-        let input = |round: u32, after: Option<u32>| BatchInput {
+        let params = (0..wanted.phases() * said.round_count).map(|round| {
+            let decides = round % said.round_count > 0;
+            let budget = budget(&self.gpu, decides);
+            self.round_params.get(&self.gpu, QueryParams { round, budget, is_resumed: decides.into(), ..said })
+        });
+        Ok(Prepared {
+            wanted,
+            round_count: said.round_count,
             query_count: count,
-            shape: &asked.shape,
-            tree: &asked.tree,
-            filters: &self.filters.lists,
-            params: &params[round as usize],
-            queries: queries.clone(),
-            askers: if worlds.is_some() { own() } else { given.clone().unwrap_or_else(own) },
-            asks: Asks { decides: after.is_some(), ..asks },
-            order: &order,
-            after,
-        };
-        if let (Some(worlds), Some(given)) = (&worlds, &given) {
-            self.query.record_askers(&mut pass, &input(0, None), worlds, given.clone(), &buffers);
-        }
-        for phase in 0..phases {
-            let first = phase * said.round_count;
-            for round in first..first + said.round_count {
-                let input = input(round, (round > first).then(|| round - 1));
-                match wanted {
-                    Wanted::Rows(ranked, _) => self.query.record_rows(&mut pass, ranked, &input, &buffers),
-                    Wanted::Any | Wanted::Lists(..) => {
-                        self.query.record_walk(&mut pass, wanted.listed(), &input, &window, &buffers, phase > 0);
-                    }
-                }
-                self.query.record_left(&mut pass, &input, wanted.kept() != Kept::Rows, &buffers);
-            }
-            if phase == 0 && phases > 1 {
-                self.query.record_offsets(&mut pass, &input(0, None), &window, &buffers);
-            }
-        }
-        match wanted {
-            Wanted::Rows(ranked, k) => self.query.record_ranked(&mut pass, ranked, &input(0, None), k, &buffers),
-            Wanted::Any => {}
-            Wanted::Lists(listed, _) => {
-                let boxes = asked.room.boxes as u32;
-                self.query.record_answers(&mut pass, &sort, listed, &input(0, None), boxes, &buffers);
-            }
-        }
-        self.query.record_ends(&mut pass, &input(0, None), wanted.kept(), &window, &buffers);
-        pass.finish()?;
-        drop(pass);
-        scopes.close("recording")?;
-        Ok(buffers)
+            params: params.collect::<Result<_, _>>()?,
+            window: self.windows.get(&self.gpu, wanted.window())?,
+            sort: Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?,
+            is_sorted: count as usize >= SORTED && asked.room.boxes >= SORTED as u64 && !batch.is_in_order,
+            queries: bind::<Q>(batch.queries, count),
+            given: batch.askers.and_then(|askers| bind::<Asker>(askers, count)),
+            asked,
+            asks,
+            buffers,
+            worlds,
+        })
     }
 
     /// Returns the room that a recording takes.
-    fn room_of(&self, count: u32, wanted: Wanted, rounds: u32, numbers_worlds: bool) -> Result<QueryRoom, Error> {
+    fn room_of<Q: GpuQuery>(
+        &self,
+        count: u32,
+        wanted: Wanted,
+        rounds: u32,
+        [has_askers, numbers_worlds]: [bool; 2],
+    ) -> Result<QueryRoom, Error> {
         let queries = u64::from(count);
-        let phases = if wanted.kept() == Kept::Lists { 2 } else { 1 };
         let room = QueryRoom {
             queries,
             askers: if numbers_worlds { queries } else { 0 },
             kept: queries,
-            rounds: u64::from(phases * (rounds + 1)),
+            rounds: u64::from(wanted.phases() * (rounds + 1)),
             ..QueryRoom::default()
         };
         let room = match wanted {
@@ -473,7 +415,9 @@ impl Tree {
             Wanted::Lists(_, window) => QueryRoom { lists: queries, pairs: window.capacity.into(), ..room },
         };
         let (limit, available) = limit_name(&self.gpu.device().limits());
-        match QueryBuffers::rows(&room).find(|(_, bytes)| *bytes > available) {
+        let given = [("queries", Buffer::<Q>::bytes(queries)), ("askers", Buffer::<Asker>::bytes(queries))];
+        let given = given.into_iter().take(if has_askers { 2 } else { 1 });
+        match given.chain(QueryBuffers::rows(&room)).find(|(_, bytes)| *bytes > available) {
             Some((buffer, required)) => {
                 Err(Error::TooManyQueries { query_count: queries, buffer, required, limit, available })
             }

@@ -48,7 +48,7 @@ impl Numbers {
                 2 => [f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1e-45, -1e-45][self.below(5) as usize],
                 3 => self.finite(Like::Whole),
                 4 => self.finite(Like::Usual),
-                5 => self.finite(Like::Usual) * 1e30,
+                5 => self.finite(Like::Usual) * [1e30, 1e36][self.below(2) as usize],
                 _ => {
                     let bits = self.below(1 << 32) as u32;
                     let x = f32::from_bits(bits);

@@ -384,6 +384,67 @@ fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
 }
 
 #[test]
+fn a_query_that_is_not_done_takes_no_answers_of_others() {
+    let n = 8_000;
+    let mut boxes = vec![Aabb::new([1.0; 3], [2.0; 3]); n + 1];
+    boxes[0] = Aabb::new([-9.0; 3], [-8.0; 3]);
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.build(&boxes).unwrap();
+    let light = Ray::new([-8.5; 3], [0.0, 0.0, -1.0]);
+    let heavy = Ray::new([0.0, 1.5, 1.5], [1.0, 0.0, 0.0]);
+    let paths = upload(&[light, heavy, light, Ray { limit: f32::NAN, ..light }, light]);
+    let few = GPU.adapter_info().device_type == wgpu::DeviceType::Cpu;
+    for (first, expected) in [(0, vec![[0, 0]; 3]), (1, vec![[0, 0]; 2])] {
+        let mut encoder = encoder();
+        let batch = GpuBatch::<Ray>::new(paths.slice(..), 5).with_rounds(1);
+        let left = tree.record_all_hits(&mut encoder, batch, first, 9).unwrap();
+        let all = Listed::of(&mut encoder, &left, 5);
+        GPU.queue().submit([encoder.finish()]);
+        // On a GPU the rounds suffice.
+        if few {
+            let (answered, invalid) = (GpuAnswers::ANSWERED, GpuAnswers::INVALID);
+            let marks = [answered, GpuAnswers::UNFINISHED, answered, invalid, answered];
+            assert_eq!(all.status.read::<u32>(), marks);
+            assert_eq!(all.offsets.read::<u64>(), [0, 1, 1, 2, 2, 3]);
+            let header = all.header();
+            assert_eq!([header.count, header.unfinished, header.invalid], [3, 1, 1]);
+            assert_eq!(all.answers.read::<[u32; 2]>()[..header.written as usize], expected);
+        } else {
+            assert_eq!(u64::from(all.header().count), n as u64 + 3);
+        }
+    }
+}
+
+#[test]
+fn filters_that_are_set_between_recordings_hold_for_those_behind() {
+    let boxes = Kind::Uniform.generate(3_000, 3);
+    let on_device = upload(&boxes);
+    let rays = RayKind::Incoherent.generate(300, 7, &boxes);
+    let paths = upload(&rays);
+    let mut tree = Tree::new(&GPU).unwrap();
+    let mut from_host = Tree::new(&GPU).unwrap();
+    let (mut found, mut expected) = (Vec::new(), Vec::new());
+    let mut encoder = encoder();
+    for (of_tree, of_queries) in filters(boxes.len(), rays.len()) {
+        tree.set_filters(of_tree.clone()).unwrap();
+        tree.record_build(&mut encoder, on_device.slice(..), 3_000).unwrap();
+        let askers = said(&of_queries, rays.len());
+        let batch = GpuBatch::<Ray>::new(paths.slice(..), 300);
+        let batch = askers.as_ref().map_or(batch, |askers| batch.with_askers(askers.slice(..)));
+        let left = tree.record_first_hits(&mut encoder, batch, 3).unwrap();
+        found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));
+        from_host.set_filters(of_tree).unwrap();
+        from_host.build(&boxes).unwrap();
+        let batch = broadsweep::Batch { queries: &rays[..], filters: &of_queries };
+        expected.push(from_host.first_hits(batch, 3).unwrap());
+    }
+    GPU.queue().submit([encoder.finish()]);
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_rows(found, expected, 3, MISS);
+    }
+}
+
+#[test]
 fn a_tree_of_no_boxes_and_a_batch_of_no_queries_answer_nothing() {
     let mut tree = Tree::new(&GPU).unwrap();
     let queries = upload(&[Ray::new([0.0; 3], [1.0; 3]), Ray::new([f32::NAN; 3], [1.0; 3])]);
@@ -492,13 +553,22 @@ fn what_cannot_be_recorded_is_refused() {
     }
     let many = GPU.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,
-        size: 12 * 9_000_000,
+        size: 40 * 4_000_000,
         usage: wgpu::BufferUsages::STORAGE,
         mapped_at_creation: false,
     });
     if GPU.device().limits().max_storage_buffer_binding_size <= 1 << 27 {
-        let refused = tree.record_overlaps(&mut encoder, GpuBatch::<[f32; 3]>::new(many.slice(..), 9_000_000), 0, 9);
+        let points = GpuBatch::<[f32; 3]>::new(many.slice(..), 9_000_000);
+        let refused = tree.record_overlaps(&mut encoder, points, 0, 9);
         assert!(matches!(refused, Err(Error::TooManyQueries { query_count: 9_000_000, .. })), "{refused:?}");
+        let casts = GpuBatch::<BoxCast>::new(many.slice(..), 4_000_000);
+        let refused = tree.record_nearest_hits(&mut encoder, casts);
+        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "queries", .. })), "{refused:?}");
+        let points = GpuBatch::<[f32; 3]>::new(many.slice(..), 7_000_000).with_askers(many.slice(..));
+        let refused = tree.record_overlaps(&mut encoder, points, 0, 9);
+        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "askers", .. })), "{refused:?}");
+        let refused = tree.record_all_hits(&mut encoder, batch, 0, 1 << 25);
+        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "answers", .. })), "{refused:?}");
     }
     // What was refused leaves the tree as it was.
     let left = tree.record_nearest_hits(&mut encoder, batch).unwrap();

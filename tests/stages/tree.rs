@@ -35,6 +35,22 @@ fn boxes(n: u32, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
+/// Checks that what nodes say of their children bounds all boxes below.
+fn assert_bounds(levels: &[Vec<mirror::tree::Node>], leaves: &[Aabb]) {
+    for (level, nodes) in (0..).zip(levels) {
+        let below = 8usize.pow(level);
+        let bounds = nodes.iter().flat_map(mirror::tree::children);
+        for (bounds, boxes) in bounds.zip(leaves.chunks(below)) {
+            for aabb in boxes.iter().filter(|aabb| aabb.min[0] <= aabb.max[0]) {
+                let holds = (0..3).all(|k| bounds.min[k] <= aabb.min[k] && aabb.max[k] <= bounds.max[k]);
+                assert!(holds, "level {level}: {bounds:?} {aabb:?}");
+            }
+            let is_empty = boxes.iter().all(|aabb| aabb.min[0] > aabb.max[0]);
+            assert!(!is_empty || bounds.min[0] > bounds.max[0], "level {level}: {bounds:?}");
+        }
+    }
+}
+
 fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
     let n = boxes.len() as u32;
     let filters = Filters { world: world_of.to_vec(), ..Filters::default() };
@@ -91,14 +107,7 @@ fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
     };
     assert_eq!(bits(bytemuck::cast_slice(&nodes[first_box..first_id])), bits(&leaves));
     assert_eq!(bytemuck::cast_slice::<_, u32>(&nodes[first_id..]), filled);
-    // What a node says of its children bounds them.
-    for (node, eight) in expected[0].iter().zip(leaves.chunks(8)) {
-        for (bounds, aabb) in mirror::tree::children(node).iter().zip(eight) {
-            let is_there = aabb.min[0] <= aabb.max[0];
-            let holds = (0..3).all(|k| bounds.min[k] <= aabb.min[k] && aabb.max[k] <= bounds.max[k]);
-            assert!(if is_there { holds } else { bounds.min[0] > bounds.max[0] }, "{bounds:?} {aabb:?}");
-        }
-    }
+    assert_bounds(&expected, &leaves);
     assert_eq!(download(&tree.places)[..boxes.len()], places);
     assert_eq!(download(&tree.invalid)[..boxes.len().div_ceil(256)], mirror::tree::invalid(&places));
     let summary: TreeSummary = download(&tree.summary)[0];
@@ -120,12 +129,15 @@ fn a_tree_has_every_box_once_and_bounds_all_of_them() {
 fn nodes_bound_numbers_of_every_size() {
     for seed in 40..60 {
         let mut random = Random::new(seed);
-        let mut number = || match random.below(6) {
-            0 => f32::from_bits(random.below(1 << 31) as u32 * 2),
-            1 => f32::from_bits(random.below(1 << 24) as u32),
+        let mut number = || match random.below(8) {
+            0 => f32::from_bits(random.below(1 << 31) * 2),
+            1 => f32::from_bits(random.below(1 << 24)),
             2 => [0.0, -0.0, f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY][random.below(6) as usize],
-            3 => -f32::from_bits(random.below(1 << 24) as u32),
+            3 => -f32::from_bits(random.below(1 << 24)),
             4 => 1e6 + random.below(100) as f32,
+            // Where a bound counts as infinite, and where it does not yet.
+            5 => f32::from_bits((246 + random.below(3)) << 23 | random.below(1 << 23)),
+            6 => -f32::from_bits((246 + random.below(3)) << 23 | random.below(1 << 23)),
             _ => random.below(100) as f32,
         };
         let boxes: Vec<Aabb> = (0..900)

@@ -50,7 +50,7 @@ fn all_filters() -> Filters {
 const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
 
 /// The switches that queries have of their own.
-const OF_QUERIES: [&str; 5] = ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS"];
+const OF_QUERIES: [&str; 7] = ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY"];
 
 #[test]
 fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {

@@ -191,7 +191,7 @@ fn node(children: &[Aabb]) -> Node {
             let low = match min {
                 _ if is_nothing(aabb) => 255,
                 _ if min < -LARGEST => 0,
-                _ if min > LARGEST => 254,
+                _ if min > LARGEST => 1,
                 _ => steps((f64::from(min) / size).floor()),
             };
             let high = match max {

@@ -1,0 +1,122 @@
+//! Queries in buffers of the caller's, and answers that stay on the device.
+
+use std::marker::PhantomData;
+use std::mem::offset_of;
+
+use bytemuck::Pod;
+
+use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
+use crate::layout::Dispatches;
+use crate::{Aabb, BoxCast, NearestQuery, Ray, Sphere};
+
+/// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], `[f32; 3]` (a point),
+/// [`Aabb`], [`Sphere`] and [`NearestQuery`]. Other shapes are asked from host memory, which cuts them out of half-spaces
+/// first.
+pub trait GpuQuery: Pod + sealed::GpuQuery {}
+
+mod sealed {
+    pub trait GpuQuery {}
+}
+
+macro_rules! gpu_queries {
+    ($($query:ty),*) => {
+        $(
+            impl sealed::GpuQuery for $query {}
+            impl GpuQuery for $query {}
+        )*
+    };
+}
+
+gpu_queries!(Ray, BoxCast, [f32; 3], Aabb, Sphere, NearestQuery);
+
+/// A batch of queries of one kind in a buffer of the caller's, for the calls of [`Tree`] that record.
+#[derive(Clone, Copy, Debug)]
+pub struct GpuBatch<'a, Q> {
+    pub(super) queries: wgpu::BufferSlice<'a>,
+    pub(super) query_count: u32,
+    pub(super) askers: Option<wgpu::BufferSlice<'a>>,
+    pub(super) is_in_order: bool,
+    pub(super) rounds: Option<u32>,
+    kind: PhantomData<Q>,
+}
+
+impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
+    /// Takes `query_count` queries at the start of `queries`, a buffer of the device or a part of one, made with
+    /// `BufferUsages::STORAGE`: one after the other, little-endian, as `bytemuck` casts a slice of `Q`.
+    pub fn new(queries: wgpu::BufferSlice<'a>, query_count: u32) -> Self {
+        Self { queries, query_count, askers: None, is_in_order: false, rounds: None, kind: PhantomData }
+    }
+
+    /// Says what each query says beside its shape: as many [`Asker`]s in a buffer of the same kind.
+    pub fn with_askers(self, askers: wgpu::BufferSlice<'a>) -> Self {
+        Self { askers: Some(askers), ..self }
+    }
+
+    /// Says that most queries start near the one before, as those of a camera do. They are not sorted then. That makes them
+    /// faster or slower, and no answer different.
+    pub fn in_order(self) -> Self {
+        Self { is_in_order: true, ..self }
+    }
+
+    /// Says how many rounds are recorded beside the first: at least 1, and without this call 4 on a GPU and 16 in software.
+    /// A round that is not needed takes two dispatches that do next to nothing. One that is takes up to 2¹⁸ steps of each query on a GPU and some
+    /// thousand in software, where drivers end longer loops; queries that are in doubt in `f32` need a second one in any case. A query
+    /// that is not done in all of them has no answers, is marked, and is counted
+    /// ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or ask it from host memory.
+    pub fn with_rounds(self, rounds: u32) -> Self {
+        Self { rounds: Some(rounds), ..self }
+    }
+}
+
+/// One row of answers to each query, left on the GPU. The buffers are handles: they are cloned in no time, may be longer than
+/// what is there, and can be used as storage and to copy from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GpuAnswers {
+    /// The answers to each query, in the order of the queries: `[query_count * k]` [`Hit`](crate::Hit)s or
+    /// [`Near`](crate::Near)s, of which those that are not there have index 2³² − 1 and are at infinity; or `[query_count]` words,
+    /// 1 where the query hits a box and 0 where it does not.
+    pub answers: wgpu::Buffer,
+    /// `[query_count]` words: [`ANSWERED`](Self::ANSWERED), [`INVALID`](Self::INVALID) or [`UNFINISHED`](Self::UNFINISHED).
+    pub status: wgpu::Buffer,
+    /// A [`QueryHeader`](crate::QueryHeader).
+    pub header: wgpu::Buffer,
+}
+
+impl GpuAnswers {
+    /// Marks a query that has all its answers.
+    pub const ANSWERED: u32 = STATUS_ANSWERED;
+    /// Marks a query with a NaN or another number that has no meaning.
+    pub const INVALID: u32 = STATUS_INVALID;
+    /// Marks a query that was not done in the rounds that were recorded.
+    pub const UNFINISHED: u32 = STATUS_UNFINISHED;
+}
+
+/// A list of answers to each query, left on the GPU: rows that lie one after the other. The buffers are as those of
+/// [`GpuAnswers`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GpuLists {
+    /// `[query_count + 1]` where the list of each query begins among all answers, and where the last one ends: 64 bits each,
+    /// little-endian.
+    pub offsets: wgpu::Buffer,
+    /// `[capacity]` answers, of which the first [`QueryHeader::written`](crate::QueryHeader::written) are there:
+    /// [`Hit`](crate::Hit)s where paths were asked, and else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by
+    /// box.
+    pub answers: wgpu::Buffer,
+    /// As [`GpuAnswers::status`].
+    pub status: wgpu::Buffer,
+    /// A [`QueryHeader`](crate::QueryHeader).
+    pub header: wgpu::Buffer,
+    /// Holds, [`DISPATCH_OFFSET`](Self::DISPATCH_OFFSET) bytes from its start, the arguments of an indirect dispatch. The buffer
+    /// can be used for indirect calls.
+    pub arguments: wgpu::Buffer,
+    /// The answers that fit.
+    pub capacity: u32,
+}
+
+impl GpuLists {
+    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256 invocations that
+    /// cover the answers that are written.
+    pub const DISPATCH_OFFSET: u64 = offset_of!(Dispatches, order) as u64;
+}
