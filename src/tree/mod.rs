@@ -42,8 +42,8 @@ use crate::{Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, N
 /// order of the curve too. A query keeps a word for each level, so that nothing can overflow; lists of answers are counted
 /// before they are written, and come in as many pieces as the device's limits need.
 ///
-/// The tree takes some 60 bytes of GPU memory for each box ([`memory_plan`](Self::memory_plan)), and queries some 50 beside
-/// their answers.
+/// The tree takes some 60 bytes of GPU memory for each box, beside the box itself ([`memory_plan`](Self::memory_plan)), and
+/// queries some 50 beside their answers.
 ///
 /// ```no_run
 /// use broadsweep::{Aabb, Gpu, Ray, Tree};
