@@ -66,9 +66,11 @@ fn walk(start: u32, end: u32) {
         return;
     }
     let last = end - 1u;
-    // The lowest level that has the range in at most two nodes. They are as children of a node above.
+    // The lowest level that has the range in at most two nodes, which are as children of a node above; and in one where the
+    // range is the whole tree, in order that the nearest of all comes first.
+    let most = select(1u, 0u, start == 0u && end == tree.box_count);
     var top = 1u;
-    while (last >> (3u * top)) - (start >> (3u * top)) > 1u {
+    while (last >> (3u * top)) - (start >> (3u * top)) > most {
         top += 1u;
     }
     var root = start >> (3u * top);

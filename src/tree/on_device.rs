@@ -29,7 +29,7 @@ macro_rules! gpu_queries {
 
 gpu_queries!(Ray, BoxCast, [f32; 3], Aabb, Sphere, NearestQuery);
 
-/// A batch of queries of one kind in a buffer of the caller's, for the calls of [`Tree`] that record.
+/// A batch of queries of one kind in a buffer of the caller's, for the calls of [`Tree`](crate::Tree) that record.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuBatch<'a, Q> {
     pub(super) queries: wgpu::BufferSlice<'a>,
@@ -47,7 +47,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
         Self { queries, query_count, askers: None, is_in_order: false, rounds: None, kind: PhantomData }
     }
 
-    /// Says what each query says beside its shape: as many [`Asker`]s in a buffer of the same kind.
+    /// Says what each query says beside its shape: as many [`Asker`](crate::Asker)s in a buffer of the same kind.
     pub fn with_askers(self, askers: wgpu::BufferSlice<'a>) -> Self {
         Self { askers: Some(askers), ..self }
     }
