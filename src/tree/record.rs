@@ -101,13 +101,18 @@ impl Prepared<'_> {
         let buffers = &self.buffers;
         let rounds = self.params.len() * size_of::<Round>();
         encoder.clear_buffer(buffers.rounds.raw(), 0, Some(rounds as u64));
-        let (counts, dispatches) = sort_sizes(self.query_count);
-        buffers.query_counts.record_write(gpu, encoder, &[counts])?;
-        buffers.query_dispatches.record_write(gpu, encoder, &[dispatches])?;
-        // Of answers, the kernels find out.
-        let (counts, dispatches) = sort_sizes(0);
-        buffers.answer_counts.record_write(gpu, encoder, &[counts])?;
-        buffers.answer_dispatches.record_write(gpu, encoder, &[dispatches])
+        if self.is_sorted {
+            let (counts, dispatches) = sort_sizes(self.query_count);
+            buffers.query_counts.record_write(gpu, encoder, &[counts])?;
+            buffers.query_dispatches.record_write(gpu, encoder, &[dispatches])?;
+        }
+        if self.wanted.kept() == Kept::Lists {
+            // How many answers there are, the kernels find out.
+            let (counts, dispatches) = sort_sizes(0);
+            buffers.answer_counts.record_write(gpu, encoder, &[counts])?;
+            buffers.answer_dispatches.record_write(gpu, encoder, &[dispatches])?;
+        }
+        Ok(())
     }
 
     fn bound_queries(&self) -> wgpu::BindingResource<'_> {
