@@ -2,9 +2,10 @@
 //! nodes in a row the node above. Such a tree needs no pointers.
 //!
 //! Sources: Kamel and Faloutsos 1993, "On packing R-trees", for the Hilbert curve; Lauterbach et al. 2009, "Fast BVH
-//! construction on GPUs", for Morton order; Skilling 2004, "Programming the Hilbert curve", for the places along it.
+//! construction on GPUs", for Morton order. The Hilbert curve is the library's.
 
 use broadsweep::Aabb;
+pub use broadsweep::internals::mirror::tree::hilbert;
 
 use super::tree::{Child, To, Tree};
 use super::{center, valid};
@@ -35,24 +36,4 @@ pub fn build(boxes: &[Aabb], width: usize, place: fn([u32; 3], u32) -> u64) -> T
 /// Returns the place of a point in Morton order: the bits of the coordinates in turn.
 pub fn morton(point: [u32; 3], bits: u32) -> u64 {
     (0..bits).rev().fold(0, |place, bit| point.iter().fold(place, |place, x| place << 1 | u64::from(x >> bit & 1)))
-}
-
-/// Returns the place of a point along the Hilbert curve.
-pub fn hilbert(mut x: [u32; 3], bits: u32) -> u64 {
-    let levels = || (1..bits).rev().map(|bit| 1 << bit);
-    for bit in levels() {
-        for k in 0..3 {
-            if x[k] & bit != 0 {
-                x[0] ^= bit - 1;
-            } else {
-                let swapped = (x[0] ^ x[k]) & (bit - 1);
-                x[0] ^= swapped;
-                x[k] ^= swapped;
-            }
-        }
-    }
-    x[1] ^= x[0];
-    x[2] ^= x[1];
-    let turned = levels().filter(|bit| x[2] & bit != 0).fold(0, |turned, bit| turned ^ (bit - 1));
-    morton(x.map(|x| x ^ turned), bits)
 }

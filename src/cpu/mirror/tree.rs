@@ -61,16 +61,16 @@ pub fn keys(boxes: &[Aabb], cube: &Cube) -> Vec<u32> {
     let key = |aabb: &Aabb| {
         let center = center(aabb);
         let coordinate = |k: usize| ((center[k] - cube.low[k]) * cube.scale).clamp(0.0, SIDE - 1.0) as u32;
-        let place = if class(aabb) < 2 { hilbert([0, 1, 2].map(coordinate)) } else { 0 };
+        let place = if class(aabb) < 2 { hilbert([0, 1, 2].map(coordinate), 10) as u32 } else { 0 };
         class(aabb) << 30 | place
     };
     boxes.iter().map(key).collect()
 }
 
-/// Returns the place of a cube of the grid along the curve (Skilling 2004).
-fn hilbert(mut x: [u32; 3]) -> u32 {
-    let bits = || (1..10).rev().map(|k| 1 << k);
-    for bit in bits() {
+/// Returns the place of a cube of a grid along the curve; its coordinates have this many bits (Skilling 2004).
+pub fn hilbert(mut x: [u32; 3], bits: u32) -> u64 {
+    let levels = || (1..bits).rev().map(|k| 1 << k);
+    for bit in levels() {
         for k in 0..3 {
             if x[k] & bit != 0 {
                 x[0] ^= bit - 1;
@@ -83,8 +83,8 @@ fn hilbert(mut x: [u32; 3]) -> u32 {
     }
     x[1] ^= x[0];
     x[2] ^= x[1];
-    let turned = bits().filter(|bit| x[2] & bit != 0).fold(0, |turned, bit| turned ^ (bit - 1));
-    (0..10).rev().fold(0, |place, k| x.iter().fold(place, |place, x| place << 1 | (x ^ turned) >> k & 1))
+    let turned = levels().filter(|bit| x[2] & bit != 0).fold(0, |turned, bit| turned ^ (bit - 1));
+    (0..bits).rev().fold(0, |place, k| x.iter().fold(place, |place, x| place << 1 | u64::from((x ^ turned) >> k & 1)))
 }
 
 /// Returns the number of the world of each box in the order so far.
