@@ -23,6 +23,11 @@ var<private> sight_point: vec3<f32>;
 var<private> sight_limit: f32;
 var<private> is_usual: bool;
 
+// Returns how far two squares about as large as this may be from the true ones, together.
+fn doubt_of(square: f32) -> f32 {
+    return square * ROUNDING + FLUSHED;
+}
+
 // Reads a query, and returns whether all its numbers have a meaning.
 fn begin_point(number: u32) -> bool {
     let at = 4u * number;

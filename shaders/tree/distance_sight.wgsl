@@ -1,46 +1,39 @@
 // What f32 says of which boxes are as near to a point as `sight_limit`, squared. Shared by the kernels that walk around a point,
 // together with distance.wgsl and walk.wgsl.
 
-// How far four children are along some axes, squared.
-struct Half {
-    square: vec4<f32>,
-    largest: vec4<u32>,
-}
-
-// Adds an axis.
-fn along(half: Half, slabs: Slabs, k: u32) -> Half {
-    let largest = max(half.largest, max(slabs.low & vec4<u32>(~SIGN), slabs.high & vec4<u32>(~SIGN)));
-    let below = bitcast<vec4<f32>>(slabs.low) - sight_point[k];
-    let above = sight_point[k] - bitcast<vec4<f32>>(slabs.high);
-    let beyond = max(max(below, above), vec4<f32>(0.0));
-    return Half(half.square + beyond * beyond, largest);
-}
-
-fn are_near(square: vec4<f32>) -> vec4<bool> {
-    let limit = vec4<f32>(sight_limit);
-    return square - (max(square, limit) * ROUNDING + FLUSHED) <= limit;
+// Adds how far four children are along an axis, squared, to the sum over other axes. Children begin `below` and so many steps
+// above the point, and end as many steps above `-above`.
+fn add_axis(sum: vec4<f32>, below: f32, above: f32, size: f32, first: u32, last: u32) -> vec4<f32> {
+    let from_below = vec4<f32>(bytes_of(first)) * size + below;
+    let from_above = above - vec4<f32>(bytes_of(last)) * size;
+    let beyond = max(max(from_below, from_above), vec4<f32>(0.0));
+    return sum + beyond * beyond;
 }
 
 fn see(at: u32) -> Seen {
     if !is_usual {
         return Seen(0u, 0xffu, vec4<f32>(0.0), vec4<f32>(0.0));
     }
-    var a = Half(vec4<f32>(0.0), vec4<u32>(0u));
-    var b = a;
     let head = nodes[at];
+    let size = step_sizes(head);
+    // Rounded down: errors are below the roundings of the largest terms.
+    let from_origin = bitcast<vec3<f32>>(head.xyz) - sight_point;
+    let doubt = (abs(from_origin) + 255.0 * size) * ROUNDING;
+    let below = from_origin - doubt;
+    let above = -from_origin - doubt;
+    var a = vec4<f32>(0.0);
+    var b = vec4<f32>(0.0);
     for (var k = 0u; k < 3u; k += 1u) {
         let words = nodes[at + 1u + k];
-        a = along(a, slabs_of(head, k, words.x, words.z), k);
-        b = along(b, slabs_of(head, k, words.y, words.w), k);
+        a = add_axis(a, below[k], above[k], size[k], words.x, words.z);
+        b = add_axis(b, below[k], above[k], size[k], words.y, words.w);
     }
-    let vast_a = a.largest > vec4<u32>(USUAL_BITS);
-    let vast_b = b.largest > vec4<u32>(USUAL_BITS);
-    return Seen(
-        bits_of(are_near(a.square) & !vast_a) | (bits_of(are_near(b.square) & !vast_b) << 4u),
-        bits_of(vast_a) | (bits_of(vast_b) << 4u),
-        select(a.square, vec4<f32>(0.0), vast_a),
-        select(b.square, vec4<f32>(0.0), vast_b),
-    );
+    // Sums of squares are rounded too.
+    a *= 1.0 - ROUNDING;
+    b *= 1.0 - ROUNDING;
+    let limit = vec4<f32>(sight_limit + doubt_of(sight_limit));
+    let vast = vast_children(head);
+    return Seen((bits_of(a <= limit) | (bits_of(b <= limit) << 4u)) & ~vast, vast, a, b);
 }
 
 // Says of a box whether it is as near as `sight_limit`. Near is 0 only where the point is surely within it.
@@ -53,7 +46,7 @@ fn sight_of(own: BoxBits) -> Sight {
     let along = max(beyond, vec3<f32>(0.0));
     let sum = along.x * along.x + along.y * along.y + along.z * along.z;
     let square = select(max(sum, FLUSHED), 0.0, is_within);
-    let doubt = max(square, sight_limit) * ROUNDING + FLUSHED;
+    let doubt = doubt_of(max(square, sight_limit));
     let is_missed = square - doubt > sight_limit;
     let is_sure = (square + doubt < sight_limit) | is_within;
     return Sight(is_missed, is_sure, square);

@@ -62,3 +62,30 @@ fn end_list(number: u32) {
 fn is_done() -> bool {
     return found >= query.most;
 }
+
+// ---- children that wait ----
+
+// A bit for each child, which come by their numbers.
+alias Waiting = u32;
+
+const NONE_WAIT: Waiting = 0u;
+
+fn waiting_of(bits: u32, seen: Seen) -> Waiting {
+    return bits;
+}
+
+fn next_of(waiting: Waiting) -> u32 {
+    return select(firstTrailingBit(waiting), 0xffffffffu, waiting == 0u);
+}
+
+fn without(waiting: Waiting, next: u32) -> Waiting {
+    return waiting & (waiting - 1u);
+}
+
+fn do_wait(waiting: Waiting) -> bool {
+    return waiting != 0u;
+}
+
+fn is_beyond(next: u32) -> bool {
+    return next == 0xffffffffu;
+}

@@ -26,10 +26,17 @@ var<private> sight_limit: f32;
 var<private> flushed: f32;
 var<private> is_backward: vec3<bool>;
 var<private> is_still: vec3<bool>;
+// The axes along which the path is still, a bit for each.
+var<private> still_axes: u32;
 var<private> is_usual: bool;
 
 fn are_finite(bits: vec3<u32>) -> vec3<bool> {
     return (bits & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY);
+}
+
+// Returns how far two times about as large as this may be from the true ones, together.
+fn doubt_of(time: f32) -> f32 {
+    return time * ROUNDING + flushed;
 }
 
 // Reads the path of a query, and returns whether all its numbers have a meaning.
@@ -60,7 +67,9 @@ fn begin_path(number: u32) -> bool {
         let high = bitcast<vec3<f32>>(path_high);
         sight_reach = select(high, low, is_backward);
         sight_leave = select(low, high, is_backward);
-        sight_inverse = 1.0 / bitcast<vec3<f32>>(select(path_direction, vec3<u32>(ONE), is_still));
+        let inverse = 1.0 / bitcast<vec3<f32>>(select(path_direction, vec3<u32>(ONE), is_still));
+        sight_inverse = select(inverse, vec3<f32>(0.0), is_still);
+        still_axes = bits_of(vec4<bool>(is_still, false));
         let largest = max(max(abs(sight_inverse.x), abs(sight_inverse.y)), abs(sight_inverse.z));
         // 2^-123 of the largest, and of one.
         flushed = largest * 9.403955e-38 + 9.403955e-38;

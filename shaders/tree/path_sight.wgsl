@@ -1,63 +1,74 @@
 // What f32 says of which boxes a path touches by the time `sight_limit`. Shared by the kernels that walk along paths, together
 // with path.wgsl and walk.wgsl.
 
+// What is lost at most where the time of a step is flushed to zero, 255 times: 2^-117.
+const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // Turns of loops that a decision takes.
 const DECISION: u32 = 12u;
-
-// What is known of four children after some axes.
-struct Half {
-    near: vec4<f32>,
-    far: vec4<f32>,
-    largest: vec4<u32>,
-    touches: vec4<bool>,
-}
-
-// Adds an axis.
-fn along(half: Half, slabs: Slabs, k: u32) -> Half {
-    var own = half;
-    own.largest = max(own.largest, max(slabs.low & vec4<u32>(~SIGN), slabs.high & vec4<u32>(~SIGN)));
-    if is_still[k] {
-        let from_high = ordered(path_high)[k];
-        let from_low = ordered(path_low)[k];
-        own.touches &= (ordered4(slabs.low) <= vec4<i32>(from_high)) & (vec4<i32>(from_low) <= ordered4(slabs.high));
-    } else {
-        let first = bitcast<vec4<f32>>(select(slabs.low, slabs.high, vec4<bool>(is_backward[k])));
-        let last = bitcast<vec4<f32>>(select(slabs.high, slabs.low, vec4<bool>(is_backward[k])));
-        own.near = max(own.near, (first - sight_reach[k]) * sight_inverse[k]);
-        own.far = min(own.far, (last - sight_leave[k]) * sight_inverse[k]);
-    }
-    return own;
-}
-
-// Tells which of four children the path does not miss, as far as f32 can tell.
-fn met(half: Half) -> vec4<bool> {
-    let near = max(half.near, vec4<f32>(0.0));
-    let first = min(half.far, vec4<f32>(sight_limit));
-    let doubt = max(near, abs(first)) * ROUNDING + flushed;
-    return (near - doubt <= first) & half.touches;
-}
 
 fn see(at: u32) -> Seen {
     if !is_usual {
         return Seen(0u, 0xffu, vec4<f32>(0.0), vec4<f32>(0.0));
     }
-    let begin = Half(vec4<f32>(-NEVER), vec4<f32>(NEVER), vec4<u32>(0u), vec4<bool>(true));
-    var a = begin;
-    var b = begin;
     let head = nodes[at];
+    // The time of a plane is `reach`, or `leave`, and as many `scale` as it is steps from the origin. All of them are
+    // rounded: errors are below the roundings of their largest terms, and so is what is lost of the plane with 255 steps. Along
+    // axes along which the path is still, `scale` is 0.
+    let scale = step_sizes(head) * sight_inverse;
+    let origin = bitcast<vec3<f32>>(head.xyz);
+    let from_origin = (origin - sight_reach) * sight_inverse;
+    let to_origin = (origin - sight_leave) * sight_inverse;
+    let doubt = (max(abs(from_origin), abs(to_origin)) + 255.0 * abs(scale)) * ROUNDING + (flushed + FLUSHED_STEPS);
+    let reach = from_origin - doubt;
+    let leave = select(to_origin + doubt, vec3<f32>(NEVER), is_still);
+    var near_a = vec4<f32>(0.0);
+    var near_b = near_a;
+    var far_a = vec4<f32>(sight_limit + doubt_of(sight_limit));
+    var far_b = far_a;
+    let x = nodes[at + 1u];
+    let y = nodes[at + 2u];
+    let z = nodes[at + 3u];
     for (var k = 0u; k < 3u; k += 1u) {
-        let words = nodes[at + 1u + k];
-        a = along(a, slabs_of(head, k, words.x, words.z), k);
-        b = along(b, slabs_of(head, k, words.y, words.w), k);
+        let words = select(select(z, y, k == 1u), x, k == 0u);
+        let first = select(words.xy, words.zw, is_backward[k]);
+        let last = select(words.zw, words.xy, is_backward[k]);
+        near_a = max(near_a, vec4<f32>(bytes_of(first.x)) * scale[k] + reach[k]);
+        near_b = max(near_b, vec4<f32>(bytes_of(first.y)) * scale[k] + reach[k]);
+        far_a = min(far_a, vec4<f32>(bytes_of(last.x)) * scale[k] + leave[k]);
+        far_b = min(far_b, vec4<f32>(bytes_of(last.y)) * scale[k] + leave[k]);
     }
-    let vast_a = a.largest > vec4<u32>(USUAL_BITS);
-    let vast_b = b.largest > vec4<u32>(USUAL_BITS);
-    return Seen(
-        bits_of(met(a) & !vast_a) | (bits_of(met(b) & !vast_b) << 4u),
-        bits_of(vast_a) | (bits_of(vast_b) << 4u),
-        select(max(a.near, vec4<f32>(0.0)), vec4<f32>(0.0), vast_a),
-        select(max(b.near, vec4<f32>(0.0)), vec4<f32>(0.0), vast_b),
-    );
+    var met = bits_of(near_a <= far_a) | (bits_of(near_b <= far_b) << 4u);
+    var still = still_axes;
+    while still != 0u {
+        let k = firstTrailingBit(still);
+        still &= still - 1u;
+        let words = select(select(z, y, k == 1u), x, k == 0u);
+        met &= touching_along(words, origin[k], step_sizes(head)[k], k);
+        spent += 1u;
+    }
+    let vast = vast_children(head);
+    return Seen(met & ~vast, vast, near_a, near_b);
+}
+
+// Tells which children the path touches along an axis along which it is still, a bit for each: whose first step is at most the
+// last that the path reaches, and the other way round. Steps of the path are rounded outward.
+fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
+    let per_size = bitcast<f32>((254u << 23u) - bitcast<u32>(size));
+    let first = u32(ceil(clamp(bitcast<f32>(path_low[k]) - origin, size, 255.0 * size) * per_size));
+    let last = u32(floor(clamp(bitcast<f32>(path_high[k]) - origin, 0.0, 254.0 * size) * per_size));
+    // Two bytes at a time, with a bit of room above each.
+    let even = vec4<u32>(0x00ff00ffu);
+    let room = vec2<u32>(0x01000100u);
+    let evens = words & even;
+    let odds = (words >> vec4<u32>(8u)) & even;
+    let first_steps = vec2<u32>(first * 0x00010001u);
+    let last_steps = vec2<u32>(last * 0x00010001u) | room;
+    let of_evens = (last_steps - evens.xy) & ((evens.zw | room) - first_steps) & room;
+    let of_odds = (last_steps - odds.xy) & ((odds.zw | room) - first_steps) & room;
+    // Children 0 and 2 in bits 8 and 24, and so on.
+    let four = ((of_evens >> vec2<u32>(8u)) & vec2<u32>(1u)) | ((of_evens >> vec2<u32>(22u)) & vec2<u32>(4u))
+        | ((of_odds >> vec2<u32>(7u)) & vec2<u32>(2u)) | ((of_odds >> vec2<u32>(21u)) & vec2<u32>(8u));
+    return four.x | (four.y << 4u);
 }
 
 // Says of a box whether the path touches it by the time `sight_limit`. Near is 0 only where the path surely touches it in the
@@ -76,7 +87,7 @@ fn sight_of(own: BoxBits) -> Sight {
     let touches = all(overlaps | !is_still);
     let is_first = from_first < -flushed;
     let near = max(from_first, 0.0);
-    let doubt = max(near, abs(min(far, sight_limit))) * ROUNDING + flushed;
+    let doubt = doubt_of(max(near, abs(min(far, sight_limit))));
     let is_missed = (near - doubt > min(far, sight_limit)) | !touches;
     let is_in_time = (near + doubt < sight_limit) | is_first;
     let is_sure = (near + doubt < far) & is_in_time & touches;

@@ -41,7 +41,3 @@ fn query_near(
     }
     end_row(number);
 }
-
-fn rank_flushed() -> f32 {
-    return FLUSHED;
-}

@@ -55,13 +55,90 @@ fn is_at_most(number: u32, what: Measure) -> bool {
 // Returns the square of the distance to a box, rounded down, in bits.
 fn square_of(low: vec3<u32>, high: vec3<u32>) -> u32 {
     let ends = ends_of(low, high);
-    if all(ends == point) {
-        return 0u;
+    var square = 0u;
+    var is_open = any(ends != point);
+    if is_open {
+        let most = square_in_words(ends, true);
+        square = square_in_words(ends, false);
+        // Whatever is between them is rounded to the same number.
+        is_open = square != most || square == 0u;
     }
-    var guess = 1.0;
-    if is_usual && class_of(low, high) == 0u {
-        let along = bitcast<vec3<f32>>(ends) - sight_point;
-        guess = along.x * along.x + along.y * along.y + along.z * along.z;
+    // A loop, since some processors go through all of a branch whether it is taken or not.
+    var turns = select(0u, 1u, is_open);
+    while turns > 0u {
+        var guess = bitcast<f32>(square);
+        if is_usual && class_of(low, high) == 0u {
+            let along = bitcast<vec3<f32>>(ends) - sight_point;
+            guess = along.x * along.x + along.y * along.y + along.z * along.z;
+        }
+        square = round_down(guess, Measure(ends));
+        turns -= 1u;
     }
-    return round_down(guess, Measure(ends));
+    return square;
+}
+
+// By how many bits a number may be smaller than another of which it is taken without a loss.
+const SPARE_BITS: u32 = 7u;
+
+// Returns the square of the distance to an end, rounded down, in bits, as far as 64 bits tell: of a number that is no larger, or
+// with `is_most` of one that is no smaller. 0 where it is no normal number.
+fn square_in_words(ends: vec3<u32>, is_most: bool) -> u32 {
+    let a = ends & vec3<u32>(~SIGN);
+    let b = point & vec3<u32>(~SIGN);
+    // How far apart they are along each axis, in units of 2^(power - 150 - SPARE_BITS).
+    let power = max(power_part(a), power_part(b));
+    let down_a = power - power_part(a);
+    let down_b = power - power_part(b);
+    let n = shifted(whole_part(a), down_a);
+    let m = shifted(whole_part(b), down_b);
+    let apart = select(max(n, m) - min(n, m), n + m, (ends ^ point) >= vec3<u32>(SIGN));
+    let loss = select(vec3<u32>(0u), vec3<u32>(1u), max(down_a, down_b) > vec3<u32>(SPARE_BITS));
+    let there = ends != point;
+    let along = select(vec3<u32>(0u), select(apart - loss, apart + loss, is_most), there);
+
+    // The squares, in units of four times the square of the largest unit. So is what is lost of each at most.
+    let largest = select(vec3<u32>(0u), power, there);
+    let top = max(max(largest.x, largest.y), largest.z);
+    let rest = select(0u, 1u, is_most);
+    var sum = vec2<u32>(0u);
+    for (var k = 0u; k < 3u; k += 1u) {
+        let square = shifted_down(square64(along[k]), 2u + 2u * (top - min(top, power[k])));
+        sum = add64(add64(sum, square), vec2<u32>(select(0u, rest, there[k]), 0u));
+    }
+
+    // The leading 24 bits.
+    let zeros = select(countLeadingZeros(sum.y), 32u + countLeadingZeros(sum.x), sum.y == 0u);
+    let shift = zeros & 31u;
+    let low = select(sum.x, 0u, zeros >= 32u);
+    let high = select(sum.y, sum.x, zeros >= 32u);
+    let leading = ((high << shift) | ((low >> 1u) >> (31u - shift))) >> 8u;
+    // The unit is 2^(2 (top - 150 - SPARE_BITS) + 2); the leading bit is 63 - zeros above it.
+    let exponent = 2 * i32(top) - 2 * i32(150u + SPARE_BITS) + 2 + 63 - i32(zeros) + 127;
+    let is_normal = zeros < 64u && exponent >= 1 && exponent <= 254;
+    return select(0u, (u32(exponent) << 23u) | (leading & 0x7fffffu), is_normal);
+}
+
+// Returns whole parts in smaller units; of small ones the last bits are lost.
+fn shifted(whole: vec3<u32>, down: vec3<u32>) -> vec3<u32> {
+    let spare = vec3<u32>(SPARE_BITS);
+    let up = whole << (spare - min(down, spare));
+    return select(up, whole >> min(down - min(down, spare), vec3<u32>(31u)), down > spare);
+}
+
+// Returns a square as (low, high), multiplied in halves of 16 bits.
+fn square64(x: u32) -> vec2<u32> {
+    let low = x & 0xffffu;
+    let high = x >> 16u;
+    let middle = low * high;
+    let first = middle + ((low * low) >> 16u);
+    let second = (first & 0xffffu) + middle;
+    return vec2<u32>(x * x, high * high + (first >> 16u) + (second >> 16u));
+}
+
+fn shifted_down(x: vec2<u32>, shift: u32) -> vec2<u32> {
+    let bits = shift & 31u;
+    let low = (x.x >> bits) | ((x.y << 1u) << (31u - bits));
+    let high = x.y >> bits;
+    let once = select(vec2<u32>(low, high), vec2<u32>(high, 0u), shift >= 32u);
+    return select(once, vec2<u32>(0u), shift >= 64u);
 }

@@ -68,27 +68,40 @@ fn begin_region(number: u32) -> bool {
     return kind_of(low, high) != KIND_INVALID;
 }
 
-// Tells which of four children touch the bounds along an axis.
-fn touching(slabs: Slabs, k: u32) -> vec4<bool> {
-    let low = ordered4(slabs.low);
-    let high = ordered4(slabs.high);
-    // What is not there is no box, however large the region is.
-    return (low <= vec4<i32>(region.max[k])) & (vec4<i32>(region.min[k]) <= high) & (low <= high);
+// Tells which of four children have bounds between two steps.
+fn reaching(low: u32, high: u32, first: u32, last: u32) -> u32 {
+    return bits_of((bytes_of(low) <= vec4<u32>(last)) & (vec4<u32>(first) <= bytes_of(high)));
 }
 
 fn see(at: u32) -> Seen {
-    var a = vec4<bool>(true);
-    var b = a;
     let head = nodes[at];
+    let origin = bitcast<vec3<f32>>(head.xyz);
+    let size = step_sizes(head);
+    // The region in steps of the node, 1 to 255 and 0 to 254: what is not there, from 255 to 0, is in no region. Steps of the
+    // region are rounded outward, as the sum is of a few bits more than f32 has.
+    let first = steps_from(origin, clamp(region.min, bits_of_step(origin, size, 1.0), bits_of_step(origin, size, 255.0)), size);
+    let last = steps_from(origin, clamp(region.max, bits_of_step(origin, size, 0.0), bits_of_step(origin, size, 254.0)), size);
+    let from_step = vec3<u32>(ceil(first));
+    let to_step = vec3<u32>(floor(last));
+    var bits = 0xffu;
     for (var k = 0u; k < 3u; k += 1u) {
         let words = nodes[at + 1u + k];
-        a &= touching(slabs_of(head, k, words.x, words.z), k);
-        b &= touching(slabs_of(head, k, words.y, words.w), k);
+        bits &= reaching(words.x, words.z, from_step[k], to_step[k]) | (reaching(words.y, words.w, from_step[k], to_step[k]) << 4u);
     }
-    let bits = bits_of(a) | (bits_of(b) << 4u);
     // With half-spaces, each node has to reach into all of them.
     let has_parts = part_first < part_end;
     return Seen(select(bits, 0u, has_parts), select(0u, bits, has_parts), vec4<f32>(0.0), vec4<f32>(0.0));
+}
+
+// Returns the planes of a step, in bits that are ordered.
+fn bits_of_step(origin: vec3<f32>, size: vec3<f32>, step: f32) -> vec3<i32> {
+    return ordered(bitcast<vec3<u32>>(origin + step * size));
+}
+
+// Returns how many steps planes, in bits that are ordered, are from the origin of a node.
+fn steps_from(origin: vec3<f32>, planes: vec3<i32>, size: vec3<f32>) -> vec3<f32> {
+    let per_size = bitcast<vec3<f32>>(vec3<u32>(254u << 23u) - bitcast<vec3<u32>>(size));
+    return bitcast<vec3<f32>>(ordered(bitcast<vec3<u32>>(planes))) * per_size - origin * per_size;
 }
 
 fn sight_of(own: BoxBits) -> Sight {

@@ -1,6 +1,6 @@
 // The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and how near it is in
 // f32, or -1 where that is not known. Shared by the kernels that rank; they have `compare_boxes`, which is exact, and
-// `rank_flushed()`.
+// `doubt_of(near)` of two that are about as near as this.
 //
 // Changes states   [query_count] what a query leaves for the next dispatch: the place from which it is resumed, or NOWHERE;
 //                  the length of its row; how near the last answer is, in bits of f32; and the place of the last
@@ -16,6 +16,9 @@ var<private> single_id: u32;
 var<private> single_near: f32;
 var<private> row_first: u32;
 var<private> row_count: u32;
+// More than one answer so far: the place of each, and how near it is.
+var<private> row_places: array<u32, ROW>;
+var<private> row_nears: array<f32, ROW>;
 // The place of the box behind which this row begins, or NOWHERE.
 var<private> row_after: u32;
 
@@ -34,6 +37,11 @@ fn begin_row(number: u32) -> u32 {
         if left_at != AGAIN {
             sight_limit = min(sight_limit, bitcast<f32>(state.z));
         }
+        for (var k = 0u; k < row_count; k += 1u) {
+            let answer = rows[row_first + k];
+            row_places[k] = answer.x;
+            row_nears[k] = bitcast<f32>(answer.y);
+        }
     } else if query.is_next_row == 1u {
         row_after = rows[row_first + query.most - 1u].x;
         left_at = select(AGAIN, NOWHERE, states[number].y < query.most);
@@ -49,32 +57,38 @@ fn end_row(number: u32) {
     }
     if !IS_EXACT && IS_SINGLE && row_count == 1u {
         rows[row_first] = vec2<u32>(single_place, bitcast<u32>(single_near));
+    } else {
+        for (var k = 0u; k < row_count; k += 1u) {
+            rows[row_first + k] = vec2<u32>(row_places[k], bitcast<u32>(row_nears[k]));
+        }
     }
     states[number] = vec4<u32>(resumed_at, row_count, bitcast<u32>(sight_limit), row_after);
 }
 
 // Tells whether a box comes before the box at a place, about as near as `other_near`: by what is compared, then by index.
 fn comes_before(own: BoxBits, id: u32, near: f32, other: u32, other_near: f32) -> bool {
-    // No nearness is less, and of this one there is no doubt.
-    if near == 0.0 && other_near == 0.0 {
-        return id < id_at(other);
+    let doubt = doubt_of(max(near, other_near));
+    // No nearness is less than 0, and of it there is no doubt.
+    let are_equal = near == 0.0 && other_near == 0.0;
+    let are_known = near >= 0.0 && other_near >= 0.0;
+    var is_open = !are_equal && !(are_known && (near < other_near - doubt || near > other_near + doubt));
+    var is_before = are_known && near < other_near;
+    if are_equal {
+        is_before = id < id_at(other);
     }
-    if near >= 0.0 && other_near >= 0.0 {
-        let doubt = max(near, other_near) * ROUNDING + rank_flushed();
-        if near < other_near - doubt {
-            return true;
-        }
-        if near > other_near + doubt {
-            return false;
-        }
-    }
-    if !IS_EXACT {
+    if !IS_EXACT && is_open {
         is_doubtful = true;
         return false;
     }
-    spent += DECISION;
-    let order = compare_boxes(own, box_at(other));
-    return order < 0 || (order == 0 && id < id_at(other));
+    // A loop, as in walk.wgsl.
+    var turns = select(0u, 1u, is_open);
+    while IS_EXACT && turns > 0u {
+        spent += DECISION;
+        let order = compare_boxes(own, box_at(other));
+        is_before = order < 0 || (order == 0 && id < id_at(other));
+        turns -= 1u;
+    }
+    return is_before;
 }
 
 // Puts a box in its place in the row, if it is among the first.
@@ -86,39 +100,30 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     if row_after != NOWHERE && (place == row_after || comes_before(own, id, near, row_after, -1.0)) {
         return;
     }
-    // The first of the row that it comes before.
-    var first = 0u;
-    var end = row_count;
-    while first < end {
-        let middle = first + (end - first) / 2u;
-        let other = rows[row_first + middle];
+    // Those that it comes before move on by one place, of the last there is none.
+    var own_turn = row_count;
+    while own_turn > 0u && comes_before(own, id, near, row_places[own_turn - 1u], row_nears[own_turn - 1u]) {
         spent += 1u;
-        if comes_before(own, id, near, other.x, bitcast<f32>(other.y)) {
-            end = middle;
-        } else {
-            first = middle + 1u;
+        if own_turn < query.most {
+            row_places[own_turn] = row_places[own_turn - 1u];
+            row_nears[own_turn] = row_nears[own_turn - 1u];
         }
+        own_turn -= 1u;
     }
-    if first >= query.most || is_doubtful {
+    if own_turn >= query.most || is_doubtful {
         return;
     }
+    row_places[own_turn] = place;
+    row_nears[own_turn] = near;
     row_count = min(row_count + 1u, query.most);
-    spent += row_count - first;
-    for (var turn = row_count - 1u; turn > first; turn -= 1u) {
-        rows[row_first + turn] = rows[row_first + turn - 1u];
-    }
-    rows[row_first + first] = vec2<u32>(place, bitcast<u32>(near));
-    if row_count == query.most {
-        let last = bitcast<f32>(rows[row_first + query.most - 1u].y);
-        if last >= 0.0 {
-            sight_limit = min(sight_limit, last);
-        }
+    if row_count == query.most && row_nears[row_count - 1u] >= 0.0 {
+        sight_limit = min(sight_limit, row_nears[row_count - 1u]);
     }
 }
 
 // Keeps a box if it is the first, in no memory.
 fn take_single(place: u32, id: u32, near: f32) {
-    let doubt = max(near, single_near) * ROUNDING + rank_flushed();
+    let doubt = doubt_of(max(near, single_near));
     let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
     let is_nearer = select(near < single_near - doubt, id < single_id, are_equal);
     let is_first = row_count == 0u || is_nearer;
@@ -132,4 +137,47 @@ fn take_single(place: u32, id: u32, near: f32) {
 
 fn is_done() -> bool {
     return is_doubtful;
+}
+
+// ---- children that wait ----
+
+// How near each child is, in the upper half of its bits but for the sign: of the first four in the lower halves. What does not
+// wait has 0xffff.
+alias Waiting = vec4<u32>;
+
+const NONE_WAIT: Waiting = vec4<u32>(0xffffffffu);
+
+fn waiting_of(bits: u32, seen: Seen) -> Waiting {
+    let of_a = vec4<u32>(1u, 2u, 4u, 8u);
+    let of_b = vec4<u32>(16u, 32u, 64u, 128u);
+    let all_bits = vec4<u32>(bits);
+    // Without an order, all are equally near: then they come by their numbers. So are vast ones, since they may be anywhere.
+    let unknown = vec4<u32>(select(seen.vast, 0xffu, !is_ordered));
+    let near_a = select(vec4<u32>(0u), (bitcast<vec4<u32>>(seen.near_a) << vec4<u32>(1u)) >> vec4<u32>(16u), (unknown & of_a) == vec4<u32>(0u));
+    let near_b = select(vec4<u32>(0u), (bitcast<vec4<u32>>(seen.near_b) << vec4<u32>(1u)) & vec4<u32>(0xffff0000u), (unknown & of_b) == vec4<u32>(0u));
+    let a = select(near_a, vec4<u32>(0xffffu), (all_bits & of_a) == vec4<u32>(0u));
+    let b = select(near_b, vec4<u32>(0xffff0000u), (all_bits & of_b) == vec4<u32>(0u));
+    return a | b;
+}
+
+fn next_of(waiting: Waiting) -> u32 {
+    let a = (waiting << vec4<u32>(16u)) | vec4<u32>(0u, 1u, 2u, 3u);
+    let b = (waiting & vec4<u32>(0xffff0000u)) | vec4<u32>(4u, 5u, 6u, 7u);
+    let nearest = min(a, b);
+    return min(min(nearest.x, nearest.y), min(nearest.z, nearest.w));
+}
+
+fn without(waiting: Waiting, next: u32) -> Waiting {
+    let half = select(0xffffu, 0xffff0000u, (next & 4u) != 0u);
+    return waiting | select(vec4<u32>(0u), vec4<u32>(half), vec4<u32>(next & 3u) == vec4<u32>(0u, 1u, 2u, 3u));
+}
+
+fn do_wait(waiting: Waiting) -> bool {
+    return any(waiting != NONE_WAIT);
+}
+
+fn is_beyond(next: u32) -> bool {
+    // Rounded down, and so are the distances that it was made of.
+    let near = bitcast<f32>((next & 0xffff0000u) >> 1u);
+    return next >= 0xffff0000u || near > sight_limit + doubt_of(sight_limit);
 }

@@ -142,6 +142,7 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
     var x = vec4<u32>(0u);
     var y = vec4<u32>(0u);
     var z = vec4<u32>(0u);
+    var vast = 0u;
     for (var child = 0u; child < 8u; child += 1u) {
         let own = child_of(step, node, local, child);
         var low = vec3<u32>(ABOVE_ALL);
@@ -154,6 +155,7 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
             // No finite bound of the node is farther out than LARGEST, nor is its first step.
             low = select(low, select(vec3<u32>(FIRST_STEP), vec3<u32>(0u), is_low), is_large(own.low));
             high = select(high, select(vec3<u32>(FIRST_STEP), vec3<u32>(255u), is_high), is_large(own.high));
+            vast |= select(0u, 1u << child, any(is_large(own.low) | is_large(own.high)));
         }
         x |= in_place(child, low.x, high.x);
         y |= in_place(child, low.y, high.y);
@@ -161,7 +163,9 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
     }
     let at = (first_node(level.level + step) + node) * NODE_VECTORS;
     let sizes = exponent.x | (exponent.y << 8u) | (exponent.z << 16u);
-    nodes[at] = vec4<u32>(bitcast<vec3<u32>>(origin * size), sizes);
+    let reach = max(abs(origin), abs(origin + 255.0)) * size;
+    vast = select(vast, 0xffu, any(bitcast<vec3<u32>>(reach) > vec3<u32>(USUAL_BITS)));
+    nodes[at] = vec4<u32>(bitcast<vec3<u32>>(origin * size), sizes | (vast << 24u));
     nodes[at + 1u] = x;
     nodes[at + 2u] = y;
     nodes[at + 3u] = z;

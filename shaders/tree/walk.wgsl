@@ -1,7 +1,14 @@
-// The way of a query through the tree, with a word for each level: nothing that could overflow. Shared by the kernels that
-// answer queries. They have
+// The way of a query through the tree, with the children that wait on each level: nothing that could overflow. Shared by the
+// kernels that answer queries. They have
 //
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
+//   Waiting, NONE_WAIT       the children of a node that wait, and that there are none (rows.wgsl, lists.wgsl)
+//   waiting_of(bits, seen)   those with a bit
+//   next_of(waiting)         which of them comes next: in the lowest three bits its number, and in the upper half about how near
+//                            it is; 0xffff there if there is none
+//   without(waiting, next)   the others
+//   do_wait(waiting)         whether there are any
+//   is_beyond(next)          whether it is surely so far, or none, that neither it nor any other that waits there matters
 //   see(at)                  what f32 says of the eight children of a node, which begins at `at` among the vectors
 //   sight_of(box)            what f32 says of a box
 //   decide(box)              whether the query meets a box, where f32 leaves that in doubt; in DECISION turns of loops
@@ -34,7 +41,7 @@ const MOST_LEVELS: u32 = 12u;
 // queries have no doubts, and need not take the code along that decides.
 override IS_EXACT: bool = false;
 
-var<private> waiting_at: array<u32, MOST_LEVELS>;
+var<private> waiting_at: array<Waiting, MOST_LEVELS>;
 // About how many turns of loops the query took.
 var<private> spent: u32;
 var<private> is_ordered: bool;
@@ -76,51 +83,61 @@ fn walk(start: u32, end: u32) {
     var root = start >> (3u * top);
     var level = top;
     var node = root;
-    var waiting = 0u;
+    var waiting = NONE_WAIT;
+    // On which levels above children wait, a bit for each.
+    var levels = 0u;
     // Whether the first root, and the second, is still to be looked at.
     var roots = select(1u, 3u, last >> (3u * top) > root);
+    // To the next leaf with boxes that may be met, and then to its boxes: two loops, in order that a group of invocations that
+    // goes through everything together has many that are at boxes at once.
     loop {
-        // What comes next: cheap steps first, in a loop of their own, since some processors take all invocations of a group
-        // through everything in a loop, as often as the slowest of them needs.
-        var next = NOWHERE;
-        while next == NOWHERE {
-            while waiting == 0u && level < top {
+        var bits = 0u;
+        while bits == 0u {
+            // What comes next: here, or on the lowest level above on which a child matters.
+            var first = next_of(waiting);
+            var is_here = !is_beyond(first);
+            while !is_here && levels != 0u {
+                let up = firstTrailingBit(levels);
+                levels &= levels - 1u;
+                node >>= 3u * (up - level);
+                level = up;
+                waiting = waiting_at[up];
+                first = next_of(waiting);
+                is_here = !is_beyond(first);
                 spent += 1u;
-                level += 1u;
-                node >>= 3u;
-                waiting = waiting_at[level];
             }
-            spent += 1u;
-            if waiting == 0u {
+            var next = node * 8u + first % 8u;
+            waiting = without(waiting, first);
+            if !is_here {
                 if roots == 0u {
-                    break;
+                    return;
                 }
                 next = root;
                 root += 1u;
                 roots >>= 1u;
-            } else if is_ordered {
-                let child = waiting % 8u;
-                waiting >>= 4u;
-                // Whether it still matters, a look at it tells at the same cost.
-                next = node * 8u + child;
-            } else {
-                next = node * 8u + firstTrailingBit(waiting);
-                waiting &= waiting - 1u;
+                level = top;
+                waiting = NONE_WAIT;
             }
+            // In the order of places, all before the next node are done, and it gets somewhere; in any other, all begin again.
+            let place = max(next << (3u * level), start);
+            if spent > query.budget && (is_ordered || place > start) {
+                resumed_at = select(place, 0u, is_ordered);
+                return;
+            }
+            waiting_at[level] = waiting;
+            levels |= select(0u, 1u << level, do_wait(waiting));
+            level -= 1u;
+            node = next;
+            let seen = see((first_node(level) + node) * NODE_VECTORS);
+            bits = (seen.met | seen.vast) & children_between(level, node, start, last);
+            spent += 6u;
+            if IS_EXACT && level > 0u {
+                bits = decided(level, node, bits, seen.vast);
+            }
+            waiting = waiting_of(select(0u, bits, level > 0u), seen);
+            bits = select(0u, bits, level == 0u);
         }
-        if next == NOWHERE {
-            return;
-        }
-        // In the order of places, all before the next node are done, and it gets somewhere; in any other, all begin again.
-        let place = max(next << (3u * level), start);
-        if spent > query.budget && (is_ordered || place > start) {
-            resumed_at = select(place, 0u, is_ordered);
-            return;
-        }
-        waiting_at[level] = waiting;
-        level -= 1u;
-        node = next;
-        waiting = look(level, node, start, last);
+        look_at_boxes(8u * node, bits);
         if is_doubtful {
             resumed_at = AGAIN;
             return;
@@ -129,6 +146,29 @@ fn walk(start: u32, end: u32) {
             return;
         }
     }
+}
+
+// Returns a bit for each child of a node that has places from `start` to `last`.
+fn children_between(level: u32, node: u32, start: u32, last: u32) -> u32 {
+    let first = 8u * node;
+    let from_child = max(start >> (3u * level), first) - first;
+    let to_child = min(last >> (3u * level), first + 7u) - first;
+    return (0xffu << from_child) & ((2u << to_child) - 1u);
+}
+
+// Returns the bits of children without those that are vast and not met.
+fn decided(level: u32, node: u32, children: u32, vast: u32) -> u32 {
+    var bits = children;
+    var undecided = bits & vast;
+    spent += DECISION * countOneBits(undecided);
+    while undecided != 0u {
+        let child = firstTrailingBit(undecided);
+        undecided &= undecided - 1u;
+        if !decide(child_of(level, node, child)) {
+            bits ^= 1u << child;
+        }
+    }
+    return bits;
 }
 
 // Returns the bounds of a child of an inner node.
@@ -141,37 +181,6 @@ fn child_of(level: u32, node: u32, child: u32) -> BoxBits {
     return bounds_of(nodes[at], (low >> shift) & vec3<u32>(0xffu), (high >> shift) & vec3<u32>(0xffu));
 }
 
-// Looks at a node: takes the boxes of a leaf and returns 0, or returns the children of an inner node that wait: a bit for
-// each, or eight and its number in four bits for each, the nearest lowest.
-fn look(level: u32, node: u32, start: u32, last: u32) -> u32 {
-    let seen = see((first_node(level) + node) * NODE_VECTORS);
-    let first = 8u * node;
-    let from_child = max(start >> (3u * level), first) - first;
-    let to_child = min(last >> (3u * level), first + 7u) - first;
-    let there = (0xffu << from_child) & ((2u << to_child) - 1u);
-    var bits = (seen.met | seen.vast) & there;
-    spent += 5u;
-    if level == 0u {
-        look_at_boxes(first, bits);
-        return 0u;
-    }
-    if IS_EXACT {
-        var undecided = bits & seen.vast;
-        spent += DECISION * countOneBits(undecided);
-        while undecided != 0u {
-            let child = firstTrailingBit(undecided);
-            undecided &= undecided - 1u;
-            if !decide(child_of(level, node, child)) {
-                bits ^= 1u << child;
-            }
-        }
-    }
-    if is_ordered {
-        return in_order(bits, seen);
-    }
-    return bits;
-}
-
 // Takes the boxes of a leaf that the query meets, of those with a bit.
 fn look_at_boxes(first: u32, candidates: u32) {
     var bits = candidates;
@@ -182,13 +191,17 @@ fn look_at_boxes(first: u32, candidates: u32) {
         let own = box_at(place);
         let sight = sight_of(own);
         var is_met = !sight.is_missed;
-        if is_met && !sight.is_sure {
-            if !IS_EXACT {
-                is_doubtful = true;
-                return;
-            }
+        var is_open = is_met && !sight.is_sure;
+        if !IS_EXACT && is_open {
+            is_doubtful = true;
+            return;
+        }
+        // A loop, since some processors go through all of a branch whether it is taken or not.
+        var turns = select(0u, 1u, is_open);
+        while IS_EXACT && turns > 0u {
             spent += DECISION;
             is_met = decide(own);
+            turns -= 1u;
         }
         if is_met {
             let id = id_at(place);
@@ -197,55 +210,4 @@ fn look_at_boxes(first: u32, candidates: u32) {
             }
         }
     }
-}
-
-// Sorts two keys.
-fn sort_two(a: ptr<function, u32>, b: ptr<function, u32>) {
-    let smaller = min(*a, *b);
-    *b = max(*a, *b);
-    *a = smaller;
-}
-
-// Lists the children with a bit in four bits each, the nearest lowest. In the lowest bits of how near they are is which
-// they are. The sort is a network of 19 exchanges, Knuth, The Art of Computer Programming 3, 5.3.4.
-fn in_order(bits: u32, seen: Seen) -> u32 {
-    let none = vec4<u32>(0xffffffffu);
-    let children = vec4<u32>(0u, 1u, 2u, 3u);
-    let is_a = ((vec4<u32>(bits) >> children) & vec4<u32>(1u)) == vec4<u32>(1u);
-    let is_b = ((vec4<u32>(bits >> 4u) >> children) & vec4<u32>(1u)) == vec4<u32>(1u);
-    let first = select(none, (bitcast<vec4<u32>>(seen.near_a) & vec4<u32>(0x7ffffff8u)) | children, is_a);
-    let second = select(none, (bitcast<vec4<u32>>(seen.near_b) & vec4<u32>(0x7ffffff8u)) | (children + 4u), is_b);
-    var a = first.x;
-    var b = first.y;
-    var c = first.z;
-    var d = first.w;
-    var e = second.x;
-    var f = second.y;
-    var g = second.z;
-    var h = second.w;
-    sort_two(&a, &c);
-    sort_two(&b, &d);
-    sort_two(&e, &g);
-    sort_two(&f, &h);
-    sort_two(&a, &e);
-    sort_two(&b, &f);
-    sort_two(&c, &g);
-    sort_two(&d, &h);
-    sort_two(&a, &b);
-    sort_two(&c, &d);
-    sort_two(&e, &f);
-    sort_two(&g, &h);
-    sort_two(&c, &e);
-    sort_two(&d, &f);
-    sort_two(&b, &e);
-    sort_two(&d, &g);
-    sort_two(&b, &c);
-    sort_two(&d, &e);
-    sort_two(&f, &g);
-    let nibbles_a = (vec4<u32>(a, b, c, d) % vec4<u32>(8u) + 8u) << (children * 4u);
-    let nibbles_b = (vec4<u32>(e, f, g, h) % vec4<u32>(8u) + 8u) << (children * 4u + 16u);
-    let all_of_them = (nibbles_a.x | nibbles_a.y | nibbles_a.z | nibbles_a.w)
-        | (nibbles_b.x | nibbles_b.y | nibbles_b.z | nibbles_b.w);
-    let count = countOneBits(bits);
-    return select(all_of_them & ((1u << (4u * count)) - 1u), all_of_them, count == 8u);
 }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::pack::{self, Packed};
 use super::query::{Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked};
 use super::{Built, Tree, Waiting, build};
-use crate::constants::{AGAIN, INVALID_QUERY};
+use crate::constants::{AGAIN, INVALID_QUERY, ROW};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -36,8 +36,6 @@ const MOST_QUERIES: usize = 1 << 22;
 const MOST_ANSWERS: u64 = 1 << 23;
 /// The least room for answers.
 const LEAST_ANSWERS: u64 = 1 << 12;
-/// The most answers in a row. A query that asks for more gets one row after the other.
-pub(super) const ROW: usize = 64;
 /// Turns of loops that a query may take in one dispatch, on a GPU and in software; where `f32` decides alone, and where doubts are
 /// decided too. The last node may take more: 600 turns, and 2,500 for eight boxes in a row where all is in doubt. Mesa's drivers
 /// in software end all loops of some eight or sixteen invocations after 65,535 turns together; other drivers end dispatches that
@@ -348,7 +346,7 @@ impl Tree {
         mut each: impl FnMut(&[T]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let stride = words.len() / query_count;
-        let width = k.min(ROW);
+        let width = k.min(ROW as usize);
         let most = self.most_queries(stride, k);
         for first in (0..query_count).step_by(most) {
             let count = most.min(query_count - first);

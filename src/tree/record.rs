@@ -5,10 +5,11 @@
 
 use bytemuck::Zeroable;
 
-use super::ask::{ROW, SORTED, budget};
+use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
 use super::query::{Asks, BatchInput, Kept, Listed, Query, QueryBuffers, QueryRoom, Ranked};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, Tree};
+use crate::constants::ROW;
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -294,7 +295,7 @@ impl Tree {
         ranked: Ranked,
         k: u32,
     ) -> Result<GpuAnswers, Error> {
-        if !(1..=ROW as u32).contains(&k) {
+        if !(1..=ROW).contains(&k) {
             return Err(Error::BadOption { option: "k", value: k.to_string(), expected: "between 1 and 64" });
         }
         let buffers = self.record_batch(encoder, batch, Wanted::Rows(ranked, k))?;

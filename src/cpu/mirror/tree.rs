@@ -113,7 +113,7 @@ pub fn leaves(boxes: &[Aabb], ids: &[u32]) -> (Vec<Aabb>, Vec<u32>, Vec<u32>) {
     (leaves, filled, places)
 }
 
-/// The words of a node: its origin, the exponents of its steps, and twelve words of bytes.
+/// The words of a node: its origin, the exponents of its steps with a bit for each vast child, and twelve words of bytes.
 pub type Node = [u32; 16];
 
 /// What is larger counts as infinite where a node bounds it.
@@ -173,6 +173,8 @@ fn outward(bound: f32, is_upper: bool) -> f32 {
 fn node(children: &[Aabb]) -> Node {
     let mut node = [0; 16];
     let there = || children.iter().filter(|aabb| !is_nothing(aabb));
+    let is_large = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).any(|bound| bound.abs() > LARGEST);
+    let mut vast = (0..8).filter(|&k| children.get(k).is_some_and(|own| !is_nothing(own) && is_large(own))).map(|k| 1 << k).sum();
     for k in 0..3 {
         let bounds = there().flat_map(|aabb| [outward(aabb.min[k], false), outward(aabb.max[k], true)]);
         let finite: Vec<f32> = bounds.filter(|bound| bound.abs() <= LARGEST).collect();
@@ -185,6 +187,9 @@ fn node(children: &[Aabb]) -> Node {
         let origin = (f64::from(first) / size).floor() - 1.0;
         node[k] = ((origin * size) as f32 + 0.0).to_bits();
         node[3] |= (biased as u32) << (8 * k);
+        if origin.abs().max((origin + 255.0).abs()) * size > f64::from(f32::from_bits(USUAL_BITS)) {
+            vast = 0xff;
+        }
         let steps = |x: f64| (x - origin).clamp(1.0, 254.0) as u32;
         for (child, aabb) in children.iter().enumerate() {
             let (min, max) = (outward(aabb.min[k], false), outward(aabb.max[k], true));
@@ -204,6 +209,7 @@ fn node(children: &[Aabb]) -> Node {
             node[6 + 4 * k + child / 4] |= high << (8 * (child % 4));
         }
     }
+    node[3] |= vast << 24;
     node
 }
 
