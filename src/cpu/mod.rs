@@ -11,6 +11,7 @@ pub(crate) mod brute_queries;
 mod call;
 mod engine;
 pub(crate) mod mirror;
+mod radix;
 mod tree;
 
 pub use engine::BroadPhase;

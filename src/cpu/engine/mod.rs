@@ -2,7 +2,7 @@
 //!
 //! The stages are those of [`reference`](mod@super::mirror::reference) and use its functions where a stage looks at one
 //! box at a time; the frame, the cells, the keys and the candidates are the same numbers. Other parts have another
-//! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](radix) that first deals
+//! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](super::radix) that first deals
 //! out by the leading digit, so that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and
 //! pairs in [lists](task_lists) that several threads fill. Filters change a copy of the boxes before the search, and
 //! drop pairs [where pairs are found](keep).
@@ -11,17 +11,13 @@ mod chunks;
 mod giants;
 mod keep;
 mod order;
-pub(super) mod radix;
 mod search;
 mod sorted;
 mod task_lists;
 
-use rayon::prelude::*;
-
 use self::keep::{All, Filtered};
 use self::search::Search;
 use super::call;
-use super::mirror::pca::CHUNK;
 use crate::constants::ENTRY_BOX;
 use crate::filters::CheckedFilters;
 use crate::filters::sets::{TwoSets, number_second};
@@ -182,7 +178,7 @@ impl BroadPhase {
 
     fn run(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
         let Self { options, filters, prepared, search, .. } = self;
-        let boxes = prepared_boxes(filters.filters(), boxes, prepared);
+        let boxes = call::prepared_boxes(filters.filters(), boxes, prepared);
         if filters.keeps_all() {
             search.run(boxes, box_count, options, filters, All)?;
         } else {
@@ -222,20 +218,6 @@ impl BroadPhase {
     pub fn memory_bytes(&self) -> u64 {
         (self.search.bytes() + self.sets.bytes() + self.prepared.capacity() * size_of::<Aabb>()) as u64
     }
-}
-
-/// Returns the boxes as they are searched, in memory that is kept where the filters change them.
-pub(super) fn prepared_boxes<'a>(filters: &Filters, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
-    if filters.leaves_boxes() {
-        return boxes;
-    }
-    prepared.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
-    prepared.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
-        to.copy_from_slice(from);
-        filters.grow(chunk * CHUNK, to);
-    });
-    filters.open_half_spaces(prepared);
-    prepared
 }
 
 /// Returns the box of a sorted entry.

@@ -4,10 +4,11 @@ use super::chunks::Chunks;
 use super::keep::Keep;
 use super::sorted::Sorted;
 use super::task_lists::TaskLists;
-use super::{ALONE, giants, order, radix};
+use super::{ALONE, giants, order};
 use crate::constants::SMALL_MOST;
 use crate::cpu::call;
 use crate::cpu::mirror::{bin, emit, frame, small};
+use crate::cpu::radix;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 

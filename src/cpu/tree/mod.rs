@@ -25,8 +25,7 @@ use self::batch::Asked;
 use self::levels::Levels;
 use self::order::Order;
 use self::worlds::Worlds;
-use crate::cpu::call;
-use crate::cpu::engine::prepared_boxes;
+use crate::cpu::call::{self, prepared_boxes};
 use crate::filters::CheckedFilters;
 use crate::queries::{Distance, Entry};
 use crate::{

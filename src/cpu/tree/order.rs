@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::hilbert;
 use super::node::ORDINARY;
 use crate::Aabb;
-use crate::cpu::engine::radix;
 use crate::cpu::mirror::pca::CHUNK;
+use crate::cpu::radix;
 
 /// Bits of the curve in the first key. Boxes that share one are sorted by the rest of theirs.
 const FIRST_BITS: u32 = hilbert::BITS / 2;
