@@ -402,7 +402,7 @@ impl<Q> Asked<'_, Q> {
         self.tree.levels.is_ordinary && node::is_ordinary(path)
     }
 
-    fn walk<V: Visitor>(&self, asker: &Asker, stack: &mut Stack<V::Real>, visitor: &mut V) {
+    fn walk<V: Visitor>(&self, asker: &Asker, stack: &mut Stack<V::Known>, visitor: &mut V) {
         walk(&self.tree.levels, &self.tree.ids, &self.tree.worlds.of(asker.world), stack, visitor);
     }
 }
