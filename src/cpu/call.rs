@@ -58,6 +58,20 @@ pub(crate) fn prepared_boxes<'a>(filters: &Filters, boxes: &'a [Aabb], prepared:
     prepared
 }
 
+/// Returns boxes in a row from box `first` on, grown by their margins, in memory that is kept where there are margins.
+pub(crate) fn grown_boxes<'a>(
+    filters: &Filters,
+    first: usize,
+    boxes: &'a [Aabb],
+    grown: &'a mut Vec<Aabb>,
+) -> &'a [Aabb] {
+    if filters.margin.is_empty() {
+        return boxes;
+    }
+    grow(filters, first, boxes, grown);
+    grown
+}
+
 fn grow(filters: &Filters, first: usize, boxes: &[Aabb], grown: &mut Vec<Aabb>) {
     grown.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
     grown.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {

@@ -9,7 +9,7 @@
 pub(crate) mod brute_force;
 pub(crate) mod brute_queries;
 mod call;
-mod engine;
+pub(crate) mod engine;
 pub(crate) mod mirror;
 mod radix;
 mod tree;
