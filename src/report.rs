@@ -19,7 +19,9 @@ pub struct Overlaps {
 /// Reports of different adapters, and of the GPU and the CPU engine, are the same but for rounding: the last bits of
 /// `direction` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
 /// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
-/// rounding of its limit, or where cells are hardly larger than rounding. The pairs are always the same.
+/// rounding of its limit, or where cells are hardly larger than rounding. Where one engine [asked a
+/// tree](Self::asked_tree) and the other swept, numbers of boxes and pairs are the same, and no others. The pairs are always
+/// the same.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Report {

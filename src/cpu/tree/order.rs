@@ -201,7 +201,7 @@ fn sort_by_rest(run: &mut [u64], boxes: &[Aabb], cube: &Cube) {
         // Finer by so much that this ends after some twenty times.
         if finer.scale > 1024.0 * cube.scale {
             sort_by(own, boxes, |center| u64::from(finer.rough_place(center)));
-            for same in own.chunk_by_mut(|a, b| a >> 32 == b >> 32) {
+            for same in own.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|same| same.len() > 1) {
                 sort_by_rest(same, boxes, &finer);
             }
         }
