@@ -55,7 +55,8 @@ pub trait Engine {
     fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
     /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters keep, each once. Of a
-    /// pair, `a` is an index in `first`, and `b` one in `second`.
+    /// pair, `a` is an index in `first`, and `b` one in `second`. The engine on a GPU sweeps both sets at once, that on the CPU
+    /// mostly asks a tree of one with the boxes of the other ([`Report::asked_tree`](crate::Report::asked_tree)).
     ///
     /// # Errors
     /// The errors of the engine's own method. After an error, the engine can be used as before.

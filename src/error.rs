@@ -73,7 +73,7 @@ pub enum Error {
          their pairs, or the cell size is far too large; otherwise raise `Options::candidate_limit`"
     )]
     TooManyCandidates {
-        /// Candidates found.
+        /// Candidates found; where a tree was asked, those until the refusal.
         candidate_count: u64,
         /// `Options::candidate_limit`.
         limit: u64,

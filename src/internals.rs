@@ -9,6 +9,22 @@ pub mod brute_queries {
     //! Queries without a tree.
     pub use crate::cpu::brute_queries::*;
 }
+pub mod join {
+    //! The ways to join two sets on the CPU.
+    pub use crate::cpu::engine::join::Way;
+    use crate::{Aabb, Error, Overlaps, cpu};
+
+    /// Does as [`cpu::BroadPhase::find_pairs_between`], in a way of the caller's choice. Half-spaces need
+    /// [`Way::AsOneInput`].
+    pub fn by<'a>(
+        engine: &'a mut cpu::BroadPhase,
+        way: Way,
+        first: &[Aabb],
+        second: &[Aabb],
+    ) -> Result<&'a Overlaps, Error> {
+        engine.join_by(way, first, second)
+    }
+}
 pub mod mirror {
     //! The stages on plain slices.
     pub use crate::cpu::mirror::*;

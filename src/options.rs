@@ -25,10 +25,10 @@ pub struct Options {
     /// Up to this many boxes every box is tested against every other: two dispatches, neither axis nor grid, and pairs
     /// that come out in canonical order. That costs `n (n - 1) / 2` tests whatever the boxes are, and a bit of GPU
     /// memory for each test. Where `candidate_limit` or `memory_budget` has no room for the tests, the boxes are swept
-    /// nevertheless.
+    /// nevertheless. In a [join](crate::cpu::BroadPhase::find_pairs_between) the boxes of both sets count.
     ///
-    /// Default: 2,560, about where both take as long on a software adapter; see benches/results/README.md. 0 always
-    /// sweeps; more than 32,768 means 32,768.
+    /// Default: 2,560, about where both take as long on a software adapter; see benches/results/README.md. 0 never does
+    /// so; more than 32,768 means 32,768.
     pub all_pairs_up_to: u32,
     /// The order in which pairs come out.
     pub order: PairOrder,
@@ -37,7 +37,8 @@ pub struct Options {
     /// that block take several passes, and the others refuse.
     pub memory_budget: Option<u64>,
     /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
-    /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested.
+    /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested; where a tree is asked
+    /// ([`Report::asked_tree`](crate::Report::asked_tree)), after some of them.
     /// The limit guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴².
     /// Where a call takes several [passes](crate::Report::passes), it holds for each, and a refusal may come after others.
     pub candidate_limit: u64,
@@ -155,7 +156,8 @@ impl CellSize {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PairOrder {
     /// The order in which the sweep meets the pairs: the same every time for the same boxes, options and adapter. Where
-    /// every box was tested against every other, it is ascending `(a, b)`.
+    /// every box was tested against every other, it is ascending `(a, b)`; where a tree was asked, the order in which it was
+    /// asked.
     #[default]
     Sweep,
     /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. This order costs a sort,

@@ -19,7 +19,9 @@ pub struct Overlaps {
 /// Reports of different adapters, and of the GPU and the CPU engine, are the same but for rounding: the last bits of
 /// `direction` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
 /// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
-/// rounding of its limit, or where cells are hardly larger than rounding. The pairs are always the same.
+/// rounding of its limit, or where cells are hardly larger than rounding. Where one engine [asked a
+/// tree](Self::asked_tree) and the other swept, numbers of boxes and pairs are the same, and no others. The pairs are always
+/// the same.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
@@ -30,18 +32,19 @@ pub struct Report {
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
     /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead; 0 where every box
-    /// was tested so ([`tested_all_pairs`](Self::tested_all_pairs)).
+    /// was tested so ([`tested_all_pairs`](Self::tested_all_pairs)), or where a tree was asked.
     pub giant_count: u32,
-    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other. 2³²
+    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other, or a
+    /// tree was asked. 2³²
     /// − 1 where all passes together have more.
     pub entry_count: u32,
     /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes; or all the
-    /// `n (n - 1) / 2` there are.
+    /// `n (n - 1) / 2` there are; or those of a box that asked a tree against the boxes of the leaves that it came to.
     pub candidate_count: u64,
     /// Overlapping pairs that the [`Filters`](crate::Filters) leave, and the pairs that the filters include.
     pub pair_count: u64,
     /// The axis that was taken; [`SweepAxis::Auto`] only where none was taken, since every box was tested against every
-    /// other. Where slabs were needed and the first was searched without an axis, the axis along which the slabs were
+    /// other, or a tree was asked. Where slabs were needed and the first was searched without an axis, the axis along which the slabs were
     /// cut.
     pub axis: SweepAxis,
     /// The direction of the axis, of unit length; zeros where no axis was taken.
@@ -54,6 +57,10 @@ pub struct Report {
     /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: where one slab holds
     /// all valid boxes, the number is 1 too.
     pub passes: u32,
+    /// Whether a tree of one of two sets was asked with the boxes of the other: what the CPU engine does for most joins
+    /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). There is then neither axis nor
+    /// grid.
+    pub asked_tree: bool,
     /// Bytes of GPU memory held; 0 for the CPU engine.
     pub gpu_bytes: u64,
 }
@@ -82,7 +89,7 @@ impl Report {
     /// Returns whether every box was tested against every other, without axis and grid
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). Never where the scene was cut into slabs, whatever was done within them.
     pub fn tested_all_pairs(&self) -> bool {
-        self.axis == SweepAxis::Auto
+        self.axis == SweepAxis::Auto && !self.asked_tree
     }
 
     /// Makes the report on a test of every box against every other, before the pairs are counted.
@@ -99,8 +106,14 @@ impl Report {
             direction: [0.0; 3],
             cell_size: f32::INFINITY,
             passes: 1,
+            asked_tree: false,
             gpu_bytes: 0,
         }
+    }
+
+    /// Makes the report on a join by a tree, before anything is counted.
+    pub(crate) fn of_tree(box_count: u32) -> Self {
+        Self { candidate_count: 0, asked_tree: true, ..Self::of_all_pairs(box_count) }
     }
 
     /// Makes the report on a sweep in this frame, before anything is counted.

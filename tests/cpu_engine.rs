@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use broadsweep::cpu;
+use broadsweep::internals::join::{self, Way};
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, SweepAxis};
@@ -202,6 +203,46 @@ fn a_warm_engine_allocates_nothing() {
         // The queues of the thread pool, and a list of eight invalid boxes.
         assert!(allocated < 16 << 10, "{options:?}: {allocated} bytes in five calls");
         assert!(held > 30_000 * 8, "{options:?}: {held} bytes");
+    }
+}
+
+#[test]
+fn a_warm_join_allocates_nothing() {
+    let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let uniform = Kind::Uniform.generate(130_000, 1);
+    // Many boxes share a place along any curve, or come to lie along curves within.
+    let points: Vec<Aabb> = Kind::Points.generate(13_000, 1).into_iter().flat_map(|aabb| [aabb; 10]).collect();
+    let far = Kind::TwoClusters.generate(130_000, 1);
+    let hard = with_giants_and_invalid(130_000);
+    let none = Filters::default();
+    let filters = Filters {
+        group: vec![1; 130_000],
+        world: (0..130_000).map(|i| i % 3).collect(),
+        margin: vec![1e-4; 130_000],
+        exclude: (1..10_000).map(|i| Pair::new(i, 2 * i)).collect(),
+        include: (1..10_000).map(|i| Pair::new(i, 60_000 + i)).collect(),
+        ..Filters::default()
+    };
+    for (number, (boxes, filters)) in
+        [(&uniform, &none), (&points, &none), (&far, &none), (&hard, &none), (&uniform, &filters)]
+            .into_iter()
+            .enumerate()
+    {
+        for way in [Way::AsOneInput, Way::TreeOfFirst, Way::TreeOfSecond] {
+            let mut engine = cpu::BroadPhase::new(swept()).unwrap();
+            engine.set_filters(filters.clone()).unwrap();
+            let (first, second) = boxes.split_at(60_000);
+            join::by(&mut engine, way, first, second).unwrap();
+            join::by(&mut engine, way, first, second).unwrap();
+            let (before, held) = (ALLOCATED.load(Ordering::Relaxed), engine.memory_bytes());
+            for _ in 0..5 {
+                join::by(&mut engine, way, first, second).unwrap();
+            }
+            let allocated = ALLOCATED.load(Ordering::Relaxed) - before;
+            assert_eq!(engine.memory_bytes(), held);
+            assert!(allocated < 16 << 10, "scene {number}, {way:?}: {allocated} bytes in five calls");
+            assert!(held > 130_000 * 8, "scene {number}, {way:?}: {held} bytes");
+        }
     }
 }
 

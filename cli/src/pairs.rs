@@ -264,7 +264,10 @@ pub fn find_and_write(engine: &Ready, search: &Search<'_>, outputs: &Outputs) ->
         return Ok((answer?, None));
     }
     let &Search { boxes, filters, options, first_set, .. } = search;
-    let mut answer = engine.find_pairs(boxes, filters, options)?;
+    let mut answer = match first_set {
+        Some(first_set) => engine.find_pairs_between(boxes, first_set, filters, options)?,
+        None => engine.find_pairs(boxes, filters, options)?,
+    };
     let verify = || verify(&answer, boxes, filters, options, BRUTE_FORCE_BOXES);
     let verified = search.verify.then(verify).transpose()?;
     if let Some(first_set) = first_set {

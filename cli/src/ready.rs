@@ -86,6 +86,21 @@ impl Ready {
         }
     }
 
+    /// Finds every pair of one of the first boxes and one of the others: the join of two sets, which the filters tell apart.
+    /// The pairs have the numbers that the boxes have among all.
+    pub fn find_pairs_between(
+        &self,
+        boxes: &[Aabb],
+        first_set: u32,
+        filters: &Filters,
+        options: Options,
+    ) -> Result<Answer> {
+        match self {
+            Self::Other(Engine::Cpu) => join_on_cpu(boxes, first_set, filters, options),
+            _ => self.find_pairs(boxes, filters, options),
+        }
+    }
+
     /// Hands every pair among `boxes` that the filters leave to `each`, piece by piece, and keeps none; `None` where
     /// the engine has to hold all of them in memory anyway.
     pub fn stream_pairs(
@@ -147,6 +162,17 @@ fn stream_from_gpu(
 
 fn find_on_cpu(boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
     found_by(&mut on_cpu(filters, options)?, boxes, Engine::Cpu)
+}
+
+fn join_on_cpu(boxes: &[Aabb], first_set: u32, filters: &Filters, options: Options) -> Result<Answer> {
+    let mut broad_phase = on_cpu(filters, options)?;
+    let (first, second) = boxes.split_at(boxes.len().min(first_set as usize));
+    let _progress = finding(boxes);
+    let (found, seconds) = timed(|| broad_phase.find_pairs_between(first, second).map(drop));
+    found?;
+    let Overlaps { mut pairs, report } = broad_phase.take_overlaps();
+    pairs.iter_mut().for_each(|pair| pair.b += first_set);
+    Ok(Answer { report: Some(report), seconds, ..Answer::of(Engine::Cpu, pairs) })
 }
 
 /// Finds pairs by brute force or with a baseline.

@@ -69,7 +69,8 @@ impl Run<'_> {
 
     /// Writes one object. A field that does not apply is `null`: the filters of a scene that has none, the report of
     /// brute force and of baselines, the work of engines that are no baselines, a comparison that was not made, the
-    /// cell size where the grid was a single cell, and the axis too where every box was tested against every other.
+    /// cell size where the grid was a single cell, and the axis too where every box was tested against every other or a
+    /// tree was asked.
     pub fn json(&self) -> Value {
         let Self { answer, .. } = self;
         json!({
@@ -138,6 +139,8 @@ impl Lines {
         }
         if report.tested_all_pairs() {
             self.add("method", "every box against every other");
+        } else if report.asked_tree {
+            self.add("method", "a tree of one set, asked with the boxes of the other");
         } else {
             let [x, y, z] = report.direction;
             self.add("axis", &format!("{}, direction ({x:.3}, {y:.3}, {z:.3})", axis_name(report.axis)));
@@ -160,7 +163,7 @@ impl Lines {
 }
 
 fn report_json(report: &Report) -> Value {
-    let swept = !report.tested_all_pairs();
+    let swept = !report.tested_all_pairs() && !report.asked_tree;
     json!({
         "invalid": report.invalid_count,
         "first_invalid": report.first_invalid,
@@ -170,6 +173,7 @@ fn report_json(report: &Report) -> Value {
         "axis": swept.then(|| axis_name(report.axis)),
         "direction": swept.then(|| report.direction.map(text::shortest)),
         "cell_size": text::shortest(report.cell_size),
+        "asked_tree": report.asked_tree,
         "passes": report.passes,
         "gpu_bytes": report.gpu_bytes,
     })

@@ -1,7 +1,7 @@
 //! The engine for machines without a GPU: the same method on all cores, with the same options, filters and pairs.
 //!
 //! [`BroadPhase`] keeps its memory from call to call; [`find_pairs`] is one call of it. Its report is that of the GPU, but for
-//! what rounding decides; see [`Report`](crate::Report).
+//! what rounding decides, and for joins of two sets, which a GPU sweeps; see [`Report`](crate::Report).
 
 // engine/ is that engine. mirror/ has a file for each stage and a function for each kernel, with the result of the kernel and
 // not its schedule; the kernels that only write what `sweep_test` found have none. mirror/reference chains them on one
@@ -9,8 +9,9 @@
 pub(crate) mod brute_force;
 pub(crate) mod brute_queries;
 mod call;
-mod engine;
+pub(crate) mod engine;
 pub(crate) mod mirror;
+mod radix;
 mod tree;
 
 pub use engine::BroadPhase;

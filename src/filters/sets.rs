@@ -18,21 +18,28 @@ pub struct TwoSets {
 }
 
 impl TwoSets {
+    /// Checks that the filters include no pair within one of two sets with this many boxes.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`].
+    pub fn check(first: usize, second: usize, filters: &Filters) -> Result<(), Error> {
+        let is_within = |pair: &Pair| {
+            let (a, b) = (pair.a as usize, pair.b as usize);
+            (a < first) == (b < first) && a.max(b) < first + second
+        };
+        let Some(at) = filters.include.iter().position(is_within) else { return Ok(()) };
+        let Pair { a, b } = filters.include[at];
+        let problem = format!("is ({a}, {b}): both boxes are in one of the two sets");
+        Err(Error::BadFilter { list: "include", index: at as u64, problem })
+    }
+
     /// Copies the boxes of two sets, and checks that the filters include no pair within one.
     ///
     /// # Errors
     /// [`Error::BadFilter`]; [`Error::OutOfMemory`].
     pub fn fill(&mut self, first: &[Aabb], second: &[Aabb], filters: &Filters) -> Result<(), Error> {
+        Self::check(first.len(), second.len(), filters)?;
         let box_count = first.len() + second.len();
-        let is_within = |pair: &Pair| {
-            let (a, b) = (pair.a as usize, pair.b as usize);
-            (a < first.len()) == (b < first.len()) && a.max(b) < box_count
-        };
-        if let Some(at) = filters.include.iter().position(is_within) {
-            let Pair { a, b } = filters.include[at];
-            let problem = format!("is ({a}, {b}): both boxes are in one of the two sets");
-            return Err(Error::BadFilter { list: "include", index: at as u64, problem });
-        }
         self.boxes.clear();
         self.second.clear();
         let bytes = box_count as u64 * (size_of::<Aabb>() + size_of::<bool>()) as u64;

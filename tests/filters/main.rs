@@ -13,6 +13,7 @@ mod each;
 mod engines;
 mod errors;
 mod inputs;
+mod joins;
 mod lists;
 mod memory;
 mod rule;

@@ -27,10 +27,16 @@ fn every_engine_finds_the_same_pairs_between_two_sets() {
             let report = place.run(&format!("join a.npy b.npy --engine {engine} {verify} --out pairs.npy"));
             assert_eq!(pairs_in(&place.read("pairs.npy")), expected, "{engine} {verify}");
             assert!(report.contains("filters     two sets, the second of 1,000 boxes\n"), "{report}");
+            let tells = report.contains("method      a tree of one set, asked with the boxes of the other\n");
+            assert_eq!((tells, report.contains("axis")), (engine == "cpu", engine == "gpu"), "{report}");
         }
     }
     let object: Value = serde_json::from_str(&place.run("join a.npy uniform:1000 --engine cpu --json")).unwrap();
     assert_eq!((&object["boxes"], &object["filters"]["second"]), (&4000.into(), &1000.into()));
+    let report = &object["report"];
+    assert_eq!((&report["asked_tree"], &report["axis"], &report["entries"]), (&true.into(), &Value::Null, &0.into()));
+    let object: Value = serde_json::from_str(&place.run("pairs a.npy --engine cpu --json")).unwrap();
+    assert_eq!(object["report"]["asked_tree"], Value::from(false));
 }
 
 #[test]

@@ -2,29 +2,27 @@
 //!
 //! The stages are those of [`reference`](mod@super::mirror::reference) and use its functions where a stage looks at one
 //! box at a time; the frame, the cells, the keys and the candidates are the same numbers. Other parts have another
-//! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](radix) that first deals
+//! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](super::radix) that first deals
 //! out by the leading digit, so that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and
 //! pairs in [lists](task_lists) that several threads fill. Filters change a copy of the boxes before the search, and
-//! drop pairs [where pairs are found](keep).
+//! drop pairs [where pairs are found](keep). Two sets of boxes are [joined](join) by a tree.
 
 mod chunks;
 mod giants;
+pub(crate) mod join;
 mod keep;
 mod order;
-pub(super) mod radix;
 mod search;
 mod sorted;
 mod task_lists;
 
-use rayon::prelude::*;
-
 use self::keep::{All, Filtered};
 use self::search::Search;
 use super::call;
-use super::mirror::pca::CHUNK;
+use super::tree::join::Join;
 use crate::constants::ENTRY_BOX;
 use crate::filters::CheckedFilters;
-use crate::filters::sets::{TwoSets, number_second};
+use crate::filters::sets::TwoSets;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
 /// The most boxes with which one thread is done before another would be awake.
@@ -52,9 +50,13 @@ pub struct BroadPhase {
     filters: CheckedFilters,
     /// `[box_count]` the boxes as they are searched, where the filters change them.
     prepared: Vec<Aabb>,
-    /// The last two sets that were joined.
-    sets: TwoSets,
     search: Search,
+    /// The last two sets that were joined as one input.
+    sets: TwoSets,
+    /// The tree of the last join that took one.
+    join: Join,
+    /// The boxes of two sets, grown by their margins, where they were joined by a tree.
+    grown: [Vec<Aabb>; 2],
 }
 
 impl BroadPhase {
@@ -64,8 +66,15 @@ impl BroadPhase {
     /// [`Error::BadOption`].
     pub fn new(options: Options) -> Result<Self, Error> {
         options.check()?;
-        let filters = CheckedFilters::default();
-        Ok(Self { options, filters, prepared: Vec::new(), sets: TwoSets::default(), search: Search::default() })
+        Ok(Self {
+            options,
+            filters: CheckedFilters::default(),
+            prepared: Vec::new(),
+            search: Search::default(),
+            sets: TwoSets::default(),
+            join: Join::default(),
+            grown: Default::default(),
+        })
     }
 
     /// Returns the options in use.
@@ -119,54 +128,7 @@ impl BroadPhase {
     /// as before.
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.search.clear();
-        if let Err(error) = self.start(boxes) {
-            match error {
-                // The code that handles the error needs memory too.
-                Error::ListTooLong { .. } => self.search = Search::default(),
-                _ => self.search.clear(),
-            }
-            return Err(error);
-        }
-        Ok(&self.search.found)
-    }
-
-    /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. Of a
-    /// [`Pair`], `a` is an index in `first`, and `b` one in `second`. In [canonical order](crate::PairOrder::Canonical) the
-    /// pairs are sorted by `a`, then by `b`.
-    ///
-    /// The boxes of both sets are swept at once; on the way, boxes of one set are told apart by a bit before their bounds are
-    /// looked up. Few boxes, and giants, are tested against all, and candidates within a set count for the
-    /// [limit](crate::Options::candidate_limit). For the filters and the report they are one input: the boxes of `first`, then
-    /// those of `second`. [`Filters::second`](crate::Filters::second) is replaced for the time of the call.
-    ///
-    /// Without filters, a [`Tree`](super::Tree) of the larger set that is asked with the boxes of the smaller one was faster
-    /// wherever it was measured.
-    ///
-    /// ```
-    /// use broadsweep::{Aabb, Options, Pair, cpu};
-    ///
-    /// let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
-    /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
-    /// let found = broad_phase.find_pairs_between(&[cube(0.0), cube(0.5)], &[cube(9.0), cube(1.25)])?;
-    /// assert_eq!(found.pairs, [Pair { a: 1, b: 1 }]);
-    /// # Ok::<(), broadsweep::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] where [`include`](Filters::include) has a pair within one of
-    /// the sets; [`Error::OutOfMemory`].
-    pub fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
-        self.search.clear();
-        let mut sets = std::mem::take(&mut self.sets);
-        let result = sets.fill(first, second, self.filters.filters()).and_then(|()| {
-            let own = self.filters.set_second(std::mem::take(&mut sets.second));
-            let found = self.find_pairs(&sets.boxes).map(|_| ());
-            sets.second = self.filters.set_second(own);
-            found
-        });
-        self.sets = sets;
-        result?;
-        number_second(&mut self.search.found.pairs, first.len());
+        self.start(boxes).map_err(|error| self.search.refuse(error))?;
         Ok(&self.search.found)
     }
 
@@ -182,7 +144,7 @@ impl BroadPhase {
 
     fn run(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
         let Self { options, filters, prepared, search, .. } = self;
-        let boxes = prepared_boxes(filters.filters(), boxes, prepared);
+        let boxes = call::prepared_boxes(filters.filters(), boxes, prepared);
         if filters.keeps_all() {
             search.run(boxes, box_count, options, filters, All)?;
         } else {
@@ -220,22 +182,9 @@ impl BroadPhase {
 
     /// Counts the bytes of memory that are kept for the next call, the last answer among them; without the filters.
     pub fn memory_bytes(&self) -> u64 {
-        (self.search.bytes() + self.sets.bytes() + self.prepared.capacity() * size_of::<Aabb>()) as u64
+        let changed = self.grown.iter().chain([&self.prepared]).map(|boxes| boxes.capacity() * size_of::<Aabb>());
+        (self.search.bytes() + self.sets.bytes() + self.join.bytes() + changed.sum::<usize>()) as u64
     }
-}
-
-/// Returns the boxes as they are searched, in memory that is kept where the filters change them.
-pub(super) fn prepared_boxes<'a>(filters: &Filters, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
-    if filters.leaves_boxes() {
-        return boxes;
-    }
-    prepared.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
-    prepared.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
-        to.copy_from_slice(from);
-        filters.grow(chunk * CHUNK, to);
-    });
-    filters.open_half_spaces(prepared);
-    prepared
 }
 
 /// Returns the box of a sorted entry.

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::radix::{PARTS, partition};
 use crate::Pair;
+use crate::cpu::radix::{PARTS, partition};
 
 /// The longest list that is sorted with another of its length; a longer one is sorted where it is.
 const LONG: usize = 1 << 24;

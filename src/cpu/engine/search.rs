@@ -4,10 +4,11 @@ use super::chunks::Chunks;
 use super::keep::Keep;
 use super::sorted::Sorted;
 use super::task_lists::TaskLists;
-use super::{ALONE, giants, order, radix};
+use super::{ALONE, giants, order};
 use crate::constants::SMALL_MOST;
 use crate::cpu::call;
 use crate::cpu::mirror::{bin, emit, frame, small};
+use crate::cpu::radix;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 
@@ -26,9 +27,9 @@ pub struct Search {
     other_entries: Vec<u64>,
     sorted: Sorted,
     giants: Vec<u32>,
-    lists: TaskLists,
+    pub lists: TaskLists,
     /// `[pair_count]` for the order.
-    other_pairs: Vec<Pair>,
+    pub other_pairs: Vec<Pair>,
 }
 
 impl Default for Search {
@@ -51,6 +52,16 @@ impl Search {
     /// Resets the answer to that for no boxes, in the same memory.
     pub fn clear(&mut self) {
         self.found.clear();
+    }
+
+    /// Resets the answer after an error, which is returned.
+    pub fn refuse(&mut self, error: Error) -> Error {
+        match error {
+            // The code that handles the error needs memory too.
+            Error::ListTooLong { .. } => *self = Self::default(),
+            _ => self.clear(),
+        }
+        error
     }
 
     /// Finds the pairs among boxes that are prepared, without the included pairs.

@@ -12,7 +12,7 @@ use super::node::{self, Center, ORDINARY, Real, Sight};
 use super::packet::{self, Packet};
 use super::visit::{AllHits, FirstHits, NearestBoxes, Ranking, Touching};
 use super::walk::{Stack, Visitor, walk};
-use crate::cpu::engine::radix;
+use crate::cpu::radix;
 use crate::queries::{Asker, Distance, Entry, Path, Region, Start, is_in_order, make_room};
 use crate::{Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport};
 
@@ -402,7 +402,7 @@ impl<Q> Asked<'_, Q> {
         self.tree.levels.is_ordinary && node::is_ordinary(path)
     }
 
-    fn walk<V: Visitor>(&self, asker: &Asker, stack: &mut Stack<V::Real>, visitor: &mut V) {
+    fn walk<V: Visitor>(&self, asker: &Asker, stack: &mut Stack<V::Known>, visitor: &mut V) {
         walk(&self.tree.levels, &self.tree.ids, &self.tree.worlds.of(asker.world), stack, visitor);
     }
 }

@@ -14,12 +14,14 @@ const CHUNK: usize = 1 << 8;
 pub struct Levels {
     /// From the nodes that have boxes to the one above all.
     pub levels: Vec<Vec<Node>>,
+    /// Half the surface of the nodes that a thread makes at a time, of one level.
+    surfaces: Vec<f64>,
     /// Half the surface of all nodes but the topmost, added up.
     pub surface: f64,
     /// Whether all finite bounds are at most [`ORDINARY`].
     pub is_ordinary: bool,
     /// Whether a box is invalid.
-    has_invalid: bool,
+    pub has_invalid: bool,
 }
 
 /// What some leaves say of their boxes.
@@ -51,13 +53,10 @@ impl Levels {
         let mut below = &*leaves;
         for level in above {
             level.resize(below.len().div_ceil(WIDTH), Node::EMPTY);
-            let surfaces: Vec<f64> = level
-                .par_chunks_mut(CHUNK)
-                .zip(below.par_chunks(CHUNK * WIDTH))
-                .map(|(to, from)| unite(to, from))
-                .collect();
+            let nodes = level.par_chunks_mut(CHUNK).zip(below.par_chunks(CHUNK * WIDTH));
+            nodes.map(|(to, from)| unite(to, from)).collect_into_vec(&mut self.surfaces);
             // In order, so that the sum does not depend on threads.
-            self.surface += surfaces.iter().sum::<f64>();
+            self.surface += self.surfaces.iter().sum::<f64>();
             below = level;
         }
     }
@@ -85,7 +84,8 @@ impl Levels {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        self.levels.iter().map(|level| level.capacity() * size_of::<Node>()).sum()
+        let nodes: usize = self.levels.iter().map(|level| level.capacity() * size_of::<Node>()).sum();
+        nodes + self.surfaces.capacity() * size_of::<f64>()
     }
 }
 

@@ -10,9 +10,11 @@
 //! | `visit` | what each kind of query does on its way; the last test of a box is exact |
 //! | `worlds` | which leaves each world has |
 //! | `batch` | takes the queries of a batch on all threads |
+//! | `join` | the join of two sets: a tree of one, asked with the boxes of the other |
 
 mod batch;
 mod hilbert;
+pub(super) mod join;
 mod levels;
 mod node;
 mod order;
@@ -25,8 +27,7 @@ use self::batch::Asked;
 use self::levels::Levels;
 use self::order::Order;
 use self::worlds::Worlds;
-use crate::cpu::call;
-use crate::cpu::engine::prepared_boxes;
+use crate::cpu::call::{self, prepared_boxes};
 use crate::filters::CheckedFilters;
 use crate::queries::{Distance, Entry};
 use crate::{

@@ -2,6 +2,7 @@
 
 use glam::{DVec4, Vec4};
 
+use super::walk::Known;
 use crate::Aabb;
 use crate::queries::Path;
 
@@ -71,7 +72,7 @@ impl Node {
 ///
 /// `f32` is enough where no number is beyond [`ORDINARY`]: nothing overflows then, and what underflows is less than
 /// [`TINY`](Self::TINY). `f64` is enough for all `f32`.
-pub trait Real: Copy + PartialOrd + Send + Sync + std::fmt::Debug {
+pub trait Real: Known + Send + Sync + std::fmt::Debug {
     /// Four numbers.
     type Four: Copy + std::fmt::Debug;
     /// More than the roundings of a time or a squared distance change, relative to it.

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::hilbert;
 use super::node::ORDINARY;
 use crate::Aabb;
-use crate::cpu::engine::radix;
 use crate::cpu::mirror::pca::CHUNK;
+use crate::cpu::radix;
 
 /// Bits of the curve in the first key. Boxes that share one are sorted by the rest of theirs.
 const FIRST_BITS: u32 = hilbert::BITS / 2;
@@ -76,13 +76,7 @@ impl Order {
 
 impl Cubes {
     fn of(boxes: &[Aabb]) -> Self {
-        let mut samples = [Vec::new(), Vec::new()];
-        for aabb in sample(boxes) {
-            if let Some(sample) = samples.get_mut(class(aabb)) {
-                sample.push(center(aabb));
-            }
-        }
-        Self(samples.map(|sample| Cube::around(&sample)))
+        Self([0, 1].map(|own| Cube::around(sample(boxes).filter(|aabb| class(aabb) == own).map(center))))
     }
 
     /// Returns the class of a box, and the first bits of its place.
@@ -96,14 +90,21 @@ impl Cubes {
 
 impl Cube {
     /// Chooses the bounds of most centroids, so that a few far ones do not put all others into one place.
-    fn around(sample: &[[f32; 3]]) -> Self {
-        if sample.is_empty() {
-            return Self::default();
-        }
+    fn around(sample: impl Iterator<Item = [f32; 3]> + Clone) -> Self {
         let mut low = [0.0; 3];
         let mut extent = 0.0f64;
         for (k, low) in low.iter_mut().enumerate() {
-            let mut along: Vec<f32> = sample.iter().map(|center| center[k]).collect();
+            // Not on the heap: there may be as many cubes as there are places with several boxes.
+            let mut along = [0.0; SAMPLE];
+            let mut count = 0;
+            for (place, center) in along.iter_mut().zip(sample.clone()) {
+                *place = center[k];
+                count += 1;
+            }
+            let along = &mut along[..count];
+            if along.is_empty() {
+                return Self::default();
+            }
             along.sort_unstable_by(f32::total_cmp);
             let (first, last) = (along[along.len() / 64], along[along.len() - 1 - along.len() / 64]);
             let [first, last] = [first, last].map(f64::from);
@@ -138,8 +139,8 @@ impl Cube {
     }
 }
 
-/// Picks about [`SAMPLE`] things, one of each so many, but not in step: kinds of boxes may take turns.
-fn sample<T>(all: &[T]) -> impl Iterator<Item = &T> {
+/// Picks at most [`SAMPLE`] things, one of each so many, but not in step: kinds of boxes may take turns.
+fn sample<T>(all: &[T]) -> impl Iterator<Item = &T> + Clone {
     let step = all.len().div_ceil(SAMPLE).max(1);
     all.chunks(step).enumerate().map(|(i, some)| &some[i.wrapping_mul(0x9e37_79b1) / 64 % some.len()])
 }
@@ -162,39 +163,46 @@ fn center(aabb: &Aabb) -> [f32; 3] {
 }
 
 /// Sorts boxes that share a first key by the rest of their places; those that nothing tells apart stay in the order of their
-/// indices.
+/// indices. What is left in the upper halves of the items is of no use.
 fn refine(items: &mut [u64], boxes: &[Aabb], cubes: &Cubes) {
-    let mut rest = items;
-    let mut runs = Vec::new();
-    while let Some(&first) = rest.first() {
-        let length = rest.iter().take_while(|&&item| item >> 32 == first >> 32).count();
-        let (run, after) = rest.split_at_mut(length);
-        if let Some(cube) = cubes.0.get((first >> (32 + FIRST_BITS)) as usize).filter(|_| length > FEW) {
-            runs.push((cube, run));
+    let key = |item: &u64| item >> 32;
+    if let Some(middle) = items.get(items.len() / 2).map(key).filter(|_| items.len() > CHUNK) {
+        let starts = [middle, middle + 1].map(|least| items.partition_point(|item| key(item) < least));
+        // A run is not cut.
+        if let Some(&at) = starts.iter().find(|&&at| at > 0 && at < items.len()) {
+            let (left, right) = items.split_at_mut(at);
+            rayon::join(|| refine(left, boxes, cubes), || refine(right, boxes, cubes));
+            return;
         }
-        rest = after;
     }
-    runs.into_par_iter().for_each(|(cube, run)| refine_run(run, boxes, cube));
+    for run in items.chunk_by_mut(|a, b| key(a) == key(b)) {
+        let class = (run[0] >> (32 + FIRST_BITS)) as usize;
+        if let Some(cube) = cubes.0.get(class).filter(|_| run.len() > FEW) {
+            sort_by_rest(run, boxes, cube);
+        }
+    }
 }
 
-/// Sorts a run by whole places. Boxes that share one are sorted along a curve of their own, where that tells them apart: a
-/// scene may have a scene within it that is smaller than any place.
-fn refine_run(run: &mut [u64], boxes: &[Aabb], cube: &Cube) {
-    let center_of = |item: u64| center(&boxes[item as u32 as usize]);
-    let mut places: Vec<(u64, u64)> =
-        run.par_iter().map(|&item| (cube.place(center_of(item).map(f64::from)), item)).collect();
-    places.par_sort_unstable();
-    run.iter_mut().zip(&places).for_each(|(item, &(_, place))| *item = place);
-    let mut rest = run;
-    for same in places.chunk_by(|a, b| a.0 == b.0) {
-        let (own, after) = rest.split_at_mut(same.len());
-        rest = after;
-        if own.len() > FEW {
-            let sample: Vec<[f32; 3]> = sample(own).map(|&item| center_of(item)).collect();
-            let finer = Cube::around(&sample);
-            // Finer by so much that this ends after some twenty times.
-            if finer.scale > 1024.0 * cube.scale {
-                refine_run(own, boxes, &finer);
+/// Sorts boxes by what `key` makes of their centers, and then by index.
+fn sort_by(run: &mut [u64], boxes: &[Aabb], key: impl Fn([f64; 3]) -> u64 + Sync) {
+    run.par_iter_mut().with_min_len(CHUNK).for_each(|item| {
+        let index = *item & u64::from(u32::MAX);
+        *item = key(center(&boxes[index as usize]).map(f64::from)) << 32 | index;
+    });
+    run.par_sort_unstable();
+}
+
+/// Sorts boxes whose places have the same first bits by the rest. Boxes that share a place are sorted along a curve of their
+/// own, where that tells them apart: a scene may have a scene within it that is smaller than any place.
+fn sort_by_rest(run: &mut [u64], boxes: &[Aabb], cube: &Cube) {
+    sort_by(run, boxes, |center| cube.place(center) & ((1 << FIRST_BITS) - 1));
+    for own in run.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|own| own.len() > FEW) {
+        let finer = Cube::around(sample(own).map(|&item| center(&boxes[item as u32 as usize])));
+        // Finer by so much that this ends after some twenty times.
+        if finer.scale > 1024.0 * cube.scale {
+            sort_by(own, boxes, |center| u64::from(finer.rough_place(center)));
+            for same in own.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|same| same.len() > 1) {
+                sort_by_rest(same, boxes, &finer);
             }
         }
     }

@@ -98,11 +98,11 @@ impl<'a> Packet<'a> {
 }
 
 impl Visitor for Packet<'_> {
-    type Real = f32;
+    type Known = f32;
     const IS_ORDERED: bool = true;
 
     #[inline(always)]
-    fn look(&self, node: &Node) -> (u32, [f32; WIDTH]) {
+    fn look(&self, node: &Node, _: f32) -> (u32, [f32; WIDTH]) {
         both_halves(|i| {
             let (mut near, mut far) = (Vec4::ZERO, Vec4::splat(self.limit));
             for axis in &self.axes {
@@ -121,7 +121,7 @@ impl Visitor for Packet<'_> {
         near > self.limit
     }
 
-    fn take_leaf(&mut self, leaf: &Node, bits: u32, nears: &[f32; WIDTH], ids: &[u32]) {
+    fn take_leaf(&mut self, leaf: &Node, _: f32, bits: u32, nears: &[f32; WIDTH], ids: &[u32]) {
         if self.sights.is_empty() {
             self.sights.extend(self.paths.iter().map(Sight::new));
         }

@@ -107,11 +107,11 @@ pub struct FirstHits<'a, F: Real, M> {
 }
 
 impl<F: Real, M: Fn(u32) -> bool> Visitor for FirstHits<'_, F, M> {
-    type Real = F;
+    type Known = F;
     const IS_ORDERED: bool = true;
 
     #[inline(always)]
-    fn look(&self, node: &Node) -> (u32, [F; WIDTH]) {
+    fn look(&self, node: &Node, _: Self::Known) -> (u32, [F; WIDTH]) {
         self.sight.through(node, self.limit)
     }
 
@@ -147,11 +147,11 @@ pub struct AllHits<'a, F: Real, M, T> {
 }
 
 impl<F: Real, M: Fn(u32) -> bool, T: FnMut(&Entry, u32) -> bool> Visitor for AllHits<'_, F, M, T> {
-    type Real = F;
+    type Known = F;
     const IS_ORDERED: bool = false;
 
     #[inline(always)]
-    fn look(&self, node: &Node) -> (u32, [F; WIDTH]) {
+    fn look(&self, node: &Node, _: Self::Known) -> (u32, [F; WIDTH]) {
         self.sight.through(node, self.limit)
     }
 
@@ -180,11 +180,11 @@ pub struct NearestBoxes<'a, F: Real, M> {
 }
 
 impl<F: Real, M: Fn(u32) -> bool> Visitor for NearestBoxes<'_, F, M> {
-    type Real = F;
+    type Known = F;
     const IS_ORDERED: bool = true;
 
     #[inline(always)]
-    fn look(&self, node: &Node) -> (u32, [F; WIDTH]) {
+    fn look(&self, node: &Node, _: Self::Known) -> (u32, [F; WIDTH]) {
         self.center.around(node, self.limit)
     }
 
@@ -219,11 +219,11 @@ pub struct Touching<'a, R, M> {
 }
 
 impl<R: Region, M: Fn(u32) -> bool> Visitor for Touching<'_, R, M> {
-    type Real = f32;
+    type Known = f32;
     const IS_ORDERED: bool = false;
 
     #[inline(always)]
-    fn look(&self, node: &Node) -> (u32, [f32; WIDTH]) {
+    fn look(&self, node: &Node, _: Self::Known) -> (u32, [f32; WIDTH]) {
         let mut bits = node.touching(&self.bounds);
         if R::PRUNES {
             for child in 0..WIDTH {

@@ -1,7 +1,7 @@
 //! The way of one query through the tree.
 
 use super::levels::Levels;
-use super::node::{Node, Real, WIDTH};
+use super::node::{Node, WIDTH};
 use crate::Aabb;
 
 /// Nodes that wait at most: two of each of two ranges in the beginning, and seven more for each level that a walk goes
@@ -10,30 +10,39 @@ const MOST_WAITING: usize = 4 + (WIDTH - 1) * 11;
 
 /// What a query does on its way.
 pub trait Visitor {
-    /// The type of what orders children: the time at which a path reaches them, or their squared distance.
-    type Real: Real;
+    /// The type of what is known of a child before it is looked at: how near it is, or who wants to look at it.
+    type Known: Known;
     /// Says whether the nearest children are looked at first.
     const IS_ORDERED: bool;
 
-    /// Returns a bit for each child that the query has to look at, and how near each child is, rounded.
-    fn look(&self, node: &Node) -> (u32, [Self::Real; WIDTH]);
+    /// Returns a bit for each child that the query has to look at, and what is known of each child. `known` is known of the
+    /// node.
+    fn look(&self, node: &Node, known: Self::Known) -> (u32, [Self::Known; WIDTH]);
 
     /// Returns whether what is no nearer than this does not matter any more.
     #[inline(always)]
-    fn is_beyond(&self, _: Self::Real) -> bool {
+    fn is_beyond(&self, _: Self::Known) -> bool {
         false
     }
 
     /// Takes a box that the query may answer.
     fn take(&mut self, id: u32, aabb: &Aabb);
 
-    /// Takes the boxes of a leaf that the query has to look at: those with a bit.
+    /// Takes the boxes of a leaf that the query has to look at: those with a bit. `known` is known of the leaf, `of_boxes` of
+    /// its boxes.
     #[inline(always)]
-    fn take_leaf(&mut self, leaf: &Node, mut bits: u32, nears: &[Self::Real; WIDTH], ids: &[u32]) {
+    fn take_leaf(
+        &mut self,
+        leaf: &Node,
+        _known: Self::Known,
+        mut bits: u32,
+        of_boxes: &[Self::Known; WIDTH],
+        ids: &[u32],
+    ) {
         while bits != 0 && !self.is_done() {
             let child = bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            if !Self::IS_ORDERED || !self.is_beyond(nears[child % WIDTH]) {
+            if !Self::IS_ORDERED || !self.is_beyond(of_boxes[child % WIDTH]) {
                 self.take(ids[child], &leaf.get(child));
             }
         }
@@ -46,21 +55,35 @@ pub trait Visitor {
     }
 }
 
+/// What is known of a node before it is looked at.
+pub trait Known: Copy + PartialOrd {
+    /// What is known of the nodes that a walk begins with.
+    const FIRST: Self;
+}
+
+impl Known for f32 {
+    const FIRST: Self = 0.0;
+}
+
+impl Known for f64 {
+    const FIRST: Self = 0.0;
+}
+
 /// A node that waits.
 #[derive(Clone, Copy, Debug)]
-struct Waiting<F> {
-    near: F,
+struct Waiting<K> {
+    known: K,
     node: u32,
     level: u32,
 }
 
 /// Holds the nodes that wait, from one query to the next.
 #[derive(Debug)]
-pub struct Stack<F>([Waiting<F>; MOST_WAITING]);
+pub struct Stack<K>([Waiting<K>; MOST_WAITING]);
 
-impl<F: Real> Default for Stack<F> {
+impl<K: Known> Default for Stack<K> {
     fn default() -> Self {
-        Self([Waiting { near: F::ZERO, node: 0, level: 0 }; MOST_WAITING])
+        Self([Waiting { known: K::FIRST, node: 0, level: 0 }; MOST_WAITING])
     }
 }
 
@@ -70,7 +93,7 @@ pub fn walk<V: Visitor>(
     levels: &Levels,
     ids: &[u32],
     ranges: &[[u32; 2]],
-    stack: &mut Stack<V::Real>,
+    stack: &mut Stack<V::Known>,
     visitor: &mut V,
 ) {
     for &range in ranges {
@@ -83,7 +106,7 @@ fn walk_range<V: Visitor>(
     levels: &Levels,
     ids: &[u32],
     [start, end]: [u32; 2],
-    Stack(waiting): &mut Stack<V::Real>,
+    Stack(waiting): &mut Stack<V::Known>,
     visitor: &mut V,
 ) {
     if start == end || visitor.is_done() {
@@ -98,17 +121,17 @@ fn walk_range<V: Visitor>(
     }
     let mut count = 0;
     for node in (shift(start, level + 1)..=shift(last, level + 1)).rev() {
-        waiting[count] = Waiting { near: V::Real::ZERO, node, level };
+        waiting[count] = Waiting { known: V::Known::FIRST, node, level };
         count += 1;
     }
     while count > 0 {
         count -= 1;
-        let Waiting { near, node, level } = waiting[count];
-        if V::IS_ORDERED && visitor.is_beyond(near) {
+        let Waiting { known, node, level } = waiting[count];
+        if V::IS_ORDERED && visitor.is_beyond(known) {
             continue;
         }
         let bounds = &levels.levels[level as usize][node as usize];
-        let (mut bits, nears) = visitor.look(bounds);
+        let (mut bits, of_children) = visitor.look(bounds, known);
         // Children before the range and behind it.
         let first_child = WIDTH as u32 * node;
         let (from, to) = (shift(start, level), shift(last, level));
@@ -119,7 +142,7 @@ fn walk_range<V: Visitor>(
             bits &= (2 << (to - first_child)) - 1;
         }
         if level == 0 {
-            visitor.take_leaf(bounds, bits, &nears, &ids[first_child as usize..]);
+            visitor.take_leaf(bounds, known, bits, &of_children, &ids[first_child as usize..]);
             if visitor.is_done() {
                 return;
             }
@@ -129,10 +152,11 @@ fn walk_range<V: Visitor>(
         while bits != 0 {
             let child = bits.trailing_zeros();
             bits &= bits - 1;
-            let own = Waiting { near: nears[child as usize % WIDTH], node: first_child + child, level: level - 1 };
+            let own =
+                Waiting { known: of_children[child as usize % WIDTH], node: first_child + child, level: level - 1 };
             // The nearest comes last, to be taken first.
             let mut at = count;
-            while V::IS_ORDERED && at > before && waiting[at - 1].near < own.near {
+            while V::IS_ORDERED && at > before && waiting[at - 1].known < own.known {
                 waiting[at] = waiting[at - 1];
                 at -= 1;
             }

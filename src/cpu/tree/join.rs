@@ -1,0 +1,227 @@
+//! The join of two sets: the boxes of one ask a tree of the other, eight boxes at a time.
+//!
+//! Boxes that ask together are neighbours along a curve, and mostly look at the same nodes. At each node those of them that
+//! still have to look at it are known, one bit each, and each of these is tested against its eight children at once: that makes
+//! as many tests as if each box asked alone, and an eighth of the steps between them, which a processor cannot foresee. Where
+//! the boxes lie far apart, they part at the top of the tree.
+
+use std::ops::Range;
+
+use super::levels::Levels;
+use super::node::{Node, WIDTH};
+use super::order::Order;
+use super::walk::{Known, Stack, Visitor, walk};
+use super::worlds::Worlds;
+use crate::cpu::call::make_room;
+use crate::{Aabb, Error, Filters, Pair};
+
+/// The most boxes whose tree stays in a first-level cache, whatever the order in which it is asked.
+pub const FEW: usize = 1 << 8;
+
+/// The boxes of one of the sets, valid or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<'a> {
+    /// `[box_count]` the boxes.
+    pub boxes: &'a [Aabb],
+    /// `[box_count]` the number of each box's world, or [`Filters::GLOBAL`]; empty without worlds.
+    pub worlds: &'a [u32],
+}
+
+/// Counts what some boxes did that asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// The tests of one of them against a box of the tree.
+    pub tests: u64,
+    /// Those that are invalid.
+    pub invalid: u64,
+}
+
+/// Holds a tree of one set and the order in which the other asks, from one join to the next.
+#[derive(Debug, Default)]
+pub struct Join {
+    order: Order,
+    /// The boxes of the tree, in the order of the leaves.
+    ids: Vec<u32>,
+    levels: Levels,
+    worlds: Worlds,
+    /// The boxes that ask, in their order.
+    askers: Vec<u32>,
+}
+
+impl Join {
+    /// Builds a tree of `asked`, and puts the boxes of `asking` in order.
+    pub fn build(&mut self, asked: Set<'_>, asking: Set<'_>) {
+        let Self { order, ids, levels, worlds, askers } = self;
+        order.sort(asked.boxes, asked.worlds, ids);
+        levels.fill(asked.boxes, ids);
+        worlds.find(ids, asked.worlds);
+        if asked.boxes.len() <= FEW && asking.worlds.is_empty() {
+            askers.clear();
+            askers.extend(0..asking.boxes.len() as u32);
+        } else {
+            order.sort(asking.boxes, asking.worlds, askers);
+        }
+    }
+
+    /// Returns whether a box of the tree is invalid.
+    pub fn has_invalid(&self) -> bool {
+        self.levels.has_invalid
+    }
+
+    /// Appends the pairs of the boxes that ask in these turns, as `pair` makes them of a box that asks and one of the tree.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn list(
+        &self,
+        asking: Set<'_>,
+        turns: Range<usize>,
+        pair: impl Fn(u32, u32) -> Pair,
+        out: &mut Vec<Pair>,
+    ) -> Result<Counts, Error> {
+        let world = |&id: &u32| asking.worlds.get(id as usize).copied().unwrap_or(Filters::GLOBAL);
+        let (mut stack, mut counts) = (Stack::default(), Counts::default());
+        for of_world in self.askers[turns].chunk_by(|a, b| world(a) == world(b)) {
+            let ranges = self.worlds.of(world(&of_world[0]));
+            for ids in of_world.chunks(WIDTH) {
+                let askers = Askers::new(ids, asking.boxes);
+                counts.invalid += ids.len() as u64 - u64::from(askers.valid.count_ones());
+                let mut listing = Listing { askers, pair: &pair, out, tests: 0, result: Ok(()) };
+                walk(&self.levels, &self.ids, &ranges, &mut stack, &mut listing);
+                counts.tests += listing.tests;
+                listing.result?;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        let ids = (self.ids.capacity() + self.askers.capacity()) * size_of::<u32>();
+        ids + self.order.bytes() + self.levels.bytes() + self.worlds.bytes()
+    }
+}
+
+/// Holds boxes that ask together, at most eight.
+struct Askers {
+    boxes: [Aabb; WIDTH],
+    ids: [u32; WIDTH],
+    /// A bit for each box that is valid.
+    valid: u8,
+    /// Whether one is all of space, which touches even the bounds of nothing.
+    has_whole: bool,
+}
+
+impl Askers {
+    fn new(ids: &[u32], boxes: &[Aabb]) -> Self {
+        let nothing = Aabb::new([0.0; 3], [0.0; 3]);
+        let mut askers = Self { boxes: [nothing; WIDTH], ids: [0; WIDTH], valid: 0, has_whole: false };
+        for (at, &id) in ids.iter().enumerate().take(WIDTH) {
+            let aabb = boxes[id as usize];
+            let is_whole = |k: usize| aabb.min[k] == f32::NEG_INFINITY && aabb.max[k] == f32::INFINITY;
+            askers.has_whole |= is_whole(0) && is_whole(1) && is_whole(2);
+            askers.valid |= u8::from(aabb.is_valid()) << at;
+            (askers.boxes[at], askers.ids[at]) = (aabb, id);
+        }
+        askers
+    }
+}
+
+/// Says which of the boxes that ask together have to look at a node, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Wanted(u8);
+
+impl Known for Wanted {
+    const FIRST: Self = Self(u8::MAX);
+}
+
+/// Lists the pairs of boxes that ask together.
+struct Listing<'a, P> {
+    askers: Askers,
+    pair: P,
+    out: &'a mut Vec<Pair>,
+    tests: u64,
+    result: Result<(), Error>,
+}
+
+impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
+    type Known = Wanted;
+    const IS_ORDERED: bool = false;
+
+    #[inline(always)]
+    fn look(&self, node: &Node, Wanted(wanted): Wanted) -> (u32, [Wanted; WIDTH]) {
+        let (mut rows, mut any) = (0, 0);
+        let mut left = wanted & self.askers.valid;
+        while left != 0 {
+            let at = left.trailing_zeros();
+            left &= left - 1;
+            let row = node.touching(&self.askers.boxes[at as usize % WIDTH]);
+            any |= row;
+            rows |= u64::from(row) << (WIDTH as u32 * at);
+        }
+        (any, transposed(rows).to_le_bytes().map(Wanted))
+    }
+
+    #[inline(always)]
+    fn take_leaf(&mut self, leaf: &Node, Wanted(wanted): Wanted, bits: u32, of_boxes: &[Wanted; WIDTH], ids: &[u32]) {
+        const MOST: usize = WIDTH * WIDTH;
+        self.tests += u64::from((wanted & self.askers.valid).count_ones()) * ids.len().min(WIDTH) as u64;
+        if self.out.capacity() - self.out.len() < MOST {
+            self.result = make_room(self.out, MOST as u64);
+            if self.result.is_err() {
+                return;
+            }
+        }
+        // All pairs of the leaf in one loop, whose end is all that cannot be foreseen.
+        let mut pairs = u64::from_le_bytes(of_boxes.map(|Wanted(own)| own)) & spread(bits);
+        while pairs != 0 {
+            let at = pairs.trailing_zeros() as usize;
+            pairs &= pairs - 1;
+            let (child, asker) = (at / WIDTH, at % WIDTH);
+            if !self.askers.has_whole || leaf.get(child).is_valid() {
+                self.out.push((self.pair)(self.askers.ids[asker], ids[child]));
+            }
+        }
+    }
+
+    fn take(&mut self, _: u32, _: &Aabb) {}
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.result.is_err()
+    }
+}
+
+/// Returns eight bytes, all ones where the bit of their number is set.
+#[inline(always)]
+fn spread(bits: u32) -> u64 {
+    let marked = u64::from(bits).wrapping_mul(0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
+    let one = marked.wrapping_add(0x007f_7f7f_7f7f_7f7f) | marked;
+    (one >> 7 & 0x0101_0101_0101_0101) * 0xff
+}
+
+/// Swaps rows and columns of eight rows of eight bits. Source: Warren 2013, Hacker's Delight, 7-3.
+#[inline(always)]
+fn transposed(mut bits: u64) -> u64 {
+    for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)] {
+        let swapped = (bits ^ bits >> shift) & mask;
+        bits ^= swapped ^ swapped << shift;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_spread_and_rows_become_columns() {
+        for bits in 0..256u32 {
+            let bytes = spread(bits).to_le_bytes();
+            assert!((0..8).all(|k| bytes[k] == if bits >> k & 1 == 1 { 255 } else { 0 }), "{bits:b}: {bytes:?}");
+        }
+        for at in 0..64 {
+            assert_eq!(transposed(1 << at), 1 << (at % 8 * 8 + at / 8));
+        }
+    }
+}
