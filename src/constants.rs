@@ -133,6 +133,9 @@ shared_constants! {
     SLOW_BITS: u32 = (127 - 60) << 23;
     /// Queries that one workgroup of a kernel that walks takes.
     WALKERS: u32 = 64;
+    /// The most half-spaces that a shape is cut out by which a tree is asked with: a query has to get on within what drivers let one
+    /// dispatch do.
+    MOST_PARTS: u32 = 64;
     /// The most answers in a row of the first answers of a query. One that asks for more gets one row after the other.
     ROW: u32 = 64;
     /// In place of the place among the leaves from which a query is resumed: nothing is left of it.

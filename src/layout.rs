@@ -266,8 +266,8 @@ twins! {
         pub rule: u32,
         pub round: u32,
         pub round_count: u32,
-        pub unused_a: u32,
-        pub unused_b: u32,
+        pub part_count: u32,
+        pub unused: u32,
     }
 
     /// What a dispatch of queries leaves to the next.

@@ -85,7 +85,7 @@ pub use {
     gpu::{Gpu, SortVariant},
     layout::{PairArguments, PairHeader, QueryHeader},
     memory::MemoryPlan,
-    tree::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, Tree},
+    tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, Tree},
     wgpu,
 };
 

@@ -197,8 +197,8 @@ struct QueryParams {
     rule: u32,                // how group and mask of a query and a box decide
     round: u32,               // which dispatch of those that were recorded, one going on where the other ended
     round_count: u32,         // how many there are; of lists, as many count, and as many write
-    unused_a: u32,
-    unused_b: u32,
+    part_count: u32,          // half-spaces
+    unused: u32,
 }
 
 // What a dispatch leaves to the next.

@@ -39,7 +39,7 @@ fn see(at: u32) -> Seen {
 // Says of a box whether it is as near as `sight_limit`. Near is 0 only where the point is surely within it.
 fn sight_of(own: BoxBits) -> Sight {
     if !is_usual || class_of(own.low, own.high) != 0u {
-        return Sight(false, false, -1.0);
+        return Sight(is_none(own), false, -1.0);
     }
     let beyond = max(bitcast<vec3<f32>>(own.low) - sight_point, sight_point - bitcast<vec3<f32>>(own.high));
     let is_within = all(beyond < vec3<f32>(-FLUSHED));

@@ -54,6 +54,11 @@ fn bounds_of(head: vec4<u32>, low: vec3<u32>, high: vec3<u32>) -> BoxBits {
     );
 }
 
+// Tells whether there is no box, or an invalid one.
+fn is_none(own: BoxBits) -> bool {
+    return own.low.x == INFINITY && own.high.x == MINUS_INFINITY;
+}
+
 // Packs four flags.
 fn bits_of(flags: vec4<bool>) -> u32 {
     let bits = select(vec4<u32>(0u), vec4<u32>(1u, 2u, 4u, 8u), flags);

@@ -75,7 +75,7 @@ fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
 // beginning.
 fn sight_of(own: BoxBits) -> Sight {
     if !is_usual || class_of(own.low, own.high) != 0u {
-        return Sight(false, false, -1.0);
+        return Sight(is_none(own), false, -1.0);
     }
     let first = bitcast<vec3<f32>>(select(own.low, own.high, is_backward));
     let last = bitcast<vec3<f32>>(select(own.high, own.low, is_backward));

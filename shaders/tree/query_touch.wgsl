@@ -9,7 +9,7 @@
 // Changes offsets    counts, or where lists begin (lists.wgsl)
 // Writes  pairs      where EMITS: (query, box); those of one query in no order
 // An invocation for each query, which counts first and then, with the switch EMITS, writes.
-// Everything is decided in integers, exactly.
+// All boxes are decided in integers, exactly; nodes in steps that are rounded outward.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
@@ -60,12 +60,30 @@ fn begin_region(number: u32) -> bool {
     }
     part_first = 0u;
     part_end = 0u;
+    region = OrderedBox(ordered(low), ordered(high));
+    var is_valid = kind_of(low, high) != KIND_INVALID;
     if query.words == 8u {
         part_first = queries[at + 6u];
-        part_end = part_first + queries[at + 7u];
+        let count = queries[at + 7u];
+        is_valid &= count == 0u || (part_first <= query.part_count && count <= min(query.part_count - part_first, MOST_PARTS));
+        part_end = select(part_first, part_first + count, is_valid);
     }
-    region = OrderedBox(ordered(low), ordered(high));
-    return kind_of(low, high) != KIND_INVALID;
+    spent = part_end - part_first;
+    for (var part = part_first; part < part_end; part += 1u) {
+        let normal = normal_of(part);
+        let reach = vec4<u32>(normal, offset_of(part)) & vec4<u32>(~SIGN);
+        is_valid &= all(reach < vec4<u32>(INFINITY)) && any(reach.xyz != vec3<u32>(0u));
+    }
+    return is_valid;
+}
+
+fn normal_of(part: u32) -> vec3<u32> {
+    let word = query.parts + 4u * part;
+    return vec3<u32>(queries[word], queries[word + 1u], queries[word + 2u]);
+}
+
+fn offset_of(part: u32) -> u32 {
+    return queries[query.parts + 4u * part + 3u];
 }
 
 // Tells which of four children have bounds between two steps.
@@ -77,8 +95,8 @@ fn see(at: u32) -> Seen {
     let head = nodes[at];
     let origin = bitcast<vec3<f32>>(head.xyz);
     let size = step_sizes(head);
-    // The region in steps of the node, 1 to 255 and 0 to 254: what is not there, from 255 to 0, is in no region. Steps of the
-    // region are rounded outward, as the sum is of a few bits more than f32 has.
+    // The region in steps of the node: from 1 to 255, and from 0 to 254, so that what is not there, from 255 to 0, is in no region.
+    // A difference may be rounded, but not past a whole number.
     let first = steps_from(origin, clamp(region.min, bits_of_step(origin, size, 1.0), bits_of_step(origin, size, 255.0)), size);
     let last = steps_from(origin, clamp(region.max, bits_of_step(origin, size, 0.0), bits_of_step(origin, size, 254.0)), size);
     let from_step = vec3<u32>(ceil(first));
@@ -93,7 +111,7 @@ fn see(at: u32) -> Seen {
     return Seen(select(bits, 0u, has_parts), select(0u, bits, has_parts), vec4<f32>(0.0), vec4<f32>(0.0));
 }
 
-// Returns the planes of a step, in bits that are ordered.
+// Returns where the planes of a step are along each axis, in bits that are ordered.
 fn bits_of_step(origin: vec3<f32>, size: vec3<f32>, step: f32) -> vec3<i32> {
     return ordered(bitcast<vec3<u32>>(origin + step * size));
 }
@@ -110,15 +128,14 @@ fn sight_of(own: BoxBits) -> Sight {
     return Sight(!touches, part_first >= part_end, 0.0);
 }
 
+const SIGN: u32 = 0x80000000u;
 // Turns of loops that a decision takes, the half-spaces aside.
 const DECISION: u32 = 1u;
 
 fn decide(own: BoxBits) -> bool {
     spent += part_end - part_first;
     for (var part = part_first; part < part_end; part += 1u) {
-        let word = query.parts + 4u * part;
-        let normal = vec3<u32>(queries[word], queries[word + 1u], queries[word + 2u]);
-        if !half_space_touches(normal, queries[word + 3u], own.low, own.high) {
+        if !half_space_touches(normal_of(part), offset_of(part), own.low, own.high) {
             return false;
         }
     }

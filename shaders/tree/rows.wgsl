@@ -55,8 +55,10 @@ fn end_row(number: u32) {
     if is_ordered && resumed_at == 0u {
         row_count = 0u;
     }
-    if !IS_EXACT && IS_SINGLE && row_count == 1u {
-        rows[row_first] = vec2<u32>(single_place, bitcast<u32>(single_near));
+    if !IS_EXACT && IS_SINGLE {
+        if row_count == 1u {
+            rows[row_first] = vec2<u32>(single_place, bitcast<u32>(single_near));
+        }
     } else {
         for (var k = 0u; k < row_count; k += 1u) {
             rows[row_first + k] = vec2<u32>(row_places[k], bitcast<u32>(row_nears[k]));
@@ -100,22 +102,29 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     if row_after != NOWHERE && (place == row_after || comes_before(own, id, near, row_after, -1.0)) {
         return;
     }
-    // Those that it comes before move on by one place, of the last there is none.
-    var own_turn = row_count;
-    while own_turn > 0u && comes_before(own, id, near, row_places[own_turn - 1u], row_nears[own_turn - 1u]) {
+    // The first of the row that it comes before: in few comparisons, since they are dear where they are exact.
+    var first = 0u;
+    var end = row_count;
+    while first < end {
+        let middle = first + (end - first) / 2u;
         spent += 1u;
-        if own_turn < query.most {
-            row_places[own_turn] = row_places[own_turn - 1u];
-            row_nears[own_turn] = row_nears[own_turn - 1u];
+        if comes_before(own, id, near, row_places[middle], row_nears[middle]) {
+            end = middle;
+        } else {
+            first = middle + 1u;
         }
-        own_turn -= 1u;
     }
-    if own_turn >= query.most || is_doubtful {
+    if first >= query.most || is_doubtful {
         return;
     }
-    row_places[own_turn] = place;
-    row_nears[own_turn] = near;
     row_count = min(row_count + 1u, query.most);
+    spent += row_count - first;
+    for (var turn = row_count - 1u; turn > first; turn -= 1u) {
+        row_places[turn] = row_places[turn - 1u];
+        row_nears[turn] = row_nears[turn - 1u];
+    }
+    row_places[first] = place;
+    row_nears[first] = near;
     if row_count == query.most && row_nears[row_count - 1u] >= 0.0 {
         sight_limit = min(sight_limit, row_nears[row_count - 1u]);
     }

@@ -23,7 +23,7 @@
 struct Seen {
     met: u32,                 // met, as far as f32 can tell
     vast: u32,                // beyond what f32 can tell
-    near_a: vec4<f32>,        // how near the first four are; 0 of vast ones
+    near_a: vec4<f32>,        // how near the first four are; of vast ones it has no meaning
     near_b: vec4<f32>,        // and the others
 }
 

@@ -10,31 +10,31 @@ use crate::{Aabb, Error};
 /// # Errors
 /// [`Error::BadBuffer`].
 pub fn check_boxes(gpu: &Gpu, boxes: wgpu::BufferSlice<'_>, box_count: u32) -> Result<(), Error> {
-    check::<Aabb>(gpu, boxes, box_count, "box", "boxes")
+    check(gpu, boxes, bytes::<Aabb>(box_count), "box", || format!("{box_count} boxes"))
 }
 
 /// Binds the first `box_count` boxes of a slice; `None` where there is nothing to bind.
 pub fn bind_boxes(boxes: wgpu::BufferSlice<'_>, box_count: u32) -> Option<wgpu::BindingResource<'_>> {
-    bind::<Aabb>(boxes, box_count)
+    bind(boxes, bytes::<Aabb>(box_count))
 }
 
-/// Checks that a slice has room for `count` elements of type `T`, which messages call so, and can be bound.
+/// Checks that a slice has room for this many bytes, of which messages say what they are, and can be bound.
 ///
 /// # Errors
 /// [`Error::BadBuffer`].
-pub fn check<T>(
+pub fn check(
     gpu: &Gpu,
     slice: wgpu::BufferSlice<'_>,
-    count: u32,
+    required: u64,
     buffer: &'static str,
-    elements: &str,
+    content: impl FnOnce() -> String,
 ) -> Result<(), Error> {
-    let (required, has) = (bytes::<T>(count), slice.size());
+    let has = slice.size();
     let alignment = u64::from(gpu.device().limits().min_storage_buffer_offset_alignment);
-    let problem = if count == 0 {
+    let problem = if required == 0 {
         return Ok(());
     } else if has < required {
-        format!("holds {has} bytes, and {count} {elements} take {required}")
+        format!("holds {has} bytes, and {} take {required}", content())
     } else if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
         "was made without BufferUsages::STORAGE".to_owned()
     } else if !slice.offset().is_multiple_of(alignment) {
@@ -46,13 +46,14 @@ pub fn check<T>(
     Err(Error::BadBuffer { buffer, problem })
 }
 
-/// Binds the first `count` elements of a slice; `None` where there is nothing to bind.
-pub fn bind<T>(slice: wgpu::BufferSlice<'_>, count: u32) -> Option<wgpu::BindingResource<'_>> {
-    let size = NonZeroU64::new(bytes::<T>(count))?;
+/// Binds the first bytes of a slice; `None` where there is nothing to bind.
+pub fn bind(slice: wgpu::BufferSlice<'_>, bytes: u64) -> Option<wgpu::BindingResource<'_>> {
+    let size = NonZeroU64::new(bytes)?;
     let (buffer, offset) = (slice.buffer(), slice.offset());
     Some(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: Some(size) }))
 }
 
-fn bytes<T>(count: u32) -> u64 {
+/// Returns how many bytes so many elements take.
+pub fn bytes<T>(count: u32) -> u64 {
     u64::from(count) * size_of::<T>() as u64
 }

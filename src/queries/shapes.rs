@@ -90,7 +90,7 @@ pub struct Convex<'a> {
 impl Convex<'_> {
     /// The most half-spaces of one shape that a tree on the GPU is asked with: a query has to get on within what drivers let
     /// one dispatch do. [`cpu::Tree`](crate::cpu::Tree) takes any number.
-    pub const MOST_ON_GPU: usize = 64;
+    pub const MOST_ON_GPU: usize = crate::constants::MOST_PARTS as usize;
 }
 
 /// Something that touches a box or not: a point `[f32; 3]`, an [`Aabb`], a [`Sphere`], an [`OrientedBox`], a [`Capsule`] or

@@ -37,10 +37,11 @@ const MOST_ANSWERS: u64 = 1 << 23;
 /// The least room for answers.
 const LEAST_ANSWERS: u64 = 1 << 12;
 /// Turns of loops that a query may take in one dispatch, on a GPU and in software; where `f32` decides alone, and where doubts are
-/// decided too. The last node may take more: 600 turns, and 2,500 for eight boxes in a row where all is in doubt. Mesa's drivers
+/// decided too. The last node may take more: 700 turns, and 2,200 for eight boxes in a row of 64 where all is in doubt; and to read and
+/// to write such a row takes 128. Mesa's drivers
 /// in software end all loops of some eight or sixteen invocations after 65,535 turns together; other drivers end dispatches that
 /// take seconds.
-const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_200, 1_500]];
+const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_100, 1_500]];
 
 /// Returns how many turns of loops a query may take in one dispatch on this device.
 pub(super) fn budget(gpu: &Gpu, decides: bool) -> u32 {
@@ -297,6 +298,7 @@ impl Tree {
             words: packed.stride,
             most,
             parts: packed.parts,
+            part_count: (packed.words.len() as u32 - packed.parts) / 4,
             budget: budget(&self.gpu, asks.decides),
             rule: self.filters.filters().rule.code(),
             ..bytemuck::Zeroable::zeroed()

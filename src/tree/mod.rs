@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
-pub use self::on_device::{GpuAnswers, GpuBatch, GpuLists, GpuQuery};
+pub use self::on_device::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
 use self::query::Query;
 use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;

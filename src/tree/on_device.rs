@@ -3,19 +3,49 @@
 use std::marker::PhantomData;
 use std::mem::offset_of;
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 
+use super::query::Listed;
 use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
+use crate::gpu::given::bytes;
 use crate::layout::Dispatches;
 use crate::{Aabb, BoxCast, NearestQuery, Ray, Sphere};
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], `[f32; 3]` (a point),
-/// [`Aabb`], [`Sphere`] and [`NearestQuery`]. Other shapes are asked from host memory, which cuts them out of half-spaces
-/// first.
+/// [`Aabb`], [`Sphere`] and [`NearestQuery`]; and [`GpuConvex`].
 pub trait GpuQuery: Pod + sealed::GpuQuery {}
 
+/// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`] or [`GpuConvex`]. An [oriented
+/// box](crate::OrientedBox) or a [capsule](crate::Capsule) is asked from host memory, which cuts it out of half-spaces in `f64`, or as
+/// what the caller cuts it out of.
+pub trait GpuShape: GpuQuery + sealed::GpuShape {}
+
 mod sealed {
+    use crate::tree::query::Listed;
+
     pub trait GpuQuery {}
+
+    pub trait GpuShape {
+        /// What finds the boxes that such shapes touch.
+        const LISTED: Listed = Listed::Touch;
+    }
+}
+
+/// What bounds and some half-spaces have in common, in a buffer of the device: a convex shape such as what a camera sees. 32 bytes.
+/// The half-spaces of all shapes lie behind the last of them ([`GpuBatch::with_half_spaces`]).
+///
+/// No box that shares a point with it is missed. A box is reported that touches the bounds and each half-space, without rounding, as
+/// [`Convex`](crate::Convex) says. A shape with more than [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces, with some
+/// that are not there, or with one whose numbers are not finite or whose normal is zero, is invalid.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct GpuConvex {
+    /// A box that is not left; from minus infinity to infinity for none.
+    pub bounds: Aabb,
+    /// The number of its first half-space.
+    pub first: u32,
+    /// How many it has.
+    pub count: u32,
 }
 
 macro_rules! gpu_queries {
@@ -27,7 +57,15 @@ macro_rules! gpu_queries {
     };
 }
 
-gpu_queries!(Ray, BoxCast, [f32; 3], Aabb, Sphere, NearestQuery);
+gpu_queries!(Ray, BoxCast, [f32; 3], Aabb, Sphere, NearestQuery, GpuConvex);
+
+impl sealed::GpuShape for [f32; 3] {}
+impl sealed::GpuShape for Aabb {}
+impl sealed::GpuShape for GpuConvex {}
+impl sealed::GpuShape for Sphere {
+    const LISTED: Listed = Listed::Sphere;
+}
+impl<S: GpuQuery + sealed::GpuShape> GpuShape for S {}
 
 /// A batch of queries of one kind in a buffer of the caller's, for the calls of [`Tree`](crate::Tree) that record.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +75,7 @@ pub struct GpuBatch<'a, Q> {
     pub(super) askers: Option<wgpu::BufferSlice<'a>>,
     pub(super) is_in_order: bool,
     pub(super) rounds: Option<u32>,
+    pub(super) half_space_count: u32,
     kind: PhantomData<Q>,
 }
 
@@ -44,7 +83,29 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// Takes `query_count` queries at the start of `queries`, a buffer of the device or a part of one, made with
     /// `BufferUsages::STORAGE`: one after the other, little-endian, as `bytemuck` casts a slice of `Q`.
     pub fn new(queries: wgpu::BufferSlice<'a>, query_count: u32) -> Self {
-        Self { queries, query_count, askers: None, is_in_order: false, rounds: None, kind: PhantomData }
+        Self {
+            queries,
+            query_count,
+            askers: None,
+            is_in_order: false,
+            rounds: None,
+            half_space_count: 0,
+            kind: PhantomData,
+        }
+    }
+
+    /// Counts the bytes of the queries, and of the half-spaces behind them; none without queries.
+    pub(super) fn bytes(&self) -> u64 {
+        let parts = if self.query_count == 0 { 0 } else { self.half_space_count };
+        bytes::<Q>(self.query_count) + bytes::<[f32; 4]>(parts)
+    }
+
+    /// Names what lies in the slice.
+    pub(super) fn content(&self) -> String {
+        match self.half_space_count {
+            0 => format!("{} queries", self.query_count),
+            count => format!("{} queries and {count} half-spaces", self.query_count),
+        }
     }
 
     /// Says what each query says beside its shape: as many [`Asker`](crate::Asker)s in a buffer of the same kind.
@@ -67,6 +128,14 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// from host memory.
     pub fn with_rounds(self, rounds: u32) -> Self {
         Self { rounds: Some(rounds), ..self }
+    }
+}
+
+impl GpuBatch<'_, GpuConvex> {
+    /// Says that `count` half-spaces lie behind the last shape in the same slice: `[f32; 4]` each, a normal that points outward and
+    /// an offset, for the points `x` with `normal · x <= offset`. Shapes may share them.
+    pub fn with_half_spaces(self, count: u32) -> Self {
+        Self { half_space_count: count, ..self }
     }
 }
 

@@ -8,19 +8,19 @@ use bytemuck::Zeroable;
 use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
 use super::query::{Asks, BatchInput, Kept, Listed, Query, QueryBuffers, QueryRoom, Ranked};
-use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, Tree};
+use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::ROW;
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::given::{bind, check};
+use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::limits::limit_name;
 use crate::gpu::table::CONSTANT;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 use crate::layout::{QueryParams, Round, TreeShape, Window};
-use crate::{Asker, Cast, Error, NearestQuery, Shape, Sphere};
+use crate::{Asker, Cast, Error, NearestQuery};
 
 /// Rounds that go on after the first, unless the caller says how many, on a GPU and in software.
 const ROUNDS: [u32; 2] = [4, 16];
@@ -132,7 +132,7 @@ impl Prepared<'_> {
             params: &self.params[round as usize],
             queries: self.bound_queries(),
             askers: if self.worlds.is_some() { own() } else { self.given.clone().unwrap_or_else(own) },
-            asks: Asks { decides: after.is_some(), ..self.asks },
+            asks: Asks { decides: after.is_some() || self.asks.decides, ..self.asks },
             order,
             after,
         }
@@ -272,20 +272,19 @@ impl Tree {
         self.record_lists(encoder, batch, Listed::Cross, first, capacity)
     }
 
-    /// Records all boxes that each point, box or sphere touches, ascending by index; with a window as
+    /// Records all boxes that each point, box, sphere or convex shape touches, ascending by index; with a window as
     /// [`record_all_hits`](Self::record_all_hits).
     ///
     /// # Errors
     /// As [`record_nearest_hits`](Self::record_nearest_hits).
-    pub fn record_overlaps<S: Shape + GpuQuery>(
+    pub fn record_overlaps<S: GpuShape>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         batch: GpuBatch<'_, S>,
         first: u64,
         capacity: u32,
     ) -> Result<GpuLists, Error> {
-        let listed = if size_of::<S>() == size_of::<Sphere>() { Listed::Sphere } else { Listed::Touch };
-        self.record_lists(encoder, batch, listed, first, capacity)
+        self.record_lists(encoder, batch, S::LISTED, first, capacity)
     }
 
     fn record_rows<Q: GpuQuery>(
@@ -342,9 +341,9 @@ impl Tree {
     /// Checks a batch, makes room for what is left of it, and uploads what its kernels are told.
     fn prepare<'a, Q: GpuQuery>(&mut self, batch: GpuBatch<'a, Q>, wanted: Wanted) -> Result<Prepared<'a>, Error> {
         let count = batch.query_count;
-        check::<Q>(&self.gpu, batch.queries, count, "query", "queries")?;
+        check(&self.gpu, batch.queries, batch.bytes(), "query", || batch.content())?;
         if let Some(askers) = batch.askers {
-            check::<Asker>(&self.gpu, askers, count, "asker", "askers")?;
+            check(&self.gpu, askers, bytes::<Asker>(count), "asker", || format!("{count} askers"))?;
         }
         let rounds = batch.rounds.unwrap_or(ROUNDS[usize::from(self.gpu.is_software())]);
         if !(1..=MOST_ROUNDS).contains(&rounds) {
@@ -354,7 +353,7 @@ impl Tree {
         self.check_device()?;
         let asked = self.asked()?;
         let numbers_worlds = batch.askers.is_some() && asked.room.worlds > 0;
-        let room = self.room_of::<Q>(count, wanted, rounds, [batch.askers.is_some(), numbers_worlds])?;
+        let room = self.room_of(&batch, wanted, rounds, numbers_worlds)?;
         let buffers = self.recorded.make_room(&self.gpu, room)?;
         if let Some(built) = &self.built {
             self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
@@ -365,7 +364,8 @@ impl Tree {
             boxes: batch.askers.is_some() || !(of_boxes.group.is_empty() && of_boxes.mask.is_empty()),
             askers: batch.askers.is_some(),
             is_single: matches!(wanted, Wanted::Rows(_, 1)),
-            decides: false,
+            // Half-spaces are decided in integers anyway.
+            decides: batch.half_space_count > 0,
         };
         let words = (size_of::<Q>() / size_of::<u32>()) as u32;
         let said = QueryParams {
@@ -373,14 +373,15 @@ impl Tree {
             words,
             most: wanted.most(),
             parts: count * words,
+            part_count: batch.half_space_count,
             rule: of_boxes.rule.code(),
             round_count: rounds + 1,
             ..QueryParams::zeroed()
         };
         let params = (0..wanted.phases() * said.round_count).map(|round| {
-            let decides = round % said.round_count > 0;
-            let budget = budget(&self.gpu, decides);
-            self.round_params.get(&self.gpu, QueryParams { round, budget, is_resumed: decides.into(), ..said })
+            let is_resumed = round % said.round_count > 0;
+            let budget = budget(&self.gpu, is_resumed || asks.decides);
+            self.round_params.get(&self.gpu, QueryParams { round, budget, is_resumed: is_resumed.into(), ..said })
         });
         Ok(Prepared {
             wanted,
@@ -390,8 +391,8 @@ impl Tree {
             window: self.windows.get(&self.gpu, wanted.window())?,
             sort: Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?,
             is_sorted: count as usize >= SORTED && asked.room.boxes >= SORTED as u64 && !batch.is_in_order,
-            queries: bind::<Q>(batch.queries, count),
-            given: batch.askers.and_then(|askers| bind::<Asker>(askers, count)),
+            queries: bind(batch.queries, batch.bytes()),
+            given: batch.askers.and_then(|askers| bind(askers, bytes::<Asker>(count))),
             asked,
             asks,
             buffers,
@@ -402,12 +403,12 @@ impl Tree {
     /// Returns the room that a recording takes.
     fn room_of<Q: GpuQuery>(
         &self,
-        count: u32,
+        batch: &GpuBatch<'_, Q>,
         wanted: Wanted,
         rounds: u32,
-        [has_askers, numbers_worlds]: [bool; 2],
+        numbers_worlds: bool,
     ) -> Result<QueryRoom, Error> {
-        let queries = u64::from(count);
+        let queries = u64::from(batch.query_count);
         let room = QueryRoom {
             queries,
             askers: if numbers_worlds { queries } else { 0 },
@@ -421,8 +422,8 @@ impl Tree {
             Wanted::Lists(_, window) => QueryRoom { lists: queries, pairs: window.capacity.into(), ..room },
         };
         let (limit, available) = limit_name(&self.gpu.device().limits());
-        let given = [("queries", Buffer::<Q>::bytes(queries)), ("askers", Buffer::<Asker>::bytes(queries))];
-        let given = given.into_iter().take(if has_askers { 2 } else { 1 });
+        let given = [("queries", batch.bytes()), ("askers", bytes::<Asker>(batch.query_count))];
+        let given = given.into_iter().take(if batch.askers.is_some() { 2 } else { 1 });
         match given.chain(QueryBuffers::rows(&room)).find(|(_, bytes)| *bytes > available) {
             Some((buffer, required)) => {
                 Err(Error::TooManyQueries { query_count: queries, buffer, required, limit, available })

@@ -1,8 +1,9 @@
 //! Queries in buffers of the device, whose answers stay there: they are those of the calls that take queries from host memory.
 
 use broadsweep::{
-    Aabb, Asker, BoxCast, Cast, Error, Filters, Gpu, GpuAnswers, GpuBatch, GpuLists, GpuQuery, Hit, Lists, Near,
-    NearestQuery, QueryFilters, QueryHeader, QueryReport, Ray, Shape, Sphere, Tree, wgpu,
+    Aabb, Asker, Batch, BoxCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch, GpuConvex, GpuLists,
+    GpuQuery, GpuShape, Hit, Lists, Near, NearestQuery, QueryFilters, QueryHeader, QueryReport, Ray, Shape, Sphere,
+    Tree, wgpu,
 };
 use bytemuck::Pod;
 use laboratory::scenes::Kind;
@@ -198,7 +199,7 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut Tree, casts: &[C], filters: &Que
     assert_marked(&found_any.status.read(), &found_any.header(), &any.report);
 }
 
-fn compare_shapes<S: Shape + GpuQuery>(tree: &mut Tree, shapes: &[S], filters: &QueryFilters) {
+fn compare_shapes<S: Shape + GpuShape>(tree: &mut Tree, shapes: &[S], filters: &QueryFilters) {
     let expected = tree.overlaps(broadsweep::Batch { queries: shapes, filters }).unwrap();
     let (queries, askers) = (upload(shapes), said(filters, shapes.len()));
     let on_device = GpuBatch::<S>::new(queries.slice(..), shapes.len() as u32);
@@ -278,6 +279,103 @@ fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
             compare_points(&mut tree, &near, &of_queries, 64);
         }
     }
+}
+
+/// Half-spaces of some shapes in a row, and which of them each shape has.
+fn half_spaces(numbers: &mut Numbers, like: Like, shapes: usize) -> (Vec<[f32; 4]>, Vec<std::ops::Range<usize>>) {
+    let (mut parts, mut ranges) = (Vec::new(), Vec::new());
+    for i in 0..shapes {
+        let first = parts.len();
+        for _ in 0..[0, 1, 2, 3, 5, 6, 24, Convex::MOST_ON_GPU][i % 8] {
+            let mut part = [0; 4].map(|_| numbers.finite(like));
+            // Some lie along an axis; none is without a normal.
+            if i % 3 == 0 || part[..3].iter().all(|&x| x == 0.0) {
+                (part[0], part[1], part[2]) = (if i % 2 == 0 { 1.0 } else { -1.0 }, 0.0, -0.0);
+            }
+            parts.push(part);
+        }
+        ranges.push(first..parts.len());
+    }
+    (parts, ranges)
+}
+
+#[test]
+fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
+    let n = 160;
+    let mut tree = Tree::new(&GPU).unwrap();
+    let (mut touching, mut invalid) = (0, 0);
+    for (like, seed) in Like::ALL.into_iter().zip(1..) {
+        let mut numbers = Numbers::new(seed);
+        let boxes = numbers.boxes(150, like);
+        let (mut parts, ranges) = half_spaces(&mut numbers, like, n);
+        let bounds = numbers.boxes(n, like);
+        let all = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+        let mut shapes: Vec<GpuConvex> = ranges
+            .iter()
+            .zip(&bounds)
+            .enumerate()
+            .map(|(i, (range, own))| GpuConvex {
+                bounds: if i % 3 == 0 { *own } else { all },
+                first: range.start as u32,
+                count: range.len() as u32,
+            })
+            .collect();
+        // What has no meaning: bounds, too many, some that are not there, and two half-spaces.
+        let (count, end) = (parts.len() as u32 + 2, u32::MAX);
+        for (shape, first, own) in [(8, 0, 65), (9, count, 1), (10, count - 1, 2), (11, end, 2), (12, end, end)] {
+            (shapes[shape].first, shapes[shape].count) = (first, own);
+        }
+        shapes[13].bounds.min[1] = f32::NAN;
+        parts.extend([[0.0, -0.0, 0.0, 1.0], [1.0, f32::INFINITY, 0.0, 1.0]]);
+        for shape in [14, 15] {
+            (shapes[shape].first, shapes[shape].count) = (count - shape as u32 + 13, 1);
+        }
+        for (of_tree, of_queries) in filters(boxes.len(), n) {
+            tree.set_filters(of_tree).unwrap();
+            tree.build(&boxes).unwrap();
+            let has_meaning = |i: &usize| !(8..16).contains(i) && shapes[*i].bounds.is_valid();
+            let convex: Vec<Convex> =
+                ranges.iter().map(|range| Convex { half_spaces: &parts[range.clone()] }).collect();
+            let inside = tree.overlaps(Batch { queries: &convex, filters: &of_queries }).unwrap();
+            let own: Vec<Aabb> = shapes.iter().map(|shape| shape.bounds).collect();
+            let near = tree.overlaps(Batch { queries: &own, filters: &of_queries }).unwrap();
+            let mut rows: Vec<Vec<u32>> = vec![Vec::new(); n];
+            for i in (0..n).filter(has_meaning) {
+                rows[i] = inside.of(i).iter().copied().filter(|id| near.of(i).contains(id)).collect();
+            }
+            let offsets: Vec<u64> = std::iter::once(0)
+                .chain(rows.iter().scan(0, |sum, row| {
+                    *sum += row.len() as u64;
+                    Some(*sum)
+                }))
+                .collect();
+            let pairs: Vec<[u32; 2]> =
+                rows.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |&id| [i as u32, id])).collect();
+
+            let mut words: Vec<[f32; 4]> = bytemuck::cast_slice(&shapes).to_vec();
+            words.extend(&parts);
+            let (queries, askers) = (upload(&words), said(&of_queries, n));
+            let batch = GpuBatch::<GpuConvex>::new(queries.slice(..), n as u32).with_half_spaces(parts.len() as u32);
+            let batch = askers.as_ref().map_or(batch, |askers| batch.with_askers(askers.slice(..))).with_rounds(100);
+            let mut encoder = encoder();
+            let left = tree.record_overlaps(&mut encoder, batch, 0, pairs.len() as u32).unwrap();
+            let found = Listed::of(&mut encoder, &left, n);
+            GPU.queue().submit([encoder.finish()]);
+            assert_eq!(found.offsets.read::<u64>(), offsets, "{like:?}");
+            assert_eq!(found.answers.read::<[u32; 2]>(), pairs);
+            let marked: Vec<bool> = found.status.read().iter().map(|&mark: &u32| mark == GpuAnswers::INVALID).collect();
+            assert_eq!(marked, (0..n).map(|i| !has_meaning(&i)).collect::<Vec<_>>());
+            assert_eq!(found.header().unfinished, 0);
+            touching += pairs.len();
+            invalid += marked.iter().filter(|&&is_invalid| is_invalid).count();
+        }
+    }
+    assert!(touching > 10_000 && invalid > 100, "{touching} {invalid}");
+    // Behind the shapes there have to be as many half-spaces as are said to be there.
+    let short = upload(&[[0.0f32; 4]; 5]);
+    let batch = GpuBatch::<GpuConvex>::new(short.slice(..), 2).with_half_spaces(2);
+    let refused = tree.record_overlaps(&mut encoder(), batch, 0, 9).unwrap_err();
+    assert_eq!(refused.to_string(), "the query buffer holds 80 bytes, and 2 queries and 2 half-spaces take 96");
 }
 
 #[test]

@@ -61,14 +61,14 @@ impl Searches {
         boxes: Vec<Aabb>,
         filters: Filters,
     ) {
-        let case = Case { options, boxes, filters, variant, is_tree: false };
+        let case = Case { options, boxes, filters, variant, asked: None };
         self.0.push(Search { name, subgroup, is_software: false, case });
     }
 
     /// Adds a search with as little memory as it can do with.
     fn add_short(&mut self, name: &'static str, options: Options, boxes: Vec<Aabb>, filters: Filters) {
         let options = short(options, boxes.len(), &filters);
-        let case = Case { options, boxes, filters, variant: Wide, is_tree: false };
+        let case = Case { options, boxes, filters, variant: Wide, asked: None };
         self.0.push(Search { name, subgroup: 8, is_software: true, case });
     }
 
@@ -137,7 +137,7 @@ impl Searches {
 
         // Many tests, of which a workgroup on a processor has several tiles.
         let boxes = Kind::Identical.generate(1150, 2);
-        let case = Case { options: IN_SWEEP_ORDER, boxes, filters: rare(1150), variant: Portable, is_tree: false };
+        let case = Case { options: IN_SWEEP_ORDER, boxes, filters: rare(1150), variant: Portable, asked: None };
         self.0.push(Search { name: "many tests", subgroup: 8, is_software: true, case });
     }
 

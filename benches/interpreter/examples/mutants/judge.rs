@@ -9,7 +9,6 @@ use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Mutation, Report};
 
 use crate::alone;
-use crate::asks;
 use crate::cases::{Search, searches};
 
 /// Submissions of a search, beyond which it does not end.
@@ -131,8 +130,8 @@ impl Bench {
     fn new(search: Search) -> Self {
         let Search { name, ref case, .. } = search;
         let (interpreter, gpu) = search.device();
-        let expected = if case.is_tree {
-            as_pairs(&asks::built(&mut cpu::Tree::new(), &case.boxes, &case.filters).expect("answers"))
+        let expected = if let Some(from) = case.asked {
+            as_pairs(&from.ask(&mut cpu::Tree::new(), &case.boxes, &case.filters).expect("answers"))
         } else {
             let mut engine = cpu::BroadPhase::new(case.options).expect("an engine");
             engine.set_filters(case.filters.clone()).expect("filters");
@@ -159,8 +158,8 @@ impl Bench {
     fn search(&self) -> Outcome {
         let search = || {
             let case = &self.search.case;
-            if case.is_tree {
-                return Ok(as_pairs(&asks::built(&mut Tree::new(&self.gpu)?, &case.boxes, &case.filters)?));
+            if let Some(from) = case.asked {
+                return Ok(as_pairs(&from.ask(&mut Tree::new(&self.gpu)?, &case.boxes, &case.filters)?));
             }
             let mut broad_phase = BroadPhase::new(&self.gpu, case.options)?;
             broad_phase.set_filters(case.filters.clone())?;
@@ -173,7 +172,7 @@ impl Bench {
         std::panic::set_hook(hook);
         match result {
             Ok(Ok(mut pairs)) => {
-                if self.search.case.options.order == PairOrder::Sweep && !self.search.case.is_tree {
+                if self.search.case.options.order == PairOrder::Sweep && self.search.case.asked.is_none() {
                     pairs.sort_unstable();
                 }
                 Outcome::Pairs(pairs)

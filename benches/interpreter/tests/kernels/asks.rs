@@ -1,8 +1,9 @@
 //! A tree that is asked everything.
 
 use broadsweep::{
-    Aabb, Asker, Batch, BoxCast, Capsule, Error, Filters, Gpu, GpuAnswers, GpuBatch, GpuLists, Hit, Lists,
-    NearestQuery, OrientedBox, QueryEngine, QueryFilters, QueryHeader, QueryReport, Ray, Sphere, Tree, cpu, wgpu,
+    Aabb, Asker, Batch, BoxCast, Capsule, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch, GpuConvex, GpuLists, Hit,
+    Lists, NearestQuery, OrientedBox, QueryEngine, QueryFilters, QueryHeader, QueryReport, Ray, Sphere, Tree, cpu,
+    wgpu,
 };
 use bytemuck::Pod;
 
@@ -53,6 +54,16 @@ pub trait Asked: QueryEngine {
     fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error>;
 }
 
+/// Half-spaces, three in a row of which make a shape.
+const PARTS: [[f32; 4]; 6] = [
+    [1.0, 0.0, 0.0, 4.0],
+    [-1.0, 2.0, 0.5, 3.0],
+    [0.0, -1.0, -1.0, -2.0],
+    [0.3, 0.0, -1.0, 1.5],
+    [-2.0, -1.0, 0.0, -5.0],
+    [1.0, 1.0, 1.0, 12.0],
+];
+
 /// Answers in a row.
 const ROW: usize = 3;
 
@@ -85,12 +96,18 @@ impl Asked for cpu::Tree {
         let hits = self.all_hits(of_rays)?;
         all.extend(hits.offsets.iter().copied().chain(hits.answers.iter().map(|&hit| wide(bytemuck::cast(hit)))));
         all.extend(marks(&hits.report));
-        let touching = self.overlaps(Batch { queries: spheres, filters })?;
-        all.extend(&touching.offsets);
-        for (i, row) in touching.rows().enumerate() {
-            all.extend(row.iter().map(|&index| wide([i as u32, index])));
+        let mut shapes: Vec<Convex> =
+            (0..rays.len()).map(|i| Convex { half_spaces: &PARTS[i % 4..i % 4 + 3] }).collect();
+        shapes[7].half_spaces = &[[0.0; 4]];
+        for touching in
+            [self.overlaps(Batch { queries: spheres, filters })?, self.overlaps(Batch { queries: &shapes, filters })?]
+        {
+            all.extend(&touching.offsets);
+            for (i, row) in touching.rows().enumerate() {
+                all.extend(row.iter().map(|&index| wide([i as u32, index])));
+            }
+            all.extend(marks(&touching.report));
         }
-        all.extend(marks(&touching.report));
         let any = self.any_hits(of_rays)?;
         all.extend(any.answers.iter().map(|&hit| u64::from(hit)));
         all.extend(marks(&any.report));
@@ -187,6 +204,16 @@ impl Asked for Tree {
         let of_spheres = GpuBatch::<Sphere>::new(balls.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(2);
         let left = self.record_overlaps(&mut own, of_spheres, 0, 4000)?;
         all.extend(lists(own, &left));
+        let bounds = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+        // The seventh has one that is not there.
+        let shape = |i| GpuConvex { bounds, first: if i == 7 { 4 } else { i % 4 }, count: 3 };
+        let mut shapes: Vec<u32> = (0..n as u32).flat_map(|i| bytemuck::cast::<_, [u32; 8]>(shape(i))).collect();
+        shapes.extend(bytemuck::cast::<_, [u32; 4 * PARTS.len()]>(PARTS));
+        let shapes = upload(&gpu, bytemuck::cast_slice(&shapes));
+        let of_shapes = GpuBatch::<GpuConvex>::new(shapes.slice(..), n as u32).with_half_spaces(PARTS.len() as u32);
+        let mut own = encoder(&gpu);
+        let left = self.record_overlaps(&mut own, of_shapes.with_askers(said.slice(..)).with_rounds(2), 0, 24_000)?;
+        all.extend(lists(own, &left));
         let mut own = encoder(&gpu);
         let left = self.record_any_hits(&mut own, of_rays)?;
         let words = read(&gpu, own, &[(&left.answers, n), (&left.status, n)]);
@@ -210,17 +237,25 @@ impl Asked for Tree {
     }
 }
 
+fn at(i: usize) -> [f32; 3] {
+    [(i * 7 % 23) as f32 * 0.5, (i * 5 % 21) as f32 * 0.5, (i * 3 % 19) as f32 * 0.5]
+}
+
+fn way(i: usize) -> [f32; 3] {
+    [(i % 3) as f32 - 1.0, (i / 3 % 3) as f32 - 1.0, (i / 9 % 3) as f32 - 1.0]
+}
+
 /// The answers to queries of every kind, in bits.
 fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
     let n = 70;
-    let at = |i: usize| [(i * 7 % 23) as f32 * 0.5, (i * 5 % 21) as f32 * 0.5, (i * 3 % 19) as f32 * 0.5];
-    let way = |i: usize| [(i % 3) as f32 - 1.0, (i / 3 % 3) as f32 - 1.0, (i / 9 % 3) as f32 - 1.0];
+    // 64 bits do not tell how the square of the distance from here to 1 is rounded.
+    let beside_zero = |x: f32| if x == 0.0 { 16700629 as f32 * 2f32.powi(-32) } else { x };
     let rays: Vec<Ray> = (0..n).map(|i| Ray::new(at(i), way(i))).collect();
     let casts: Vec<BoxCast> = (0..n)
         .map(|i| BoxCast { aabb: Aabb::new(at(i), at(i).map(|x| x + 0.5)), direction: way(i + 5), limit: 3.0 })
         .collect();
     let points: Vec<NearestQuery> =
-        (0..n).map(|i| NearestQuery { point: at(i), radius: [1.0, f32::INFINITY][i % 2] }).collect();
+        (0..n).map(|i| NearestQuery { point: at(i).map(beside_zero), radius: [1.0, f32::INFINITY][i % 2] }).collect();
     let spheres: Vec<Sphere> = (0..n).map(|i| Sphere { center: at(i), radius: (i % 4) as f32 * 0.5 }).collect();
     let capsules: Vec<Capsule> = (0..n).map(|i| Capsule { from: at(i), to: at(i + 1), radius: 0.25 }).collect();
     let axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
@@ -254,11 +289,17 @@ fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
     for list in lists {
         all.extend(list.offsets.iter().copied().chain(list.answers.iter().map(|&index| u64::from(index))));
     }
-    let (mut some_rays, mut some_spheres) = (rays[..20].to_vec(), spheres[..20].to_vec());
-    (some_rays[7].limit, some_spheres[7].radius) = (f32::NAN, -1.0);
-    all.extend(tree.left(&some_rays, &some_spheres, &of_queries(20))?);
+    Ok(all)
+}
+
+/// The answers that are left of queries of every kind, in bits.
+fn left(tree: &mut impl Asked) -> Result<Vec<u64>, Error> {
+    let mut rays: Vec<Ray> = (0..20).map(|i| Ray::new(at(i), way(i))).collect();
+    let mut spheres: Vec<Sphere> = (0..20).map(|i| Sphere { center: at(i), radius: (i % 4) as f32 * 0.5 }).collect();
+    (rays[7].limit, spheres[7].radius) = (f32::NAN, -1.0);
+    let mut all = tree.left(&rays, &spheres, &of_queries(20))?;
     // More than one workgroup counts, each with several that are left and several that have no meaning.
-    let mut many: Vec<Ray> = rays.iter().copied().cycle().take(300).collect();
+    let mut many: Vec<Ray> = (0..300).map(|i| Ray::new(at(i % 70), way(i % 70))).collect();
     for i in [4, 9, 260, 270] {
         many[i].origin[1] = f32::NAN;
     }
@@ -266,19 +307,33 @@ fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
     Ok(all)
 }
 
-/// Builds and refits a tree, and returns what it answers.
-///
-/// # Errors
-/// Those of the tree.
-pub fn built(tree: &mut impl Asked, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
-    tree.set_filters(filters.clone())?;
-    tree.build(boxes)?;
-    let moved: Vec<Aabb> =
-        boxes.iter().map(|aabb| Aabb { min: aabb.min.map(|x| x - 0.5), max: aabb.max.map(|x| x + 0.5) }).collect();
-    let report = tree.refit(&moved)?;
-    let mut all = vec![u64::from(report.invalid_count)];
-    all.extend(report.first_invalid.iter().map(|&i| u64::from(i)));
-    tree.refit(boxes)?;
-    all.extend(answers(tree, boxes)?);
-    Ok(all)
+/// From where a tree is asked.
+#[derive(Clone, Copy, Debug)]
+pub enum AskedFrom {
+    /// From host memory; the tree is built and refitted.
+    Host,
+    /// From buffers of its device, where the answers stay; the tree is built.
+    Device,
+}
+
+impl AskedFrom {
+    /// Makes a tree, and returns what it answers.
+    ///
+    /// # Errors
+    /// Those of the tree.
+    pub fn ask(self, tree: &mut impl Asked, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
+        tree.set_filters(filters.clone())?;
+        tree.build(boxes)?;
+        if let Self::Device = self {
+            return left(tree);
+        }
+        let moved: Vec<Aabb> =
+            boxes.iter().map(|aabb| Aabb { min: aabb.min.map(|x| x - 0.5), max: aabb.max.map(|x| x + 0.5) }).collect();
+        let report = tree.refit(&moved)?;
+        let mut all = vec![u64::from(report.invalid_count)];
+        all.extend(report.first_invalid.iter().map(|&i| u64::from(i)));
+        tree.refit(boxes)?;
+        all.extend(answers(tree, boxes)?);
+        Ok(all)
+    }
 }

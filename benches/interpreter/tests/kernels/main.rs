@@ -52,8 +52,8 @@ fn assert_clean(report: &Report, context: &str) {
 impl Case {
     /// Runs it. What comes out is not looked at.
     pub fn run(&self, gpu: &Gpu) -> Result<(), Error> {
-        if self.is_tree {
-            return asks::built(&mut Tree::new(gpu)?, &self.boxes, &self.filters).map(drop);
+        if let Some(from) = self.asked {
+            return from.ask(&mut Tree::new(gpu)?, &self.boxes, &self.filters).map(drop);
         }
         let mut broad_phase = BroadPhase::new(gpu, self.options)?;
         broad_phase.set_filters(self.filters.clone())?;

@@ -25,8 +25,8 @@ pub struct Case {
     pub boxes: Vec<Aabb>,
     pub filters: Filters,
     pub variant: SortVariant,
-    /// Whether it is a tree.
-    pub is_tree: bool,
+    /// From where a tree is asked, if it is one.
+    pub asked: Option<asks::AskedFrom>,
 }
 
 /// Makes a device, which sorts in this variant, or in the one that it would choose itself.
@@ -95,11 +95,11 @@ pub fn least_budget(n: usize, options: Options) -> u64 {
 pub fn cases() -> Vec<Case> {
     let case = |options, boxes: Vec<Aabb>, is_filtered: bool, variant| {
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
-        Case { options, boxes, filters, variant, is_tree: false }
+        Case { options, boxes, filters, variant, asked: None }
     };
-    let tree = |boxes: Vec<Aabb>| {
+    let tree = |boxes: Vec<Aabb>, from| {
         let filters = asks::filters(boxes.len());
-        Case { options: SWEEP, boxes, filters, variant: SortVariant::Wide, is_tree: true }
+        Case { options: SWEEP, boxes, filters, variant: SortVariant::Wide, asked: Some(from) }
     };
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
@@ -110,6 +110,7 @@ pub fn cases() -> Vec<Case> {
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
-        tree(asks::boxes(1100)),
+        tree(asks::boxes(1100), asks::AskedFrom::Host),
+        tree(asks::boxes(150), asks::AskedFrom::Device),
     ]
 }

@@ -2,7 +2,7 @@
 
 use broadsweep::Tree;
 
-use super::asks::{boxes, built, filters};
+use super::asks::{AskedFrom, boxes, filters};
 use super::{Filters, assert_clean, cpu, device};
 
 #[test]
@@ -12,9 +12,12 @@ fn trees_answer_as_on_the_cpu_and_are_clean() {
         let boxes = boxes(n.max(70));
         let boxes = &boxes[..n.max(70)];
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
-        let found = built(&mut Tree::new(&gpu).unwrap(), boxes, &filters).unwrap();
-        let expected = built(&mut cpu::Tree::new(), boxes, &filters).unwrap();
-        assert_clean(&interpreter.report(), &format!("a tree of {} with subgroups of {subgroup}", boxes.len()));
-        assert!(found == expected, "a tree of {} with subgroups of {subgroup}", boxes.len());
+        let context = format!("a tree of {} with subgroups of {subgroup}", boxes.len());
+        for from in [AskedFrom::Host, AskedFrom::Device] {
+            let found = from.ask(&mut Tree::new(&gpu).unwrap(), boxes, &filters).unwrap();
+            let expected = from.ask(&mut cpu::Tree::new(), boxes, &filters).unwrap();
+            assert!(found == expected, "{context}, asked from its {from:?}");
+        }
+        assert_clean(&interpreter.report(), &context);
     }
 }
