@@ -299,6 +299,35 @@ fn half_spaces(numbers: &mut Numbers, like: Like, shapes: usize) -> (Vec<[f32; 4
     (parts, ranges)
 }
 
+/// Makes shapes that have these half-spaces, some within bounds; numbers 8 to 15 have no meaning.
+fn convex_shapes(bounds: &[Aabb], parts: &mut Vec<[f32; 4]>, ranges: &[std::ops::Range<usize>]) -> Vec<GpuConvex> {
+    let all = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    let mut shapes: Vec<GpuConvex> = ranges
+        .iter()
+        .zip(bounds)
+        .enumerate()
+        .map(|(i, (range, own))| GpuConvex {
+            bounds: if i % 3 == 0 { *own } else { all },
+            first: range.start as u32,
+            count: range.len() as u32,
+        })
+        .collect();
+    // What has no meaning: bounds, too many, some that are not there, and two half-spaces.
+    let (count, end) = (parts.len() as u32 + 2, u32::MAX);
+    for (shape, first, own) in [(8, 0, 65), (9, count, 1), (10, count - 1, 2), (11, end, 2), (12, end, end)] {
+        (shapes[shape].first, shapes[shape].count) = (first, own);
+    }
+    shapes[13].bounds.min[1] = f32::NAN;
+    parts.extend([[0.0, -0.0, 0.0, 1.0], [1.0, f32::INFINITY, 0.0, 1.0]]);
+    for shape in [14, 15] {
+        (shapes[shape].first, shapes[shape].count) = (count - shape as u32 + 13, 1);
+    }
+    // One that has none may begin anywhere.
+    assert_eq!(shapes[16].count, 0);
+    shapes[16].first = end;
+    shapes
+}
+
 #[test]
 fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
     let n = 160;
@@ -309,27 +338,7 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
         let boxes = numbers.boxes(150, like);
         let (mut parts, ranges) = half_spaces(&mut numbers, like, n);
         let bounds = numbers.boxes(n, like);
-        let all = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
-        let mut shapes: Vec<GpuConvex> = ranges
-            .iter()
-            .zip(&bounds)
-            .enumerate()
-            .map(|(i, (range, own))| GpuConvex {
-                bounds: if i % 3 == 0 { *own } else { all },
-                first: range.start as u32,
-                count: range.len() as u32,
-            })
-            .collect();
-        // What has no meaning: bounds, too many, some that are not there, and two half-spaces.
-        let (count, end) = (parts.len() as u32 + 2, u32::MAX);
-        for (shape, first, own) in [(8, 0, 65), (9, count, 1), (10, count - 1, 2), (11, end, 2), (12, end, end)] {
-            (shapes[shape].first, shapes[shape].count) = (first, own);
-        }
-        shapes[13].bounds.min[1] = f32::NAN;
-        parts.extend([[0.0, -0.0, 0.0, 1.0], [1.0, f32::INFINITY, 0.0, 1.0]]);
-        for shape in [14, 15] {
-            (shapes[shape].first, shapes[shape].count) = (count - shape as u32 + 13, 1);
-        }
+        let shapes = convex_shapes(&bounds, &mut parts, &ranges);
         for (of_tree, of_queries) in filters(boxes.len(), n) {
             tree.set_filters(of_tree).unwrap();
             tree.build(&boxes).unwrap();

@@ -64,6 +64,15 @@ const PARTS: [[f32; 4]; 6] = [
     [1.0, 1.0, 1.0, 12.0],
 ];
 
+/// Convex shapes as a tree reads them, with their half-spaces behind them; the seventh has one that is not there.
+fn convex(n: u32) -> Vec<u32> {
+    let bounds = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    let shape = |i| GpuConvex { bounds, first: if i == 7 { 4 } else { i % 4 }, count: 3 };
+    let mut words: Vec<u32> = (0..n).flat_map(|i| bytemuck::cast::<_, [u32; 8]>(shape(i))).collect();
+    words.extend(bytemuck::cast::<_, [u32; 4 * PARTS.len()]>(PARTS));
+    words
+}
+
 /// Answers in a row.
 const ROW: usize = 3;
 
@@ -204,12 +213,7 @@ impl Asked for Tree {
         let of_spheres = GpuBatch::<Sphere>::new(balls.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(2);
         let left = self.record_overlaps(&mut own, of_spheres, 0, 4000)?;
         all.extend(lists(own, &left));
-        let bounds = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
-        // The seventh has one that is not there.
-        let shape = |i| GpuConvex { bounds, first: if i == 7 { 4 } else { i % 4 }, count: 3 };
-        let mut shapes: Vec<u32> = (0..n as u32).flat_map(|i| bytemuck::cast::<_, [u32; 8]>(shape(i))).collect();
-        shapes.extend(bytemuck::cast::<_, [u32; 4 * PARTS.len()]>(PARTS));
-        let shapes = upload(&gpu, bytemuck::cast_slice(&shapes));
+        let shapes = upload(&gpu, bytemuck::cast_slice(&convex(n as u32)));
         let of_shapes = GpuBatch::<GpuConvex>::new(shapes.slice(..), n as u32).with_half_spaces(PARTS.len() as u32);
         let mut own = encoder(&gpu);
         let left = self.record_overlaps(&mut own, of_shapes.with_askers(said.slice(..)).with_rounds(2), 0, 24_000)?;
@@ -248,14 +252,12 @@ fn way(i: usize) -> [f32; 3] {
 /// The answers to queries of every kind, in bits.
 fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
     let n = 70;
-    // 64 bits do not tell how the square of the distance from here to 1 is rounded.
-    let beside_zero = |x: f32| if x == 0.0 { 16700629 as f32 * 2f32.powi(-32) } else { x };
     let rays: Vec<Ray> = (0..n).map(|i| Ray::new(at(i), way(i))).collect();
     let casts: Vec<BoxCast> = (0..n)
         .map(|i| BoxCast { aabb: Aabb::new(at(i), at(i).map(|x| x + 0.5)), direction: way(i + 5), limit: 3.0 })
         .collect();
     let points: Vec<NearestQuery> =
-        (0..n).map(|i| NearestQuery { point: at(i).map(beside_zero), radius: [1.0, f32::INFINITY][i % 2] }).collect();
+        (0..n).map(|i| NearestQuery { point: at(i), radius: [1.0, f32::INFINITY][i % 2] }).collect();
     let spheres: Vec<Sphere> = (0..n).map(|i| Sphere { center: at(i), radius: (i % 4) as f32 * 0.5 }).collect();
     let capsules: Vec<Capsule> = (0..n).map(|i| Capsule { from: at(i), to: at(i + 1), radius: 0.25 }).collect();
     let axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
