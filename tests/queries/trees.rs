@@ -430,3 +430,39 @@ fn a_buffer_that_cannot_be_a_tree_is_refused() {
     assert!(matches!(tree.refit_from(good.slice(256..), 20), Err(Error::OtherTree { built: 0, box_count: 20 })));
     assert_eq!(tree.build_from(good.slice(..), 0).unwrap().box_count, 0);
 }
+
+#[test]
+fn boxes_that_are_all_equally_near_come_by_index() {
+    // All points of whole numbers on a sphere: no two are as near by the same numbers, and only exact sums say that they are.
+    let square = 60_014;
+    let points = (-244..=244).rev().flat_map(|x| (-244..=244).rev().map(move |y| (x, y)));
+    let boxes: Vec<Aabb> = points
+        .filter_map(|(x, y)| {
+            let rest = square - x * x - y * y;
+            let z = f64::from(rest.max(0)).sqrt() as i32;
+            (rest >= 0 && z * z == rest).then_some((x, y, z))
+        })
+        .flat_map(|(x, y, z)| if z == 0 { vec![[x, y, 0]] } else { vec![[x, y, z], [x, y, -z]] })
+        .map(|point| Aabb::new(point.map(|x| x as f32), point.map(|x| x as f32)))
+        .collect();
+    assert_eq!(boxes.len(), 4464);
+    // Queries that go together meet boxes in different parts of the tree, and each of these lies before all that it has.
+    let n = 16;
+    let part = |i: usize| 7 - i * 8 / boxes.len();
+    let of_boxes = Filters { group: (0..boxes.len()).map(|i| 1 << part(i)).collect(), ..Filters::default() };
+    let filters = QueryFilters { mask: (0..n).map(|j| 1 << (j % 8)).collect(), ..QueryFilters::default() };
+    let of_boxes = Filters { rule: broadsweep::GroupRule::Both, ..of_boxes };
+    let queries = vec![NearestQuery::new([0.0; 3]); n];
+    let batch = Batch { queries: &queries, filters: &filters };
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.set_filters(of_boxes).unwrap();
+    tree.build(&boxes).unwrap();
+    for k in [1, 64, 100] {
+        let found = tree.nearest(batch, k).unwrap();
+        for (j, row) in found.rows().enumerate() {
+            let own = (0..).zip(&boxes).map(|(i, _)| i).filter(|&i| part(i as usize) == j % 8).take(k);
+            assert_eq!(row.iter().map(|near| near.index).collect::<Vec<u32>>(), own.collect::<Vec<u32>>(), "{k}, {j}");
+            assert!(row.iter().all(|near| near.squared_distance == square as f32));
+        }
+    }
+}
