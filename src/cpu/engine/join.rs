@@ -53,9 +53,9 @@ impl BroadPhase {
     /// pairs are sorted by `a`, then by `b`.
     ///
     /// A tree of one set is asked with the boxes of the other ([`Report::asked_tree`]): of the larger set, unless the smaller
-    /// one has at most 256 boxes and there are no worlds. That takes 0.1 to 0.8 of the time of a sweep of both. It takes up to 1.9 times as long where
-    /// all boxes lie along one line, and 2.3 times where nearly all overlap and the pairs are sorted. Few boxes are tested
-    /// against all ([`Options::all_pairs_up_to`]); both sets are swept at once where there are
+    /// one has at most 256 boxes and there are no worlds. That takes 0.1 to 0.8 of the time of a sweep of both. It takes up to
+    /// 1.9 times as long where all boxes lie along one line, and 2.3 times where nearly all overlap and the pairs are sorted.
+    /// Few boxes are tested against all ([`Options::all_pairs_up_to`]); both sets are swept at once where there are
     /// [half-spaces](Filters::half_spaces), or where the options name an axis or a cell size.
     ///
     /// For the filters and the report both sets are one input: the boxes of `first`, then those of `second`.

@@ -8,9 +8,9 @@
 use std::ops::Range;
 
 use super::levels::Levels;
-use super::node::{Node, WIDTH};
+use super::node::{Known, Node, WIDTH};
 use super::order::Order;
-use super::walk::{Known, Stack, Visitor, walk};
+use super::walk::{Stack, Visitor, walk};
 use super::worlds::Worlds;
 use crate::cpu::call::make_room;
 use crate::{Aabb, Error, Filters, Pair};

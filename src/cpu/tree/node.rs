@@ -2,7 +2,6 @@
 
 use glam::{DVec4, Vec4};
 
-use super::walk::Known;
 use crate::Aabb;
 use crate::queries::Path;
 
@@ -66,6 +65,20 @@ impl Node {
         };
         half(0) | half(1) << 4
     }
+}
+
+/// What is known of a node before it is looked at.
+pub trait Known: Copy + PartialOrd {
+    /// What is known of the nodes that a walk begins with.
+    const FIRST: Self;
+}
+
+impl Known for f32 {
+    const FIRST: Self = 0.0;
+}
+
+impl Known for f64 {
+    const FIRST: Self = 0.0;
 }
 
 /// The numbers that a query prunes with. What it prunes with is never exact, only never too small or too large.

@@ -1,7 +1,7 @@
 //! The way of one query through the tree.
 
 use super::levels::Levels;
-use super::node::{Node, WIDTH};
+use super::node::{Known, Node, WIDTH};
 use crate::Aabb;
 
 /// Nodes that wait at most: two of each of two ranges in the beginning, and seven more for each level that a walk goes
@@ -53,20 +53,6 @@ pub trait Visitor {
     fn is_done(&self) -> bool {
         false
     }
-}
-
-/// What is known of a node before it is looked at.
-pub trait Known: Copy + PartialOrd {
-    /// What is known of the nodes that a walk begins with.
-    const FIRST: Self;
-}
-
-impl Known for f32 {
-    const FIRST: Self = 0.0;
-}
-
-impl Known for f64 {
-    const FIRST: Self = 0.0;
 }
 
 /// A node that waits.
