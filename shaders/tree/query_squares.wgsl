@@ -55,26 +55,20 @@ fn is_at_most(number: u32, what: Measure) -> bool {
 // Returns the square of the distance to a box, rounded down, in bits.
 fn square_of(low: vec3<u32>, high: vec3<u32>) -> u32 {
     let ends = ends_of(low, high);
-    var square = 0u;
-    var is_open = any(ends != point);
-    if is_open {
-        let most = square_in_words(ends, true);
-        square = square_in_words(ends, false);
-        // Whatever is between them is rounded to the same number.
-        is_open = square != most || square == 0u;
+    if all(ends == point) {
+        return 0u;
     }
-    // A loop, since some processors go through all of a branch whether it is taken or not.
-    var turns = select(0u, 1u, is_open);
-    while turns > 0u {
-        var guess = bitcast<f32>(square);
-        if is_usual && class_of(low, high) == 0u {
-            let along = bitcast<vec3<f32>>(ends) - sight_point;
-            guess = along.x * along.x + along.y * along.y + along.z * along.z;
-        }
-        square = round_down(guess, Measure(ends));
-        turns -= 1u;
+    let square = square_in_words(ends, false);
+    // Whatever is between the two is rounded to the same number.
+    if square != 0u && square == square_in_words(ends, true) {
+        return square;
     }
-    return square;
+    var guess = bitcast<f32>(square);
+    if is_usual && class_of(low, high) == 0u {
+        let along = bitcast<vec3<f32>>(ends) - sight_point;
+        guess = along.x * along.x + along.y * along.y + along.z * along.z;
+    }
+    return round_down(guess, Measure(ends));
 }
 
 // By how many bits a number may be smaller than another of which it is taken without a loss.

@@ -69,28 +69,26 @@ fn end_row(number: u32) {
 
 // Tells whether a box comes before the box at a place, about as near as `other_near`: by what is compared, then by index.
 fn comes_before(own: BoxBits, id: u32, near: f32, other: u32, other_near: f32) -> bool {
-    let doubt = doubt_of(max(near, other_near));
-    // No nearness is less than 0, and of it there is no doubt.
-    let are_equal = near == 0.0 && other_near == 0.0;
-    let are_known = near >= 0.0 && other_near >= 0.0;
-    var is_open = !are_equal && !(are_known && (near < other_near - doubt || near > other_near + doubt));
-    var is_before = are_known && near < other_near;
-    if are_equal {
-        is_before = id < id_at(other);
+    // No nearness is less, and of this one there is no doubt.
+    if near == 0.0 && other_near == 0.0 {
+        return id < id_at(other);
     }
-    if !IS_EXACT && is_open {
+    if near >= 0.0 && other_near >= 0.0 {
+        let doubt = doubt_of(max(near, other_near));
+        if near < other_near - doubt {
+            return true;
+        }
+        if near > other_near + doubt {
+            return false;
+        }
+    }
+    if !IS_EXACT {
         is_doubtful = true;
         return false;
     }
-    // A loop, as in walk.wgsl.
-    var turns = select(0u, 1u, is_open);
-    while IS_EXACT && turns > 0u {
-        spent += DECISION;
-        let order = compare_boxes(own, box_at(other));
-        is_before = order < 0 || (order == 0 && id < id_at(other));
-        turns -= 1u;
-    }
-    return is_before;
+    spent += DECISION;
+    let order = compare_boxes(own, box_at(other));
+    return order < 0 || (order == 0 && id < id_at(other));
 }
 
 // Puts a box in its place in the row, if it is among the first.
@@ -162,8 +160,10 @@ fn waiting_of(bits: u32, seen: Seen) -> Waiting {
     let all_bits = vec4<u32>(bits);
     // Without an order, all are equally near: then they come by their numbers. So are vast ones, since they may be anywhere.
     let unknown = vec4<u32>(select(seen.vast, 0xffu, !is_ordered));
-    let near_a = select(vec4<u32>(0u), (bitcast<vec4<u32>>(seen.near_a) << vec4<u32>(1u)) >> vec4<u32>(16u), (unknown & of_a) == vec4<u32>(0u));
-    let near_b = select(vec4<u32>(0u), (bitcast<vec4<u32>>(seen.near_b) << vec4<u32>(1u)) & vec4<u32>(0xffff0000u), (unknown & of_b) == vec4<u32>(0u));
+    let bits_a = (bitcast<vec4<u32>>(seen.near_a) << vec4<u32>(1u)) >> vec4<u32>(16u);
+    let bits_b = (bitcast<vec4<u32>>(seen.near_b) << vec4<u32>(1u)) & vec4<u32>(0xffff0000u);
+    let near_a = select(vec4<u32>(0u), bits_a, (unknown & of_a) == vec4<u32>(0u));
+    let near_b = select(vec4<u32>(0u), bits_b, (unknown & of_b) == vec4<u32>(0u));
     let a = select(near_a, vec4<u32>(0xffffu), (all_bits & of_a) == vec4<u32>(0u));
     let b = select(near_b, vec4<u32>(0xffff0000u), (all_bits & of_b) == vec4<u32>(0u));
     return a | b;

@@ -70,10 +70,6 @@ fn nothing() -> BoxBits {
     return BoxBits(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
 }
 
-fn is_nothing(bits: BoxBits) -> bool {
-    return any(ordered(bits.low) > ordered(bits.high));
-}
-
 // Returns the bounds of a child of a node: what this workgroup has found, a box, or what a node of the level below bounds.
 fn child_of(step: u32, node: u32, local: u32, child: u32) -> BoxBits {
     if step > 0u {
@@ -117,7 +113,7 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
     var last = vec3<f32>(-3e38);
     for (var child = 0u; child < 8u; child += 1u) {
         let own = child_of(step, node, local, child);
-        if !is_nothing(own) {
+        if !is_none(own) {
             all_of_them.low = select(all_of_them.low, own.low, ordered(own.low) < ordered(all_of_them.low));
             all_of_them.high = select(all_of_them.high, own.high, ordered(own.high) > ordered(all_of_them.high));
             let low = rounded_down(own.low);
@@ -147,7 +143,7 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
         let own = child_of(step, node, local, child);
         var low = vec3<u32>(ABOVE_ALL);
         var high = vec3<u32>(BELOW_ALL);
-        if !is_nothing(own) {
+        if !is_none(own) {
             low = within(steps_down(rounded_down(own.low), size, per_size) - origin);
             high = within(steps_up(rounded_up(own.high), size, per_size) - origin);
             let is_low = own.low >= vec3<u32>(SIGN_BIT);

@@ -191,17 +191,13 @@ fn look_at_boxes(first: u32, candidates: u32) {
         let own = box_at(place);
         let sight = sight_of(own);
         var is_met = !sight.is_missed;
-        var is_open = is_met && !sight.is_sure;
-        if !IS_EXACT && is_open {
-            is_doubtful = true;
-            return;
-        }
-        // A loop, since some processors go through all of a branch whether it is taken or not.
-        var turns = select(0u, 1u, is_open);
-        while IS_EXACT && turns > 0u {
+        if is_met && !sight.is_sure {
+            if !IS_EXACT {
+                is_doubtful = true;
+                return;
+            }
             spent += DECISION;
             is_met = decide(own);
-            turns -= 1u;
         }
         if is_met {
             let id = id_at(place);

@@ -174,8 +174,8 @@ fn node(children: &[Aabb]) -> Node {
     let mut node = [0; 16];
     let there = || children.iter().filter(|aabb| !is_nothing(aabb));
     let is_large = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).any(|bound| bound.abs() > LARGEST);
-    let mut vast =
-        (0..8).filter(|&k| children.get(k).is_some_and(|own| !is_nothing(own) && is_large(own))).map(|k| 1 << k).sum();
+    let vast_children = (0..).zip(children).filter(|(_, own)| !is_nothing(own) && is_large(own));
+    let mut vast = vast_children.map(|(child, _)| 1 << child).sum();
     for k in 0..3 {
         let bounds = there().flat_map(|aabb| [outward(aabb.min[k], false), outward(aabb.max[k], true)]);
         let finite: Vec<f32> = bounds.filter(|bound| bound.abs() <= LARGEST).collect();
