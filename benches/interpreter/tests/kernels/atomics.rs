@@ -7,15 +7,19 @@ use interpreter::{Compared, Mutation};
 
 use super::*;
 
-/// Runs mutants of all kernels beside the kernels, in all cases, and returns what was seen of each.
-fn compared(mutants: &[(String, Mutation)]) -> Vec<Compared> {
+/// Runs mutants of all kernels beside the kernels, each in so many of the cases that run it, and returns what was seen of
+/// each.
+fn compared(mutants: &[(String, Mutation)], most_cases: usize) -> Vec<Compared> {
     let mut seen = vec![Compared::default(); mutants.len()];
+    let mut ran_in = vec![0; mutants.len()];
     for case in cases() {
-        let open: Vec<usize> = (0..mutants.len()).filter(|&k| !seen[k].is_caught()).collect();
+        let is_open = |&k: &usize| !seen[k].is_caught() && ran_in[k] < most_cases;
+        let open: Vec<usize> = (0..mutants.len()).filter(is_open).collect();
         let (interpreter, gpu) = device(8, Some(case.variant));
         interpreter.compare(open.iter().map(|&k| mutants[k].clone()));
         case.run(&gpu).unwrap();
         for (k, compared) in open.into_iter().zip(interpreter.compared()) {
+            ran_in[k] += usize::from(compared.dispatches > 0);
             seen[k].dispatches += compared.dispatches;
             seen[k].differs |= compared.differs;
             seen[k].findings.extend(compared.findings);
@@ -137,7 +141,7 @@ fn assert_missed(
     known: &[(&str, &str, &str)],
 ) {
     let (mut not_missed, mut wrong) = (HashSet::new(), 0);
-    for (mutant, seen) in mutants.iter().zip(&compared(mutants)) {
+    for (mutant, seen) in mutants.iter().zip(&compared(mutants, usize::MAX)) {
         assert!(seen.dispatches > 0, "no case runs {}", mutant.0);
         if !is_missed(mutant, seen) {
             let text = describe(mutant);
@@ -172,8 +176,9 @@ fn the_order_of_stores_is_missed_where_it_can_be_seen() {
     };
     let (apart, others): (Vec<_>, Vec<_>) = mutants(Mutation::stores).into_iter().partition(is_apart);
     println!("{} swaps of stores to different places", apart.len());
+    // That they are apart is seen from the source; once is enough to find a source that is read wrongly.
     assert!(
-        compared(&apart).iter().all(|seen| !seen.is_caught()),
+        compared(&apart, 1).iter().all(|seen| !seen.is_caught()),
         "no order of stores to different places can be seen"
     );
     assert_missed(&others, |_, seen| seen.is_caught(), STORES_NOT_MISSED);

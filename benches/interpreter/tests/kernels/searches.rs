@@ -91,7 +91,7 @@ pub fn least_budget(n: usize, options: Options) -> u64 {
     }
 }
 
-/// Lists searches that run every kernel between them.
+/// Lists searches that run every kernel between them; those that take long come last, when most mutants have been seen.
 pub fn cases() -> Vec<Case> {
     let case = |options, boxes: Vec<Aabb>, is_filtered: bool, variant| {
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
@@ -109,8 +109,8 @@ pub fn cases() -> Vec<Case> {
         case(few, Kind::Clusters.generate(600, 1), true, SortVariant::Wide),
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
+        tree(asks::boxes(150), asks::AskedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
         tree(asks::boxes(1100), asks::AskedFrom::Host),
-        tree(asks::boxes(150), asks::AskedFrom::Device),
     ]
 }
