@@ -136,6 +136,18 @@ shared_constants! {
     /// The most half-spaces that a shape is cut out by which a tree is asked with: a query has to get on within what drivers let one
     /// dispatch do.
     MOST_PARTS: u32 = 64;
+    /// The most half-spaces that cut out a box that is turned: two along each of three normals and nine edges.
+    TURNED_PARTS: u32 = 24;
+    /// The most half-spaces that cut out a capsule: two along its direction, and across it and each axis.
+    CAPSULE_PARTS: u32 = 8;
+    /// 2 to the minus this is more than a dozen roundings of `f64` change, relative to the sizes of what is added. With a higher
+    /// value a turned box or a capsule may miss a box.
+    ROUNDING_BITS: u32 = 46;
+    /// The same, of what rests on the arms of a turned box, which are known less well: `FLAT_BITS / 2` bits.
+    SOLID_ROUNDING_BITS: u32 = 36;
+    /// Axes lie so nearly in a plane that only faces cut out a turned box where their volume, squared, is below 2 to the minus this,
+    /// for axes of unit length.
+    FLAT_BITS: u32 = 20;
     /// The most answers in a row of the first answers of a query. One that asks for more gets one row after the other.
     ROW: u32 = 64;
     /// In place of the place among the leaves from which a query is resumed: nothing is left of it.

@@ -8,6 +8,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::{Distance, is_finite};
+use crate::constants::{FLAT_BITS, ROUNDING_BITS, SOLID_ROUNDING_BITS, TURNED_PARTS};
 use crate::exact::{round_down, round_up};
 use crate::filters::{WHOLE_SPACE, reaches_into};
 use crate::{Aabb, HalfSpace};
@@ -201,7 +202,16 @@ impl sealed::Shape for Sphere {
 }
 
 /// The most half-spaces of an oriented box: two along each of three normals and nine edges.
-const MOST: usize = 24;
+const MOST: usize = TURNED_PARTS as usize;
+
+/// More than a dozen roundings to `f64` change, relative to the sum of the sizes of what is added.
+const ROUNDING: f64 = 1.0 / (1u64 << ROUNDING_BITS) as f64;
+
+/// The same, of what rests on the arms of an oriented box, which are known less well.
+const SOLID_ROUNDING: f64 = 1.0 / (1u64 << SOLID_ROUNDING_BITS) as f64;
+
+/// The square of how small the volume of three axes of unit length may be.
+const FLAT: f64 = 1.0 / (1u64 << FLAT_BITS) as f64;
 
 /// Bounds, and half-spaces.
 #[derive(Clone, Copy, Debug)]
@@ -216,19 +226,18 @@ impl Cut {
         Self { bounds, half_spaces: [([0.0; 3], 0.0); MOST], count: 0 }
     }
 
-    /// Adds `normal · x <= offset`, where `offset` is known but for a relative error of some roundings of `size`.
-    fn add(&mut self, normal: [f32; 3], offset: f64, size: f64) {
-        let offset = round_up(offset + size * ROUNDING);
-        // One that is beyond all numbers leaves nothing out, and neither does one without a normal.
-        if offset.is_finite() && normal.iter().any(|&n| n != 0.0) {
-            self.half_spaces[self.count] = (normal, offset);
-            self.count += 1;
+    /// Adds the half-spaces of a normal and of the opposite one, with these offsets, which are known but for `room`.
+    fn add(&mut self, normal: [f32; 3], offsets: [f64; 2], room: f64) {
+        for (normal, offset) in [normal, normal.map(|x| -x)].into_iter().zip(offsets) {
+            let offset = round_up(offset + room);
+            // One that is beyond all numbers leaves nothing out, and neither does one without a normal.
+            if offset.is_finite() && normal.iter().any(|&n| n != 0.0) {
+                self.half_spaces[self.count] = (normal, offset);
+                self.count += 1;
+            }
         }
     }
 }
-
-/// More than a dozen roundings to `f64` change, relative to the sum of the sizes of what is added.
-const ROUNDING: f64 = 1e-14;
 
 impl Region for Cut {
     const PRUNES: bool = true;
@@ -283,6 +292,12 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+/// Returns a vector, which is not zero, by its largest number.
+fn direction(vector: [f64; 3]) -> [f32; 3] {
+    let largest = vector.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    vector.map(|x| (x / largest) as f32)
+}
+
 /// Returns the cross products of the axes of coordinates with a vector, which have its numbers.
 fn edges([x, y, z]: [f32; 3]) -> [[f32; 3]; 3] {
     [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
@@ -304,32 +319,30 @@ impl sealed::Shape for OrientedBox {
         let volume = dot(axes[0], faces[0]);
         let arms = faces.map(|face| face.map(|x| x / volume));
         // Of axes that are nearly in a plane, arms are not known well enough.
-        let is_solid = volume.abs() > 1e-3 * axes.map(|axis| dot(axis, axis).sqrt()).iter().product::<f64>();
-        let reach = |k: usize| reach(&arms, &half, k);
+        let is_solid = volume * volume > axes.iter().fold(FLAT, |least, &axis| least * dot(axis, axis));
+        let reaches = [0, 1, 2].map(|k| reach(&arms, &half, k));
         let mut bounds = WHOLE_SPACE;
         if is_solid {
             for (k, center) in center.into_iter().enumerate() {
-                let room = (center.abs() + reach(k)) * 1e3 * ROUNDING;
-                bounds.min[k] = round_down(center - reach(k) - room);
-                bounds.max[k] = round_up(center + reach(k) + room);
+                let room = (center.abs() + reaches[k]) * SOLID_ROUNDING;
+                bounds.min[k] = round_down(center - reaches[k] - room);
+                bounds.max[k] = round_up(center + reaches[k] + room);
             }
         }
-        let mut cut = Cut::new(bounds);
+        let (mut cut, sizes) = (Cut::new(bounds), center.map(f64::abs));
         for (axis, half) in self.axes.into_iter().zip(half) {
             let wide = axis.map(f64::from);
-            let size = (0..3).map(|k| (wide[k] * center[k]).abs()).sum::<f64>() + half;
-            cut.add(axis, dot(wide, center) + half, size);
-            cut.add(axis.map(|x| -x), half - dot(wide, center), size);
+            let (middle, size) = (dot(wide, center), dot(wide.map(f64::abs), sizes) + half);
+            cut.add(axis, [half + middle, half - middle], size * ROUNDING);
         }
         for edge in arms.into_iter().filter(|_| is_solid) {
             // The direction of an edge, rounded: any direction will do.
-            let largest = edge.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
-            for normal in edges(edge.map(|x| (x / largest) as f32)) {
+            for normal in edges(direction(edge)) {
                 let wide = normal.map(f64::from);
-                let across: f64 = (0..3).map(|arm| dot(wide, arms[arm]).abs() * half[arm]).sum();
-                let size: f64 = (0..3).map(|k| wide[k].abs() * (center[k].abs() + reach(k))).sum();
-                cut.add(normal, dot(wide, center) + across, size * 1e3);
-                cut.add(normal.map(|x| -x), across - dot(wide, center), size * 1e3);
+                let middle = dot(wide, center);
+                let across = (0..3).fold(0.0, |across, arm| across + dot(wide, arms[arm]).abs() * half[arm]);
+                let size = dot(wide.map(f64::abs), sizes) + dot(wide.map(f64::abs), reaches);
+                cut.add(normal, [across + middle, across - middle], size * SOLID_ROUNDING);
             }
         }
         Some(cut)
@@ -338,7 +351,7 @@ impl sealed::Shape for OrientedBox {
 
 /// Returns how far the arms reach along an axis of coordinates.
 fn reach(arms: &[[f64; 3]; 3], half: &[f64; 3], k: usize) -> f64 {
-    (0..3).map(|arm| (arms[arm][k] * half[arm]).abs()).sum()
+    (0..3).fold(0.0, |reach, arm| reach + arms[arm][k].abs() * half[arm])
 }
 
 impl sealed::Shape for Capsule {
@@ -356,19 +369,19 @@ impl sealed::Shape for Capsule {
         });
         let (a, b) = (from.map(f64::from), to.map(f64::from));
         let along: [f64; 3] = [0, 1, 2].map(|k| b[k] - a[k]);
-        let largest = along.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
-        if largest == 0.0 {
+        if along == [0.0; 3] {
             return Some(cut);
         }
+        let thick = f64::from(radius);
+        let sizes = [0, 1, 2].map(|k| a[k].abs().max(b[k].abs()) + thick);
         // Any directions will do; these are about along the capsule and across it and an edge of boxes.
-        let direction = along.map(|x| (x / largest) as f32);
-        let [x, y, z] = edges(direction);
-        for normal in [direction, x, y, z] {
-            for normal in [normal, normal.map(|x| -x)] {
-                let wide = normal.map(f64::from);
-                let size: f64 = (0..3).map(|k| wide[k].abs() * (a[k].abs().max(b[k].abs()) + f64::from(radius))).sum();
-                cut.add(normal, dot(wide, a).max(dot(wide, b)) + f64::from(radius) * dot(wide, wide).sqrt(), size);
-            }
+        let along = direction(along);
+        let [x, y, z] = edges(along);
+        for normal in [along, x, y, z] {
+            let wide = normal.map(f64::from);
+            let (one, other, reach) = (dot(wide, a), dot(wide, b), thick * dot(wide, wide).sqrt());
+            let room = dot(wide.map(f64::abs), sizes) * ROUNDING;
+            cut.add(normal, [one.max(other) + reach, reach - one.min(other)], room);
         }
         Some(cut)
     }

@@ -5,25 +5,28 @@ use std::mem::offset_of;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::query::Listed;
+use super::query::{Listed, Made};
 use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
 use crate::gpu::given::bytes;
 use crate::layout::Dispatches;
-use crate::{Aabb, BoxCast, NearestQuery, Ray, Sphere};
+use crate::{Aabb, BoxCast, Capsule, CapsuleCast, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 
-/// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], `[f32; 3]` (a point),
-/// [`Aabb`], [`Sphere`] and [`NearestQuery`]; and [`GpuConvex`].
+/// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
+/// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`].
 pub trait GpuQuery: Pod + sealed::GpuQuery {}
 
-/// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`] or [`GpuConvex`]. An [oriented
-/// box](crate::OrientedBox) or a [capsule](crate::Capsule) is asked from host memory, which cuts it out of half-spaces in `f64`, or as
-/// what the caller cuts it out of.
+/// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] or [`GpuConvex`].
+/// Capsules and oriented boxes are cut out of half-spaces first, with the bits of the host: that takes 160 and 416 bytes of scratch
+/// memory for each.
 pub trait GpuShape: GpuQuery + sealed::GpuShape {}
 
 mod sealed {
-    use crate::tree::query::Listed;
+    use crate::tree::query::{Listed, Made};
 
-    pub trait GpuQuery {}
+    pub trait GpuQuery {
+        /// Of which kind the queries are, if others are made of them.
+        const MADE: Option<Made>;
+    }
 
     pub trait GpuShape {
         /// What finds the boxes that such shapes touch.
@@ -49,18 +52,25 @@ pub struct GpuConvex {
 }
 
 macro_rules! gpu_queries {
-    ($($query:ty),*) => {
+    ($made:expr; $($query:ty),*) => {
         $(
-            impl sealed::GpuQuery for $query {}
+            impl sealed::GpuQuery for $query {
+                const MADE: Option<Made> = $made;
+            }
             impl GpuQuery for $query {}
         )*
     };
 }
 
-gpu_queries!(Ray, BoxCast, [f32; 3], Aabb, Sphere, NearestQuery, GpuConvex);
+gpu_queries!(None; Ray, BoxCast, [f32; 3], Aabb, Sphere, NearestQuery, GpuConvex);
+gpu_queries!(Some(Made::Moving); SphereCast, CapsuleCast);
+gpu_queries!(Some(Made::Capsules); Capsule);
+gpu_queries!(Some(Made::Turned); OrientedBox);
 
 impl sealed::GpuShape for [f32; 3] {}
 impl sealed::GpuShape for Aabb {}
+impl sealed::GpuShape for Capsule {}
+impl sealed::GpuShape for OrientedBox {}
 impl sealed::GpuShape for GpuConvex {}
 impl sealed::GpuShape for Sphere {
     const LISTED: Listed = Listed::Sphere;

@@ -1,6 +1,6 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
-use crate::constants::WALKERS;
+use crate::constants::{CAPSULE_PARTS, TURNED_PARTS, WALKERS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -77,6 +77,12 @@ pub const SCAN: Source = source!("tree/query_scan", "shared/scan");
 pub const OFFSET: Source = source!("tree/query_offset");
 /// The source of `query_askers`.
 pub const ASKERS: Source = source!("tree/query_askers");
+/// The source of `query_moving`.
+pub const MOVING: Source = source!("tree/query_moving", "tree/ball", "tree/double");
+/// The source of `query_capsule`.
+pub const CAPSULE: Source = source!("tree/query_capsule", "tree/cut", "tree/ball", "tree/double");
+/// The source of `query_turned`.
+pub const TURNED: Source = source!("tree/query_turned", "tree/cut", "tree/double");
 /// The source of `query_left`.
 pub const LEFT: Source = source!("tree/query_left");
 /// The source of `query_ends`.
@@ -94,8 +100,45 @@ pub const TIMES: Source = source!(
     "shared/float_parts"
 );
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] =
-    &[ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, SCAN, OFFSET, TIMES, ENDS];
+pub const KERNELS: &[Source] = &[
+    MOVING, CAPSULE, TURNED, ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, SCAN,
+    OFFSET, TIMES, ENDS,
+];
+
+/// A kind of queries of which kernels make others, which are asked in their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// Spheres and capsules that move: boxes that move.
+    Moving,
+    /// Capsules: bounds and half-spaces.
+    Capsules,
+    /// Boxes that are turned: bounds and half-spaces.
+    Turned,
+}
+
+impl Made {
+    /// Returns how many numbers a query has that is made.
+    pub fn words(self) -> u32 {
+        if self == Self::Moving { 10 } else { 8 }
+    }
+
+    /// Returns how many half-spaces a query has room for that is made.
+    pub fn parts(self) -> u32 {
+        match self {
+            Self::Moving => 0,
+            Self::Capsules => CAPSULE_PARTS,
+            Self::Turned => TURNED_PARTS,
+        }
+    }
+
+    fn source(self) -> &'static Source {
+        match self {
+            Self::Moving => &MOVING,
+            Self::Capsules => &CAPSULE,
+            Self::Turned => &TURNED,
+        }
+    }
+}
 
 /// What kernels that walk are switched to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -350,6 +393,20 @@ impl Query {
         ];
         let switches: Vec<_> = switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name).collect();
         Kernel::specialised(&self.gpu, source, &switches)
+    }
+
+    /// Records queries that are made of others. The parameters say how many words those have that are given.
+    pub fn record_made(
+        &self,
+        pass: &mut Pass,
+        made: Made,
+        query_count: u32,
+        params: &Buffer<QueryParams>,
+        given: wgpu::BindingResource,
+        buffers: &QueryBuffers,
+    ) {
+        let bound = [("query", params.all()), ("given", given), ("queries", buffers.queries.all())];
+        Kernel::new(&self.gpu, made.source()).dispatch(pass, query_count.div_ceil(WALKERS), &bound);
     }
 
     /// Records the order in which queries are asked, and returns the buffer that it will lie in: along the curve where they

@@ -7,7 +7,7 @@ use bytemuck::Zeroable;
 
 use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
-use super::query::{Asks, BatchInput, Kept, Listed, Query, QueryBuffers, QueryRoom, Ranked};
+use super::query::{Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::ROW;
 use crate::filters::lists::FilterLists;
@@ -88,8 +88,10 @@ struct Prepared<'a> {
     window: Buffer<Window>,
     sort: Sort,
     is_sorted: bool,
-    /// The queries; none where there are none.
+    /// The queries, or those of which others are made; none where there are none.
     queries: Option<wgpu::BindingResource<'a>>,
+    /// How others are made of them, if they are.
+    made: Option<(Made, Buffer<QueryParams>)>,
     /// What they say beside their shapes, as the caller gave it.
     given: Option<wgpu::BindingResource<'a>>,
     /// The numbers of worlds, where `given` has to have them.
@@ -117,7 +119,8 @@ impl Prepared<'_> {
     }
 
     fn bound_queries(&self) -> wgpu::BindingResource<'_> {
-        self.queries.clone().unwrap_or_else(|| self.buffers.queries.all())
+        let given = self.queries.clone().filter(|_| self.made.is_none());
+        given.unwrap_or_else(|| self.buffers.queries.all())
     }
 
     /// Returns what the kernels of a round read.
@@ -141,6 +144,9 @@ impl Prepared<'_> {
     /// Records all kernels of the batch.
     fn record(&self, pass: &mut Pass, query: &Query, filters: &FilterLists) {
         let Self { wanted, buffers, window, sort, .. } = self;
+        if let (Some((made, params)), Some(given)) = (&self.made, &self.queries) {
+            query.record_made(pass, *made, self.query_count, params, given.clone(), buffers);
+        }
         let order = query.record_order(
             pass,
             self.is_sorted.then_some(sort),
@@ -365,26 +371,19 @@ impl Tree {
             askers: batch.askers.is_some(),
             is_single: matches!(wanted, Wanted::Rows(_, 1)),
             // Half-spaces are decided in integers anyway.
-            decides: batch.half_space_count > 0,
+            decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
         };
-        let words = (size_of::<Q>() / size_of::<u32>()) as u32;
-        let said = QueryParams {
-            query_count: count,
-            words,
-            most: wanted.most(),
-            parts: count * words,
-            part_count: batch.half_space_count,
-            rule: of_boxes.rule.code(),
-            round_count: rounds + 1,
-            ..QueryParams::zeroed()
-        };
+        let said = self.said(&batch, wanted, rounds);
         let params = (0..wanted.phases() * said.round_count).map(|round| {
             let is_resumed = round % said.round_count > 0;
             let budget = budget(&self.gpu, is_resumed || asks.decides);
             self.round_params.get(&self.gpu, QueryParams { round, budget, is_resumed: is_resumed.into(), ..said })
         });
+        let of_given = QueryParams { words: words_of::<Q>(), ..said };
+        let made = Q::MADE.map(|made| Ok::<_, Error>((made, self.round_params.get(&self.gpu, of_given)?)));
         Ok(Prepared {
             wanted,
+            made: made.transpose()?,
             round_count: said.round_count,
             query_count: count,
             params: params.collect::<Result<_, _>>()?,
@@ -400,6 +399,22 @@ impl Tree {
         })
     }
 
+    /// Returns what the kernels of all rounds are told of a batch, and of what is made of it.
+    fn said<Q: GpuQuery>(&self, batch: &GpuBatch<'_, Q>, wanted: Wanted, rounds: u32) -> QueryParams {
+        let count = batch.query_count;
+        let words = Q::MADE.map_or(words_of::<Q>(), Made::words);
+        QueryParams {
+            query_count: count,
+            words,
+            most: wanted.most(),
+            parts: count * words,
+            part_count: Q::MADE.map_or(batch.half_space_count, |made| count * made.parts()),
+            rule: self.filters.filters().rule.code(),
+            round_count: rounds + 1,
+            ..QueryParams::zeroed()
+        }
+    }
+
     /// Returns the room that a recording takes.
     fn room_of<Q: GpuQuery>(
         &self,
@@ -411,6 +426,7 @@ impl Tree {
         let queries = u64::from(batch.query_count);
         let room = QueryRoom {
             queries,
+            words: Q::MADE.map_or(0, |made| queries * u64::from(made.words() + 4 * made.parts())),
             askers: if numbers_worlds { queries } else { 0 },
             kept: queries,
             rounds: u64::from(wanted.phases() * (rounds + 1)),
@@ -464,6 +480,11 @@ impl Tree {
         ids.sort_unstable();
         Ok(self.world_ids.insert(Buffer::of(&self.gpu, "world_ids", &ids, CONSTANT)?).clone())
     }
+}
+
+/// Counts the words of a query in a buffer.
+fn words_of<Q>() -> u32 {
+    (size_of::<Q>() / size_of::<u32>()) as u32
 }
 
 fn answers(buffers: &QueryBuffers, answers: &wgpu::Buffer) -> GpuAnswers {

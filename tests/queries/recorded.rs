@@ -1,9 +1,9 @@
 //! Queries in buffers of the device, whose answers stay there: they are those of the calls that take queries from host memory.
 
 use broadsweep::{
-    Aabb, Asker, Batch, BoxCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch, GpuConvex, GpuLists,
-    GpuQuery, GpuShape, Hit, Lists, Near, NearestQuery, QueryFilters, QueryHeader, QueryReport, Ray, Shape, Sphere,
-    Tree, wgpu,
+    Aabb, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch,
+    GpuConvex, GpuLists, GpuQuery, GpuShape, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters, QueryHeader,
+    QueryReport, Ray, Shape, Sphere, SphereCast, Tree, wgpu,
 };
 use bytemuck::Pod;
 use laboratory::scenes::Kind;
@@ -247,6 +247,38 @@ fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 3] {
     ]
 }
 
+/// Capsules, turned boxes, and spheres and capsules that move; some have no meaning.
+fn round_shapes(
+    numbers: &mut Numbers,
+    boxes: &[Aabb],
+    like: Like,
+    n: usize,
+) -> (Vec<Capsule>, Vec<OrientedBox>, Vec<SphereCast>, Vec<CapsuleCast>) {
+    let mut capsules = Vec::new();
+    let mut turned = Vec::new();
+    let mut casts = Vec::new();
+    for i in 0..n {
+        let Sphere { center, radius } = numbers.sphere(boxes, like);
+        let Ray { origin, direction, limit } = numbers.ray(boxes, like);
+        capsules.push(Capsule { from: center, to: if i % 7 == 0 { center } else { origin }, radius });
+        let mut axis = || [0; 3].map(|_| numbers.finite(like));
+        let axes =
+            if i % 2 == 0 { [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]] } else { [axis(), axis(), axis()] };
+        turned.push(OrientedBox { center, half: axis().map(f32::abs), axes });
+        casts.push(CapsuleCast { from: center, to: origin, radius, direction, limit });
+    }
+    (capsules[3].radius, turned[3].half[1], casts[3].radius) = (-1.0, f32::NAN, f32::NAN);
+    (capsules[n - 1].to[0], turned[n - 1].axes[0], casts[n - 1].limit) = (f32::NAN, [0.0; 3], -1.0);
+    let sphere = |cast: &CapsuleCast| SphereCast {
+        center: cast.from,
+        radius: cast.radius,
+        direction: cast.direction,
+        limit: cast.limit,
+    };
+    let spheres = casts.iter().map(sphere).collect();
+    (capsules, turned, spheres, casts)
+}
+
 #[test]
 fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
     let n = 200;
@@ -267,9 +299,14 @@ fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
         }
         let of_points: Vec<[f32; 3]> = near.iter().map(|near| near.point).collect();
         let of_boxes: Vec<Aabb> = casts.iter().map(|cast| cast.aabb).collect();
+        let round = round_shapes(&mut numbers, &boxes, like, n);
         for (of_tree, of_queries) in filters(boxes.len(), n) {
             tree.set_filters(of_tree).unwrap();
             tree.build(&boxes).unwrap();
+            compare_shapes(&mut tree, &round.0, &of_queries);
+            compare_shapes(&mut tree, &round.1, &of_queries);
+            compare_casts(&mut tree, &round.2, &of_queries);
+            compare_casts(&mut tree, &round.3, &of_queries);
             compare_casts(&mut tree, &rays, &of_queries);
             compare_casts(&mut tree, &casts, &of_queries);
             compare_shapes(&mut tree, &of_points, &of_queries);

@@ -17,6 +17,7 @@ mod giants;
 mod grid;
 mod half_space;
 mod inputs;
+mod made;
 mod order;
 mod pca;
 mod prepare;

@@ -4,3 +4,40 @@ pub use crate::cpu::brute_queries::{all_hits as cross, all_hits as times};
 pub use crate::cpu::brute_queries::{first_hits as first, first_hits as hits};
 pub use crate::cpu::brute_queries::{nearest as near, nearest as squares};
 pub use crate::cpu::brute_queries::{overlaps as sphere, overlaps as touch};
+
+#[cfg(feature = "gpu")]
+pub use made::{CutOut, capsule, moving, turned};
+
+#[cfg(feature = "gpu")]
+mod made {
+    use crate::queries::Region;
+    use crate::{Aabb, BoxCast, Capsule, CapsuleCast, OrientedBox, Shape};
+
+    /// What cuts out a shape: bounds, and normals and offsets of half-spaces.
+    pub type CutOut = (Aabb, Vec<[f32; 4]>);
+
+    /// Returns the boxes that move in place of capsules.
+    pub fn moving(casts: &[CapsuleCast]) -> Vec<BoxCast> {
+        casts.iter().map(CapsuleCast::bounds).collect()
+    }
+
+    /// Returns what cuts out capsules; none of what has no meaning.
+    pub fn capsule(capsules: &[Capsule]) -> Vec<Option<CutOut>> {
+        regions(capsules)
+    }
+
+    /// Returns the same of boxes that are turned.
+    pub fn turned(boxes: &[OrientedBox]) -> Vec<Option<CutOut>> {
+        regions(boxes)
+    }
+
+    fn regions<S: Shape>(shapes: &[S]) -> Vec<Option<CutOut>> {
+        let region = |shape: &S| {
+            let region = shape.region()?;
+            let mut parts = Vec::new();
+            region.each_half_space(|part| parts.push(part));
+            Some((region.bounds(), parts))
+        };
+        shapes.iter().map(region).collect()
+    }
+}

@@ -39,6 +39,71 @@ fn exact_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
     );
 }";
 
+/// Calls what `made::numbers_of_64_bits_are_rounded_as_cpus_round_them` calls.
+const DOUBLES: &str = "
+struct Results {
+    sum: vec2<u32>,
+    product: vec2<u32>,
+    quotient: vec2<u32>,
+    root: vec2<u32>,
+    near: u32,
+    up: u32,
+    up_sum: u32,
+    less: u32,
+}
+
+@group(0) @binding(0) var<storage, read> operands: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> results: array<Results>;
+
+@compute @workgroup_size(64)
+fn double_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = group.x * 64u + local;
+    let a = operands[i].xy;
+    let b = operands[i].zw;
+    results[i] = Results(
+        sum(a, b),
+        product(a, b),
+        quotient(a, b),
+        root(magnitude(a)),
+        narrowed(unpacked(a), TO_NEAREST),
+        narrowed_up(unpacked(a)),
+        narrowed_up(exact_sum(widened(a.x), widened(b.x))),
+        select(0u, 1u, is_less(a, b)),
+    );
+}";
+
+/// Changes of the arithmetic of doubles that change no result: what becomes what, in which line, and why.
+const NEEDLESS: &[(&str, &str, &str)] = &[
+    ("63 becomes 64:", "shl64(with_half, min(count - 1u, 63u))", "nothing is left of bits that were shifted by 64"),
+    ("1 becomes 2:", "bits.x | select(1u, 0u, is_zero64(lost))", "both bits lie below the half of what is kept"),
+    ("62 becomes 63:", "min(u32(large.power - small.power), 62u)", "what is shifted by 63 or 64 is less than a half"),
+    ("0 becomes 1:", "var bits = vec2<u32>(0u);", "64 turns shift out what the bits of a quotient begin with"),
+];
+
+/// Runs a kernel, which has operands and results, beside all changes of its logic. Returns those that no result shows, and how many
+/// there are.
+fn not_seen(source: &Source, operands: &[[u32; 4]]) -> (Vec<String>, usize) {
+    let module = source.module().unwrap();
+    let describe = |mutation: &Mutation| mutation.describe(&module, &source.text());
+    let mutants = Mutation::logic(&module).into_iter().filter(|mutation| mutation.is_valid(&module));
+    let mutants: Vec<_> = mutants.collect();
+    let (interpreter, gpu) = device(8, None);
+    interpreter.compare(mutants.iter().map(|&mutation| (source.label.to_owned(), mutation)));
+    let input = Buffer::<[u32; 4]>::storage(&gpu, "operands", operands.len() as u64).unwrap();
+    input.write(&gpu, operands);
+    let results = Buffer::<[u32; 14]>::storage(&gpu, "results", operands.len() as u64).unwrap();
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = Pass::begin(&gpu, &mut encoder);
+    let groups = operands.len() as u32 / 64;
+    Kernel::new(&gpu, source).dispatch(&mut pass, groups, &[("operands", input.all()), ("results", results.all())]);
+    pass.finish().unwrap();
+    drop(pass);
+    gpu.queue().submit([encoder.finish()]);
+    let seen = interpreter.compared();
+    let not_seen = mutants.iter().zip(&seen).filter(|(_, seen)| !seen.is_caught());
+    (not_seen.map(|(mutation, _)| describe(mutation)).collect(), mutants.len())
+}
+
 #[test]
 fn every_change_of_the_arithmetic_of_64_bits_shows_in_the_numbers_that_it_is_compared_with() {
     let half = [0u32, 1, 2, 30, 31, 0xffff, 0x1_0000, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
@@ -47,34 +112,62 @@ fn every_change_of_the_arithmetic_of_64_bits_shows_in_the_numbers_that_it_is_com
     // A whole number of workgroups.
     let mut operands: Vec<_> = values.iter().flat_map(pair).collect();
     operands.resize(operands.len().next_multiple_of(64), [0; 4]);
-
     let source = Source {
         label: "exact_arithmetic",
         own: OWN,
         shared: &[include_str!("../../../../shaders/shared/common.wgsl")],
         is_zeroed: false,
     };
-    let module = source.module().unwrap();
-    let mutants = Mutation::logic(&module).into_iter().filter(|mutation| mutation.is_valid(&module));
-    let mutants: Vec<_> = mutants.map(|mutation| ("exact_arithmetic".to_owned(), mutation)).collect();
-    let (interpreter, gpu) = device(8, None);
-    interpreter.compare(mutants.clone());
-    let input = Buffer::<[u32; 4]>::storage(&gpu, "operands", operands.len() as u64).unwrap();
-    input.write(&gpu, &operands);
-    let results = Buffer::<[u32; 14]>::storage(&gpu, "results", operands.len() as u64).unwrap();
-    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    let mut pass = Pass::begin(&gpu, &mut encoder);
-    let groups = operands.len() as u32 / 64;
-    Kernel::new(&gpu, &source).dispatch(&mut pass, groups, &[("operands", input.all()), ("results", results.all())]);
-    pass.finish().unwrap();
-    drop(pass);
-    gpu.queue().submit([encoder.finish()]);
-
-    let seen = interpreter.compared();
-    let not_seen = mutants.iter().zip(&seen).filter(|(_, seen)| !seen.is_caught());
-    let not_seen: Vec<_> = not_seen.map(|((_, mutation), _)| mutation.describe(&module, &source.text())).collect();
+    let (not_seen, count) = not_seen(&source, &operands);
     // One workgroup is one row, whatever the condition says.
-    let [only] = not_seen.as_slice() else { panic!("{} changes, not seen: {not_seen:#?}", seen.len()) };
+    let [only] = not_seen.as_slice() else { panic!("{count} changes, not seen: {not_seen:#?}") };
     assert!(only.contains("0 becomes 1:") && only.contains("if x > 0u {"), "{only}");
-    assert!(seen.len() > 50, "{} changes", seen.len());
+    assert!(count > 50, "{count} changes");
+}
+
+#[test]
+fn every_change_of_the_arithmetic_of_doubles_shows_in_the_numbers_that_it_is_compared_with() {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        state >> 16 ^ state << 32
+    };
+    // As there: of few bits, around 1 and the ends of f32, near each other, any.
+    let mut double = |other: u64| {
+        let bits = next();
+        let bits = match next() % 6 {
+            0 => {
+                [0, 1, 1 << 51, (1 << 52) - 1, 1 << 52, (0x7ff << 52) - 1, 0x3ff << 52][(bits % 7) as usize]
+                    | bits & 1 << 63
+            }
+            1 => ((0x3ff0 + next() % 64) << 48) | bits & 0x8000_0000_f000_0000,
+            2 => ((870 + next() % 40) << 52) | bits & 0x800f_ffff_e000_0000,
+            3 => ((1149 + next() % 4) << 52) | bits & 0x800f_ffff_f000_0000,
+            4 => other ^ (1 << 63) ^ (1 << (next() % 56)),
+            _ => bits,
+        };
+        if f64::from_bits(bits).is_finite() { bits } else { 0x3ff8 << 48 }
+    };
+    let operands: Vec<[u32; 4]> = (0..4096)
+        .map(|_| {
+            let a = double(3);
+            bytemuck::cast([a, double(a)])
+        })
+        .collect();
+    let source = Source {
+        label: "double_arithmetic",
+        own: DOUBLES,
+        shared: &[
+            include_str!("../../../../shaders/tree/double.wgsl"),
+            include_str!("../../../../shaders/shared/common.wgsl"),
+        ],
+        is_zeroed: false,
+    };
+    let (not_seen, count) = not_seen(&source, &operands);
+    assert_eq!(not_seen.len(), NEEDLESS.len(), "{not_seen:#?}");
+    for (change, line, why) in NEEDLESS {
+        let is_there = not_seen.iter().any(|text| text.starts_with(change) && text.contains(line));
+        assert!(is_there, "{change} in {line} is seen, though {why}: {not_seen:#?}");
+    }
+    assert!(count > 300, "{count} changes");
 }

@@ -1,9 +1,9 @@
 //! A tree that is asked everything.
 
 use broadsweep::{
-    Aabb, Asker, Batch, BoxCast, Capsule, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch, GpuConvex, GpuLists, Hit,
-    Lists, NearestQuery, OrientedBox, QueryEngine, QueryFilters, QueryHeader, QueryReport, Ray, Sphere, Tree, cpu,
-    wgpu,
+    Aabb, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch,
+    GpuConvex, GpuLists, GpuQuery, GpuShape, Hit, Lists, NearestQuery, OrientedBox, QueryEngine, QueryFilters,
+    QueryHeader, QueryReport, Ray, Sphere, SphereCast, Tree, cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -73,6 +73,48 @@ fn convex(n: u32) -> Vec<u32> {
     words
 }
 
+/// Queries of which kernels make others, where they lie in buffers.
+struct Round {
+    capsules: Vec<Capsule>,
+    turned: Vec<OrientedBox>,
+    spheres: Vec<SphereCast>,
+    casts: Vec<CapsuleCast>,
+}
+
+impl Round {
+    fn of(rays: &[Ray], spheres: &[Sphere]) -> Self {
+        let both = || rays.iter().zip(spheres);
+        let cast = |(ray, sphere): (&Ray, &Sphere)| CapsuleCast {
+            from: sphere.center,
+            to: sphere.center.map(|x| 0.5 * x),
+            radius: sphere.radius,
+            direction: ray.direction,
+            limit: ray.limit,
+        };
+        let casts: Vec<CapsuleCast> = both().map(cast).collect();
+        let turned = |(i, (ray, sphere)): (usize, (&Ray, &Sphere))| {
+            let mut axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
+            // Some in a plane, some of no length.
+            axes[i % 3] = [axes[i % 3], ray.direction, axes[(i + 1) % 3]][i % 5 % 3];
+            OrientedBox { center: sphere.center, half: [0.5, sphere.radius, 1.0], axes }
+        };
+        Self {
+            capsules: casts.iter().map(|&CapsuleCast { from, to, radius, .. }| Capsule { from, to, radius }).collect(),
+            turned: both().enumerate().map(turned).collect(),
+            spheres: casts
+                .iter()
+                .map(|&CapsuleCast { from: center, radius, direction, limit, .. }| SphereCast {
+                    center,
+                    radius,
+                    direction,
+                    limit,
+                })
+                .collect(),
+            casts,
+        }
+    }
+}
+
 /// Answers in a row.
 const ROW: usize = 3;
 
@@ -108,9 +150,14 @@ impl Asked for cpu::Tree {
         let mut shapes: Vec<Convex> =
             (0..rays.len()).map(|i| Convex { half_spaces: &PARTS[i % 4..i % 4 + 3] }).collect();
         shapes[7].half_spaces = &[[0.0; 4]];
-        for touching in
-            [self.overlaps(Batch { queries: spheres, filters })?, self.overlaps(Batch { queries: &shapes, filters })?]
-        {
+        let round = Round::of(rays, spheres);
+        let touching = [
+            self.overlaps(Batch { queries: spheres, filters })?,
+            self.overlaps(Batch { queries: &shapes, filters })?,
+            self.overlaps(Batch { queries: &round.capsules, filters })?,
+            self.overlaps(Batch { queries: &round.turned, filters })?,
+        ];
+        for touching in touching {
             all.extend(&touching.offsets);
             for (i, row) in touching.rows().enumerate() {
                 all.extend(row.iter().map(|&index| wide([i as u32, index])));
@@ -121,6 +168,8 @@ impl Asked for cpu::Tree {
         all.extend(any.answers.iter().map(|&hit| u64::from(hit)));
         all.extend(marks(&any.report));
         all.extend(rows(&self.nearest(Batch { queries: &points_of(spheres), filters }, ROW)?));
+        all.extend(rows(&self.first_hits(Batch { queries: &round.spheres, filters }, ROW)?));
+        all.extend(rows(&self.first_hits(Batch { queries: &round.casts, filters }, ROW)?));
         Ok(all)
     }
 
@@ -166,10 +215,70 @@ fn wide_all(words: &[u32]) -> Vec<u64> {
     words.chunks(2).map(|two| wide([two[0], two[1]])).collect()
 }
 
+/// Records one kind of queries after the other, and returns what each leaves.
+struct Recorder<'a> {
+    tree: &'a mut Tree,
+    gpu: Gpu,
+    /// What queries say beside their shapes, and how many there are.
+    said: wgpu::Buffer,
+    n: usize,
+}
+
+impl Recorder<'_> {
+    /// Uploads queries, and what lies behind them, and records.
+    fn record<Q: GpuQuery, T>(
+        &mut self,
+        queries: &[u8],
+        rounds: u32,
+        record: impl FnOnce(&mut Tree, &mut wgpu::CommandEncoder, GpuBatch<'_, Q>) -> Result<T, Error>,
+    ) -> Result<(wgpu::CommandEncoder, T), Error> {
+        let queries = upload(&self.gpu, queries);
+        let batch = GpuBatch::<Q>::new(queries.slice(..), self.n as u32);
+        let mut encoder = encoder(&self.gpu);
+        let left = record(self.tree, &mut encoder, batch.with_askers(self.said.slice(..)).with_rounds(rounds))?;
+        Ok((encoder, left))
+    }
+
+    fn rows(&self, (encoder, left): (wgpu::CommandEncoder, GpuAnswers)) -> Vec<u64> {
+        let words = read(&self.gpu, encoder, &[(&left.answers, 2 * ROW * self.n), (&left.status, self.n)]);
+        let (answers, marks) = words.split_at(2 * ROW * self.n);
+        [wide_all(answers), marks.iter().map(|&mark| u64::from(mark)).collect()].concat()
+    }
+
+    fn lists(&self, (encoder, left): (wgpu::CommandEncoder, GpuLists)) -> Vec<u64> {
+        let (most, n) = (left.capacity as usize, self.n);
+        let header = size_of::<QueryHeader>() / 4;
+        let parts =
+            [(&left.offsets, 2 * (n + 1)), (&left.answers, 2 * most), (&left.status, n), (&left.header, header)];
+        let words = read(&self.gpu, encoder, &parts);
+        let (offsets, words) = words.split_at(2 * (n + 1));
+        let (answers, words) = words.split_at(2 * most);
+        let (marks, header) = words.split_at(n);
+        let header: QueryHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(header));
+        let written = 2 * (header.written as usize).min(most);
+        let marks = marks.iter().map(|&mark| u64::from(mark)).collect();
+        [wide_all(offsets), wide_all(&answers[..written]), marks].concat()
+    }
+
+    fn first_hits<C: Cast + GpuQuery>(&mut self, casts: &[C]) -> Result<Vec<u64>, Error> {
+        let left = self.record::<C, _>(bytemuck::cast_slice(casts), 2, |tree, encoder, batch| {
+            tree.record_first_hits(encoder, batch, ROW as u32)
+        })?;
+        Ok(self.rows(left))
+    }
+
+    fn overlaps<S: GpuShape>(&mut self, shapes: &[S]) -> Result<Vec<u64>, Error> {
+        let left = self.record::<S, _>(bytemuck::cast_slice(shapes), 2, |tree, encoder, batch| {
+            tree.record_overlaps(encoder, batch, 0, 4000)
+        })?;
+        Ok(self.lists(left))
+    }
+}
+
 impl Asked for Tree {
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
-        let gpu = self.gpu().clone();
-        let askers: Vec<Asker> = (0..rays.len())
+        let (gpu, n) = (self.gpu().clone(), rays.len());
+        let askers: Vec<Asker> = (0..n)
             .map(|i| Asker {
                 group: filters.group[i],
                 mask: filters.mask[i],
@@ -179,53 +288,33 @@ impl Asked for Tree {
             })
             .collect();
         let said = upload(&gpu, bytemuck::cast_slice(&askers));
-        let (paths, balls) = (upload(&gpu, bytemuck::cast_slice(rays)), upload(&gpu, bytemuck::cast_slice(spheres)));
-        let points = upload(&gpu, bytemuck::cast_slice(&points_of(spheres)));
-        let n = rays.len();
-        let of_rays = GpuBatch::<Ray>::new(paths.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(2);
-        let rows = |encoder, left: &GpuAnswers| {
-            let words = read(&gpu, encoder, &[(&left.answers, 2 * ROW * n), (&left.status, n)]);
-            let (answers, marks) = words.split_at(2 * ROW * n);
-            [wide_all(answers), marks.iter().map(|&mark| u64::from(mark)).collect()].concat()
-        };
-        let lists = |encoder, left: &GpuLists| {
-            let most = left.capacity as usize;
-            let header = size_of::<QueryHeader>() / 4;
-            let parts =
-                [(&left.offsets, 2 * (n + 1)), (&left.answers, 2 * most), (&left.status, n), (&left.header, header)];
-            let words = read(&gpu, encoder, &parts);
-            let (offsets, words) = words.split_at(2 * (n + 1));
-            let (answers, words) = words.split_at(2 * most);
-            let (marks, header) = words.split_at(n);
-            let header: QueryHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(header));
-            let written = 2 * (header.written as usize).min(most);
-            let marks = marks.iter().map(|&mark| u64::from(mark)).collect();
-            [wide_all(offsets), wide_all(&answers[..written]), marks].concat()
-        };
-        let mut all = Vec::new();
-        let mut own = encoder(&gpu);
-        let left = self.record_first_hits(&mut own, of_rays, ROW as u32)?;
-        all.extend(rows(own, &left));
-        let mut own = encoder(&gpu);
-        let left = self.record_all_hits(&mut own, of_rays, 0, 4000)?;
-        all.extend(lists(own, &left));
-        let mut own = encoder(&gpu);
-        let of_spheres = GpuBatch::<Sphere>::new(balls.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(2);
-        let left = self.record_overlaps(&mut own, of_spheres, 0, 4000)?;
-        all.extend(lists(own, &left));
-        let shapes = upload(&gpu, bytemuck::cast_slice(&convex(n as u32)));
-        let of_shapes = GpuBatch::<GpuConvex>::new(shapes.slice(..), n as u32).with_half_spaces(PARTS.len() as u32);
-        let mut own = encoder(&gpu);
-        let left = self.record_overlaps(&mut own, of_shapes.with_askers(said.slice(..)).with_rounds(2), 0, 24_000)?;
-        all.extend(lists(own, &left));
-        let mut own = encoder(&gpu);
-        let left = self.record_any_hits(&mut own, of_rays)?;
-        let words = read(&gpu, own, &[(&left.answers, n), (&left.status, n)]);
+        let mut own = Recorder { tree: self, gpu, said, n };
+        let round = Round::of(rays, spheres);
+        let mut all = own.first_hits(rays)?;
+        let hits = own.record::<Ray, _>(bytemuck::cast_slice(rays), 2, |tree, encoder, batch| {
+            tree.record_all_hits(encoder, batch, 0, 4000)
+        })?;
+        all.extend(own.lists(hits));
+        all.extend(own.overlaps(spheres)?);
+        let shapes = convex(n as u32);
+        let touching = own.record::<GpuConvex, _>(bytemuck::cast_slice(&shapes), 2, |tree, encoder, batch| {
+            tree.record_overlaps(encoder, batch.with_half_spaces(PARTS.len() as u32), 0, 24_000)
+        })?;
+        all.extend(own.lists(touching));
+        all.extend(own.overlaps(&round.capsules)?);
+        all.extend(own.overlaps(&round.turned)?);
+        let (encoder, left) = own.record::<Ray, _>(bytemuck::cast_slice(rays), 2, |tree, encoder, batch| {
+            tree.record_any_hits(encoder, batch)
+        })?;
+        let words = read(&own.gpu, encoder, &[(&left.answers, n), (&left.status, n)]);
         all.extend(words.iter().map(|&word| u64::from(word)));
-        let mut own = encoder(&gpu);
-        let of_points = GpuBatch::new(points.slice(..), n as u32).with_askers(said.slice(..)).with_rounds(8);
-        let left = self.record_nearest(&mut own, of_points, ROW as u32)?;
-        all.extend(rows(own, &left));
+        let points = points_of(spheres);
+        let near = own.record::<NearestQuery, _>(bytemuck::cast_slice(&points), 8, |tree, encoder, batch| {
+            tree.record_nearest(encoder, batch, ROW as u32)
+        })?;
+        all.extend(own.rows(near));
+        all.extend(own.first_hits(&round.spheres)?);
+        all.extend(own.first_hits(&round.casts)?);
         Ok(all)
     }
 

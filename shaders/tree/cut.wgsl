@@ -1,0 +1,103 @@
+// What shapes that are cut out by half-spaces compute with: vectors of three numbers of 64 bits, in one array, and the half-spaces
+// that they write. Shared, with double.wgsl, by query_turned and query_capsule, which have
+//
+//   VECTORS       how many vectors there are
+//   NORMAL        the first number of the vector that is the normal; that of its magnitudes comes behind it
+//   MOST_PARTS_OF_ONE    the most half-spaces of one shape
+//   queries       what they write: regions, and the half-spaces behind them
+
+const SIGN_OF: u32 = 0x80000000u;
+const INFINITE: u32 = 0x7f800000u;
+const REGION_WORDS: u32 = 8u;
+
+var<private> numbers: array<vec2<u32>, 3u * VECTORS>;
+
+// Returns 2^-power.
+fn half_to(power: u32) -> vec2<u32> {
+    return vec2<u32>(0u, (1023u - power) << 20u);
+}
+
+// Returns the product of two vectors, which begin at these numbers.
+fn dot_of(a: u32, b: u32) -> vec2<u32> {
+    var all = vec2<u32>(0u);
+    for (var k = 0u; k < 3u; k += 1u) {
+        all = sum(all, product(numbers[a + k], numbers[b + k]));
+    }
+    return all;
+}
+
+// Returns the largest magnitude of a vector.
+fn largest_of(first: u32) -> vec2<u32> {
+    var largest = vec2<u32>(0u);
+    for (var k = 0u; k < 3u; k += 1u) {
+        let own = magnitude(numbers[first + k]);
+        largest = select(largest, own, less64(largest, own));
+    }
+    return largest;
+}
+
+// Returns the direction of a vector, which is not zero: its numbers by the largest, as f32, in bits.
+fn direction_of(first: u32) -> vec3<u32> {
+    let largest = largest_of(first);
+    var direction = vec3<u32>(0u);
+    for (var k = 0u; k < 3u; k += 1u) {
+        direction[k] = narrowed(unpacked(quotient(numbers[first + k], largest)), TO_NEAREST);
+    }
+    return direction;
+}
+
+// Returns the cross product of an axis of coordinates with a direction.
+fn edge_of(direction: vec3<u32>, axis: u32) -> vec3<u32> {
+    let minus = direction ^ vec3<u32>(SIGN_OF);
+    var edges = array<vec3<u32>, 3>(
+        vec3<u32>(0u, minus.z, direction.y),
+        vec3<u32>(direction.z, 0u, minus.x),
+        vec3<u32>(minus.y, direction.x, 0u),
+    );
+    return edges[axis];
+}
+
+// Makes a normal the vector at NORMAL.
+fn set_normal(normal: vec3<u32>) {
+    for (var k = 0u; k < 3u; k += 1u) {
+        let own = widened(normal[k]);
+        numbers[NORMAL + k] = own;
+        numbers[NORMAL + 3u + k] = magnitude(own);
+    }
+}
+
+// Writes the half-spaces of a query with a normal and the opposite one, of which `count` are there, and returns how many are. The
+// offsets are these, with room for rounding; one that is beyond all numbers leaves nothing out, and neither does one without a normal.
+fn add_parts(number: u32, count: u32, normal: vec3<u32>, offsets: array<vec2<u32>, 2>, room: vec2<u32>) -> u32 {
+    var offset_of_side = offsets;
+    var next = count;
+    for (var side = 0u; side < 2u; side += 1u) {
+        let offset = narrowed_up(unpacked(sum(offset_of_side[side], room)));
+        if (offset & ~SIGN_OF) < INFINITE && any((normal & vec3<u32>(~SIGN_OF)) != vec3<u32>(0u)) {
+            let to = query.parts + 4u * (number * MOST_PARTS_OF_ONE + next);
+            let own = normal ^ vec3<u32>(select(0u, SIGN_OF, side == 1u));
+            queries[to] = own.x;
+            queries[to + 1u] = own.y;
+            queries[to + 2u] = own.z;
+            queries[to + 3u] = offset;
+            next += 1u;
+        }
+    }
+    return next;
+}
+
+// Writes a region: bounds, and which half-spaces are its own.
+fn write_region(number: u32, bounds: array<u32, 6>, count: u32) {
+    var bound = bounds;
+    let to = number * REGION_WORDS;
+    for (var k = 0u; k < 6u; k += 1u) {
+        queries[to + k] = bound[k];
+    }
+    queries[to + 6u] = number * MOST_PARTS_OF_ONE;
+    queries[to + 7u] = count;
+}
+
+// Writes a region without points, for a query whose numbers have no meaning.
+fn write_none(number: u32) {
+    write_region(number, array<u32, 6>(INFINITE, INFINITE, INFINITE, 0xff800000u, 0xff800000u, 0xff800000u), 0u);
+}

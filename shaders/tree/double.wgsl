@@ -1,0 +1,211 @@
+// Numbers of 64 bits as IEEE 754 has them, in two words, the lower first: sums, products, quotients and roots, rounded to the
+// nearest, of two to the even one, as CPUs do. In integers, since WGSL has no f64. Shared by the kernels that cut shapes out of
+// half-spaces, with the same bits as the host.
+//
+// Operands are finite. A result beyond the largest number is infinite.
+
+const DOUBLE_SIGN: u32 = 0x80000000u;
+
+// How a number that lies between two others becomes one of them.
+const TO_NEAREST: u32 = 0u;
+// The smaller one in magnitude, or the larger one.
+const TO_ZERO: u32 = 1u;
+const FROM_ZERO: u32 = 2u;
+
+// A number: bits times 2^power, with a sign. The highest of 64 bits is set but in zero. Where bits were lost the lowest one is set:
+// it lies below the half of what is kept of a number.
+struct Wide {
+    sign: u32,
+    power: i32,
+    bits: vec2<u32>,
+}
+
+// ---- 64 bits ----
+
+fn shl64(bits: vec2<u32>, by: u32) -> vec2<u32> {
+    let within = by % 32u;
+    let high = (bits.y << within) | ((bits.x >> 1u) >> (31u - within));
+    return select(vec2<u32>(bits.x << within, high), vec2<u32>(0u, bits.x << within), by >= 32u);
+}
+
+// Shifts by any number, to zero from 64 on.
+fn shr64(bits: vec2<u32>, by: u32) -> vec2<u32> {
+    let within = by % 32u;
+    let low = (bits.x >> within) | ((bits.y << 1u) << (31u - within));
+    let short = select(vec2<u32>(low, bits.y >> within), vec2<u32>(bits.y >> within, 0u), by >= 32u);
+    return select(short, vec2<u32>(0u), by >= 64u);
+}
+
+fn is_zero64(bits: vec2<u32>) -> bool {
+    return (bits.x | bits.y) == 0u;
+}
+
+// Returns the bits with the lowest one set, if others are.
+fn with_lost(bits: vec2<u32>, lost: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(bits.x | select(1u, 0u, is_zero64(lost)), bits.y);
+}
+
+// ---- between numbers and bits ----
+
+// Returns bits times 2^power as a number of this form.
+fn wide(sign: u32, power: i32, bits: vec2<u32>) -> Wide {
+    let zeros = select(countLeadingZeros(bits.y), 32u + countLeadingZeros(bits.x), bits.y == 0u);
+    return Wide(sign, power - i32(zeros), shl64(bits, zeros));
+}
+
+fn unpacked(number: vec2<u32>) -> Wide {
+    let exponent = (number.y >> 20u) & 0x7ffu;
+    let leading = select(0x100000u, 0u, exponent == 0u);
+    let bits = vec2<u32>(number.x, (number.y & 0xfffffu) | leading);
+    return wide(number.y & DOUBLE_SIGN, i32(max(exponent, 1u)) - 1075, bits);
+}
+
+// Returns an f32, from its bits.
+fn widened(bits: u32) -> vec2<u32> {
+    let exponent = (bits >> 23u) & 0xffu;
+    let leading = select(0x800000u, 0u, exponent == 0u);
+    let part = (bits & 0x7fffffu) | leading;
+    return packed(wide(bits & DOUBLE_SIGN, i32(max(exponent, 1u)) - 150, vec2<u32>(part, 0u)));
+}
+
+// Returns the bits without the lowest `count`, rounded; `count` is not 0.
+fn rounded(bits: vec2<u32>, count: u32, way: u32) -> vec2<u32> {
+    let with_half = shr64(bits, count - 1u);
+    let kept = shr64(with_half, 1u);
+    let is_half = (with_half.x & 1u) == 1u;
+    // What was shifted out by 64 or more comes back as nothing.
+    let is_more = any(shl64(with_half, min(count - 1u, 63u)) != bits);
+    let is_nearer = is_half && (is_more || (kept.x & 1u) == 1u);
+    let is_up = select(is_nearer, is_half || is_more, way == FROM_ZERO) && way != TO_ZERO;
+    return add64(kept, vec2<u32>(select(0u, 1u, is_up), 0u));
+}
+
+fn packed(number: Wide) -> vec2<u32> {
+    let sign = vec2<u32>(0u, number.sign);
+    if is_zero64(number.bits) {
+        return sign;
+    }
+    // 53 bits, or fewer where the last one would be less than 2^-1074.
+    let kept = rounded(number.bits, u32(max(11, -1074 - number.power)), TO_NEAREST);
+    // The leading bit adds one to the exponent, and so does a carry.
+    let exponent = u32(max(number.power + 1085, 0));
+    if exponent >= 2046u {
+        return sign | vec2<u32>(0u, 0x7ff00000u);
+    }
+    return sign | vec2<u32>(kept.x, kept.y + (exponent << 20u));
+}
+
+// Returns an f32, in bits.
+fn narrowed(number: Wide, way: u32) -> u32 {
+    if is_zero64(number.bits) {
+        return number.sign;
+    }
+    let kept = rounded(number.bits, u32(max(40, -149 - number.power)), way).x;
+    let exponent = u32(max(number.power + 189, 0));
+    if exponent >= 254u {
+        return number.sign | select(0x7f800000u, 0x7f7fffffu, way == TO_ZERO);
+    }
+    return number.sign | (kept + (exponent << 23u));
+}
+
+// Returns the smallest f32 that is no less, in bits.
+fn narrowed_up(number: Wide) -> u32 {
+    return narrowed(number, select(FROM_ZERO, TO_ZERO, number.sign != 0u));
+}
+
+// ---- arithmetic ----
+
+fn negative(number: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(number.x, number.y ^ DOUBLE_SIGN);
+}
+
+fn magnitude(number: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(number.x, number.y & ~DOUBLE_SIGN);
+}
+
+// Tells which number is less; zeros are equal.
+fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool {
+    let sizes = vec4<u32>(magnitude(a), magnitude(b));
+    if is_zero64(sizes.xy | sizes.zw) {
+        return false;
+    }
+    if (a.y ^ b.y) >= DOUBLE_SIGN {
+        return a.y >= DOUBLE_SIGN;
+    }
+    return select(less64(sizes.xy, sizes.zw), less64(sizes.zw, sizes.xy), a.y >= DOUBLE_SIGN);
+}
+
+// Returns a sum, before it is rounded.
+fn exact_sum(a: vec2<u32>, b: vec2<u32>) -> Wide {
+    let is_in_order = less64(magnitude(b), magnitude(a));
+    let large = unpacked(select(b, a, is_in_order));
+    let small = unpacked(select(a, b, is_in_order));
+    // One bit more, for a carry. Of 53 bits nothing is lost by that.
+    let by = min(u32(large.power - small.power), 62u) + 1u;
+    let shifted = shr64(small.bits, by);
+    let addend = with_lost(shifted, shl64(shifted, by) ^ small.bits);
+    let bits = shr64(large.bits, 1u);
+    if large.sign == small.sign {
+        return wide(large.sign, large.power + 1, add64(bits, addend));
+    }
+    let difference = sub64(bits, addend);
+    return wide(select(large.sign, 0u, is_zero64(difference)), large.power + 1, difference);
+}
+
+fn sum(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return packed(exact_sum(a, b));
+}
+
+fn product(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let x = unpacked(a);
+    let y = unpacked(b);
+    let lows = mul64(x.bits.x, y.bits.x);
+    // Neither sum overflows: a product of words is at most 2^64 - 2^33 + 1.
+    let middle = add64(mul64(x.bits.x, y.bits.y), vec2<u32>(lows.y, 0u));
+    let other = add64(mul64(x.bits.y, y.bits.x), vec2<u32>(middle.x, 0u));
+    let highs = add64(mul64(x.bits.y, y.bits.y), add64(vec2<u32>(middle.y, 0u), vec2<u32>(other.y, 0u)));
+    let bits = with_lost(highs, vec2<u32>(lows.x, other.x));
+    return packed(wide(x.sign ^ y.sign, x.power + y.power + 64, bits));
+}
+
+// Returns a / b, where b is not zero: a bit in each turn.
+fn quotient(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let x = unpacked(a);
+    let y = unpacked(b);
+    var rest = shr64(x.bits, 1u);
+    let divisor = shr64(y.bits, 1u);
+    var bits = vec2<u32>(0u);
+    for (var turn = 0u; turn < 64u; turn += 1u) {
+        let fits = !less64(rest, divisor);
+        bits = add64(bits, bits);
+        bits.x |= select(0u, 1u, fits);
+        rest = select(rest, sub64(rest, divisor), fits);
+        rest = add64(rest, rest);
+    }
+    return packed(wide(x.sign ^ y.sign, x.power - y.power - 63, with_lost(bits, rest)));
+}
+
+// Returns the root of a number that is not negative: a bit in each turn.
+fn root(a: vec2<u32>) -> vec2<u32> {
+    let x = unpacked(a);
+    if is_zero64(x.bits) {
+        return a;
+    }
+    // An even power.
+    let is_odd = (x.power & 1) != 0;
+    var left = select(x.bits, shr64(x.bits, 1u), is_odd);
+    let power = x.power + select(0, 1, is_odd);
+    var rest = vec2<u32>(0u);
+    var bits = vec2<u32>(0u);
+    for (var turn = 0u; turn < 56u; turn += 1u) {
+        rest = shl64(rest, 2u);
+        rest.x |= left.y >> 30u;
+        left = shl64(left, 2u);
+        let next = shl64(bits, 2u) + vec2<u32>(1u, 0u);
+        let fits = !less64(rest, next);
+        bits = add64(bits, bits);
+        bits.x |= select(0u, 1u, fits);
+        rest = select(rest, sub64(rest, next), fits);
+    }
+    return packed(wide(0u, power / 2 - 24, with_lost(bits, rest)));
+}

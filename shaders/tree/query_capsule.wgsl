@@ -1,0 +1,74 @@
+// query_capsule: capsules, as half-spaces that cut them out of their bounds.
+//
+// Reads   query
+//         given      [query_count * 7] bits of f32: both ends, the radius
+// Writes  queries    [query_count * 8] regions: bounds, the number of the first half-space, how many there are; from word `parts` on,
+//                    eight half-spaces for each query: normal and offset
+// An invocation for each query. As `Capsule` in src/queries/shapes.rs, in the same numbers of 64 bits.
+
+@group(0) @binding(0) var<uniform> query: QueryParams;
+@group(0) @binding(1) var<storage, read> given: array<u32>;
+@group(0) @binding(2) var<storage, read_write> queries: array<u32>;
+
+const MOST_PARTS_OF_ONE: u32 = CAPSULE_PARTS;
+const CAPSULE_WORDS: u32 = 7u;
+// The first numbers of vectors: the ends, how large numbers become on the way, and the normal with its magnitudes.
+const FROM: u32 = 0u;
+const TO: u32 = 3u;
+const SIZES: u32 = 6u;
+const NORMAL: u32 = 9u;
+const VECTORS: u32 = 5u;
+
+@compute @workgroup_size(64)
+fn query_capsule(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let number = group_index(group, groups) * 64u + local;
+    if number >= query.query_count {
+        return;
+    }
+    let at = number * CAPSULE_WORDS;
+    let one = vec3<u32>(given[at], given[at + 1u], given[at + 2u]);
+    let other = vec3<u32>(given[at + 3u], given[at + 4u], given[at + 5u]);
+    let radius = given[at + 6u];
+    if !(are_finite(one) && are_finite(other) && is_radius(radius) && radius != BEYOND_FINITE) {
+        write_none(number);
+        return;
+    }
+    let thick = widened(radius);
+    for (var k = 0u; k < 3u; k += 1u) {
+        let a = widened(one[k]);
+        let b = widened(other[k]);
+        numbers[FROM + k] = a;
+        numbers[TO + k] = b;
+        let is_more = less64(magnitude(a), magnitude(b));
+        numbers[SIZES + k] = sum(select(magnitude(a), magnitude(b), is_more), thick);
+        // The way from end to end, for now.
+        numbers[NORMAL + k] = sum(b, negative(a));
+    }
+    var count = 0u;
+    if !is_zero64(largest_of(NORMAL)) {
+        let direction = direction_of(NORMAL);
+        for (var edge = 0u; edge < 4u; edge += 1u) {
+            var normal = direction;
+            if edge > 0u {
+                normal = edge_of(direction, edge - 1u);
+            }
+            set_normal(normal);
+            // Along the normal, where the ends are, how large numbers become, and the square of its length.
+            var along = array<vec2<u32>, 4>();
+            for (var k = 0u; k < 4u; k += 1u) {
+                along[k] = dot_of(select(NORMAL, NORMAL + 3u, k == 2u), FROM + 3u * k);
+            }
+            let reach = product(thick, root(along[3]));
+            let is_up = is_less(along[0], along[1]);
+            let most = sum(select(along[0], along[1], is_up), reach);
+            let least = sum(negative(select(along[1], along[0], is_up)), reach);
+            let room = product(along[2], half_to(ROUNDING_BITS));
+            count = add_parts(number, count, normal, array<vec2<u32>, 2>(most, least), room);
+        }
+    }
+    write_region(number, bounds_of_balls(one, other, radius), count);
+}

@@ -1,0 +1,257 @@
+//! `query_moving`, `query_capsule` and `query_turned`: queries that are made of others, with the bits of the host; and the numbers of
+//! 64 bits that they are made with.
+
+use std::sync::LazyLock;
+
+use broadsweep::internals::constants::{CAPSULE_PARTS, TURNED_PARTS};
+use broadsweep::internals::gpu::buffers::Buffer;
+use broadsweep::internals::gpu::kernel::{Kernel, Source};
+use broadsweep::internals::layout::{QueryParams, wide};
+use broadsweep::internals::mirror;
+use broadsweep::internals::tree::query;
+use broadsweep::{Aabb, Capsule, CapsuleCast, OrientedBox, SphereCast};
+use bytemuck::Zeroable;
+
+use crate::inputs::{Random, SPECIAL};
+use crate::*;
+
+// ---- arithmetic ----
+
+const SHARED: &[&str] =
+    &[include_str!("../../shaders/shared/common.wgsl"), include_str!("../../shaders/tree/double.wgsl")];
+
+static ARITHMETIC: LazyLock<Kernel> = LazyLock::new(|| {
+    let own = "
+        struct Results {
+            sum: vec2<u32>,
+            product: vec2<u32>,
+            quotient: vec2<u32>,
+            root: vec2<u32>,
+            near: u32,
+            up: u32,
+            up_sum: u32,
+            less: u32,
+        }
+
+        @group(0) @binding(0) var<storage, read> operands: array<vec4<u32>>;
+        @group(0) @binding(1) var<storage, read_write> results: array<Results>;
+
+        @compute @workgroup_size(64)
+        fn double_arithmetic(
+            @builtin(workgroup_id) group: vec3<u32>,
+            @builtin(num_workgroups) groups: vec3<u32>,
+            @builtin(local_invocation_index) local: u32,
+        ) {
+            let i = group_index(group, groups) * 64u + local;
+            if i < arrayLength(&operands) {
+                let a = operands[i].xy;
+                let b = operands[i].zw;
+                results[i] = Results(
+                    sum(a, b),
+                    product(a, b),
+                    quotient(a, b),
+                    root(magnitude(a)),
+                    narrowed(unpacked(a), TO_NEAREST),
+                    narrowed_up(unpacked(a)),
+                    narrowed_up(exact_sum(widened(a.x), widened(b.x))),
+                    select(0u, 1u, is_less(a, b)),
+                );
+            }
+        }";
+    Kernel::new(gpu(), &Source { label: "double_arithmetic", own, shared: SHARED, is_zeroed: false })
+});
+
+fn round_up(value: f64) -> f32 {
+    let nearest = value as f32;
+    if f64::from(nearest) < value { nearest.next_up() } else { nearest }
+}
+
+/// Returns the upper one of two neighbours that a sum lies between.
+fn sum_up(a: f32, b: f32) -> f32 {
+    Aabb::from_center_half([a; 3], [b; 3]).max[0]
+}
+
+fn check_doubles(operands: &[[f64; 2]]) {
+    let bits: Vec<[u64; 2]> = operands.iter().map(|pair| pair.map(f64::to_bits)).collect();
+    let input = upload::<[u32; 4]>(bytemuck::cast_slice(&bits));
+    let results: Buffer<[u32; 12]> = poisoned(operands.len());
+    run(|pass| {
+        let groups = operands.len().div_ceil(64) as u32;
+        ARITHMETIC.dispatch(pass, groups, &[("operands", input.all()), ("results", results.all())]);
+    });
+    for (&[a, b], result) in operands.iter().zip(written(&results)) {
+        let at = |k: usize| wide(result[2 * k], result[2 * k + 1]);
+        assert_eq!(at(0), (a + b).to_bits(), "{a:e} + {b:e}");
+        assert_eq!(at(1), (a * b).to_bits(), "{a:e} * {b:e}");
+        if b != 0.0 {
+            assert_eq!(at(2), (a / b).to_bits(), "{a:e} / {b:e}");
+        }
+        assert_eq!(at(3), a.abs().sqrt().to_bits(), "the root of {a:e}");
+        assert_eq!(result[8], (a as f32).to_bits(), "{a:e} as f32");
+        assert_eq!(result[9], round_up(a).to_bits(), "{a:e} upward");
+        let [x, y] = [a, b].map(|number| f32::from_bits(number.to_bits() as u32));
+        if x.is_finite() && y.is_finite() && y >= 0.0 {
+            assert_eq!(f32::from_bits(result[10]), sum_up(x, y), "{x:e} + {y:e}, upward");
+        }
+        assert_eq!(result[11], u32::from(a < b), "{a:e} < {b:e}");
+    }
+}
+
+/// Returns a finite number: any, one of a few bits, one near an edge, or one near `other`.
+fn double(random: &mut Random, other: f64) -> f64 {
+    let bits = random.next();
+    let edges = [0, 1, 1 << 51, (1 << 52) - 1, 1 << 52, (1 << 52) + 1, 0x7fef << 48, (0x7ff << 52) - 1, 0x3ff << 52];
+    let bits = match random.below(6) {
+        0 => edges[random.below(9) as usize] | bits & 1 << 63,
+        // Few bits, so that halves are met; around 1, around the smallest f32, around the largest.
+        1 => ((0x3ff0 + u64::from(random.below(64))) << 48) | bits & 0x8000_0000_f000_0000,
+        2 => (u64::from(870 + random.below(40)) << 52) | bits & 0x800f_ffff_e000_0000,
+        3 => (u64::from(1149 + random.below(4)) << 52) | bits & 0x800f_ffff_f000_0000,
+        4 => other.to_bits() ^ (1 << 63) ^ (1 << random.below(56)),
+        _ => bits,
+    };
+    let number = f64::from_bits(bits);
+    if number.is_finite() { number } else { 1.5 }
+}
+
+#[test]
+fn numbers_of_64_bits_are_rounded_as_cpus_round_them() {
+    let mut random = Random::new(64);
+    let mut operands = Vec::new();
+    for _ in 0..200_000 {
+        let a = double(&mut random, 3.0);
+        let b = double(&mut random, a);
+        operands.push([a, b]);
+    }
+    check_doubles(&operands);
+}
+
+// ---- queries ----
+
+/// Returns a finite number: whole, usual, or any.
+fn number(random: &mut Random, like: u32) -> f32 {
+    match like {
+        0 => random.below(9) as f32 - 4.0,
+        1 => random.between(-4.0, 4.0),
+        _ => {
+            let any = f32::from_bits(random.next() as u32);
+            let special = SPECIAL[random.below(SPECIAL.len() as u32) as usize];
+            [any, special, any * 1e-30, 1.0].into_iter().find(|x| x.is_finite()).unwrap_or_default()
+        }
+    }
+}
+
+/// Runs a kernel that makes queries of others, with the words that each has, and returns what it writes: so many words of each query,
+/// and behind them room for half-spaces.
+fn made(source: &Source, given: &[u32], count: usize, words: usize, parts: u32) -> (Vec<u32>, Vec<[f32; 4]>) {
+    let params = QueryParams {
+        query_count: count as u32,
+        words: given.len().checked_div(count).unwrap_or(0) as u32,
+        parts: (count * words) as u32,
+        ..QueryParams::zeroed()
+    };
+    let (params, input) = (uniform(params), upload(given));
+    let output = poisoned::<u32>(count * (words + 4 * parts as usize));
+    run(|pass| {
+        let bound = [("query", params.all()), ("given", input.all()), ("queries", output.all())];
+        Kernel::new(gpu(), source).dispatch(pass, count.div_ceil(64) as u32, &bound);
+    });
+    let mut queries = written(&output);
+    let parts = queries.split_off(count * words);
+    (queries, bytemuck::pod_collect_to_vec(&parts))
+}
+
+/// Compares regions with those of the host: bounds, and so many half-spaces at most for each.
+fn assert_regions(found: &(Vec<u32>, Vec<[f32; 4]>), most: u32, expected: &[Option<mirror::query::CutOut>]) {
+    let none = (Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), Vec::new());
+    for (i, (words, expected)) in found.0.chunks(8).zip(expected).enumerate() {
+        let (bounds, parts) = expected.as_ref().unwrap_or(&none);
+        let own: Vec<f32> = words[..6].iter().map(|&bits| f32::from_bits(bits)).collect();
+        assert_eq!([&own[..3], &own[3..]], [bounds.min, bounds.max], "region {i}");
+        assert_eq!(words[6..], [i as u32 * most, parts.len() as u32], "region {i}");
+        assert_eq!(found.1[i * most as usize..][..parts.len()], parts[..], "region {i}");
+    }
+}
+
+#[test]
+fn turned_boxes_are_cut_out_as_on_the_host() {
+    for n in SIZES {
+        for like in 0..3 {
+            let mut random = Random::new(u64::from(n + like));
+            let mut three = || [0; 3].map(|_| number(&mut random, like));
+            let mut boxes: Vec<OrientedBox> = (0..n)
+                .map(|i| {
+                    let mut axes = [three(), three(), three()];
+                    if i % 5 == 0 {
+                        axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
+                    } else if i % 7 == 0 {
+                        // Nearly in a plane.
+                        axes[2] = std::array::from_fn(|k| axes[0][k] + axes[1][k] * 1.001);
+                    }
+                    OrientedBox { center: three(), half: three().map(f32::abs), axes }
+                })
+                .collect();
+            for (i, turned) in boxes.iter_mut().enumerate().step_by(11) {
+                match i % 4 {
+                    0 => turned.half[1] = -0.5,
+                    1 => turned.center[2] = f32::INFINITY,
+                    2 => turned.axes[0] = [0.0, -0.0, 0.0],
+                    _ => turned.half = [-0.0; 3],
+                }
+            }
+            let found = made(&query::TURNED, bytemuck::cast_slice(&boxes), boxes.len(), 8, TURNED_PARTS);
+            assert_regions(&found, TURNED_PARTS, &mirror::query::turned(&boxes));
+        }
+    }
+}
+
+#[test]
+fn capsules_are_cut_out_and_moved_as_on_the_host() {
+    for n in SIZES {
+        for like in 0..3 {
+            let mut random = Random::new(u64::from(100 + n + like));
+            let mut three = || [0; 3].map(|_| number(&mut random, like));
+            let mut casts: Vec<CapsuleCast> = (0..n)
+                .map(|i| {
+                    let (from, to, [radius, limit, _]) = (three(), three(), three().map(f32::abs));
+                    let to = if i % 6 == 0 { from } else { to };
+                    CapsuleCast { from, to, radius, direction: three(), limit }
+                })
+                .collect();
+            for (i, cast) in casts.iter_mut().enumerate().step_by(11) {
+                match i % 5 {
+                    0 => cast.radius = -1.0,
+                    1 => cast.to[1] = f32::NAN,
+                    2 => cast.radius = f32::INFINITY,
+                    3 => cast.radius = f32::NAN,
+                    _ => cast.radius = -0.0,
+                }
+            }
+            let capsules: Vec<Capsule> =
+                casts.iter().map(|&CapsuleCast { from, to, radius, .. }| Capsule { from, to, radius }).collect();
+            let found = made(&query::CAPSULE, bytemuck::cast_slice(&capsules), capsules.len(), 8, CAPSULE_PARTS);
+            assert_regions(&found, CAPSULE_PARTS, &mirror::query::capsule(&capsules));
+
+            let spheres: Vec<SphereCast> = casts
+                .iter()
+                .map(|&CapsuleCast { from, radius, direction, limit, .. }| SphereCast {
+                    center: from,
+                    radius,
+                    direction,
+                    limit,
+                })
+                .collect();
+            let of_spheres: Vec<_> = spheres.iter().map(SphereCast::bounds).collect();
+            let [all, balls]: [&[u32]; 2] = [bytemuck::cast_slice(&casts), bytemuck::cast_slice(&spheres)];
+            for (given, expected) in [(all, mirror::query::moving(&casts)), (balls, of_spheres)] {
+                let (found, _) = made(&query::MOVING, given, casts.len(), 10, 0);
+                for (i, (words, expected)) in found.chunks(10).zip(&expected).enumerate() {
+                    let own: Vec<f32> = words.iter().map(|&bits| f32::from_bits(bits)).collect();
+                    let expected: [f32; 10] = bytemuck::cast(*expected);
+                    let same = |(a, b): (&f32, &f32)| a == b || a.is_nan() && b.is_nan();
+                    assert!(own.iter().zip(&expected).all(same), "{i}: {own:?}, not {expected:?}");
+                }
+            }
+        }
+    }
+}
