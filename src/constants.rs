@@ -145,8 +145,8 @@ shared_constants! {
     ROUNDING_BITS: u32 = 46;
     /// The same, of what rests on the arms of a turned box, which are known less well: `FLAT_BITS / 2` bits.
     SOLID_ROUNDING_BITS: u32 = 36;
-    /// Axes lie so nearly in a plane that only faces cut out a turned box where their volume, squared, is below 2 to the minus this,
-    /// for axes of unit length.
+    /// Axes lie so nearly in a plane that only faces cut out a turned box where their volume, squared, is no more than 2 to the minus
+    /// this, for axes of unit length.
     FLAT_BITS: u32 = 20;
     /// The most answers in a row of the first answers of a query. One that asks for more gets one row after the other.
     ROW: u32 = 64;
@@ -322,6 +322,8 @@ const _: () = {
     assert!(PATH_BLOCK.is_multiple_of(ENTRY_RUN) && PATH_SECTION.is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
+    assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);
+    assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
     assert!(MOST_GROUP_TILES.is_power_of_two() && MOST_GROUP_TILES * RUN_TURNS < 65_535);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);

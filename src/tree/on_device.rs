@@ -12,12 +12,16 @@ use crate::layout::Dispatches;
 use crate::{Aabb, BoxCast, Capsule, CapsuleCast, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
-/// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`].
+/// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. What is round and
+/// moves takes 40 bytes of scratch memory, for the box that bounds it.
 pub trait GpuQuery: Pod + sealed::GpuQuery {}
 
 /// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] or [`GpuConvex`].
-/// Capsules and oriented boxes are cut out of half-spaces first, with the bits of the host: that takes 160 and 416 bytes of scratch
-/// memory for each.
+///
+/// Capsules and oriented boxes are cut out of half-spaces first, with the numbers of the host: that takes 160 and 416 bytes of scratch
+/// memory for each. Each box within their bounds takes steps for all of them. So in software, where rounds are short, a turned box
+/// whose bounds touch a thousand boxes needs [more](GpuBatch::with_rounds) than are recorded without a word; on a GPU one that touches
+/// some fifty thousand does.
 pub trait GpuShape: GpuQuery + sealed::GpuShape {}
 
 mod sealed {

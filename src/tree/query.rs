@@ -226,7 +226,7 @@ buffer_table! {
     /// The buffers of a batch of queries.
     pub struct QueryBuffers(room: QueryRoom) {
         /// `[query_count * words]` the queries, and the half-spaces behind them.
-        queries: [u32; room.words], STORAGE;
+        queries as "asked_queries": [u32; room.words], STORAGE;
         /// `[query_count * 5]` what queries say beside their shapes.
         askers: [u32; 5 * room.askers], STORAGE;
         /// `[query_count * most]` the places of the first answers of each query.

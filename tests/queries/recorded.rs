@@ -433,6 +433,41 @@ fn recorded_queries_of_large_scenes_are_sorted_and_answer_the_same() {
     compare_casts(&mut tree, &rays, QueryFilters::NONE);
     compare_shapes(&mut tree, &cubes(2_000, 7, &boxes, 20.0), QueryFilters::NONE);
     compare_points(&mut tree, &points(2_000, 7, &boxes), QueryFilters::NONE, 10);
+    let some = || boxes.iter().step_by(4);
+    let axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
+    let turned =
+        |aabb: &Aabb| OrientedBox { center: aabb.max, half: [0, 1, 2].map(|k| aabb.max[k] - aabb.min[k]), axes };
+    compare_shapes(&mut tree, &some().map(turned).collect::<Vec<_>>(), QueryFilters::NONE);
+    let radius = boxes[0].max[0] - boxes[0].min[0];
+    let capsule = |aabb: &Aabb| Capsule { from: aabb.min, to: aabb.max, radius };
+    compare_shapes(&mut tree, &some().map(capsule).collect::<Vec<_>>(), QueryFilters::NONE);
+    let direction = [1.0, -0.5, 0.25];
+    let cast = |aabb: &Aabb| CapsuleCast { from: aabb.min, to: aabb.max, radius, direction, limit: f32::INFINITY };
+    compare_casts(&mut tree, &some().map(cast).collect::<Vec<_>>(), QueryFilters::NONE);
+}
+
+#[test]
+fn queries_that_are_made_of_others_share_their_memory_within_an_encoder() {
+    let boxes = Kind::Uniform.generate(500, 3);
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.build(&boxes).unwrap();
+    let (capsules, turned, ..) = round_shapes(&mut Numbers::new(5), &boxes, Like::Usual, 300);
+    let (of_capsules, of_turned) = (upload(&capsules), upload(&turned));
+    let mut encoder = encoder();
+    // None, few, and more than there was room for.
+    let batch = GpuBatch::<OrientedBox>::new(of_turned.slice(..), 0);
+    let none = tree.record_overlaps(&mut encoder, batch, 0, 99).unwrap();
+    let none = Listed::of(&mut encoder, &none, 0);
+    let batch = GpuBatch::<Capsule>::new(of_capsules.slice(..), 50);
+    let few = tree.record_overlaps(&mut encoder, batch, 0, 9_000).unwrap();
+    let few = Listed::of(&mut encoder, &few, 50);
+    let batch = GpuBatch::<OrientedBox>::new(of_turned.slice(..), 300);
+    let most = tree.record_overlaps(&mut encoder, batch, 0, 99_000).unwrap();
+    let most = Listed::of(&mut encoder, &most, 300);
+    GPU.queue().submit([encoder.finish()]);
+    assert_lists(&none, &tree.overlaps(&turned[..0]).unwrap(), touch_words);
+    assert_lists(&few, &tree.overlaps(&capsules[..50]).unwrap(), touch_words);
+    assert_lists(&most, &tree.overlaps(&turned).unwrap(), touch_words);
 }
 
 #[test]
@@ -708,6 +743,9 @@ fn what_cannot_be_recorded_is_refused() {
         let casts = GpuBatch::<BoxCast>::new(many.slice(..), 4_000_000);
         let refused = tree.record_nearest_hits(&mut encoder, casts);
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "queries", .. })), "{refused:?}");
+        let turned = GpuBatch::<OrientedBox>::new(many.slice(..), 400_000);
+        let refused = tree.record_overlaps(&mut encoder, turned, 0, 9);
+        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "asked_queries", .. })), "{refused:?}");
         let points = GpuBatch::<[f32; 3]>::new(many.slice(..), 7_000_000).with_askers(many.slice(..));
         let refused = tree.record_overlaps(&mut encoder, points, 0, 9);
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "askers", .. })), "{refused:?}");

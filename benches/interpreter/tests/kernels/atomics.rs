@@ -7,7 +7,7 @@ use interpreter::{Compared, Mutation};
 
 use super::*;
 
-/// Runs mutants of all kernels beside the kernels, each in so many of the cases that run it, and returns what was seen of
+/// Runs mutants of all kernels beside the kernels, each in so many of the cases that run its kernel, and returns what was seen of
 /// each.
 fn compared(mutants: &[(String, Mutation)], most_cases: usize) -> Vec<Compared> {
     let mut seen = vec![Compared::default(); mutants.len()];
@@ -185,7 +185,8 @@ fn the_order_of_stores_is_missed_where_it_can_be_seen() {
     };
     let (apart, others): (Vec<_>, Vec<_>) = mutants(Mutation::stores).into_iter().partition(is_apart);
     println!("{} swaps of stores to different places", apart.len());
-    // That they are apart is seen from the source; once is enough to find a source that is read wrongly.
+    // That they are apart is seen from the source. This looks for a source that is read wrongly, in one case: it does not reach
+    // what only other cases run.
     assert!(
         compared(&apart, 1).iter().all(|seen| !seen.is_caught()),
         "no order of stores to different places can be seen"
