@@ -136,6 +136,8 @@ shared_constants! {
     /// The most half-spaces that a shape is cut out by which a tree is asked with: a query has to get on within what drivers let one
     /// dispatch do.
     MOST_PARTS: u32 = 64;
+    /// Words of a region: bounds, the number of its first half-space, and how many there are. No other shape has as many.
+    REGION_WORDS: u32 = 8;
     /// The most half-spaces that cut out a box that is turned: two along each of three normals and nine edges.
     TURNED_PARTS: u32 = 24;
     /// The most half-spaces that cut out a capsule: two along its direction, and across it and each axis.

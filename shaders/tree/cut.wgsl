@@ -6,9 +6,7 @@
 //   MOST_PARTS_OF_ONE    the most half-spaces of one shape
 //   queries       what they write: regions, and the half-spaces behind them
 
-const SIGN_OF: u32 = 0x80000000u;
-const INFINITE: u32 = 0x7f800000u;
-const REGION_WORDS: u32 = 8u;
+const MINUS_INFINITY: u32 = 0xff800000u;
 
 var<private> numbers: array<vec2<u32>, 3u * VECTORS>;
 
@@ -48,7 +46,7 @@ fn direction_of(first: u32) -> vec3<u32> {
 
 // Returns the cross product of an axis of coordinates with a direction.
 fn edge_of(direction: vec3<u32>, axis: u32) -> vec3<u32> {
-    let minus = direction ^ vec3<u32>(SIGN_OF);
+    let minus = direction ^ vec3<u32>(SIGN);
     var edges = array<vec3<u32>, 3>(
         vec3<u32>(0u, minus.z, direction.y),
         vec3<u32>(direction.z, 0u, minus.x),
@@ -73,9 +71,9 @@ fn add_parts(number: u32, count: u32, normal: vec3<u32>, offsets: array<vec2<u32
     var next = count;
     for (var side = 0u; side < 2u; side += 1u) {
         let offset = narrowed_up(unpacked(sum(offset_of_side[side], room)));
-        if (offset & ~SIGN_OF) < INFINITE && any((normal & vec3<u32>(~SIGN_OF)) != vec3<u32>(0u)) {
+        if (offset & ~SIGN) < INFINITY && any((normal & vec3<u32>(~SIGN)) != vec3<u32>(0u)) {
             let to = query.parts + 4u * (number * MOST_PARTS_OF_ONE + next);
-            let own = normal ^ vec3<u32>(select(0u, SIGN_OF, side == 1u));
+            let own = normal ^ vec3<u32>(select(0u, SIGN, side == 1u));
             queries[to] = own.x;
             queries[to + 1u] = own.y;
             queries[to + 2u] = own.z;
@@ -99,5 +97,5 @@ fn write_region(number: u32, bounds: array<u32, 6>, count: u32) {
 
 // Writes a region without points, for a query whose numbers have no meaning.
 fn write_none(number: u32) {
-    write_region(number, array<u32, 6>(INFINITE, INFINITE, INFINITE, 0xff800000u, 0xff800000u, 0xff800000u), 0u);
+    write_region(number, array<u32, 6>(INFINITY, INFINITY, INFINITY, MINUS_INFINITY, MINUS_INFINITY, MINUS_INFINITY), 0u);
 }

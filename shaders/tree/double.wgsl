@@ -4,7 +4,9 @@
 //
 // Operands are finite. A result beyond the largest number is infinite.
 
-const DOUBLE_SIGN: u32 = 0x80000000u;
+// The sign, in the bits of an f32 and in the higher word of 64 bits; and what an f32 that is infinite has.
+const SIGN: u32 = 0x80000000u;
+const INFINITY: u32 = 0x7f800000u;
 
 // How a number that lies between two others becomes one of them.
 const TO_NEAREST: u32 = 0u;
@@ -57,7 +59,7 @@ fn unpacked(number: vec2<u32>) -> Wide {
     let exponent = (number.y >> 20u) & 0x7ffu;
     let leading = select(0x100000u, 0u, exponent == 0u);
     let bits = vec2<u32>(number.x, (number.y & 0xfffffu) | leading);
-    return wide(number.y & DOUBLE_SIGN, i32(max(exponent, 1u)) - 1075, bits);
+    return wide(number.y & SIGN, i32(max(exponent, 1u)) - 1075, bits);
 }
 
 // Returns an f32, from its bits.
@@ -65,7 +67,7 @@ fn widened(bits: u32) -> vec2<u32> {
     let exponent = (bits >> 23u) & 0xffu;
     let leading = select(0x800000u, 0u, exponent == 0u);
     let part = (bits & 0x7fffffu) | leading;
-    return packed(wide(bits & DOUBLE_SIGN, i32(max(exponent, 1u)) - 150, vec2<u32>(part, 0u)));
+    return packed(wide(bits & SIGN, i32(max(exponent, 1u)) - 150, vec2<u32>(part, 0u)));
 }
 
 // Returns the bits without the lowest `count`, rounded; `count` is not 0.
@@ -103,7 +105,7 @@ fn narrowed(number: Wide, way: u32) -> u32 {
     let kept = rounded(number.bits, u32(max(40, -149 - number.power)), way).x;
     let exponent = u32(max(number.power + 189, 0));
     if exponent >= 254u {
-        return number.sign | select(0x7f800000u, 0x7f7fffffu, way == TO_ZERO);
+        return number.sign | select(INFINITY, INFINITY - 1u, way == TO_ZERO);
     }
     return number.sign | (kept + (exponent << 23u));
 }
@@ -116,11 +118,11 @@ fn narrowed_up(number: Wide) -> u32 {
 // ---- arithmetic ----
 
 fn negative(number: vec2<u32>) -> vec2<u32> {
-    return vec2<u32>(number.x, number.y ^ DOUBLE_SIGN);
+    return vec2<u32>(number.x, number.y ^ SIGN);
 }
 
 fn magnitude(number: vec2<u32>) -> vec2<u32> {
-    return vec2<u32>(number.x, number.y & ~DOUBLE_SIGN);
+    return vec2<u32>(number.x, number.y & ~SIGN);
 }
 
 // Tells which number is less; zeros are equal.
@@ -129,10 +131,10 @@ fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool {
     if is_zero64(sizes.xy | sizes.zw) {
         return false;
     }
-    if (a.y ^ b.y) >= DOUBLE_SIGN {
-        return a.y >= DOUBLE_SIGN;
+    if (a.y ^ b.y) >= SIGN {
+        return a.y >= SIGN;
     }
-    return select(less64(sizes.xy, sizes.zw), less64(sizes.zw, sizes.xy), a.y >= DOUBLE_SIGN);
+    return select(less64(sizes.xy, sizes.zw), less64(sizes.zw, sizes.xy), a.y >= SIGN);
 }
 
 // Returns a sum, before it is rounded.

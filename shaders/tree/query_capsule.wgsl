@@ -33,7 +33,7 @@ fn query_capsule(
     let one = vec3<u32>(given[at], given[at + 1u], given[at + 2u]);
     let other = vec3<u32>(given[at + 3u], given[at + 4u], given[at + 5u]);
     let radius = given[at + 6u];
-    if !(are_finite(one) && are_finite(other) && is_radius(radius) && radius != BEYOND_FINITE) {
+    if !(are_finite(one) && are_finite(other) && is_radius(radius) && radius != INFINITY) {
         write_none(number);
         return;
     }

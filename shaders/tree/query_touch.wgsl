@@ -62,7 +62,7 @@ fn begin_region(number: u32) -> bool {
     part_end = 0u;
     region = OrderedBox(ordered(low), ordered(high));
     var is_valid = kind_of(low, high) != KIND_INVALID;
-    if query.words == 8u {
+    if query.words == REGION_WORDS {
         part_first = queries[at + 6u];
         let count = queries[at + 7u];
         is_valid &= count == 0u || (part_first <= query.part_count && count <= min(query.part_count - part_first, MOST_PARTS));

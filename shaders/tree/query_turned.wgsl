@@ -49,13 +49,13 @@ fn query_turned(
         numbers[AXES + k] = widened(given[at + 6u + k]);
     }
     let is_solid = find_arms();
-    var bounds = array<u32, 6>(0xff800000u, 0xff800000u, 0xff800000u, INFINITE, INFINITE, INFINITE);
+    var bounds = array<u32, 6>(MINUS_INFINITY, MINUS_INFINITY, MINUS_INFINITY, INFINITY, INFINITY, INFINITY);
     var normal_count = 3u;
     if is_solid {
         normal_count = 12u;
         for (var k = 0u; k < 6u; k += 1u) {
             // The lower bounds are the upper ones of what is mirrored.
-            let mirrored = select(0u, SIGN_OF, k < 3u);
+            let mirrored = select(0u, SIGN, k < 3u);
             let center = numbers[CENTER + k % 3u] ^ vec2<u32>(0u, mirrored);
             let reach = numbers[REACH + k % 3u];
             let room = product(sum(magnitude(center), reach), half_to(SOLID_ROUNDING_BITS));
@@ -86,10 +86,10 @@ fn has_meaning(at: u32) -> bool {
     for (var k = 0u; k < 5u; k += 1u) {
         let first = at + 3u * k;
         let bits = vec3<u32>(given[first], given[first + 1u], given[first + 2u]);
-        let sizes = bits & vec3<u32>(~SIGN_OF);
-        is_valid &= all(sizes < vec3<u32>(INFINITE));
+        let sizes = bits & vec3<u32>(~SIGN);
+        is_valid &= all(sizes < vec3<u32>(INFINITY));
         // Half of an edge is not negative, and an axis not zero.
-        is_valid &= k != 1u || all((bits < vec3<u32>(SIGN_OF)) | (sizes == vec3<u32>(0u)));
+        is_valid &= k != 1u || all((bits < vec3<u32>(SIGN)) | (sizes == vec3<u32>(0u)));
         is_valid &= k < 2u || any(sizes != vec3<u32>(0u));
     }
     return is_valid;

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::query::Listed;
+use crate::constants::REGION_WORDS;
 use crate::queries::{Asker, QueryFilters, Region};
 use crate::{Filters, Shape};
 
@@ -31,8 +32,8 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Words of a region: bounds, the number of its first half-space, and how many there are.
-const REGION_WORDS: usize = 8;
+/// Words of a region.
+const REGION: usize = REGION_WORDS as usize;
 
 /// Takes as many of these shapes as have no more than `most` words together, but at least one.
 pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
@@ -56,16 +57,16 @@ pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
             None => bounds.extend([f32::INFINITY; 3].iter().chain(&[f32::NEG_INFINITY; 3]).map(|x| x.to_bits())),
         }
         bounds.extend([(first / 4) as u32, ((parts.len() - first) / 4) as u32]);
-        if bounds.len() + parts.len() > most && bounds.len() > REGION_WORDS {
-            bounds.truncate(bounds.len() - REGION_WORDS);
+        if bounds.len() + parts.len() > most && bounds.len() > REGION {
+            bounds.truncate(bounds.len() - REGION);
             parts.truncate(first);
             break;
         }
     }
-    let count = bounds.len() / REGION_WORDS;
+    let count = bounds.len() / REGION;
     let first = bounds.len() as u32;
     bounds.append(&mut parts);
-    (Packed { words: Cow::Owned(bounds), stride: REGION_WORDS as u32, parts: first, count }, Listed::Touch)
+    (Packed { words: Cow::Owned(bounds), stride: REGION_WORDS, parts: first, count }, Listed::Touch)
 }
 
 /// Says of queries from number `first` on what kernels read: group, mask, body, the number of the world, and the box to

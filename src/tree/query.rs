@@ -1,6 +1,6 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
-use crate::constants::{CAPSULE_PARTS, TURNED_PARTS, WALKERS};
+use crate::constants::{CAPSULE_PARTS, REGION_WORDS, TURNED_PARTS, WALKERS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -10,7 +10,7 @@ use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, SortBuffers, histogram_words};
 use crate::layout::{Counts, Cube, Dispatches, QueryHeader, QueryParams, Round, TreeShape, Window};
 use crate::pairs::order::Order;
-use crate::{Error, Pair};
+use crate::{BoxCast, Error, Pair};
 
 use super::build::TreeBuffers;
 
@@ -105,6 +105,11 @@ pub const KERNELS: &[Source] = &[
     OFFSET, TIMES, ENDS,
 ];
 
+/// Counts the words of a query.
+pub fn words_of<Q>() -> u32 {
+    (size_of::<Q>() / size_of::<u32>()) as u32
+}
+
 /// A kind of queries of which kernels make others, which are asked in their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
@@ -119,7 +124,7 @@ pub enum Made {
 impl Made {
     /// Returns how many numbers a query has that is made.
     pub fn words(self) -> u32 {
-        if self == Self::Moving { 10 } else { 8 }
+        if self == Self::Moving { words_of::<BoxCast>() } else { REGION_WORDS }
     }
 
     /// Returns how many half-spaces a query has room for that is made.

@@ -7,7 +7,7 @@ use bytemuck::Zeroable;
 
 use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
-use super::query::{Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked};
+use super::query::{Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, words_of};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::ROW;
 use crate::filters::lists::FilterLists;
@@ -380,10 +380,13 @@ impl Tree {
             self.round_params.get(&self.gpu, QueryParams { round, budget, is_resumed: is_resumed.into(), ..said })
         });
         let of_given = QueryParams { words: words_of::<Q>(), ..said };
-        let made = Q::MADE.map(|made| Ok::<_, Error>((made, self.round_params.get(&self.gpu, of_given)?)));
+        let made = match Q::MADE {
+            Some(made) => Some((made, self.round_params.get(&self.gpu, of_given)?)),
+            None => None,
+        };
         Ok(Prepared {
             wanted,
-            made: made.transpose()?,
+            made,
             round_count: said.round_count,
             query_count: count,
             params: params.collect::<Result<_, _>>()?,
@@ -480,11 +483,6 @@ impl Tree {
         ids.sort_unstable();
         Ok(self.world_ids.insert(Buffer::of(&self.gpu, "world_ids", &ids, CONSTANT)?).clone())
     }
-}
-
-/// Counts the words of a query in a buffer.
-fn words_of<Q>() -> u32 {
-    (size_of::<Q>() / size_of::<u32>()) as u32
 }
 
 fn answers(buffers: &QueryBuffers, answers: &wgpu::Buffer) -> GpuAnswers {

@@ -1,6 +1,6 @@
 //! Scenes and queries that share coordinates, so that faces, edges and corners meet; and numbers of every size.
 
-use broadsweep::{Aabb, BoxCast, NearestQuery, Ray, Sphere};
+use broadsweep::{Aabb, BoxCast, CapsuleCast, NearestQuery, Ray, Sphere, SphereCast};
 use laboratory::scenes::Kind;
 
 /// Numbers without an order.
@@ -197,4 +197,9 @@ pub fn long_boxes(n: usize) -> Vec<Aabb> {
     boxes[17] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     boxes[18].min[1] = f32::NAN;
     boxes
+}
+
+/// The sphere at the first end of a capsule, which moves alike.
+pub fn sphere_of(&CapsuleCast { from, radius, direction, limit, .. }: &CapsuleCast) -> SphereCast {
+    SphereCast { center: from, radius, direction, limit }
 }

@@ -10,7 +10,7 @@ use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
 use super::both::GPU;
-use super::cases::{Like, Numbers};
+use super::cases::{Like, Numbers, sphere_of};
 
 /// Returns a buffer of these values.
 fn upload<T: Pod>(values: &[T]) -> wgpu::Buffer {
@@ -269,13 +269,7 @@ fn round_shapes(
     }
     (capsules[3].radius, turned[3].half[1], casts[3].radius) = (-1.0, f32::NAN, f32::NAN);
     (capsules[n - 1].to[0], turned[n - 1].axes[0], casts[n - 1].limit) = (f32::NAN, [0.0; 3], -1.0);
-    let sphere = |cast: &CapsuleCast| SphereCast {
-        center: cast.from,
-        radius: cast.radius,
-        direction: cast.direction,
-        limit: cast.limit,
-    };
-    let spheres = casts.iter().map(sphere).collect();
+    let spheres = casts.iter().map(sphere_of).collect();
     (capsules, turned, spheres, casts)
 }
 

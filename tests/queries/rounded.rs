@@ -3,7 +3,7 @@
 use broadsweep::{Aabb, BoxCast, CapsuleCast, Cast, SphereCast};
 
 use super::both::Both;
-use super::cases::{self, Like, Numbers};
+use super::cases::{self, Like, Numbers, sphere_of};
 
 /// Scenes of each kind of numbers, and queries of each.
 const SCENES: u64 = 20;
@@ -105,15 +105,7 @@ fn what_spheres_and_capsules_touch_on_their_way_is_found_in_time() {
         assert!(all > 500 && 0 < too_many && 2 * too_many < all, "{kind}: {too_many} of {all} are too many");
     }
     // A sphere is a capsule of one point.
-    let spheres: Vec<SphereCast> = capsules
-        .iter()
-        .map(|&CapsuleCast { from, radius, direction, limit, .. }| SphereCast {
-            center: from,
-            radius,
-            direction,
-            limit,
-        })
-        .collect();
+    let spheres: Vec<SphereCast> = capsules.iter().map(sphere_of).collect();
     let points: Vec<CapsuleCast> = capsules.iter().map(|cast| CapsuleCast { to: cast.from, ..*cast }).collect();
     assert_eq!(tree.all_hits(&spheres).unwrap(), tree.all_hits(&points).unwrap());
 }

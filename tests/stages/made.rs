@@ -1,4 +1,4 @@
-//! `query_moving`, `query_capsule` and `query_turned`: queries that are made of others, with the bits of the host; and the numbers of
+//! `query_moving`, `query_capsule` and `query_turned`: queries that are made of others, with the numbers of the host; and the numbers of
 //! 64 bits that they are made with.
 
 use std::sync::LazyLock;
@@ -17,49 +17,7 @@ use crate::*;
 
 // ---- arithmetic ----
 
-const SHARED: &[&str] =
-    &[include_str!("../../shaders/shared/common.wgsl"), include_str!("../../shaders/tree/double.wgsl")];
-
-static ARITHMETIC: LazyLock<Kernel> = LazyLock::new(|| {
-    let own = "
-        struct Results {
-            sum: vec2<u32>,
-            product: vec2<u32>,
-            quotient: vec2<u32>,
-            root: vec2<u32>,
-            near: u32,
-            up: u32,
-            up_sum: u32,
-            less: u32,
-        }
-
-        @group(0) @binding(0) var<storage, read> operands: array<vec4<u32>>;
-        @group(0) @binding(1) var<storage, read_write> results: array<Results>;
-
-        @compute @workgroup_size(64)
-        fn double_arithmetic(
-            @builtin(workgroup_id) group: vec3<u32>,
-            @builtin(num_workgroups) groups: vec3<u32>,
-            @builtin(local_invocation_index) local: u32,
-        ) {
-            let i = group_index(group, groups) * 64u + local;
-            if i < arrayLength(&operands) {
-                let a = operands[i].xy;
-                let b = operands[i].zw;
-                results[i] = Results(
-                    sum(a, b),
-                    product(a, b),
-                    quotient(a, b),
-                    root(magnitude(a)),
-                    narrowed(unpacked(a), TO_NEAREST),
-                    narrowed_up(unpacked(a)),
-                    narrowed_up(exact_sum(widened(a.x), widened(b.x))),
-                    select(0u, 1u, is_less(a, b)),
-                );
-            }
-        }";
-    Kernel::new(gpu(), &Source { label: "double_arithmetic", own, shared: SHARED, is_zeroed: false })
-});
+static ARITHMETIC: LazyLock<Kernel> = LazyLock::new(|| Kernel::new(gpu(), &doubles::KERNEL));
 
 fn round_up(value: f64) -> f32 {
     let nearest = value as f32;
@@ -97,33 +55,9 @@ fn check_doubles(operands: &[[f64; 2]]) {
     }
 }
 
-/// Returns a finite number: any, one of a few bits, one near an edge, or one near `other`.
-fn double(random: &mut Random, other: f64) -> f64 {
-    let bits = random.next();
-    let edges = [0, 1, 1 << 51, (1 << 52) - 1, 1 << 52, (1 << 52) + 1, 0x7fef << 48, (0x7ff << 52) - 1, 0x3ff << 52];
-    let bits = match random.below(6) {
-        0 => edges[random.below(9) as usize] | bits & 1 << 63,
-        // Few bits, so that halves are met; around 1, around the smallest f32, around the largest.
-        1 => ((0x3ff0 + u64::from(random.below(64))) << 48) | bits & 0x8000_0000_f000_0000,
-        2 => (u64::from(870 + random.below(40)) << 52) | bits & 0x800f_ffff_e000_0000,
-        3 => (u64::from(1149 + random.below(4)) << 52) | bits & 0x800f_ffff_f000_0000,
-        4 => other.to_bits() ^ (1 << 63) ^ (1 << random.below(56)),
-        _ => bits,
-    };
-    let number = f64::from_bits(bits);
-    if number.is_finite() { number } else { 1.5 }
-}
-
 #[test]
 fn numbers_of_64_bits_are_rounded_as_cpus_round_them() {
-    let mut random = Random::new(64);
-    let mut operands = Vec::new();
-    for _ in 0..200_000 {
-        let a = double(&mut random, 3.0);
-        let b = double(&mut random, a);
-        operands.push([a, b]);
-    }
-    check_doubles(&operands);
+    check_doubles(&doubles::operands(200_000));
 }
 
 // ---- queries ----

@@ -7,6 +7,8 @@
 mod bin_count;
 mod bin_scan;
 mod bin_scatter;
+#[path = "../common/doubles.rs"]
+mod doubles;
 mod emit;
 mod exact;
 #[path = "../common/filter_cases.rs"]

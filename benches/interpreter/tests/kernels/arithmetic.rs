@@ -1,4 +1,4 @@
-//! Whether the numbers that the tests of stages compare counts of 64 bits with show every change of that arithmetic.
+//! Whether the numbers that the tests of stages compare counts of 64 bits and doubles with show every change of that arithmetic.
 
 use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
@@ -39,39 +39,6 @@ fn exact_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
     );
 }";
 
-/// Calls what `made::numbers_of_64_bits_are_rounded_as_cpus_round_them` calls.
-const DOUBLES: &str = "
-struct Results {
-    sum: vec2<u32>,
-    product: vec2<u32>,
-    quotient: vec2<u32>,
-    root: vec2<u32>,
-    near: u32,
-    up: u32,
-    up_sum: u32,
-    less: u32,
-}
-
-@group(0) @binding(0) var<storage, read> operands: array<vec4<u32>>;
-@group(0) @binding(1) var<storage, read_write> results: array<Results>;
-
-@compute @workgroup_size(64)
-fn double_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let i = group.x * 64u + local;
-    let a = operands[i].xy;
-    let b = operands[i].zw;
-    results[i] = Results(
-        sum(a, b),
-        product(a, b),
-        quotient(a, b),
-        root(magnitude(a)),
-        narrowed(unpacked(a), TO_NEAREST),
-        narrowed_up(unpacked(a)),
-        narrowed_up(exact_sum(widened(a.x), widened(b.x))),
-        select(0u, 1u, is_less(a, b)),
-    );
-}";
-
 /// Changes of the arithmetic of doubles that change no result: what becomes what, in which line, and why.
 const NEEDLESS: &[(&str, &str, &str)] = &[
     ("63 becomes 64:", "shl64(with_half, min(count - 1u, 63u))", "nothing is left of bits that were shifted by 64"),
@@ -86,7 +53,7 @@ fn not_seen(source: &Source, operands: &[[u32; 4]]) -> (Vec<String>, usize) {
     let module = source.module().unwrap();
     let describe = |mutation: &Mutation| mutation.describe(&module, &source.text());
     let mutants = Mutation::logic(&module).into_iter().filter(|mutation| mutation.is_valid(&module));
-    let mutants: Vec<_> = mutants.collect();
+    let mutants: Vec<Mutation> = mutants.collect();
     let (interpreter, gpu) = device(8, None);
     interpreter.compare(mutants.iter().map(|&mutation| (source.label.to_owned(), mutation)));
     let input = Buffer::<[u32; 4]>::storage(&gpu, "operands", operands.len() as u64).unwrap();
@@ -127,43 +94,8 @@ fn every_change_of_the_arithmetic_of_64_bits_shows_in_the_numbers_that_it_is_com
 
 #[test]
 fn every_change_of_the_arithmetic_of_doubles_shows_in_the_numbers_that_it_is_compared_with() {
-    let mut state = 1u64;
-    let mut next = || {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        state >> 16 ^ state << 32
-    };
-    // As there: of few bits, around 1 and the ends of f32, near each other, any.
-    let mut double = |other: u64| {
-        let bits = next();
-        let bits = match next() % 6 {
-            0 => {
-                [0, 1, 1 << 51, (1 << 52) - 1, 1 << 52, (0x7ff << 52) - 1, 0x3ff << 52][(bits % 7) as usize]
-                    | bits & 1 << 63
-            }
-            1 => ((0x3ff0 + next() % 64) << 48) | bits & 0x8000_0000_f000_0000,
-            2 => ((870 + next() % 40) << 52) | bits & 0x800f_ffff_e000_0000,
-            3 => ((1149 + next() % 4) << 52) | bits & 0x800f_ffff_f000_0000,
-            4 => other ^ (1 << 63) ^ (1 << (next() % 56)),
-            _ => bits,
-        };
-        if f64::from_bits(bits).is_finite() { bits } else { 0x3ff8 << 48 }
-    };
-    let operands: Vec<[u32; 4]> = (0..4096)
-        .map(|_| {
-            let a = double(3);
-            bytemuck::cast([a, double(a)])
-        })
-        .collect();
-    let source = Source {
-        label: "double_arithmetic",
-        own: DOUBLES,
-        shared: &[
-            include_str!("../../../../shaders/tree/double.wgsl"),
-            include_str!("../../../../shaders/shared/common.wgsl"),
-        ],
-        is_zeroed: false,
-    };
-    let (not_seen, count) = not_seen(&source, &operands);
+    let operands: Vec<[u32; 4]> = doubles::operands(4096).into_iter().map(|pair| bytemuck::cast(pair)).collect();
+    let (not_seen, count) = not_seen(&doubles::KERNEL, &operands);
     assert_eq!(not_seen.len(), NEEDLESS.len(), "{not_seen:#?}");
     for (change, line, why) in NEEDLESS {
         let is_there = not_seen.iter().any(|text| text.starts_with(change) && text.contains(line));

@@ -6,6 +6,8 @@ mod asks;
 mod atomics;
 mod barriers;
 mod costs;
+#[path = "../../../../tests/common/doubles.rs"]
+mod doubles;
 mod faults;
 mod flow;
 mod memory;
