@@ -3,8 +3,8 @@
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use crate::BroadPhase;
 use crate::{
-    Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, Options, Overlaps, Pair,
-    Report, Shape, TreeReport, cpu,
+    Aabb, Answers, Attribute, Batch, Cast, Error, Events, Filters, Hit, Lists, Near, NearestQuery, Options, Overlaps, Pair,
+    Report, Shape, Step, TreeReport, cpu,
 };
 
 /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
@@ -75,6 +75,20 @@ pub trait Engine {
     where
         Self: Sized;
 
+    /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method. A step that was refused does not count as the last one.
+    fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error>
+    where
+        Self: Sized;
+
+    /// Returns the events of the last step.
+    fn events(&self) -> &Events;
+
+    /// Forgets all steps: in the next one, every pair is created.
+    fn forget_steps(&mut self);
+
     /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
     fn overlaps(&self) -> &Overlaps;
 
@@ -120,6 +134,18 @@ macro_rules! engine {
                 each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
             ) -> Result<Report, E> {
                 self.stream_pairs(boxes, each)
+            }
+
+            fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
+                <$type>::find_events(self, step)
+            }
+
+            fn events(&self) -> &Events {
+                self.events()
+            }
+
+            fn forget_steps(&mut self) {
+                self.forget_steps();
             }
 
             fn overlaps(&self) -> &Overlaps {

@@ -171,6 +171,14 @@ pub enum Error {
         /// What is wrong, and what is needed.
         problem: String,
     },
+    /// What a [`Step`](crate::Step) says of its boxes has no meaning after the last step.
+    #[error("`{list}` {problem}")]
+    BadStep {
+        /// The list.
+        list: &'static str,
+        /// What is wrong, and what is needed.
+        problem: String,
+    },
     /// A buffer of the caller's cannot be used.
     #[error("the {buffer} buffer {problem}")]
     BadBuffer {

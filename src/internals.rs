@@ -25,6 +25,15 @@ pub mod join {
         engine.join_by(way, first, second)
     }
 }
+pub mod steps {
+    //! Steps of few boxes, for tests.
+    use crate::cpu;
+
+    /// Lets an engine begin epochs with this many boxes and more.
+    pub fn begin_epochs_from(engine: &mut cpu::BroadPhase, fewest: u32) {
+        engine.begin_epochs_from(fewest);
+    }
+}
 pub mod mirror {
     //! The stages on plain slices.
     pub use crate::cpu::mirror::*;

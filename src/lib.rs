@@ -46,6 +46,7 @@ mod constants;
 pub mod cpu;
 mod engine;
 mod error;
+mod events;
 mod exact;
 mod filters;
 #[cfg(feature = "gpu")]
@@ -70,6 +71,7 @@ mod tree;
 pub use aabb::{Aabb, Pair};
 pub use engine::{Engine, QueryEngine};
 pub use error::Error;
+pub use events::{Events, Identity, Step, StepReport, StepWork};
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use queries::{

@@ -13,6 +13,8 @@ mod merge;
 mod record;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod slabs;
+#[cfg(not(target_arch = "wasm32"))]
+mod steps;
 
 pub use record::GpuPairs;
 
@@ -21,6 +23,8 @@ use std::sync::atomic::Ordering;
 
 use self::arriving::Arriving;
 use self::core::Core;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::events::steps::Steps;
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
 #[cfg(not(target_arch = "wasm32"))]
@@ -61,6 +65,9 @@ pub struct BroadPhase {
     /// The last two sets that were joined.
     #[cfg(not(target_arch = "wasm32"))]
     sets: TwoSets,
+    /// What the next step is compared with.
+    #[cfg(not(target_arch = "wasm32"))]
+    steps: Steps,
 }
 
 impl BroadPhase {
@@ -85,6 +92,8 @@ impl BroadPhase {
             arriving: Arriving::default(),
             #[cfg(not(target_arch = "wasm32"))]
             sets: TwoSets::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            steps: Steps::default(),
         })
     }
 

@@ -107,6 +107,11 @@ impl CheckedFilters {
         std::mem::replace(&mut self.filters.second, second)
     }
 
+    /// Sets which boxes sleep, and returns what was said of that before.
+    pub fn set_sleeping(&mut self, sleeping: Vec<bool>) -> Vec<bool> {
+        std::mem::replace(&mut self.filters.sleeping, sleeping)
+    }
+
     /// Numbers the worlds from zero. Those that are neighbours in space often have numbers that follow each other, and
     /// both would go into the key of a cell: so they are numbered in the order of a hash.
     fn number_worlds(&mut self) {

@@ -211,6 +211,15 @@ impl FilterSet {
         self.unload(gpu)
     }
 
+    /// Sets which boxes sleep, and swaps that with what was said before. The next call uploads it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; it is set nevertheless.
+    pub fn swap_sleeping(&mut self, gpu: &Gpu, sleeping: &mut Vec<bool>) -> Result<(), Error> {
+        *sleeping = self.checked.set_sleeping(std::mem::take(sleeping));
+        self.unload(gpu)
+    }
+
     /// Puts `values` in place of those from box `first` on, and uploads no more than that; of worlds, the numbers of all
     /// boxes.
     ///

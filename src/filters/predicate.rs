@@ -55,7 +55,7 @@ impl CheckedFilters {
     }
 
     /// Returns whether two boxes meet where one of them stands for a half-space.
-    fn half_spaces_meet(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
+    pub fn half_spaces_meet(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
         if self.half_spaces().is_empty() {
             return true;
         }

@@ -93,7 +93,7 @@ macro_rules! filter_table {
 
         impl Attribute<'_> {
             /// Returns the name of the list, and the number of new values.
-            pub(super) fn list(&self) -> (&'static str, usize) {
+            pub(crate) fn list(&self) -> (&'static str, usize) {
                 match self {
                     $($(Attribute::$variant(values) => (stringify!($list), values.len()),)*)*
                     $(Attribute::$untested_variant(values) => (stringify!($untested), values.len()),)*

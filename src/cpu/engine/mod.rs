@@ -5,7 +5,8 @@
 //! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](super::radix) that first deals
 //! out by the leading digit, so that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and
 //! pairs in [lists](task_lists) that several threads fill. Filters change a copy of the boxes before the search, and
-//! drop pairs [where pairs are found](keep). Two sets of boxes are [joined](join) by a tree.
+//! drop pairs [where pairs are found](keep). Two sets of boxes are [joined](join) by a tree, and from [step to step](steps) pairs
+//! are kept.
 
 mod chunks;
 mod giants;
@@ -14,6 +15,7 @@ mod keep;
 mod order;
 mod search;
 mod sorted;
+mod steps;
 mod task_lists;
 
 use self::keep::{All, Filtered};
@@ -57,6 +59,8 @@ pub struct BroadPhase {
     join: Join,
     /// The boxes of two sets, grown by their margins, where they were joined by a tree.
     grown: [Vec<Aabb>; 2],
+    /// What is kept from step to step.
+    kept: steps::Kept,
 }
 
 impl BroadPhase {
@@ -74,6 +78,7 @@ impl BroadPhase {
             sets: TwoSets::default(),
             join: Join::default(),
             grown: Default::default(),
+            kept: steps::Kept::default(),
         })
     }
 
@@ -100,6 +105,7 @@ impl BroadPhase {
     /// [`find_pairs`](Self::find_pairs) checks whether lists and indices fit its boxes.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.filters = CheckedFilters::new(filters)?;
+        self.kept.filters_changed();
         Ok(())
     }
 
@@ -115,7 +121,9 @@ impl BroadPhase {
     /// [`Error::BadFilter`] where the list has no such places, or for a margin that is negative or not finite; nothing
     /// is changed then.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
-        self.filters.change(first, values)
+        self.filters.change(first, values)?;
+        self.kept.list_changed(first, &values);
+        Ok(())
     }
 
     /// Finds every pair of `boxes` that overlaps and that the [filters](Self::set_filters) keep, each once. The answer
@@ -183,7 +191,8 @@ impl BroadPhase {
     /// Counts the bytes of memory that are kept for the next call, the last answer among them; without the filters.
     pub fn memory_bytes(&self) -> u64 {
         let changed = self.grown.iter().chain([&self.prepared]).map(|boxes| boxes.capacity() * size_of::<Aabb>());
-        (self.search.bytes() + self.sets.bytes() + self.join.bytes() + changed.sum::<usize>()) as u64
+        let others = self.sets.bytes() + self.join.bytes() + self.kept.bytes();
+        (self.search.bytes() + others + changed.sum::<usize>()) as u64
     }
 }
 

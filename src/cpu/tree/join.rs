@@ -51,11 +51,22 @@ pub struct Join {
 impl Join {
     /// Builds a tree of `asked`, and puts the boxes of `asking` in order.
     pub fn build(&mut self, asked: Set<'_>, asking: Set<'_>) {
-        let Self { order, ids, levels, worlds, askers } = self;
+        self.plant(asked);
+        self.line_up(asking);
+    }
+
+    /// Builds a tree of boxes, which others can be [lined up](Self::line_up) to ask, again and again.
+    pub fn plant(&mut self, asked: Set<'_>) {
+        let Self { order, ids, levels, worlds, .. } = self;
         order.sort(asked.boxes, asked.worlds, ids);
         levels.fill(asked.boxes, ids);
         worlds.find(ids, asked.worlds);
-        if asked.boxes.len() <= FEW && asking.worlds.is_empty() {
+    }
+
+    /// Puts boxes in the order in which they ask.
+    pub fn line_up(&mut self, asking: Set<'_>) {
+        let Self { order, ids, askers, .. } = self;
+        if ids.len() <= FEW && asking.worlds.is_empty() {
             askers.clear();
             askers.extend(0..asking.boxes.len() as u32);
         } else {

@@ -1,0 +1,72 @@
+//! Events from step to step: the pairs of a step are found on the GPU, and compared with those of the last step on the host.
+
+use std::mem::take;
+
+use rayon::prelude::*;
+
+use super::BroadPhase;
+use crate::{Error, Events, PairOrder, Step, StepReport, StepWork};
+
+impl BroadPhase {
+    /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call. In the
+    /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
+    /// **Blocks** until the pairs are there.
+    ///
+    /// All boxes are uploaded and searched in every step, and all pairs come to the host, which compares them; in the order of the
+    /// sweep they are sorted there first. Where boxes sleep, the filters are uploaded anew by this call and by the next one.
+    ///
+    /// # Errors
+    /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.
+    pub fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
+        let step = step.into();
+        self.core.flight.check_idle()?;
+        self.steps.fail();
+        self.filters.fit(step.boxes.len())?;
+        self.steps.check(&step)?;
+        let found = if self.filters.filters().sleeping.is_empty() {
+            self.find_pairs(step.boxes).map(|_| ())
+        } else {
+            self.find_as_if_nobody_slept(&step)
+        };
+        let compared = found.and_then(|()| self.compare(&step));
+        self.found.clear();
+        compared?;
+        Ok(&self.steps.events)
+    }
+
+    /// Returns the events of the last step. After a step that was refused they are empty, and the pairs are those of the last
+    /// step that was not.
+    pub fn events(&self) -> &Events {
+        &self.steps.events
+    }
+
+    /// Forgets all steps: in the next one, every pair is created.
+    pub fn forget_steps(&mut self) {
+        self.steps = Default::default();
+    }
+
+    fn find_as_if_nobody_slept(&mut self, step: &Step<'_>) -> Result<(), Error> {
+        let mut sleeping = Vec::new();
+        let swapped = self.filters.swap_sleeping(&self.core.gpu, &mut sleeping);
+        self.take_filters();
+        let found = swapped.and_then(|()| self.find_pairs(step.boxes).map(|_| ()));
+        let restored = self.filters.swap_sleeping(&self.core.gpu, &mut sleeping);
+        self.take_filters();
+        found.and(restored)
+    }
+
+    fn compare(&mut self, step: &Step<'_>) -> Result<(), Error> {
+        let Self { steps, found, filters, core, .. } = self;
+        if core.options.order != PairOrder::Canonical && !found.report.tested_all_pairs() {
+            found.pairs.par_sort_unstable();
+        }
+        let report = StepReport {
+            box_count: found.report.box_count,
+            invalid_count: found.report.invalid_count,
+            first_invalid: take(&mut found.report.first_invalid),
+            work: StepWork { searched: true, ..StepWork::default() },
+            ..StepReport::default()
+        };
+        steps.advance(step, filters.filters(), &mut found.pairs, report)
+    }
+}

@@ -1,0 +1,226 @@
+//! The pairs of a step at a cost that follows what moves: [`Epoch`].
+//!
+//! An epoch begins with a search of boxes that are grown outward, whose pairs are kept. As long as a box stays within its grown
+//! box, its pairs are among those, and only where a box moved is a pair tested again. A box that leaves is grown again where it
+//! is, and asks trees for its pairs. So a pair of a step is found in one of two lists, and in one only: in that of the epoch where
+//! neither box has left since it began, otherwise in that of those that left. Both end with the exact test, so that the list is
+//! that of a search from nothing.
+//!
+//! When many have left, or boxes move too fast for an epoch to be worth its search, boxes are searched from nothing. Every choice
+//! here follows from the boxes, and none from the clock.
+//!
+//! Sources: grown boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer Experiments on
+//! Classical Fluids".
+
+use super::escaped::{Escaped, grown};
+use super::kept::{Kept, Tests};
+use super::motion::{Motion, SPEEDS, Tally, usual_edge};
+use crate::cpu::engine::keep::{All, Filtered};
+use crate::cpu::engine::search::Search;
+use crate::filters::CheckedFilters;
+use crate::{Aabb, Error, Options, Pair, StepReport, StepWork};
+
+/// The fewest boxes that an epoch is worth.
+const FEWEST: u32 = 1 << 10;
+/// An epoch ends when more than this part of its boxes has left.
+const MOST_ESCAPED: usize = 8;
+/// What the slower of all but this part of the boxes do decides on the margin.
+const FAST: u32 = 16;
+/// The fastest speed, in usual edges a step, at which an epoch begins; as a power of a half.
+const FASTEST: usize = 5;
+/// The margin in usual edges: at least this, at most that, and this many steps of the speed.
+const LEAST_MARGIN: f32 = 0.05;
+const MOST_MARGIN: f32 = 0.25;
+const MARGIN_STEPS: f32 = 8.0;
+/// An epoch that ends before this many steps was not worth its search.
+const YOUNG: u32 = 4;
+/// The most steps until the next epoch after several that were not.
+const LONGEST_WAIT: u32 = 64;
+
+/// What is kept from step to step.
+#[derive(Debug, Default)]
+pub struct Epoch {
+    motion: Motion,
+    kept: Kept,
+    escaped: Escaped,
+    /// The grown boxes; empty where there is no epoch.
+    fat: Vec<Aabb>,
+    margin: f32,
+    unit: f32,
+    /// Steps since the epoch began.
+    age: u32,
+    /// Steps until the next epoch may begin, and what to wait for after one that ends young.
+    wait: u32,
+    next_wait: u32,
+    /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
+    pub fewest: Option<u32>,
+}
+
+/// A step, as it is searched.
+#[derive(Clone, Copy, Debug)]
+pub struct Searched<'a> {
+    pub boxes: &'a [Aabb],
+    pub box_count: u32,
+    /// With canonical order.
+    pub options: &'a Options,
+    pub filters: &'a CheckedFilters,
+}
+
+impl Epoch {
+    /// Ends the epoch: all boxes are searched in the next step.
+    pub fn end(&mut self) {
+        self.fat.clear();
+    }
+
+    /// Notes that the filters have changed for some boxes.
+    pub fn refilter(&mut self, first: usize, count: usize) {
+        self.motion.refilter(first, count);
+    }
+
+    /// Finds the pairs of a step, ascending, without the included ones.
+    ///
+    /// # Errors
+    /// Those of a search. Nothing is known of any box then.
+    pub fn find(
+        &mut self,
+        step: Searched<'_>,
+        search: &mut Search,
+        pairs: &mut Vec<Pair>,
+    ) -> Result<StepReport, Error> {
+        let found = self.try_find(step, search, pairs);
+        if found.is_err() {
+            let Self { wait, next_wait, fewest, .. } = *self;
+            *self = Self { wait, next_wait, fewest, ..Self::default() };
+        }
+        found
+    }
+
+    fn try_find(
+        &mut self,
+        step: Searched<'_>,
+        search: &mut Search,
+        pairs: &mut Vec<Pair>,
+    ) -> Result<StepReport, Error> {
+        if step.box_count < self.fewest.unwrap_or(FEWEST) {
+            self.end();
+            self.motion.boxes.clear();
+            search_all(step, step.boxes, search)?;
+            std::mem::swap(pairs, &mut search.found.pairs);
+            return Ok(report_of(search));
+        }
+        if self.fat.is_empty() {
+            self.unit = usual_edge(step.boxes);
+        }
+        let tally = self.motion.observe(step.boxes, &mut self.fat, self.unit);
+        let mut work = StepWork { moved_count: tally.moved, escaped_count: tally.fresh, ..StepWork::default() };
+        if !self.fat.is_empty() && self.goes_on(&tally, step.box_count) {
+            self.age += 1;
+            let Self { motion, escaped, fat, margin, .. } = self;
+            escaped.take(motion, step.box_count, fat, *margin, step.filters, &mut search.lists)?;
+        } else {
+            work = StepWork { searched: true, escaped_count: 0, ..work };
+            work.began_epoch = self.begins(&tally, step, search)?;
+            if !work.began_epoch {
+                search_all(step, step.boxes, search)?;
+                std::mem::swap(pairs, &mut search.found.pairs);
+                return Ok(StepReport { work, ..self.motion.report(step.box_count, &tally) });
+            }
+        }
+        let tests = Tests { boxes: &self.motion.boxes, filters: step.filters };
+        self.kept.test(tests, &self.motion.states);
+        self.escaped.test(tests);
+        self.kept.list(&self.escaped.now, pairs)?;
+        work.escaped_in_epoch = self.escaped.count() as u32;
+        work.kept_pair_count = (self.kept.pairs.len() + self.escaped.pair_count()) as u64;
+        Ok(StepReport { work, ..self.motion.report(step.box_count, &tally) })
+    }
+
+    /// Returns whether the epoch goes on, or ends it.
+    fn goes_on(&mut self, tally: &Tally, box_count: u32) -> bool {
+        if (self.escaped.count() + tally.fresh as usize) * MOST_ESCAPED <= box_count as usize {
+            return true;
+        }
+        // Each that ends young makes the next one wait longer, and one that did not makes up for them.
+        let is_young = self.age < YOUNG;
+        self.next_wait = if is_young { (2 * self.next_wait).clamp(1, LONGEST_WAIT) } else { 0 };
+        self.wait = self.next_wait;
+        self.end();
+        false
+    }
+
+    /// Begins an epoch, if boxes move so slowly that it is worth it, and returns whether it did.
+    fn begins(&mut self, tally: &Tally, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
+        // What was known of boxes that are gone is not needed any more.
+        self.motion.boxes.truncate(step.boxes.len());
+        self.motion.states.truncate(step.boxes.len());
+        if self.wait > 0 {
+            self.wait -= 1;
+            return Ok(false);
+        }
+        let Some(margin) = margin(tally, step.box_count) else { return Ok(false) };
+        self.unit = usual_edge(step.boxes);
+        self.margin = if self.unit.is_finite() { margin * self.unit } else { 0.0 };
+        self.age = 0;
+        fill_grown(step.boxes, self.margin, &mut self.fat);
+        if let Err(error) = search_all(step, &self.fat, search) {
+            self.end();
+            self.wait = LONGEST_WAIT;
+            search.clear();
+            return match error {
+                // Grown boxes may have pairs for which there is no room, and the boxes none.
+                Error::ListTooLong { .. } | Error::TooManyCandidates { .. } => Ok(false),
+                other => Err(other),
+            };
+        }
+        self.motion.states.iter_mut().for_each(|state| *state = super::motion::MOVED);
+        self.kept.begin(&mut search.found.pairs);
+        self.escaped.begin();
+        Ok(true)
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        self.motion.bytes() + self.kept.bytes() + self.escaped.bytes() + self.fat.capacity() * size_of::<Aabb>()
+    }
+}
+
+/// Returns the margin of an epoch in usual edges, unless boxes move too fast.
+fn margin(tally: &Tally, box_count: u32) -> Option<f32> {
+    // The smallest of the speeds that few boxes pass.
+    let is_passed_by_few = |k: &usize| tally.faster[*k] <= box_count / FAST;
+    let slowest = (0..SPEEDS).take_while(is_passed_by_few).last()?;
+    (slowest >= FASTEST).then(|| (MARGIN_STEPS / (1 << slowest) as f32).clamp(LEAST_MARGIN, MOST_MARGIN))
+}
+
+/// Grows all boxes.
+fn fill_grown(boxes: &[Aabb], margin: f32, fat: &mut Vec<Aabb>) {
+    use rayon::prelude::*;
+    const CHUNK: usize = 1 << 12;
+    fat.resize(boxes.len(), super::motion::NO_BOX);
+    fat.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).for_each(|(fat, boxes)| {
+        fat.iter_mut().zip(boxes).for_each(|(fat, aabb)| *fat = grown(aabb, margin));
+    });
+}
+
+/// Searches boxes in place of those of the step.
+fn search_all(step: Searched<'_>, boxes: &[Aabb], search: &mut Search) -> Result<(), Error> {
+    let Searched { box_count, options, filters, .. } = step;
+    search.clear();
+    if filters.keeps_all() {
+        search.run(boxes, box_count, options, filters, All)
+    } else {
+        search.run(boxes, box_count, options, filters, Filtered::new(filters, boxes))
+    }
+}
+
+/// Makes the report on a step of few boxes.
+fn report_of(search: &mut Search) -> StepReport {
+    let report = &mut search.found.report;
+    StepReport {
+        box_count: report.box_count,
+        invalid_count: report.invalid_count,
+        first_invalid: std::mem::take(&mut report.first_invalid),
+        work: StepWork { searched: true, ..StepWork::default() },
+        ..StepReport::default()
+    }
+}

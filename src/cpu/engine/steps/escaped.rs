@@ -1,0 +1,187 @@
+//! The boxes that have left their grown boxes since the epoch began: each is grown again where it is, and asks two trees for the
+//! boxes that it meets there: one of the boxes that stayed, and one of those that left.
+
+use super::motion::{ESCAPED, FRESH, Motion};
+use crate::cpu::engine::keep::{Filtered, Keep};
+use crate::cpu::engine::order;
+use crate::cpu::engine::task_lists::TaskLists;
+use crate::cpu::tree::join::{Join, Set};
+use crate::filters::CheckedFilters;
+use crate::{Aabb, Error, Pair};
+
+use super::kept::Tests;
+
+/// The number of boxes that a thread asks a tree with at a time.
+const TASK: usize = 1 << 9;
+
+/// Some of the boxes, with what a tree needs of them.
+#[derive(Debug, Default)]
+struct Part {
+    ids: Vec<u32>,
+    boxes: Vec<Aabb>,
+    worlds: Vec<u32>,
+}
+
+impl Part {
+    /// Looks up the grown boxes of `ids`, and their worlds.
+    fn fill(&mut self, fat: &[Aabb], worlds: &[u32]) {
+        self.boxes.clear();
+        self.boxes.extend(self.ids.iter().map(|&id| fat[id as usize]));
+        self.worlds.clear();
+        if !worlds.is_empty() {
+            // Those that are gone are in no world that anyone asks for, and their boxes are no boxes.
+            self.worlds.extend(self.ids.iter().map(|&id| worlds.get(id as usize).copied().unwrap_or(0)));
+        }
+    }
+
+    fn set(&self) -> Set<'_> {
+        Set { boxes: &self.boxes, worlds: &self.worlds }
+    }
+}
+
+/// The boxes that have left, and their pairs.
+#[derive(Debug, Default)]
+pub struct Escaped {
+    /// All boxes that have left since the epoch began.
+    members: Part,
+    /// Those that left in this step.
+    fresh: Part,
+    /// The pairs of grown boxes of which at least one has left, ascending.
+    pairs: Vec<Pair>,
+    /// Those of them that overlap in this step.
+    pub now: Vec<Pair>,
+    /// A tree of all grown boxes as they were when the first left; and one of those that have left.
+    stayed: Join,
+    left: Join,
+    has_tree: bool,
+    found: Vec<Pair>,
+    other: Vec<Pair>,
+}
+
+impl Escaped {
+    /// Begins with none.
+    pub fn begin(&mut self) {
+        self.members.ids.clear();
+        self.pairs.clear();
+        self.now.clear();
+        self.has_tree = false;
+    }
+
+    /// Returns how many boxes have left.
+    pub fn count(&self) -> usize {
+        self.members.ids.len()
+    }
+
+    /// Takes in the boxes that left in this step, of `box_count` that there are: grows them by `margin`, and finds their pairs.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn take(
+        &mut self,
+        motion: &Motion,
+        box_count: u32,
+        fat: &mut [Aabb],
+        margin: f32,
+        filters: &CheckedFilters,
+        lists: &mut TaskLists,
+    ) -> Result<(), Error> {
+        motion.list_fresh(&mut self.fresh.ids);
+        if self.fresh.ids.is_empty() {
+            return Ok(());
+        }
+        if !self.has_tree {
+            self.stayed.plant(Set { boxes: fat, worlds: filters.worlds() });
+            self.has_tree = true;
+        }
+        for &id in &self.fresh.ids {
+            fat[id as usize] = grown(&motion.boxes[id as usize], margin);
+        }
+        self.add_members();
+        self.fresh.fill(fat, filters.worlds());
+        self.members.fill(fat, filters.worlds());
+        self.left.plant(self.members.set());
+
+        self.found.clear();
+        let Self { stayed, left, fresh, members, found, .. } = self;
+        let states = &motion.states;
+        // Pairs come out as the box that asks and the box of the tree.
+        let own = |asker: u32| fresh.ids[asker as usize];
+        ask(stayed, fresh.set(), &|asker, id| Pair { a: own(asker), b: id }, lists, found)?;
+        let after_stayed = found.len();
+        ask(left, fresh.set(), &|asker, at| Pair { a: own(asker), b: members.ids[at as usize] }, lists, found)?;
+        let is_new = |at: usize, pair: Pair| {
+            let of_other = states[pair.b as usize];
+            if at < after_stayed {
+                // A tree knows boxes that have left as they were.
+                of_other & ESCAPED == 0 && pair.b < box_count
+            } else {
+                // Two that left in this step find each other twice.
+                of_other & FRESH == 0 && pair.b < box_count || pair.a < pair.b
+            }
+        };
+        let mut count = 0;
+        for at in 0..found.len() {
+            let pair = found[at];
+            found[count] = Pair::new(pair.a, pair.b);
+            count += usize::from(is_new(at, pair));
+        }
+        found.truncate(count);
+        if !filters.keeps_all() {
+            Filtered::new(filters, fat).retain_last(found, 0);
+        }
+        order::canonical(found, &mut self.other, box_count);
+        self.pairs.retain(|pair| (states[pair.a as usize] | states[pair.b as usize]) & FRESH == 0);
+        self.pairs.try_reserve(self.found.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
+        order::merge(&mut self.pairs, &self.found);
+        Ok(())
+    }
+
+    /// Adds the boxes that left in this step to those that left before, each once, ascending.
+    fn add_members(&mut self) {
+        self.members.ids.extend_from_slice(&self.fresh.ids);
+        // Two runs.
+        self.members.ids.sort();
+        self.members.ids.dedup();
+    }
+
+    /// Tests the pairs.
+    pub fn test(&mut self, tests: Tests<'_>) {
+        self.now.clear();
+        self.now.extend(self.pairs.iter().copied().filter(|&pair| tests.meet(pair)));
+    }
+
+    /// Counts the pairs of grown boxes.
+    pub fn pair_count(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        let parts = [&self.members, &self.fresh].map(|part| {
+            (part.ids.capacity() + part.worlds.capacity()) * size_of::<u32>()
+                + part.boxes.capacity() * size_of::<Aabb>()
+        });
+        let lists = [&self.pairs, &self.now, &self.found, &self.other].map(|list| list.capacity() * size_of::<Pair>());
+        parts.iter().chain(&lists).sum::<usize>() + self.stayed.bytes() + self.left.bytes()
+    }
+}
+
+/// Asks a tree with some boxes.
+fn ask(
+    tree: &mut Join,
+    asking: Set<'_>,
+    pair: &(impl Fn(u32, u32) -> Pair + Sync),
+    lists: &mut TaskLists,
+    found: &mut Vec<Pair>,
+) -> Result<(), Error> {
+    tree.line_up(asking);
+    let count = asking.boxes.len();
+    let tasks = (0..count).step_by(TASK).map(|first| (first, count.min(first + TASK)));
+    let tree = &*tree;
+    lists.fill(tasks, found, |&(first, end), list| tree.list(asking, first..end, pair, list).map(|_| ()))
+}
+
+/// Returns a box that is at least this much larger on each side, as far as the numbers go.
+pub fn grown(aabb: &Aabb, margin: f32) -> Aabb {
+    Aabb { min: aabb.min.map(|bound| bound - margin), max: aabb.max.map(|bound| bound + margin) }
+}

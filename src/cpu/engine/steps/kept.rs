@@ -1,0 +1,148 @@
+//! The pairs of grown boxes: those that overlap in a step are tested again only where a box moved.
+
+use rayon::prelude::*;
+
+use super::motion::{ESCAPED, MOVED};
+use crate::filters::CheckedFilters;
+use crate::{Aabb, Error, Pair};
+
+/// Pairs that a thread tests at a time.
+const CHUNK: usize = 1 << 14;
+
+/// Tests boxes as they are searched in this step.
+#[derive(Clone, Copy, Debug)]
+pub struct Tests<'a> {
+    pub boxes: &'a [Aabb],
+    pub filters: &'a CheckedFilters,
+}
+
+impl Tests<'_> {
+    /// Returns whether two boxes are a pair of which the filters keep those of grown boxes.
+    #[inline]
+    pub fn meet(&self, pair: Pair) -> bool {
+        let Pair { a, b } = pair;
+        self.boxes[a as usize].overlaps(&self.boxes[b as usize])
+            && self.filters.half_spaces_meet(self.boxes, a, b)
+    }
+}
+
+/// The pairs of the boxes as they were grown when the epoch began.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// Ascending.
+    pub pairs: Vec<Pair>,
+    /// `[pair_count]` whether they overlapped when they were last tested, 0 or 1.
+    are: Vec<u8>,
+    /// Of each chunk: the pairs that overlap in this step, and those of other boxes that lie before the next chunk.
+    counts: Vec<[usize; 2]>,
+}
+
+impl Kept {
+    /// Begins with these pairs, of which none is known to overlap.
+    pub fn begin(&mut self, pairs: &mut Vec<Pair>) {
+        std::mem::swap(&mut self.pairs, pairs);
+        self.are.clear();
+        self.are.resize(self.pairs.len(), 0);
+    }
+
+    /// Tests the pairs again of which a box moved. Pairs of boxes that escaped count no longer.
+    pub fn test(&mut self, tests: Tests<'_>, states: &[u8]) {
+        self.counts.clear();
+        self.counts.resize(self.pairs.len().div_ceil(CHUNK), [0; 2]);
+        let test = |((pairs, are), count): ((&[Pair], &mut [u8]), &mut [usize; 2])| {
+            let mut sum = 0;
+            for (pair, is) in pairs.iter().zip(are) {
+                let state = states[pair.a as usize] | states[pair.b as usize];
+                if state != 0 {
+                    *is = if state & ESCAPED != 0 { 0 } else { u8::from(tests.meet(*pair)) };
+                }
+                sum += usize::from(*is);
+            }
+            count[0] = sum;
+        };
+        if self.pairs.len() <= CHUNK {
+            self.pairs.chunks(CHUNK).zip(self.are.chunks_mut(CHUNK)).zip(&mut self.counts).for_each(test);
+        } else {
+            let chunks = self.pairs.par_chunks(CHUNK).zip(self.are.par_chunks_mut(CHUNK));
+            chunks.zip(&mut self.counts).for_each(test);
+        }
+        debug_assert!(states.iter().all(|state| state & !(MOVED | ESCAPED | super::motion::FRESH) == 0));
+    }
+
+    /// Lists the pairs that overlap, and `others` at their places. Both are ascending, and no pair is in both.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn list(&mut self, others: &[Pair], to: &mut Vec<Pair>) -> Result<(), Error> {
+        let mut next = 0;
+        let mut length = 0;
+        for (count, end) in self.counts.iter_mut().zip((CHUNK..).step_by(CHUNK)) {
+            let others_end = match self.pairs.get(end) {
+                Some(pair) => next + others[next..].partition_point(|other| other < pair),
+                None => others.len(),
+            };
+            count[1] = others_end - next;
+            next = others_end;
+            length += count[0] + count[1];
+        }
+        if self.pairs.is_empty() {
+            length = others.len();
+        }
+        let more = length.saturating_sub(to.len());
+        to.try_reserve(more).map_err(|_| Error::list_too_long(length as u64))?;
+        to.resize(length, Pair { a: 0, b: 0 });
+        if self.pairs.is_empty() {
+            to.copy_from_slice(others);
+        } else {
+            halves(&self.counts, &self.pairs, &self.are, others, to);
+        }
+        Ok(())
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        self.pairs.capacity() * size_of::<Pair>()
+            + self.are.capacity()
+            + self.counts.capacity() * size_of::<[usize; 2]>()
+    }
+}
+
+/// Takes the two halves of the chunks at once, each with its part of everything.
+fn halves(counts: &[[usize; 2]], pairs: &[Pair], are: &[u8], others: &[Pair], to: &mut [Pair]) {
+    if counts.len() <= 1 {
+        return one(pairs, are, others, to);
+    }
+    let (left, right) = counts.split_at(counts.len() / 2);
+    let other_count = left.iter().map(|count| count[1]).sum::<usize>();
+    let count = left.iter().map(|count| count[0]).sum::<usize>() + other_count;
+    let pairs = pairs.split_at(left.len() * CHUNK);
+    let are = are.split_at(left.len() * CHUNK);
+    let others = others.split_at(other_count);
+    let to = to.split_at_mut(count);
+    rayon::join(
+        || halves(left, pairs.0, are.0, others.0, to.0),
+        || halves(right, pairs.1, are.1, others.1, to.1),
+    );
+}
+
+fn one(pairs: &[Pair], are: &[u8], mut others: &[Pair], to: &mut [Pair]) {
+    if to.len() == pairs.len() && others.is_empty() {
+        return to.copy_from_slice(pairs);
+    }
+    let mut count = 0;
+    for (&pair, &is) in pairs.iter().zip(are) {
+        while let Some((&other, rest)) = others.split_first()
+            && other < pair
+        {
+            to[count] = other;
+            count += 1;
+            others = rest;
+        }
+        // Whether a pair overlaps cannot be predicted: it is always written, and counted where it does.
+        if let Some(place) = to.get_mut(count) {
+            *place = pair;
+        }
+        count += usize::from(is);
+    }
+    to[count..].copy_from_slice(others);
+}

@@ -1,0 +1,123 @@
+//! Events from step to step on the CPU.
+//!
+//! | file | does |
+//! |---|---|
+//! | `epoch` | finds the pairs of a step at a cost that follows what moves |
+//! | `motion` | what each box did since the last step |
+//! | `kept` | the pairs of grown boxes, tested again where a box moved |
+//! | `escaped` | the boxes that left their grown boxes |
+//!
+//! What the pairs of two steps have in common is found by [`Steps`](crate::events::steps::Steps), for both engines.
+
+mod epoch;
+mod escaped;
+mod kept;
+mod motion;
+
+use self::epoch::{Epoch, Searched};
+use super::{ALONE, BroadPhase, order};
+use crate::cpu::call;
+use crate::events::steps::Steps;
+use crate::{Attribute, Error, Events, Options, Pair, PairOrder, Step};
+
+/// What is kept from step to step.
+#[derive(Debug, Default)]
+pub struct Kept {
+    steps: Steps,
+    epoch: Epoch,
+    /// The pairs of the step that is being found.
+    pairs: Vec<Pair>,
+}
+
+impl Kept {
+    /// Takes note of other filters.
+    pub fn filters_changed(&mut self) {
+        self.epoch.end();
+    }
+
+    /// Takes note of a change of one list of the filters.
+    pub fn list_changed(&mut self, first: usize, values: &Attribute<'_>) {
+        match values {
+            // Sleeping does not matter to pairs, and margins move boxes.
+            Attribute::Sleeping(_) | Attribute::Margin(_) => {}
+            // Worlds are numbered anew.
+            Attribute::World(_) => self.epoch.end(),
+            _ => self.epoch.refilter(first, values.list().1),
+        }
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        self.epoch.bytes() + self.steps.bytes() + self.pairs.capacity() * size_of::<Pair>()
+    }
+}
+
+impl BroadPhase {
+    /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call. In the
+    /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
+    ///
+    /// The time follows what moves. Where boxes stay, or move by little, their pairs are kept from step to step and only looked
+    /// through; where they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The lists are the same bytes either
+    /// way. [`StepWork`](crate::StepWork) says what was done. For each box some 50 bytes are kept, and for each pair some 40.
+    ///
+    /// Between two steps anything may change: boxes, their number and [identity](crate::Identity), filters, options. A change of
+    /// filters other than [`sleeping`](crate::Filters::sleeping) by [`change_filters`](Self::change_filters) costs as if the boxes
+    /// had jumped, all filters as if all had.
+    ///
+    /// # Errors
+    /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.
+    pub fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
+        let step = step.into();
+        self.search.clear();
+        self.advance(&step).map_err(|error| self.search.refuse(error))?;
+        self.search.clear();
+        Ok(&self.kept.steps.events)
+    }
+
+    /// Returns the events of the last step. After a step that was refused they are empty, and the pairs are those of the last
+    /// step that was not.
+    pub fn events(&self) -> &Events {
+        &self.kept.steps.events
+    }
+
+    /// Forgets all steps: in the next one, every pair is created.
+    pub fn forget_steps(&mut self) {
+        let fewest = self.kept.epoch.fewest;
+        self.kept = Kept::default();
+        self.kept.epoch.fewest = fewest;
+    }
+
+    /// Begins epochs with this many boxes and more.
+    pub(crate) fn begin_epochs_from(&mut self, fewest: u32) {
+        self.kept.epoch.fewest = Some(fewest);
+    }
+
+    fn advance(&mut self, step: &Step<'_>) -> Result<(), Error> {
+        self.kept.steps.fail();
+        self.filters.fit(step.boxes.len())?;
+        let box_count = call::checked_count(step.boxes.len())?;
+        self.kept.steps.check(step)?;
+        // As if nobody slept.
+        let sleeping = self.filters.set_sleeping(Vec::new());
+        let found = if box_count <= ALONE {
+            self.find_step(step, box_count)
+        } else {
+            // The pool is entered once, and not once for each stage.
+            rayon::join(|| self.find_step(step, box_count), || ()).0
+        };
+        self.filters.set_sleeping(sleeping);
+        let report = found?;
+        let Kept { steps, pairs, .. } = &mut self.kept;
+        steps.advance(step, self.filters.filters(), pairs, report)
+    }
+
+    fn find_step(&mut self, step: &Step<'_>, box_count: u32) -> Result<crate::StepReport, Error> {
+        let Self { options, filters, prepared, search, kept: Kept { epoch, pairs, .. }, .. } = self;
+        let boxes = call::prepared_boxes(filters.filters(), step.boxes, prepared);
+        let options = &Options { order: PairOrder::Canonical, ..*options };
+        let report = epoch.find(Searched { boxes, box_count, options, filters }, search, pairs)?;
+        call::make_room(pairs, filters.include().len() as u64)?;
+        order::merge(pairs, filters.include());
+        Ok(report)
+    }
+}

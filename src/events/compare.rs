@@ -1,0 +1,202 @@
+//! Two ascending lists of pairs, compared on all threads.
+//!
+//! The list of this step is cut into parts, and the last one where these begin. Each part is merged by itself, first to count,
+//! then, since it is known then where each part writes, to write.
+
+use rayon::prelude::*;
+
+use crate::{Error, Events, Pair};
+
+/// Pairs of this step that a thread compares at a time.
+const PART: usize = 1 << 14;
+
+/// Pairs of this step, and those of the last one that lie between them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    now: [usize; 2],
+    then: [usize; 2],
+    created: usize,
+    lost: usize,
+    /// Those of both, without those that are left out.
+    persisting: usize,
+}
+
+/// Compares lists, in memory that is kept.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    parts: Vec<Part>,
+    /// `[now]` the place of each pair in the last list, or [`Events::CREATED`].
+    pub before: Vec<u64>,
+}
+
+/// Where parts write.
+struct Lists<'a> {
+    created: &'a mut [Pair],
+    lost: &'a mut [Pair],
+    persisting: &'a mut [Pair],
+}
+
+impl Comparison {
+    /// Finds where each of `now` is in `then`. Both are ascending.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn find(&mut self, now: &[Pair], then: &[Pair]) -> Result<(), Error> {
+        resize(&mut self.before, now.len(), Events::CREATED)?;
+        self.parts.clear();
+        let mut next = 0;
+        for first in (0..now.len().max(1)).step_by(PART) {
+            let end = now.len().min(first + PART);
+            // What lies behind all pairs of this step belongs to the last part.
+            let then_end = match now.get(end) {
+                Some(pair) => next + then[next..].partition_point(|other| other < pair),
+                None => then.len(),
+            };
+            self.parts.push(Part { now: [first, end], then: [next, then_end], ..Part::default() });
+            next = then_end;
+        }
+        let count = |(part, before): (&mut Part, &mut [u64])| part.find(now, then, before);
+        match &mut self.parts[..] {
+            // No other thread is woken for a single part.
+            [part] => count((part, &mut self.before)),
+            parts => parts.par_iter_mut().zip(self.before.par_chunks_mut(PART)).for_each(count),
+        }
+        Ok(())
+    }
+
+    /// Lists what is created, lost and persisting, but for the persisting pairs that are left out. Without `persists`, none of
+    /// those is listed.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn list(
+        &mut self,
+        now: &[Pair],
+        then: &[Pair],
+        events: &mut Events,
+        persists: Option<impl Fn(Pair) -> bool + Sync>,
+    ) -> Result<(), Error> {
+        let Self { parts, before } = self;
+        if let Some(persists) = &persists {
+            let count = |part: &mut Part| {
+                let [first, end] = part.now;
+                let both = now[first..end].iter().zip(&before[first..end]);
+                let listed = both.filter(|&(&pair, &place)| place != Events::CREATED && persists(pair));
+                part.persisting = listed.count();
+            };
+            each(parts, count);
+        }
+        let sum = |of: fn(&Part) -> usize| parts.iter().map(of).sum::<usize>();
+        let none = Pair { a: 0, b: 0 };
+        resize(&mut events.created, sum(|part| part.created), none)?;
+        resize(&mut events.lost, sum(|part| part.lost), none)?;
+        resize(&mut events.persisting, sum(|part| part.persisting), none)?;
+        let lists =
+            Lists { created: &mut events.created, lost: &mut events.lost, persisting: &mut events.persisting };
+        let persists = |pair| persists.as_ref().is_some_and(|persists| persists(pair));
+        halves(parts, lists, &|part, lists| part.write(now, then, before, &persists, lists));
+        Ok(())
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        self.parts.capacity() * size_of::<Part>() + self.before.capacity() * size_of::<u64>()
+    }
+}
+
+/// Does something with each part, on all threads if there are several.
+fn each(parts: &mut [Part], run: impl Fn(&mut Part) + Sync + Send) {
+    match parts {
+        [part] => run(part),
+        parts => parts.par_iter_mut().for_each(run),
+    }
+}
+
+/// Takes the two halves of the parts at once, each with its part of all lists.
+fn halves(parts: &[Part], lists: Lists<'_>, write: &(impl Fn(&Part, Lists<'_>) + Sync)) {
+    if let [part] = parts {
+        return write(part, lists);
+    }
+    let (left, right) = parts.split_at(parts.len() / 2);
+    let sum = |of: fn(&Part) -> usize| left.iter().map(of).sum::<usize>();
+    let created = lists.created.split_at_mut(sum(|part| part.created));
+    let lost = lists.lost.split_at_mut(sum(|part| part.lost));
+    let persisting = lists.persisting.split_at_mut(sum(|part| part.persisting));
+    let [left_lists, right_lists] = [
+        Lists { created: created.0, lost: lost.0, persisting: persisting.0 },
+        Lists { created: created.1, lost: lost.1, persisting: persisting.1 },
+    ];
+    rayon::join(|| halves(left, left_lists, write), || halves(right, right_lists, write));
+}
+
+impl Part {
+    /// Finds where each of `now` is in `then`, and counts.
+    fn find(&mut self, now: &[Pair], then: &[Pair], before: &mut [u64]) {
+        let (all_now, first) = (&now[self.now[0]..self.now[1]], self.then[0]);
+        let all_then = &then[first..self.then[1]];
+        let (now, then): (&[[u32; 2]], &[[u32; 2]]) = (bytemuck::cast_slice(all_now), bytemuck::cast_slice(all_then));
+        if now == then {
+            // Mostly little changes.
+            before.iter_mut().zip(first as u64..).for_each(|(place, k)| *place = k);
+            (self.created, self.lost) = (0, 0);
+            return;
+        }
+        let (mut i, mut j, mut met) = (0, 0, 0);
+        // Which list has the smaller pair cannot be predicted.
+        while i < all_now.len() && j < all_then.len() {
+            let (a, b) = (key(all_now[i]), key(all_then[j]));
+            before[i] = if a == b { (first + j) as u64 } else { Events::CREATED };
+            met += usize::from(a == b);
+            i += usize::from(a <= b);
+            j += usize::from(b <= a);
+        }
+        before[i..].fill(Events::CREATED);
+        (self.created, self.lost) = (all_now.len() - met, all_then.len() - met);
+    }
+
+    /// Writes the pairs of this part.
+    fn write(
+        &self,
+        now: &[Pair],
+        then: &[Pair],
+        before: &[u64],
+        persists: &impl Fn(Pair) -> bool,
+        lists: Lists<'_>,
+    ) {
+        let [first, end] = self.now;
+        let (now, before) = (&now[first..end], &before[first..end]);
+        if lists.persisting.len() == now.len() {
+            lists.persisting.copy_from_slice(now);
+        } else if !lists.persisting.is_empty() {
+            let both = now.iter().zip(before).filter(|&(&pair, &place)| place != Events::CREATED && persists(pair));
+            lists.persisting.iter_mut().zip(both).for_each(|(place, (&pair, _))| *place = pair);
+        }
+        if self.created == 0 && self.lost == 0 {
+            return;
+        }
+        let created = now.iter().zip(before).filter(|&(_, &place)| place == Events::CREATED);
+        lists.created.iter_mut().zip(created).for_each(|(place, (&pair, _))| *place = pair);
+        // Those of the last list between the places that were found.
+        let mut lost = lists.lost.iter_mut();
+        let mut next = self.then[0];
+        let places = before.iter().filter(|&&place| place != Events::CREATED).map(|&place| place as usize);
+        for place in places.chain([self.then[1]]) {
+            lost.by_ref().zip(&then[next..place.max(next)]).for_each(|(place, &pair)| *place = pair);
+            next = place + 1;
+        }
+    }
+}
+
+/// Returns a pair as a number of the same order.
+#[inline(always)]
+fn key(pair: Pair) -> u64 {
+    u64::from(pair.a) << 32 | u64::from(pair.b)
+}
+
+/// Makes a list this long, or returns an error instead of an abort.
+pub fn resize<T: Clone>(list: &mut Vec<T>, length: usize, value: T) -> Result<(), Error> {
+    let more = length.saturating_sub(list.len());
+    list.try_reserve(more).map_err(|_| Error::list_too_long(length as u64))?;
+    list.resize(length, value);
+    Ok(())
+}

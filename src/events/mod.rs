@@ -1,0 +1,103 @@
+//! What began and what ended from one step to the next: [`Events`].
+//!
+//! | file | does |
+//! |---|---|
+//! | `step` | what a caller says of a step ([`Step`]), and its check |
+//! | `compare` | two ascending lists of pairs, compared on all threads |
+//! | `names` | the last list by the names of this step, where boxes were renamed |
+//! | `steps` | [`Steps`](steps::Steps): the last list, which the list of a step is compared with |
+//!
+//! The list of the last step is kept as it was found. Whatever has changed since (boxes, filters, options, their number), the
+//! comparison of two lists is right; how an engine came by a list does not matter here.
+
+mod compare;
+mod names;
+mod step;
+pub(crate) mod steps;
+
+pub use step::{Identity, Step};
+
+use crate::Pair;
+
+/// The events of a step, and its pairs: what [`find_events`](crate::Engine::find_events) returns. All lists are ascending.
+///
+/// The pairs of a step are those that a search of its boxes finds, filters and included pairs counted in, as if nobody slept:
+/// a pair does not end because its boxes fall asleep, nor begin because one wakes.
+///
+/// ```
+/// use broadsweep::{Aabb, Options, Pair, cpu};
+///
+/// let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
+/// let mut engine = cpu::BroadPhase::new(Options::default())?;
+/// engine.find_events(&[cube(0.0), cube(0.5), cube(9.0)])?;
+/// let events = engine.find_events(&[cube(0.0), cube(5.0), cube(-0.5)])?;
+/// assert_eq!(events.created, [Pair { a: 0, b: 2 }]);
+/// assert_eq!(events.lost, [Pair { a: 0, b: 1 }]);
+/// assert!(events.persisting.is_empty());
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Events {
+    /// All pairs of this step.
+    pub pairs: Vec<Pair>,
+    /// `[pair_count]` of each of `pairs`: its place in `pairs` of the last step, or [`CREATED`](Self::CREATED). What a solver
+    /// keeps in a list of its own, beside `pairs`, it finds there again. Empty where the step asks for
+    /// [changes alone](Step::changes_only).
+    pub before: Vec<u64>,
+    /// The pairs of this step that the last one did not have.
+    pub created: Vec<Pair>,
+    /// The pairs of the last step that this one does not have, by their indices in the last step.
+    pub lost: Vec<Pair>,
+    /// The pairs of both steps, without those of which neither box is awake: each of the two is asleep or fixed. Empty where the
+    /// step asks for [changes alone](Step::changes_only).
+    pub persisting: Vec<Pair>,
+    /// Counts.
+    pub report: StepReport,
+}
+
+/// Counts of one step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StepReport {
+    /// Boxes of the step.
+    pub box_count: u32,
+    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; such boxes pair with nothing.
+    pub invalid_count: u32,
+    /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
+    pub first_invalid: Vec<u32>,
+    /// Pairs of the step.
+    pub pair_count: u64,
+    /// Pairs that the last step did not have.
+    pub created_count: u64,
+    /// Pairs that the last step had and this one has not.
+    pub lost_count: u64,
+    /// Pairs of both steps, those among them of which neither box is awake.
+    pub persisting_count: u64,
+    /// How the pairs were found.
+    pub work: StepWork,
+}
+
+/// What was done to find the pairs of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StepWork {
+    /// Whether all boxes were searched.
+    pub searched: bool,
+    /// Whether an epoch began: boxes that are grown outward were searched, and their pairs are kept for the steps that follow.
+    pub began_epoch: bool,
+    /// Boxes that were not where they were in the last step; all of them in the first step. Where few boxes are always searched,
+    /// this is not looked at, and is zero.
+    pub moved_count: u32,
+    /// Boxes that left their grown boxes in this step, and asked a tree.
+    pub escaped_count: u32,
+    /// Boxes that have left since the epoch began.
+    pub escaped_in_epoch: u32,
+    /// Pairs of grown boxes that are kept.
+    pub kept_pair_count: u64,
+}
+
+impl Events {
+    /// Stands for the place of a pair that the last step did not have.
+    pub const CREATED: u64 = u64::MAX;
+}

@@ -1,0 +1,82 @@
+//! The last list by the names of this step, where boxes were renamed.
+
+use rayon::prelude::*;
+
+use super::compare::resize;
+use super::{Identity, Step};
+use crate::{Error, Pair};
+
+/// Stands for a box that is gone.
+const GONE: u32 = u32::MAX;
+
+/// A pair by its new name, and its place in the last list.
+type Named = (Pair, u64);
+
+/// The pairs of the last step whose boxes are still there, by the names of this step.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// `[boxes of the last step]` the index in this step, or `GONE`.
+    is: Vec<u32>,
+    named: Vec<Named>,
+    /// Ascending.
+    pub pairs: Vec<Pair>,
+}
+
+impl Names {
+    /// Returns whether a pair of the last step may have another name, or none, in a step of the same identity.
+    pub fn matter(step: &Step<'_>, generations: &[u32]) -> bool {
+        match step.identity {
+            Identity::Index => false,
+            Identity::Generations(own) => own.iter().zip(generations).any(|(now, then)| now != then),
+            Identity::Was(was) => was.iter().zip(0..).any(|(&was, i)| was != i),
+        }
+    }
+
+    /// Names the pairs of the last step, of `last` boxes, anew.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn name(&mut self, step: &Step<'_>, generations: &[u32], last: u32, then: &[Pair]) -> Result<(), Error> {
+        self.is.clear();
+        self.is.resize(last as usize, GONE);
+        for i in 0..step.boxes.len() as u32 {
+            let at = i as usize;
+            let was = match step.identity {
+                Identity::Index => i,
+                Identity::Generations(own) => match generations.get(at) {
+                    Some(then) if own[at] != *then => GONE,
+                    _ => i,
+                },
+                Identity::Was(was) => was[at],
+            };
+            if let Some(is) = self.is.get_mut(was as usize) {
+                *is = i;
+            }
+        }
+        let name = |(pair, place): (&Pair, u64)| {
+            let [a, b] = [pair.a, pair.b].map(|i| self.is[i as usize]);
+            (a != GONE && b != GONE).then_some((Pair::new(a, b), place))
+        };
+        self.named.clear();
+        self.named.try_reserve(then.len()).map_err(|_| Error::list_too_long(then.len() as u64))?;
+        self.named.extend(then.iter().zip(0..).filter_map(name));
+        if !self.named.is_sorted() {
+            self.named.par_sort_unstable();
+        }
+        resize(&mut self.pairs, self.named.len(), Pair { a: 0, b: 0 })?;
+        self.pairs.iter_mut().zip(&self.named).for_each(|(to, (pair, _))| *to = *pair);
+        Ok(())
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        self.is.capacity() * size_of::<u32>()
+            + self.named.capacity() * size_of::<Named>()
+            + self.pairs.capacity() * size_of::<Pair>()
+    }
+
+    /// Returns the place in the last list of pair number `at`.
+    pub fn place(&self, at: u64) -> u64 {
+        self.named[at as usize].1
+    }
+}

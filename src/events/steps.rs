@@ -1,0 +1,144 @@
+//! The list of the last step, which that of a step is compared with: [`Steps`].
+
+use std::mem::{swap, take};
+
+use super::compare::{Comparison, resize};
+use super::names::Names;
+use super::{Events, Identity, Step, StepReport};
+use crate::{Error, Filters, Pair};
+
+/// The steps so far, as far as the next one depends on them.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// What was found last. Its pairs are those of the last step.
+    pub events: Events,
+    /// Boxes of the last step.
+    box_count: u32,
+    /// Of the last step that had some.
+    generations: Vec<u32>,
+    comparison: Comparison,
+    names: Names,
+    /// A place to write.
+    is_named: Vec<bool>,
+}
+
+impl Steps {
+    /// Checks what a step says of identity.
+    ///
+    /// # Errors
+    /// [`Error::BadStep`].
+    pub fn check(&mut self, step: &Step<'_>) -> Result<(), Error> {
+        step.check(self.box_count, &mut self.is_named)
+    }
+
+    /// Compares the pairs of a step, which was [checked](Self::check), with those of the last one, and takes their place. `report`
+    /// says how they were found. After an error the last step stays the last one.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn advance(
+        &mut self,
+        step: &Step<'_>,
+        filters: &Filters,
+        pairs: &mut Vec<Pair>,
+        report: StepReport,
+    ) -> Result<(), Error> {
+        let compared = self.compare(step, filters, pairs);
+        if let Err(error) = compared {
+            self.fail();
+            return Err(error);
+        }
+        let events = &mut self.events;
+        swap(&mut events.pairs, pairs);
+        let [pair_count, created_count, lost_count] =
+            [&events.pairs, &events.created, &events.lost].map(|list| list.len() as u64);
+        let persisting_count = pair_count - created_count;
+        events.report = StepReport { pair_count, created_count, lost_count, persisting_count, ..report };
+        if let Identity::Generations(generations) = step.identity {
+            self.generations.clear();
+            self.generations.extend_from_slice(generations);
+        }
+        self.box_count = step.boxes.len() as u32;
+        Ok(())
+    }
+
+    /// Leaves no events but the pairs of the last step, since a step was refused.
+    pub fn fail(&mut self) {
+        let Events { before, created, lost, persisting, report, .. } = &mut self.events;
+        before.clear();
+        created.clear();
+        lost.clear();
+        persisting.clear();
+        *report = StepReport::default();
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        let Self { events, generations, comparison, names, is_named, .. } = self;
+        let lists = [&events.pairs, &events.created, &events.lost, &events.persisting];
+        lists.iter().map(|list| list.capacity() * size_of::<Pair>()).sum::<usize>()
+            + events.before.capacity() * size_of::<u64>()
+            + generations.capacity() * size_of::<u32>()
+            + is_named.capacity()
+            + comparison.bytes()
+            + names.bytes()
+    }
+
+    fn compare(&mut self, step: &Step<'_>, filters: &Filters, now: &[Pair]) -> Result<(), Error> {
+        let Self { events, comparison, names, generations, box_count, is_named } = self;
+        let then = take(&mut events.pairs);
+        let awake = |i: u32| {
+            let is = |list: &[bool]| list.get(i as usize).is_some_and(|is| *is);
+            !is(&filters.sleeping) && !is(&filters.fixed)
+        };
+        let all_awake = filters.sleeping.is_empty() && filters.fixed.is_empty();
+        let persists = step.lists_persisting.then_some(|pair: Pair| all_awake || awake(pair.a) || awake(pair.b));
+        let mut run = || {
+            if !Names::matter(step, generations) {
+                comparison.find(now, &then)?;
+                comparison.list(now, &then, events, persists)?;
+            } else {
+                names.name(step, generations, *box_count, &then)?;
+                comparison.find(now, &names.pairs)?;
+                comparison.list(now, &names.pairs, events, persists)?;
+                // By their old names, and those of boxes that are gone among them.
+                name_before(comparison, names);
+                list_lost(comparison, &then, is_named, &mut events.lost)?;
+            }
+            events.before.clear();
+            if step.lists_persisting {
+                swap(&mut events.before, &mut comparison.before);
+            }
+            Ok(())
+        };
+        let result = run();
+        events.pairs = then;
+        result
+    }
+}
+
+/// Puts places in the last list in place of those among the pairs that were named anew.
+fn name_before(comparison: &mut Comparison, names: &Names) {
+    for place in comparison.before.iter_mut().filter(|place| **place != Events::CREATED) {
+        *place = names.place(*place);
+    }
+}
+
+/// Lists the pairs of the last step that were not found.
+fn list_lost(
+    comparison: &Comparison,
+    then: &[Pair],
+    is_found: &mut Vec<bool>,
+    lost: &mut Vec<Pair>,
+) -> Result<(), Error> {
+    is_found.clear();
+    resize(is_found, then.len(), false)?;
+    for &place in comparison.before.iter().filter(|place| **place != Events::CREATED) {
+        is_found[place as usize] = true;
+    }
+    let count = is_found.iter().filter(|is_found| !**is_found).count();
+    lost.clear();
+    lost.try_reserve(count).map_err(|_| Error::list_too_long(count as u64))?;
+    lost.extend(then.iter().zip(&*is_found).filter(|(_, is_found)| !**is_found).map(|(pair, _)| *pair));
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Boxes that are renamed, and slots that are used again.
+
+use broadsweep::{Aabb, Events, Filters, Options, Pair, Step, cpu};
+
+fn cube(x: f32) -> Aabb {
+    Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0])
+}
+
+fn engine() -> cpu::BroadPhase {
+    cpu::BroadPhase::new(Options::default()).unwrap()
+}
+
+const CREATED: u64 = Events::CREATED;
+
+#[test]
+fn a_slot_that_is_used_again_loses_its_pairs_and_creates_them() {
+    let (mut engine, boxes) = (engine(), [cube(0.0), cube(0.5), cube(0.75)]);
+    engine.find_events(Step::new(&boxes).with_generations(&[0, 0, 0])).unwrap();
+    let events = engine.find_events(Step::new(&boxes).with_generations(&[0, 1, 0])).unwrap();
+    let of_slot = [Pair::new(0, 1), Pair::new(1, 2)];
+    assert_eq!((&events.created[..], &events.lost[..]), (&of_slot[..], &of_slot[..]));
+    assert_eq!(events.persisting, [Pair::new(0, 2)]);
+    assert_eq!(events.before, [CREATED, 1, CREATED]);
+    // The same number again: the same box. A step without numbers does not touch them.
+    for step in [Step::new(&boxes).with_generations(&[0, 1, 0]), Step::new(&boxes)] {
+        let events = engine.find_events(step).unwrap();
+        assert!(events.created.is_empty() && events.lost.is_empty());
+    }
+    let events = engine.find_events(Step::new(&boxes).with_generations(&[7, 1, 0])).unwrap();
+    assert_eq!(events.lost, [Pair::new(0, 1), Pair::new(0, 2)]);
+}
+
+#[test]
+fn boxes_that_are_moved_in_the_array_keep_their_pairs_and_those_that_are_gone_lose_theirs_by_their_old_names() {
+    let mut engine = engine();
+    engine.find_events(&[cube(0.0), cube(0.5), cube(0.75), cube(9.0)]).unwrap();
+    // Box 1 was removed by putting the last one in its place, and a new one follows.
+    let boxes = [cube(0.0), cube(9.0), cube(0.75), cube(9.5)];
+    let events = engine.find_events(Step::new(&boxes).rebased(&[0, 3, 2, Step::NEW])).unwrap();
+    assert_eq!(events.pairs, [Pair::new(0, 2), Pair::new(1, 3)]);
+    assert_eq!(events.before, [1, CREATED]);
+    assert_eq!(events.created, [Pair::new(1, 3)]);
+    assert_eq!(events.lost, [Pair::new(0, 1), Pair::new(1, 2)]);
+    // Backwards.
+    let boxes = [cube(9.5), cube(0.75), cube(9.0), cube(0.0)];
+    let events = engine.find_events(Step::new(&boxes).rebased(&[3, 2, 1, 0])).unwrap();
+    assert_eq!(events.pairs, [Pair::new(0, 2), Pair::new(1, 3)]);
+    assert_eq!(events.before, [1, 0]);
+    assert!(events.created.is_empty() && events.lost.is_empty());
+}
+
+#[test]
+fn falling_asleep_and_waking_create_and_lose_nothing_and_rest_is_not_listed() {
+    let (mut engine, boxes) = (engine(), [cube(0.0), cube(0.5), cube(0.75)]);
+    let all = [Pair::new(0, 1), Pair::new(0, 2), Pair::new(1, 2)];
+    let mut list = |sleeping: [bool; 3], fixed: [bool; 3]| {
+        let filters = Filters { sleeping: sleeping.to_vec(), fixed: fixed.to_vec(), ..Filters::default() };
+        engine.set_filters(filters).unwrap();
+        let events = engine.find_events(&boxes).unwrap();
+        assert_eq!(events.pairs, all);
+        let report = &events.report;
+        assert_eq!((report.lost_count, report.created_count + report.persisting_count), (0, 3));
+        events.persisting.clone()
+    };
+    assert!(list([false; 3], [false; 3]).is_empty());
+    assert_eq!(list([true, false, true], [false; 3]), [all[0], all[2]]);
+    assert!(list([true; 3], [false; 3]).is_empty());
+    // What sleeps on the fixed ground rests.
+    assert_eq!(list([true, false, false], [false, true, false]), [all[1], all[2]]);
+    assert_eq!(list([false; 3], [false; 3]), all);
+    // The filters are as they were said.
+    assert_eq!(engine.filters().sleeping, [false; 3]);
+}
+
+#[test]
+fn a_step_of_changes_alone_lists_no_pairs_that_persist() {
+    let (mut engine, boxes) = (engine(), [cube(0.0), cube(0.5)]);
+    engine.find_events(Step::new(&boxes).changes_only()).unwrap();
+    let events = engine.find_events(Step::new(&boxes).changes_only()).unwrap();
+    assert!(events.persisting.is_empty() && events.before.is_empty());
+    assert_eq!((events.report.persisting_count, events.pairs.len()), (1, 1));
+    assert_eq!(engine.find_events(&boxes).unwrap().before, [0]);
+    engine.forget_steps();
+    assert_eq!(engine.find_events(&boxes).unwrap().created.len(), 1);
+}

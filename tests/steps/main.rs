@@ -1,0 +1,10 @@
+//! Events from step to step, of both engines, against set differences of brute force.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod identity;
+mod kinds;
+mod oracle;
+mod refused;
+mod sequences;

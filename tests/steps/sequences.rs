@@ -1,0 +1,311 @@
+//! Generated sequences of steps in which anything changes.
+
+use broadsweep::internals::steps::begin_epochs_from;
+use broadsweep::{Aabb, Attribute, Engine, Filters, HalfSpace, Options, Pair, PairOrder, Step, cpu};
+
+use crate::common::{Random, broad_phase};
+use crate::oracle::{Frame, Oracle};
+
+/// The steps of a sequence.
+const STEPS: usize = 20;
+
+/// A sequence of steps that is being made.
+struct Sequence {
+    random: Random,
+    frame: Frame,
+    /// How far boxes go in a step.
+    speed: f32,
+    /// One in so many boxes moves.
+    rarity: usize,
+    has_generations: bool,
+    /// How many filters there are, of all kinds.
+    filtered: usize,
+    /// The last change of one list of the filters, which an engine can be told alone.
+    changed: Option<(&'static str, usize, usize)>,
+}
+
+fn some_box(random: &mut Random) -> Aabb {
+    let mut at = || [0; 3].map(|_| (random.below(64) as f32) / 8.0);
+    let min = at();
+    let edges = at().map(|x| x / 4.0);
+    let mut aabb = Aabb::new(min, [0, 1, 2].map(|k| min[k] + edges[k]));
+    match random.below(40) {
+        0 => aabb.min[random.below(3)] = f32::NAN,
+        1 => std::mem::swap(&mut aabb.min, &mut aabb.max),
+        2 => aabb.max[random.below(3)] = f32::INFINITY,
+        3 => aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]),
+        4 => aabb.max = aabb.min,
+        _ => {}
+    }
+    aabb
+}
+
+impl Sequence {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let n = [0, 1, 2, 17, 40, 70, 100][random.below(7)];
+        let boxes = (0..n).map(|_| some_box(&mut random)).collect();
+        let speed = [0.0, 0.01, 0.05, 0.3, 20.0][random.below(5)];
+        let rarity = [1, 1, 3, 30][random.below(4)];
+        let has_generations = random.below(4) == 0;
+        let filtered = [0, 0, 1, 3, 8][random.below(5)];
+        let mut made = Self {
+            random,
+            frame: Frame::of(boxes),
+            speed,
+            rarity,
+            has_generations,
+            filtered,
+            changed: None,
+        };
+        made.refilter();
+        made
+    }
+
+    /// Puts new filters in place of all.
+    fn refilter(&mut self) {
+        let n = self.frame.boxes.len();
+        let mut filters = Filters::default();
+        let random = &mut self.random;
+        for _ in 0..self.filtered {
+            let words = |random: &mut Random, below: usize| (0..n).map(|_| random.below(below) as u32).collect();
+            let bits = |random: &mut Random| (0..n).map(|_| random.below(3) == 0).collect();
+            let pairs = |random: &mut Random| -> Vec<Pair> {
+                let pair = |_| (n > 1).then(|| (random.below(n) as u32, random.below(n) as u32));
+                (0..10).filter_map(pair).filter(|(a, b)| a != b).map(|(a, b)| Pair::new(a, b)).collect()
+            };
+            match random.below(11) {
+                0 => filters.group = words(random, 8),
+                1 => filters.mask = words(random, 8),
+                2 => filters.body = words(random, 20),
+                3 => filters.parent = words(random, 20),
+                4 => filters.fixed = bits(random),
+                5 => filters.sleeping = bits(random),
+                6 => {
+                    filters.world = words(random, 3);
+                    for world in filters.world.iter_mut().filter(|world| **world == 2) {
+                        *world = Filters::GLOBAL;
+                    }
+                }
+                7 => filters.margin = (0..n).map(|_| random.below(3) as f32 / 4.0).collect(),
+                8 => filters.exclude = pairs(random),
+                9 => filters.include = pairs(random),
+                _ => {
+                    let normal = [random.below(3) as f32 - 1.0, 1.0, random.below(3) as f32 - 1.0];
+                    let index = random.below(n.max(1)) as u32;
+                    if n > 0 {
+                        filters.half_spaces = vec![HalfSpace { index, normal, offset: random.below(8) as f32 }];
+                    }
+                }
+            }
+        }
+        self.frame.filters = filters;
+    }
+
+    /// Makes the next step. Returns whether the filters are others.
+    fn advance(&mut self) -> bool {
+        let mut is_refiltered = false;
+        (self.frame.was, self.changed) = (None, None);
+        for aabb in &mut self.frame.boxes {
+            if self.random.below(self.rarity) == 0 {
+                let way = [0; 3].map(|_| (self.random.unit() - 0.5) * self.speed);
+                *aabb = Aabb::new(
+                    [0, 1, 2].map(|k| aabb.min[k] + way[k]),
+                    [0, 1, 2].map(|k| aabb.max[k] + way[k]),
+                );
+            }
+        }
+        let n = self.frame.boxes.len();
+        if n > 0 && self.random.below(4) == 0 {
+            // Teleports, and boxes that become invalid or valid.
+            for _ in 0..self.random.below(4) {
+                let i = self.random.below(n);
+                self.frame.boxes[i] = some_box(&mut self.random);
+            }
+        }
+        if self.random.below(6) == 0 {
+            self.resize();
+            is_refiltered = true;
+        } else if self.random.below(8) == 0 {
+            self.rename();
+            is_refiltered = true;
+        } else if self.random.below(12) == 0 {
+            is_refiltered = true;
+        } else if self.random.below(4) == 0 {
+            self.change_one_list();
+        }
+        if is_refiltered {
+            self.refilter();
+        }
+        let n = self.frame.boxes.len();
+        self.frame.generations = self.has_generations.then(|| {
+            let mut generations = self.frame.generations.take().unwrap_or_default();
+            generations.resize(n, 0);
+            for generation in &mut generations {
+                *generation += u32::from(self.random.below(20) == 0);
+            }
+            generations
+        });
+        if self.frame.was.is_some() {
+            self.frame.generations = None;
+        }
+        is_refiltered
+    }
+
+    /// Adds boxes at the end, or takes some away.
+    fn resize(&mut self) {
+        let n = self.frame.boxes.len();
+        if self.random.below(2) == 0 {
+            self.frame.boxes.truncate(n - self.random.below(n / 4 + 1));
+        } else {
+            for _ in 0..self.random.below(10) {
+                self.frame.boxes.push(some_box(&mut self.random));
+            }
+        }
+    }
+
+    /// Puts the boxes in another order, without some, and with new ones among them.
+    fn rename(&mut self) {
+        let n = self.frame.boxes.len() as u32;
+        let mut was: Vec<u32> = (0..n).filter(|_| self.random.below(10) > 0).collect();
+        if self.random.below(2) == 0 {
+            for i in (1..was.len()).rev() {
+                was.swap(i, self.random.below(i + 1));
+            }
+        }
+        for _ in 0..self.random.below(4) {
+            was.insert(self.random.below(was.len() + 1), Step::NEW);
+        }
+        self.frame.boxes = was
+            .iter()
+            .map(|&was| match was {
+                Step::NEW => some_box(&mut self.random),
+                was => self.frame.boxes[was as usize],
+            })
+            .collect();
+        self.frame.was = Some(was);
+    }
+
+    /// Changes some values of one list that there is.
+    fn change_one_list(&mut self) {
+        let n = self.frame.boxes.len();
+        if n == 0 {
+            return;
+        }
+        let first = self.random.below(n);
+        let count = self.random.below(n - first) + 1;
+        let Filters { group, mask, body, fixed, sleeping, world, margin, .. } = &mut self.frame.filters;
+        let lists: [(&'static str, bool); 7] = [
+            ("group", group.is_empty()),
+            ("mask", mask.is_empty()),
+            ("body", body.is_empty()),
+            ("fixed", fixed.is_empty()),
+            ("sleeping", sleeping.is_empty()),
+            ("world", world.is_empty()),
+            ("margin", margin.is_empty()),
+        ];
+        let start = self.random.below(7);
+        let Some(&(name, _)) = lists.iter().cycle().skip(start).take(7).find(|(_, is_empty)| !is_empty) else {
+            return;
+        };
+        for i in first..first + count {
+            match name {
+                "group" => group[i] = self.random.below(8) as u32,
+                "mask" => mask[i] = self.random.below(8) as u32,
+                "body" => body[i] = self.random.below(20) as u32,
+                "fixed" => fixed[i] = self.random.below(2) == 0,
+                "sleeping" => sleeping[i] = self.random.below(2) == 0,
+                "world" => world[i] = self.random.below(2) as u32,
+                _ => margin[i] = self.random.below(3) as f32 / 4.0,
+            }
+        }
+        self.changed = Some((name, first, count));
+    }
+
+    /// Tells an engine of the filters.
+    fn tell(&self, engine: &mut impl Engine, is_refiltered: bool) {
+        let filters = &self.frame.filters;
+        if is_refiltered {
+            engine.set_filters(filters.clone()).unwrap();
+        } else if let Some((name, first, count)) = self.changed {
+            let of = first..first + count;
+            let values = match name {
+                "group" => Attribute::Group(&filters.group[of]),
+                "mask" => Attribute::Mask(&filters.mask[of]),
+                "body" => Attribute::Body(&filters.body[of]),
+                "fixed" => Attribute::Fixed(&filters.fixed[of]),
+                "sleeping" => Attribute::Sleeping(&filters.sleeping[of]),
+                "world" => Attribute::World(&filters.world[of]),
+                _ => Attribute::Margin(&filters.margin[of]),
+            };
+            engine.change_filters(first, values).unwrap();
+        }
+    }
+}
+
+/// Counts of what the steps of sequences did, in order that a test tells that it tested something.
+#[derive(Debug, Default)]
+struct Seen {
+    created: u64,
+    lost: u64,
+    persisting: u64,
+    kept: u64,
+    escaped: u64,
+    began: u64,
+}
+
+fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {
+    let mut seen = Seen::default();
+    for seed in seeds {
+        engine.forget_steps();
+        let mut sequence = Sequence::new(seed);
+        let mut oracle = Oracle::default();
+        for number in 0..STEPS {
+            let is_refiltered = number == 0 || sequence.advance();
+            sequence.tell(engine, is_refiltered);
+            let step = sequence.frame.step();
+            let step = if seed % 5 == 4 { step.changes_only() } else { step };
+            let events = engine.find_events(step).unwrap_or_else(|error| panic!("{seed}/{number}: {error}"));
+            let what = format!("sequence {seed}, step {number}, {:?}", events.report);
+            oracle.check(&sequence.frame, events, &what);
+            let report = &events.report;
+            seen.created += report.created_count;
+            seen.lost += report.lost_count;
+            seen.persisting += events.persisting.len() as u64;
+            seen.kept += u64::from(!report.work.searched);
+            seen.escaped += u64::from(report.work.escaped_count);
+            seen.began += u64::from(report.work.began_epoch);
+        }
+    }
+    engine.set_filters(Filters::default()).unwrap();
+    seen
+}
+
+#[test]
+fn a_thousand_sequences_have_the_right_events_on_the_cpu() {
+    let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
+    begin_epochs_from(&mut engine, 8);
+    let seen = run(&mut engine, 0..1000);
+    println!("{seen:?}");
+    let Seen { created, lost, persisting, kept, escaped, began } = seen;
+    assert!(created.min(lost).min(persisting) > 100_000 && kept > 2000 && escaped > 500 && began > 500);
+}
+
+#[test]
+fn sequences_that_are_swept_have_the_right_events_on_the_cpu() {
+    let options = Options { all_pairs_up_to: 0, order: PairOrder::Sweep, ..Options::default() };
+    let mut engine = cpu::BroadPhase::new(options).unwrap();
+    begin_epochs_from(&mut engine, 1);
+    run(&mut engine, 1000..1300);
+}
+
+#[test]
+fn sequences_have_the_right_events_on_the_gpu() {
+    for (options, seeds) in [
+        (Options::default(), 0..60),
+        (Options { all_pairs_up_to: 0, ..Options::default() }, 60..75),
+        (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 75..90),
+    ] {
+        run(&mut *broad_phase(options), seeds);
+    }
+}
