@@ -9,6 +9,8 @@ use crate::{Error, Events, Pair};
 
 /// Pairs of this step that a thread compares at a time.
 const PART: usize = 1 << 14;
+/// Pairs that are looked at at once: mostly nothing has changed for so many in a row.
+const BLOCK: usize = 16;
 
 /// Pairs of this step, and those of the last one that lie between them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -132,26 +134,30 @@ fn halves(parts: &[Part], lists: Lists<'_>, write: &(impl Fn(&Part, Lists<'_>) +
 impl Part {
     /// Finds where each of `now` is in `then`, and counts.
     fn find(&mut self, now: &[Pair], then: &[Pair], before: &mut [u64]) {
-        let (all_now, first) = (&now[self.now[0]..self.now[1]], self.then[0]);
-        let all_then = &then[first..self.then[1]];
-        let (now, then): (&[[u32; 2]], &[[u32; 2]]) = (bytemuck::cast_slice(all_now), bytemuck::cast_slice(all_then));
-        if now == then {
-            // Mostly little changes.
-            before.iter_mut().zip(first as u64..).for_each(|(place, k)| *place = k);
-            (self.created, self.lost) = (0, 0);
-            return;
-        }
+        let [first, then_first] = [self.now[0], self.then[0]];
+        let (now, then) = (&now[first..self.now[1]], &then[then_first..self.then[1]]);
         let (mut i, mut j, mut met) = (0, 0, 0);
-        // Which list has the smaller pair cannot be predicted.
-        while i < all_now.len() && j < all_then.len() {
-            let (a, b) = (key(all_now[i]), key(all_then[j]));
-            before[i] = if a == b { (first + j) as u64 } else { Events::CREATED };
-            met += usize::from(a == b);
-            i += usize::from(a <= b);
-            j += usize::from(b <= a);
+        while i < now.len() && j < then.len() {
+            if let (Some(a), Some(b), Some(places)) =
+                (now.get(i..i + BLOCK), then.get(j..j + BLOCK), before.get_mut(i..i + BLOCK))
+                && bytemuck::cast_slice::<_, u64>(a) == bytemuck::cast_slice::<_, u64>(b)
+            {
+                places.iter_mut().zip((then_first + j) as u64..).for_each(|(place, k)| *place = k);
+                (i, j, met) = (i + BLOCK, j + BLOCK, met + BLOCK);
+                continue;
+            }
+            // Which list has the smaller pair cannot be predicted.
+            for _ in 0..BLOCK {
+                let (Some(&a), Some(&b)) = (now.get(i), then.get(j)) else { break };
+                let (a, b) = (key(a), key(b));
+                before[i] = if a == b { (then_first + j) as u64 } else { Events::CREATED };
+                met += usize::from(a == b);
+                i += usize::from(a <= b);
+                j += usize::from(b <= a);
+            }
         }
         before[i..].fill(Events::CREATED);
-        (self.created, self.lost) = (all_now.len() - met, all_then.len() - met);
+        (self.created, self.lost) = (now.len() - met, then.len() - met);
     }
 
     /// Writes the pairs of this part.
@@ -168,22 +174,38 @@ impl Part {
         if lists.persisting.len() == now.len() {
             lists.persisting.copy_from_slice(now);
         } else if !lists.persisting.is_empty() {
-            let both = now.iter().zip(before).filter(|&(&pair, &place)| place != Events::CREATED && persists(pair));
-            lists.persisting.iter_mut().zip(both).for_each(|(place, (&pair, _))| *place = pair);
+            let mut count = 0;
+            for (&pair, &place) in now.iter().zip(before) {
+                // Always written, and counted where it is one: what persists cannot be predicted.
+                if let Some(to) = lists.persisting.get_mut(count) {
+                    *to = pair;
+                }
+                count += usize::from((place != Events::CREATED) & persists(pair));
+            }
         }
         if self.created == 0 && self.lost == 0 {
             return;
         }
-        let created = now.iter().zip(before).filter(|&(_, &place)| place == Events::CREATED);
-        lists.created.iter_mut().zip(created).for_each(|(place, (&pair, _))| *place = pair);
-        // Those of the last list between the places that were found.
-        let mut lost = lists.lost.iter_mut();
+        let (mut created, mut lost) = (lists.created.iter_mut(), lists.lost.iter_mut());
         let mut next = self.then[0];
-        let places = before.iter().filter(|&&place| place != Events::CREATED).map(|&place| place as usize);
-        for place in places.chain([self.then[1]]) {
-            lost.by_ref().zip(&then[next..place.max(next)]).for_each(|(place, &pair)| *place = pair);
-            next = place + 1;
+        for (pairs, places) in now.chunks(BLOCK).zip(before.chunks(BLOCK)) {
+            let follow = places.iter().zip(next as u64..).fold(true, |follow, (place, k)| follow & (*place == k));
+            if follow {
+                next += places.len();
+                continue;
+            }
+            for (&pair, &place) in pairs.iter().zip(places) {
+                if place == Events::CREATED {
+                    created.by_ref().take(1).for_each(|to| *to = pair);
+                } else {
+                    // Those of the last list between the places that were found.
+                    let place = place as usize;
+                    lost.by_ref().zip(&then[next..place]).for_each(|(to, &pair)| *to = pair);
+                    next = place + 1;
+                }
+            }
         }
+        lost.zip(&then[next..self.then[1]]).for_each(|(to, &pair)| *to = pair);
     }
 }
 

@@ -15,6 +15,7 @@
 use super::escaped::{Escaped, grown};
 use super::kept::{Kept, Tests};
 use super::motion::{Motion, SPEEDS, Tally, usual_edge};
+use crate::cpu::engine::ALONE;
 use crate::cpu::engine::keep::{All, Filtered};
 use crate::cpu::engine::search::Search;
 use crate::filters::CheckedFilters;
@@ -26,6 +27,8 @@ const FEWEST: u32 = 1 << 10;
 const MOST_ESCAPED: usize = 8;
 /// What the slower of all but this part of the boxes do decides on the margin.
 const FAST: u32 = 16;
+/// If more than this part of the boxes moved, all pairs are tested, in a loop that foresees nothing.
+const MANY: u32 = 4;
 /// The fastest speed, in usual edges a step, at which an epoch begins; as a power of a half.
 const FASTEST: usize = 5;
 /// The margin in usual edges: at least this, at most that, and this many steps of the speed.
@@ -34,6 +37,8 @@ const MOST_MARGIN: f32 = 0.25;
 const MARGIN_STEPS: f32 = 8.0;
 /// An epoch that ends before this many steps was not worth its search.
 const YOUNG: u32 = 4;
+/// An epoch that has gone on for so many steps was worth its search.
+const OLD: u32 = 8;
 /// The most steps until the next epoch after several that were not.
 const LONGEST_WAIT: u32 = 64;
 
@@ -127,7 +132,7 @@ impl Epoch {
             }
         }
         let tests = Tests { boxes: &self.motion.boxes, filters: step.filters };
-        self.kept.test(tests, &self.motion.states);
+        self.kept.test(tests, &self.motion.states, tally.moved > step.box_count / MANY);
         self.escaped.test(tests);
         self.kept.list(&self.escaped.now, pairs)?;
         work.escaped_in_epoch = self.escaped.count() as u32;
@@ -137,7 +142,13 @@ impl Epoch {
 
     /// Returns whether the epoch goes on, or ends it.
     fn goes_on(&mut self, tally: &Tally, box_count: u32) -> bool {
-        if (self.escaped.count() + tally.fresh as usize) * MOST_ESCAPED <= box_count as usize {
+        let few_left = (self.escaped.count() + tally.fresh as usize) * MOST_ESCAPED <= box_count as usize;
+        // The first of many that move alike: the others follow, and a tree for the few steps till then is not worth it.
+        let others_follow = tally.fresh > 0
+            && self.escaped.count() == 0
+            && self.age >= OLD
+            && tally.moved > box_count / MANY;
+        if few_left && !others_follow {
             return true;
         }
         // Each that ends young makes the next one wait longer, and one that did not makes up for them.
@@ -186,9 +197,13 @@ impl Epoch {
 
 /// Returns the margin of an epoch in usual edges, unless boxes move too fast.
 fn margin(tally: &Tally, box_count: u32) -> Option<f32> {
-    // The smallest of the speeds that few boxes pass.
-    let is_passed_by_few = |k: &usize| tally.faster[*k] <= box_count / FAST;
-    let slowest = (0..SPEEDS).take_while(is_passed_by_few).last()?;
+    // The smallest of the speeds that few boxes reach.
+    let mut faster = 0;
+    let is_reached_by_few = |k: &usize| {
+        faster += tally.speeds[*k];
+        faster <= box_count / FAST
+    };
+    let slowest = (0..SPEEDS).take_while(is_reached_by_few).last()?;
     (slowest >= FASTEST).then(|| (MARGIN_STEPS / (1 << slowest) as f32).clamp(LEAST_MARGIN, MOST_MARGIN))
 }
 
@@ -206,11 +221,15 @@ fn fill_grown(boxes: &[Aabb], margin: f32, fat: &mut Vec<Aabb>) {
 fn search_all(step: Searched<'_>, boxes: &[Aabb], search: &mut Search) -> Result<(), Error> {
     let Searched { box_count, options, filters, .. } = step;
     search.clear();
-    if filters.keeps_all() {
-        search.run(boxes, box_count, options, filters, All)
-    } else {
-        search.run(boxes, box_count, options, filters, Filtered::new(filters, boxes))
-    }
+    let mut run = || {
+        if filters.keeps_all() {
+            search.run(boxes, box_count, options, filters, All)
+        } else {
+            search.run(boxes, box_count, options, filters, Filtered::new(filters, boxes))
+        }
+    };
+    // The pool is entered once, and not once for each stage.
+    if box_count <= ALONE { run() } else { rayon::join(run, || ()).0 }
 }
 
 /// Makes the report on a step of few boxes.

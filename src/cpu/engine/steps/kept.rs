@@ -2,12 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::motion::{ESCAPED, MOVED};
+use super::motion::{ESCAPED, NO_BOX};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Pair};
 
 /// Pairs that a thread tests at a time.
 const CHUNK: usize = 1 << 14;
+/// Pairs whose boxes are fetched at a time.
+const BLOCK: usize = 32;
 
 /// Tests boxes as they are searched in this step.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +26,52 @@ impl Tests<'_> {
         self.boxes[a as usize].overlaps(&self.boxes[b as usize])
             && self.filters.half_spaces_meet(self.boxes, a, b)
     }
+
+    /// Tests pairs again of which a box moved, and returns how many overlap.
+    fn few(&self, pairs: &[Pair], states: &[u8], are: &mut [u8]) -> usize {
+        let mut count = 0;
+        for (pair, is) in pairs.iter().zip(are) {
+            let state = states[pair.a as usize] | states[pair.b as usize];
+            if state != 0 {
+                *is = if state & ESCAPED != 0 { 0 } else { u8::from(self.meet(*pair)) };
+            }
+            count += usize::from(*is);
+        }
+        count
+    }
+
+    /// Tests all pairs, and returns how many overlap.
+    fn many(&self, pairs: &[Pair], states: &[u8], are: &mut [u8]) -> usize {
+        let has_half_spaces = !self.filters.half_spaces().is_empty();
+        let mut count = 0;
+        let mut others = [NO_BOX; BLOCK];
+        let mut stayed = [0; BLOCK];
+        for (pairs, are) in pairs.chunks(BLOCK).zip(are.chunks_mut(BLOCK)) {
+            // Boxes lie anywhere in memory: first only the loads, many of which are then under way at once.
+            for ((other, stayed), pair) in others.iter_mut().zip(&mut stayed).zip(pairs) {
+                *other = self.boxes[pair.b as usize];
+                *stayed = (states[pair.a as usize] | states[pair.b as usize]) & ESCAPED ^ ESCAPED;
+            }
+            for ((is, pair), (other, stayed)) in are.iter_mut().zip(pairs).zip(others.iter().zip(&stayed)) {
+                // Whether two boxes overlap cannot be predicted.
+                *is = u8::from(overlap(&self.boxes[pair.a as usize], other) & (*stayed != 0));
+                if has_half_spaces && *is != 0 {
+                    *is = u8::from(self.filters.half_spaces_meet(self.boxes, pair.a, pair.b));
+                }
+                count += usize::from(*is);
+            }
+        }
+        count
+    }
+}
+
+/// Returns what [`Aabb::overlaps`] does, without a branch.
+#[inline(always)]
+fn overlap(a: &Aabb, b: &Aabb) -> bool {
+    (0..3).fold(true, |all, k| {
+        let (low, high) = ([a.min[k], b.min[k]], [a.max[k], b.max[k]]);
+        all & (low[0] <= high[0]) & (low[0] <= high[1]) & (low[1] <= high[0]) & (low[1] <= high[1])
+    })
 }
 
 /// The pairs of the boxes as they were grown when the epoch began.
@@ -45,20 +93,12 @@ impl Kept {
         self.are.resize(self.pairs.len(), 0);
     }
 
-    /// Tests the pairs again of which a box moved. Pairs of boxes that escaped count no longer.
-    pub fn test(&mut self, tests: Tests<'_>, states: &[u8]) {
+    /// Tests the pairs again of which a box moved; all of them, if most boxes did. Pairs of boxes that escaped count no longer.
+    pub fn test(&mut self, tests: Tests<'_>, states: &[u8], moved_many: bool) {
         self.counts.clear();
         self.counts.resize(self.pairs.len().div_ceil(CHUNK), [0; 2]);
         let test = |((pairs, are), count): ((&[Pair], &mut [u8]), &mut [usize; 2])| {
-            let mut sum = 0;
-            for (pair, is) in pairs.iter().zip(are) {
-                let state = states[pair.a as usize] | states[pair.b as usize];
-                if state != 0 {
-                    *is = if state & ESCAPED != 0 { 0 } else { u8::from(tests.meet(*pair)) };
-                }
-                sum += usize::from(*is);
-            }
-            count[0] = sum;
+            count[0] = if moved_many { tests.many(pairs, states, are) } else { tests.few(pairs, states, are) };
         };
         if self.pairs.len() <= CHUNK {
             self.pairs.chunks(CHUNK).zip(self.are.chunks_mut(CHUNK)).zip(&mut self.counts).for_each(test);
@@ -66,7 +106,6 @@ impl Kept {
             let chunks = self.pairs.par_chunks(CHUNK).zip(self.are.par_chunks_mut(CHUNK));
             chunks.zip(&mut self.counts).for_each(test);
         }
-        debug_assert!(states.iter().all(|state| state & !(MOVED | ESCAPED | super::motion::FRESH) == 0));
     }
 
     /// Lists the pairs that overlap, and `others` at their places. Both are ascending, and no pair is in both.

@@ -15,7 +15,7 @@ mod kept;
 mod motion;
 
 use self::epoch::{Epoch, Searched};
-use super::{ALONE, BroadPhase, order};
+use super::{BroadPhase, order};
 use crate::cpu::call;
 use crate::events::steps::Steps;
 use crate::{Attribute, Error, Events, Options, Pair, PairOrder, Step};
@@ -99,7 +99,8 @@ impl BroadPhase {
         self.kept.steps.check(step)?;
         // As if nobody slept.
         let sleeping = self.filters.set_sleeping(Vec::new());
-        let found = if box_count <= ALONE {
+        let found = if step.boxes.len() <= motion::ALONE {
+            // Only a search is worth entering the pool.
             self.find_step(step, box_count)
         } else {
             // The pool is entered once, and not once for each stage.

@@ -22,6 +22,8 @@ pub const SPEEDS: usize = 10;
 
 /// Boxes that a thread looks at at a time.
 const CHUNK: usize = 1 << 12;
+/// The most boxes that one thread looks at.
+pub const ALONE: usize = 1 << 14;
 /// Boxes whose edges are looked at to find what is usual.
 const SAMPLE: usize = 1 << 8;
 
@@ -34,8 +36,9 @@ pub struct Tally {
     pub fresh: u32,
     /// Boxes that are invalid.
     pub invalid: u32,
-    /// Boxes that moved further than the usual edge, a half of it, a quarter of it, and so on.
-    pub faster: [u32; SPEEDS],
+    /// Boxes that moved by the usual edge or more, by a half of it to the whole, by a quarter to a half, and so on. The last number
+    /// counts all that are slower.
+    pub speeds: [u32; SPEEDS],
 }
 
 impl Tally {
@@ -44,7 +47,7 @@ impl Tally {
             moved: self.moved + other.moved,
             fresh: self.fresh + other.fresh,
             invalid: self.invalid + other.invalid,
-            faster: std::array::from_fn(|k| self.faster[k] + other.faster[k]),
+            speeds: std::array::from_fn(|k| self.speeds[k] + other.speeds[k]),
         }
     }
 }
@@ -80,8 +83,8 @@ impl Motion {
             *tally = observe(boxes.get(first..).unwrap_or_default(), last, states, fat, unit);
         };
         let chunks = self.boxes.par_chunks_mut(CHUNK).zip(self.states.par_chunks_mut(CHUNK));
-        if extent <= CHUNK {
-            // No other thread is woken for a single chunk.
+        if extent <= ALONE {
+            // One thread is done before another would be awake.
             let chunks = self.boxes.chunks_mut(CHUNK).zip(self.states.chunks_mut(CHUNK));
             chunks.zip(&mut self.tallies).enumerate().for_each(look);
         } else {
@@ -127,9 +130,10 @@ impl Motion {
 /// Takes boxes in place of the last ones. There may be fewer now than there were; `fat` is empty outside of an epoch.
 fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb], unit: f32) -> Tally {
     let mut tally = Tally::default();
+    let per_unit = unit.recip();
     for (i, (then, state)) in last.iter_mut().zip(states).enumerate() {
         let now = boxes.get(i).unwrap_or(&NO_BOX);
-        let is_valid = now.is_valid();
+        let is_valid = (0..3).fold(true, |is_valid, k| is_valid & (now.min[k] <= now.max[k]));
         tally.invalid += u32::from(!is_valid && i < boxes.len());
         let was_touched = *state & REFILTERED != 0;
         *state &= ESCAPED;
@@ -149,11 +153,7 @@ fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb], u
         }
         if !stays {
             tally.moved += u32::from(i < boxes.len());
-            let way = way(then, now);
-            for (k, faster) in tally.faster.iter_mut().enumerate() {
-                // What is not a number has gone any way.
-                *faster += u32::from(!(way <= unit / (1 << k) as f32));
-            }
+            tally.speeds[speed(way(then, now) * per_unit)] += 1;
             *then = *now;
         }
     }
@@ -169,11 +169,16 @@ fn holds(outer: &Aabb, inner: &Aabb) -> bool {
     (0..3).fold(true, |holds, k| holds & (outer.min[k] <= inner.min[k]) & (inner.max[k] <= outer.max[k]))
 }
 
-/// Returns how far the face went that went furthest.
+/// Returns which of the [`Tally::speeds`] a way is, in usual edges: by its exponent.
+fn speed(way: f32) -> usize {
+    let exponent = (way.to_bits() >> 23 & 0xff) as i32 - 127;
+    (-exponent).clamp(0, SPEEDS as i32 - 1) as usize
+}
+
+/// Returns how far the face went that went furthest. Infinite faces that stay, and what is not a number, do not count.
 fn way(then: &Aabb, now: &Aabb) -> f32 {
-    let along = |then: f32, now: f32| if then == now { 0.0 } else { (now - then).abs() };
-    let all = (0..3).map(|k| [along(then.min[k], now.min[k]), along(then.max[k], now.max[k])]);
-    all.flatten().fold(0.0, |most, way| if way > most || way.is_nan() { way } else { most })
+    let ways = (0..3).map(|k| [(now.min[k] - then.min[k]).abs(), (now.max[k] - then.max[k]).abs()]);
+    ways.flatten().fold(0.0, f32::max)
 }
 
 /// Returns the usual edge of boxes: the median of a sample's longest edges; zero where none is finite.
