@@ -3,8 +3,8 @@
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use crate::BroadPhase;
 use crate::{
-    Aabb, Answers, Attribute, Batch, Cast, Error, Events, Filters, Hit, Lists, Near, NearestQuery, Options, Overlaps, Pair,
-    Report, Shape, Step, TreeReport, cpu,
+    Aabb, Answers, Attribute, Batch, Cast, Error, Events, Filters, Hit, Lists, Near, NearestQuery, Options, Overlaps,
+    Pair, Report, Shape, Step, TreeReport, cpu,
 };
 
 /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or

@@ -10,6 +10,7 @@ mod bench;
 mod choices;
 mod engine;
 mod filters;
+mod frames;
 mod input;
 mod join;
 #[cfg(any(not(feature = "bench"), test))]
@@ -55,6 +56,7 @@ struct Args {
 enum Command {
     Pairs(pairs::Args),
     Join(join::Args),
+    Frames(frames::Args),
     Rays(queries::rays::Args),
     Overlaps(queries::overlaps::Args),
     Nearest(queries::nearest::Args),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         None => sample::run(),
         Some(Command::Pairs(args)) => pairs::run(&args),
         Some(Command::Join(args)) => join::run(&args),
+        Some(Command::Frames(args)) => frames::run(&args),
         Some(Command::Rays(args)) => queries::rays::run(&args),
         Some(Command::Overlaps(args)) => queries::overlaps::run(&args),
         Some(Command::Nearest(args)) => queries::nearest::run(&args),

@@ -93,8 +93,7 @@ impl Comparison {
         resize(&mut events.created, sum(|part| part.created), none)?;
         resize(&mut events.lost, sum(|part| part.lost), none)?;
         resize(&mut events.persisting, sum(|part| part.persisting), none)?;
-        let lists =
-            Lists { created: &mut events.created, lost: &mut events.lost, persisting: &mut events.persisting };
+        let lists = Lists { created: &mut events.created, lost: &mut events.lost, persisting: &mut events.persisting };
         let persists = |pair| persists.as_ref().is_some_and(|persists| persists(pair));
         halves(parts, lists, &|part, lists| part.write(now, then, before, &persists, lists));
         Ok(())
@@ -161,14 +160,7 @@ impl Part {
     }
 
     /// Writes the pairs of this part.
-    fn write(
-        &self,
-        now: &[Pair],
-        then: &[Pair],
-        before: &[u64],
-        persists: &impl Fn(Pair) -> bool,
-        lists: Lists<'_>,
-    ) {
+    fn write(&self, now: &[Pair], then: &[Pair], before: &[u64], persists: &impl Fn(Pair) -> bool, lists: Lists<'_>) {
         let [first, end] = self.now;
         let (now, before) = (&now[first..end], &before[first..end]);
         if lists.persisting.len() == now.len() {

@@ -14,7 +14,8 @@ type Make = Box<dyn Fn(u32) -> Vec<Aabb>>;
 
 /// Scenes that move in ways of their own: little, a few of many, falling asleep, bullets, jumps.
 fn scenes(n: usize) -> Vec<(String, Make)> {
-    let kind = |kind: Kind| -> (String, Make) { (kind.to_string(), Box::new(move |step| kind.generate_step(n, 1, step))) };
+    let kind =
+        |kind: Kind| -> (String, Make) { (kind.to_string(), Box::new(move |step| kind.generate_step(n, 1, step))) };
     let mut scenes: Vec<(String, Make)> = MOVING.map(kind).into();
     let side = (n as f64 / 2.0).cbrt();
     for (name, speed, few) in [("slow", 0.01, 1), ("fast", 0.5, 1), ("few", 0.02, 100), ("bullets", 10.0, 50)] {

@@ -49,15 +49,8 @@ impl Sequence {
         let rarity = [1, 1, 3, 30][random.below(4)];
         let has_generations = random.below(4) == 0;
         let filtered = [0, 0, 1, 3, 8][random.below(5)];
-        let mut made = Self {
-            random,
-            frame: Frame::of(boxes),
-            speed,
-            rarity,
-            has_generations,
-            filtered,
-            changed: None,
-        };
+        let mut made =
+            Self { random, frame: Frame::of(boxes), speed, rarity, has_generations, filtered, changed: None };
         made.refilter();
         made
     }
@@ -109,10 +102,7 @@ impl Sequence {
         for aabb in &mut self.frame.boxes {
             if self.random.below(self.rarity) == 0 {
                 let way = [0; 3].map(|_| (self.random.unit() - 0.5) * self.speed);
-                *aabb = Aabb::new(
-                    [0, 1, 2].map(|k| aabb.min[k] + way[k]),
-                    [0, 1, 2].map(|k| aabb.max[k] + way[k]),
-                );
+                *aabb = Aabb::new([0, 1, 2].map(|k| aabb.min[k] + way[k]), [0, 1, 2].map(|k| aabb.max[k] + way[k]));
             }
         }
         let n = self.frame.boxes.len();

@@ -90,6 +90,12 @@ pub enum Error {
     /// An array of another shape.
     #[error("its shape is {0}; boxes are (n, 6) or (n, 2, 3)")]
     Shape(String),
+    /// An array of another shape, where frames are needed.
+    #[error("its shape is {0}; frames of boxes are (f, n, 6) or (f, n, 2, 3), with at least one box each")]
+    FrameShape(String),
+    /// Frames that are not one after the other.
+    #[error("it is in Fortran order, in which no frame comes before another; np.ascontiguousarray mends that")]
+    FrameOrder,
     /// A size that no array can have.
     #[error("its shape claims a size that does not fit 64 bits")]
     LongShape,
@@ -200,6 +206,70 @@ pub fn read_boxes_from(source: impl Read, length: Option<u64>) -> Result<Vec<Aab
         Ok(())
     })?;
     Ok(boxes)
+}
+
+/// Reads frames of as many boxes each, and hands over one after the other, with the number of all. One of them is held in memory.
+///
+/// The array is `(f, n, 6)` or `(f, n, 2, 3)` in C order; the numbers are those that [`read_boxes`] reads. `length` is the number
+/// of bytes of the source, if that is known.
+///
+/// # Errors
+/// As [`read_boxes`]; and those of `each`, which end the reading.
+pub fn read_frames<E: From<Error>>(
+    source: impl Read,
+    length: Option<u64>,
+    mut each: impl FnMut(u64, &[Aabb]) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let array = Array::open(source, length)?;
+    let header = array.header();
+    let (is_double, is_big) = match header.number() {
+        Some(("f4", is_big)) => (false, is_big),
+        Some(("f8", is_big)) => (true, is_big),
+        _ => return Err(Error::Dtype { found: header.describe_dtype(), needed: "boxes are 'f4' or 'f8'" }.into()),
+    };
+    let (frames, rows) = match header.shape[..] {
+        // Frames without boxes would be as many as are claimed.
+        [frames, rows, 6] | [frames, rows, 2, 3] if rows > 0 => (frames, rows),
+        _ => return Err(Error::FrameShape(describe_shape(&header.shape)).into()),
+    };
+    if header.is_fortran {
+        return Err(Error::FrameOrder.into());
+    }
+    if rows > u64::from(broadsweep::internals::constants::MAX_ENTRIES) {
+        return Err(Error::TooManyBoxes { rows }.into());
+    }
+    let size = if is_double { 8 } else { 4 };
+    let count = frames.checked_mul(rows * 6).ok_or(Error::LongShape)?;
+    let (mut boxes, mut bounds, mut length) = (Vec::new(), [0.0; 6], 0);
+    let mut refused = None;
+    let read = array.each(size, count, |bytes| {
+        let [down, up] = if is_double { decode_double(bytes, is_big) } else { [decode_single(bytes, is_big); 2] };
+        bounds[length] = if length < 3 { down } else { up };
+        length += 1;
+        if length < 6 {
+            return Ok(());
+        }
+        length = 0;
+        if boxes.len() == boxes.capacity() {
+            // By what has come, not by what is claimed.
+            let more = boxes.len().max(1 << 12).min(rows as usize);
+            reserve(&mut boxes, more)?;
+        }
+        let [a, b, c, d, e, f] = bounds;
+        boxes.push(Aabb::new([a, b, c], [d, e, f]));
+        if boxes.len() as u64 == rows {
+            if let Err(error) = each(frames, &boxes) {
+                refused = Some(error);
+                return Err(Error::Io(io::ErrorKind::Interrupted.into()));
+            }
+            boxes.clear();
+        }
+        Ok(())
+    });
+    match refused {
+        Some(error) => Err(error),
+        None => Ok(read?),
+    }
 }
 
 fn decode_single(bytes: &[u8], is_big: bool) -> f32 {
@@ -321,6 +391,39 @@ fn write_header(to: &mut impl Write, dtype: &str, shape: &[u64]) -> io::Result<(
 mod tests {
     use super::*;
     use crate::scenes::Kind;
+
+    /// Reads frames into a list of them.
+    fn frames(bytes: &[u8]) -> Result<Vec<Vec<Aabb>>> {
+        let mut frames = Vec::new();
+        read_frames(bytes, Some(bytes.len() as u64), |count, boxes| {
+            assert_eq!(count, 3);
+            frames.push(boxes.to_vec());
+            Ok(())
+        })
+        .map(|()| frames)
+    }
+
+    #[test]
+    fn frames_come_one_after_the_other() {
+        let boxes = Kind::Brownian.generate(15, 1);
+        let numbers: Vec<f32> = boxes.iter().flat_map(|aabb| aabb.min.into_iter().chain(aabb.max)).collect();
+        for shape in [&[3, 5, 6][..], &[3, 5, 2, 3]] {
+            let mut bytes = Vec::new();
+            write_array(&mut bytes, shape, &numbers).unwrap();
+            assert_eq!(frames(&bytes).unwrap().concat(), boxes);
+            bytes.pop();
+            assert!(matches!(frames(&bytes), Err(Error::Truncated(_))));
+        }
+        for shape in [&[15, 6][..], &[3, 0, 6], &[3, 5, 3, 2], &[90]] {
+            let mut bytes = Vec::new();
+            write_array(&mut bytes, shape, &numbers).unwrap();
+            assert!(matches!(frames(&bytes), Err(Error::FrameShape(_))), "{shape:?}");
+        }
+        let mut bytes = Vec::new();
+        write_array(&mut bytes, &[3, 5, 6], &numbers).unwrap();
+        let stopped: std::result::Result<(), Error> = read_frames(&bytes[..], None, |_, _| Err(Error::LongShape));
+        assert!(matches!(stopped, Err(Error::LongShape)));
+    }
 
     #[test]
     fn what_is_written_is_read_back_bit_for_bit() {

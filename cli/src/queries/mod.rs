@@ -363,7 +363,7 @@ impl Named {
 }
 
 /// Writes arrays as an `.npz`, not compressed, as `np.savez` does.
-fn write(to: &mut dyn Write, arrays: &[Named]) -> Result<()> {
+pub fn write(to: &mut dyn Write, arrays: &[Named]) -> Result<()> {
     let mut archive = ZipArchiveWriter::new(to);
     for Named(name, bytes) in arrays {
         let file = format!("{name}.npy");

@@ -6,6 +6,7 @@ mod bench;
 mod bench_queries;
 mod commands;
 mod engines;
+mod frames;
 mod join;
 mod memory;
 mod mujoco;

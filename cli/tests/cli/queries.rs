@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use crate::npz::stored as npz;
 use crate::place::Place;
 
-fn array<T: npy::Written>(shape: &[u64], numbers: &[T]) -> Vec<u8> {
+pub fn array<T: npy::Written>(shape: &[u64], numbers: &[T]) -> Vec<u8> {
     let mut bytes = Vec::new();
     npy::write_array(&mut bytes, shape, numbers).unwrap();
     bytes
 }
 
 /// Reads one array of an .npz: its shape and its bytes as `.npy`.
-fn named(bytes: &[u8], name: &str) -> Vec<u8> {
+pub fn named(bytes: &[u8], name: &str) -> Vec<u8> {
     let archive = ZipArchive::from_slice(bytes).unwrap();
     for entry in archive.entries() {
         let entry = entry.unwrap();
@@ -33,7 +33,7 @@ fn named(bytes: &[u8], name: &str) -> Vec<u8> {
     panic!("there is no {name}");
 }
 
-fn numbers<T: Number>(bytes: &[u8], name: &str, shape: &[u64]) -> Vec<T> {
+pub fn numbers<T: Number>(bytes: &[u8], name: &str, shape: &[u64]) -> Vec<T> {
     let own = named(bytes, name);
     let array = Array::open(&own[..], None).unwrap();
     assert_eq!(array.shape(), shape, "{name}");

@@ -144,10 +144,8 @@ impl Epoch {
     fn goes_on(&mut self, tally: &Tally, box_count: u32) -> bool {
         let few_left = (self.escaped.count() + tally.fresh as usize) * MOST_ESCAPED <= box_count as usize;
         // The first of many that move alike: the others follow, and a tree for the few steps till then is not worth it.
-        let others_follow = tally.fresh > 0
-            && self.escaped.count() == 0
-            && self.age >= OLD
-            && tally.moved > box_count / MANY;
+        let others_follow =
+            tally.fresh > 0 && self.escaped.count() == 0 && self.age >= OLD && tally.moved > box_count / MANY;
         if few_left && !others_follow {
             return true;
         }

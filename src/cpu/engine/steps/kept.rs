@@ -23,8 +23,7 @@ impl Tests<'_> {
     #[inline]
     pub fn meet(&self, pair: Pair) -> bool {
         let Pair { a, b } = pair;
-        self.boxes[a as usize].overlaps(&self.boxes[b as usize])
-            && self.filters.half_spaces_meet(self.boxes, a, b)
+        self.boxes[a as usize].overlaps(&self.boxes[b as usize]) && self.filters.half_spaces_meet(self.boxes, a, b)
     }
 
     /// Tests pairs again of which a box moved, and returns how many overlap.
@@ -158,10 +157,7 @@ fn halves(counts: &[[usize; 2]], pairs: &[Pair], are: &[u8], others: &[Pair], to
     let are = are.split_at(left.len() * CHUNK);
     let others = others.split_at(other_count);
     let to = to.split_at_mut(count);
-    rayon::join(
-        || halves(left, pairs.0, are.0, others.0, to.0),
-        || halves(right, pairs.1, are.1, others.1, to.1),
-    );
+    rayon::join(|| halves(left, pairs.0, are.0, others.0, to.0), || halves(right, pairs.1, are.1, others.1, to.1));
 }
 
 fn one(pairs: &[Pair], are: &[u8], mut others: &[Pair], to: &mut [Pair]) {

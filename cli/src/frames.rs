@@ -1,0 +1,326 @@
+//! `broadsweep frames`.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use broadsweep::{Aabb, BroadPhase, Events, Filters, Options, Pair, PairOrder, Step, StepReport, cpu};
+use laboratory::adapter;
+use laboratory::engine::timed;
+use laboratory::scenes::{SceneName, npy};
+use serde_json::{Value, json};
+
+use crate::output::{Output, print_report};
+use crate::progress::Progress;
+use crate::queries::{Engine, Named, write};
+use crate::ready::{Ready, by_brute_force};
+use crate::{input, text};
+
+/// Find what begins and what ends from frame to frame: the pairs that are created, and those that are lost
+///
+/// Of the first frame, all pairs are created.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Frames: an (f, n, 6) or (f, n, 2, 3) array of f4 or f8, minimum corners first; `-` is stdin
+    ///
+    /// In C order, either byte order; f8 is rounded outward. Box i of a frame is box i of the next. KIND:N, such as
+    /// brownian:100000, is a scene that moves; see --count.
+    #[arg(value_name = "FRAMES.npy|KIND:N")]
+    frames: PathBuf,
+
+    /// How many frames to look at: all of a file, unless there are more, or so many steps of a scene [default: 100 of a scene]
+    #[arg(long, value_name = "F")]
+    count: Option<u32>,
+
+    /// What finds the pairs [default: gpu where there is a real one, otherwise cpu]
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+
+    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+
+    /// Compare each frame with searches from nothing, by the CPU engine, and the difference of the sets that they find
+    ///
+    /// Where there is a difference, nothing is written.
+    #[arg(long)]
+    verify: bool,
+
+    /// Where to write the events, as np.load reads them; `-` is stdout
+    ///
+    /// `created` and `lost`, u4 (k, 2), frame after frame and ascending within each; `created_offsets` and `lost_offsets`, u8
+    /// (f + 1,), say where those of each frame begin.
+    #[arg(long, value_name = "EVENTS.npz")]
+    out: Option<PathBuf>,
+
+    /// Print the report as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Who finds the events.
+enum Finder {
+    Gpu(Box<BroadPhase>),
+    Cpu(Box<cpu::BroadPhase>),
+    Brute(Differences),
+}
+
+/// The events of searches from nothing: the differences of what one finds and the next.
+#[derive(Default)]
+struct Differences {
+    pairs: Vec<Pair>,
+    created: Vec<Pair>,
+    lost: Vec<Pair>,
+}
+
+impl Differences {
+    /// Takes the pairs of the next frame, ascending.
+    fn advance(&mut self, pairs: Vec<Pair>) {
+        let without = |some: &[Pair], others: &[Pair]| -> Vec<Pair> {
+            some.iter().copied().filter(|pair| others.binary_search(pair).is_err()).collect()
+        };
+        self.created = without(&pairs, &self.pairs);
+        self.lost = without(&self.pairs, &pairs);
+        self.pairs = pairs;
+    }
+}
+
+/// The counts of a frame.
+struct Row {
+    boxes: usize,
+    pairs: u64,
+    created: u64,
+    lost: u64,
+    /// What our engines report.
+    report: Option<StepReport>,
+    seconds: f64,
+}
+
+/// The events so far, and how they came.
+struct Run<'a> {
+    args: &'a Args,
+    finder: Finder,
+    /// What verifies.
+    from_nothing: Option<(cpu::BroadPhase, Differences)>,
+    rows: Vec<Row>,
+    created: Vec<u32>,
+    lost: Vec<u32>,
+    offsets: [Vec<u64>; 2],
+}
+
+impl Run<'_> {
+    /// Finds the events of the next frame. Returns whether more frames are wanted.
+    fn advance(&mut self, boxes: &[Aabb]) -> Result<()> {
+        let number = self.rows.len();
+        let none = Filters::default();
+        let (found, seconds) = match &mut self.finder {
+            Finder::Gpu(engine) => timed(|| engine.find_events(Step::new(boxes).changes_only()).map(|_| ())),
+            Finder::Cpu(engine) => timed(|| engine.find_events(Step::new(boxes).changes_only()).map(|_| ())),
+            Finder::Brute(differences) => {
+                timed(|| by_brute_force(boxes, &none).map(|pairs| differences.advance(pairs)))
+            }
+        };
+        found.with_context(|| format!("frame {number}"))?;
+        let of = |events: &'_ Events| Some(events.report.clone());
+        let (pairs, created, lost, report) = match &self.finder {
+            Finder::Gpu(engine) => parts(engine.events(), of(engine.events())),
+            Finder::Cpu(engine) => parts(engine.events(), of(engine.events())),
+            Finder::Brute(own) => (own.pairs.len(), &own.created[..], &own.lost[..], None),
+        };
+        if let Some((engine, differences)) = &mut self.from_nothing {
+            engine.find_pairs(boxes)?;
+            differences.advance(engine.take_overlaps().pairs);
+            ensure!(
+                differences.pairs.len() == pairs && differences.created == created && differences.lost == lost,
+                "verification failed: the events of frame {number} are not the differences of what searches find. Nothing was \
+                 written. Please report this"
+            );
+        }
+        for (list, pairs) in [(&mut self.created, created), (&mut self.lost, lost)] {
+            let no_room = |_| anyhow::anyhow!("there is no memory for the events of {} frames", number + 1);
+            list.try_reserve(2 * pairs.len()).map_err(no_room)?;
+            list.extend(pairs.iter().flat_map(|pair| [pair.a, pair.b]));
+        }
+        let [pairs, created, lost] = [pairs, created.len(), lost.len()].map(|count| count as u64);
+        self.rows.push(Row { boxes: boxes.len(), pairs, created, lost, report, seconds });
+        self.offsets[0].push(self.created.len() as u64 / 2);
+        self.offsets[1].push(self.lost.len() as u64 / 2);
+        Ok(())
+    }
+
+    fn arrays(&self) -> Vec<Named> {
+        let pairs = |name, list: &[u32]| Named::new(name, &[list.len() as u64 / 2, 2], list);
+        let offsets = |name, list: &[u64]| Named::new(name, &[list.len() as u64], list);
+        vec![
+            offsets("created_offsets", &self.offsets[0]),
+            offsets("lost_offsets", &self.offsets[1]),
+            pairs("created", &self.created),
+            pairs("lost", &self.lost),
+        ]
+    }
+
+    /// Returns the seconds of all frames, and the median.
+    fn times(&self) -> [f64; 2] {
+        let mut seconds: Vec<f64> = self.rows.iter().map(|row| row.seconds).collect();
+        seconds.sort_unstable_by(f64::total_cmp);
+        [seconds.iter().sum(), seconds.get(seconds.len() / 2).copied().unwrap_or(0.0)]
+    }
+
+    fn lines(&self, engine: &Ready) -> String {
+        let mut lines = format!(
+            "{:>6} {:>11} {:>11} {:>11} {:>11} {:>11} {:>9}  {:>10}\n",
+            "frame", "boxes", "pairs", "created", "lost", "moved", "left", "time"
+        );
+        for (number, row) in self.rows.iter().enumerate() {
+            let count = |of: fn(&StepReport) -> u32| match &row.report {
+                // What no engine looks at.
+                Some(report) if !matches!(self.finder, Finder::Gpu(_)) => text::count(u64::from(of(report))),
+                _ => "-".to_owned(),
+            };
+            let [boxes, pairs, created, lost] = [row.boxes as u64, row.pairs, row.created, row.lost].map(text::count);
+            let moved = count(|report| report.work.moved_count);
+            let left = match row.report.as_ref().map(|report| report.work) {
+                Some(work) if work.began_epoch => "epoch".to_owned(),
+                Some(work) if work.searched => "all".to_owned(),
+                _ => count(|report| report.work.escaped_count),
+            };
+            let time = text::seconds(row.seconds);
+            let _ = writeln!(
+                lines,
+                "{number:>6} {boxes:>11} {pairs:>11} {created:>11} {lost:>11} {moved:>11} {left:>9}  {time:>10}"
+            );
+        }
+        let [all, median] = self.times().map(text::seconds);
+        let mut add = |label: &str, value: String| {
+            let _ = writeln!(lines, "{label:<11} {value}");
+        };
+        add("frames", format!("{} of {}", text::count(self.rows.len() as u64), self.scene()));
+        add("engine", engine.describe());
+        let [created, lost] = [&self.created, &self.lost].map(|list| text::count(list.len() as u64 / 2));
+        add("events", format!("{created} pairs created, {lost} lost"));
+        add("time", format!("{all}, median of a frame {median}"));
+        if self.from_nothing.is_some() {
+            add("verified", "all frames equal the differences of searches from nothing".to_owned());
+        }
+        if let Some(path) = &self.args.out {
+            add("written", text::path(path));
+        }
+        lines
+    }
+
+    fn scene(&self) -> String {
+        text::printable(&self.args.frames.display().to_string())
+    }
+
+    fn json(&self, engine: &Ready) -> Value {
+        let frame = |row: &Row| {
+            json!({
+                "boxes": row.boxes,
+                "pairs": row.pairs,
+                "created": row.created,
+                "lost": row.lost,
+                "invalid": row.report.as_ref().map(|report| report.invalid_count),
+                "searched": row.report.as_ref().map(|report| report.work.searched),
+                "began_epoch": row.report.as_ref().map(|report| report.work.began_epoch),
+                "moved": row.report.as_ref().map(|report| report.work.moved_count),
+                "left": row.report.as_ref().map(|report| report.work.escaped_count),
+                "seconds": row.seconds,
+            })
+        };
+        let [seconds, median] = self.times();
+        json!({
+            "scene": self.args.frames.display().to_string(),
+            "engine": engine.engine().name(),
+            "adapter": match engine {
+                Ready::Gpu(gpu) => Some(adapter::line(&gpu.adapter_info())),
+                Ready::Other(_) => None,
+            },
+            "frames": self.rows.iter().map(frame).collect::<Vec<Value>>(),
+            "created": self.created.len() / 2,
+            "lost": self.lost.len() / 2,
+            "seconds": seconds,
+            "median_seconds": median,
+            "verified": self.from_nothing.is_some(),
+            "out": self.args.out.as_ref().map(|path| path.display().to_string()),
+        })
+    }
+}
+
+/// Returns the pairs, the created and the lost ones.
+fn parts(events: &Events, report: Option<StepReport>) -> (usize, &[Pair], &[Pair], Option<StepReport>) {
+    (events.pairs.len(), &events.created, &events.lost, report)
+}
+
+/// Reads or makes the frames, and hands each over.
+fn each_frame(args: &Args, mut each: impl FnMut(&[Aabb]) -> Result<()>) -> Result<()> {
+    /// Steps of a scene, where none are asked for.
+    const COUNT: u32 = 100;
+    let path = &args.frames;
+    if let Some(text) = path.to_str().filter(|_| !path.exists() && !input::has_extension(path, "npy"))
+        && let SceneName::Kind { kind, n } = text.parse()?
+    {
+        for step in 0..args.count.unwrap_or(COUNT) {
+            let boxes =
+                if kind.moves() { kind.generate_step(n as usize, 1, step) } else { kind.generate(n as usize, 1) };
+            each(&boxes)?;
+        }
+        return Ok(());
+    }
+    let mut left = args.count.map_or(u64::MAX, u64::from);
+    let mut hand_over = |_, boxes: &[Aabb]| -> Result<()> {
+        if left > 0 {
+            left -= 1;
+            each(boxes)?;
+        }
+        Ok(())
+    };
+    if path.as_os_str() == "-" {
+        return npy::read_frames(std::io::stdin().lock(), None, hand_over).context("cannot read -");
+    }
+    let name = || format!("cannot read {}", text::path(path));
+    let file = File::open(path).with_context(name)?;
+    let metadata = file.metadata().with_context(name)?;
+    ensure!(!metadata.is_dir(), "{}: it is a directory", name());
+    let length = metadata.is_file().then_some(metadata.len());
+    let read = npy::read_frames(file, length, |count, boxes| hand_over(count, boxes));
+    // What a frame was refused for has nothing to do with the file.
+    read.map_err(|error| if error.is::<npy::Error>() { error.context(name()) } else { error })
+}
+
+/// Runs `broadsweep frames`.
+pub fn run(args: &Args) -> Result<()> {
+    let output = args.out.as_deref().map(Output::check).transpose()?;
+    let is_input = output.as_ref().is_some_and(|output| output.is_file(&args.frames));
+    ensure!(!is_input, "--out is the file of the frames itself: {}", text::path(&args.frames));
+    if let Some(engine @ (Engine::Cpu | Engine::Brute)) = args.engine {
+        let name = engine.of_pairs().name();
+        ensure!(args.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
+    }
+    let engine = Ready::choose(args.engine.map(Engine::of_pairs), args.adapter.as_deref())?;
+    let options = Options { order: PairOrder::Canonical, ..Options::default() };
+    let finder = match &engine {
+        Ready::Gpu(gpu) => Finder::Gpu(Box::new(BroadPhase::new(gpu, options)?)),
+        Ready::Other(laboratory::engine::Engine::Brute) => Finder::Brute(Differences::default()),
+        Ready::Other(_) => Finder::Cpu(Box::new(cpu::BroadPhase::new(options)?)),
+    };
+    let from_nothing = args.verify.then(|| cpu::BroadPhase::new(options)).transpose()?;
+    let mut run = Run {
+        args,
+        finder,
+        from_nothing: from_nothing.map(|engine| (engine, Differences::default())),
+        rows: Vec::new(),
+        created: Vec::new(),
+        lost: Vec::new(),
+        offsets: [vec![0], vec![0]],
+    };
+    {
+        let _progress = Progress::start("finding the events".to_owned());
+        each_frame(args, |boxes| run.advance(boxes))?;
+    }
+    if let Some(output) = &output {
+        output.write(|to| write(to, &run.arrays()))?;
+    }
+    let report = if args.json { format!("{}\n", run.json(&engine)) } else { run.lines(&engine) };
+    print_report(&report, &output)
+}
