@@ -30,7 +30,7 @@ impl BroadPhase {
         };
         let compared = found.and_then(|()| self.compare(&step));
         self.found.clear();
-        compared?;
+        compared.inspect_err(|_| self.steps.fail())?;
         Ok(&self.steps.events)
     }
 

@@ -20,6 +20,8 @@ pub struct Steps {
     names: Names,
     /// A place to write.
     is_named: Vec<bool>,
+    /// Whether every pair of the last step persists from the step before, at the same place, and both lists say so.
+    is_settled: bool,
 }
 
 impl Steps {
@@ -32,7 +34,7 @@ impl Steps {
     }
 
     /// Compares the pairs of a step, which was [checked](Self::check), with those of the last one, and takes their place. `report`
-    /// says how they were found. After an error the last step stays the last one.
+    /// says how they were found. After an error the last step stays the last one, and the caller says [so](Self::fail).
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -43,13 +45,34 @@ impl Steps {
         pairs: &mut Vec<Pair>,
         report: StepReport,
     ) -> Result<(), Error> {
-        let compared = self.compare(step, filters, pairs);
-        if let Err(error) = compared {
-            self.fail();
-            return Err(error);
+        self.is_settled = false;
+        self.compare(step, filters, Some(pairs))?;
+        swap(&mut self.events.pairs, pairs);
+        self.take(step, report);
+        Ok(())
+    }
+
+    /// Advances by a step whose boxes and pairs are those of the last one.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn stay(&mut self, step: &Step<'_>, filters: &Filters, report: StepReport) -> Result<(), Error> {
+        let all_awake = filters.sleeping.is_empty() && filters.fixed.is_empty();
+        let is_plain = step.lists_persisting && all_awake && !Names::matter(step, &self.generations);
+        if is_plain && self.is_settled {
+            self.events.created.clear();
+            self.events.lost.clear();
+        } else {
+            self.compare(step, filters, None)?;
+            self.is_settled = is_plain;
         }
+        self.take(step, report);
+        Ok(())
+    }
+
+    /// Takes note of a step whose events are there.
+    fn take(&mut self, step: &Step<'_>, report: StepReport) {
         let events = &mut self.events;
-        swap(&mut events.pairs, pairs);
         let [pair_count, created_count, lost_count] =
             [&events.pairs, &events.created, &events.lost].map(|list| list.len() as u64);
         let persisting_count = pair_count - created_count;
@@ -59,11 +82,11 @@ impl Steps {
             self.generations.extend_from_slice(generations);
         }
         self.box_count = step.boxes.len() as u32;
-        Ok(())
     }
 
     /// Leaves no events but the pairs of the last step, since a step was refused.
     pub fn fail(&mut self) {
+        self.is_settled = false;
         let Events { before, created, lost, persisting, report, .. } = &mut self.events;
         before.clear();
         created.clear();
@@ -84,9 +107,11 @@ impl Steps {
             + names.bytes()
     }
 
-    fn compare(&mut self, step: &Step<'_>, filters: &Filters, now: &[Pair]) -> Result<(), Error> {
-        let Self { events, comparison, names, generations, box_count, is_named } = self;
+    /// Compares the pairs of a step with those of the last one; without any, they are the same.
+    fn compare(&mut self, step: &Step<'_>, filters: &Filters, now: Option<&[Pair]>) -> Result<(), Error> {
+        let Self { events, comparison, names, generations, box_count, is_named, .. } = self;
         let then = take(&mut events.pairs);
+        let now = now.unwrap_or(&then);
         let awake = |i: u32| {
             let is = |list: &[bool]| list.get(i as usize).is_some_and(|is| *is);
             !is(&filters.sleeping) && !is(&filters.fixed)

@@ -18,6 +18,7 @@ mod predict;
 pub mod queries;
 pub mod results;
 pub mod scene;
+pub mod steps;
 pub mod stop;
 pub mod table;
 pub mod usscd;

@@ -22,6 +22,7 @@
 mod city;
 mod everyday;
 mod hard;
+mod motion;
 mod moving;
 mod name;
 pub mod npy;
@@ -37,6 +38,7 @@ pub use everyday::{clusters, diagonal, many_clusters, pile, plane, slab, spread,
 pub use hard::{
     denormal, giant, huge, identical, infinite, invalid, line, offset, points, signed_zero, thousand_giants, touching,
 };
+pub use motion::Motion;
 pub use moving::{Particles, brownian, free_fall, gravity, particles, sediment};
 pub use name::{SceneName, SceneNameError};
 pub use settled::settled;
@@ -222,6 +224,14 @@ impl FromStr for Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no scene called {name:?}; there are {}", Kind::ALL.map(Kind::name).join(", "))]
 pub struct UnknownKind {
+    /// What was asked for.
+    pub name: String,
+}
+
+/// No motion has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no motion called {name:?}; there are {}", Motion::ALL.map(Motion::name).join(", "))]
+pub struct UnknownMotion {
     /// What was asked for.
     pub name: String,
 }

@@ -322,22 +322,22 @@ pub struct Particles {
 pub fn particles(n: usize, seed: u64, step: u32, space: Particles) -> Vec<Aabb> {
     let random = Random::new(seed, "particles");
     let way = space.speed * f64::from(step);
-    (0..n)
-        .map(|i| {
-            let mut random = random.of(i);
-            let edge = space.diameter * random.between(0.9, 1.0);
-            // Minimum corners go from 0 to this, and back.
-            let reach = (space.side - edge).max(1e-6 * space.side);
-            let start = random.unit3();
-            let direction: [f64; 3] = direction(&mut random);
-            let min = [0, 1, 2].map(|k| {
-                let turns = 0.5 * start[k] + way * direction[k] / (2.0 * reach);
-                let part = 2.0 * (turns - turns.floor());
-                reach * part.min(2.0 - part)
-            });
-            from_corner(min, [edge; 3])
-        })
-        .collect()
+    (0..n).map(|i| particle_after(way, random.of(i), space)).collect()
+}
+
+/// Makes the box of a particle after this way. All else is drawn.
+pub(super) fn particle_after(way: f64, mut random: Random, space: Particles) -> Aabb {
+    let edge = space.diameter * random.between(0.9, 1.0);
+    // Minimum corners go from 0 to this, and back.
+    let reach = (space.side - edge).max(1e-6 * space.side);
+    let start = random.unit3();
+    let direction: [f64; 3] = direction(&mut random);
+    let min = [0, 1, 2].map(|k| {
+        let turns = 0.5 * start[k] + way * direction[k] / (2.0 * reach);
+        let part = 2.0 * (turns - turns.floor());
+        reach * part.min(2.0 - part)
+    });
+    from_corner(min, [edge; 3])
 }
 
 /// Draws a unit vector in any direction, by rejection.

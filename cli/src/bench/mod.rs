@@ -1,6 +1,7 @@
 //! `broadsweep bench`.
 
 mod files;
+mod frames;
 mod queries;
 mod screen;
 mod setup;
@@ -106,6 +107,7 @@ pub struct Args {
 /// An experiment that is measured in its own way.
 #[derive(clap::Subcommand)]
 enum Experiment {
+    Frames(Box<frames::Args>),
     Queries(Box<queries::Args>),
     Usscd(usscd::Args),
     Worlds(worlds::Args),
@@ -114,6 +116,7 @@ enum Experiment {
 /// Runs `broadsweep bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
+        Some(Experiment::Frames(args)) => return frames::run(args),
         Some(Experiment::Queries(args)) => return queries::run(args),
         Some(Experiment::Usscd(args)) => return usscd::run(args),
         Some(Experiment::Worlds(args)) => return worlds::run(args),

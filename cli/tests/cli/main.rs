@@ -3,6 +3,8 @@
 #[cfg(feature = "bench")]
 mod bench;
 #[cfg(feature = "bench")]
+mod bench_frames;
+#[cfg(feature = "bench")]
 mod bench_queries;
 mod commands;
 mod engines;

@@ -68,6 +68,8 @@ pub struct Searched<'a> {
     pub box_count: u32,
     /// With canonical order.
     pub options: &'a Options,
+    /// Whether the pairs of the last step are at hand: where no box moves, they are not listed again.
+    pub may_stay: bool,
     pub filters: &'a CheckedFilters,
 }
 
@@ -82,7 +84,8 @@ impl Epoch {
         self.motion.refilter(first, count);
     }
 
-    /// Finds the pairs of a step, ascending, without the included ones.
+    /// Finds the pairs of a step, ascending, without the included ones. Returns the report, and whether the pairs are those of the
+    /// last step and were not listed again.
     ///
     /// # Errors
     /// Those of a search. Nothing is known of any box then.
@@ -91,7 +94,7 @@ impl Epoch {
         step: Searched<'_>,
         search: &mut Search,
         pairs: &mut Vec<Pair>,
-    ) -> Result<StepReport, Error> {
+    ) -> Result<(StepReport, bool), Error> {
         let found = self.try_find(step, search, pairs);
         if found.is_err() {
             let Self { wait, next_wait, fewest, .. } = *self;
@@ -105,13 +108,13 @@ impl Epoch {
         step: Searched<'_>,
         search: &mut Search,
         pairs: &mut Vec<Pair>,
-    ) -> Result<StepReport, Error> {
+    ) -> Result<(StepReport, bool), Error> {
         if step.box_count < self.fewest.unwrap_or(FEWEST) {
             self.end();
             self.motion.boxes.clear();
             search_all(step, step.boxes, search)?;
             std::mem::swap(pairs, &mut search.found.pairs);
-            return Ok(report_of(search));
+            return Ok((report_of(search), false));
         }
         if self.fat.is_empty() {
             self.unit = usual_edge(step.boxes);
@@ -128,16 +131,24 @@ impl Epoch {
             if !work.began_epoch {
                 search_all(step, step.boxes, search)?;
                 std::mem::swap(pairs, &mut search.found.pairs);
-                return Ok(StepReport { work, ..self.motion.report(step.box_count, &tally) });
+                return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, false));
             }
         }
-        let tests = Tests { boxes: &self.motion.boxes, filters: step.filters };
-        self.kept.test(tests, &self.motion.states, tally.moved > step.box_count / MANY);
-        self.escaped.test(tests);
-        self.kept.list(&self.escaped.now, pairs)?;
+        let stays = step.may_stay && !work.searched && tally.moved == 0 && tally.fresh == 0;
+        if !stays {
+            self.list(step, tally.moved > step.box_count / MANY, pairs)?;
+        }
         work.escaped_in_epoch = self.escaped.count() as u32;
         work.kept_pair_count = (self.kept.pairs.len() + self.escaped.pair_count()) as u64;
-        Ok(StepReport { work, ..self.motion.report(step.box_count, &tally) })
+        Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, stays))
+    }
+
+    /// Lists the pairs that are kept and overlap in this step.
+    fn list(&mut self, step: Searched<'_>, moved_many: bool, pairs: &mut Vec<Pair>) -> Result<(), Error> {
+        let tests = Tests { boxes: &self.motion.boxes, filters: step.filters };
+        self.kept.test(tests, &self.motion.states, moved_many);
+        self.escaped.test(tests);
+        self.kept.list(&self.escaped.now, pairs)
     }
 
     /// Returns whether the epoch goes on, or ends it.

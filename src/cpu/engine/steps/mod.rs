@@ -18,7 +18,7 @@ use self::epoch::{Epoch, Searched};
 use super::{BroadPhase, order};
 use crate::cpu::call;
 use crate::events::steps::Steps;
-use crate::{Attribute, Error, Events, Options, Pair, PairOrder, Step};
+use crate::{Attribute, Error, Events, Options, Pair, PairOrder, Step, StepReport};
 
 /// What is kept from step to step.
 #[derive(Debug, Default)]
@@ -27,6 +27,8 @@ pub struct Kept {
     epoch: Epoch,
     /// The pairs of the step that is being found.
     pairs: Vec<Pair>,
+    /// Boxes of the last step, if the epoch and the list of the last step are of the same step.
+    in_step: Option<usize>,
 }
 
 impl Kept {
@@ -69,7 +71,10 @@ impl BroadPhase {
     pub fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
         let step = step.into();
         self.search.clear();
-        self.advance(&step).map_err(|error| self.search.refuse(error))?;
+        if let Err(error) = self.advance(&step) {
+            self.kept.steps.fail();
+            return Err(self.search.refuse(error));
+        }
         self.search.clear();
         Ok(&self.kept.steps.events)
     }
@@ -93,7 +98,7 @@ impl BroadPhase {
     }
 
     fn advance(&mut self, step: &Step<'_>) -> Result<(), Error> {
-        self.kept.steps.fail();
+        let may_stay = self.kept.in_step.take() == Some(step.boxes.len());
         self.filters.fit(step.boxes.len())?;
         let box_count = call::checked_count(step.boxes.len())?;
         self.kept.steps.check(step)?;
@@ -101,24 +106,34 @@ impl BroadPhase {
         let sleeping = self.filters.set_sleeping(Vec::new());
         let found = if step.boxes.len() <= motion::ALONE {
             // Only a search is worth entering the pool.
-            self.find_step(step, box_count)
+            self.find_step(step, box_count, may_stay)
         } else {
             // The pool is entered once, and not once for each stage.
-            rayon::join(|| self.find_step(step, box_count), || ()).0
+            rayon::join(|| self.find_step(step, box_count, may_stay), || ()).0
         };
         self.filters.set_sleeping(sleeping);
-        let report = found?;
-        let Kept { steps, pairs, .. } = &mut self.kept;
-        steps.advance(step, self.filters.filters(), pairs, report)
+        let (report, stays) = found?;
+        let Kept { steps, pairs, in_step, .. } = &mut self.kept;
+        if stays {
+            steps.stay(step, self.filters.filters(), report)?;
+        } else {
+            steps.advance(step, self.filters.filters(), pairs, report)?;
+        }
+        *in_step = Some(step.boxes.len());
+        Ok(())
     }
 
-    fn find_step(&mut self, step: &Step<'_>, box_count: u32) -> Result<crate::StepReport, Error> {
+    /// Finds the pairs of a step, unless they are those of the last one.
+    fn find_step(&mut self, step: &Step<'_>, box_count: u32, may_stay: bool) -> Result<(StepReport, bool), Error> {
         let Self { options, filters, prepared, search, kept: Kept { epoch, pairs, .. }, .. } = self;
         let boxes = call::prepared_boxes(filters.filters(), step.boxes, prepared);
         let options = &Options { order: PairOrder::Canonical, ..*options };
-        let report = epoch.find(Searched { boxes, box_count, options, filters }, search, pairs)?;
-        call::make_room(pairs, filters.include().len() as u64)?;
-        order::merge(pairs, filters.include());
-        Ok(report)
+        let found = epoch.find(Searched { boxes, box_count, options, may_stay, filters }, search, pairs)?;
+        let (_, stays) = found;
+        if !stays {
+            call::make_room(pairs, filters.include().len() as u64)?;
+            order::merge(pairs, filters.include());
+        }
+        Ok(found)
     }
 }

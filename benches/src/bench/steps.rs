@@ -1,0 +1,316 @@
+//! `broadsweep bench frames`: boxes in motion, shown step after step to engines that keep something and to those that do not.
+
+use anyhow::{Result, bail};
+use broadsweep::{Aabb, BroadPhase, Events, Gpu, Options, Pair, PairOrder, Step, cpu};
+use rayon::ThreadPool;
+
+use super::charts::Figure;
+use super::plot::{Axis, Chart, Series};
+use super::results::{Machine, unique};
+use super::stop::is_stopped;
+use crate::engine::{Engine, timed};
+use crate::measure::contestant::{Contestant, Refusal};
+use crate::measure::csv::{self, or_empty};
+use crate::measure::time::Time;
+use crate::scenes::Motion;
+
+/// The first line of `frames.csv`. A row is an engine that sees one step of a motion after another. `mean_ms` counts all steps but
+/// the first two; pairs, created and lost are those of the last step, by the first engine; `wrong` counts the pairs of all steps
+/// that the engine has and the first one has not, or the other way round.
+pub const COLUMNS: &str =
+    "motion,boxes,engine,device,steps,median_ms,q1_ms,q3_ms,max_ms,mean_ms,pairs,created,lost,wrong";
+
+/// Steps that do not count: in the first all is new, and in the second an engine may begin to keep something.
+const FIRST_STEPS: u32 = 2;
+
+/// Who takes part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stepper {
+    /// The events of our engine on the CPU.
+    CpuEvents,
+    /// The events of our engine on the GPU.
+    GpuEvents,
+    /// An engine that finds the pairs of each step. Ours list them in canonical order, as events are.
+    Pairs(Engine),
+}
+
+impl Stepper {
+    /// Lists all, our events first.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![Self::CpuEvents, Self::GpuEvents];
+        all.extend(Engine::all().into_iter().map(Self::Pairs));
+        all
+    }
+
+    /// Lists those that are measured unless others are named: ours on the CPU, and all that keep something from step to step.
+    pub fn usual() -> Vec<Self> {
+        let names = ["cpu", "aabb_tree", "i_collide", "parry", "parry_refit", "rapier"];
+        let is_usual = |stepper: &Self| *stepper == Self::CpuEvents || names.contains(&stepper.name());
+        Self::all().into_iter().filter(is_usual).collect()
+    }
+
+    /// Returns the name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CpuEvents => "cpu_events",
+            Self::GpuEvents => "gpu_events",
+            Self::Pairs(engine) => engine.name(),
+        }
+    }
+
+    /// Describes it, in a line.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::CpuEvents => "our engine on the CPU: what began, what ended and what persists",
+            Self::GpuEvents => "the same of our engine on the GPU",
+            Self::Pairs(engine) => engine.description(),
+        }
+    }
+
+    /// Returns whether it takes a GPU.
+    pub fn is_on_gpu(self) -> bool {
+        matches!(self, Self::GpuEvents | Self::Pairs(Engine::Gpu))
+    }
+}
+
+/// An engine that is shown steps.
+enum Lane {
+    CpuEvents(Box<cpu::BroadPhase>),
+    GpuEvents(Box<BroadPhase>),
+    Pairs(Box<Contestant>),
+}
+
+impl Lane {
+    fn new(stepper: Stepper, gpu: Option<&Gpu>) -> Result<Self> {
+        let options = Options { order: PairOrder::Canonical, ..Options::default() };
+        Ok(match (stepper, gpu) {
+            (Stepper::CpuEvents, _) => Self::CpuEvents(Box::new(cpu::BroadPhase::new(options).map_err(Refusal)?)),
+            (Stepper::GpuEvents, Some(gpu)) => {
+                Self::GpuEvents(Box::new(BroadPhase::new(gpu, options).map_err(Refusal)?))
+            }
+            (Stepper::GpuEvents, None) => bail!("there is no GPU"),
+            (Stepper::Pairs(engine), gpu) => Self::Pairs(Box::new(Contestant::new(engine, gpu, options)?)),
+        })
+    }
+
+    /// Shows the next step, and returns the milliseconds that it took. `pairs` becomes its pairs, ascending.
+    fn show(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<f64> {
+        let list = |found: (Result<&Events, broadsweep::Error>, f64), pairs: &mut Vec<Pair>| {
+            pairs.clone_from(&found.0.map_err(Refusal)?.pairs);
+            Ok(1e3 * found.1)
+        };
+        match self {
+            Self::CpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), pairs),
+            Self::GpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), pairs),
+            Self::Pairs(contestant) => {
+                let call = contestant.find_pairs(boxes, pairs)?;
+                pairs.sort_unstable();
+                Ok(call.ms)
+            }
+        }
+    }
+}
+
+/// The time of an engine for the steps of a motion.
+pub struct Row {
+    /// The motion.
+    pub motion: Motion,
+    /// The boxes.
+    pub boxes: usize,
+    /// The engine.
+    pub stepper: Stepper,
+    /// The times of the steps that count.
+    pub time: Time,
+    /// Their mean, in milliseconds.
+    pub mean_ms: f64,
+    /// Pairs, created and lost ones, of the last step.
+    pub counts: [usize; 3],
+    /// Pairs of all steps that are not those of the first engine; none of that engine itself.
+    pub wrong: Option<usize>,
+}
+
+/// What is measured.
+pub struct Plan<'a> {
+    /// The engines, each once. What the others find is compared with what the first one finds.
+    pub steppers: Vec<Stepper>,
+    /// The device, where an engine takes one.
+    pub gpu: Option<&'a Gpu>,
+    /// The threads of our engine on the CPU.
+    pub pool: ThreadPool,
+    /// Boxes to a cube of the largest diameter.
+    pub density: f64,
+    /// Steps that count.
+    pub steps: u32,
+    /// Milliseconds that an engine may take for all steps of a motion; further steps are not shown to one that takes longer.
+    pub limit_ms: f64,
+    /// The seed of the scenes.
+    pub seed: u64,
+}
+
+/// An engine that takes part, and what it took.
+struct Racer {
+    stepper: Stepper,
+    lane: Lane,
+    times: Vec<f64>,
+    wrong: usize,
+    is_out: bool,
+}
+
+impl Plan<'_> {
+    /// Shows the steps of a motion to all engines, until it is [stopped](super::stop::stop). `left_out` is told of an engine that
+    /// refuses a step.
+    ///
+    /// # Errors
+    /// If an engine cannot be made.
+    pub fn measure(&self, motion: Motion, n: usize, left_out: impl Fn(&str) + Sync) -> Result<Vec<Row>> {
+        self.pool.install(|| self.run(motion, n, &left_out))
+    }
+
+    fn run(&self, motion: Motion, n: usize, left_out: &impl Fn(&str)) -> Result<Vec<Row>> {
+        let racer = |&stepper: &Stepper| -> Result<Racer> {
+            let lane = Lane::new(stepper, self.gpu)?;
+            Ok(Racer { stepper, lane, times: Vec::new(), wrong: 0, is_out: false })
+        };
+        let mut racers = self.steppers.iter().map(racer).collect::<Result<Vec<_>>>()?;
+        let (mut last, mut first, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        let mut counts = [0; 3];
+        for step in 0..self.steps + FIRST_STEPS {
+            if is_stopped() {
+                break;
+            }
+            let boxes = motion.boxes(n, self.density, self.seed, step);
+            for (at, racer) in racers.iter_mut().enumerate().filter(|(_, racer)| !racer.is_out) {
+                let pairs = if at == 0 { &mut first } else { &mut own };
+                match racer.lane.show(&boxes, pairs) {
+                    Ok(ms) if step >= FIRST_STEPS => racer.times.push(ms),
+                    Ok(_) => {}
+                    Err(error) => {
+                        left_out(&format!("{}: {motion}: {error:#}", racer.stepper.name()));
+                        racer.is_out = true;
+                        continue;
+                    }
+                }
+                racer.is_out = racer.times.iter().sum::<f64>() > self.limit_ms;
+                if at == 0 {
+                    counts = [first.len(), without(&first, &last), without(&last, &first)];
+                    last.clone_from(&first);
+                } else if first.len() != own.len() || first != own {
+                    racer.wrong += without(&first, &own) + without(&own, &first);
+                }
+            }
+            // Without the first there is nothing to compare with.
+            if racers[0].is_out {
+                break;
+            }
+        }
+        let row = |(at, racer): (usize, Racer)| {
+            let mean_ms = racer.times.iter().sum::<f64>() / racer.times.len().max(1) as f64;
+            let time = Time::of(racer.times)?;
+            let wrong = (at > 0).then_some(racer.wrong);
+            Some(Row { motion, boxes: n, stepper: racer.stepper, time, mean_ms, counts, wrong })
+        };
+        Ok(racers.into_iter().enumerate().filter_map(row).collect())
+    }
+
+    /// Says what an engine runs on. All but ours have one thread.
+    pub fn device(&self, stepper: Stepper, machine: &Machine) -> String {
+        match (stepper, &machine.adapter) {
+            (_, Some(adapter)) if stepper.is_on_gpu() => adapter.clone(),
+            (Stepper::CpuEvents | Stepper::Pairs(Engine::Cpu), _) if self.pool.current_num_threads() > 1 => {
+                format!("{}, {} threads", machine.cpu, self.pool.current_num_threads())
+            }
+            _ => format!("{}, 1 thread", machine.cpu),
+        }
+    }
+}
+
+/// Counts the pairs of one ascending list that another does not have.
+fn without(some: &[Pair], others: &[Pair]) -> usize {
+    let mut others = others.iter().peekable();
+    let mut count = 0;
+    for pair in some {
+        while others.next_if(|other| *other < pair).is_some() {}
+        count += usize::from(others.peek() != Some(&pair));
+    }
+    count
+}
+
+impl Row {
+    /// Writes a line of `frames.csv`.
+    pub fn line(&self, device: String) -> String {
+        let Self { time, counts, .. } = self;
+        csv::line([
+            self.motion.name().to_owned(),
+            self.boxes.to_string(),
+            self.stepper.name().to_owned(),
+            device,
+            time.calls.to_string(),
+            format!("{:.4}", time.median_ms),
+            format!("{:.4}", time.q1_ms),
+            format!("{:.4}", time.q3_ms),
+            format!("{:.4}", time.max_ms),
+            format!("{:.4}", self.mean_ms),
+            counts[0].to_string(),
+            counts[1].to_string(),
+            counts[2].to_string(),
+            or_empty(self.wrong.map(|wrong| wrong as u64)),
+        ])
+    }
+}
+
+/// Draws the mean time of a step over the number of boxes, a figure for each motion.
+pub fn figures(rows: &[Row]) -> Vec<Figure> {
+    let steppers = unique(rows.iter().map(|row| row.stepper.name()));
+    let figure = |motion: Motion| {
+        let series = steppers.iter().map(|&name| {
+            let own = rows.iter().filter(|row| row.motion == motion && row.stepper.name() == name);
+            Series { name: name.to_owned(), points: own.map(|row| (row.boxes as f64, row.mean_ms)).collect() }
+        });
+        let chart = Chart {
+            title: format!("{motion}: {}", motion.description()),
+            x: Axis { label: "boxes".to_owned(), log: true },
+            y: Axis { label: "milliseconds of a step".to_owned(), log: true },
+            series: series.collect(),
+        };
+        Figure::of_chart(motion.name(), chart)
+    };
+    unique(rows.iter().map(|row| row.motion)).into_iter().map(figure).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_another_list_does_not_have_are_counted() {
+        let list = |pairs: &[u32]| pairs.iter().map(|&b| Pair { a: 0, b }).collect::<Vec<Pair>>();
+        let (some, others) = (list(&[1, 3, 5, 9]), list(&[2, 3, 4, 9, 10]));
+        assert_eq!((without(&some, &others), without(&others, &some), without(&some, &[])), (2, 3, 4));
+    }
+
+    #[test]
+    fn all_engines_find_the_pairs_of_our_events() {
+        let plan = Plan {
+            steppers: ["cpu_events", "cpu", "brute", "aabb_tree", "i_collide"]
+                .iter()
+                .filter_map(|name| Stepper::all().into_iter().find(|stepper| stepper.name() == *name))
+                .collect(),
+            gpu: None,
+            pool: super::super::queries::pool(1).unwrap(),
+            density: Motion::DENSITY,
+            steps: 4,
+            limit_ms: 1e6,
+            seed: 1,
+        };
+        for motion in Motion::ALL {
+            let rows = plan.measure(motion, 1200, |message| panic!("{message}")).unwrap();
+            assert_eq!(rows.len(), 5);
+            assert!(rows.iter().all(|row| row.wrong.unwrap_or(0) == 0 && row.time.calls == 4), "{motion}");
+            let [pairs, created, lost] = rows[0].counts;
+            assert!(
+                pairs > 500 && (created > 0) == (motion != Motion::Still) || motion == Motion::Few,
+                "{created} {lost}"
+            );
+        }
+    }
+}
