@@ -8,7 +8,7 @@ use broadsweep::internals::join::{self, Way};
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, SweepAxis};
-use laboratory::scenes::Kind;
+use laboratory::scenes::{Kind, Motion};
 
 /// Counts what all threads of this process allocate.
 struct Counting;
@@ -162,6 +162,33 @@ fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
                 assert!(with(threads) == one, "scene {number}, {order:?}, {threads} threads");
             }
         }
+    }
+}
+
+#[test]
+fn a_warm_step_allocates_nothing_that_grows() {
+    let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // Forward and backward, so that no step is new.
+    let cycle = |motion: Motion| -> Vec<Vec<Aabb>> {
+        let steps = (0..6).chain((1..5).rev());
+        steps.map(|step| motion.boxes(30_000, Motion::DENSITY, 1, step)).collect()
+    };
+    for motion in [Motion::Still, Motion::Few, Motion::Slow, Motion::Bullets, Motion::Jumps] {
+        let steps = cycle(motion);
+        let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
+        let sleeping = (0..30_000).map(|i| i % 3 == 0).collect();
+        engine.set_filters(Filters { sleeping, ..Filters::default() }).unwrap();
+        for boxes in steps.iter().cycle().take(12 * steps.len()) {
+            engine.find_events(boxes).unwrap();
+        }
+        let before = ALLOCATED.load(Ordering::Relaxed);
+        let mut events = 0;
+        for boxes in &steps {
+            events += engine.find_events(boxes).unwrap().created.len();
+        }
+        let allocated = ALLOCATED.load(Ordering::Relaxed) - before;
+        assert!(allocated < 16 << 10, "{motion}: {allocated} bytes in a cycle");
+        assert_eq!(events > 0, motion != Motion::Still, "{motion}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
@@ -29,7 +30,7 @@ pub struct Args {
     #[arg(value_name = "FRAMES.npy|KIND:N")]
     frames: PathBuf,
 
-    /// How many frames to look at: all of a file, unless there are more, or so many steps of a scene [default: 100 of a scene]
+    /// How many frames to look at, from the first [default: all of a file, 100 of a scene]
     #[arg(long, value_name = "F")]
     count: Option<u32>,
 
@@ -110,7 +111,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Finds the events of the next frame. Returns whether more frames are wanted.
+    /// Finds the events of the next frame.
     fn advance(&mut self, boxes: &[Aabb]) -> Result<()> {
         let number = self.rows.len();
         let none = Filters::default();
@@ -267,23 +268,24 @@ fn each_frame(args: &Args, mut each: impl FnMut(&[Aabb]) -> Result<()>) -> Resul
         }
         return Ok(());
     }
-    let mut left = args.count.map_or(u64::MAX, u64::from);
-    let mut hand_over = |_, boxes: &[Aabb]| -> Result<()> {
-        if left > 0 {
-            left -= 1;
-            each(boxes)?;
+    let mut left = args.count.unwrap_or(u32::MAX);
+    let hand_over = |_, boxes: &[Aabb]| -> Result<ControlFlow<()>> {
+        if left == 0 {
+            return Ok(ControlFlow::Break(()));
         }
-        Ok(())
+        left -= 1;
+        each(boxes)?;
+        Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     };
-    if path.as_os_str() == "-" {
-        return npy::read_frames(std::io::stdin().lock(), None, hand_over).context("cannot read -");
-    }
     let name = || format!("cannot read {}", text::path(path));
-    let file = File::open(path).with_context(name)?;
-    let metadata = file.metadata().with_context(name)?;
-    ensure!(!metadata.is_dir(), "{}: it is a directory", name());
-    let length = metadata.is_file().then_some(metadata.len());
-    let read = npy::read_frames(file, length, |count, boxes| hand_over(count, boxes));
+    let read = if path.as_os_str() == "-" {
+        npy::read_frames(std::io::stdin().lock(), None, hand_over)
+    } else {
+        let file = File::open(path).with_context(name)?;
+        let metadata = file.metadata().with_context(name)?;
+        ensure!(!metadata.is_dir(), "{}: it is a directory", name());
+        npy::read_frames(file, metadata.is_file().then_some(metadata.len()), hand_over)
+    };
     // What a frame was refused for has nothing to do with the file.
     read.map_err(|error| if error.is::<npy::Error>() { error.context(name()) } else { error })
 }

@@ -20,6 +20,7 @@ impl BroadPhase {
     pub fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
         let step = step.into();
         self.core.flight.check_idle()?;
+        self.found.clear();
         self.steps.fail();
         self.filters.fit(step.boxes.len())?;
         self.steps.check(&step)?;
@@ -34,8 +35,8 @@ impl BroadPhase {
         Ok(&self.steps.events)
     }
 
-    /// Returns the events of the last step. After a step that was refused they are empty, and the pairs are those of the last
-    /// step that was not.
+    /// Returns the events of the last step. After a step that was refused, other than with [`Error::Busy`], they are empty, and the
+    /// pairs are those of the last step that was not.
     pub fn events(&self) -> &Events {
         &self.steps.events
     }

@@ -139,7 +139,7 @@ impl Part {
         while i < now.len() && j < then.len() {
             if let (Some(a), Some(b), Some(places)) =
                 (now.get(i..i + BLOCK), then.get(j..j + BLOCK), before.get_mut(i..i + BLOCK))
-                && bytemuck::cast_slice::<_, u64>(a) == bytemuck::cast_slice::<_, u64>(b)
+                && bytemuck::cast_slice::<_, u32>(a) == bytemuck::cast_slice::<_, u32>(b)
             {
                 places.iter_mut().zip((then_first + j) as u64..).for_each(|(place, k)| *place = k);
                 (i, j, met) = (i + BLOCK, j + BLOCK, met + BLOCK);
@@ -188,16 +188,18 @@ impl Part {
             }
             for (&pair, &place) in pairs.iter().zip(places) {
                 if place == Events::CREATED {
-                    created.by_ref().take(1).for_each(|to| *to = pair);
+                    if let Some(to) = created.next() {
+                        *to = pair;
+                    }
                 } else {
                     // Those of the last list between the places that were found.
                     let place = place as usize;
-                    lost.by_ref().zip(&then[next..place]).for_each(|(to, &pair)| *to = pair);
+                    then[next..place].iter().zip(lost.by_ref()).for_each(|(&pair, to)| *to = pair);
                     next = place + 1;
                 }
             }
         }
-        lost.zip(&then[next..self.then[1]]).for_each(|(to, &pair)| *to = pair);
+        then[next..self.then[1]].iter().zip(lost).for_each(|(&pair, to)| *to = pair);
     }
 }
 

@@ -78,7 +78,7 @@ pub struct StepReport {
     pub work: StepWork,
 }
 
-/// What was done to find the pairs of a step.
+/// What was done to find the pairs of a step. On a GPU all boxes are searched, and nothing else is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepWork {

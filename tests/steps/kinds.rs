@@ -2,7 +2,7 @@
 
 use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{Aabb, Events, Options, Pair, cpu};
-use laboratory::scenes::{Kind, Particles, particles};
+use laboratory::scenes::{Kind, Motion};
 
 use crate::common::{CANONICAL, broad_phase, on_gpu};
 use crate::oracle::{Frame, Oracle};
@@ -12,25 +12,14 @@ const MOVING: [Kind; 4] = [Kind::Sediment, Kind::Brownian, Kind::FreeFall, Kind:
 /// Makes a step of a scene.
 type Make = Box<dyn Fn(u32) -> Vec<Aabb>>;
 
-/// Scenes that move in ways of their own: little, a few of many, falling asleep, bullets, jumps.
+/// The kinds of scenes that move, and the motions.
 fn scenes(n: usize) -> Vec<(String, Make)> {
     let kind =
         |kind: Kind| -> (String, Make) { (kind.to_string(), Box::new(move |step| kind.generate_step(n, 1, step))) };
-    let mut scenes: Vec<(String, Make)> = MOVING.map(kind).into();
-    let side = (n as f64 / 2.0).cbrt();
-    for (name, speed, few) in [("slow", 0.01, 1), ("fast", 0.5, 1), ("few", 0.02, 100), ("bullets", 10.0, 50)] {
-        let space = Particles { side, diameter: 1.0, speed };
-        let make = move |step| {
-            let (mut boxes, moved) = (particles(n, 1, 0, space), particles(n, 1, step, space));
-            boxes.iter_mut().zip(moved).step_by(few).for_each(|(aabb, moved)| *aabb = moved);
-            boxes
-        };
-        scenes.push((name.to_owned(), Box::new(make)));
-    }
-    // In turns: at rest, and all boxes in other places at once.
-    let space = Particles { side, diameter: 1.0, speed: 3.0 };
-    scenes.push(("jumps".to_owned(), Box::new(move |step| particles(n, 1, step / 7, space))));
-    scenes
+    let motion = |motion: Motion| -> (String, Make) {
+        (motion.to_string(), Box::new(move |step| motion.boxes(n, 4.0 * Motion::DENSITY, 1, step)))
+    };
+    MOVING.map(kind).into_iter().chain(Motion::ALL.map(motion)).collect()
 }
 
 fn pairs_from_nothing(boxes: &[Aabb]) -> Vec<Pair> {
@@ -73,19 +62,59 @@ fn every_moving_scene_has_the_same_events_on_the_gpu() {
     }
 }
 
+/// Runs steps with so many threads.
+fn run(steps: &[Vec<Aabb>], threads: usize) -> Vec<Events> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
+        steps.iter().map(|boxes| engine.find_events(boxes).unwrap().clone()).collect()
+    })
+}
+
 #[test]
-fn pairs_in_any_number_of_threads_are_the_same() {
-    let steps: Vec<Vec<Aabb>> = (0..12).map(|step| Kind::FreeFall.generate_step(30_000, 1, 60 + step)).collect();
-    let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
-            let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
-            steps.iter().map(|boxes| engine.find_events(boxes).unwrap().clone()).collect::<Vec<Events>>()
+fn long_lists_are_right_in_any_number_of_threads() {
+    for motion in [Motion::Few, Motion::Bullets, Motion::Asleep, Motion::Teleports, Motion::Jumps] {
+        // More pairs than one thread takes at a time, of boxes that stay and of those that leave.
+        let steps: Vec<Vec<Aabb>> = (0..10).map(|step| motion.boxes(30_000, Motion::DENSITY, 1, 3 * step)).collect();
+        let one = run(&steps, 1);
+        assert!(one == run(&steps, 3), "{motion}");
+        let mut oracle = Oracle::default();
+        for (number, (boxes, events)) in steps.iter().zip(&one).enumerate() {
+            let frame = Frame::of(boxes.clone());
+            oracle.check_pairs(&frame, pairs_from_nothing(boxes), events, &format!("{motion}, step {number}"));
+        }
+        let report = &one[9].report;
+        assert!(report.created_count > 0 && report.lost_count > 0 && report.pair_count > 3 << 14, "{report:?}");
+        let has_left = report.work.escaped_in_epoch > 0 && report.work.kept_pair_count > 3 << 14;
+        assert!(has_left || matches!(motion, Motion::Asleep | Motion::Jumps), "{motion}: {report:?}");
+    }
+    let boxes = Motion::Few.boxes(30_000, Motion::DENSITY, 1, 27);
+    assert!(pairs_from_nothing(&boxes) == on_gpu(&boxes, CANONICAL).pairs);
+}
+
+/// Large boxes that lie apart, and small ones in a lattice whose gaps are as wide as they: none overlap, but all would once they
+/// are grown by a part of a large edge.
+fn mixed(n: usize, step: u32) -> Vec<Aabb> {
+    let jitter = 1e-5 * (step % 3) as f32;
+    (0..n)
+        .map(|i| {
+            let (at, edge) = if i % 20 < 11 { (10.0 + 2.0 * i as f32, 1.0) } else { (-0.002 * i as f32, 0.001) };
+            let low = at + jitter;
+            Aabb::new([low, 0.0, 0.0], [low + edge, edge, edge])
         })
-    };
-    let one = run(1);
-    assert!(one == run(3));
-    let last = one.last().unwrap();
-    assert!(!last.created.is_empty() && !last.lost.is_empty() && !last.persisting.is_empty());
-    assert!(last.pairs == on_gpu(steps.last().unwrap(), CANONICAL).pairs);
+        .collect()
+}
+
+#[test]
+fn small_boxes_beside_large_ones_do_not_make_an_epoch_keep_the_square_of_them() {
+    let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
+    let mut oracle = Oracle::default();
+    let n = 20_000;
+    for number in 0..8 {
+        let frame = Frame::of(mixed(n, number));
+        let events = engine.find_events(frame.step()).unwrap();
+        assert!(events.report.work.kept_pair_count <= 20 * n as u64, "{:?}", events.report);
+        oracle.check_pairs(&frame, pairs_from_nothing(&frame.boxes), events, &format!("step {number}"));
+    }
+    assert!(engine.memory_bytes() < 2000 * n as u64, "{} bytes", engine.memory_bytes());
 }

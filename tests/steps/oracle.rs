@@ -1,6 +1,6 @@
 //! Events by their definition: the pairs of two steps by brute force, and the differences of the two sets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, Events, Filters, Identity, Pair, Step};
@@ -67,7 +67,8 @@ impl Oracle {
         let with_before = || pairs.iter().copied().zip(before.iter().copied());
         let created: Vec<Pair> = with_before().filter(|(_, at)| *at == Events::CREATED).map(|(pair, _)| pair).collect();
         let mut lost = then;
-        lost.retain(|_, place| !before.contains(place));
+        let found: HashSet<u64> = before.iter().copied().collect();
+        lost.retain(|_, place| !found.contains(place));
         let lost: Vec<Pair> = lost.into_keys().collect();
         let is = |list: &[bool], i: u32| !list.is_empty() && list[i as usize];
         let rests = |i: u32| is(&frame.filters.sleeping, i) || is(&frame.filters.fixed, i);

@@ -1,9 +1,10 @@
 //! Steps that are refused do not count.
 
 use broadsweep::{Aabb, Engine, Error, Filters, Options, Pair, Step, cpu};
-use laboratory::scenes::Kind;
+use laboratory::scenes::{Kind, Motion};
 
 use crate::common::{CANONICAL, broad_phase};
+use crate::oracle::{Frame, Oracle};
 
 fn cube(x: f32) -> Aabb {
     Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0])
@@ -52,6 +53,40 @@ fn check(engine: &mut impl Engine) {
     let again = engine.find_events(&next).unwrap();
     assert_eq!((again.created.len(), again.lost.len(), &again.pairs), (0, 0, &events.pairs));
     engine.forget_steps();
+}
+
+#[test]
+fn a_step_that_is_refused_in_an_epoch_does_not_count_and_one_that_takes_too_many_tests_is() {
+    let make = |step| Motion::Slow.boxes(3000, 2.0, 1, step);
+    let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
+    let mut oracle = Oracle::default();
+    let mut check = |engine: &mut cpu::BroadPhase, boxes: Vec<Aabb>, what: &str| {
+        let pairs = cpu::find_pairs(&boxes, &CANONICAL).unwrap().pairs;
+        let frame = Frame::of(boxes);
+        let events = engine.find_events(frame.step()).unwrap();
+        oracle.check_pairs(&frame, pairs, events, what);
+        events.report.work
+    };
+    for step in 0..4 {
+        check(&mut engine, make(step), "before");
+    }
+    assert!(!engine.events().report.work.searched);
+    // What is kept is tested too.
+    engine.set_options(Options { candidate_limit: 100, ..CANONICAL }).unwrap();
+    assert!(matches!(engine.find_events(&make(4)), Err(Error::TooManyCandidates { .. })));
+    assert!(engine.events().created.is_empty() && !engine.events().pairs.is_empty());
+    engine.set_options(CANONICAL).unwrap();
+    for step in 5..12 {
+        check(&mut engine, make(step), "after");
+    }
+    assert!(!engine.events().report.work.searched);
+    // Many boxes in one place.
+    let mut heap = make(11);
+    heap.iter_mut().step_by(10).for_each(|aabb| *aabb = Aabb::new([0.0; 3], [1.0; 3]));
+    engine.set_options(Options { candidate_limit: 30_000, ..CANONICAL }).unwrap();
+    assert!(matches!(engine.find_events(&heap), Err(Error::TooManyCandidates { .. })));
+    engine.set_options(CANONICAL).unwrap();
+    check(&mut engine, heap, "at last");
 }
 
 #[test]

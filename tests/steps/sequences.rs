@@ -20,6 +20,8 @@ struct Sequence {
     has_generations: bool,
     /// How many filters there are, of all kinds.
     filtered: usize,
+    /// Boxes that were taken away from the end, the last one first, and come back where they were.
+    gone: Vec<Aabb>,
     /// The last change of one list of the filters, which an engine can be told alone.
     changed: Option<(&'static str, usize, usize)>,
 }
@@ -50,7 +52,7 @@ impl Sequence {
         let has_generations = random.below(4) == 0;
         let filtered = [0, 0, 1, 3, 8][random.below(5)];
         let mut made =
-            Self { random, frame: Frame::of(boxes), speed, rarity, has_generations, filtered, changed: None };
+            Self { random, frame: Frame::of(boxes), speed, rarity, has_generations, filtered, gone: Vec::new(), changed: None };
         made.refilter();
         made
     }
@@ -67,7 +69,7 @@ impl Sequence {
                 let pair = |_| (n > 1).then(|| (random.below(n) as u32, random.below(n) as u32));
                 (0..10).filter_map(pair).filter(|(a, b)| a != b).map(|(a, b)| Pair::new(a, b)).collect()
             };
-            match random.below(11) {
+            match random.below(12) {
                 0 => filters.group = words(random, 8),
                 1 => filters.mask = words(random, 8),
                 2 => filters.body = words(random, 20),
@@ -83,6 +85,7 @@ impl Sequence {
                 7 => filters.margin = (0..n).map(|_| random.below(3) as f32 / 4.0).collect(),
                 8 => filters.exclude = pairs(random),
                 9 => filters.include = pairs(random),
+                10 => filters.second = bits(random),
                 _ => {
                     let normal = [random.below(3) as f32 - 1.0, 1.0, random.below(3) as f32 - 1.0];
                     let index = random.below(n.max(1)) as u32;
@@ -115,10 +118,11 @@ impl Sequence {
         }
         if self.random.below(6) == 0 {
             self.resize();
-            is_refiltered = true;
+            // Filters by box would not fit; without any, an engine is not told.
+            is_refiltered = self.filtered > 0;
         } else if self.random.below(8) == 0 {
             self.rename();
-            is_refiltered = true;
+            is_refiltered = self.filtered > 0;
         } else if self.random.below(12) == 0 {
             is_refiltered = true;
         } else if self.random.below(4) == 0 {
@@ -146,10 +150,13 @@ impl Sequence {
     fn resize(&mut self) {
         let n = self.frame.boxes.len();
         if self.random.below(2) == 0 {
-            self.frame.boxes.truncate(n - self.random.below(n / 4 + 1));
+            for _ in 0..self.random.below(n / 4 + 1) {
+                self.gone.extend(self.frame.boxes.pop());
+            }
         } else {
             for _ in 0..self.random.below(10) {
-                self.frame.boxes.push(some_box(&mut self.random));
+                let back = if self.random.below(2) == 0 { self.gone.pop() } else { None };
+                self.frame.boxes.push(back.unwrap_or_else(|| some_box(&mut self.random)));
             }
         }
     }
@@ -184,18 +191,20 @@ impl Sequence {
         }
         let first = self.random.below(n);
         let count = self.random.below(n - first) + 1;
-        let Filters { group, mask, body, fixed, sleeping, world, margin, .. } = &mut self.frame.filters;
-        let lists: [(&'static str, bool); 7] = [
+        let Filters { group, mask, body, parent, fixed, sleeping, second, world, margin, .. } = &mut self.frame.filters;
+        let lists: [(&'static str, bool); 9] = [
             ("group", group.is_empty()),
             ("mask", mask.is_empty()),
             ("body", body.is_empty()),
+            ("parent", parent.is_empty()),
+            ("second", second.is_empty()),
             ("fixed", fixed.is_empty()),
             ("sleeping", sleeping.is_empty()),
             ("world", world.is_empty()),
             ("margin", margin.is_empty()),
         ];
-        let start = self.random.below(7);
-        let Some(&(name, _)) = lists.iter().cycle().skip(start).take(7).find(|(_, is_empty)| !is_empty) else {
+        let start = self.random.below(9);
+        let Some(&(name, _)) = lists.iter().cycle().skip(start).take(9).find(|(_, is_empty)| !is_empty) else {
             return;
         };
         for i in first..first + count {
@@ -203,9 +212,11 @@ impl Sequence {
                 "group" => group[i] = self.random.below(8) as u32,
                 "mask" => mask[i] = self.random.below(8) as u32,
                 "body" => body[i] = self.random.below(20) as u32,
+                "parent" => parent[i] = self.random.below(20) as u32,
+                "second" => second[i] = self.random.below(2) == 0,
                 "fixed" => fixed[i] = self.random.below(2) == 0,
                 "sleeping" => sleeping[i] = self.random.below(2) == 0,
-                "world" => world[i] = self.random.below(2) as u32,
+                "world" => world[i] = [0, 1, 7, 8, Filters::GLOBAL][self.random.below(5)],
                 _ => margin[i] = self.random.below(3) as f32 / 4.0,
             }
         }
@@ -223,6 +234,8 @@ impl Sequence {
                 "group" => Attribute::Group(&filters.group[of]),
                 "mask" => Attribute::Mask(&filters.mask[of]),
                 "body" => Attribute::Body(&filters.body[of]),
+                "parent" => Attribute::Parent(&filters.parent[of]),
+                "second" => Attribute::Second(&filters.second[of]),
                 "fixed" => Attribute::Fixed(&filters.fixed[of]),
                 "sleeping" => Attribute::Sleeping(&filters.sleeping[of]),
                 "world" => Attribute::World(&filters.world[of]),
@@ -248,6 +261,7 @@ fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {
     let mut seen = Seen::default();
     for seed in seeds {
         engine.forget_steps();
+        engine.set_filters(Filters::default()).unwrap();
         let mut sequence = Sequence::new(seed);
         let mut oracle = Oracle::default();
         for number in 0..STEPS {

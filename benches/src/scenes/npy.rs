@@ -22,6 +22,7 @@ pub use array::{Array, Number};
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use broadsweep::{Aabb, Pair};
@@ -208,7 +209,8 @@ pub fn read_boxes_from(source: impl Read, length: Option<u64>) -> Result<Vec<Aab
     Ok(boxes)
 }
 
-/// Reads frames of as many boxes each, and hands over one after the other, with the number of all. One of them is held in memory.
+/// Reads frames of as many boxes each, and hands over one after the other, with the number of all, until `each` breaks off. One of
+/// them is held in memory.
 ///
 /// The array is `(f, n, 6)` or `(f, n, 2, 3)` in C order; the numbers are those that [`read_boxes`] reads. `length` is the number
 /// of bytes of the source, if that is known.
@@ -218,7 +220,7 @@ pub fn read_boxes_from(source: impl Read, length: Option<u64>) -> Result<Vec<Aab
 pub fn read_frames<E: From<Error>>(
     source: impl Read,
     length: Option<u64>,
-    mut each: impl FnMut(u64, &[Aabb]) -> std::result::Result<(), E>,
+    mut each: impl FnMut(u64, &[Aabb]) -> std::result::Result<ControlFlow<()>, E>,
 ) -> std::result::Result<(), E> {
     let array = Array::open(source, length)?;
     let header = array.header();
@@ -241,7 +243,7 @@ pub fn read_frames<E: From<Error>>(
     let size = if is_double { 8 } else { 4 };
     let count = frames.checked_mul(rows * 6).ok_or(Error::LongShape)?;
     let (mut boxes, mut bounds, mut length) = (Vec::new(), [0.0; 6], 0);
-    let mut refused = None;
+    let mut ended = None;
     let read = array.each(size, count, |bytes| {
         let [down, up] = if is_double { decode_double(bytes, is_big) } else { [decode_single(bytes, is_big); 2] };
         bounds[length] = if length < 3 { down } else { up };
@@ -258,18 +260,20 @@ pub fn read_frames<E: From<Error>>(
         let [a, b, c, d, e, f] = bounds;
         boxes.push(Aabb::new([a, b, c], [d, e, f]));
         if boxes.len() as u64 == rows {
-            if let Err(error) = each(frames, &boxes) {
-                refused = Some(error);
-                return Err(Error::Io(io::ErrorKind::Interrupted.into()));
-            }
-            boxes.clear();
+            let end = match each(frames, &boxes) {
+                Ok(ControlFlow::Continue(())) => {
+                    boxes.clear();
+                    return Ok(());
+                }
+                Ok(ControlFlow::Break(())) => Ok(()),
+                Err(error) => Err(error),
+            };
+            ended = Some(end);
+            return Err(Error::Io(io::ErrorKind::Interrupted.into()));
         }
         Ok(())
     });
-    match refused {
-        Some(error) => Err(error),
-        None => Ok(read?),
-    }
+    ended.unwrap_or_else(|| Ok(read?))
 }
 
 fn decode_single(bytes: &[u8], is_big: bool) -> f32 {
@@ -398,7 +402,7 @@ mod tests {
         read_frames(bytes, Some(bytes.len() as u64), |count, boxes| {
             assert_eq!(count, 3);
             frames.push(boxes.to_vec());
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })
         .map(|()| frames)
     }
@@ -421,8 +425,14 @@ mod tests {
         }
         let mut bytes = Vec::new();
         write_array(&mut bytes, &[3, 5, 6], &numbers).unwrap();
-        let stopped: std::result::Result<(), Error> = read_frames(&bytes[..], None, |_, _| Err(Error::LongShape));
+        let stopped: Result<()> = read_frames(&bytes[..], None, |_, _| Err(Error::LongShape));
         assert!(matches!(stopped, Err(Error::LongShape)));
+        let mut count = 0;
+        let ended: Result<()> = read_frames(&bytes[..], None, |_, _| {
+            count += 1;
+            Ok(if count < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        });
+        assert!(ended.is_ok() && count == 2);
     }
 
     #[test]

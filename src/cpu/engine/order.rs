@@ -26,8 +26,8 @@ pub fn canonical(pairs: &mut Vec<Pair>, other: &mut Vec<Pair>, box_count: u32) {
     std::mem::swap(pairs, other);
 }
 
-/// Merges `others` into `pairs`, which has room for them. Both are ascending, and no pair is in both.
-pub fn merge(pairs: &mut Vec<Pair>, mut others: &[Pair]) {
+/// Merges `others` into `pairs`, which has room for them. Both are ascending, and nothing is in both.
+pub fn merge<T: Copy + PartialOrd>(pairs: &mut Vec<T>, mut others: &[T]) {
     let mut left = pairs.len();
     pairs.extend_from_slice(others);
     // From the end down: what is overwritten has been moved.

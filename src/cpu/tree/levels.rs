@@ -14,6 +14,8 @@ const CHUNK: usize = 1 << 8;
 pub struct Levels {
     /// From the nodes that have boxes to the one above all.
     pub levels: Vec<Vec<Node>>,
+    /// Those that a tree of more boxes had above them, for one that has as many again.
+    spare: Vec<Vec<Node>>,
     /// Half the surface of the nodes that a thread makes at a time, of one level.
     surfaces: Vec<f64>,
     /// Half the surface of all nodes but the topmost, added up.
@@ -35,8 +37,12 @@ impl Levels {
     /// Makes all nodes, of boxes in the order of `ids`.
     pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32]) {
         let level_count = level_count(ids.len());
-        self.levels.truncate(level_count);
-        self.levels.resize_with(level_count, Vec::new);
+        while self.levels.len() > level_count {
+            self.spare.extend(self.levels.pop());
+        }
+        while self.levels.len() < level_count {
+            self.levels.push(self.spare.pop().unwrap_or_default());
+        }
         (self.surface, self.is_ordinary, self.has_invalid) = (0.0, true, false);
         let Some((leaves, above)) = self.levels.split_first_mut() else { return };
         leaves.resize(ids.len().div_ceil(WIDTH), Node::EMPTY);
@@ -84,7 +90,8 @@ impl Levels {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let nodes: usize = self.levels.iter().map(|level| level.capacity() * size_of::<Node>()).sum();
+        let nodes: usize =
+            self.levels.iter().chain(&self.spare).map(|level| level.capacity() * size_of::<Node>()).sum();
         nodes + self.surfaces.capacity() * size_of::<f64>()
     }
 }

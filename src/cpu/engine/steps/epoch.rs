@@ -19,7 +19,7 @@ use crate::cpu::engine::ALONE;
 use crate::cpu::engine::keep::{All, Filtered};
 use crate::cpu::engine::search::Search;
 use crate::filters::CheckedFilters;
-use crate::{Aabb, Error, Options, Pair, StepReport, StepWork};
+use crate::{Aabb, Error, Options, Pair, Report, StepReport, StepWork};
 
 /// The fewest boxes that an epoch is worth.
 const FEWEST: u32 = 1 << 10;
@@ -39,6 +39,9 @@ const MARGIN_STEPS: f32 = 8.0;
 const YOUNG: u32 = 4;
 /// An epoch that has gone on for so many steps was worth its search.
 const OLD: u32 = 8;
+/// An epoch keeps at most this many times what the last search tested, and so many pairs for each box besides.
+const MORE: u64 = 4;
+const MORE_PER_BOX: u64 = 8;
 /// The most steps until the next epoch after several that were not.
 const LONGEST_WAIT: u32 = 64;
 
@@ -57,6 +60,8 @@ pub struct Epoch {
     /// Steps until the next epoch may begin, and what to wait for after one that ends young.
     wait: u32,
     next_wait: u32,
+    /// The most pairs that an epoch may keep, and tests that it may take: some times what the last search took.
+    most: u64,
     /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
     pub fewest: Option<u32>,
 }
@@ -97,8 +102,8 @@ impl Epoch {
     ) -> Result<(StepReport, bool), Error> {
         let found = self.try_find(step, search, pairs);
         if found.is_err() {
-            let Self { wait, next_wait, fewest, .. } = *self;
-            *self = Self { wait, next_wait, fewest, ..Self::default() };
+            let Self { wait, next_wait, most, fewest, .. } = *self;
+            *self = Self { wait, next_wait, most, fewest, ..Self::default() };
         }
         found
     }
@@ -122,14 +127,18 @@ impl Epoch {
         let tally = self.motion.observe(step.boxes, &mut self.fat, self.unit);
         let mut work = StepWork { moved_count: tally.moved, escaped_count: tally.fresh, ..StepWork::default() };
         if !self.fat.is_empty() && self.goes_on(&tally, step.box_count) {
-            self.age += 1;
-            let Self { motion, escaped, fat, margin, .. } = self;
-            escaped.take(motion, step.box_count, fat, *margin, step.filters, &mut search.lists)?;
+            self.age = self.age.saturating_add(1);
         } else {
+            self.end();
+        }
+        if self.fat.is_empty() || !self.take_escaped(step, search)? {
+            self.end();
             work = StepWork { searched: true, escaped_count: 0, ..work };
             work.began_epoch = self.begins(&tally, step, search)?;
             if !work.began_epoch {
                 search_all(step, step.boxes, search)?;
+                let Report { candidate_count, pair_count, .. } = search.found.report;
+                self.most = MORE * candidate_count.max(pair_count) + MORE_PER_BOX * u64::from(step.box_count);
                 std::mem::swap(pairs, &mut search.found.pairs);
                 return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, false));
             }
@@ -147,25 +156,38 @@ impl Epoch {
     fn list(&mut self, step: Searched<'_>, moved_many: bool, pairs: &mut Vec<Pair>) -> Result<(), Error> {
         let tests = Tests { boxes: &self.motion.boxes, filters: step.filters };
         self.kept.test(tests, &self.motion.states, moved_many);
-        self.escaped.test(tests);
+        self.escaped.test(tests)?;
         self.kept.list(&self.escaped.now, pairs)
     }
 
-    /// Returns whether the epoch goes on, or ends it.
+    /// Takes in the boxes that left their grown boxes in this step. Returns whether all that is kept takes no more tests than it may.
+    fn take_escaped(&mut self, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
+        let Self { motion, escaped, fat, margin, kept, most, .. } = self;
+        let limit = step.options.effective_candidate_limit().min(*most);
+        let Some(left) = limit.checked_sub(kept.pairs.len() as u64) else { return Ok(false) };
+        let is_whole = escaped.take(motion, step.box_count, fat, *margin, step.filters, &mut search.lists, left)?;
+        Ok(is_whole && escaped.pair_count() as u64 <= left)
+    }
+
+    /// Returns whether the epoch goes on.
     fn goes_on(&mut self, tally: &Tally, box_count: u32) -> bool {
         let few_left = (self.escaped.count() + tally.fresh as usize) * MOST_ESCAPED <= box_count as usize;
         // The first of many that move alike: the others follow, and a tree for the few steps till then is not worth it.
         let others_follow =
             tally.fresh > 0 && self.escaped.count() == 0 && self.age >= OLD && tally.moved > box_count / MANY;
-        if few_left && !others_follow {
+        // What is gone is looked at as long as the epoch goes on.
+        let most_are_there = self.motion.boxes.len() <= 2 * box_count as usize;
+        if few_left && !others_follow && most_are_there {
             return true;
         }
         // Each that ends young makes the next one wait longer, and one that did not makes up for them.
-        let is_young = self.age < YOUNG;
-        self.next_wait = if is_young { (2 * self.next_wait).clamp(1, LONGEST_WAIT) } else { 0 };
+        self.next_wait = if self.age < YOUNG { self.longer_wait() } else { 0 };
         self.wait = self.next_wait;
-        self.end();
         false
+    }
+
+    fn longer_wait(&self) -> u32 {
+        (2 * self.next_wait).clamp(1, LONGEST_WAIT)
     }
 
     /// Begins an epoch, if boxes move so slowly that it is worth it, and returns whether it did.
@@ -182,20 +204,30 @@ impl Epoch {
         self.margin = if self.unit.is_finite() { margin * self.unit } else { 0.0 };
         self.age = 0;
         fill_grown(step.boxes, self.margin, &mut self.fat);
-        if let Err(error) = search_all(step, &self.fat, search) {
-            self.end();
-            self.wait = LONGEST_WAIT;
-            search.clear();
-            return match error {
-                // Grown boxes may have pairs for which there is no room, and the boxes none.
-                Error::ListTooLong { .. } | Error::TooManyCandidates { .. } => Ok(false),
-                other => Err(other),
-            };
+        // Small boxes between large ones may have many times as many neighbours once they are grown.
+        let limit = step.options.effective_candidate_limit().min(self.most);
+        let options = &Options { candidate_limit: limit, ..*step.options };
+        let found = search_all(Searched { options, ..step }, &self.fat, search);
+        let is_worth_it = found.is_ok() && search.found.pairs.len() as u64 <= self.most;
+        if is_worth_it {
+            self.motion.states.iter_mut().for_each(|state| *state = super::motion::MOVED);
+            self.escaped.begin();
+            self.kept.begin(&mut search.found.pairs)?;
+            return Ok(true);
         }
-        self.motion.states.iter_mut().for_each(|state| *state = super::motion::MOVED);
-        self.kept.begin(&mut search.found.pairs);
-        self.escaped.begin();
-        Ok(true)
+        self.end();
+        self.next_wait = self.longer_wait();
+        self.wait = self.next_wait;
+        match found {
+            Ok(()) | Err(Error::TooManyCandidates { .. }) => {}
+            // There is more room without.
+            Err(Error::ListTooLong { .. }) => {
+                *search = Search::default();
+                (self.fat, self.kept, self.escaped) = Default::default();
+            }
+            Err(other) => return Err(other),
+        }
+        Ok(false)
     }
 
     /// Counts the bytes held.

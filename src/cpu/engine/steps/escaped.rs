@@ -1,6 +1,9 @@
 //! The boxes that have left their grown boxes since the epoch began: each is grown again where it is, and asks two trees for the
 //! boxes that it meets there: one of the boxes that stayed, and one of those that left.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::kept::Tests;
 use super::motion::{ESCAPED, FRESH, Motion};
 use crate::cpu::engine::keep::{Filtered, Keep};
 use crate::cpu::engine::order;
@@ -9,10 +12,10 @@ use crate::cpu::tree::join::{Join, Set};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Pair};
 
-use super::kept::Tests;
-
 /// The number of boxes that a thread asks a tree with at a time.
 const TASK: usize = 1 << 9;
+/// The number of boxes that ask before the tests so far are compared with their limit. The same for any number of threads.
+const ROUND: usize = 1 << 12;
 
 /// Some of the boxes, with what a tree needs of them.
 #[derive(Debug, Default)]
@@ -46,6 +49,8 @@ pub struct Escaped {
     members: Part,
     /// Those that left in this step.
     fresh: Part,
+    /// Those of them that had not left before.
+    new: Vec<u32>,
     /// The pairs of grown boxes of which at least one has left, ascending.
     pairs: Vec<Pair>,
     /// Those of them that overlap in this step.
@@ -73,6 +78,7 @@ impl Escaped {
     }
 
     /// Takes in the boxes that left in this step, of `box_count` that there are: grows them by `margin`, and finds their pairs.
+    /// Returns whether that took `limit` tests at most; otherwise the pairs are not all there.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -84,10 +90,11 @@ impl Escaped {
         margin: f32,
         filters: &CheckedFilters,
         lists: &mut TaskLists,
-    ) -> Result<(), Error> {
+        limit: u64,
+    ) -> Result<bool, Error> {
         motion.list_fresh(&mut self.fresh.ids);
         if self.fresh.ids.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         if !self.has_tree {
             self.stayed.plant(Set { boxes: fat, worlds: filters.worlds() });
@@ -106,9 +113,13 @@ impl Escaped {
         let states = &motion.states;
         // Pairs come out as the box that asks and the box of the tree.
         let own = |asker: u32| fresh.ids[asker as usize];
-        ask(stayed, fresh.set(), &|asker, id| Pair { a: own(asker), b: id }, lists, found)?;
+        let of_stayed = |asker: u32, id: u32| Pair { a: own(asker), b: id };
+        let of_left = |asker: u32, at: u32| Pair { a: own(asker), b: members.ids[at as usize] };
+        let Some(more) = ask(stayed, fresh.set(), &of_stayed, lists, found, limit)? else { return Ok(false) };
         let after_stayed = found.len();
-        ask(left, fresh.set(), &|asker, at| Pair { a: own(asker), b: members.ids[at as usize] }, lists, found)?;
+        if ask(left, fresh.set(), &of_left, lists, found, more)?.is_none() {
+            return Ok(false);
+        }
         let is_new = |at: usize, pair: Pair| {
             let of_other = states[pair.b as usize];
             if at < after_stayed {
@@ -133,21 +144,30 @@ impl Escaped {
         self.pairs.retain(|pair| (states[pair.a as usize] | states[pair.b as usize]) & FRESH == 0);
         self.pairs.try_reserve(self.found.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
         order::merge(&mut self.pairs, &self.found);
-        Ok(())
+        Ok(true)
     }
 
     /// Adds the boxes that left in this step to those that left before, each once, ascending.
     fn add_members(&mut self) {
-        self.members.ids.extend_from_slice(&self.fresh.ids);
-        // Two runs.
-        self.members.ids.sort();
-        self.members.ids.dedup();
+        let Self { members: Part { ids: members, .. }, fresh: Part { ids: fresh, .. }, new, .. } = self;
+        let mut left = &members[..];
+        new.clear();
+        new.extend(fresh.iter().filter(|id| {
+            left = &left[left.partition_point(|member| member < id)..];
+            left.first() != Some(id)
+        }));
+        order::merge(members, new);
     }
 
     /// Tests the pairs.
-    pub fn test(&mut self, tests: Tests<'_>) {
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn test(&mut self, tests: Tests<'_>) -> Result<(), Error> {
         self.now.clear();
+        self.now.try_reserve(self.pairs.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
         self.now.extend(self.pairs.iter().copied().filter(|&pair| tests.meet(pair)));
+        Ok(())
     }
 
     /// Counts the pairs of grown boxes.
@@ -158,7 +178,7 @@ impl Escaped {
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         let parts = [&self.members, &self.fresh].map(|part| {
-            (part.ids.capacity() + part.worlds.capacity()) * size_of::<u32>()
+            (part.ids.capacity() + part.worlds.capacity() + self.new.capacity()) * size_of::<u32>()
                 + part.boxes.capacity() * size_of::<Aabb>()
         });
         let lists = [&self.pairs, &self.now, &self.found, &self.other].map(|list| list.capacity() * size_of::<Pair>());
@@ -166,19 +186,32 @@ impl Escaped {
     }
 }
 
-/// Asks a tree with some boxes.
+/// Asks a tree with some boxes, and returns how many tests are left of those that it may take; `None` if they were not enough.
 fn ask(
     tree: &mut Join,
     asking: Set<'_>,
     pair: &(impl Fn(u32, u32) -> Pair + Sync),
     lists: &mut TaskLists,
     found: &mut Vec<Pair>,
-) -> Result<(), Error> {
+    limit: u64,
+) -> Result<Option<u64>, Error> {
     tree.line_up(asking);
-    let count = asking.boxes.len();
-    let tasks = (0..count).step_by(TASK).map(|first| (first, count.min(first + TASK)));
     let tree = &*tree;
-    lists.fill(tasks, found, |&(first, end), list| tree.list(asking, first..end, pair, list).map(|_| ()))
+    let tests = AtomicU64::new(0);
+    let ask = |&(first, end): &(usize, usize), list: &mut Vec<Pair>| {
+        let counts = tree.list(asking, first..end, pair, list)?;
+        tests.fetch_add(counts.tests, Ordering::Relaxed);
+        Ok(())
+    };
+    let count = asking.boxes.len();
+    for round in (0..count).step_by(ROUND) {
+        let end = count.min(round + ROUND);
+        lists.fill((round..end).step_by(TASK).map(|first| (first, end.min(first + TASK))), found, ask)?;
+        if tests.load(Ordering::Relaxed) > limit {
+            return Ok(None);
+        }
+    }
+    Ok(Some(limit - tests.into_inner()))
 }
 
 /// Returns a box that is at least this much larger on each side, as far as the numbers go.

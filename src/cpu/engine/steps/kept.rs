@@ -86,10 +86,15 @@ pub struct Kept {
 
 impl Kept {
     /// Begins with these pairs, of which none is known to overlap.
-    pub fn begin(&mut self, pairs: &mut Vec<Pair>) {
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn begin(&mut self, pairs: &mut Vec<Pair>) -> Result<(), Error> {
         std::mem::swap(&mut self.pairs, pairs);
         self.are.clear();
+        self.are.try_reserve(self.pairs.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
         self.are.resize(self.pairs.len(), 0);
+        Ok(())
     }
 
     /// Tests the pairs again of which a box moved; all of them, if most boxes did. Pairs of boxes that escaped count no longer.
