@@ -1,6 +1,10 @@
 //! Boxes that are renamed, and slots that are used again.
 
-use broadsweep::{Aabb, Events, Filters, Options, Pair, Step, cpu};
+use broadsweep::{Aabb, Attribute, Events, Filters, Options, Pair, Step, cpu};
+use laboratory::scenes::Motion;
+
+use crate::common::CANONICAL;
+use crate::oracle::{Frame, Oracle};
 
 fn cube(x: f32) -> Aabb {
     Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0])
@@ -82,4 +86,31 @@ fn a_step_of_changes_alone_lists_no_pairs_that_persist() {
     assert_eq!(engine.find_events(&boxes).unwrap().before, [0]);
     engine.forget_steps();
     assert_eq!(engine.find_events(&boxes).unwrap().created.len(), 1);
+}
+
+#[test]
+fn worlds_that_are_numbered_anew_in_an_epoch_are_asked_by_their_new_numbers() {
+    let n = 2000;
+    let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
+    let mut oracle = Oracle::default();
+    let mut frame = Frame::of(Motion::Few.boxes(n, 8.0, 1, 0));
+    frame.filters.world = (0..n as u32).map(|i| i % 5).collect();
+    engine.set_filters(frame.filters.clone()).unwrap();
+    let mut escaped = 0;
+    for number in 0..24 {
+        // Some boxes leave in every step.
+        for i in (number..n).step_by(300) {
+            frame.boxes[i] = frame.boxes[(i + 7 * number + 1) % n];
+        }
+        if number % 6 == 5 {
+            for (i, world) in frame.filters.world.iter_mut().enumerate().skip(100 * number).take(20) {
+                *world = [(100 + number + i) as u32, 2, Filters::GLOBAL][i % 3];
+            }
+            engine.change_filters(0, Attribute::World(&frame.filters.world)).unwrap();
+        }
+        let events = engine.find_events(frame.step()).unwrap();
+        escaped += events.report.work.escaped_count;
+        oracle.check(&frame, events, &format!("step {number}"));
+    }
+    assert!(escaped > 50, "{escaped}");
 }

@@ -29,7 +29,7 @@ fn pairs_from_nothing(boxes: &[Aabb]) -> Vec<Pair> {
 #[test]
 fn every_moving_scene_has_the_events_of_searches_from_nothing_on_the_cpu() {
     let mut ways = [0; 3];
-    for (name, make) in scenes(1500) {
+    for (name, make) in scenes(1100) {
         let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
         let mut oracle = Oracle::default();
         for number in 0..200 {
@@ -47,13 +47,13 @@ fn every_moving_scene_has_the_events_of_searches_from_nothing_on_the_cpu() {
 
 #[test]
 fn every_moving_scene_has_the_same_events_on_the_gpu() {
-    for (name, make) in scenes(700) {
+    for (name, make) in scenes(400) {
         let mut on_cpu = cpu::BroadPhase::new(Options::default()).unwrap();
         begin_epochs_from(&mut on_cpu, 100);
         let mut engine = broad_phase(CANONICAL);
         engine.forget_steps();
-        for number in 0..10 {
-            let boxes = make(20 * number);
+        for number in 0..4 {
+            let boxes = make(50 * number);
             let mut expected: Events = on_cpu.find_events(&boxes).unwrap().clone();
             let found = engine.find_events(&boxes).unwrap();
             expected.report.work = found.report.work;

@@ -51,8 +51,16 @@ impl Sequence {
         let rarity = [1, 1, 3, 30][random.below(4)];
         let has_generations = random.below(4) == 0;
         let filtered = [0, 0, 1, 3, 8][random.below(5)];
-        let mut made =
-            Self { random, frame: Frame::of(boxes), speed, rarity, has_generations, filtered, gone: Vec::new(), changed: None };
+        let mut made = Self {
+            random,
+            frame: Frame::of(boxes),
+            speed,
+            rarity,
+            has_generations,
+            filtered,
+            gone: Vec::new(),
+            changed: None,
+        };
         made.refilter();
         made
     }
@@ -306,9 +314,9 @@ fn sequences_that_are_swept_have_the_right_events_on_the_cpu() {
 #[test]
 fn sequences_have_the_right_events_on_the_gpu() {
     for (options, seeds) in [
-        (Options::default(), 0..60),
-        (Options { all_pairs_up_to: 0, ..Options::default() }, 60..75),
-        (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 75..90),
+        (Options::default(), 0..40),
+        (Options { all_pairs_up_to: 0, ..Options::default() }, 40..44),
+        (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 44..48),
     ] {
         run(&mut *broad_phase(options), seeds);
     }

@@ -12,13 +12,14 @@
 //! Sources: grown boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer Experiments on
 //! Classical Fluids".
 
+use rayon::prelude::*;
+
 use super::escaped::{Escaped, grown};
 use super::kept::{Kept, Tests};
-use super::motion::{Motion, SPEEDS, Tally, usual_edge};
+use super::motion::{MOVED, Motion, NO_BOX, SPEEDS, Searched, Tally, usual_edge};
 use crate::cpu::engine::ALONE;
 use crate::cpu::engine::keep::{All, Filtered};
 use crate::cpu::engine::search::Search;
-use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Pair, Report, StepReport, StepWork};
 
 /// The fewest boxes that an epoch is worth.
@@ -64,18 +65,6 @@ pub struct Epoch {
     most: u64,
     /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
     pub fewest: Option<u32>,
-}
-
-/// A step, as it is searched.
-#[derive(Clone, Copy, Debug)]
-pub struct Searched<'a> {
-    pub boxes: &'a [Aabb],
-    pub box_count: u32,
-    /// With canonical order.
-    pub options: &'a Options,
-    /// Whether the pairs of the last step are at hand: where no box moves, they are not listed again.
-    pub may_stay: bool,
-    pub filters: &'a CheckedFilters,
 }
 
 impl Epoch {
@@ -165,7 +154,7 @@ impl Epoch {
         let Self { motion, escaped, fat, margin, kept, most, .. } = self;
         let limit = step.options.effective_candidate_limit().min(*most);
         let Some(left) = limit.checked_sub(kept.pairs.len() as u64) else { return Ok(false) };
-        let is_whole = escaped.take(motion, step.box_count, fat, *margin, step.filters, &mut search.lists, left)?;
+        let is_whole = escaped.take(motion, step, fat, *margin, &mut search.lists, left)?;
         Ok(is_whole && escaped.pair_count() as u64 <= left)
     }
 
@@ -210,7 +199,7 @@ impl Epoch {
         let found = search_all(Searched { options, ..step }, &self.fat, search);
         let is_worth_it = found.is_ok() && search.found.pairs.len() as u64 <= self.most;
         if is_worth_it {
-            self.motion.states.iter_mut().for_each(|state| *state = super::motion::MOVED);
+            self.motion.states.iter_mut().for_each(|state| *state = MOVED);
             self.escaped.begin();
             self.kept.begin(&mut search.found.pairs)?;
             return Ok(true);
@@ -250,9 +239,8 @@ fn margin(tally: &Tally, box_count: u32) -> Option<f32> {
 
 /// Grows all boxes.
 fn fill_grown(boxes: &[Aabb], margin: f32, fat: &mut Vec<Aabb>) {
-    use rayon::prelude::*;
     const CHUNK: usize = 1 << 12;
-    fat.resize(boxes.len(), super::motion::NO_BOX);
+    fat.resize(boxes.len(), NO_BOX);
     fat.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).for_each(|(fat, boxes)| {
         fat.iter_mut().zip(boxes).for_each(|(fat, aabb)| *fat = grown(aabb, margin));
     });

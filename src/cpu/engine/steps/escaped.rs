@@ -4,12 +4,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::kept::Tests;
-use super::motion::{ESCAPED, FRESH, Motion};
+use super::motion::{ESCAPED, FRESH, Motion, Searched};
 use crate::cpu::engine::keep::{Filtered, Keep};
 use crate::cpu::engine::order;
 use crate::cpu::engine::task_lists::TaskLists;
 use crate::cpu::tree::join::{Join, Set};
-use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Pair};
 
 /// The number of boxes that a thread asks a tree with at a time.
@@ -77,7 +76,7 @@ impl Escaped {
         self.members.ids.len()
     }
 
-    /// Takes in the boxes that left in this step, of `box_count` that there are: grows them by `margin`, and finds their pairs.
+    /// Takes in the boxes that left in this step: grows them by `margin`, and finds their pairs.
     /// Returns whether that took `limit` tests at most; otherwise the pairs are not all there.
     ///
     /// # Errors
@@ -85,13 +84,13 @@ impl Escaped {
     pub fn take(
         &mut self,
         motion: &Motion,
-        box_count: u32,
+        step: Searched<'_>,
         fat: &mut [Aabb],
         margin: f32,
-        filters: &CheckedFilters,
         lists: &mut TaskLists,
         limit: u64,
     ) -> Result<bool, Error> {
+        let Searched { box_count, filters, .. } = step;
         motion.list_fresh(&mut self.fresh.ids);
         if self.fresh.ids.is_empty() {
             return Ok(true);

@@ -14,7 +14,8 @@ mod escaped;
 mod kept;
 mod motion;
 
-use self::epoch::{Epoch, Searched};
+use self::epoch::Epoch;
+use self::motion::Searched;
 use super::{BroadPhase, order};
 use crate::cpu::call;
 use crate::events::steps::Steps;

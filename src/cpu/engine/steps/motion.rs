@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use crate::constants::INVALID_LISTED;
-use crate::{Aabb, StepReport};
+use crate::filters::CheckedFilters;
+use crate::{Aabb, Options, StepReport};
 
 /// The box is not where it was, or the filters changed for it.
 pub const MOVED: u8 = 1;
@@ -26,6 +27,21 @@ const CHUNK: usize = 1 << 12;
 pub const ALONE: usize = 1 << 14;
 /// Boxes whose edges are looked at to find what is usual.
 const SAMPLE: usize = 1 << 8;
+
+/// Boxes of the last step, what each did, and the counts over them.
+type Chunk<'a> = ((&'a mut [Aabb], &'a mut [u8]), &'a mut Tally);
+
+/// A step, as it is searched.
+#[derive(Clone, Copy, Debug)]
+pub struct Searched<'a> {
+    pub boxes: &'a [Aabb],
+    pub box_count: u32,
+    /// With canonical order.
+    pub options: &'a Options,
+    /// Whether the pairs of the last step are at hand: where no box moves, they are not listed again.
+    pub may_stay: bool,
+    pub filters: &'a CheckedFilters,
+}
 
 /// Counts over some boxes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +93,7 @@ impl Motion {
         }
         self.tallies.clear();
         self.tallies.resize(extent.div_ceil(CHUNK), Tally::default());
-        let look = |(chunk, ((last, states), tally)): (usize, ((&mut [Aabb], &mut [u8]), &mut Tally))| {
+        let look = |(chunk, ((last, states), tally)): (usize, Chunk<'_>)| {
             let first = chunk * CHUNK;
             let fat = fat.get(first..).unwrap_or_default();
             *tally = observe(boxes.get(first..).unwrap_or_default(), last, states, fat, unit);
