@@ -130,32 +130,89 @@ fn halves(parts: &[Part], lists: Lists<'_>, write: &(impl Fn(&Part, Lists<'_>) +
     rayon::join(|| halves(left, left_lists, write), || halves(right, right_lists, write));
 }
 
+/// The merge of some pairs of this step with those of the last one that lie between them.
+struct Merge<'a> {
+    now: &'a [Pair],
+    then: &'a [Pair],
+    /// `[now]` the places that are found.
+    before: &'a mut [u64],
+    /// The place of the first of `then`.
+    first: usize,
+    /// How many of `now` and of `then` are done, and how many are in both.
+    i: usize,
+    j: usize,
+    met: usize,
+}
+
+impl<'a> Merge<'a> {
+    fn new(now: &'a [Pair], then: &'a [Pair], before: &'a mut [u64], first: usize) -> Self {
+        Self { now, then, before, first, i: 0, j: 0, met: 0 }
+    }
+
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        self.i >= self.now.len() || self.j >= self.then.len()
+    }
+
+    /// Goes on by a block, if that is the same in both lists. Returns whether it is.
+    #[inline(always)]
+    fn skip_equal(&mut self) -> bool {
+        let (i, j) = (self.i, self.j);
+        let blocks = self.now.get(i..i + BLOCK).zip(self.then.get(j..j + BLOCK));
+        let bits = bytemuck::cast_slice::<Pair, u32>;
+        if !blocks.is_some_and(|(now, then)| bits(now) == bits(then)) {
+            return false;
+        }
+        self.before[i..i + BLOCK].iter_mut().zip((self.first + j) as u64..).for_each(|(place, k)| *place = k);
+        (self.i, self.j, self.met) = (i + BLOCK, j + BLOCK, self.met + BLOCK);
+        true
+    }
+
+    /// Goes on by a pair of one of the lists, or of both. Which has the smaller one cannot be predicted.
+    #[inline(always)]
+    fn step(&mut self) {
+        let (a, b) = (key(self.now[self.i]), key(self.then[self.j]));
+        self.before[self.i] = if a == b { (self.first + self.j) as u64 } else { Events::CREATED };
+        self.met += usize::from(a == b);
+        self.i += usize::from(a <= b);
+        self.j += usize::from(b <= a);
+    }
+
+    /// Goes on to the end, and returns how many are in both lists.
+    fn finish(mut self) -> usize {
+        while !self.is_over() {
+            if !self.skip_equal() {
+                self.step();
+            }
+        }
+        self.before[self.i..].fill(Events::CREATED);
+        self.met
+    }
+}
+
 impl Part {
     /// Finds where each of `now` is in `then`, and counts.
     fn find(&mut self, now: &[Pair], then: &[Pair], before: &mut [u64]) {
-        let [first, then_first] = [self.now[0], self.then[0]];
-        let (now, then) = (&now[first..self.now[1]], &then[then_first..self.then[1]]);
-        let (mut i, mut j, mut met) = (0, 0, 0);
-        while i < now.len() && j < then.len() {
-            if let (Some(a), Some(b), Some(places)) =
-                (now.get(i..i + BLOCK), then.get(j..j + BLOCK), before.get_mut(i..i + BLOCK))
-                && bytemuck::cast_slice::<_, u32>(a) == bytemuck::cast_slice::<_, u32>(b)
-            {
-                places.iter_mut().zip((then_first + j) as u64..).for_each(|(place, k)| *place = k);
-                (i, j, met) = (i + BLOCK, j + BLOCK, met + BLOCK);
+        let (now, then) = (&now[self.now[0]..self.now[1]], &then[self.then[0]..self.then[1]]);
+        // Each step of a merge waits for the one before: two at once take hardly longer than one.
+        let middle = now.len() / 2;
+        let at = now.get(middle).map_or(then.len(), |pair| then.partition_point(|other| other < pair));
+        let (before, after) = before.split_at_mut(middle);
+        let mut left = Merge::new(&now[..middle], &then[..at], before, self.then[0]);
+        let mut right = Merge::new(&now[middle..], &then[at..], after, self.then[0] + at);
+        while !left.is_over() && !right.is_over() {
+            if left.skip_equal() | right.skip_equal() {
                 continue;
             }
-            // Which list has the smaller pair cannot be predicted.
             for _ in 0..BLOCK {
-                let (Some(&a), Some(&b)) = (now.get(i), then.get(j)) else { break };
-                let (a, b) = (key(a), key(b));
-                before[i] = if a == b { (then_first + j) as u64 } else { Events::CREATED };
-                met += usize::from(a == b);
-                i += usize::from(a <= b);
-                j += usize::from(b <= a);
+                if left.is_over() || right.is_over() {
+                    break;
+                }
+                left.step();
+                right.step();
             }
         }
-        before[i..].fill(Events::CREATED);
+        let met = left.finish() + right.finish();
         (self.created, self.lost) = (now.len() - met, then.len() - met);
     }
 

@@ -141,7 +141,7 @@ pub struct Plan<'a> {
     pub density: f64,
     /// Steps that count.
     pub steps: u32,
-    /// Milliseconds that an engine may take for all steps of a motion; further steps are not shown to one that takes longer.
+    /// Milliseconds that an engine may take for all steps of a motion; no further step is shown to one that took longer.
     pub limit_ms: f64,
     /// The seed of the scenes.
     pub seed: u64,
@@ -152,6 +152,8 @@ struct Racer {
     stepper: Stepper,
     lane: Lane,
     times: Vec<f64>,
+    /// Milliseconds of all steps, those that do not count among them.
+    spent: f64,
     wrong: usize,
     is_out: bool,
 }
@@ -169,7 +171,7 @@ impl Plan<'_> {
     fn run(&self, motion: Motion, n: usize, left_out: &impl Fn(&str)) -> Result<Vec<Row>> {
         let racer = |&stepper: &Stepper| -> Result<Racer> {
             let lane = Lane::new(stepper, self.gpu)?;
-            Ok(Racer { stepper, lane, times: Vec::new(), wrong: 0, is_out: false })
+            Ok(Racer { stepper, lane, times: Vec::new(), spent: 0.0, wrong: 0, is_out: false })
         };
         let mut racers = self.steppers.iter().map(racer).collect::<Result<Vec<_>>>()?;
         let (mut last, mut first, mut own) = (Vec::new(), Vec::new(), Vec::new());
@@ -182,15 +184,20 @@ impl Plan<'_> {
             for (at, racer) in racers.iter_mut().enumerate().filter(|(_, racer)| !racer.is_out) {
                 let pairs = if at == 0 { &mut first } else { &mut own };
                 match racer.lane.show(&boxes, pairs) {
-                    Ok(ms) if step >= FIRST_STEPS => racer.times.push(ms),
-                    Ok(_) => {}
+                    Ok(ms) => {
+                        racer.spent += ms;
+                        racer.times.extend((step >= FIRST_STEPS).then_some(ms));
+                    }
                     Err(error) => {
                         left_out(&format!("{}: {motion}: {error:#}", racer.stepper.name()));
                         racer.is_out = true;
                         continue;
                     }
                 }
-                racer.is_out = racer.times.iter().sum::<f64>() > self.limit_ms;
+                racer.is_out = racer.spent > self.limit_ms;
+                if racer.is_out && racer.times.is_empty() {
+                    left_out(&format!("{}: {motion}: it takes too long", racer.stepper.name()));
+                }
                 if at == 0 {
                     counts = [first.len(), without(&first, &last), without(&last, &first)];
                     last.clone_from(&first);

@@ -21,6 +21,9 @@ use crate::cpu::call;
 use crate::events::steps::Steps;
 use crate::{Attribute, Error, Events, Options, Pair, PairOrder, Step, StepReport};
 
+/// The most boxes of a step that are tested each against each.
+const MOST_IN_ALL_PAIRS: u32 = 1 << 10;
+
 /// What is kept from step to step.
 #[derive(Debug, Default)]
 pub struct Kept {
@@ -128,7 +131,9 @@ impl BroadPhase {
     fn find_step(&mut self, step: &Step<'_>, box_count: u32, may_stay: bool) -> Result<(StepReport, bool), Error> {
         let Self { options, filters, prepared, search, kept: Kept { epoch, pairs, .. }, .. } = self;
         let boxes = call::prepared_boxes(filters.filters(), step.boxes, prepared);
-        let options = &Options { order: PairOrder::Canonical, ..*options };
+        // On a CPU a sweep is the faster from fewer boxes on, and the order is the same either way.
+        let all_pairs_up_to = options.all_pairs_up_to.min(MOST_IN_ALL_PAIRS);
+        let options = &Options { order: PairOrder::Canonical, all_pairs_up_to, ..*options };
         let found = epoch.find(Searched { boxes, box_count, options, may_stay, filters }, search, pairs)?;
         let (_, stays) = found;
         if !stays {
