@@ -175,8 +175,8 @@ impl Run<'_> {
         );
         for (number, row) in self.rows.iter().enumerate() {
             let count = |of: fn(&StepReport) -> u32| match &row.report {
-                // What no engine looks at.
-                Some(report) if !matches!(self.finder, Finder::Gpu(_)) => text::count(u64::from(of(report))),
+                Some(report) if !report.work.searched => text::count(u64::from(of(report))),
+                // Not looked at.
                 _ => "-".to_owned(),
             };
             let [boxes, pairs, created, lost] = [row.boxes as u64, row.pairs, row.created, row.lost].map(text::count);
@@ -215,6 +215,8 @@ impl Run<'_> {
     }
 
     fn json(&self, engine: &Ready) -> Value {
+        // Where all boxes were searched, nobody looked at what moved.
+        let kept = |row: &Row| row.report.as_ref().map(|report| report.work).filter(|work| !work.searched);
         let frame = |row: &Row| {
             json!({
                 "boxes": row.boxes,
@@ -224,8 +226,8 @@ impl Run<'_> {
                 "invalid": row.report.as_ref().map(|report| report.invalid_count),
                 "searched": row.report.as_ref().map(|report| report.work.searched),
                 "began_epoch": row.report.as_ref().map(|report| report.work.began_epoch),
-                "moved": row.report.as_ref().map(|report| report.work.moved_count),
-                "left": row.report.as_ref().map(|report| report.work.escaped_count),
+                "moved": kept(row).map(|work| work.moved_count),
+                "left": kept(row).map(|work| work.escaped_count),
                 "seconds": row.seconds,
             })
         };

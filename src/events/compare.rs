@@ -160,7 +160,7 @@ impl<'a> Merge<'a> {
         let (i, j) = (self.i, self.j);
         let blocks = self.now.get(i..i + BLOCK).zip(self.then.get(j..j + BLOCK));
         let bits = bytemuck::cast_slice::<Pair, u32>;
-        if !blocks.is_some_and(|(now, then)| bits(now) == bits(then)) {
+        if blocks.is_none_or(|(now, then)| bits(now) != bits(then)) {
             return false;
         }
         self.before[i..i + BLOCK].iter_mut().zip((self.first + j) as u64..).for_each(|(place, k)| *place = k);

@@ -86,8 +86,7 @@ pub struct StepWork {
     pub searched: bool,
     /// Whether an epoch began: boxes that are grown outward were searched, and their pairs are kept for the steps that follow.
     pub began_epoch: bool,
-    /// Boxes that were not where they were in the last step; all of them in the first step. Where few boxes are always searched,
-    /// this is not looked at, and is zero.
+    /// Boxes that were not where they were in the last step. Where all boxes were searched, this was not looked at, and is zero.
     pub moved_count: u32,
     /// Boxes that left their grown boxes in this step, and asked a tree.
     pub escaped_count: u32,

@@ -62,6 +62,8 @@ impl Steps {
         if is_plain && self.is_settled {
             self.events.created.clear();
             self.events.lost.clear();
+        } else if !step.lists_persisting && !Names::matter(step, &self.generations) {
+            self.fail();
         } else {
             self.compare(step, filters, None)?;
             self.is_settled = is_plain;
@@ -84,7 +86,7 @@ impl Steps {
         self.box_count = step.boxes.len() as u32;
     }
 
-    /// Leaves no events but the pairs of the last step, since a step was refused.
+    /// Leaves no events but the pairs of the last step, as after a step that was refused.
     pub fn fail(&mut self) {
         self.is_settled = false;
         let Events { before, created, lost, persisting, report, .. } = &mut self.events;

@@ -4,7 +4,7 @@ use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{Aabb, Events, Options, Pair, cpu};
 use laboratory::scenes::{Kind, Motion};
 
-use crate::common::{CANONICAL, broad_phase, on_gpu};
+use crate::common::{CANONICAL, broad_phase, least_budget, on_gpu};
 use crate::oracle::{Frame, Oracle};
 
 const MOVING: [Kind; 4] = [Kind::Sediment, Kind::Brownian, Kind::FreeFall, Kind::Gravity];
@@ -58,6 +58,24 @@ fn every_moving_scene_has_the_same_events_on_the_gpu() {
             let found = engine.find_events(&boxes).unwrap();
             expected.report.work = found.report.work;
             assert!(*found == expected, "{name}, step {number}");
+        }
+    }
+}
+
+#[test]
+fn events_are_the_same_whatever_memory_a_gpu_has() {
+    let steps: Vec<Vec<Aabb>> = (0..3).map(|step| Motion::Brisk.boxes(3000, 2.0, 1, step)).collect();
+    let least = least_budget(&steps[0], CANONICAL.order);
+    let expected = run(&steps, 1);
+    // From lists in many pieces to one piece.
+    for budget in [least, least + least / 8, 1 << 30] {
+        let mut engine = broad_phase(Options { memory_budget: Some(budget), ..CANONICAL });
+        engine.forget_steps();
+        for (boxes, expected) in steps.iter().zip(&expected) {
+            let found = engine.find_events(boxes).unwrap();
+            let same = found.pairs == expected.pairs && found.before == expected.before;
+            let same = same && found.created == expected.created && found.lost == expected.lost;
+            assert!(same && found.persisting == expected.persisting, "{budget} bytes");
         }
     }
 }

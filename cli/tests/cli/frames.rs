@@ -79,12 +79,15 @@ fn a_scene_moves_by_itself_and_rest_is_not_searched() {
     let place = Place::new();
     let object: Value =
         serde_json::from_str(&place.run("frames sediment:3000 --engine cpu --count 3 --verify --json")).unwrap();
-    assert_eq!((&object["frames"][0]["moved"], &object["verified"]), (&3000.into(), &true.into()));
+    assert_eq!((&object["frames"][0]["moved"], &object["verified"]), (&Value::Null, &true.into()));
     assert!(object["lost"].as_u64() > Some(50));
     let report = place.run("frames uniform:3000 --engine cpu --count 3");
     let rows: Vec<&str> = report.lines().skip(1).take(3).map(|row| row.split_whitespace().nth(6).unwrap()).collect();
     assert_eq!(rows, ["all", "epoch", "0"], "{report}");
     assert!(report.contains("3 of uniform:3000"), "{report}");
+    let object: Value = serde_json::from_str(&place.run("frames uniform:3000 --engine cpu --count 3 --json")).unwrap();
+    let last = &object["frames"][2];
+    assert_eq!((&last["moved"], &last["left"], &last["searched"]), (&0.into(), &0.into(), &false.into()));
 }
 
 #[test]

@@ -16,11 +16,12 @@ use rayon::prelude::*;
 
 use super::escaped::{Escaped, grown};
 use super::kept::{Kept, Tests};
-use super::motion::{MOVED, Motion, NO_BOX, SPEEDS, Searched, Tally, usual_edge};
+use super::motion::{Motion, NO_BOX, Searched, Tally};
+use super::speed::{SPEEDS, Sample, Speeds};
 use crate::cpu::engine::ALONE;
 use crate::cpu::engine::keep::{All, Filtered};
 use crate::cpu::engine::search::Search;
-use crate::{Aabb, Error, Options, Pair, Report, StepReport, StepWork};
+use crate::{Aabb, Error, Options, Pair, StepReport, StepWork};
 
 /// The fewest boxes that an epoch is worth.
 const FEWEST: u32 = 1 << 10;
@@ -49,13 +50,13 @@ const LONGEST_WAIT: u32 = 64;
 /// What is kept from step to step.
 #[derive(Debug, Default)]
 pub struct Epoch {
+    sample: Sample,
     motion: Motion,
     kept: Kept,
     escaped: Escaped,
     /// The grown boxes; empty where there is no epoch.
     fat: Vec<Aabb>,
     margin: f32,
-    unit: f32,
     /// Steps since the epoch began.
     age: u32,
     /// Steps until the next epoch may begin, and what to wait for after one that ends young.
@@ -105,40 +106,42 @@ impl Epoch {
     ) -> Result<(StepReport, bool), Error> {
         if step.box_count < self.fewest.unwrap_or(FEWEST) {
             self.end();
-            self.motion.boxes.clear();
-            search_all(step, step.boxes, search)?;
-            std::mem::swap(pairs, &mut search.found.pairs);
-            return Ok((report_of(search), false));
+            self.sample.forget();
+            return search_alone(step, search, pairs).map(|report| (report, false));
         }
-        if self.fat.is_empty() {
-            self.unit = usual_edge(step.boxes);
-        }
-        let tally = self.motion.observe(step.boxes, &mut self.fat, self.unit);
-        let mut work = StepWork { moved_count: tally.moved, escaped_count: tally.fresh, ..StepWork::default() };
-        if !self.fat.is_empty() && self.goes_on(&tally, step.box_count) {
-            self.age = self.age.saturating_add(1);
-        } else {
-            self.end();
-        }
-        if self.fat.is_empty() || !self.take_escaped(step, search)? {
-            self.end();
-            work = StepWork { searched: true, escaped_count: 0, ..work };
-            work.began_epoch = self.begins(&tally, step, search)?;
-            if !work.began_epoch {
-                search_all(step, step.boxes, search)?;
-                let Report { candidate_count, pair_count, .. } = search.found.report;
-                self.most = MORE * candidate_count.max(pair_count) + MORE_PER_BOX * u64::from(step.box_count);
-                std::mem::swap(pairs, &mut search.found.pairs);
-                return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, false));
+        let speeds = self.sample.speeds(step.boxes);
+        if !self.fat.is_empty() {
+            let tally = self.motion.observe(step.boxes, &mut self.fat);
+            if self.goes_on(&tally, step.box_count) && self.take_escaped(step, search)? {
+                self.age = self.age.saturating_add(1);
+                let stays = step.may_stay && tally.moved == 0 && tally.fresh == 0;
+                if !stays {
+                    self.list(step, tally.moved > step.box_count / MANY, pairs)?;
+                }
+                let work = StepWork { moved_count: tally.moved, escaped_count: tally.fresh, ..self.work() };
+                return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, stays));
             }
+            self.end();
         }
-        let stays = step.may_stay && !work.searched && tally.moved == 0 && tally.fresh == 0;
-        if !stays {
-            self.list(step, tally.moved > step.box_count / MANY, pairs)?;
+        if self.begins(&speeds, step, search)? {
+            let tally = self.motion.begin(step.boxes);
+            self.list(step, true, pairs)?;
+            let work = StepWork { searched: true, began_epoch: true, ..self.work() };
+            return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, false));
         }
-        work.escaped_in_epoch = self.escaped.count() as u32;
-        work.kept_pair_count = (self.kept.pairs.len() + self.escaped.pair_count()) as u64;
-        Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, stays))
+        let report = search_alone(step, search, pairs)?;
+        let tested = search.found.report.candidate_count.max(pairs.len() as u64);
+        self.most = MORE * tested + MORE_PER_BOX * u64::from(step.box_count);
+        Ok((report, false))
+    }
+
+    /// Returns what is kept.
+    fn work(&self) -> StepWork {
+        StepWork {
+            escaped_in_epoch: self.escaped.count() as u32,
+            kept_pair_count: (self.kept.pairs.len() + self.escaped.pair_count()) as u64,
+            ..StepWork::default()
+        }
     }
 
     /// Lists the pairs that are kept and overlap in this step.
@@ -180,17 +183,13 @@ impl Epoch {
     }
 
     /// Begins an epoch, if boxes move so slowly that it is worth it, and returns whether it did.
-    fn begins(&mut self, tally: &Tally, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
-        // What was known of boxes that are gone is not needed any more.
-        self.motion.boxes.truncate(step.boxes.len());
-        self.motion.states.truncate(step.boxes.len());
+    fn begins(&mut self, speeds: &Speeds, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
         if self.wait > 0 {
             self.wait -= 1;
             return Ok(false);
         }
-        let Some(margin) = margin(tally, step.box_count) else { return Ok(false) };
-        self.unit = usual_edge(step.boxes);
-        self.margin = if self.unit.is_finite() { margin * self.unit } else { 0.0 };
+        let Some(margin) = margin(speeds) else { return Ok(false) };
+        self.margin = margin;
         self.age = 0;
         fill_grown(step.boxes, self.margin, &mut self.fat);
         // Small boxes between large ones may have many times as many neighbours once they are grown.
@@ -199,7 +198,6 @@ impl Epoch {
         let found = search_all(Searched { options, ..step }, &self.fat, search);
         let is_worth_it = found.is_ok() && search.found.pairs.len() as u64 <= self.most;
         if is_worth_it {
-            self.motion.states.iter_mut().for_each(|state| *state = MOVED);
             self.escaped.begin();
             self.kept.begin(&mut search.found.pairs)?;
             return Ok(true);
@@ -225,16 +223,17 @@ impl Epoch {
     }
 }
 
-/// Returns the margin of an epoch in usual edges, unless boxes move too fast.
-fn margin(tally: &Tally, box_count: u32) -> Option<f32> {
+/// Returns the margin of an epoch, unless boxes move too fast.
+fn margin(speeds: &Speeds) -> Option<f32> {
     // The smallest of the speeds that few boxes reach.
     let mut faster = 0;
     let is_reached_by_few = |k: &usize| {
-        faster += tally.speeds[*k];
-        faster <= box_count / FAST
+        faster += speeds.counts[*k];
+        faster <= speeds.count / FAST
     };
     let slowest = (0..SPEEDS).take_while(is_reached_by_few).last()?;
-    (slowest >= FASTEST).then(|| (MARGIN_STEPS / (1 << slowest) as f32).clamp(LEAST_MARGIN, MOST_MARGIN))
+    let edges = (MARGIN_STEPS / (1 << slowest) as f32).clamp(LEAST_MARGIN, MOST_MARGIN);
+    (slowest >= FASTEST).then_some(edges * speeds.edge)
 }
 
 /// Grows all boxes.
@@ -261,14 +260,16 @@ fn search_all(step: Searched<'_>, boxes: &[Aabb], search: &mut Search) -> Result
     if box_count <= ALONE { run() } else { rayon::join(run, || ()).0 }
 }
 
-/// Makes the report on a step of few boxes.
-fn report_of(search: &mut Search) -> StepReport {
+/// Finds the pairs of a step by a search of its boxes alone.
+fn search_alone(step: Searched<'_>, search: &mut Search, pairs: &mut Vec<Pair>) -> Result<StepReport, Error> {
+    search_all(step, step.boxes, search)?;
+    std::mem::swap(pairs, &mut search.found.pairs);
     let report = &mut search.found.report;
-    StepReport {
+    Ok(StepReport {
         box_count: report.box_count,
         invalid_count: report.invalid_count,
         first_invalid: std::mem::take(&mut report.first_invalid),
         work: StepWork { searched: true, ..StepWork::default() },
         ..StepReport::default()
-    }
+    })
 }

@@ -3,6 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `epoch` | finds the pairs of a step at a cost that follows what moves |
+//! | `speed` | how fast boxes move, of a sample |
 //! | `motion` | what each box did since the last step |
 //! | `kept` | the pairs of grown boxes, tested again where a box moved |
 //! | `escaped` | the boxes that left their grown boxes |
@@ -13,6 +14,7 @@ mod epoch;
 mod escaped;
 mod kept;
 mod motion;
+mod speed;
 
 use self::epoch::Epoch;
 use self::motion::Searched;
@@ -64,11 +66,12 @@ impl BroadPhase {
     ///
     /// The time follows what moves. Where boxes stay, or move by little, their pairs are kept from step to step and only looked
     /// through; where they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The lists are the same bytes either
-    /// way. [`StepWork`](crate::StepWork) says what was done. For each box some 50 bytes are kept, and for each pair some 40.
+    /// way. [`StepWork`](crate::StepWork) says what was done. Beside what a search keeps, that takes some 50 bytes for each box, as
+    /// many again once some leave their grown boxes, and some 60 for each pair.
     ///
-    /// Between two steps anything may change: boxes, their number and [identity](crate::Identity), filters, options. A change of
-    /// filters other than [`sleeping`](crate::Filters::sleeping) by [`change_filters`](Self::change_filters) costs as if the boxes
-    /// had jumped, all filters as if all had.
+    /// Between two steps anything may change: boxes, their number and [identity](crate::Identity), filters, options. Other
+    /// [`sleeping`](crate::Filters::sleeping) flags cost nothing; to [change another list](Self::change_filters) costs as if those
+    /// boxes had jumped, and worlds, or all [filters](Self::set_filters), as if all had.
     ///
     /// # Errors
     /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.

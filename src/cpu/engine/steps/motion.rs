@@ -18,15 +18,10 @@ pub const REFILTERED: u8 = 8;
 /// A box that is not there.
 pub const NO_BOX: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
-/// How many speeds are told apart: an edge a step, a half, a quarter, and so on.
-pub const SPEEDS: usize = 10;
-
 /// Boxes that a thread looks at at a time.
 const CHUNK: usize = 1 << 12;
 /// The most boxes that one thread looks at.
 pub const ALONE: usize = 1 << 14;
-/// Boxes whose edges are looked at to find what is usual.
-const SAMPLE: usize = 1 << 8;
 
 /// Boxes of the last step, what each did, and the counts over them.
 type Chunk<'a> = ((&'a mut [Aabb], &'a mut [u8]), &'a mut Tally);
@@ -52,19 +47,11 @@ pub struct Tally {
     pub fresh: u32,
     /// Boxes that are invalid.
     pub invalid: u32,
-    /// Boxes that moved by the usual edge or more, by a half of it to the whole, by a quarter to a half, and so on. The last number
-    /// counts all that are slower.
-    pub speeds: [u32; SPEEDS],
 }
 
 impl Tally {
     fn united(self, other: &Self) -> Self {
-        Self {
-            moved: self.moved + other.moved,
-            fresh: self.fresh + other.fresh,
-            invalid: self.invalid + other.invalid,
-            speeds: std::array::from_fn(|k| self.speeds[k] + other.speeds[k]),
-        }
+        Self { moved: self.moved + other.moved, fresh: self.fresh + other.fresh, invalid: self.invalid + other.invalid }
     }
 }
 
@@ -79,9 +66,16 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Takes the boxes of a step in place of those of the last one. During an epoch, `fat` has the grown boxes of all that were
-    /// ever there; otherwise it is empty. `unit` is what speeds are measured by.
-    pub fn observe(&mut self, boxes: &[Aabb], fat: &mut Vec<Aabb>, unit: f32) -> Tally {
+    /// Begins an epoch: all boxes have moved.
+    pub fn begin(&mut self, boxes: &[Aabb]) -> Tally {
+        self.boxes.clear();
+        self.states.clear();
+        self.observe(boxes, &mut Vec::new())
+    }
+
+    /// Takes the boxes of a step in place of those of the last one. `fat` has the grown boxes of all that were ever there in this
+    /// epoch; it is empty where one begins.
+    pub fn observe(&mut self, boxes: &[Aabb], fat: &mut Vec<Aabb>) -> Tally {
         let is_epoch = !fat.is_empty();
         let extent = if is_epoch { boxes.len().max(self.boxes.len()) } else { boxes.len() };
         self.boxes.resize(extent, NO_BOX);
@@ -96,7 +90,7 @@ impl Motion {
         let look = |(chunk, ((last, states), tally)): (usize, Chunk<'_>)| {
             let first = chunk * CHUNK;
             let fat = fat.get(first..).unwrap_or_default();
-            *tally = observe(boxes.get(first..).unwrap_or_default(), last, states, fat, unit);
+            *tally = observe(boxes.get(first..).unwrap_or_default(), last, states, fat);
         };
         let chunks = self.boxes.par_chunks_mut(CHUNK).zip(self.states.par_chunks_mut(CHUNK));
         if extent <= ALONE {
@@ -143,10 +137,9 @@ impl Motion {
     }
 }
 
-/// Takes boxes in place of the last ones. There may be fewer now than there were; `fat` is empty outside of an epoch.
-fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb], unit: f32) -> Tally {
+/// Takes boxes in place of the last ones. There may be fewer now than there were; `fat` is empty where an epoch begins.
+fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb]) -> Tally {
     let mut tally = Tally::default();
-    let per_unit = unit.recip();
     for (i, (then, state)) in last.iter_mut().zip(states).enumerate() {
         let now = boxes.get(i).unwrap_or(&NO_BOX);
         let is_valid = (0..3).fold(true, |is_valid, k| is_valid & (now.min[k] <= now.max[k]));
@@ -169,7 +162,6 @@ fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb], u
         }
         if !stays {
             tally.moved += u32::from(i < boxes.len());
-            tally.speeds[speed(way(then, now) * per_unit)] += 1;
             *then = *now;
         }
     }
@@ -183,31 +175,4 @@ fn bits(aabb: &Aabb) -> [u64; 3] {
 /// Returns whether a box lies in another.
 fn holds(outer: &Aabb, inner: &Aabb) -> bool {
     (0..3).fold(true, |holds, k| holds & (outer.min[k] <= inner.min[k]) & (inner.max[k] <= outer.max[k]))
-}
-
-/// Returns which of the [`Tally::speeds`] a way is, in usual edges: by its exponent.
-fn speed(way: f32) -> usize {
-    let exponent = (way.to_bits() >> 23 & 0xff) as i32 - 127;
-    (-exponent).clamp(0, SPEEDS as i32 - 1) as usize
-}
-
-/// Returns how far the face went that went furthest. Infinite faces that stay, and what is not a number, do not count.
-fn way(then: &Aabb, now: &Aabb) -> f32 {
-    let ways = (0..3).map(|k| [(now.min[k] - then.min[k]).abs(), (now.max[k] - then.max[k]).abs()]);
-    ways.flatten().fold(0.0, f32::max)
-}
-
-/// Returns the usual edge of boxes: the median of a sample's longest edges; zero where none is finite.
-pub fn usual_edge(boxes: &[Aabb]) -> f32 {
-    let mut edges = [0.0; SAMPLE];
-    let mut count = 0;
-    for aabb in boxes.iter().step_by(boxes.len().div_ceil(SAMPLE).max(1)).filter(|aabb| aabb.is_valid()) {
-        let edge = (0..3).map(|k| aabb.max[k] - aabb.min[k]).fold(0.0, f32::max);
-        if edge.is_finite() {
-            edges[count] = edge;
-            count += 1;
-        }
-    }
-    let edges = &mut edges[..count];
-    if edges.is_empty() { 0.0 } else { *edges.select_nth_unstable_by(count / 2, f32::total_cmp).1 }
 }
