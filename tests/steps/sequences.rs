@@ -314,9 +314,9 @@ fn sequences_that_are_swept_have_the_right_events_on_the_cpu() {
 #[test]
 fn sequences_have_the_right_events_on_the_gpu() {
     for (options, seeds) in [
-        (Options::default(), 0..40),
-        (Options { all_pairs_up_to: 0, ..Options::default() }, 40..44),
-        (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 44..48),
+        (Options::default(), 0..24),
+        (Options { all_pairs_up_to: 0, ..Options::default() }, 24..27),
+        (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 27..30),
     ] {
         run(&mut *broad_phase(options), seeds);
     }
