@@ -103,10 +103,11 @@ fn worlds_that_are_numbered_anew_in_an_epoch_are_asked_by_their_new_numbers() {
             frame.boxes[i] = frame.boxes[(i + 7 * number + 1) % n];
         }
         if number % 6 == 5 {
-            for (i, world) in frame.filters.world.iter_mut().enumerate().skip(100 * number).take(20) {
+            let (first, end) = (70 * number, 70 * number + 20);
+            for (i, world) in (first..).zip(&mut frame.filters.world[first..end]) {
                 *world = [(100 + number + i) as u32, 2, Filters::GLOBAL][i % 3];
             }
-            engine.change_filters(0, Attribute::World(&frame.filters.world)).unwrap();
+            engine.change_filters(first, Attribute::World(&frame.filters.world[first..end])).unwrap();
         }
         let events = engine.find_events(frame.step()).unwrap();
         escaped += events.report.work.escaped_count;
