@@ -21,7 +21,7 @@ fn unit(state: &mut u32) -> f32 {
     (*state >> 8) as f32 / (1 << 24) as f32
 }
 
-/// Bodies fall until they lie on the ground or on one that has come down before, and slide until friction holds them.
+/// Bodies fall onto ground that rises by half along x, again and again, and slide until friction holds them.
 fn step(bodies: &mut [Body]) {
     for body in bodies {
         let Body { center, speed, at_rest } = body;

@@ -123,10 +123,9 @@ impl Run<'_> {
             }
         };
         found.with_context(|| format!("frame {number}"))?;
-        let of = |events: &'_ Events| Some(events.report.clone());
         let (pairs, created, lost, report) = match &self.finder {
-            Finder::Gpu(engine) => parts(engine.events(), of(engine.events())),
-            Finder::Cpu(engine) => parts(engine.events(), of(engine.events())),
+            Finder::Gpu(engine) => parts(engine.events()),
+            Finder::Cpu(engine) => parts(engine.events()),
             Finder::Brute(own) => (own.pairs.len(), &own.created[..], &own.lost[..], None),
         };
         if let Some((engine, differences)) = &mut self.from_nothing {
@@ -250,9 +249,9 @@ impl Run<'_> {
     }
 }
 
-/// Returns the pairs, the created and the lost ones.
-fn parts(events: &Events, report: Option<StepReport>) -> (usize, &[Pair], &[Pair], Option<StepReport>) {
-    (events.pairs.len(), &events.created, &events.lost, report)
+/// Returns how many pairs there are, the created and the lost ones, and the report.
+fn parts(events: &Events) -> (usize, &[Pair], &[Pair], Option<StepReport>) {
+    (events.pairs.len(), &events.created, &events.lost, Some(events.report.clone()))
 }
 
 /// Reads or makes the frames, and hands each over.

@@ -1,11 +1,10 @@
 //! Events from step to step: the pairs of a step are found on the GPU, and compared with those of the last step on the host.
 
-use std::mem::take;
-
 use rayon::prelude::*;
 
 use super::BroadPhase;
-use crate::{Error, Events, PairOrder, Step, StepReport, StepWork};
+use crate::filters::CheckedFilters;
+use crate::{Error, Events, PairOrder, Step, StepReport};
 
 impl BroadPhase {
     /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call. In the
@@ -27,7 +26,8 @@ impl BroadPhase {
         let found = if self.filters.filters().sleeping.is_empty() {
             self.find_pairs(step.boxes).map(|_| ())
         } else {
-            self.find_as_if_nobody_slept(&step)
+            // As if nobody slept.
+            self.find_with(CheckedFilters::set_sleeping, &mut Vec::new(), step.boxes)
         };
         let compared = found.and_then(|()| self.compare(&step));
         self.found.clear();
@@ -46,28 +46,12 @@ impl BroadPhase {
         self.steps = Default::default();
     }
 
-    fn find_as_if_nobody_slept(&mut self, step: &Step<'_>) -> Result<(), Error> {
-        let mut sleeping = Vec::new();
-        let swapped = self.filters.swap_sleeping(&self.core.gpu, &mut sleeping);
-        self.take_filters();
-        let found = swapped.and_then(|()| self.find_pairs(step.boxes).map(|_| ()));
-        let restored = self.filters.swap_sleeping(&self.core.gpu, &mut sleeping);
-        self.take_filters();
-        found.and(restored)
-    }
-
     fn compare(&mut self, step: &Step<'_>) -> Result<(), Error> {
         let Self { steps, found, filters, core, .. } = self;
         if core.options.order != PairOrder::Canonical && !found.report.tested_all_pairs() {
             found.pairs.par_sort_unstable();
         }
-        let report = StepReport {
-            box_count: found.report.box_count,
-            invalid_count: found.report.invalid_count,
-            first_invalid: take(&mut found.report.first_invalid),
-            work: StepWork { searched: true, ..StepWork::default() },
-            ..StepReport::default()
-        };
+        let report = StepReport::of_search(&mut found.report);
         steps.advance(step, filters.filters(), &mut found.pairs, report)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) mod steps;
 
 pub use step::{Identity, Step};
 
-use crate::Pair;
+use crate::{Pair, Report};
 
 /// The events of a step, and its pairs: what [`find_events`](crate::Engine::find_events) returns. All lists are ascending.
 ///
@@ -94,6 +94,19 @@ pub struct StepWork {
     pub escaped_in_epoch: u32,
     /// Pairs of grown boxes that are kept.
     pub kept_pair_count: u64,
+}
+
+impl StepReport {
+    /// Makes the report on a step whose boxes were all searched, before events are counted. The list of invalid boxes moves.
+    pub(crate) fn of_search(report: &mut Report) -> Self {
+        Self {
+            box_count: report.box_count,
+            invalid_count: report.invalid_count,
+            first_invalid: std::mem::take(&mut report.first_invalid),
+            work: StepWork { searched: true, ..StepWork::default() },
+            ..Self::default()
+        }
+    }
 }
 
 impl Events {

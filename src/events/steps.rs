@@ -58,11 +58,12 @@ impl Steps {
     /// [`Error::ListTooLong`].
     pub fn stay(&mut self, step: &Step<'_>, filters: &Filters, report: StepReport) -> Result<(), Error> {
         let all_awake = filters.sleeping.is_empty() && filters.fixed.is_empty();
-        let is_plain = step.lists_persisting && all_awake && !Names::matter(step, &self.generations);
+        let are_same = !Names::matter(step, &self.generations);
+        let is_plain = step.lists_persisting && all_awake && are_same;
         if is_plain && self.is_settled {
             self.events.created.clear();
             self.events.lost.clear();
-        } else if !step.lists_persisting && !Names::matter(step, &self.generations) {
+        } else if !step.lists_persisting && are_same {
             self.fail();
         } else {
             self.compare(step, filters, None)?;

@@ -160,11 +160,7 @@ pub fn read_boxes(path: impl AsRef<Path>) -> std::result::Result<Vec<Aabb>, File
 pub fn read_boxes_from(source: impl Read, length: Option<u64>) -> Result<Vec<Aabb>> {
     let array = Array::open(source, length)?;
     let header = array.header();
-    let (is_double, is_big) = match header.number() {
-        Some(("f4", is_big)) => (false, is_big),
-        Some(("f8", is_big)) => (true, is_big),
-        _ => return Err(Error::Dtype { found: header.describe_dtype(), needed: "boxes are 'f4' or 'f8'" }),
-    };
+    let (is_double, is_big) = numbers_of_boxes(header)?;
     let (rows, is_nested) = match header.shape[..] {
         [rows, 6] => (rows, false),
         [rows, 2, 3] => (rows, true),
@@ -224,11 +220,7 @@ pub fn read_frames<E: From<Error>>(
 ) -> std::result::Result<(), E> {
     let array = Array::open(source, length)?;
     let header = array.header();
-    let (is_double, is_big) = match header.number() {
-        Some(("f4", is_big)) => (false, is_big),
-        Some(("f8", is_big)) => (true, is_big),
-        _ => return Err(Error::Dtype { found: header.describe_dtype(), needed: "boxes are 'f4' or 'f8'" }.into()),
-    };
+    let (is_double, is_big) = numbers_of_boxes(header)?;
     let (frames, rows) = match header.shape[..] {
         // Frames without boxes would be as many as are claimed.
         [frames, rows, 6] | [frames, rows, 2, 3] if rows > 0 => (frames, rows),
@@ -274,6 +266,15 @@ pub fn read_frames<E: From<Error>>(
         Ok(())
     });
     ended.unwrap_or_else(|| Ok(read?))
+}
+
+/// Returns whether boxes are doubles, and whether the first byte of a number is its largest.
+fn numbers_of_boxes(header: &header::Header) -> Result<(bool, bool)> {
+    match header.number() {
+        Some(("f4", is_big)) => Ok((false, is_big)),
+        Some(("f8", is_big)) => Ok((true, is_big)),
+        _ => Err(Error::Dtype { found: header.describe_dtype(), needed: "boxes are 'f4' or 'f8'" }),
+    }
 }
 
 fn decode_single(bytes: &[u8], is_big: bool) -> f32 {

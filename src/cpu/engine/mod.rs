@@ -18,7 +18,6 @@ mod sorted;
 mod steps;
 mod task_lists;
 
-use self::keep::{All, Filtered};
 use self::search::Search;
 use super::call;
 use super::tree::join::Join;
@@ -153,11 +152,7 @@ impl BroadPhase {
     fn run(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
         let Self { options, filters, prepared, search, .. } = self;
         let boxes = call::prepared_boxes(filters.filters(), boxes, prepared);
-        if filters.keeps_all() {
-            search.run(boxes, box_count, options, filters, All)?;
-        } else {
-            search.run(boxes, box_count, options, filters, Filtered::new(filters, boxes))?;
-        }
+        search.run(boxes, box_count, options, filters)?;
         search.add(filters.include(), options)
     }
 

@@ -1,7 +1,7 @@
 //! The flow on the CPU, with the memory that it keeps.
 
 use super::chunks::Chunks;
-use super::keep::Keep;
+use super::keep::{All, Filtered, Keep};
 use super::sorted::Sorted;
 use super::task_lists::TaskLists;
 use super::{ALONE, giants, order};
@@ -66,6 +66,20 @@ impl Search {
 
     /// Finds the pairs among boxes that are prepared, without the included pairs.
     pub fn run(
+        &mut self,
+        boxes: &[Aabb],
+        box_count: u32,
+        options: &Options,
+        filters: &CheckedFilters,
+    ) -> Result<(), Error> {
+        if filters.keeps_all() {
+            self.run_with(boxes, box_count, options, filters, All)
+        } else {
+            self.run_with(boxes, box_count, options, filters, Filtered::new(filters, boxes))
+        }
+    }
+
+    fn run_with(
         &mut self,
         boxes: &[Aabb],
         box_count: u32,

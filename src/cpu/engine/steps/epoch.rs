@@ -19,7 +19,6 @@ use super::kept::{Kept, Tests};
 use super::motion::{Motion, NO_BOX, Searched, Tally};
 use super::speed::{SPEEDS, Sample, Speeds};
 use crate::cpu::engine::ALONE;
-use crate::cpu::engine::keep::{All, Filtered};
 use crate::cpu::engine::search::Search;
 use crate::{Aabb, Error, Options, Pair, StepReport, StepWork};
 
@@ -249,13 +248,7 @@ fn fill_grown(boxes: &[Aabb], margin: f32, fat: &mut Vec<Aabb>) {
 fn search_all(step: Searched<'_>, boxes: &[Aabb], search: &mut Search) -> Result<(), Error> {
     let Searched { box_count, options, filters, .. } = step;
     search.clear();
-    let mut run = || {
-        if filters.keeps_all() {
-            search.run(boxes, box_count, options, filters, All)
-        } else {
-            search.run(boxes, box_count, options, filters, Filtered::new(filters, boxes))
-        }
-    };
+    let mut run = || search.run(boxes, box_count, options, filters);
     // The pool is entered once, and not once for each stage.
     if box_count <= ALONE { run() } else { rayon::join(run, || ()).0 }
 }
@@ -264,12 +257,5 @@ fn search_all(step: Searched<'_>, boxes: &[Aabb], search: &mut Search) -> Result
 fn search_alone(step: Searched<'_>, search: &mut Search, pairs: &mut Vec<Pair>) -> Result<StepReport, Error> {
     search_all(step, step.boxes, search)?;
     std::mem::swap(pairs, &mut search.found.pairs);
-    let report = &mut search.found.report;
-    Ok(StepReport {
-        box_count: report.box_count,
-        invalid_count: report.invalid_count,
-        first_invalid: std::mem::take(&mut report.first_invalid),
-        work: StepWork { searched: true, ..StepWork::default() },
-        ..StepReport::default()
-    })
+    Ok(StepReport::of_search(&mut search.found.report))
 }

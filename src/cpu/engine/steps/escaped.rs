@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::kept::Tests;
 use super::motion::{ESCAPED, FRESH, Motion, Searched};
+use crate::cpu::call::make_room;
 use crate::cpu::engine::keep::{Filtered, Keep};
 use crate::cpu::engine::order;
 use crate::cpu::engine::task_lists::TaskLists;
@@ -141,7 +142,7 @@ impl Escaped {
         }
         order::canonical(found, &mut self.other, box_count);
         self.pairs.retain(|pair| (states[pair.a as usize] | states[pair.b as usize]) & FRESH == 0);
-        self.pairs.try_reserve(self.found.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
+        make_room(&mut self.pairs, self.found.len() as u64)?;
         order::merge(&mut self.pairs, &self.found);
         Ok(true)
     }
@@ -164,7 +165,7 @@ impl Escaped {
     /// [`Error::ListTooLong`].
     pub fn test(&mut self, tests: Tests<'_>) -> Result<(), Error> {
         self.now.clear();
-        self.now.try_reserve(self.pairs.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
+        make_room(&mut self.now, self.pairs.len() as u64)?;
         self.now.extend(self.pairs.iter().copied().filter(|&pair| tests.meet(pair)));
         Ok(())
     }

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::motion::{ESCAPED, NO_BOX};
+use crate::cpu::call::make_room;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Pair};
 
@@ -131,8 +132,7 @@ impl Kept {
         if self.pairs.is_empty() {
             length = others.len();
         }
-        let more = length.saturating_sub(to.len());
-        to.try_reserve(more).map_err(|_| Error::list_too_long(length as u64))?;
+        make_room(to, length.saturating_sub(to.len()) as u64)?;
         to.resize(length, Pair { a: 0, b: 0 });
         if self.pairs.is_empty() {
             to.copy_from_slice(others);
