@@ -243,7 +243,24 @@ shared_constants! {
     /// must fit `block_hits`, and its pairs 32 bits.
     SMALL_MOST: u32 = 1 << 15;
 
+    // ---- events ----
+
+    /// Pairs of a list that a workgroup compares with another list.
+    EVENT_TILE: u32 = 1024;
+    /// Pairs in a row that an invocation of a workgroup of 256 lists.
+    EVENT_RUN: u32 = EVENT_TILE / 256;
+    /// In place of a place in the last list: the last step did not have the pair. In place of a name: it did not have the
+    /// box.
+    EVENT_CREATED: u32 = u32::MAX;
+
     // ---- codes ----
+
+    /// Boxes are those of the last step with the same index.
+    NAMING_INDEX: u32 = 0;
+    /// Of each box there is a number, which another box in its place does not have.
+    NAMING_GENERATIONS: u32 = 1;
+    /// Of each box there is the index that it had in the last step.
+    NAMING_WAS: u32 = 2;
 
     /// `SweepAxis::Auto`.
     AXIS_AUTO: u32 = 0;
@@ -263,6 +280,8 @@ shared_constants! {
     OVERFLOW_CANDIDATES: u32 = 2;
     /// Answers could not be written to their end in the rounds that were recorded; none is there.
     OVERFLOW_UNFINISHED: u32 = 3;
+    /// Two boxes were said to be one of the last step; nothing was compared.
+    OVERFLOW_NAMES: u32 = 4;
     /// In place of the beginning of a list of the filters: the list is empty.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.
@@ -330,6 +349,7 @@ const _: () = {
     assert!(MOST_GROUP_TILES.is_power_of_two() && MOST_GROUP_TILES * RUN_TURNS < 65_535);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
+    assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE < 1 << 16 && EVENT_TILE / 32 <= 256 && 32 % EVENT_RUN == 0);
     assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
     assert!(WIDE_LANES * (WIDE_RADIX + 1) * 4 <= 16_384 && WIDE_RADIX.is_multiple_of(WIDE_LANES));
     // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do.

@@ -194,7 +194,8 @@ twins! {
         pub capacity: u32,
         /// 0; or 1 where the list is too short: `count` is exact, and the list holds its first `written` pairs;
         /// or 2 where there are more candidates than `Options::candidate_limit`: nothing was tested, and both numbers of
-        /// pairs are 0.
+        /// pairs are 0. Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of
+        /// pairs are 0: 1 and 2 as in the header of all pairs, or 4 where two boxes were said to be one of the last step.
         pub overflow: u32,
         /// Pairs in the list.
         pub written: u32,
@@ -210,6 +211,40 @@ twins! {
         pub unused: u32,
         /// Indirect draw: `Options::vertices_per_pair`, one instance for each pair in the list, 0, 0.
         pub draw: [u32; 4],
+    }
+
+    /// What the host says of a step.
+    #[allow(missing_docs)]
+    pub struct StepParams {
+        pub box_count: u32,
+        pub capacity: u32,
+        pub vertices_per_pair: u32,
+        pub naming: u32,
+    }
+
+    /// What is known of a step, and of the last one that counted.
+    #[derive(Eq)]
+    #[allow(missing_docs)]
+    pub struct StepCounts {
+        pub last_count: u32,
+        pub generation_count: u32,
+        pub pair_count: u32,
+        pub refused: u32,
+        pub created: u32,
+        pub lost: u32,
+        pub persisting: u32,
+        pub unused: u32,
+    }
+
+    /// Indirect dispatch sizes of a step.
+    #[derive(Eq)]
+    #[allow(missing_docs)]
+    pub struct StepSizes {
+        pub find: [u32; 3],
+        pub count: [u32; 3],
+        pub list: [u32; 3],
+        pub lost: [u32; 3],
+        pub keep: [u32; 3],
     }
 
     /// Where the nodes of a tree lie.

@@ -153,13 +153,17 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 // ---- mirrors ----
 
 /// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that the
-/// filters include; or they say in which order queries are asked, and where their lists begin.
-const PLACES_WHAT_ANOTHER_FOUND: [&str; 12] = [
+/// filters include; or they say in which order queries are asked, and where their lists begin; or how long lists of events are,
+/// and keep them.
+const PLACES_WHAT_ANOTHER_FOUND: [&str; 15] = [
     "emit_place",
     "emit_sweep",
     "emit_again",
     "emit_include",
     "small_include",
+    "events_begin",
+    "events_headers",
+    "events_keep",
     "query_order",
     "query_askers",
     "query_left",

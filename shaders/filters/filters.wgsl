@@ -1,43 +1,15 @@
-// Which pairs of boxes that overlap are wanted, and which world a box is in: shared by the kernels that test boxes or
-// bin them, which bind boxes. What is not used is switched off when the pipeline is made, and neither compiled nor
-// read.
+// Which pairs of boxes that overlap are wanted: shared by the kernels that test boxes or bin them, which bind boxes. What is
+// not used is switched off when the pipeline is made, and neither compiled nor read. by_box.wgsl binds the lists.
 //
-// Reads   filter_layout  where each list begins in `filters`, or ABSENT
-//         filters        lists by box and lists of pairs, one after the other
-// The structure FilterLayout and the switches of lists by box (`override HAS_...`) follow from src/filters/rows.rs, which
-// documents them, and stand behind the constants. The rule is the twin of src/filters/predicate.rs.
+// The rule is the twin of src/filters/predicate.rs.
 // Kernels ask for pairs that passed the exact test, since most candidates do not.
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
-
-@group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
-@group(0) @binding(11) var<storage, read> filters: array<u32>;
 
 // Whether any of the others is on.
 override IS_FILTERED: bool = false;
 override HAS_LISTS: bool = false;
 override HAS_HALF_SPACES: bool = false;
-
-// Returns a box's word in a list by box, or `missing` where the list is empty.
-fn of_box(list: u32, i: u32, missing: u32) -> u32 {
-    if list == ABSENT {
-        return missing;
-    }
-    return filters[list + i];
-}
-
-// Returns a box's bit in a list of bits by box.
-fn bit_of(list: u32, i: u32) -> u32 {
-    return (filters[list + i / 32u] >> (i % 32u)) & 1u;
-}
-
-// Returns the number of a box's world, from zero, or WORLD_GLOBAL.
-fn world_of(i: u32) -> u32 {
-    if HAS_WORLDS {
-        return filters[filter_layout.world + i];
-    }
-    return 0u;
-}
 
 // Tells whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
 // adapters run through in any case.

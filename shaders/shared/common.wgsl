@@ -149,6 +149,35 @@ struct PairArguments {
     draw: array<u32, 4>,      // vertex_count, instance_count = written, 0, 0
 }
 
+// What the host says of a step.
+struct StepParams {
+    box_count: u32,
+    capacity: u32,            // pairs that each list of events holds
+    vertices_per_pair: u32,
+    naming: u32,              // NAMING_*: what `names` says
+}
+
+// What is known of a step, and of the last one that counted.
+struct StepCounts {
+    last_count: u32,          // pairs of the last step
+    generation_count: u32,    // boxes of the last step that had generations
+    pair_count: u32,          // pairs of this step; 0 where it is refused
+    refused: u32,             // 0, or OVERFLOW_*: the step does not count
+    created: u32,
+    lost: u32,
+    persisting: u32,          // pairs that persist and are not at rest
+    unused: u32,
+}
+
+// Indirect dispatch sizes of a step.
+struct StepSizes {
+    find: array<u32, 3>,
+    count: array<u32, 3>,
+    list: array<u32, 3>,
+    lost: array<u32, 3>,
+    keep: array<u32, 3>,
+}
+
 // Where the nodes of a tree lie (tree.wgsl).
 struct TreeShape {
     box_count: u32,

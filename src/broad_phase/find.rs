@@ -13,8 +13,6 @@ use super::slabs::Passes;
 use crate::Pair;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::filters::sets::{TwoSets, number_second};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::filters::{CheckedFilters, device::SetBits};
 use crate::{Aabb, Error, Overlaps, Report};
 
 impl BroadPhase {
@@ -83,16 +81,11 @@ impl BroadPhase {
     #[cfg(not(target_arch = "wasm32"))]
     fn find_joined(&mut self, first: &[Aabb], second: &[Aabb], sets: &mut TwoSets) -> Result<(), Error> {
         sets.fill(first, second, self.filters.filters())?;
-        self.find_with(CheckedFilters::set_second, &mut sets.second, &sets.boxes)
-    }
-
-    /// Finds pairs with `values` in place of a list of the filters, for the time of the call.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn find_with(&mut self, set: SetBits, values: &mut Vec<bool>, boxes: &[Aabb]) -> Result<(), Error> {
-        let swapped = self.filters.swap(&self.core.gpu, set, values);
+        let TwoSets { boxes, second, .. } = sets;
+        let swapped = self.filters.swap_second(&self.core.gpu, second);
         self.take_filters();
         let found = swapped.and_then(|()| self.find_pairs(boxes).map(|_| ()));
-        let restored = self.filters.swap(&self.core.gpu, set, values);
+        let restored = self.filters.swap_second(&self.core.gpu, second);
         self.take_filters();
         found.and(restored)
     }

@@ -1,6 +1,6 @@
 //! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in
 //! flight and the filters, and does nothing itself: [`core`] submits, [`collect`] brings pairs to the host, [`record`]
-//! leaves pairs on the GPU, [`slabs`] takes more boxes than fit.
+//! leaves pairs on the GPU, [`record_steps`] events, [`slabs`] takes more boxes than fit.
 
 mod arriving;
 mod collect;
@@ -11,18 +11,21 @@ mod find;
 mod flight;
 mod merge;
 mod record;
+mod record_steps;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod slabs;
 #[cfg(not(target_arch = "wasm32"))]
 mod steps;
 
 pub use record::GpuPairs;
+pub use record_steps::{GpuEvents, GpuIdentity};
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::atomic::Ordering;
 
 use self::arriving::Arriving;
 use self::core::Core;
+use self::record_steps::RecordedSteps;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::events::steps::Steps;
 use crate::filters::device::FilterSet;
@@ -41,13 +44,15 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// The engine that finds all overlapping pairs of boxes on a GPU. Keep one across calls: its kernels are compiled once,
 /// and its buffers are reused and grow when they have to.
 ///
-/// There are four ways to use it, all with the same flow:
+/// There are five ways to use it, all with the same flow:
 /// - [`find_pairs`](Self::find_pairs) blocks and returns the pairs;
 /// - [`stream_pairs`](Self::stream_pairs) blocks and hands over the pairs piece by piece, however many there are;
 /// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
-/// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
+/// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder;
+/// - [`find_events`](Self::find_events) and [`record_events`](Self::record_events) tell what began and what ended since the last
+///   step.
 ///
-/// [`set_filters`](Self::set_filters) says which pairs are wanted, for all four. A call whose boxes the filters do not
+/// [`set_filters`](Self::set_filters) says which pairs are wanted, for all of them. A call whose boxes the filters do not
 /// fit is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
 ///
 /// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two ways that block
@@ -57,8 +62,13 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// engines have in common.
 #[derive(Debug)]
 pub struct BroadPhase {
+    /// Its options have the budget that recorded events leave.
     core: Core,
+    options: Options,
     filters: FilterSet,
+    /// The kernels that take no notice of who sleeps, where some may.
+    awake: Option<Pipeline>,
+    recorded: RecordedSteps,
     /// The last answer.
     found: Overlaps,
     arriving: Arriving,
@@ -87,7 +97,10 @@ impl BroadPhase {
         let (workspace, flight) = (Workspace::new(gpu), Default::default());
         Ok(Self {
             core: Core { gpu: gpu.clone(), options, pipeline, workspace, flight },
+            options,
             filters: FilterSet::new(gpu, Filters::default())?,
+            awake: None,
+            recorded: RecordedSteps::default(),
             found: Overlaps::default(),
             arriving: Arriving::default(),
             #[cfg(not(target_arch = "wasm32"))]
@@ -99,7 +112,7 @@ impl BroadPhase {
 
     /// Returns the options in use.
     pub fn options(&self) -> &Options {
-        &self.core.options
+        &self.options
     }
 
     /// Sets other options, from the next call on. The kernels stay; the memory is given back where it was laid out for
@@ -110,10 +123,12 @@ impl BroadPhase {
     pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
         options.check()?;
         self.core.flight.check_idle()?;
-        let before = std::mem::replace(&mut self.core.options, options);
-        if (options.order, options.memory_budget) != (before.order, before.memory_budget) {
+        let before = std::mem::replace(&mut self.options, options);
+        self.core.options = Options { memory_budget: self.core.options.memory_budget, ..options };
+        if options.order != before.order {
             self.core.workspace.reset();
         }
+        self.apply_budget();
         Ok(())
     }
 
@@ -155,6 +170,8 @@ impl BroadPhase {
     /// Takes other filters into use.
     fn take_filters(&mut self) {
         self.core.pipeline = Pipeline::new(&self.core.gpu, &Switches::of(self.filters.filters()));
+        self.awake = None;
+        self.recorded.forget_kernels();
         self.core.workspace.forget_results();
         if self.core.options.memory_budget.is_some() {
             // The buffers may leave no room for them.
@@ -184,6 +201,19 @@ impl BroadPhase {
         changed
     }
 
+    // ---- steps ----
+
+    /// Forgets all steps, found and recorded: in the next one, every pair is created. The memory of recorded events is given
+    /// back.
+    pub fn forget_steps(&mut self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            self.steps = Default::default();
+        }
+        self.recorded = RecordedSteps::default();
+        self.apply_budget();
+    }
+
     // ---- memory ----
 
     /// Predicts the GPU memory that `box_count` boxes would take on this device, with the [filters](Self::set_filters).
@@ -201,6 +231,7 @@ impl BroadPhase {
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         let mut rows = self.core.workspace.rows_made();
         rows.extend(self.filters.made());
+        rows.extend(self.recorded.made());
         rows
     }
 

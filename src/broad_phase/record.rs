@@ -61,6 +61,17 @@ impl BroadPhase {
     ) -> Result<GpuPairs, Error> {
         check_boxes(&self.core.gpu, boxes, box_count)?;
         self.filters.fit(box_count as usize)?;
+        self.record_search(encoder, boxes, box_count)?;
+        self.gpu_pairs()
+    }
+
+    /// Records the search for the pairs of boxes that were checked.
+    pub(super) fn record_search(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: u32,
+    ) -> Result<(), Error> {
         let call = self.make_room(box_count as usize, 0)?;
         let Self { core, filters, .. } = self;
         // From here on the last recording is no longer there, even where this one fails.
@@ -70,11 +81,7 @@ impl BroadPhase {
         let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
         let scopes = core.gpu.open_scopes();
         core.record_flow(encoder, &call, boxes, filters, None, None)?;
-        if let Err(error) = scopes.close("recording") {
-            core.workspace.forget_results();
-            return Err(error);
-        }
-        self.gpu_pairs()
+        scopes.close("recording").inspect_err(|_| core.workspace.forget_results())
     }
 
     /// Records into `encoder` the writing of another part of the list of the last [`record`](Self::record):
@@ -83,7 +90,8 @@ impl BroadPhase {
     ///
     /// # Errors
     /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no
-    /// longer there: after any other call that searches, even one that was refused or failed, after [`set_filters`](Self::set_filters) or
+    /// longer there: after any other call that searches,
+    /// [`record_events`](Self::record_events) too, even one that was refused or failed, after [`set_filters`](Self::set_filters) or
     /// [`change_filters`](Self::change_filters), after a [`set_options`](Self::set_options) that changes order or budget, or
     /// after [`reserve`](Self::reserve) for more boxes.
     pub fn record_window(
@@ -113,7 +121,8 @@ impl BroadPhase {
         self.gpu_pairs()
     }
 
-    fn gpu_pairs(&self) -> Result<GpuPairs, Error> {
+    /// Returns the buffers of the list.
+    pub(super) fn gpu_pairs(&self) -> Result<GpuPairs, Error> {
         let list = &self.core.workspace.made()?.pairs.list;
         Ok(GpuPairs {
             pairs: list.list.pairs.raw().clone(),

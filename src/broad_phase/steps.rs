@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::BroadPhase;
-use crate::filters::CheckedFilters;
 use crate::{Error, Events, PairOrder, Step, StepReport};
 
 impl BroadPhase {
@@ -12,7 +11,7 @@ impl BroadPhase {
     /// **Blocks** until the pairs are there.
     ///
     /// All boxes are uploaded and searched in every step, and all pairs come to the host, which compares them; in the order of the
-    /// sweep they are sorted there first. Where boxes sleep, the filters are uploaded anew by this call and by the next one.
+    /// sweep they are sorted there first. [`record_events`](Self::record_events) compares on the GPU.
     ///
     /// # Errors
     /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.
@@ -23,12 +22,7 @@ impl BroadPhase {
         self.steps.fail();
         self.filters.fit(step.boxes.len())?;
         self.steps.check(&step)?;
-        let found = if self.filters.filters().sleeping.is_empty() {
-            self.find_pairs(step.boxes).map(|_| ())
-        } else {
-            // As if nobody slept.
-            self.find_with(CheckedFilters::set_sleeping, &mut Vec::new(), step.boxes)
-        };
+        let found = self.as_if_awake(|broad_phase| broad_phase.find_pairs(step.boxes).map(|_| ()));
         let compared = found.and_then(|()| self.compare(&step));
         self.found.clear();
         compared.inspect_err(|_| self.steps.fail())?;
@@ -39,11 +33,6 @@ impl BroadPhase {
     /// pairs are those of the last step that was not.
     pub fn events(&self) -> &Events {
         &self.steps.events
-    }
-
-    /// Forgets all steps: in the next one, every pair is created.
-    pub fn forget_steps(&mut self) {
-        self.steps = Default::default();
     }
 
     fn compare(&mut self, step: &Step<'_>) -> Result<(), Error> {

@@ -21,9 +21,6 @@ pub struct FilterSet {
     buffers: FilterBuffers,
 }
 
-/// What sets a list of the filters by box, and returns what was said before.
-pub type SetBits = fn(&mut CheckedFilters, Vec<bool>) -> Vec<bool>;
-
 /// How many elements the filters' buffers have.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FilterRoom {
@@ -205,12 +202,12 @@ impl FilterSet {
         Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned() })
     }
 
-    /// Sets a list by box, and swaps that with what was said before. The next call uploads it.
+    /// Sets which boxes are in the second of two sets, and swaps that with what was said before. The next call uploads it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; it is set nevertheless.
-    pub fn swap(&mut self, gpu: &Gpu, set: SetBits, values: &mut Vec<bool>) -> Result<(), Error> {
-        *values = set(&mut self.checked, std::mem::take(values));
+    pub fn swap_second(&mut self, gpu: &Gpu, second: &mut Vec<bool>) -> Result<(), Error> {
+        *second = self.checked.set_second(std::mem::take(second));
         self.unload(gpu)
     }
 

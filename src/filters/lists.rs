@@ -17,6 +17,11 @@ impl GroupRule {
     }
 }
 
+/// The switch of the list of boxes that are fixed.
+const FIXED: &str = "HAS_FIXED";
+/// The switch of the list of boxes that sleep.
+const SLEEPING: &str = "HAS_SLEEPING";
+
 /// The switches of `filters.wgsl` that are on: what kernels that read filters are compiled for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
@@ -27,8 +32,18 @@ pub struct Switches {
 impl Switches {
     /// Returns the switches that these filters need.
     pub fn of(filters: &Filters) -> Self {
+        Self::of_lists(filters, |_| true)
+    }
+
+    /// Returns the switches that these filters need if nobody slept.
+    pub fn as_if_awake(filters: &Filters) -> Self {
+        Self::of_lists(filters, |switch| switch != SLEEPING)
+    }
+
+    fn of_lists(filters: &Filters, counts: impl Fn(&str) -> bool) -> Self {
         let tested = filters.tested();
-        let by_box = tested.iter().filter(|list| !list.values.is_empty()).map(|list| list.switch);
+        let by_box =
+            tested.iter().filter(|list| !list.values.is_empty() && counts(list.switch)).map(|list| list.switch);
         let has_lists = !filters.exclude.is_empty() || !filters.include.is_empty();
         let others = [(has_lists, "HAS_LISTS"), (!filters.half_spaces.is_empty(), "HAS_HALF_SPACES")];
         let others = others.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name);
@@ -52,6 +67,11 @@ impl Switches {
         if self.all.contains(&WORLDS[0]) { WORLDS } else { &[] }
     }
 
+    /// Returns the names of the switches for kernels that ask which boxes rest.
+    pub fn rest_names(&self) -> Vec<&'static str> {
+        self.all.iter().copied().filter(|name| [FIXED, SLEEPING].contains(name)).collect()
+    }
+
     /// Returns the names of the switches for kernels that ask for the worlds and sets of boxes.
     pub fn bin_names(&self) -> &[&'static str] {
         &self.of_bins
@@ -59,11 +79,13 @@ impl Switches {
 }
 
 /// Makes the [`Source`](crate::gpu::kernel::Source) of a kernel that asks `keeps` or `world_of`: `source!` with
-/// `filters.wgsl`, what that calls, and what follows from the table of filters.
+/// `filters.wgsl`, what that calls, and what follows from the table of filters. A kernel that asks for one list by box takes
+/// `by_box.wgsl` alone.
 macro_rules! filtered {
     ($name:literal $(, $shared:literal)*) => {
         $crate::gpu::kernel::source!(
-            $name $(, $shared)*, "filters/filters", "filters/half_space", "shared/exact_sum", "shared/float_parts";
+            $name $(, $shared)*,
+            "filters/filters", "filters/by_box", "filters/half_space", "shared/exact_sum", "shared/float_parts";
             $crate::filters::rows::WGSL
         )
     };

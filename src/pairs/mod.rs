@@ -2,6 +2,7 @@
 //! screen.
 
 pub mod emit;
+pub mod events;
 pub mod giants;
 pub mod list;
 pub mod order;

@@ -6,5 +6,6 @@ mod common;
 mod identity;
 mod kinds;
 mod oracle;
+mod recorded;
 mod refused;
 mod sequences;

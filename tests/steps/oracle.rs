@@ -103,7 +103,7 @@ impl Oracle {
 }
 
 /// Lists the invalid boxes as they are searched.
-fn invalid(frame: &Frame) -> Vec<u32> {
+pub fn invalid(frame: &Frame) -> Vec<u32> {
     let stands_for_half_space = |i: u32| frame.filters.half_spaces.iter().any(|h| h.index == i);
     let boxes = (0..).zip(&frame.boxes);
     boxes

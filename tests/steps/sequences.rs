@@ -1,10 +1,11 @@
 //! Generated sequences of steps in which anything changes.
 
 use broadsweep::internals::steps::begin_epochs_from;
-use broadsweep::{Aabb, Attribute, Engine, Filters, HalfSpace, Options, Pair, PairOrder, Step, cpu};
+use broadsweep::{Aabb, Attribute, Engine, Error, Events, Filters, HalfSpace, Options, Pair, PairOrder, Step, cpu};
 
-use crate::common::{Random, broad_phase};
+use crate::common::{CANONICAL, Random, broad_phase};
 use crate::oracle::{Frame, Oracle};
+use crate::recorded::record;
 
 /// The steps of a sequence.
 const STEPS: usize = 20;
@@ -266,6 +267,14 @@ struct Seen {
 }
 
 fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {
+    run_with(engine, seeds, |engine, _, step| engine.find_events(step).cloned())
+}
+
+fn run_with<E: Engine>(
+    engine: &mut E,
+    seeds: std::ops::Range<u64>,
+    mut find: impl FnMut(&mut E, &Frame, Step) -> Result<Events, Error>,
+) -> Seen {
     let mut seen = Seen::default();
     for seed in seeds {
         engine.forget_steps();
@@ -277,9 +286,9 @@ fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {
             sequence.tell(engine, is_refiltered);
             let step = sequence.frame.step();
             let step = if seed % 5 == 4 { step.changes_only() } else { step };
-            let events = engine.find_events(step).unwrap_or_else(|error| panic!("{seed}/{number}: {error}"));
+            let events = find(engine, &sequence.frame, step).unwrap_or_else(|error| panic!("{seed}/{number}: {error}"));
             let what = format!("sequence {seed}, step {number}, {:?}", events.report);
-            oracle.check(&sequence.frame, events, &what);
+            oracle.check(&sequence.frame, &events, &what);
             let report = &events.report;
             seen.created += report.created_count;
             seen.lost += report.lost_count;
@@ -319,5 +328,14 @@ fn sequences_have_the_right_events_on_the_gpu() {
         (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 27..30),
     ] {
         run(&mut *broad_phase(options), seeds);
+    }
+}
+
+#[test]
+fn sequences_that_are_recorded_have_the_right_events() {
+    let few = Options { order: PairOrder::Canonical, ..Options::default() };
+    for (options, seeds) in [(few, 0..40), (CANONICAL, 40..46)] {
+        let seen = run_with(&mut *broad_phase(options), seeds, |engine, frame, _| record(engine, frame));
+        assert!(seen.created.min(seen.lost).min(seen.persisting) > 100, "{seen:?}");
     }
 }

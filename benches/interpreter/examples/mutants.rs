@@ -23,6 +23,8 @@ mod filter_cases;
 mod judge;
 #[path = "../tests/kernels/searches.rs"]
 mod searches;
+#[path = "../tests/kernels/steps.rs"]
+mod steps;
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 
 use crate::filter_cases::{bound_and_margin, half_space_and_box};
-use crate::searches::{Case, SWEEP, cases, device, device_of, filters};
+use crate::searches::{Case, SWEEP, What, cases, device, device_of, filters};
 
 use SortVariant::{Portable, Subgroup, Wide};
 
@@ -35,8 +35,17 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 7] =
-        ["uniform", "infinite", "few clusters", "clusters", "in many cells", "in pieces", "a tree"];
+    const NAMES: [&str; 9] = [
+        "uniform",
+        "infinite",
+        "few clusters",
+        "steps",
+        "clusters",
+        "in many cells",
+        "a tree, asked on its device",
+        "in pieces",
+        "a tree",
+    ];
     let of_tests = NAMES.into_iter().zip(cases());
     let mut searches = Searches(Vec::new());
     of_tests.for_each(|(name, case)| searches.0.push(Search { name, subgroup: 8, is_software: false, case }));
@@ -61,14 +70,14 @@ impl Searches {
         boxes: Vec<Aabb>,
         filters: Filters,
     ) {
-        let case = Case { options, boxes, filters, variant, asked: None };
+        let case = Case { options, boxes, filters, variant, what: What::Search };
         self.0.push(Search { name, subgroup, is_software: false, case });
     }
 
     /// Adds a search with as little memory as it can do with.
     fn add_short(&mut self, name: &'static str, options: Options, boxes: Vec<Aabb>, filters: Filters) {
         let options = short(options, boxes.len(), &filters);
-        let case = Case { options, boxes, filters, variant: Wide, asked: None };
+        let case = Case { options, boxes, filters, variant: Wide, what: What::Search };
         self.0.push(Search { name, subgroup: 8, is_software: true, case });
     }
 
@@ -137,7 +146,7 @@ impl Searches {
 
         // Many tests, of which a workgroup on a processor has several tiles.
         let boxes = Kind::Identical.generate(1150, 2);
-        let case = Case { options: IN_SWEEP_ORDER, boxes, filters: rare(1150), variant: Portable, asked: None };
+        let case = Case { options: IN_SWEEP_ORDER, boxes, filters: rare(1150), variant: Portable, what: What::Search };
         self.0.push(Search { name: "many tests", subgroup: 8, is_software: true, case });
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use broadsweep::{BroadPhase, Gpu, Pair, PairOrder, Tree, cpu};
+use broadsweep::{Gpu, Pair};
 use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Mutation, Report};
 
@@ -110,11 +110,6 @@ pub fn judge(mutants: &mut [Mutant]) {
     }
 }
 
-/// Takes the answers of a tree for pairs, number for number.
-fn as_pairs(answers: &[u64]) -> Vec<Pair> {
-    answers.iter().map(|&answer| Pair { a: (answer >> 32) as u32, b: answer as u32 }).collect()
-}
-
 /// A search, with what is right.
 struct Bench {
     search: Search,
@@ -130,15 +125,7 @@ impl Bench {
     fn new(search: Search) -> Self {
         let Search { name, ref case, .. } = search;
         let (interpreter, gpu) = search.device();
-        let expected = if let Some(from) = case.asked {
-            as_pairs(&from.ask(&mut cpu::Tree::new(), &case.boxes, &case.filters).expect("answers"))
-        } else {
-            let mut engine = cpu::BroadPhase::new(case.options).expect("an engine");
-            engine.set_filters(case.filters.clone()).expect("filters");
-            let mut expected = engine.find_pairs(&case.boxes).expect("pairs").pairs.clone();
-            expected.sort_unstable();
-            expected
-        };
+        let expected = case.expected();
         let (known, most_rounds) = (BTreeSet::new(), u64::MAX);
         let mut bench = Self { search, interpreter, gpu, expected, known, most_rounds };
         bench.interpreter.limit(u64::MAX, MOST_SUBMISSIONS, MOST_BYTES);
@@ -156,28 +143,14 @@ impl Bench {
     }
 
     fn search(&self) -> Outcome {
-        let search = || {
-            let case = &self.search.case;
-            if let Some(from) = case.asked {
-                return Ok(as_pairs(&from.ask(&mut Tree::new(&self.gpu)?, &case.boxes, &case.filters)?));
-            }
-            let mut broad_phase = BroadPhase::new(&self.gpu, case.options)?;
-            broad_phase.set_filters(case.filters.clone())?;
-            Ok(broad_phase.find_pairs(&case.boxes)?.pairs.clone())
-        };
         // The library may be given garbage, and may panic; the verdict says so.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| ()));
-        let result = catch_unwind(AssertUnwindSafe(search));
+        let result = catch_unwind(AssertUnwindSafe(|| self.search.case.find(&self.gpu)));
         std::panic::set_hook(hook);
         match result {
-            Ok(Ok(mut pairs)) => {
-                if self.search.case.options.order == PairOrder::Sweep && self.search.case.asked.is_none() {
-                    pairs.sort_unstable();
-                }
-                Outcome::Pairs(pairs)
-            }
-            Ok(Err::<_, broadsweep::Error>(error)) => Outcome::Failed(error.to_string()),
+            Ok(Ok(pairs)) => Outcome::Pairs(pairs),
+            Ok(Err(error)) => Outcome::Failed(error.to_string()),
             Err(panic) => Outcome::Failed(match panic.downcast_ref::<String>() {
                 Some(message) => format!("panic: {message}"),
                 None => "panic".to_owned(),

@@ -194,7 +194,7 @@ fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
 }
 
 /// Submits, and reads so many words of some buffers.
-fn read(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, parts: &[(&wgpu::Buffer, usize)]) -> Vec<u32> {
+pub fn read(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, parts: &[(&wgpu::Buffer, usize)]) -> Vec<u32> {
     let bytes = parts.iter().map(|(_, words)| 4 * *words as u64).sum();
     let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
     let descriptor = wgpu::BufferDescriptor { label: None, size: bytes, usage, mapped_at_creation: false };

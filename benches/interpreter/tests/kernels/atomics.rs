@@ -17,7 +17,7 @@ fn compared(mutants: &[(String, Mutation)], most_cases: usize) -> Vec<Compared> 
         let open: Vec<usize> = (0..mutants.len()).filter(is_open).collect();
         let (interpreter, gpu) = device(8, Some(case.variant));
         interpreter.compare(open.iter().map(|&k| mutants[k].clone()));
-        case.run(&gpu).unwrap();
+        case.find(&gpu).unwrap();
         for (k, compared) in open.into_iter().zip(interpreter.compared()) {
             ran_in[k] += usize::from(compared.dispatches > 0);
             seen[k].dispatches += compared.dispatches;

@@ -10,7 +10,7 @@ const NOT_MISSED: &[(&str, usize, &str)] = &[];
 /// Runs a case, and returns what was found.
 fn findings(case: &Case, (interpreter, gpu): &(Interpreter, Gpu)) -> Report {
     // What comes out is not looked at: a race is known by itself.
-    let _ = case.run(gpu);
+    let _ = case.find(gpu);
     interpreter.report()
 }
 

@@ -91,3 +91,18 @@ fn lists_in_many_pieces_are_exact_and_clean() {
         check(&device, options, &boxes, &Filters::default(), "in pieces");
     }
 }
+
+#[test]
+fn recorded_steps_are_exact_and_clean() {
+    for (subgroup, options) in [(8, SWEEP), (32, Options { all_pairs_up_to: u32::MAX, ..SWEEP })] {
+        let (interpreter, gpu) = device(subgroup, None);
+        // More pairs than a workgroup compares.
+        let boxes = Kind::Clusters.generate(1100, 2);
+        for filters in [Filters::default(), filters(boxes.len())] {
+            let context = format!("steps at {subgroup}");
+            let found = steps::record(&gpu, options, &boxes, &filters).unwrap();
+            assert_clean(&interpreter.report(), &context);
+            assert!(found == steps::expected(&boxes, &filters), "{context}");
+        }
+    }
+}

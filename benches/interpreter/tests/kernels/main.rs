@@ -12,10 +12,11 @@ mod faults;
 mod flow;
 mod memory;
 mod searches;
+mod steps;
 mod trees;
 
 use broadsweep::internals::{brute_force, kernels};
-use broadsweep::{Aabb, BroadPhase, CellSize, Error, Filters, Gpu, Options, PairOrder, SortVariant, Tree, cpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Filters, Gpu, Options, PairOrder, SortVariant, cpu};
 use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Order, Report};
 use laboratory::scenes::Kind;
@@ -51,33 +52,14 @@ fn assert_clean(report: &Report, context: &str) {
     assert!(found.is_empty(), "{context}: {found:#?}");
 }
 
-impl Case {
-    /// Runs it. What comes out is not looked at.
-    pub fn run(&self, gpu: &Gpu) -> Result<(), Error> {
-        if let Some(from) = self.asked {
-            return from.ask(&mut Tree::new(gpu)?, &self.boxes, &self.filters).map(drop);
-        }
-        let mut broad_phase = BroadPhase::new(gpu, self.options)?;
-        broad_phase.set_filters(self.filters.clone())?;
-        broad_phase.find_pairs(&self.boxes).map(drop)
-    }
-}
-
 /// Searches on a device of the interpreter, and compares the pairs.
 fn check((interpreter, gpu): &(Interpreter, Gpu), options: Options, boxes: &[Aabb], filters: &Filters, context: &str) {
-    let mut broad_phase = BroadPhase::new(gpu, options).unwrap();
-    broad_phase.set_filters(filters.clone()).unwrap();
-    let mut found = broad_phase.find_pairs(boxes).unwrap().clone();
-    let mut engine = cpu::BroadPhase::new(options).unwrap();
-    engine.set_filters(filters.clone()).unwrap();
-    let mut expected = engine.find_pairs(boxes).unwrap().pairs.clone();
-    if *filters == Filters::default() {
-        assert_eq!(brute_force::find_pairs(boxes).len(), expected.len());
-    }
-    expected.sort_unstable();
-    if options.order == PairOrder::Sweep {
-        found.pairs.sort_unstable();
+    let (boxes, filters) = (boxes.to_vec(), filters.clone());
+    let case = Case { options, boxes, filters, variant: SortVariant::Wide, what: What::Search };
+    let (found, expected) = (case.find(gpu).unwrap(), case.expected());
+    if case.filters == Filters::default() {
+        assert_eq!(brute_force::find_pairs(&case.boxes).len(), expected.len());
     }
     assert_clean(&interpreter.report(), context);
-    assert!(found.pairs == expected, "{context}: {} pairs instead of {}", found.pairs.len(), expected.len());
+    assert!(found == expected, "{context}: {} pairs instead of {}", found.len(), expected.len());
 }

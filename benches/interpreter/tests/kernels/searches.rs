@@ -1,9 +1,10 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
-use crate::asks;
+use crate::{asks, steps};
 use broadsweep::internals::kernels;
 use broadsweep::{
-    Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, SweepAxis, wgpu,
+    Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, SweepAxis, Tree,
+    cpu, wgpu,
 };
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
@@ -19,14 +20,63 @@ pub const SWEEP: Options = Options {
     vertices_per_pair: 24,
 };
 
-/// A search in which kernels run, or a tree that is asked.
+/// A search in which kernels run, or a tree that is asked, or steps.
 pub struct Case {
     pub options: Options,
     pub boxes: Vec<Aabb>,
     pub filters: Filters,
     pub variant: SortVariant,
-    /// From where a tree is asked, if it is one.
-    pub asked: Option<asks::AskedFrom>,
+    pub what: What,
+}
+
+/// What is done with boxes.
+#[derive(Clone, Copy)]
+pub enum What {
+    /// Their pairs are found.
+    Search,
+    /// A tree of them is asked.
+    Ask(asks::AskedFrom),
+    /// They move, and events are recorded.
+    Steps,
+}
+
+impl Case {
+    /// Runs it, and returns the pairs that were found; of a tree the answers, number for number; of steps all lists.
+    pub fn find(&self, gpu: &Gpu) -> Result<Vec<Pair>, Error> {
+        match self.what {
+            What::Search => {
+                let mut broad_phase = BroadPhase::new(gpu, self.options)?;
+                broad_phase.set_filters(self.filters.clone())?;
+                let mut pairs = broad_phase.find_pairs(&self.boxes)?.pairs.clone();
+                if self.options.order == PairOrder::Sweep {
+                    pairs.sort_unstable();
+                }
+                Ok(pairs)
+            }
+            What::Ask(from) => Ok(as_pairs(&from.ask(&mut Tree::new(gpu)?, &self.boxes, &self.filters)?)),
+            What::Steps => steps::record(gpu, self.options, &self.boxes, &self.filters),
+        }
+    }
+
+    /// Returns what is right.
+    pub fn expected(&self) -> Vec<Pair> {
+        match self.what {
+            What::Search => {
+                let mut engine = cpu::BroadPhase::new(self.options).expect("an engine");
+                engine.set_filters(self.filters.clone()).expect("filters");
+                let mut expected = engine.find_pairs(&self.boxes).expect("pairs").pairs.clone();
+                expected.sort_unstable();
+                expected
+            }
+            What::Ask(from) => as_pairs(&from.ask(&mut cpu::Tree::new(), &self.boxes, &self.filters).expect("answers")),
+            What::Steps => steps::expected(&self.boxes, &self.filters),
+        }
+    }
+}
+
+/// Takes the answers of a tree for pairs, number for number.
+fn as_pairs(answers: &[u64]) -> Vec<Pair> {
+    answers.iter().map(|&answer| Pair { a: (answer >> 32) as u32, b: answer as u32 }).collect()
 }
 
 /// Makes a device, which sorts in this variant, or in the one that it would choose itself.
@@ -95,11 +145,16 @@ pub fn least_budget(n: usize, options: Options) -> u64 {
 pub fn cases() -> Vec<Case> {
     let case = |options, boxes: Vec<Aabb>, is_filtered: bool, variant| {
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
-        Case { options, boxes, filters, variant, asked: None }
+        Case { options, boxes, filters, variant, what: What::Search }
     };
     let tree = |boxes: Vec<Aabb>, from| {
         let filters = asks::filters(boxes.len());
-        Case { options: SWEEP, boxes, filters, variant: SortVariant::Wide, asked: Some(from) }
+        Case { options: SWEEP, boxes, filters, variant: SortVariant::Wide, what: What::Ask(from) }
+    };
+    let steps = |options, boxes: Vec<Aabb>| Case {
+        filters: filters(boxes.len()),
+        what: What::Steps,
+        ..case(options, boxes, false, SortVariant::Wide)
     };
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
@@ -107,6 +162,7 @@ pub fn cases() -> Vec<Case> {
         case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
         case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Wide),
         case(few, Kind::Clusters.generate(600, 1), true, SortVariant::Wide),
+        steps(few, Kind::Clusters.generate(900, 1)),
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
         tree(asks::boxes(150), asks::AskedFrom::Device),

@@ -1,0 +1,28 @@
+// events_begin: how many pairs a step has, and the sizes of what follows.
+//
+// Reads   step_params
+//         header        of the list of the step
+// Changes step_counts   pair_count, refused
+// Writes  step_sizes    of events_find and events_count
+// One invocation.
+
+@group(0) @binding(0) var<uniform> step_params: StepParams;
+@group(0) @binding(1) var<storage, read> header: PairHeader;
+@group(0) @binding(2) var<storage, read_write> step_counts: StepCounts;
+@group(0) @binding(3) var<storage, read_write> step_sizes: StepSizes;
+
+@compute @workgroup_size(1)
+fn events_begin() {
+    // A list that is not whole, or that was refused, is not compared: the step does not count. Nor where a memory budget leaves
+    // less room for events than for pairs.
+    var refused = header.overflow;
+    if refused == 0u && header.written > step_params.capacity {
+        refused = OVERFLOW_PAIRS;
+    }
+    let pair_count = select(header.written, 0u, refused != 0u);
+    let last_count = select(step_counts.last_count, 0u, refused != 0u);
+    step_counts.pair_count = pair_count;
+    step_counts.refused = refused;
+    step_sizes.find = dispatch_size(div_ceil(pair_count, EVENT_TILE));
+    step_sizes.count = dispatch_size(div_ceil(max(pair_count, last_count), EVENT_TILE));
+}

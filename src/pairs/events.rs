@@ -1,0 +1,290 @@
+//! What began and what ended since the last step: the list of a step compared with the one before, both in canonical order.
+
+use std::mem::offset_of;
+
+use bytemuck::Zeroable;
+
+use super::list::{List, PairList};
+use crate::constants::{EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
+use crate::filters::lists::{FilterLists, Switches};
+use crate::filters::rows;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Constants;
+use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
+use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
+use crate::layout::{PairArguments, PairHeader, StepCounts, StepParams, StepSizes};
+use crate::{Error, Pair};
+
+/// The source of `events_begin`.
+pub const BEGIN: Source = source!("pairs/events_begin");
+/// The source of `events_find`.
+pub const FIND: Source = source!("pairs/events_find");
+/// The source of `events_count`.
+pub const COUNT: Source = source!("pairs/events_count", "pairs/events_class", "pairs/events_bits", "shared/scan", "filters/by_box"; rows::WGSL);
+/// The source of `events_scan`.
+pub const SCAN: Source = source!("pairs/events_scan", "shared/scan");
+/// The source of `events_headers`.
+pub const HEADERS: Source = source!("pairs/events_headers");
+/// The source of `events_list`.
+pub const LIST: Source =
+    source!("pairs/events_list", "pairs/events_class", "shared/scan", "filters/by_box"; rows::WGSL);
+/// The source of `events_lost`.
+pub const LOST: Source = source!("pairs/events_lost", "pairs/events_bits", "shared/scan");
+/// The source of `events_keep`.
+pub const KEEP: Source = source!("pairs/events_keep");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[BEGIN, FIND, COUNT, SCAN, HEADERS, LIST, LOST, KEEP];
+
+/// The kernels of the stage `events`.
+#[derive(Debug)]
+pub struct EventKernels {
+    gpu: Gpu,
+    begin: Kernel,
+    find: Kernel,
+    count: Kernel,
+    scan: Kernel,
+    headers: Kernel,
+    list: Kernel,
+    lost: Kernel,
+    keep: Kernel,
+    params: Constants<StepParams>,
+}
+
+/// Says which box of the last step each box of a step is, with what lies on the GPU.
+#[derive(Clone, Copy, Debug)]
+pub enum Naming<T> {
+    /// The one with the same index.
+    Index,
+    /// The one with the same index, if this number is the same as in the last step that had such numbers.
+    Generations(T),
+    /// The one with this index in the last step.
+    Was(T),
+}
+
+/// How much there is room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventRoom {
+    /// Pairs of a step.
+    pub pairs: u64,
+    /// Boxes that have generations.
+    pub generations: u64,
+}
+
+buffer_table! {
+    /// The events of a step.
+    pub struct EventLists(room: EventRoom) {
+        /// `[pairs]` the place of each pair of the step in the list of the last step, or `EVENT_CREATED`.
+        before: [u32; room.pairs], STORAGE;
+        /// `[pairs]` those that are created.
+        created: [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
+        /// `[pairs]` those of the last step that are lost.
+        lost: [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
+        /// `[pairs]` those that persist and are not at rest.
+        persisting: [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
+        /// How many are created.
+        created_header: [PairHeader; 1], STORAGE;
+        /// How many are lost.
+        lost_header: [PairHeader; 1], STORAGE;
+        /// How many persist and are not at rest.
+        persisting_header: [PairHeader; 1], STORAGE;
+        /// For those that are created.
+        created_arguments: [PairArguments; 1], SIZES;
+        /// For those that are lost.
+        lost_arguments: [PairArguments; 1], SIZES;
+        /// For those that persist and are not at rest.
+        persisting_arguments: [PairArguments; 1], SIZES;
+        /// `[pairs]` bits: which pairs of the last list were found.
+        found: [u32; room.pairs.div_ceil(32)], STORAGE;
+        /// A count of each kind for each tile of pairs.
+        event_tiles: [[u32; 4]; room.pairs.div_ceil(u64::from(EVENT_TILE))], STORAGE;
+    }
+}
+
+buffer_table! {
+    /// What a step is compared with.
+    pub struct LastStep(room: EventRoom) {
+        /// `[pairs]` the pairs of the last step, in canonical order.
+        last_pairs: [Pair; room.pairs], STORAGE;
+        /// `[generations]` of the last step that had some.
+        last_generations: [u32; room.generations], STORAGE;
+        /// What is known of the last step, and of this one.
+        step_counts: [StepCounts; 1], STORAGE;
+        /// The sizes of dispatches.
+        step_sizes: [StepSizes; 1], SIZES;
+    }
+}
+
+/// The buffers of events.
+#[derive(Debug)]
+pub struct EventBuffers {
+    /// How much there is room for.
+    pub room: EventRoom,
+    /// The events.
+    pub lists: EventLists,
+    /// What the next step is compared with.
+    pub last: LastStep,
+}
+
+impl EventBuffers {
+    /// Allocates room for events. There was no step before.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    pub fn new(gpu: &Gpu, room: EventRoom) -> Result<Self, Error> {
+        let (lists, last) = (EventLists::new(gpu, &room)?, LastStep::new(gpu, &room)?);
+        let scopes = gpu.open_scopes();
+        last.step_counts.write(gpu, &[StepCounts::zeroed()]);
+        scopes.close("events")?;
+        Ok(Self { room, lists, last })
+    }
+
+    /// Counts the bytes that this much room takes.
+    pub fn bytes(room: &EventRoom) -> u64 {
+        EventLists::bytes(room).saturating_add(LastStep::bytes(room))
+    }
+
+    /// Lists the buffers with the bytes that the device gave them.
+    pub fn made(&self) -> impl Iterator<Item = Row> {
+        self.lists.made().chain(self.last.made())
+    }
+
+    /// Records what has to be zero before the pass of a step.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.clear_buffer(self.lists.found.raw(), 0, None);
+    }
+
+    /// Records the copying of what these buffers know of the last step into larger ones.
+    pub fn record_move(&self, encoder: &mut wgpu::CommandEncoder, to: &Self) {
+        let (own, to) = (&self.last, &to.last);
+        let buffers = [
+            (own.last_pairs.raw(), to.last_pairs.raw()),
+            (own.last_generations.raw(), to.last_generations.raw()),
+            (own.step_counts.raw(), to.step_counts.raw()),
+        ];
+        for (from, to) in buffers {
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        }
+    }
+}
+
+impl EventKernels {
+    /// Looks up the kernels of the stage for filters with these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        let rest = &switches.rest_names();
+        Self {
+            gpu: gpu.clone(),
+            begin: Kernel::new(gpu, &BEGIN),
+            find: Kernel::new(gpu, &FIND),
+            count: Kernel::specialised(gpu, &COUNT, rest),
+            scan: Kernel::new(gpu, &SCAN),
+            headers: Kernel::new(gpu, &HEADERS),
+            list: Kernel::specialised(gpu, &LIST, rest),
+            lost: Kernel::new(gpu, &LOST),
+            keep: Kernel::new(gpu, &KEEP),
+            params: Constants::new("step_params"),
+        }
+    }
+
+    /// Compiles the kernels of the stage, as far as they are not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
+    pub fn compile(&self) -> Result<(), Error> {
+        let Self { begin, find, count, scan, headers, list, lost, keep, .. } = self;
+        kernel::compile(&self.gpu, &[begin, find, count, scan, headers, list, lost, keep])
+    }
+
+    /// Records the comparison of the pairs of a step, in canonical order and with their header, with those of the last one,
+    /// whose place they take. `found` was [cleared](EventBuffers::record_clear). There is room for all pairs that the list has room for, and for
+    /// the generations.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record(
+        &self,
+        pass: &mut Pass,
+        box_count: u32,
+        vertices_per_pair: u32,
+        list: &PairList,
+        filters: &FilterLists,
+        naming: Naming<wgpu::BindingResource<'_>>,
+        buffers: &EventBuffers,
+    ) -> Result<(), Error> {
+        let List { pairs, header, .. } = &list.list;
+        let EventBuffers { room, lists, last } = buffers;
+        let LastStep { last_pairs, last_generations, step_counts, step_sizes } = last;
+        let (code, names) = match naming {
+            // Nothing is read of it.
+            Naming::Index => (NAMING_INDEX, lists.event_tiles.all()),
+            Naming::Generations(names) => (NAMING_GENERATIONS, names),
+            Naming::Was(names) => (NAMING_WAS, names),
+        };
+        let capacity = room.pairs as u32;
+        let params =
+            &self.params.get(&self.gpu, StepParams { box_count, capacity, vertices_per_pair, naming: code })?;
+        let begin = [
+            ("step_params", params.all()),
+            ("header", header.all()),
+            ("step_counts", step_counts.all()),
+            ("step_sizes", step_sizes.all()),
+        ];
+        self.begin.dispatch(pass, 1, &begin);
+        let find = [
+            ("step_params", params.all()),
+            ("step_counts", step_counts.all()),
+            ("pairs", pairs.all()),
+            ("last_pairs", last_pairs.all()),
+            ("names", names.clone()),
+            ("last_generations", last_generations.all()),
+            ("before", lists.before.all()),
+            ("found", lists.found.all()),
+        ];
+        let sizes = step_sizes.raw();
+        self.find.dispatch_indirect(pass, sizes, offset_of!(StepSizes, find), &find);
+        let events = [
+            ("step_counts", step_counts.all()),
+            ("pairs", pairs.all()),
+            ("last_pairs", last_pairs.all()),
+            ("before", lists.before.all()),
+            ("found", lists.found.all()),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
+            ("event_tiles", lists.event_tiles.all()),
+            ("created", lists.created.all()),
+            ("persisting", lists.persisting.all()),
+            ("lost", lists.lost.all()),
+        ];
+        self.count.dispatch_indirect(pass, sizes, offset_of!(StepSizes, count), &events);
+        let scan = [
+            ("step_params", params.all()),
+            ("event_tiles", lists.event_tiles.all()),
+            ("step_counts", step_counts.all()),
+            ("step_sizes", step_sizes.all()),
+        ];
+        self.scan.dispatch(pass, 1, &scan);
+        let headers = [
+            ("step_params", params.all()),
+            ("step_counts", step_counts.all()),
+            ("created_header", lists.created_header.all()),
+            ("lost_header", lists.lost_header.all()),
+            ("persisting_header", lists.persisting_header.all()),
+            ("created_arguments", lists.created_arguments.all()),
+            ("lost_arguments", lists.lost_arguments.all()),
+            ("persisting_arguments", lists.persisting_arguments.all()),
+        ];
+        self.headers.dispatch(pass, 1, &headers);
+        self.list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), &events);
+        self.lost.dispatch_indirect(pass, sizes, offset_of!(StepSizes, lost), &events);
+        let keep = [
+            ("step_params", params.all()),
+            ("pairs", pairs.all()),
+            ("names", names),
+            ("step_counts", step_counts.all()),
+            ("last_pairs", last_pairs.all()),
+            ("last_generations", last_generations.all()),
+        ];
+        self.keep.dispatch_indirect(pass, sizes, offset_of!(StepSizes, keep), &keep);
+        Ok(())
+    }
+}

@@ -1,0 +1,312 @@
+//! `events`: the list of a step against the one before.
+
+use std::mem::offset_of;
+
+use broadsweep::internals::constants::{EVENT_CREATED, EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
+use broadsweep::internals::filters::lists::{FilterLists, Switches};
+use broadsweep::internals::gpu::kernel::Kernel;
+use broadsweep::internals::layout::{PairArguments, PairHeader, StepCounts, StepParams, StepSizes, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::events;
+use broadsweep::{Filters, Pair};
+
+use crate::inputs::Random;
+use crate::*;
+
+/// Boxes of the lists here.
+const BOXES: u32 = 3000;
+
+/// A step and the one before.
+struct Lists {
+    pairs: Vec<Pair>,
+    last: Vec<Pair>,
+}
+
+fn random_pairs(count: u32, random: &mut Random) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = (0..count)
+        .map(|_| {
+            let a = random.below(BOXES - 1);
+            Pair { a, b: a + 1 + random.below(BOXES - 1 - a) }
+        })
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Lists of all lengths: alike, equal, with nothing in common, of one pair that is before or behind all others.
+fn lists() -> Vec<Lists> {
+    let mut random = Random::new(7);
+    let mut all = Vec::new();
+    for n in SIZES.into_iter().chain([EVENT_TILE - 1, EVENT_TILE, EVENT_TILE + 1, 5000]) {
+        let last = random_pairs(n, &mut random);
+        let some = random_pairs(n / 8, &mut random);
+        let mut alike: Vec<Pair> = last.iter().copied().filter(|_| random.below(8) > 0).chain(some).collect();
+        alike.sort_unstable();
+        alike.dedup();
+        let other = random_pairs(n, &mut random);
+        let ends = [Pair { a: 0, b: 1 }, Pair { a: BOXES - 2, b: BOXES - 1 }];
+        for pairs in [last.clone(), alike, other, Vec::new(), ends[..1].to_vec(), ends[1..].to_vec()] {
+            all.push(Lists { pairs: last.clone(), last: pairs.clone() });
+            all.push(Lists { pairs, last: last.clone() });
+        }
+    }
+    all
+}
+
+/// What boxes were called, in each way of saying so.
+fn names() -> [(u32, Vec<u32>, Vec<u32>); 3] {
+    let mut random = Random::new(3);
+    let own: Vec<u32> = (0..BOXES).map(|i| i % 5).collect();
+    // Fewer than there are boxes now.
+    let then = (0..BOXES - 100).map(|i| if i % 40 == 7 { 9 } else { i % 5 }).collect();
+    let mut was: Vec<u32> = (0..BOXES).collect();
+    for i in (1..BOXES).rev() {
+        was.swap(i as usize, random.below(i + 1) as usize);
+    }
+    for was in was.iter_mut().filter(|was| **was % 50 == 3) {
+        *was = EVENT_CREATED;
+    }
+    [(NAMING_INDEX, vec![0], vec![0]), (NAMING_GENERATIONS, own, then), (NAMING_WAS, was, vec![0])]
+}
+
+fn name(naming: u32, names: &[u32], then: &[u32], i: u32) -> Option<u32> {
+    match naming {
+        NAMING_GENERATIONS => then.get(i as usize).is_none_or(|then| *then == names[i as usize]).then_some(i),
+        NAMING_WAS => Some(names[i as usize]).filter(|was| *was != EVENT_CREATED),
+        _ => Some(i),
+    }
+}
+
+fn filters() -> [(Filters, FilterLists); 2] {
+    let resting = Filters {
+        sleeping: (0..BOXES).map(|i| i % 3 == 0).collect(),
+        fixed: (0..BOXES).map(|i| i % 4 == 1).collect(),
+        ..Filters::default()
+    };
+    [Filters::default(), resting].map(|filters| {
+        let lists = FilterLists::of(gpu(), &filters, BOXES as usize).unwrap();
+        (filters, lists)
+    })
+}
+
+fn rests(filters: &Filters, i: u32) -> bool {
+    let is = |list: &[bool]| list.get(i as usize) == Some(&true);
+    is(&filters.sleeping) || is(&filters.fixed)
+}
+
+fn words(count: usize) -> usize {
+    count.div_ceil(32)
+}
+
+/// Dispatch sizes, in rows and in columns.
+fn sizes(groups: usize) -> [[u32; 3]; 2] {
+    [dispatch_size(groups as u32), in_columns(groups as u32)]
+}
+
+fn tiles(count: usize) -> usize {
+    count.div_ceil(EVENT_TILE as usize)
+}
+
+/// Dispatches a kernel by sizes of the caller's.
+fn dispatch(kernel: &Kernel, size: [u32; 3], buffers: &[(&str, broadsweep::wgpu::BindingResource)]) {
+    let sizes = guarded(&[StepSizes { find: size, ..StepSizes::zeroed() }]);
+    run(|pass| kernel.dispatch_indirect(pass, sizes.raw(), offset_of!(StepSizes, find), buffers));
+}
+
+#[test]
+fn pairs_are_found_in_the_last_list_by_any_names_as_by_the_mirror() {
+    let kernel = Kernel::new(gpu(), &events::FIND);
+    for (naming, names, then) in names() {
+        let params = StepParams { box_count: BOXES, naming, ..StepParams::zeroed() };
+        let (params, names_now, generations) = (uniform(params), upload(&names), upload(&then));
+        for (number, Lists { pairs, last }) in lists().iter().enumerate() {
+            let expected = mirror::events::find(pairs, last, |i| name(naming, &names, &then, i));
+            let counts = StepCounts {
+                pair_count: pairs.len() as u32,
+                last_count: last.len() as u32,
+                generation_count: then.len() as u32,
+                ..StepCounts::zeroed()
+            };
+            let size = sizes(tiles(pairs.len()))[number % 2];
+            let before = poisoned::<u32>(pairs.len());
+            let found = guarded(&vec![0u32; words(last.len())]);
+            let (counts, list, last_list) = (upload(&[counts]), upload(pairs), upload(last));
+            let buffers = [
+                ("step_params", params.all()),
+                ("step_counts", counts.all()),
+                ("pairs", list.all()),
+                ("last_pairs", last_list.all()),
+                ("names", names_now.all()),
+                ("last_generations", generations.all()),
+                ("before", before.all()),
+                ("found", found.all()),
+            ];
+            dispatch(&kernel, size, &buffers);
+            assert!((written(&before), written(&found)) == expected, "lists {number}, naming {naming}");
+        }
+    }
+}
+
+#[test]
+fn events_are_counted_summed_and_listed_as_by_the_mirror() {
+    for (filters, lists_of_filters) in filters() {
+        let switches = Switches::of(&filters);
+        let rest = switches.rest_names();
+        let [count, list] = [&events::COUNT, &events::LIST].map(|source| Kernel::specialised(gpu(), source, &rest));
+        let [scan, lost] = [&events::SCAN, &events::LOST].map(|source| Kernel::new(gpu(), source));
+        for (number, Lists { pairs, last }) in lists().iter().enumerate() {
+            let (before, found) = mirror::events::find(pairs, last, Some);
+            let (pair_count, last_count) = (pairs.len() as u32, last.len() as u32);
+            let counts = StepCounts { pair_count, last_count, ..StepCounts::zeroed() };
+            let most = tiles(pairs.len().max(last.len()));
+            let side = number % 2;
+
+            let (counts, list_now, last_list) = (guarded(&[counts]), upload(pairs), upload(last));
+            let (before_now, found_now) = (upload(&before), upload(&found));
+            let event_tiles = poisoned::<[u32; 4]>(most);
+            let buffers = |event_tiles| {
+                [
+                    ("step_counts", counts.all()),
+                    ("pairs", list_now.all()),
+                    ("last_pairs", last_list.all()),
+                    ("before", before_now.all()),
+                    ("found", found_now.all()),
+                    ("filter_layout", lists_of_filters.layout.all()),
+                    ("filters", lists_of_filters.words.all()),
+                    ("event_tiles", event_tiles),
+                ]
+            };
+            dispatch(&count, sizes(most)[side], &buffers(event_tiles.all()));
+            let expected = mirror::events::count(pairs, &before, last_count, &found, |i| rests(&filters, i));
+            assert_eq!(written(&event_tiles), expected, "lists {number}");
+
+            let params = uniform(StepParams { box_count: BOXES, ..StepParams::zeroed() });
+            let step_sizes = poisoned::<StepSizes>(1);
+            let scanned = [
+                ("step_params", params.all()),
+                ("event_tiles", event_tiles.all()),
+                ("step_counts", counts.all()),
+                ("step_sizes", step_sizes.all()),
+            ];
+            run(|pass| scan.dispatch(pass, 1, &scanned));
+            let (sums, total) = mirror::events::scan(&expected);
+            assert_eq!(written(&event_tiles), sums, "lists {number}");
+            let all = StepCounts {
+                pair_count,
+                last_count,
+                created: total[0],
+                persisting: total[1],
+                lost: total[2],
+                ..StepCounts::zeroed()
+            };
+            assert_eq!(written(&counts), [all]);
+            let sizes_found = written(&step_sizes)[0];
+            let groups = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
+            assert_eq!(sizes_found.list, groups(pair_count));
+            assert_eq!(sizes_found.lost, groups(if total[2] == 0 { 0 } else { last_count }));
+            let is_same = (total[0], total[2]) == (0, 0);
+            assert_eq!(sizes_found.keep, groups(if is_same { 1 } else { pair_count.max(1) }));
+
+            let (created, persisting) = mirror::events::list(pairs, &before, |i| rests(&filters, i));
+            let lost_pairs = mirror::events::lost(last, &found);
+            assert_eq!([created.len(), persisting.len(), lost_pairs.len()], [0, 1, 2].map(|k| total[k] as usize));
+            let out = [&created, &persisting, &lost_pairs].map(|pairs: &Vec<Pair>| poisoned::<Pair>(pairs.len()));
+            let mut buffers = buffers(event_tiles.all()).to_vec();
+            buffers.extend([("created", out[0].all()), ("persisting", out[1].all()), ("lost", out[2].all())]);
+            dispatch(&list, sizes(tiles(pairs.len()))[side], &buffers);
+            dispatch(&lost, sizes(tiles(last.len()))[side], &buffers);
+            assert!(written(&out[0]) == created && written(&out[1]) == persisting, "lists {number}");
+            assert!(written(&out[2]) == lost_pairs, "lists {number}");
+        }
+    }
+}
+
+#[test]
+fn a_step_begins_with_its_list_and_one_that_is_not_whole_is_refused() {
+    let kernel = Kernel::new(gpu(), &events::BEGIN);
+    let params = uniform(StepParams { capacity: 5000, ..StepParams::zeroed() });
+    let last_count = 3 * EVENT_TILE + 1;
+    for (overflow, written_pairs, refused) in [(0, 0, 0), (0, 5000, 0), (0, 5001, 1), (1, 10, 1), (2, 0, 2)] {
+        let header = PairHeader { overflow, written: written_pairs, ..PairHeader::zeroed() };
+        let counts = guarded(&[StepCounts { last_count, refused: 7, pair_count: 9, ..StepCounts::zeroed() }]);
+        let (header, sizes) = (upload(&[header]), poisoned::<StepSizes>(1));
+        let buffers = [
+            ("step_params", params.all()),
+            ("header", header.all()),
+            ("step_counts", counts.all()),
+            ("step_sizes", sizes.all()),
+        ];
+        run(|pass| kernel.dispatch(pass, 1, &buffers));
+        let pair_count = if refused == 0 { written_pairs } else { 0 };
+        assert_eq!(written(&counts), [StepCounts { last_count, refused, pair_count, ..StepCounts::zeroed() }]);
+        let sizes = written(&sizes)[0];
+        assert_eq!(sizes.find, dispatch_size(pair_count.div_ceil(EVENT_TILE)));
+        let both = if refused == 0 { pair_count.max(last_count) } else { 0 };
+        assert_eq!(sizes.count, dispatch_size(both.div_ceil(EVENT_TILE)));
+    }
+}
+
+#[test]
+fn headers_tell_how_long_each_list_is() {
+    let kernel = Kernel::new(gpu(), &events::HEADERS);
+    let params = uniform(StepParams { capacity: 5000, vertices_per_pair: 24, ..StepParams::zeroed() });
+    for refused in [0, 2] {
+        let counts = StepCounts { created: 1, lost: 256, persisting: 257, refused, ..StepCounts::zeroed() };
+        let counts_now = upload(&[counts]);
+        let headers = [(); 3].map(|()| poisoned::<PairHeader>(1));
+        let arguments = [(); 3].map(|()| poisoned::<PairArguments>(1));
+        let buffers = [
+            ("step_params", params.all()),
+            ("step_counts", counts_now.all()),
+            ("created_header", headers[0].all()),
+            ("lost_header", headers[1].all()),
+            ("persisting_header", headers[2].all()),
+            ("created_arguments", arguments[0].all()),
+            ("lost_arguments", arguments[1].all()),
+            ("persisting_arguments", arguments[2].all()),
+        ];
+        run(|pass| kernel.dispatch(pass, 1, &buffers));
+        for (k, count) in [1, 256, 257].into_iter().enumerate() {
+            let header =
+                PairHeader { count, written: count, capacity: 5000, overflow: refused, ..PairHeader::zeroed() };
+            assert_eq!(written(&headers[k]), [header]);
+            let arguments_now = PairArguments {
+                dispatch: dispatch_size(count.div_ceil(256)),
+                draw: [24, count, 0, 0],
+                ..PairArguments::zeroed()
+            };
+            assert_eq!(written(&arguments[k]), [arguments_now]);
+        }
+    }
+}
+
+#[test]
+fn what_the_next_step_needs_is_kept() {
+    let kernel = Kernel::new(gpu(), &events::KEEP);
+    let mut random = Random::new(5);
+    for (n, naming) in [(0, NAMING_INDEX), (1, NAMING_WAS), (5000, NAMING_INDEX), (500, NAMING_GENERATIONS)] {
+        let pairs = random_pairs(n, &mut random);
+        let names: Vec<u32> = (0..BOXES).map(|i| i * i).collect();
+        let pair_count = pairs.len() as u32;
+        let before = StepCounts { pair_count, last_count: 77, generation_count: 88, ..StepCounts::zeroed() };
+        let params = uniform(StepParams { box_count: BOXES, naming, ..StepParams::zeroed() });
+        let (counts, list, names_now) = (guarded(&[before]), upload(&pairs), upload(&names));
+        let (last, generations) = (poisoned::<Pair>(pairs.len()), poisoned::<u32>(BOXES as usize));
+        let buffers = [
+            ("step_params", params.all()),
+            ("pairs", list.all()),
+            ("names", names_now.all()),
+            ("step_counts", counts.all()),
+            ("last_pairs", last.all()),
+            ("last_generations", generations.all()),
+        ];
+        dispatch(&kernel, dispatch_size(5), &buffers);
+        let has_generations = naming == NAMING_GENERATIONS;
+        let generation_count = if has_generations { BOXES } else { 88 };
+        assert_eq!(written(&counts), [StepCounts { last_count: pair_count, generation_count, ..before }]);
+        assert_eq!(written(&last), pairs);
+        let kept = written(&generations);
+        assert!(if has_generations { kept == names } else { kept.iter().all(is_poison) });
+    }
+}

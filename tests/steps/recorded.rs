@@ -1,0 +1,333 @@
+//! Steps that are recorded, and events that stay on the GPU.
+
+use broadsweep::wgpu::{self, BufferUsages as U};
+use broadsweep::{
+    Aabb, BroadPhase, Error, Events, Filters, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments,
+    PairHeader, PairOrder, Step, cpu,
+};
+use bytemuck::Pod;
+use laboratory::scenes::{Kind, Motion};
+
+use crate::common::{ALL_PAIRS, CANONICAL, broad_phase, least_budget};
+use crate::oracle::{Frame, Oracle, invalid};
+
+/// Makes a buffer of what a step says.
+fn upload<T: Pod>(broad_phase: &BroadPhase, values: &[T]) -> wgpu::Buffer {
+    let gpu = broad_phase.gpu();
+    let size = (std::mem::size_of_val(values) as u64).max(32);
+    let descriptor =
+        wgpu::BufferDescriptor { label: None, size, usage: U::STORAGE | U::COPY_DST, mapped_at_creation: false };
+    let buffer = gpu.device().create_buffer(&descriptor);
+    gpu.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(values));
+    buffer
+}
+
+/// The buffers of a step, and what the engine is told of who is who.
+struct Uploaded {
+    boxes: wgpu::Buffer,
+    box_count: u32,
+    generations: Option<wgpu::Buffer>,
+    was: Option<wgpu::Buffer>,
+}
+
+impl Uploaded {
+    fn new(broad_phase: &BroadPhase, frame: &Frame) -> Self {
+        let numbers = |numbers: &Option<Vec<u32>>| numbers.as_ref().map(|numbers| upload(broad_phase, numbers));
+        Self {
+            boxes: upload(broad_phase, &frame.boxes),
+            box_count: frame.boxes.len() as u32,
+            generations: numbers(&frame.generations),
+            was: numbers(&frame.was),
+        }
+    }
+
+    fn identity(&self) -> GpuIdentity<'_> {
+        match (&self.generations, &self.was) {
+            (Some(generations), _) => GpuIdentity::Generations(generations.slice(..)),
+            (None, Some(was)) => GpuIdentity::Was(was.slice(..)),
+            (None, None) => GpuIdentity::Index,
+        }
+    }
+
+    fn record(&self, broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder) -> Result<GpuEvents, Error> {
+        broad_phase.record_events(encoder, self.boxes.slice(..), self.box_count, self.identity())
+    }
+}
+
+fn encoder(broad_phase: &BroadPhase) -> wgpu::CommandEncoder {
+    broad_phase.gpu().device().create_command_encoder(&Default::default())
+}
+
+/// A buffer as bytes, once the encoder ran.
+struct Copied(wgpu::Buffer);
+
+impl Copied {
+    fn of(broad_phase: &BroadPhase, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) -> Self {
+        let size = from.size();
+        let usage = U::MAP_READ | U::COPY_DST;
+        let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+        let to = broad_phase.gpu().device().create_buffer(&descriptor);
+        encoder.copy_buffer_to_buffer(from, 0, &to, 0, size);
+        Self(to)
+    }
+
+    fn read<T: Pod>(&self) -> Vec<T> {
+        bytemuck::pod_collect_to_vec(&self.0.get_mapped_range(..).unwrap())
+    }
+}
+
+/// A list with its header and its arguments.
+struct CopiedList([Copied; 3]);
+
+impl CopiedList {
+    fn of(broad_phase: &BroadPhase, encoder: &mut wgpu::CommandEncoder, list: &GpuPairs) -> Self {
+        Self([&list.pairs, &list.header, &list.arguments].map(|from| Copied::of(broad_phase, encoder, from)))
+    }
+
+    fn header(&self) -> PairHeader {
+        self.0[1].read()[0]
+    }
+
+    fn pairs(&self) -> Vec<Pair> {
+        let (header, arguments): (PairHeader, PairArguments) = (self.header(), self.0[2].read()[0]);
+        assert_eq!(arguments.dispatch, [header.written.div_ceil(256), 1, 1]);
+        assert_eq!(arguments.draw, [CANONICAL.vertices_per_pair, header.written, 0, 0]);
+        let mut pairs: Vec<Pair> = self.0[0].read();
+        pairs.truncate(header.written as usize);
+        pairs
+    }
+}
+
+/// What lies on the GPU after a step.
+struct Left {
+    events: Events,
+    /// Of all pairs, of those that are created, lost, and persist.
+    headers: [PairHeader; 4],
+}
+
+/// Runs what was recorded and reads what it left.
+fn run(broad_phase: &BroadPhase, mut encoder: wgpu::CommandEncoder, left: &GpuEvents) -> Left {
+    let lists = [&left.pairs, &left.created, &left.lost, &left.persisting];
+    let lists = lists.map(|list| CopiedList::of(broad_phase, &mut encoder, list));
+    let before = Copied::of(broad_phase, &mut encoder, &left.before);
+    let gpu = broad_phase.gpu();
+    gpu.queue().submit([encoder.finish()]);
+    for copied in lists.iter().flat_map(|list| &list.0).chain([&before]) {
+        copied.0.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
+    }
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let [pairs, created, lost, persisting] = [0, 1, 2, 3].map(|k: usize| lists[k].pairs());
+    let mut events = Events::default();
+    let before = before.read::<u32>().into_iter().take(pairs.len());
+    events.before = before.map(|at| if at == GpuEvents::CREATED { Events::CREATED } else { u64::from(at) }).collect();
+    let report = &mut events.report;
+    report.pair_count = pairs.len() as u64;
+    report.created_count = created.len() as u64;
+    report.lost_count = lost.len() as u64;
+    report.persisting_count = report.pair_count - report.created_count;
+    (events.pairs, events.created, events.lost, events.persisting) = (pairs, created, lost, persisting);
+    Left { events, headers: [0, 1, 2, 3].map(|k: usize| lists[k].header()) }
+}
+
+/// Records a step and runs it.
+fn leave(broad_phase: &mut BroadPhase, frame: &Frame) -> Result<Left, Error> {
+    let uploaded = Uploaded::new(broad_phase, frame);
+    let mut encoder = encoder(broad_phase);
+    let left = uploaded.record(broad_phase, &mut encoder)?;
+    Ok(run(broad_phase, encoder, &left))
+}
+
+/// Records a step whose pairs fit, and returns its events as if they had been found.
+pub fn record(broad_phase: &mut BroadPhase, frame: &Frame) -> Result<Events, Error> {
+    let Left { mut events, headers } = leave(broad_phase, frame)?;
+    for header in headers {
+        assert_eq!((header.overflow, header.count, header.count_high), (0, header.written, 0));
+    }
+    let invalid = invalid(frame);
+    events.report.box_count = frame.boxes.len() as u32;
+    events.report.invalid_count = invalid.len() as u32;
+    Ok(events)
+}
+
+fn canonical(boxes: &[Aabb]) -> Vec<Pair> {
+    cpu::find_pairs(boxes, &CANONICAL).unwrap().pairs
+}
+
+#[test]
+fn moving_scenes_that_are_recorded_have_the_events_of_searches_from_nothing() {
+    for motion in [Motion::Brisk, Motion::Few, Motion::Teleports] {
+        let mut engine = broad_phase(CANONICAL);
+        engine.forget_steps();
+        let mut oracle = Oracle::default();
+        for number in 0..4 {
+            // More pairs than a workgroup compares.
+            let frame = Frame::of(motion.boxes(5000, 0.9, 1, number));
+            let events = record(&mut engine, &frame).unwrap();
+            oracle.check_pairs(&frame, canonical(&frame.boxes), &events, &format!("{motion}, step {number}"));
+        }
+    }
+}
+
+#[test]
+fn steps_in_one_submission_follow_each_other() {
+    let mut engine = broad_phase(CANONICAL);
+    engine.forget_steps();
+    let steps: Vec<Frame> = (0..3).map(|step| Frame::of(Motion::Brisk.boxes(3000, 0.9, 1, step))).collect();
+    let mut encoder = encoder(&engine);
+    let uploaded: Vec<_> = steps.iter().map(|frame| Uploaded::new(&engine, frame)).collect();
+    let left: Vec<_> = uploaded.iter().map(|step| step.record(&mut engine, &mut encoder).unwrap()).collect();
+    let found = run(&engine, encoder, &left[2]).events;
+    let mut expected = cpu::BroadPhase::new(Options::default()).unwrap();
+    for frame in &steps {
+        expected.find_events(&frame.boxes).unwrap();
+    }
+    let expected = expected.events();
+    assert!(!expected.created.is_empty() && found.created == expected.created && found.lost == expected.lost);
+    assert!(found.before == expected.before && found.persisting == expected.persisting);
+}
+
+#[test]
+fn a_step_whose_pairs_do_not_fit_says_so_and_does_not_count() {
+    let apart: Vec<Aabb> =
+        (0..300).map(|i| Aabb::new([0.5 * i as f32, 0.0, 0.0], [0.5 * i as f32 + 0.75; 3])).collect();
+    let together = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+        let mut engine = BroadPhase::new(broad_phase(options).gpu(), options).unwrap();
+        let first = leave(&mut engine, &Frame::of(apart.clone())).unwrap().events;
+        let refused = leave(&mut engine, &Frame::of(together.clone())).unwrap();
+        let [pairs, events @ ..] = refused.headers;
+        assert_eq!((pairs.overflow, pairs.count), (1, 300 * 299 / 2));
+        for header in events {
+            assert_eq!((header.overflow, header.count, header.written), (1, 0, 0), "{header:?}");
+        }
+        let same = leave(&mut engine, &Frame::of(apart.clone())).unwrap().events;
+        assert!(same.created.is_empty() && same.lost.is_empty() && same.persisting == first.pairs);
+        // With room for all pairs. What the last step was is not forgotten on the way.
+        engine.reserve(300, pairs.count).unwrap();
+        let fits = leave(&mut engine, &Frame::of(together.clone())).unwrap().events;
+        assert_eq!((fits.pairs.len() as u32, fits.persisting), (pairs.count, first.pairs.clone()));
+        assert!(fits.lost.is_empty());
+        // A search that is refused does not count either.
+        engine.set_options(Options { candidate_limit: 10, all_pairs_up_to: 0, ..options }).unwrap();
+        let refused = leave(&mut engine, &Frame::of(together.clone())).unwrap();
+        assert!(refused.headers.iter().all(|header| (header.overflow, header.count) == (2, 0)));
+        engine.set_options(options).unwrap();
+        let back = leave(&mut engine, &Frame::of(apart.clone())).unwrap().events;
+        assert_eq!((back.lost.len(), back.created.len()), (fits.pairs.len() - first.pairs.len(), 0));
+    }
+}
+
+#[test]
+fn a_step_that_is_not_submitted_does_not_count() {
+    let mut engine = broad_phase(CANONICAL);
+    engine.forget_steps();
+    let make = |step| Frame::of(Motion::Brisk.boxes(3000, 0.9, 1, step));
+    let mut oracle = Oracle::default();
+    for number in 0..3 {
+        // More boxes than before, too: the buffers of the last step are replaced by larger ones.
+        let dropped = Uploaded::new(&engine, &Frame::of(Motion::Brisk.boxes(3500 + 1000 * number, 0.9, 1, 7)));
+        let mut unused = encoder(&engine);
+        dropped.record(&mut engine, &mut unused).unwrap();
+        let frame = make(number as u32);
+        let events = record(&mut engine, &frame).unwrap();
+        oracle.check_pairs(&frame, canonical(&frame.boxes), &events, &format!("step {number}"));
+    }
+}
+
+#[test]
+fn two_boxes_that_are_said_to_be_one_are_refused_where_it_shows() {
+    let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
+    let mut engine = broad_phase(CANONICAL);
+    engine.forget_steps();
+    let first = Frame::of(vec![cube(0.0), cube(0.5), cube(9.0)]);
+    leave(&mut engine, &first).unwrap();
+    let doubled = Frame { was: Some(vec![0, 1, 1]), ..Frame::of(vec![cube(0.0), cube(0.5), cube(0.75)]) };
+    let refused = leave(&mut engine, &doubled).unwrap();
+    assert_eq!(refused.headers.map(|header| header.overflow), [0, 4, 4, 4]);
+    assert!(refused.headers[1..].iter().all(|header| (header.count, header.written) == (0, 0)));
+    // Numbers that no box had are new boxes.
+    let wild = Frame { was: Some(vec![0, u32::MAX - 1, 77]), ..first.clone() };
+    let events = leave(&mut engine, &wild).unwrap().events;
+    assert_eq!((events.created, events.lost), (vec![Pair::new(0, 1)], vec![Pair::new(0, 1)]));
+    let events = leave(&mut engine, &Frame { was: Some(vec![1, 0, 2]), ..first.clone() }).unwrap().events;
+    assert_eq!((events.persisting, events.before), (vec![Pair::new(0, 1)], vec![0]));
+    let none = leave(&mut engine, &Frame { was: Some(vec![Step::NEW; 3]), ..first }).unwrap().events;
+    assert_eq!((none.created.len(), none.lost.len()), (1, 1));
+}
+
+#[test]
+fn recorded_steps_refuse_what_they_cannot_do() {
+    let boxes = Kind::Uniform.generate(300, 1);
+    let frame = Frame { generations: Some(vec![0; 300]), ..Frame::of(boxes.clone()) };
+    let mut engine = broad_phase(CANONICAL);
+    engine.forget_steps();
+    let uploaded = Uploaded::new(&engine, &frame);
+    let mut unused = encoder(&engine);
+    let numbers = uploaded.generations.as_ref().unwrap();
+    let (short, odd) = (numbers.slice(..1196), numbers.slice(4..));
+    for (slice, words) in [(short, "holds 1196 bytes, and the numbers of 300 boxes take 1200"), (odd, "holds 1196")] {
+        for (identity, name) in [(GpuIdentity::Generations(slice), "generations"), (GpuIdentity::Was(slice), "was")] {
+            let error = engine.record_events(&mut unused, uploaded.boxes.slice(..), 300, identity).unwrap_err();
+            let Error::BadBuffer { buffer, problem } = &error else { panic!("{error}") };
+            assert!(*buffer == name && problem.contains(words), "{error}");
+        }
+    }
+    engine.set_filters(Filters { group: vec![1; 2], ..Filters::default() }).unwrap();
+    let error = uploaded.record(&mut engine, &mut unused).unwrap_err();
+    assert!(matches!(error, Error::FilterLength { .. }), "{error}");
+    engine.set_filters(Filters::default()).unwrap();
+    engine.set_options(Options { order: PairOrder::Sweep, ..CANONICAL }).unwrap();
+    let error = uploaded.record(&mut engine, &mut unused).unwrap_err();
+    assert!(matches!(error, Error::BadOption { option: "order", .. }), "{error}");
+    engine.set_options(CANONICAL).unwrap();
+    engine.submit(&boxes).unwrap();
+    assert_eq!(uploaded.record(&mut engine, &mut unused).unwrap_err(), Error::Busy);
+    while engine.try_take().unwrap().is_none() {}
+    // No window of the list, which may have pairs that sleep.
+    uploaded.record(&mut engine, &mut unused).unwrap();
+    let error = engine.record_window(&mut unused, uploaded.boxes.slice(..), 300, 0, 0).unwrap_err();
+    assert_eq!(error, Error::NothingRecorded);
+}
+
+#[test]
+fn events_keep_within_the_memory_budget() {
+    let steps: Vec<Frame> = (0..3).map(|step| Frame::of(Motion::Brisk.boxes(3000, 0.9, 1, step))).collect();
+    let least = least_budget(&steps[0].boxes, CANONICAL.order);
+    let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+    let held = |engine: &BroadPhase| engine.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
+    let mut seen = [false; 3];
+    for budget in [least, least + 20_000, least + 40_000, 2 * least, 4 * least, 1 << 30] {
+        let options = Options { memory_budget: Some(budget), ..CANONICAL };
+        engine.forget_steps();
+        engine.set_options(options).unwrap();
+        assert_eq!(engine.options(), &options);
+        let mut oracle = Oracle::default();
+        for frame in &steps {
+            let left = match leave(&mut engine, frame) {
+                Err(Error::OverBudget { required, .. }) => {
+                    assert!(required > budget, "{required} of {budget}");
+                    seen[0] = true;
+                    break;
+                }
+                left => left.unwrap(),
+            };
+            assert!(held(&engine) <= budget, "{:?} within {budget}", engine.buffers());
+            if left.headers[1].overflow == 0 {
+                let Left { mut events, .. } = left;
+                events.report.box_count = frame.boxes.len() as u32;
+                oracle.check_pairs(frame, canonical(&frame.boxes), &events, "within a budget");
+                seen[2] = true;
+            } else {
+                seen[1] = true;
+            }
+            // Searches keep within it too.
+            assert_eq!(engine.find_pairs(&frame.boxes).unwrap().pairs, canonical(&frame.boxes));
+            assert!(held(&engine) <= budget, "{:?} within {budget}", engine.buffers());
+        }
+    }
+    assert_eq!(seen, [true; 3], "refused, too long and whole");
+    let with_events = held(&engine);
+    engine.forget_steps();
+    assert!(held(&engine) < with_events);
+    assert!(!engine.buffers().iter().any(|(name, _)| *name == "last_pairs"));
+}
