@@ -233,7 +233,7 @@ twins! {
         pub created: u32,
         pub lost: u32,
         pub persisting: u32,
-        pub unused: u32,
+        pub verdict: u32,
     }
 
     /// Indirect dispatch sizes of a step.

@@ -15,7 +15,7 @@
 
 fn header_of(count: u32) -> PairHeader {
     let unused = array<u32, 3>(0u, 0u, 0u);
-    return PairHeader(count, 0u, step_params.capacity, step_counts.refused, count, unused);
+    return PairHeader(count, 0u, step_params.capacity, step_counts.verdict, count, unused);
 }
 
 fn arguments_of(count: u32) -> PairArguments {

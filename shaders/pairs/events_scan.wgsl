@@ -37,9 +37,7 @@ fn events_scan(@builtin(local_invocation_index) local: u32) {
         // As many pairs of the last list were found as pairs found one; unless two boxes were said to be one of the last step.
         let is_one_to_one = pair_count - scan.total.x == last_count - lost.total;
         let is_counted = is_one_to_one && !is_refused;
-        if !is_one_to_one {
-            step_counts.refused = OVERFLOW_NAMES;
-        }
+        step_counts.verdict = select(OVERFLOW_NAMES, step_counts.refused, is_one_to_one);
         step_counts.created = select(0u, scan.total.x, is_counted);
         step_counts.persisting = select(0u, scan.total.y, is_counted);
         step_counts.lost = select(0u, lost.total, is_counted);

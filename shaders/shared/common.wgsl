@@ -162,11 +162,11 @@ struct StepCounts {
     last_count: u32,          // pairs of the last step
     generation_count: u32,    // boxes of the last step that had generations
     pair_count: u32,          // pairs of this step; 0 where it is refused
-    refused: u32,             // 0, or OVERFLOW_*: the step does not count
+    refused: u32,             // 0, or OVERFLOW_* of the list: the step does not count
     created: u32,
     lost: u32,
     persisting: u32,          // pairs that persist and are not at rest
-    unused: u32,
+    verdict: u32,             // refused, or OVERFLOW_NAMES: the step does not count either
 }
 
 // Indirect dispatch sizes of a step.

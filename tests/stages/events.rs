@@ -252,7 +252,7 @@ fn headers_tell_how_long_each_list_is() {
     let kernel = Kernel::new(gpu(), &events::HEADERS);
     let params = uniform(StepParams { capacity: 5000, vertices_per_pair: 24, ..StepParams::zeroed() });
     for refused in [0, 2] {
-        let counts = StepCounts { created: 1, lost: 256, persisting: 257, refused, ..StepCounts::zeroed() };
+        let counts = StepCounts { created: 1, lost: 256, persisting: 257, verdict: refused, ..StepCounts::zeroed() };
         let counts_now = upload(&[counts]);
         let headers = [(); 3].map(|()| poisoned::<PairHeader>(1));
         let arguments = [(); 3].map(|()| poisoned::<PairArguments>(1));
