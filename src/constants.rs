@@ -282,6 +282,8 @@ shared_constants! {
     OVERFLOW_UNFINISHED: u32 = 3;
     /// Two boxes were said to be one of the last step; nothing was compared.
     OVERFLOW_NAMES: u32 = 4;
+    /// The number of boxes, in a buffer, is beyond what there is room for; nothing was tested.
+    OVERFLOW_BOXES: u32 = 5;
     /// In place of the beginning of a list of the filters: the list is empty.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.

@@ -55,6 +55,7 @@ twins! {
         pub world_count: u32,
         pub include_count: u32,
         pub sweep_groups: u32,
+        pub is_beyond: u32,
     }
 
     /// The range of pairs that `emit` writes.
@@ -194,8 +195,8 @@ twins! {
         pub capacity: u32,
         /// 0; or 1 where the list is too short: `count` is exact, and the list holds its first `written` pairs;
         /// or 2 where there are more candidates than `Options::candidate_limit`: nothing was tested, and both numbers of
-        /// pairs are 0. Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of
-        /// pairs are 0: 1 and 2 as in the header of all pairs, or 4 where two boxes were said to be one of the last step.
+        /// pairs are 0; or 5 where there are more boxes than [room](crate::BoxCount::Stored) for them: none was tested. Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of
+        /// pairs are 0: 1, 2 and 5 as in the header of all pairs, or 4 where two boxes were said to be one of the last step.
         pub overflow: u32,
         /// Pairs in the list.
         pub written: u32,
@@ -216,10 +217,10 @@ twins! {
     /// What the host says of a step.
     #[allow(missing_docs)]
     pub struct StepParams {
-        pub box_count: u32,
         pub capacity: u32,
-        pub vertices_per_pair: u32,
         pub naming: u32,
+        pub vertices_per_pair: u32,
+        pub unused: u32,
     }
 
     /// What is known of a step, and of the last one that counted.

@@ -4,7 +4,8 @@
 // Writes counts, header and arguments for a list of `found` pairs, and returns the number of pairs that are written. A
 // search that was refused has none, included pairs neither: a consumer that draws them would draw them as the answer.
 fn write_header(found: vec2<u32>) -> u32 {
-    let refused = counts.refused == 1u;
+    let is_beyond = params.is_beyond == 1u;
+    let refused = counts.refused == 1u || is_beyond;
     let total = select(found, vec2<u32>(0u), refused);
     let first_pair = vec2<u32>(window.first_low, window.first_high);
     var written = 0u;
@@ -20,7 +21,8 @@ fn write_header(found: vec2<u32>) -> u32 {
     header.count = total.x;
     header.count_high = total.y;
     header.capacity = window.capacity;
-    header.overflow = select(select(0u, OVERFLOW_PAIRS, beyond), OVERFLOW_CANDIDATES, refused);
+    let reason = select(OVERFLOW_CANDIDATES, OVERFLOW_BOXES, is_beyond);
+    header.overflow = select(select(0u, OVERFLOW_PAIRS, beyond), reason, refused);
     header.written = written;
     header.unused = array<u32, 3>(0u, 0u, 0u);
     arguments.dispatch = dispatch_size(div_ceil(written, 256u));

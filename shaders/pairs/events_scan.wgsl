@@ -1,15 +1,17 @@
 // events_scan: where the events of each tile go, how many there are, and whether the step counts.
 //
+// Reads   params, step_params
 // Changes event_tiles   [tiles] counts, to sums over the tiles before
 //         step_counts   of pair_count, last_count and refused, to all
 // Writes  step_sizes    of events_list, events_lost and events_keep
 // One workgroup.
 // Source: as that of emit_place.
 
-@group(0) @binding(0) var<uniform> step_params: StepParams;
-@group(0) @binding(1) var<storage, read_write> event_tiles: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> step_counts: StepCounts;
-@group(0) @binding(3) var<storage, read_write> step_sizes: StepSizes;
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<uniform> step_params: StepParams;
+@group(0) @binding(2) var<storage, read_write> event_tiles: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> step_counts: StepCounts;
+@group(0) @binding(4) var<storage, read_write> step_sizes: StepSizes;
 
 @compute @workgroup_size(256)
 fn events_scan(@builtin(local_invocation_index) local: u32) {
@@ -46,7 +48,7 @@ fn events_scan(@builtin(local_invocation_index) local: u32) {
         // Where nothing changed, the last list is the list.
         let is_same = scan.total.x == 0u && lost.total == 0u && step_params.naming != NAMING_WAS;
         let kept_pairs = select(pair_count, 0u, is_same);
-        let kept_names = select(0u, step_params.box_count, step_params.naming == NAMING_GENERATIONS);
+        let kept_names = select(0u, params.box_count, step_params.naming == NAMING_GENERATIONS);
         let kept = max(1u, div_ceil(max(kept_pairs, kept_names), EVENT_TILE));
         step_sizes.keep = dispatch_size(select(0u, kept, is_counted));
     }

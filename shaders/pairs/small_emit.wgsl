@@ -90,6 +90,9 @@ fn sum_up(local: u32) {
 
 fn write_rows(group: u32, local: u32) {
     let block = group / SMALL_GROUPS;
+    if block >= small_blocks() {
+        return;
+    }
     let rows = group % SMALL_GROUPS;
     let row = rows * SMALL_ROWS + local / SMALL_LINES;
     // A row has as many words for each of its invocations as there are tiles in the row.

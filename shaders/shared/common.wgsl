@@ -19,6 +19,7 @@ struct Params {
     world_count: u32,         // worlds that boxes are in, the global one aside
     include_count: u32,       // pairs that are reported whatever the boxes are
     sweep_groups: u32,        // workgroups of sweep_test that keep the device busy
+    is_beyond: u32,           // 1 where the number of boxes lies in a buffer, and is beyond what there is room for
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -151,10 +152,10 @@ struct PairArguments {
 
 // What the host says of a step.
 struct StepParams {
-    box_count: u32,
     capacity: u32,            // pairs that each list of events holds
-    vertices_per_pair: u32,
     naming: u32,              // NAMING_*: what `names` says
+    vertices_per_pair: u32,
+    unused: u32,
 }
 
 // What is known of a step, and of the last one that counted.

@@ -6,6 +6,7 @@ use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
+use crate::gpu::table::CONSTANT;
 use crate::gpu::timing::Timer;
 use crate::layout::{Counts, Frame, Params};
 use crate::memory::{Call, Results, SUMMARY_BYTES, Staging, Workspace};
@@ -20,6 +21,8 @@ pub(super) struct Core {
     pub pipeline: Pipeline,
     pub workspace: Workspace,
     pub flight: Flight,
+    /// The parameters of searches whose number of boxes lies in a buffer. Each recording writes them before it reads them.
+    pub counted: Option<Buffer<Params>>,
 }
 
 impl Core {
@@ -36,6 +39,12 @@ impl Core {
         self.pipeline.params(call.params(&self.workspace.made()?.plan))
     }
 
+    /// Returns the parameters of the search whose results lie in the buffers.
+    pub fn params_of_results(&self, call: &Call) -> Result<Buffer<Params>, Error> {
+        let results = self.workspace.made()?.results.as_ref();
+        results.and_then(|results| results.params.clone()).map_or_else(|| self.params(call), Ok)
+    }
+
     /// Records the search that was decided, and notes whose results will lie in the buffers: the results of the
     /// submission with this number, or of a recording.
     pub fn record_flow(
@@ -47,14 +56,50 @@ impl Core {
         submission: Option<u64>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
+        let params = self.params(call)?;
+        self.record_with(encoder, call, &params, boxes, filters, submission, timer)
+    }
+
+    /// Records the search that was decided for the number of boxes that `count` begins with, at most that of the call.
+    pub fn record_counted(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        call: &Call,
+        count: wgpu::BindingResource<'_>,
+        boxes: wgpu::BindingResource<'_>,
+        filters: &FilterSet,
+    ) -> Result<(), Error> {
+        let given = self.params(call)?;
+        let params = match &self.counted {
+            Some(params) => params.clone(),
+            None => self.counted.insert(Buffer::new(&self.gpu, "params", 1, CONSTANT)?).clone(),
+        };
+        self.pipeline.record_count(encoder, &given, count, &params)?;
+        self.record_with(encoder, call, &params, boxes, filters, None, None)?;
+        if let Some(results) = &mut self.workspace.made_mut()?.results {
+            results.params = Some(params);
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it notes
+    fn record_with(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        call: &Call,
+        params: &Buffer<Params>,
+        boxes: wgpu::BindingResource<'_>,
+        filters: &FilterSet,
+        submission: Option<u64>,
+        timer: Option<&Timer>,
+    ) -> Result<(), Error> {
         filters.check_uploaded(call.box_count as usize)?;
-        let params = &self.params(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
         let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
         let made = self.workspace.made_mut()?;
         made.results = None;
         let build = self.pipeline.record_flow(encoder, &search, &mut made.grid, &made.pairs, timer)?;
-        made.results = Some(Results { call: call.clone(), submission, build });
+        made.results = Some(Results { call: call.clone(), submission, build, params: None });
         Ok(())
     }
 
@@ -68,10 +113,10 @@ impl Core {
         first: u64,
     ) -> Result<(), Error> {
         filters.check_uploaded(call.box_count as usize)?;
-        let params = &self.params(call)?;
+        let made = self.workspace.made()?;
+        let params = &self.params_of_results(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
         let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
-        let made = self.workspace.made()?;
         let mut pass = Pass::begin(&self.gpu, encoder);
         self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;
         pass.finish()

@@ -17,7 +17,7 @@ pub mod slabs;
 #[cfg(not(target_arch = "wasm32"))]
 mod steps;
 
-pub use record::GpuPairs;
+pub use record::{BoxCount, GpuPairs};
 pub use record_steps::{GpuEvents, GpuIdentity};
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -96,7 +96,7 @@ impl BroadPhase {
         let pipeline = Pipeline::new(gpu, &Switches::default());
         let (workspace, flight) = (Workspace::new(gpu), Default::default());
         Ok(Self {
-            core: Core { gpu: gpu.clone(), options, pipeline, workspace, flight },
+            core: Core { gpu: gpu.clone(), options, pipeline, workspace, flight, counted: None },
             options,
             filters: FilterSet::new(gpu, Filters::default())?,
             awake: None,

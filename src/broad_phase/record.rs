@@ -3,9 +3,10 @@
 use std::mem::offset_of;
 
 use super::BroadPhase;
-use crate::Error;
-use crate::gpu::given::{bind_boxes, check_boxes};
+use crate::gpu::Gpu;
+use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
 use crate::layout::PairArguments;
+use crate::{Error, Filters};
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time, and
 /// stay the same until the engine allocates others.
@@ -26,6 +27,51 @@ pub struct GpuPairs {
     pub capacity: u32,
 }
 
+/// How many boxes there are in a buffer. A `u32` is one that is known.
+#[derive(Clone, Copy, Debug)]
+pub enum BoxCount<'a> {
+    /// As many.
+    Known(u32),
+    /// As many as a `u32` in a buffer of the device says once the commands run, so that a program that makes boxes on the
+    /// GPU need not ask how many. Memory and most of the dispatches are laid out for `at_most`, as are the lists of the
+    /// filters: a box that is not there costs a look at its index. The slice is made with `BufferUsages::STORAGE`, and begins
+    /// at a multiple of the device's `min_storage_buffer_offset_alignment`.
+    ///
+    /// Where the number is larger than `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
+    /// says so. [`Filters::include`] cannot be used: nobody knows yet whether its boxes are there.
+    Stored {
+        /// The number.
+        count: wgpu::BufferSlice<'a>,
+        /// The most boxes that there may be.
+        at_most: u32,
+    },
+}
+
+impl From<u32> for BoxCount<'_> {
+    fn from(box_count: u32) -> Self {
+        Self::Known(box_count)
+    }
+}
+
+impl BoxCount<'_> {
+    /// Returns the most boxes that there may be.
+    pub fn at_most(self) -> u32 {
+        match self {
+            Self::Known(at_most) | Self::Stored { at_most, .. } => at_most,
+        }
+    }
+
+    /// Checks that the number can be read, with these filters.
+    pub(super) fn check(self, gpu: &Gpu, filters: &Filters) -> Result<(), Error> {
+        let Self::Stored { count, .. } = self else { return Ok(()) };
+        if !filters.include.is_empty() {
+            let problem = "has pairs, and how many boxes there are is not known".to_owned();
+            return Err(Error::BadFilter { list: "include", index: 0, problem });
+        }
+        check(gpu, count, size_of::<u32>() as u64, "box count", || "a number".to_owned())
+    }
+}
+
 impl GpuPairs {
     /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256
     /// invocations that cover the list.
@@ -36,7 +82,8 @@ impl GpuPairs {
 
 impl BroadPhase {
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the
-    /// start of `boxes`, a buffer or a part of one: `buffer.slice(..)`. Nothing is submitted or read back, and nothing blocks
+    /// start of `boxes`, a buffer or a part of one: `buffer.slice(..)`. The number of boxes may lie in a buffer too
+    /// ([`BoxCount::Stored`]). Nothing is submitted or read back, and nothing blocks
     /// once the kernels that it needs are compiled ([`compile_ahead`](Self::compile_ahead)).
     ///
     /// The list has room for what [`reserve`](Self::reserve) asked for, or for four pairs per box. Where that is
@@ -53,16 +100,23 @@ impl BroadPhase {
     /// [`Error::BadBuffer`] where the slice has no room for the boxes, begins at no multiple of the device's
     /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; and as [`reserve`](Self::reserve): more
     /// boxes than fit are for [`find_pairs`](Self::find_pairs).
-    pub fn record(
+    pub fn record<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         boxes: wgpu::BufferSlice<'_>,
-        box_count: u32,
+        box_count: impl Into<BoxCount<'a>>,
     ) -> Result<GpuPairs, Error> {
-        check_boxes(&self.core.gpu, boxes, box_count)?;
-        self.filters.fit(box_count as usize)?;
+        let box_count = box_count.into();
+        self.check_given(boxes, box_count)?;
         self.record_search(encoder, boxes, box_count)?;
         self.gpu_pairs()
+    }
+
+    /// Checks buffers of the caller's, and that the filters fit the boxes in them.
+    pub(super) fn check_given(&mut self, boxes: wgpu::BufferSlice<'_>, box_count: BoxCount<'_>) -> Result<(), Error> {
+        check_boxes(&self.core.gpu, boxes, box_count.at_most())?;
+        box_count.check(&self.core.gpu, self.filters.filters())?;
+        self.filters.fit(box_count.at_most() as usize)
     }
 
     /// Records the search for the pairs of boxes that were checked.
@@ -70,23 +124,29 @@ impl BroadPhase {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         boxes: wgpu::BufferSlice<'_>,
-        box_count: u32,
+        box_count: BoxCount<'_>,
     ) -> Result<(), Error> {
-        let call = self.make_room(box_count as usize, 0)?;
+        let at_most = box_count.at_most();
+        let call = self.make_room(at_most as usize, 0)?;
         let Self { core, filters, .. } = self;
         // From here on the last recording is no longer there, even where this one fails.
         core.workspace.forget_results();
-        filters.upload(&core.gpu, box_count as usize, false)?;
+        filters.upload(&core.gpu, at_most as usize, false)?;
         let own = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
-        let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
+        let boxes = bind_boxes(boxes, at_most).unwrap_or_else(|| own.boxes.all());
         let scopes = core.gpu.open_scopes();
-        core.record_flow(encoder, &call, boxes, filters, None, None)?;
+        match box_count {
+            BoxCount::Stored { count, .. } if let Some(count) = bind(count, size_of::<u32>() as u64) => {
+                core.record_counted(encoder, &call, count, boxes, filters)?;
+            }
+            _ => core.record_flow(encoder, &call, boxes, filters, None, None)?,
+        }
         scopes.close("recording").inspect_err(|_| core.workspace.forget_results())
     }
 
     /// Records into `encoder` the writing of another part of the list of the last [`record`](Self::record):
     /// pairs number `first` and following, `pair_capacity` of them if that is more than the list holds now.
-    /// `boxes` and `box_count` are those of the recording. In canonical order each part is sorted in itself.
+    /// `boxes` and `box_count` are those of the recording; of a number in a buffer, the most that it may be. In canonical order each part is sorted in itself.
     ///
     /// # Errors
     /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no

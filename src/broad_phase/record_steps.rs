@@ -3,11 +3,11 @@
 use std::mem::replace;
 
 use super::BroadPhase;
-use super::record::GpuPairs;
+use super::record::{BoxCount, GpuPairs};
 use crate::constants::EVENT_CREATED;
 use crate::filters::lists::Switches;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::given::{bind, bytes, check, check_boxes};
+use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::layout::{PairArguments, PairHeader};
 use crate::pairs::Pipeline;
@@ -132,19 +132,20 @@ impl BroadPhase {
     /// As [`record`](Self::record); [`Error::BadOption`] where the order of pairs is not
     /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] for numbers of `identity` too. A step that was refused
     /// does not count as the last one.
-    pub fn record_events(
+    pub fn record_events<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         boxes: wgpu::BufferSlice<'_>,
-        box_count: u32,
+        box_count: impl Into<BoxCount<'a>>,
         identity: GpuIdentity<'_>,
     ) -> Result<GpuEvents, Error> {
+        let given = box_count.into();
+        let box_count = given.at_most();
         if self.options.order != PairOrder::Canonical {
             let (option, expected) = ("order", "PairOrder::Canonical where events are recorded");
             return Err(Error::BadOption { option, value: format!("{:?}", self.options.order), expected });
         }
         self.core.flight.check_idle()?;
-        check_boxes(&self.core.gpu, boxes, box_count)?;
         let (buffer, numbers) = match identity {
             GpuIdentity::Index => ("", None),
             GpuIdentity::Generations(numbers) => ("generations", Some(numbers)),
@@ -154,10 +155,10 @@ impl BroadPhase {
             let content = || format!("the numbers of {box_count} boxes");
             check(&self.core.gpu, numbers, bytes::<u32>(box_count), buffer, content)?;
         }
-        self.filters.fit(box_count as usize)?;
+        self.check_given(boxes, given)?;
         let has_generations = matches!(identity, GpuIdentity::Generations(_));
         self.make_room_for_events(box_count, has_generations)?;
-        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, boxes, box_count));
+        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, boxes, given));
         let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity));
         // Windows of the list would be written by kernels that know who sleeps.
         self.core.workspace.forget_results();
@@ -183,12 +184,14 @@ impl BroadPhase {
             GpuIdentity::Generations(numbers) => bind(numbers).map_or(Naming::Index, Naming::Generations),
             GpuIdentity::Was(numbers) => bind(numbers).map_or(Naming::Index, Naming::Was),
         };
-        let list = &core.workspace.made()?.pairs.list;
+        let made = core.workspace.made()?;
+        let call = &made.results.as_ref().ok_or(Error::NothingRecorded)?.call;
+        let params = &core.params_of_results(call)?;
         let scopes = core.gpu.open_scopes();
         buffers.record_clear(encoder);
         let mut pass = Pass::begin(&core.gpu, encoder);
         let vertices_per_pair = core.options.vertices_per_pair;
-        kernels.record(&mut pass, box_count, vertices_per_pair, list, &filters.lists, naming, buffers)?;
+        kernels.record(&mut pass, params, vertices_per_pair, &made.pairs.list, &filters.lists, naming, buffers)?;
         pass.finish()?;
         drop(pass);
         scopes.close("events")

@@ -1,4 +1,4 @@
-//! The boxes as they are searched, where margins or half-spaces change them.
+//! The boxes as they are searched, where margins or half-spaces change them, and how many there are.
 
 use crate::Aabb;
 use crate::gpu::Gpu;
@@ -8,22 +8,37 @@ use crate::layout::Params;
 
 /// The source of `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "shared/float_parts");
+/// The source of `prepare_count`.
+pub const COUNT: Source = source!("filters/prepare_count");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[BOXES];
+pub const KERNELS: &[Source] = &[COUNT, BOXES];
 
-/// The kernel of the stage.
+/// The kernels of the stage.
 #[derive(Debug)]
 pub struct Prepare {
+    count: Kernel,
     boxes: Kernel,
 }
 
 impl Prepare {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { boxes: Kernel::new(gpu, &BOXES) }
+        Self { count: Kernel::new(gpu, &COUNT), boxes: Kernel::new(gpu, &BOXES) }
     }
 
-    /// Returns the kernels that the stage dispatches.
+    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with.
+    pub fn record_count(
+        &self,
+        pass: &mut Pass,
+        given: &Buffer<Params>,
+        count: wgpu::BindingResource,
+        params: &Buffer<Params>,
+    ) {
+        let buffers = [("given", given.all()), ("count", count), ("params", params.all())];
+        self.count.dispatch(pass, 1, &buffers);
+    }
+
+    /// Returns the kernels that the stage dispatches for boxes that are not searched as they come.
     pub fn kernels(&self) -> [&Kernel; 1] {
         [&self.boxes]
     }

@@ -6,9 +6,10 @@ use super::slots::{BoxSlot, Staging, box_bytes, staging_bytes};
 use super::{Call, MemoryPlan};
 use crate::filters::device::{FilterSet, sum};
 use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
 use crate::gpu::table::Row;
 use crate::grid::{Build, Grid};
-use crate::layout::Counts;
+use crate::layout::{Counts, Params};
 use crate::pairs::PairBuffers;
 use crate::{Error, Options};
 
@@ -41,6 +42,8 @@ pub(crate) struct Results {
     pub submission: Option<u64>,
     /// The build of the grid that they rest on, if any.
     pub build: Option<Build>,
+    /// The parameters, where kernels have made them.
+    pub params: Option<Buffer<Params>>,
 }
 
 /// Submissions that are in flight at once, each with boxes of its own.

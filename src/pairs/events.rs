@@ -9,10 +9,10 @@ use crate::constants::{EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS}
 use crate::filters::lists::{FilterLists, Switches};
 use crate::filters::rows;
 use crate::gpu::Gpu;
-use crate::gpu::buffers::Constants;
+use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
 use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
-use crate::layout::{PairArguments, PairHeader, StepCounts, StepParams, StepSizes};
+use crate::layout::{PairArguments, PairHeader, Params, StepCounts, StepParams, StepSizes};
 use crate::{Error, Pair};
 
 /// The source of `events_begin`.
@@ -195,7 +195,7 @@ impl EventKernels {
     }
 
     /// Records the comparison of the pairs of a step, in canonical order and with their header, with those of the last one,
-    /// whose place they take. `found` was [cleared](EventBuffers::record_clear). There is room for all pairs that the list has room for, and for
+    /// whose place they take. `params` are those of the search. `found` was [cleared](EventBuffers::record_clear). There is room for all pairs that the list has room for, and for
     /// the generations.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ impl EventKernels {
     pub fn record(
         &self,
         pass: &mut Pass,
-        box_count: u32,
+        params: &Buffer<Params>,
         vertices_per_pair: u32,
         list: &PairList,
         filters: &FilterLists,
@@ -221,17 +221,17 @@ impl EventKernels {
             Naming::Was(names) => (NAMING_WAS, names),
         };
         let capacity = room.pairs as u32;
-        let params =
-            &self.params.get(&self.gpu, StepParams { box_count, capacity, vertices_per_pair, naming: code })?;
+        let own = StepParams { capacity, naming: code, vertices_per_pair, unused: 0 };
+        let step_params = &self.params.get(&self.gpu, own)?;
         let begin = [
-            ("step_params", params.all()),
+            ("step_params", step_params.all()),
             ("header", header.all()),
             ("step_counts", step_counts.all()),
             ("step_sizes", step_sizes.all()),
         ];
         self.begin.dispatch(pass, 1, &begin);
         let find = [
-            ("step_params", params.all()),
+            ("step_params", step_params.all()),
             ("step_counts", step_counts.all()),
             ("pairs", pairs.all()),
             ("last_pairs", last_pairs.all()),
@@ -257,14 +257,15 @@ impl EventKernels {
         ];
         self.count.dispatch_indirect(pass, sizes, offset_of!(StepSizes, count), &events);
         let scan = [
-            ("step_params", params.all()),
+            ("params", params.all()),
+            ("step_params", step_params.all()),
             ("event_tiles", lists.event_tiles.all()),
             ("step_counts", step_counts.all()),
             ("step_sizes", step_sizes.all()),
         ];
         self.scan.dispatch(pass, 1, &scan);
         let headers = [
-            ("step_params", params.all()),
+            ("step_params", step_params.all()),
             ("step_counts", step_counts.all()),
             ("created_header", lists.created_header.all()),
             ("lost_header", lists.lost_header.all()),
@@ -277,7 +278,8 @@ impl EventKernels {
         self.list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), &events);
         self.lost.dispatch_indirect(pass, sizes, offset_of!(StepSizes, lost), &events);
         let keep = [
-            ("step_params", params.all()),
+            ("params", params.all()),
+            ("step_params", step_params.all()),
             ("pairs", pairs.all()),
             ("names", names),
             ("step_counts", step_counts.all()),

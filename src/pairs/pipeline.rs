@@ -136,6 +136,22 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
+    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the kernel is rejected; [`Error::OutOfMemory`].
+    pub fn record_count(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        given: &Buffer<Params>,
+        count: wgpu::BindingResource<'_>,
+        params: &Buffer<Params>,
+    ) -> Result<(), Error> {
+        let pass = &mut Pass::begin(&self.gpu, encoder);
+        self.prepare.record_count(pass, given, count, params);
+        pass.finish()
+    }
+
     /// Records all stages in their order, or the stage for few boxes, and the writing of the first pairs of the list.
     /// Returns the build of the grid that the results rest on, if any.
     ///

@@ -112,10 +112,23 @@ pub fn raw_device(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
 }
 
 pub fn raw_device_with(limits: wgpu::Limits, features: wgpu::Features) -> (wgpu::Device, wgpu::Queue) {
+    device_of(&adapter(), limits, features)
+}
+
+/// Makes two devices of one adapter.
+pub fn two_devices(limits: wgpu::Limits) -> [(wgpu::Device, wgpu::Queue); 2] {
+    let adapter = adapter();
+    [(); 2].map(|()| device_of(&adapter, limits.clone(), wgpu::Features::empty()))
+}
+
+fn adapter() -> wgpu::Adapter {
     let mut instance = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     instance.backends = wgpu::Backends::PRIMARY;
-    let adapter = pollster::block_on(wgpu::Instance::new(instance).request_adapter(&Default::default()))
-        .expect("the tests need a Vulkan adapter");
+    pollster::block_on(wgpu::Instance::new(instance).request_adapter(&Default::default()))
+        .expect("the tests need a Vulkan adapter")
+}
+
+fn device_of(adapter: &wgpu::Adapter, limits: wgpu::Limits, features: wgpu::Features) -> (wgpu::Device, wgpu::Queue) {
     let descriptor =
         wgpu::DeviceDescriptor { required_limits: limits, required_features: features, ..Default::default() };
     pollster::block_on(adapter.request_device(&descriptor)).expect("a device")

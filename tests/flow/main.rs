@@ -6,6 +6,7 @@ mod common;
 
 mod broad_phase;
 mod capacity;
+mod counted;
 mod determinism;
 mod regressions;
 mod slabs;

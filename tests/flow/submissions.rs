@@ -236,14 +236,14 @@ fn results_that_were_never_taken_do_not_outlive_their_broad_phase() {
 
 // ---- on the GPU ----
 
-fn upload(boxes: &[Aabb], usage: U) -> wgpu::Buffer {
+pub fn upload<T: bytemuck::Pod>(values: &[T], usage: U) -> wgpu::Buffer {
     let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
-        label: Some("boxes of the caller"),
-        size: (boxes.len() as u64 * 24).max(24),
+        label: Some("values of the caller"),
+        size: (size_of_val(values) as u64).max(24),
         usage: usage | U::COPY_DST,
         mapped_at_creation: false,
     });
-    GPU.queue().write_buffer(&buffer, 0, bytes_of(boxes));
+    GPU.queue().write_buffer(&buffer, 0, bytes_of(values));
     buffer
 }
 
@@ -251,18 +251,18 @@ fn bytes_of<T: bytemuck::Pod>(values: &[T]) -> &[u8] {
     bytemuck::cast_slice(values)
 }
 
-fn encoder() -> wgpu::CommandEncoder {
+pub fn encoder() -> wgpu::CommandEncoder {
     GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
 /// Runs what was recorded, and reads header and list.
-fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
+pub fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
     let (header, _, pairs) = run_with_arguments(encoder, left);
     (header, pairs)
 }
 
 /// Runs what was recorded, and reads header, arguments and list.
-fn run_with_arguments(mut encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, PairArguments, Vec<Pair>) {
+pub fn run_with_arguments(mut encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, PairArguments, Vec<Pair>) {
     let copy = |encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer| {
         let to = GPU.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some("copy"),
@@ -432,7 +432,7 @@ fn boxes_are_taken_from_where_the_slice_begins() {
 
 #[test]
 fn no_boxes_and_empty_buffers_can_be_recorded() {
-    let buffer = upload(&[], U::STORAGE);
+    let buffer = upload::<Aabb>(&[], U::STORAGE);
     for options in [CANONICAL, ALL_PAIRS] {
         let mut broad_phase = broad_phase(options);
         let mut encoder = encoder();
@@ -501,14 +501,18 @@ fn boxes_at_the_start_of_any_buffer_can_be_recorded() {
 
 #[test]
 fn a_buffer_of_another_device_is_a_typed_error() {
-    let other = device_with(Gpu::required_limits());
-    let foreign = other.device().create_buffer(&wgpu::BufferDescriptor {
+    // Of one instance: wgpu numbers the buffers of each, and may take a buffer of one for a buffer of the other.
+    let [own, other] = two_devices(Gpu::required_limits());
+    let gpu = Gpu::from_device(own.0, own.1).unwrap();
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let foreign = other.0.create_buffer(&wgpu::BufferDescriptor {
         label: Some("foreign"),
         size: 240,
         usage: U::STORAGE,
         mapped_at_creation: false,
     });
-    let error = broad_phase(CANONICAL).record(&mut encoder(), foreign.slice(..), 10).unwrap_err();
+    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+    let error = broad_phase.record(&mut encoder, foreign.slice(..), 10).unwrap_err();
     assert!(matches!(error, Error::Gpu { .. }), "{error}");
 }
 

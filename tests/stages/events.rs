@@ -5,7 +5,9 @@ use std::mem::offset_of;
 use broadsweep::internals::constants::{EVENT_CREATED, EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
 use broadsweep::internals::filters::lists::{FilterLists, Switches};
 use broadsweep::internals::gpu::kernel::Kernel;
-use broadsweep::internals::layout::{PairArguments, PairHeader, StepCounts, StepParams, StepSizes, dispatch_size};
+use broadsweep::internals::layout::{
+    PairArguments, PairHeader, Params, StepCounts, StepParams, StepSizes, dispatch_size,
+};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::events;
 use broadsweep::{Filters, Pair};
@@ -118,7 +120,7 @@ fn dispatch(kernel: &Kernel, size: [u32; 3], buffers: &[(&str, broadsweep::wgpu:
 fn pairs_are_found_in_the_last_list_by_any_names_as_by_the_mirror() {
     let kernel = Kernel::new(gpu(), &events::FIND);
     for (naming, names, then) in names() {
-        let params = StepParams { box_count: BOXES, naming, ..StepParams::zeroed() };
+        let params = StepParams { naming, ..StepParams::zeroed() };
         let (params, names_now, generations) = (uniform(params), upload(&names), upload(&then));
         for (number, Lists { pairs, last }) in lists().iter().enumerate() {
             let expected = mirror::events::find(pairs, last, |i| name(naming, &names, &then, i));
@@ -181,10 +183,12 @@ fn events_are_counted_summed_and_listed_as_by_the_mirror() {
             let expected = mirror::events::count(pairs, &before, last_count, &found, |i| rests(&filters, i));
             assert_eq!(written(&event_tiles), expected, "lists {number}");
 
-            let params = uniform(StepParams { box_count: BOXES, ..StepParams::zeroed() });
+            let params = uniform(Params { box_count: BOXES, ..Params::zeroed() });
+            let step_params = uniform(StepParams::zeroed());
             let step_sizes = poisoned::<StepSizes>(1);
             let scanned = [
-                ("step_params", params.all()),
+                ("params", params.all()),
+                ("step_params", step_params.all()),
                 ("event_tiles", event_tiles.all()),
                 ("step_counts", counts.all()),
                 ("step_sizes", step_sizes.all()),
@@ -290,11 +294,13 @@ fn what_the_next_step_needs_is_kept() {
         let names: Vec<u32> = (0..BOXES).map(|i| i * i).collect();
         let pair_count = pairs.len() as u32;
         let before = StepCounts { pair_count, last_count: 77, generation_count: 88, ..StepCounts::zeroed() };
-        let params = uniform(StepParams { box_count: BOXES, naming, ..StepParams::zeroed() });
+        let params = uniform(Params { box_count: BOXES, ..Params::zeroed() });
+        let step_params = uniform(StepParams { naming, ..StepParams::zeroed() });
         let (counts, list, names_now) = (guarded(&[before]), upload(&pairs), upload(&names));
         let (last, generations) = (poisoned::<Pair>(pairs.len()), poisoned::<u32>(BOXES as usize));
         let buffers = [
-            ("step_params", params.all()),
+            ("params", params.all()),
+            ("step_params", step_params.all()),
             ("pairs", list.all()),
             ("names", names_now.all()),
             ("step_counts", counts.all()),

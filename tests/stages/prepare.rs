@@ -100,3 +100,14 @@ proptest! {
         check(&boxes, &margins, &[]);
     }
 }
+
+#[test]
+fn a_number_of_boxes_is_taken_as_by_the_mirror() {
+    let given =
+        Params { box_count: 600, axis: 3, cell_size: 0.5, include_count: 7, sweep_groups: 9, ..Params::zeroed() };
+    for n in [0, 1, 599, 600, 601, u32::MAX] {
+        let (given_now, count, params) = (uniform(given), upload(&[n, 5]), poisoned::<Params>(1));
+        run(|pass| PREPARE.record_count(pass, &given_now, count.all(), &params));
+        assert_eq!(written(&params), [mirror::prepare::count(given, n)]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use broadsweep::wgpu::{self, BufferUsages as U};
 use broadsweep::{
-    Aabb, BroadPhase, Error, Events, Filters, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments,
+    Aabb, BoxCount, BroadPhase, Error, Events, Filters, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments,
     PairHeader, PairOrder, Step, cpu,
 };
 use bytemuck::Pod;
@@ -147,6 +147,40 @@ pub fn record(broad_phase: &mut BroadPhase, frame: &Frame) -> Result<Events, Err
     events.report.box_count = frame.boxes.len() as u32;
     events.report.invalid_count = invalid.len() as u32;
     Ok(events)
+}
+
+#[test]
+fn steps_whose_number_of_boxes_lies_in_a_buffer_have_the_right_events() {
+    let at_most = 3000;
+    let mut engine = broad_phase(CANONICAL);
+    engine.forget_steps();
+    let mut oracle = Oracle::default();
+    let counts = [2000, 2300, 0, 2600, 2600, 3001, 1500];
+    for (number, n) in counts.into_iter().enumerate() {
+        let frame = Frame {
+            generations: (number % 2 == 0).then(|| (0..n as u32).map(|i| (i + number as u32) / 2900).collect()),
+            ..Frame::of(Motion::Brisk.boxes(at_most.min(n), 0.9, 1, number as u32))
+        };
+        // Behind them is what is left of others.
+        let mut all = frame.boxes.clone();
+        all.resize(at_most, Aabb::new([-1e30; 3], [1e30; 3]));
+        let generations = frame.generations.clone().map(|mut numbers| {
+            numbers.resize(at_most, 99);
+            upload(&engine, &numbers)
+        });
+        let (boxes, count) = (upload(&engine, &all), upload(&engine, &[n as u32]));
+        let identity = generations.as_ref().map_or(GpuIdentity::Index, |g| GpuIdentity::Generations(g.slice(..)));
+        let mut encoder = encoder(&engine);
+        let count = BoxCount::Stored { count: count.slice(..), at_most: at_most as u32 };
+        let left = engine.record_events(&mut encoder, boxes.slice(..), count, identity).unwrap();
+        let Left { mut events, headers } = run(&engine, encoder, &left);
+        if n > at_most {
+            assert_eq!(headers.map(|header| (header.overflow, header.count)), [(5, 0); 4]);
+            continue;
+        }
+        events.report.box_count = n as u32;
+        oracle.check_pairs(&frame, canonical(&frame.boxes), &events, &format!("step {number}"));
+    }
 }
 
 fn canonical(boxes: &[Aabb]) -> Vec<Pair> {

@@ -2,6 +2,15 @@
 
 use crate::Aabb;
 use crate::filters::{WHOLE_SPACE, grown};
+use crate::layout::Params;
+
+/// Returns the parameters of a search of `count` boxes, where `given` has the most that there may be.
+pub fn count(given: Params, count: u32) -> Params {
+    if count > given.box_count {
+        return Params { box_count: 0, is_beyond: 1, ..given };
+    }
+    Params { box_count: count, ..given }
+}
 
 /// Returns the boxes grown by their margins, and the whole space where the bit of one is set. What lies beyond the end
 /// of `margins` or `half_space_bits` counts as zero.

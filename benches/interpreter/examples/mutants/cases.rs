@@ -35,13 +35,14 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 10] = [
         "uniform",
         "infinite",
         "few clusters",
         "steps",
         "clusters",
         "in many cells",
+        "few steps",
         "a tree, asked on its device",
         "in pieces",
         "a tree",

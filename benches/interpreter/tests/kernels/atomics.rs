@@ -72,6 +72,7 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
 /// Stores whose order is not missed, though the source does not show at once that it cannot be seen: as above, with the
 /// line of the first.
 const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
+    ("prepare_count", "own.box_count = select(count[0], 0u, is_beyond);", OWN),
     ("prepare_boxes", "prepared[i * 3u] = low.xy;", ELEMENTS),
     ("prepare_boxes", "prepared[i * 3u + 1u] = vec2<u32>(low.z, high.x);", ELEMENTS),
     ("frame_choose", "a[p] = c * ap - s * aq;", ELEMENTS),
@@ -136,11 +137,6 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_sphere", "offsets[number].x = found;", OWN),
     ("query_times", "path_limit = queries[next + 3u];", OWN),
     ("query_times", "*a = Term(", OWN),
-    (
-        "small_emit",
-        "beyond = left.y > 0u || left.x > window.capacity;",
-        "no case has a list of few boxes that is longer than its memory",
-    ),
 ];
 
 /// Compares what was not missed with what is known not to be.

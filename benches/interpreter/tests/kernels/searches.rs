@@ -151,10 +151,9 @@ pub fn cases() -> Vec<Case> {
         let filters = asks::filters(boxes.len());
         Case { options: SWEEP, boxes, filters, variant: SortVariant::Wide, what: What::Ask(from) }
     };
-    let steps = |options, boxes: Vec<Aabb>| Case {
-        filters: filters(boxes.len()),
+    let steps = |options, boxes, is_filtered| Case {
         what: What::Steps,
-        ..case(options, boxes, false, SortVariant::Wide)
+        ..case(options, boxes, is_filtered, SortVariant::Wide)
     };
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
@@ -162,9 +161,10 @@ pub fn cases() -> Vec<Case> {
         case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
         case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Wide),
         case(few, Kind::Clusters.generate(600, 1), true, SortVariant::Wide),
-        steps(few, Kind::Clusters.generate(900, 1)),
+        steps(few, Kind::Clusters.generate(900, 1), true),
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
+        steps(few, Kind::Clusters.generate(300, 1), false),
         tree(asks::boxes(150), asks::AskedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
         tree(asks::boxes(1100), asks::AskedFrom::Host),

@@ -1,7 +1,8 @@
 //! Steps that are recorded.
 
 use broadsweep::{
-    Aabb, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, Step, cpu, wgpu,
+    Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, Step,
+    cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -81,22 +82,39 @@ fn list_of(pairs: &[Pair], overflow: u32) -> Vec<Pair> {
     pairs
 }
 
-/// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs.
+/// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
+/// boxes lies in a buffer, and behind the boxes are others.
 pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
     let mut all = Vec::new();
     for frame in frames(boxes) {
         let n = frame.boxes.len() as u32;
-        let boxes = upload(gpu, &frame.boxes);
-        let numbers = frame.generations.as_ref().or(frame.was.as_ref()).map(|numbers| upload(gpu, numbers));
+        let mut boxes = frame.boxes.clone();
+        let is_counted = *filters == Filters::default();
+        if is_counted {
+            boxes.resize(boxes.len() + 300, Aabb::new([-1e30; 3], [1e30; 3]));
+        }
+        let count = upload(gpu, &[n]);
+        let box_count = if is_counted {
+            BoxCount::Stored { count: count.slice(..), at_most: boxes.len() as u32 }
+        } else {
+            BoxCount::Known(n)
+        };
+        let at_most = boxes.len();
+        let boxes = upload(gpu, &boxes);
+        let numbers = frame.generations.as_ref().or(frame.was.as_ref()).map(|numbers| {
+            let mut numbers = numbers.clone();
+            numbers.resize(at_most, 77);
+            upload(gpu, &numbers)
+        });
         let identity = match &numbers {
             Some(numbers) if frame.was.is_some() => GpuIdentity::Was(numbers.slice(..)),
             Some(numbers) => GpuIdentity::Generations(numbers.slice(..)),
             None => GpuIdentity::Index,
         };
         let mut recorded = encoder(gpu);
-        let events = broad_phase.record_events(&mut recorded, boxes.slice(..), n, identity)?;
+        let events = broad_phase.record_events(&mut recorded, boxes.slice(..), box_count, identity)?;
         gpu.queue().submit([recorded.finish()]);
         let GpuEvents { pairs, before, created, lost, persisting, .. } = &events;
         all.extend([pairs, created, lost, persisting].into_iter().flat_map(|left| list(gpu, left)));

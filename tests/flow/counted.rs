@@ -1,0 +1,131 @@
+//! Searches whose number of boxes lies in a buffer.
+
+use crate::common::*;
+use crate::submissions::{encoder, run, run_with_arguments, upload};
+use broadsweep::internals::brute_force;
+use broadsweep::wgpu::BufferUsages as U;
+use broadsweep::{Aabb, BoxCount, Error, Filters, HalfSpace, Options, Pair, PairOrder};
+use laboratory::scenes::Kind;
+
+/// Boxes behind those that are there: each would overlap all others.
+fn with_others(boxes: &[Aabb], at_most: usize) -> Vec<Aabb> {
+    let mut all = boxes.to_vec();
+    all.resize(at_most, Aabb::new([-1e30; 3], [1e30; 3]));
+    all
+}
+
+#[test]
+fn boxes_behind_the_number_in_the_buffer_are_not_there() {
+    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+        let mut broad_phase = broad_phase(options);
+        for at_most in [1500, 2049] {
+            for n in [0, 1, 2, 255, 256, 257, 1025, at_most - 1, at_most] {
+                for kind in [Kind::Uniform, Kind::Infinite] {
+                    let boxes = kind.generate(n, 3);
+                    let buffer = upload(&with_others(&boxes, at_most), U::STORAGE);
+                    let count = upload(&[[n as u32, 7]], U::STORAGE);
+                    let mut encoder = encoder();
+                    let count = BoxCount::Stored { count: count.slice(..), at_most: at_most as u32 };
+                    let left = broad_phase.record(&mut encoder, buffer.slice(..), count).unwrap();
+                    let (header, pairs) = run(encoder, left);
+                    let expected = brute_force::find_pairs(&boxes);
+                    assert_pairs(&pairs, &expected, &format!("{n} of {at_most}, {}", kind.name()));
+                    assert_eq!((header.count as usize, header.overflow), (expected.len(), 0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
+    let (n, at_most) = (700, 1000);
+    let boxes = Kind::Clusters.generate(n, 3);
+    let all = Filters {
+        group: (0..at_most).map(|i| 1 << (i % 3)).collect(),
+        mask: (0..at_most).map(|i| 7 ^ (1 << (i % 2))).collect(),
+        world: (0..at_most).map(|i| [Filters::GLOBAL, 1, 2, 3][i % 4]).collect(),
+        margin: (0..at_most).map(|i| (i % 3) as f32 * 0.01).collect(),
+        sleeping: (0..at_most).map(|i| i % 4 == 0).collect(),
+        exclude: vec![Pair::new(0, 1), Pair::new(3, 999)],
+        half_spaces: vec![HalfSpace { index: 9, normal: [0.0, 0.0, 1.0], offset: 0.2 }],
+        ..Filters::default()
+    };
+    let there = Filters {
+        group: all.group[..n].to_vec(),
+        mask: all.mask[..n].to_vec(),
+        world: all.world[..n].to_vec(),
+        margin: all.margin[..n].to_vec(),
+        sleeping: all.sleeping[..n].to_vec(),
+        exclude: vec![Pair::new(0, 1)],
+        half_spaces: all.half_spaces.clone(),
+        ..Filters::default()
+    };
+    let expected = brute_force::find_filtered_pairs(&boxes, &there);
+    let buffer = upload(&with_others(&boxes, at_most), U::STORAGE);
+    let stored = upload(&[n as u32], U::STORAGE);
+    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+        let mut broad_phase = broad_phase(options);
+        broad_phase.set_filters(all.clone()).unwrap();
+        let count = || BoxCount::Stored { count: stored.slice(..), at_most: at_most as u32 };
+        let mut recorded = encoder();
+        let left = broad_phase.record(&mut recorded, buffer.slice(..), count()).unwrap();
+        assert_pairs(&run(recorded, left).1, &expected, "filtered");
+        // Nobody knows whether the boxes of an included pair are there.
+        broad_phase.set_filters(Filters { include: vec![Pair::new(1, 2)], ..all.clone() }).unwrap();
+        let error = broad_phase.record(&mut encoder(), buffer.slice(..), count()).unwrap_err();
+        assert!(matches!(error, Error::BadFilter { list: "include", .. }), "{error}");
+        broad_phase.set_filters(Filters::default()).unwrap();
+    }
+}
+
+#[test]
+fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_be_read_before() {
+    let boxes = Kind::Uniform.generate(600, 3);
+    let buffer = upload(&boxes, U::STORAGE);
+    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+        let mut broad_phase = broad_phase(options);
+        for n in [601, u32::MAX] {
+            let stored = upload(&[n], U::STORAGE);
+            let mut encoder = encoder();
+            let count = BoxCount::Stored { count: stored.slice(..), at_most: 600 };
+            let left = broad_phase.record(&mut encoder, buffer.slice(..), count).unwrap();
+            let (header, arguments, pairs) = run_with_arguments(encoder, left);
+            assert_eq!((header.count, header.written, header.overflow, pairs.len()), (0, 0, 5, 0));
+            assert_eq!((arguments.dispatch[0], arguments.draw[1]), (0, 0));
+        }
+        for (stored, words) in [
+            (upload(&[7u32; 2], U::COPY_SRC), "was made without BufferUsages::STORAGE"),
+            (upload(&[7u32; 200], U::STORAGE), "is used from byte 4 on"),
+        ] {
+            let first = if words.starts_with("is") { 4 } else { 0 };
+            let count = BoxCount::Stored { count: stored.slice(first..), at_most: 600 };
+            let error = broad_phase.record(&mut encoder(), buffer.slice(..), count).unwrap_err();
+            let Error::BadBuffer { buffer, problem } = &error else { panic!("{error}") };
+            assert!(*buffer == "box count" && problem.contains(words), "{error}");
+        }
+        // The engine is as it was.
+        assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &brute_force::find_pairs(&boxes), "after");
+    }
+}
+
+#[test]
+fn a_list_that_is_too_short_has_windows_and_searches_in_one_submission_have_numbers_of_their_own() {
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    let buffer = upload(&boxes, U::STORAGE);
+    let counts = [upload(&[200u32], U::STORAGE), upload(&[300u32], U::STORAGE)];
+    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
+        let mut recorded = encoder();
+        for count in &counts {
+            let count = BoxCount::Stored { count: count.slice(..), at_most: 300 };
+            broad_phase.record(&mut recorded, buffer.slice(..), count).unwrap();
+        }
+        // The whole list of the second one.
+        let pair_count = 300 * 299 / 2;
+        let left = broad_phase.record_window(&mut recorded, buffer.slice(..), 300, 0, pair_count).unwrap();
+        let (header, pairs) = run(recorded, left);
+        assert_eq!((header.count, header.overflow), (pair_count, 0));
+        assert_pairs(&pairs, &brute_force::find_pairs(&boxes), "whole");
+    }
+}
