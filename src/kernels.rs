@@ -8,7 +8,7 @@
 use crate::filters::prepare;
 use crate::gpu::kernel::Source;
 use crate::grid::{bin, frame, pca, sort};
-use crate::pairs::{emit, events, giants, order, rank, small, sweep};
+use crate::pairs::{emit, events, giants, neighbours, order, rank, small, sweep};
 use crate::tree::{build, query};
 
 /// The sources of the kernels of each stage, in the order of the flow: where filters change boxes, where the grid is
@@ -26,6 +26,7 @@ const STAGES: &[&[Source]] = &[
     order::KERNELS,
     small::KERNELS,
     events::KERNELS,
+    neighbours::KERNELS,
     build::KERNELS,
     query::KERNELS,
 ];

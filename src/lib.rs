@@ -81,7 +81,7 @@ pub use queries::{
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {
-    broad_phase::{BoxCount, BroadPhase, GpuEvents, GpuIdentity, GpuPairs},
+    broad_phase::{BoxCount, BroadPhase, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs},
     gpu::compilation::Compilation,
     gpu::timing::KernelTime,
     gpu::{Gpu, SortVariant},

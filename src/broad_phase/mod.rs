@@ -1,6 +1,6 @@
 //! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in
 //! flight and the filters, and does nothing itself: [`core`] submits, [`collect`] brings pairs to the host, [`record`]
-//! leaves pairs on the GPU, [`record_steps`] events, [`slabs`] takes more boxes than fit.
+//! leaves pairs on the GPU, [`record_steps`] events, [`record_neighbours`] pairs by box, [`slabs`] takes more boxes than fit.
 
 mod arriving;
 mod collect;
@@ -11,6 +11,7 @@ mod find;
 mod flight;
 mod merge;
 mod record;
+mod record_neighbours;
 mod record_steps;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod slabs;
@@ -18,6 +19,7 @@ pub mod slabs;
 mod steps;
 
 pub use record::{BoxCount, GpuPairs};
+pub use record_neighbours::GpuNeighbours;
 pub use record_steps::{GpuEvents, GpuIdentity};
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -167,7 +167,9 @@ impl BroadPhase {
         core.flight.check_idle()?;
         let results = core.workspace.made().ok().and_then(|made| made.results());
         let call = match results {
-            Some(results) if results.submission.is_none() && results.call.box_count == box_count => {
+            Some(results)
+                if results.submission.is_none() && results.has_windows && results.call.box_count == box_count =>
+            {
                 results.call.clone()
             }
             _ => return Err(Error::NothingRecorded),

@@ -160,9 +160,14 @@ impl BroadPhase {
         self.make_room_for_events(box_count, has_generations)?;
         let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, boxes, given));
         let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity));
-        // Windows of the list would be written by kernels that know who sleeps.
-        self.core.workspace.forget_results();
-        compared?;
+        if let Err(error) = compared {
+            self.core.workspace.forget_results();
+            return Err(error);
+        }
+        if let Some(results) = &mut self.core.workspace.made_mut()?.results {
+            // They would be written by kernels that know who sleeps.
+            results.has_windows = false;
+        }
         self.gpu_events()
     }
 

@@ -11,6 +11,7 @@ use crate::gpu::table::Row;
 use crate::grid::{Build, Grid};
 use crate::layout::{Counts, Params};
 use crate::pairs::PairBuffers;
+use crate::pairs::neighbours::{NeighbourBuffers, NeighbourRoom};
 use crate::{Error, Options};
 
 /// The GPU memory of one broad phase.
@@ -30,6 +31,8 @@ pub(crate) struct Made {
     pub plan: MemoryPlan,
     pub grid: Grid,
     pub pairs: PairBuffers,
+    /// The pairs by box, where they were asked for.
+    pub neighbours: Option<NeighbourBuffers>,
     /// The results that lie in the buffers, once what was recorded has run.
     pub results: Option<Results>,
 }
@@ -42,6 +45,8 @@ pub(crate) struct Results {
     pub submission: Option<u64>,
     /// The build of the grid that they rest on, if any.
     pub build: Option<Build>,
+    /// Whether windows of the list can be written.
+    pub has_windows: bool,
     /// The parameters, where kernels have made them.
     pub params: Option<Buffer<Params>>,
 }
@@ -242,7 +247,7 @@ impl Workspace {
         let staging = Staging::new(&self.gpu, plan.pair_capacity)?;
         self.boxes.add(boxes);
         self.stagings.add(staging);
-        self.made = Some(Made { plan, grid, pairs, results: None });
+        self.made = Some(Made { plan, grid, pairs, neighbours: None, results: None });
         Ok(())
     }
 
@@ -257,6 +262,29 @@ impl Workspace {
     pub fn reset(&mut self) {
         self.release();
         self.wishes = Wishes::default();
+    }
+
+    /// Makes room for the pairs by box, as long as there is the rest.
+    ///
+    /// # Errors
+    /// [`Error::OverBudget`], [`Error::OutOfMemory`]; [`Error::NothingRecorded`] where there is nothing.
+    pub fn ensure_neighbours(&mut self, options: &Options, filters: &FilterSet) -> Result<(), Error> {
+        let made = self.made.as_mut().ok_or(Error::NothingRecorded)?;
+        let (boxes, pairs) = (made.plan.box_count.into(), made.plan.pair_capacity.into());
+        let room = NeighbourRoom { boxes, pairs };
+        if made.neighbours.as_ref().is_some_and(|made| made.has_room(&room)) {
+            return Ok(());
+        }
+        made.neighbours = None;
+        let bytes = NeighbourBuffers::bytes(&room);
+        if !self.has_room(bytes, options, filters) {
+            let required = (self.held_bytes() + filters.held_bytes()).saturating_add(bytes);
+            let budget = options.memory_budget.unwrap_or(u64::MAX);
+            return Err(Error::OverBudget { box_count: boxes, required, budget });
+        }
+        let neighbours = NeighbourBuffers::new(&self.gpu, &room)?;
+        self.made_mut()?.neighbours = Some(neighbours);
+        Ok(())
     }
 
     // ---- what submissions have to themselves ----
@@ -308,7 +336,9 @@ impl Workspace {
     /// Returns the bytes of GPU memory held, those of the filters aside.
     pub fn held_bytes(&self) -> u64 {
         let shared = self.made.as_ref().map_or(0, |made| made.plan.shared_bytes());
-        shared + self.boxes.bytes(box_bytes) + self.stagings.bytes(staging_bytes)
+        let neighbours = self.made.as_ref().and_then(|made| made.neighbours.as_ref());
+        let neighbours = neighbours.map_or(0, |neighbours| neighbours.made().map(|(_, bytes)| bytes).sum::<u64>());
+        shared + neighbours + self.boxes.bytes(box_bytes) + self.stagings.bytes(staging_bytes)
     }
 
     /// Lists the buffers that are there, with the bytes that the device gave them.
@@ -316,6 +346,7 @@ impl Workspace {
         let mut rows = Vec::new();
         if let Some(made) = &self.made {
             rows.extend(made.grid.made().chain(made.pairs.made()));
+            rows.extend(made.neighbours.iter().flat_map(NeighbourBuffers::made));
         }
         self.boxes.each(|slot| rows.extend(slot.made()));
         self.stagings.each(|staging| rows.extend(staging.made()));

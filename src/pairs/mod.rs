@@ -5,6 +5,7 @@ pub mod emit;
 pub mod events;
 pub mod giants;
 pub mod list;
+pub mod neighbours;
 pub mod order;
 mod pipeline;
 pub mod rank;

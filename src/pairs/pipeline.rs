@@ -3,6 +3,8 @@
 use super::PairBuffers;
 use super::emit::Emit;
 use super::giants::Giants;
+use super::list::PairList;
+use super::neighbours::{NeighbourBuffers, Neighbours};
 use super::order::Order;
 use super::rank::Rank;
 use super::small::Small;
@@ -30,6 +32,7 @@ pub struct Pipeline {
     emit: Emit,
     order: Order,
     small: Small,
+    neighbours: Neighbours,
     params: Constants<Params>,
     windows: Constants<Window>,
 }
@@ -93,6 +96,7 @@ impl Pipeline {
             emit: Emit::new(gpu, switches),
             order: Order::new(gpu),
             small: Small::new(gpu, switches),
+            neighbours: Neighbours::new(gpu),
             params: Constants::new("params"),
             windows: Constants::new("window"),
         }
@@ -246,6 +250,24 @@ impl Pipeline {
             self.order.record(pass, self.grid.sort()?, n, counts, dispatches, &buffers, pairs);
         }
         Ok(())
+    }
+
+    /// Records the listing of pairs by box, from a list in canonical order.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where a kernel is rejected; [`Error::NothingRecorded`] where the list is not in canonical order;
+    /// [`Error::DeviceLost`]; [`Error::OutOfMemory`].
+    pub fn record_neighbours(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        box_count: u32,
+        list: &PairList,
+        buffers: &NeighbourBuffers,
+    ) -> Result<(), Error> {
+        self.neighbours.compile()?;
+        let pass = &mut Pass::begin(&self.gpu, encoder);
+        self.neighbours.record(pass, box_count, list, self.grid.sort()?, buffers)?;
+        pass.finish()
     }
 
     fn window(&self, first: u64, capacity: u32) -> Result<Buffer<Window>, Error> {

@@ -262,8 +262,16 @@ pub fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pa
 }
 
 /// Runs what was recorded, and reads header, arguments and list.
-pub fn run_with_arguments(mut encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, PairArguments, Vec<Pair>) {
-    let copy = |encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer| {
+pub fn run_with_arguments(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, PairArguments, Vec<Pair>) {
+    let [header, arguments, pairs] = read(encoder, [&left.header, &left.arguments, &left.pairs]);
+    let header: PairHeader = bytemuck::pod_read_unaligned(&header);
+    let list: Vec<Pair> = bytemuck::pod_collect_to_vec(&pairs);
+    (header, bytemuck::pod_read_unaligned(&arguments), list[..header.written as usize].to_vec())
+}
+
+/// Runs what was recorded, and reads buffers.
+pub fn read<const N: usize>(mut encoder: wgpu::CommandEncoder, buffers: [&wgpu::Buffer; N]) -> [Vec<u8>; N] {
+    let copies = buffers.map(|from| {
         let to = GPU.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some("copy"),
             size: from.size(),
@@ -272,19 +280,13 @@ pub fn run_with_arguments(mut encoder: wgpu::CommandEncoder, left: GpuPairs) -> 
         });
         encoder.copy_buffer_to_buffer(from, 0, &to, 0, from.size());
         to
-    };
-    let header = copy(&mut encoder, &left.header);
-    let arguments = copy(&mut encoder, &left.arguments);
-    let pairs = copy(&mut encoder, &left.pairs);
+    });
     GPU.queue().submit([encoder.finish()]);
-    for buffer in [&header, &arguments, &pairs] {
+    for buffer in &copies {
         buffer.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
     }
     GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    let header: PairHeader = bytemuck::pod_read_unaligned(&header.get_mapped_range(..).unwrap());
-    let arguments: PairArguments = bytemuck::pod_read_unaligned(&arguments.get_mapped_range(..).unwrap());
-    let list: Vec<Pair> = bytemuck::pod_collect_to_vec(&pairs.get_mapped_range(..).unwrap());
-    (header, arguments, list[..header.written as usize].to_vec())
+    copies.map(|buffer| buffer.get_mapped_range(..).unwrap().to_vec())
 }
 
 #[test]

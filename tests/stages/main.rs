@@ -21,6 +21,7 @@ mod grid;
 mod half_space;
 mod inputs;
 mod made;
+mod neighbours;
 mod order;
 mod pca;
 mod prepare;

@@ -5,6 +5,7 @@ pub mod emit;
 pub mod events;
 pub mod frame;
 pub mod giants;
+pub mod neighbours;
 pub mod order;
 pub mod pca;
 pub mod prepare;

@@ -1,5 +1,6 @@
 //! Steps that are recorded.
 
+use broadsweep::internals::mirror;
 use broadsweep::{
     Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, Step,
     cpu, wgpu,
@@ -82,6 +83,12 @@ fn list_of(pairs: &[Pair], overflow: u32) -> Vec<Pair> {
     pairs
 }
 
+/// Returns what is read of neighbours that are right.
+fn by_box(pairs: &[Pair], n: usize, overflow: u32) -> Vec<Pair> {
+    let offsets = mirror::neighbours::rows(pairs, n as u32).0.into_iter().map(|a| Pair { a, b: overflow });
+    offsets.chain(mirror::neighbours::place(pairs, n as u32).into_iter().map(|a| Pair { a, b: 1 })).collect()
+}
+
 /// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
 /// boxes lies in a buffer, and behind the boxes are others.
 pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
@@ -115,7 +122,14 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters) ->
         };
         let mut recorded = encoder(gpu);
         let events = broad_phase.record_events(&mut recorded, boxes.slice(..), box_count, identity)?;
+        let by_box = broad_phase.record_neighbours(&mut recorded)?;
         gpu.queue().submit([recorded.finish()]);
+        let words = read(gpu, encoder(gpu), &[(&by_box.header, 8), (&by_box.offsets, n as usize + 1)]);
+        let (count, overflow) = (words[4].min(by_box.capacity), words[3]);
+        all.extend(words[8..].iter().map(|&offset| Pair { a: offset, b: overflow }));
+        let words =
+            if count == 0 { Vec::new() } else { read(gpu, encoder(gpu), &[(&by_box.neighbours, count as usize)]) };
+        all.extend(words.into_iter().map(|neighbour| Pair { a: neighbour, b: 1 }));
         let GpuEvents { pairs, before, created, lost, persisting, .. } = &events;
         all.extend([pairs, created, lost, persisting].into_iter().flat_map(|left| list(gpu, left)));
         if frame.refused > 0 {
@@ -135,12 +149,14 @@ pub fn expected(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     let mut all = Vec::new();
     for Frame { boxes, generations, was, refused } in &frames(boxes) {
         if *refused > 0 {
-            // It does not count. Its list is too short, or is whole, and only what was said of its boxes is wrong.
+            // It does not count, for events. Its list is too short, or is whole, and only what was said of its boxes is wrong.
             let found = match refused {
                 1 => Vec::new(),
                 _ => engine.events().pairs.clone(),
             };
-            all.extend(list_of(&found, if *refused == 1 { 1 } else { 0 }));
+            let overflow = if *refused == 1 { 1 } else { 0 };
+            all.extend(by_box(&found, boxes.len(), overflow));
+            all.extend(list_of(&found, overflow));
             all.extend((0..3).flat_map(|_| list_of(&[], *refused)));
             continue;
         }
@@ -148,6 +164,7 @@ pub fn expected(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
         let step = generations.as_ref().map_or(step, |generations| step.with_generations(generations));
         let step = was.as_ref().map_or(step, |was| step.rebased(was));
         let Events { pairs, before, created, lost, persisting, .. } = engine.find_events(step).expect("events");
+        all.extend(by_box(pairs, boxes.len(), 0));
         for list in [pairs, created, lost, persisting] {
             all.extend(list_of(list, 0));
         }

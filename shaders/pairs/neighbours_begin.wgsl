@@ -1,0 +1,31 @@
+// neighbours_begin: how many pairs are listed by box, and the sizes of what follows.
+//
+// Reads   list_header  of the list of pairs
+// Writes  counts       entry_count, written
+//         dispatches   of the sort of pairs, and of kernels with an invocation for each pair
+//         header       of the neighbours
+// One invocation.
+
+@group(0) @binding(0) var<storage, read> list_header: PairHeader;
+@group(0) @binding(1) var<storage, read_write> counts: Counts;
+@group(0) @binding(2) var<storage, read_write> dispatches: Dispatches;
+@group(0) @binding(3) var<storage, read_write> header: PairHeader;
+
+@compute @workgroup_size(1)
+fn neighbours_begin() {
+    // Of a list that is not whole, or is a window of one, no box would have all of its neighbours.
+    let is_whole = list_header.written == list_header.count && list_header.count_high == 0u;
+    let overflow = select(OVERFLOW_PAIRS, list_header.overflow, is_whole || list_header.overflow != 0u);
+    let written = select(0u, list_header.written, overflow == 0u);
+    // The sort looks at both numbers, and takes the second.
+    counts.entry_count = 0u;
+    counts.written = written;
+    dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
+    dispatches.order = dispatch_size(div_ceil(written, 256u));
+    header.count = 2u * written;
+    header.count_high = 0u;
+    header.capacity = 2u * list_header.capacity;
+    header.overflow = overflow;
+    header.written = 2u * written;
+    header.unused = array<u32, 3>(0u, 0u, 0u);
+}

@@ -1,0 +1,61 @@
+//! Pairs by box, on the GPU.
+
+use super::BroadPhase;
+use crate::{Error, PairOrder};
+
+/// The pairs by box, left on the GPU by [`BroadPhase::record_neighbours`]. The buffers are handles: they are cloned in no time,
+/// and stay the same until the engine allocates others. They can be used as storage and to copy from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GpuNeighbours {
+    /// `[box_count + 1]` where the neighbours of each box begin, a `u32` each. The difference of two in a row is the number
+    /// of pairs that a box is in.
+    pub offsets: wgpu::Buffer,
+    /// `[2 * pairs]` the boxes that each box pairs with, ascending, a `u32` each.
+    pub neighbours: wgpu::Buffer,
+    /// The number of neighbours, two for each pair: a [`PairHeader`](crate::PairHeader). Where the list of pairs is too short,
+    /// or was refused, [`overflow`](crate::PairHeader::overflow) says so as that of the list does, and no box has any.
+    pub header: wgpu::Buffer,
+    /// The neighbours that fit: two for each pair that the list has room for.
+    pub capacity: u32,
+}
+
+impl BroadPhase {
+    /// Records into `encoder` the listing of the pairs of the last [`record`](Self::record) or
+    /// [`record_events`](Self::record_events) by box: for each box the boxes that it pairs with, those before it and those
+    /// behind it. What a program needs that goes from box to box: densities of particles, islands, colours of a solver.
+    /// Nothing is submitted or read back.
+    ///
+    /// The order is always the same. It takes one more sort of the pairs, by half of their bits, and 8 bytes of GPU memory
+    /// for each pair that the list has room for and 8 for each box, beside the [`MemoryPlan`](crate::MemoryPlan) but
+    /// within the memory budget.
+    ///
+    /// # Errors
+    /// [`Error::NothingRecorded`] where the list is no longer there: after any other call that searches,
+    /// after [`set_filters`](Self::set_filters) or [`change_filters`](Self::change_filters). [`Error::BadOption`] where
+    /// the order of pairs is not [canonical](crate::PairOrder::Canonical). [`Error::Busy`], [`Error::OverBudget`],
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {
+        if self.options.order != PairOrder::Canonical {
+            let (option, expected) = ("order", "PairOrder::Canonical where neighbours are recorded");
+            return Err(Error::BadOption { option, value: format!("{:?}", self.options.order), expected });
+        }
+        let Self { core, filters, .. } = self;
+        core.flight.check_idle()?;
+        let results = core.workspace.made().ok().and_then(|made| made.results());
+        let results = results.filter(|results| results.submission.is_none()).ok_or(Error::NothingRecorded)?;
+        let box_count = results.call.box_count;
+        core.workspace.ensure_neighbours(&core.options, filters)?;
+        let made = core.workspace.made()?;
+        let (list, buffers) = (&made.pairs.list, made.neighbours.as_ref().ok_or(Error::NothingRecorded)?);
+        let scopes = core.gpu.open_scopes();
+        core.pipeline.record_neighbours(encoder, box_count, list, buffers)?;
+        scopes.close("neighbours")?;
+        Ok(GpuNeighbours {
+            offsets: buffers.offsets.raw().clone(),
+            neighbours: buffers.neighbours.raw().clone(),
+            header: buffers.neighbour_header.raw().clone(),
+            capacity: 2 * list.capacity,
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! Pairs by box, left on the GPU.
+
+use crate::common::*;
+use crate::submissions::{encoder, read, upload};
+use broadsweep::internals::{brute_force, mirror};
+use broadsweep::wgpu::{self, BufferUsages as U};
+use broadsweep::{
+    Aabb, BoxCount, BroadPhase, Error, Filters, GpuIdentity, GpuNeighbours, Options, Pair, PairHeader, PairOrder,
+};
+use laboratory::scenes::Kind;
+
+/// Runs what was recorded and reads offsets and neighbours of so many boxes.
+fn run(encoder: wgpu::CommandEncoder, left: &GpuNeighbours, n: usize) -> (Vec<u32>, Vec<u32>, PairHeader) {
+    let [offsets, neighbours, header] = read(encoder, [&left.offsets, &left.neighbours, &left.header]);
+    let (mut offsets, mut neighbours): (Vec<u32>, Vec<u32>) =
+        (bytemuck::pod_collect_to_vec(&offsets), bytemuck::pod_collect_to_vec(&neighbours));
+    let header: PairHeader = bytemuck::pod_read_unaligned(&header[..size_of::<PairHeader>()]);
+    assert_eq!(header.capacity, left.capacity);
+    offsets.truncate(n + 1);
+    neighbours.truncate(header.written as usize);
+    (offsets, neighbours, header)
+}
+
+fn check(found: (Vec<u32>, Vec<u32>, PairHeader), pairs: &[Pair], n: usize, what: &str) {
+    let (offsets, neighbours, header) = found;
+    assert_eq!((header.overflow, header.count as usize), (0, 2 * pairs.len()), "{what}");
+    assert!(offsets == mirror::neighbours::rows(pairs, n as u32).0, "{what}");
+    assert!(neighbours == mirror::neighbours::place(pairs, n as u32), "{what}");
+}
+
+#[test]
+fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
+    let n = 1300;
+    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+        let mut broad_phase = broad_phase(options);
+        for kind in [Kind::Clusters, Kind::Infinite, Kind::Uniform] {
+            let boxes = kind.generate(n, 7);
+            let expected = brute_force::find_pairs(&boxes);
+            broad_phase.reserve(n, expected.len() as u32).unwrap();
+            let buffer = upload(&boxes, U::STORAGE);
+            let mut recorded = encoder();
+            broad_phase.record(&mut recorded, buffer.slice(..), n as u32).unwrap();
+            let left = broad_phase.record_neighbours(&mut recorded).unwrap();
+            check(run(recorded, &left, n), &expected, n, kind.name());
+
+            // Of events, and of a number of boxes that lies in a buffer. Pairs at rest are among them.
+            let fewer = brute_force::find_pairs(&boxes[..n - 100]);
+            broad_phase.set_filters(Filters { sleeping: vec![true; n], ..Filters::default() }).unwrap();
+            let count = upload(&[n as u32 - 100], U::STORAGE);
+            let mut recorded = encoder();
+            let count = BoxCount::Stored { count: count.slice(..), at_most: n as u32 };
+            broad_phase.record_events(&mut recorded, buffer.slice(..), count, GpuIdentity::Index).unwrap();
+            let left = broad_phase.record_neighbours(&mut recorded).unwrap();
+            check(run(recorded, &left, n), &fewer, n, kind.name());
+            broad_phase.set_filters(Filters::default()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn neighbours_of_a_list_that_is_too_short_are_none_and_those_of_a_longer_one_all() {
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    let expected = brute_force::find_pairs(&boxes);
+    let buffer = upload(&boxes, U::STORAGE);
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    assert_eq!(broad_phase.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
+    let mut recorded = encoder();
+    broad_phase.record(&mut recorded, buffer.slice(..), 300).unwrap();
+    let left = broad_phase.record_neighbours(&mut recorded).unwrap();
+    let (offsets, neighbours, header) = run(recorded, &left, 300);
+    assert_eq!((header.overflow, header.count, neighbours.len()), (1, 0, 0));
+    assert_eq!(offsets, [0; 301]);
+    // The whole list, written into a longer one.
+    let mut recorded = encoder();
+    broad_phase.record_window(&mut recorded, buffer.slice(..), 300, 0, expected.len() as u32).unwrap();
+    let left = broad_phase.record_neighbours(&mut recorded).unwrap();
+    check(run(recorded, &left, 300), &expected, 300, "longer");
+}
+
+#[test]
+fn neighbours_are_refused_without_a_list_in_canonical_order_and_without_room() {
+    let boxes = Kind::Uniform.generate(3000, 7);
+    let buffer = upload(&boxes, U::STORAGE);
+    let mut broad_phase = BroadPhase::new(&GPU, SWEEP).unwrap();
+    broad_phase.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
+    let error = broad_phase.record_neighbours(&mut encoder()).unwrap_err();
+    assert!(matches!(error, Error::BadOption { option: "order", .. }), "{error}");
+    let budget = least_budget(&boxes, PairOrder::Canonical);
+    broad_phase.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    broad_phase.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
+    let error = broad_phase.record_neighbours(&mut encoder()).unwrap_err();
+    assert!(matches!(error, Error::OverBudget { required, .. } if required > budget), "{error}");
+    // With as much as it says, all of the pairs that the least list has room for.
+    broad_phase.set_options(CANONICAL).unwrap();
+    broad_phase.find_pairs(&boxes).unwrap();
+    assert_eq!(broad_phase.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
+}

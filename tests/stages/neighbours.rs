@@ -1,0 +1,87 @@
+//! `neighbours`: pairs by box.
+
+use std::sync::LazyLock;
+
+use broadsweep::internals::layout::PairHeader;
+use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::list::PairList;
+use broadsweep::internals::pairs::neighbours::{NeighbourBuffers, NeighbourRoom, Neighbours};
+use broadsweep::{Pair, PairOrder};
+
+use crate::inputs::Random;
+use crate::sort::SORT;
+use crate::*;
+
+static NEIGHBOURS: LazyLock<Neighbours> = LazyLock::new(|| Neighbours::new(gpu()));
+
+/// Makes pairs in canonical order, some boxes of which have many and most have none.
+fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = (0..count)
+        .map(|i| {
+            let a = if i % 3 == 0 { box_count / 2 } else { random.below(box_count - 1) };
+            let a = a.min(box_count - 2);
+            Pair { a, b: a + 1 + random.below(box_count - 1 - a) }
+        })
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Lists neighbours, and returns offsets, neighbours and header.
+fn listed(pairs: &[Pair], box_count: u32, header: PairHeader) -> (Vec<u32>, Vec<u32>, Vec<u32>, PairHeader) {
+    let capacity = pairs.len() as u32 + 5;
+    let list = PairList::new(gpu(), capacity, PairOrder::Canonical).unwrap();
+    list.list.pairs.write(gpu(), pairs);
+    list.list.header.write(gpu(), &[PairHeader { capacity, ..header }]);
+    let room = NeighbourRoom { boxes: box_count.into(), pairs: capacity.into() };
+    let buffers = NeighbourBuffers {
+        offsets: poisoned(box_count as usize + 1),
+        pairs_from: poisoned(box_count as usize + 1),
+        neighbours: poisoned(2 * pairs.len()),
+        ..NeighbourBuffers::new(gpu(), &room).unwrap()
+    };
+    run(|pass| NEIGHBOURS.record(pass, box_count, &list, &SORT, &buffers).unwrap());
+    let rows = |buffer| {
+        // The guard is a part of what has rows.
+        let mut rows: Vec<u32> = download(buffer);
+        rows.truncate(box_count as usize + 1);
+        rows
+    };
+    let neighbours = written(&buffers.neighbours);
+    (rows(&buffers.offsets), rows(&buffers.pairs_from), neighbours, download(&buffers.neighbour_header)[0])
+}
+
+#[test]
+fn neighbours_are_those_of_the_mirror_in_its_order() {
+    let mut random = Random::new(11);
+    for n in SIZES.into_iter().chain([5000]) {
+        for box_count in [2, 3, 255, 256, 257, 3000] {
+            let pairs = pairs(n, box_count, &mut random);
+            let count = pairs.len() as u32;
+            let header = PairHeader { count, written: count, ..PairHeader::zeroed() };
+            let (offsets, pairs_from, neighbours, header) = listed(&pairs, box_count, header);
+            assert_eq!((offsets, pairs_from), mirror::neighbours::rows(&pairs, box_count), "{count} of {box_count}");
+            assert_eq!(neighbours, mirror::neighbours::place(&pairs, box_count), "{count} of {box_count}");
+            assert_eq!((header.count, header.written, header.overflow), (2 * count, 2 * count, 0));
+            assert_eq!((header.count_high, header.capacity), (0, 2 * (count + 5)));
+        }
+    }
+}
+
+#[test]
+fn of_a_list_that_is_not_whole_no_box_has_any() {
+    let pairs = pairs(300, 100, &mut Random::new(1));
+    let count = pairs.len() as u32;
+    for (header, overflow) in [
+        (PairHeader { count: count + 1, written: count, overflow: 1, ..PairHeader::zeroed() }, 1),
+        (PairHeader { count: 0, written: 0, overflow: 2, ..PairHeader::zeroed() }, 2),
+        // The last window of a list, which is not beyond its end.
+        (PairHeader { count: 2 * count, written: count, ..PairHeader::zeroed() }, 1),
+        (PairHeader { count, count_high: 1, written: count, ..PairHeader::zeroed() }, 1),
+    ] {
+        let (offsets, _, neighbours, header) = listed(&pairs, 100, header);
+        assert_eq!((header.count, header.written, header.overflow), (0, 0, overflow));
+        assert!(offsets.iter().all(|offset| *offset == 0) && neighbours.iter().all(is_poison));
+    }
+}
