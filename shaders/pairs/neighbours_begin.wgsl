@@ -1,7 +1,7 @@
 // neighbours_begin: how many pairs are listed by box, and the sizes of what follows.
 //
 // Reads   list_header  of the list of pairs
-// Writes  counts       entry_count, written
+// Writes  counts       entry_count, key_bits, written
 //         dispatches   of the sort of pairs, and of kernels with an invocation for each pair
 //         header       of the neighbours
 // One invocation.
@@ -17,8 +17,9 @@ fn neighbours_begin() {
     let is_whole = list_header.written == list_header.count && list_header.count_high == 0u;
     let overflow = select(OVERFLOW_PAIRS, list_header.overflow, is_whole || list_header.overflow != 0u);
     let written = select(0u, list_header.written, overflow == 0u);
-    // The sort looks at both numbers, and takes the second.
+    // The sort looks at the numbers of entries too, and takes that of pairs.
     counts.entry_count = 0u;
+    counts.key_bits = 0u;
     counts.written = written;
     dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
     dispatches.order = dispatch_size(div_ceil(written, 256u));
