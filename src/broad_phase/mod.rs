@@ -2,6 +2,7 @@
 //! flight and the filters, and does nothing itself: [`core`] submits, [`collect`] brings pairs to the host, [`record`]
 //! leaves pairs on the GPU, [`record_steps`] events, [`record_neighbours`] pairs by box, [`slabs`] takes more boxes than fit.
 
+mod arrived;
 mod arriving;
 mod collect;
 mod core;
@@ -25,6 +26,7 @@ pub use record_steps::{GpuEvents, GpuIdentity};
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::atomic::Ordering;
 
+use self::arrived::Headers;
 use self::arriving::Arriving;
 use self::core::Core;
 use self::record_steps::RecordedSteps;
@@ -71,6 +73,7 @@ pub struct BroadPhase {
     /// The kernels that take no notice of who sleeps, where some may.
     awake: Option<Pipeline>,
     recorded: RecordedSteps,
+    headers: Headers,
     /// The last answer.
     found: Overlaps,
     arriving: Arriving,
@@ -103,6 +106,7 @@ impl BroadPhase {
             filters: FilterSet::new(gpu, Filters::default())?,
             awake: None,
             recorded: RecordedSteps::default(),
+            headers: Headers::default(),
             found: Overlaps::default(),
             arriving: Arriving::default(),
             #[cfg(not(target_arch = "wasm32"))]

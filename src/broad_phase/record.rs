@@ -128,7 +128,7 @@ impl BroadPhase {
     ) -> Result<(), Error> {
         let at_most = box_count.at_most();
         let call = self.make_room(at_most as usize, 0)?;
-        let Self { core, filters, .. } = self;
+        let Self { core, filters, headers, .. } = self;
         // From here on the last recording is no longer there, even where this one fails.
         core.workspace.forget_results();
         filters.upload(&core.gpu, at_most as usize, false)?;
@@ -141,6 +141,7 @@ impl BroadPhase {
             }
             _ => core.record_flow(encoder, &call, boxes, filters, None, None)?,
         }
+        headers.record(&core.gpu, encoder, core.workspace.made()?.pairs.list.list.header.raw())?;
         scopes.close("recording").inspect_err(|_| core.workspace.forget_results())
     }
 

@@ -8,6 +8,7 @@ mod broad_phase;
 mod capacity;
 mod counted;
 mod determinism;
+mod headers;
 mod neighbours;
 mod regressions;
 mod slabs;

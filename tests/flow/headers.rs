@@ -1,0 +1,95 @@
+//! Headers of recordings, which arrive by themselves.
+
+use crate::common::*;
+use crate::submissions::{encoder, run, upload};
+use broadsweep::internals::brute_force;
+use broadsweep::wgpu::{self, BufferUsages as U};
+use broadsweep::{Aabb, BroadPhase, PairHeader};
+use laboratory::scenes::Kind;
+
+/// Submits and waits until all has run.
+fn wait(encoder: wgpu::CommandEncoder) {
+    GPU.queue().submit([encoder.finish()]);
+    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+}
+
+fn count(header: Option<PairHeader>) -> Option<(u32, u32)> {
+    header.map(|header| (header.count, header.overflow))
+}
+
+#[test]
+fn the_header_of_the_latest_recording_arrives_by_itself() {
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let scenes: Vec<(wgpu::Buffer, u32)> = (0..7)
+        .map(|seed| {
+            let boxes = Kind::Uniform.generate(500, seed);
+            (upload(&boxes, U::STORAGE), brute_force::find_pairs(&boxes).len() as u32)
+        })
+        .collect();
+    assert_eq!(broad_phase.last_recorded(), None);
+    // One that is never submitted is never told of, however many there are.
+    for _ in 0..20 {
+        broad_phase.record(&mut encoder(), scenes[6].0.slice(..), 500).unwrap();
+    }
+    assert_eq!(broad_phase.last_recorded(), None);
+    for (buffer, pair_count) in &scenes {
+        let mut recorded = encoder();
+        broad_phase.record(&mut recorded, buffer.slice(..), 500).unwrap();
+        wait(recorded);
+        assert_eq!(count(broad_phase.last_recorded()), Some((*pair_count, 0)));
+        assert_eq!(count(broad_phase.last_recorded()), Some((*pair_count, 0)));
+    }
+    // Several on their way, not looked at in between: the first four of them are told of.
+    for (buffer, _) in &scenes {
+        let mut recorded = encoder();
+        broad_phase.record(&mut recorded, buffer.slice(..), 500).unwrap();
+        wait(recorded);
+    }
+    assert_eq!(count(broad_phase.last_recorded()), Some((scenes[3].1, 0)));
+    // Two in one encoder.
+    let mut recorded = encoder();
+    for (buffer, _) in &scenes[..2] {
+        broad_phase.record(&mut recorded, buffer.slice(..), 500).unwrap();
+    }
+    wait(recorded);
+    assert_eq!(count(broad_phase.last_recorded()), Some((scenes[1].1, 0)));
+}
+
+#[test]
+fn a_program_that_looks_at_headers_gets_a_list_that_is_long_enough() {
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    let expected = brute_force::find_pairs(&boxes);
+    let pair_count = expected.len() as u32;
+    let buffer = upload(&boxes, U::STORAGE);
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let mut step = |broad_phase: &mut BroadPhase| {
+        let mut recorded = encoder();
+        let left = broad_phase.record(&mut recorded, buffer.slice(..), 300).unwrap();
+        run(recorded, left)
+    };
+    assert_eq!(step(&mut broad_phase).0.overflow, 1);
+    assert_eq!(count(broad_phase.last_recorded()), Some((pair_count, 1)));
+    let (header, pairs) = step(&mut broad_phase);
+    assert_eq!((header.overflow, pairs.len()), (0, expected.len()));
+    assert_eq!(count(broad_phase.last_recorded()), Some((pair_count, 0)));
+}
+
+#[test]
+fn a_lost_device_is_asked_for_headers_without_harm() {
+    let gpu = device_with(broadsweep::Gpu::required_limits());
+    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+    let boxes = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 24 * 100,
+        usage: U::STORAGE,
+        mapped_at_creation: false,
+    });
+    let mut recorded = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    broad_phase.record(&mut recorded, boxes.slice(..), 100).unwrap();
+    gpu.queue().submit([recorded.finish()]);
+    gpu.device().destroy();
+    for _ in 0..3 {
+        let header = broad_phase.last_recorded();
+        assert!(header.is_none_or(|header| header.count <= 4950), "{header:?}");
+    }
+}
