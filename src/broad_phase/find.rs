@@ -163,10 +163,25 @@ impl BroadPhase {
     /// [`find_pairs`](Self::find_pairs) takes; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. What is
     /// in flight stays so.
     pub fn submit(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
-        let Self { core, filters, .. } = self;
-        if core.flight.collection.is_some() || core.flight.queue.len() >= Self::SUBMISSIONS_IN_FLIGHT {
+        if !self.stepping.is_empty() {
             return Err(Error::Busy);
         }
+        self.submit_boxes(boxes)
+    }
+
+    /// Checks that a submission may be made.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    pub(super) fn check_room_in_flight(&self) -> Result<(), Error> {
+        let flight = &self.core.flight;
+        let has_room = flight.collection.is_none() && flight.queue.len() < Self::SUBMISSIONS_IN_FLIGHT;
+        if has_room { Ok(()) } else { Err(Error::Busy) }
+    }
+
+    pub(super) fn submit_boxes(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
+        self.check_room_in_flight()?;
+        let Self { core, filters, .. } = self;
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters)?;
         core.submit(boxes, call, filters)
@@ -184,7 +199,7 @@ impl BroadPhase {
     /// [`Error::NothingSubmitted`]; as [`find_pairs`](Self::find_pairs) later than any work. An error takes the place
     /// of one result, and the next is still to be taken; but with the device all are lost.
     pub fn try_take(&mut self) -> Result<Option<&Overlaps>, Error> {
-        match self.poll_take(&mut Context::from_waker(Waker::noop())) {
+        match self.poll_take_pairs(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map(|()| Some(&self.found)),
             Poll::Pending => Ok(None),
         }
@@ -200,7 +215,7 @@ impl BroadPhase {
     /// As [`try_take`](Self::try_take).
     pub async fn take(&mut self) -> Result<&Overlaps, Error> {
         std::future::poll_fn(|context| {
-            let result = self.poll_take(context);
+            let result = self.poll_take_pairs(context);
             #[cfg(not(target_arch = "wasm32"))]
             if result.is_pending() {
                 context.waker().wake_by_ref();
@@ -223,7 +238,12 @@ impl BroadPhase {
         take(&mut self.found)
     }
 
-    fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    fn poll_take_pairs(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        // What is in flight are steps, whose events are to be taken.
+        if self.stepping.is_empty() { self.poll_take(context) } else { Poll::Ready(Err(Error::NothingSubmitted)) }
+    }
+
+    pub(super) fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let Self { core, filters, found, arriving, .. } = self;
         if core.flight.collection.is_none() {
             // A call that panicked may have left pieces.

@@ -16,13 +16,13 @@ mod record_neighbours;
 mod record_steps;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod slabs;
-#[cfg(not(target_arch = "wasm32"))]
 mod steps;
 
 pub use record::{BoxCount, GpuPairs};
 pub use record_neighbours::GpuNeighbours;
 pub use record_steps::{GpuEvents, GpuIdentity};
 
+use std::collections::VecDeque;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::atomic::Ordering;
 
@@ -30,7 +30,7 @@ use self::arrived::Headers;
 use self::arriving::Arriving;
 use self::core::Core;
 use self::record_steps::RecordedSteps;
-#[cfg(not(target_arch = "wasm32"))]
+use crate::events::OwnSaid;
 use crate::events::steps::Steps;
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
@@ -81,8 +81,9 @@ pub struct BroadPhase {
     #[cfg(not(target_arch = "wasm32"))]
     sets: TwoSets,
     /// What the next step is compared with.
-    #[cfg(not(target_arch = "wasm32"))]
     steps: Steps,
+    /// What is said of the steps that are in flight.
+    stepping: VecDeque<OwnSaid>,
 }
 
 impl BroadPhase {
@@ -111,8 +112,8 @@ impl BroadPhase {
             arriving: Arriving::default(),
             #[cfg(not(target_arch = "wasm32"))]
             sets: TwoSets::default(),
-            #[cfg(not(target_arch = "wasm32"))]
             steps: Steps::default(),
+            stepping: VecDeque::new(),
         })
     }
 
@@ -212,10 +213,7 @@ impl BroadPhase {
     /// Forgets all steps, found and recorded: in the next one, every pair is created. The memory of recorded events is given
     /// back.
     pub fn forget_steps(&mut self) {
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            self.steps = Default::default();
-        }
+        self.steps = Steps::default();
         self.recorded = RecordedSteps::default();
         self.apply_budget();
     }

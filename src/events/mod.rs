@@ -15,6 +15,9 @@ mod names;
 mod step;
 pub(crate) mod steps;
 
+#[cfg(feature = "gpu")]
+pub(crate) use step::OwnSaid;
+pub(crate) use step::Said;
 pub use step::{Identity, Step};
 
 use crate::{Pair, Report};

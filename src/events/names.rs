@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::Identity;
 use super::compare::resize;
-use super::{Identity, Step};
+use super::step::Said;
 use crate::{Error, Pair};
 
 /// Stands for a box that is gone.
@@ -24,7 +25,7 @@ pub struct Names {
 
 impl Names {
     /// Returns whether a pair of the last step may have another name, or none, in a step of the same identity.
-    pub fn matter(step: &Step<'_>, generations: &[u32]) -> bool {
+    pub fn matter(step: &Said<'_>, generations: &[u32]) -> bool {
         match step.identity {
             Identity::Index => false,
             Identity::Generations(own) => own.iter().zip(generations).any(|(now, then)| now != then),
@@ -36,10 +37,10 @@ impl Names {
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
-    pub fn name(&mut self, step: &Step<'_>, generations: &[u32], last: u32, then: &[Pair]) -> Result<(), Error> {
+    pub fn name(&mut self, step: &Said<'_>, generations: &[u32], last: u32, then: &[Pair]) -> Result<(), Error> {
         self.is.clear();
         self.is.resize(last as usize, GONE);
-        for i in 0..step.boxes.len() as u32 {
+        for i in 0..step.box_count as u32 {
             let at = i as usize;
             let was = match step.identity {
                 Identity::Index => i,

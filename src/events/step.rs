@@ -53,6 +53,61 @@ impl<'a> Step<'a> {
         Self { lists_persisting: false, ..self }
     }
 
+    /// Returns what is said of the boxes.
+    pub(crate) fn said(&self) -> Said<'a> {
+        let Self { boxes, identity, lists_persisting } = *self;
+        Said { box_count: boxes.len(), identity, lists_persisting }
+    }
+}
+
+/// What is said of the boxes of a step, whose bounds are elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said<'a> {
+    pub box_count: usize,
+    pub identity: Identity<'a>,
+    pub lists_persisting: bool,
+}
+
+/// The same, with numbers of its own, of a step that is in flight.
+#[derive(Debug)]
+pub(crate) struct OwnSaid {
+    box_count: usize,
+    identity: OwnIdentity,
+    lists_persisting: bool,
+}
+
+#[derive(Debug)]
+enum OwnIdentity {
+    Index,
+    Generations(Vec<u32>),
+    Was(Vec<u32>),
+}
+
+impl OwnSaid {
+    /// Returns what is said.
+    pub fn said(&self) -> Said<'_> {
+        let identity = match &self.identity {
+            OwnIdentity::Index => Identity::Index,
+            OwnIdentity::Generations(numbers) => Identity::Generations(numbers),
+            OwnIdentity::Was(numbers) => Identity::Was(numbers),
+        };
+        Said { box_count: self.box_count, identity, lists_persisting: self.lists_persisting }
+    }
+}
+
+impl From<Said<'_>> for OwnSaid {
+    fn from(said: Said<'_>) -> Self {
+        let Said { box_count, identity, lists_persisting } = said;
+        let identity = match identity {
+            Identity::Index => OwnIdentity::Index,
+            Identity::Generations(numbers) => OwnIdentity::Generations(numbers.to_vec()),
+            Identity::Was(numbers) => OwnIdentity::Was(numbers.to_vec()),
+        };
+        Self { box_count, identity, lists_persisting }
+    }
+}
+
+impl Said<'_> {
     /// Checks what is said of identity, after a step of `last` boxes. `is_named` is a place to write.
     ///
     /// # Errors
@@ -63,14 +118,14 @@ impl<'a> Step<'a> {
             Identity::Generations(numbers) => ("generations", numbers),
             Identity::Was(numbers) => ("was", numbers),
         };
-        if numbers.len() != self.boxes.len() {
-            let problem = format!("has {} elements, and there are {} boxes", numbers.len(), self.boxes.len());
+        if numbers.len() != self.box_count {
+            let problem = format!("has {} elements, and there are {} boxes", numbers.len(), self.box_count);
             return Err(Error::BadStep { list, problem });
         }
         if let Identity::Was(was) = self.identity {
             is_named.clear();
             is_named.resize(last as usize, false);
-            for (i, &index) in was.iter().enumerate().filter(|&(_, &index)| index != Self::NEW) {
+            for (i, &index) in was.iter().enumerate().filter(|&(_, &index)| index != Step::NEW) {
                 let problem = match is_named.get_mut(index as usize) {
                     None => format!("has {index} for box {i}, and the last step had {last} boxes"),
                     Some(true) => format!("has {index} for box {i}, and for another box too"),

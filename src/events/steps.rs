@@ -4,7 +4,8 @@ use std::mem::{swap, take};
 
 use super::compare::{Comparison, resize};
 use super::names::Names;
-use super::{Events, Identity, Step, StepReport};
+use super::step::Said;
+use super::{Events, Identity, StepReport};
 use crate::{Error, Filters, Pair};
 
 /// The steps so far, as far as the next one depends on them.
@@ -25,12 +26,25 @@ pub struct Steps {
 }
 
 impl Steps {
+    /// Returns the number of boxes of the last step.
+    pub fn box_count(&self) -> u32 {
+        self.box_count
+    }
+
     /// Checks what a step says of identity.
     ///
     /// # Errors
     /// [`Error::BadStep`].
-    pub fn check(&mut self, step: &Step<'_>) -> Result<(), Error> {
-        step.check(self.box_count, &mut self.is_named)
+    pub fn check(&mut self, step: &Said<'_>) -> Result<(), Error> {
+        self.check_after(step, self.box_count)
+    }
+
+    /// Checks what a step says of identity, after a step of `last` boxes.
+    ///
+    /// # Errors
+    /// [`Error::BadStep`].
+    pub fn check_after(&mut self, step: &Said<'_>, last: u32) -> Result<(), Error> {
+        step.check(last, &mut self.is_named)
     }
 
     /// Compares the pairs of a step, which was [checked](Self::check), with those of the last one, and takes their place. `report`
@@ -40,7 +54,7 @@ impl Steps {
     /// [`Error::ListTooLong`].
     pub fn advance(
         &mut self,
-        step: &Step<'_>,
+        step: &Said<'_>,
         filters: &Filters,
         pairs: &mut Vec<Pair>,
         report: StepReport,
@@ -56,7 +70,7 @@ impl Steps {
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
-    pub fn stay(&mut self, step: &Step<'_>, filters: &Filters, report: StepReport) -> Result<(), Error> {
+    pub fn stay(&mut self, step: &Said<'_>, filters: &Filters, report: StepReport) -> Result<(), Error> {
         let all_awake = filters.sleeping.is_empty() && filters.fixed.is_empty();
         let are_same = !Names::matter(step, &self.generations);
         let is_plain = step.lists_persisting && all_awake && are_same;
@@ -74,7 +88,7 @@ impl Steps {
     }
 
     /// Takes note of a step whose events are there.
-    fn take(&mut self, step: &Step<'_>, report: StepReport) {
+    fn take(&mut self, step: &Said<'_>, report: StepReport) {
         let events = &mut self.events;
         let [pair_count, created_count, lost_count] =
             [&events.pairs, &events.created, &events.lost].map(|list| list.len() as u64);
@@ -84,7 +98,7 @@ impl Steps {
             self.generations.clear();
             self.generations.extend_from_slice(generations);
         }
-        self.box_count = step.boxes.len() as u32;
+        self.box_count = step.box_count as u32;
     }
 
     /// Leaves no events but the pairs of the last step, as after a step that was refused.
@@ -111,7 +125,7 @@ impl Steps {
     }
 
     /// Compares the pairs of a step with those of the last one; without any, they are the same.
-    fn compare(&mut self, step: &Step<'_>, filters: &Filters, now: Option<&[Pair]>) -> Result<(), Error> {
+    fn compare(&mut self, step: &Said<'_>, filters: &Filters, now: Option<&[Pair]>) -> Result<(), Error> {
         let Self { events, comparison, names, generations, box_count, is_named, .. } = self;
         let then = take(&mut events.pairs);
         let now = now.unwrap_or(&then);

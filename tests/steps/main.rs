@@ -9,3 +9,4 @@ mod oracle;
 mod recorded;
 mod refused;
 mod sequences;
+mod submitted;

@@ -108,7 +108,7 @@ impl BroadPhase {
         let may_stay = self.kept.in_step.take() == Some(step.boxes.len());
         self.filters.fit(step.boxes.len())?;
         let box_count = call::checked_count(step.boxes.len())?;
-        self.kept.steps.check(step)?;
+        self.kept.steps.check(&step.said())?;
         // As if nobody slept.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let found = if step.boxes.len() <= motion::ALONE {
@@ -122,9 +122,9 @@ impl BroadPhase {
         let (report, stays) = found?;
         let Kept { steps, pairs, in_step, .. } = &mut self.kept;
         if stays {
-            steps.stay(step, self.filters.filters(), report)?;
+            steps.stay(&step.said(), self.filters.filters(), report)?;
         } else {
-            steps.advance(step, self.filters.filters(), pairs, report)?;
+            steps.advance(&step.said(), self.filters.filters(), pairs, report)?;
         }
         *in_step = Some(step.boxes.len());
         Ok(())
