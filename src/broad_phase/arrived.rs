@@ -1,45 +1,108 @@
-//! What the host learns of recordings without asking: the header of each is copied behind its commands, and mapped when the
-//! caller submits them.
+//! What the host learns of recordings without asking: the header of each, and the times of its kernels if they are wanted, are
+//! copied behind its commands, and mapped when the caller submits them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::BroadPhase;
-use crate::Error;
+use crate::constants::OVERFLOW_PAIRS;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
+use crate::gpu::timing::Timer;
 use crate::layout::{PairHeader, wide};
+use crate::{Error, KernelTime};
 
-/// Most headers that are on their way. What is recorded while there are as many is not told of.
+/// Most recordings that are on their way. What is recorded while there are as many is not told of.
 const MOST: usize = 4;
 
-const BYTES: u64 = size_of::<PairHeader>() as u64;
-
-/// The headers of recordings, on their way to the host.
-#[derive(Debug, Default)]
-pub(super) struct Headers {
-    slots: Vec<Slot>,
-    recordings: u64,
-    /// The latest that has arrived, and the number of its recording.
-    latest: Option<(u64, PairHeader)>,
+/// What arrives of a recording.
+pub(super) trait Arrival {
+    /// What it says.
+    type Value;
+    /// Returns the staging buffer that it is copied to.
+    fn staging(&self) -> &wgpu::Buffer;
+    /// Counts the bytes that are copied.
+    fn bytes(&self) -> u64;
+    /// Returns what they say.
+    fn value(&self, bytes: &[u8]) -> Self::Value;
 }
 
-/// A staging buffer of one header.
+/// A header.
 #[derive(Debug)]
-struct Slot {
-    buffer: wgpu::Buffer,
+pub(super) struct HeaderCopy(wgpu::Buffer);
+
+impl HeaderCopy {
+    const BYTES: u64 = size_of::<PairHeader>() as u64;
+
+    fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Readback::staging(gpu, "header of a recording", Self::BYTES).map(Self)
+    }
+}
+
+impl Arrival for HeaderCopy {
+    type Value = PairHeader;
+
+    fn staging(&self) -> &wgpu::Buffer {
+        &self.0
+    }
+
+    fn bytes(&self) -> u64 {
+        Self::BYTES
+    }
+
+    fn value(&self, bytes: &[u8]) -> PairHeader {
+        bytemuck::pod_read_unaligned(bytes)
+    }
+}
+
+impl Arrival for Timer {
+    type Value = Vec<KernelTime>;
+
+    fn staging(&self) -> &wgpu::Buffer {
+        Self::staging(self)
+    }
+
+    fn bytes(&self) -> u64 {
+        Self::bytes(self)
+    }
+
+    fn value(&self, bytes: &[u8]) -> Vec<KernelTime> {
+        self.times(&bytemuck::pod_collect_to_vec(bytes))
+    }
+}
+
+/// What is on its way to the host, and the latest that has arrived.
+#[derive(Debug)]
+pub(super) struct Arrivals<A: Arrival> {
+    slots: Vec<Slot<A>>,
+    recordings: u64,
+    /// With the number of its recording.
+    latest: Option<(u64, A::Value)>,
+}
+
+#[derive(Debug)]
+struct Slot<A> {
+    /// `None` while it is lent.
+    arrival: Option<A>,
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,
-    /// The header of the recording with this number is copied there, if it is submitted.
-    Recorded(u64),
+    /// It belongs to a recording, if that is submitted.
+    Recorded,
+    /// The recording with this number has run.
     Mapped(u64),
 }
 
 /// Sets a slot free where the commands of a recording are dropped, or the mapping fails.
 struct Ticket(Arc<Mutex<State>>);
+
+/// A slot that is lent to a recording.
+pub(super) struct Lent<A> {
+    slot: usize,
+    pub arrival: A,
+}
 
 impl Ticket {
     fn set(&self, next: impl FnOnce(State) -> State) {
@@ -54,61 +117,115 @@ impl Drop for Ticket {
     }
 }
 
-impl Slot {
-    fn new(gpu: &Gpu) -> Result<Self, Error> {
-        let buffer = Readback::staging(gpu, "header of a recording", BYTES)?;
-        Ok(Self { buffer, state: Arc::new(Mutex::new(State::Free)) })
-    }
-
+impl<A> Slot<A> {
     fn state(&self) -> State {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Headers {
-    /// Records the copying of a header, to be mapped once its commands have run.
+impl<A: Arrival> Default for Arrivals<A> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), recordings: 0, latest: None }
+    }
+}
+
+impl<A: Arrival> Arrivals<A> {
+    /// Lends a slot to the next recording, made by `make` where it is new; `None` where none is free, or none can be made.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn lend(&mut self, make: impl FnOnce() -> Result<Option<A>, Error>) -> Result<Option<Lent<A>>, Error> {
+        self.recordings += 1;
+        let free = self.slots.iter().position(|slot| slot.state() == State::Free);
+        let slot = free.unwrap_or(self.slots.len());
+        if slot == MOST {
+            return Ok(None);
+        }
+        let kept = self.slots.get_mut(slot).and_then(|slot| slot.arrival.take());
+        let made = kept.map_or_else(make, |kept| Ok(Some(kept)))?;
+        if slot == self.slots.len() && made.is_some() {
+            self.slots.push(Slot { arrival: None, state: Arc::new(Mutex::new(State::Free)) });
+        }
+        Ok(made.map(|arrival| Lent { slot, arrival }))
+    }
+
+    /// Takes a slot back whose bytes are copied by what was recorded, to be mapped once that has run.
+    pub fn record(&mut self, encoder: &wgpu::CommandEncoder, lent: Lent<A>) {
+        let (slot, number) = (&mut self.slots[lent.slot], self.recordings);
+        let ticket = Ticket(Arc::clone(&slot.state));
+        ticket.set(|_| State::Recorded);
+        let arrival = slot.arrival.insert(lent.arrival);
+        encoder.map_buffer_on_submit(arrival.staging(), wgpu::MapMode::Read, ..arrival.bytes(), move |result| {
+            if result.is_ok() {
+                ticket.set(|_| State::Mapped(number));
+            }
+        });
+    }
+
+    /// Takes in what has arrived, and returns what the latest recording says that is known.
+    pub fn latest(&mut self) -> Option<&A::Value> {
+        for slot in &self.slots {
+            let (State::Mapped(number), Some(arrival)) = (slot.state(), &slot.arrival) else { continue };
+            if self.latest.as_ref().is_none_or(|(latest, _)| *latest < number)
+                && let Ok(view) = arrival.staging().get_mapped_range(..arrival.bytes())
+            {
+                self.latest = Some((number, arrival.value(&view)));
+            }
+            arrival.staging().unmap();
+            Ticket(Arc::clone(&slot.state)).set(|_| State::Free);
+        }
+        self.latest.as_ref().map(|(_, value)| value)
+    }
+}
+
+/// What arrives of recordings.
+#[derive(Debug, Default)]
+pub(super) struct Arrived {
+    headers: Arrivals<HeaderCopy>,
+    times: Arrivals<Timer>,
+    /// Whether times are wanted.
+    is_timed: bool,
+}
+
+impl Arrived {
+    /// Records the copying of a header.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn record(
+    pub fn record_header(
         &mut self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         header: &wgpu::Buffer,
     ) -> Result<(), Error> {
-        self.recordings += 1;
-        if self.slots.len() < MOST && self.slots.iter().all(|slot| slot.state() != State::Free) {
-            self.slots.push(Slot::new(gpu)?);
+        if let Some(lent) = self.headers.lend(|| HeaderCopy::new(gpu).map(Some))? {
+            encoder.copy_buffer_to_buffer(header, 0, lent.arrival.staging(), 0, HeaderCopy::BYTES);
+            self.headers.record(encoder, lent);
         }
-        let Some(slot) = self.slots.iter().find(|slot| slot.state() == State::Free) else {
-            return Ok(());
-        };
-        let ticket = Ticket(Arc::clone(&slot.state));
-        let number = self.recordings;
-        ticket.set(|_| State::Recorded(number));
-        encoder.copy_buffer_to_buffer(header, 0, &slot.buffer, 0, BYTES);
-        encoder.map_buffer_on_submit(&slot.buffer, wgpu::MapMode::Read, ..BYTES, move |result| {
-            if result.is_ok() {
-                ticket.set(|_| State::Mapped(number));
-            }
-        });
         Ok(())
     }
 
-    /// Takes in what has arrived, and returns the header of the latest recording that is known.
-    pub fn arrived(&mut self) -> Option<PairHeader> {
-        for slot in &self.slots {
-            let State::Mapped(number) = slot.state() else { continue };
-            if let Ok(view) = slot.buffer.get_mapped_range(..BYTES) {
-                let header = bytemuck::pod_read_unaligned(&view);
-                if self.latest.is_none_or(|(latest, _)| latest < number) {
-                    self.latest = Some((number, header));
-                }
-            }
-            slot.buffer.unmap();
-            Ticket(Arc::clone(&slot.state)).set(|_| State::Free);
+    /// Lends a timer to a recording, if times are wanted and the device has them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn lend_timer(&mut self, gpu: &Gpu) -> Result<Option<Lent<Timer>>, Error> {
+        if !self.is_timed {
+            return Ok(None);
         }
-        self.latest.map(|(_, header)| header)
+        let lent = self.times.lend(|| Timer::new(gpu))?;
+        if let Some(lent) = &lent {
+            lent.arrival.restart();
+        }
+        Ok(lent)
+    }
+
+    /// Records the copying of the times that were taken.
+    pub fn record_times(&mut self, encoder: &mut wgpu::CommandEncoder, lent: Option<Lent<Timer>>) {
+        if let Some(lent) = lent {
+            lent.arrival.resolve(encoder);
+            self.times.record(encoder, lent);
+        }
     }
 }
 
@@ -129,13 +246,32 @@ impl BroadPhase {
     /// }
     /// # }
     /// ```
-    pub fn last_recorded(&mut self) -> Option<crate::PairHeader> {
-        // What happens there, the next call that can fail tells of.
-        let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
-        let header = self.headers.arrived()?;
-        if header.overflow == crate::constants::OVERFLOW_PAIRS {
+    pub fn last_recorded(&mut self) -> Option<PairHeader> {
+        self.look_for_arrivals();
+        let header = *self.arrived.headers.latest()?;
+        if header.overflow == OVERFLOW_PAIRS {
             self.core.workspace.wish_for_pairs(wide(header.count, header.count_high));
         }
         Some(header)
+    }
+
+    /// Says whether the kernels of the next recordings are timed, for [`last_times`](Self::last_times). Returns whether the device
+    /// can ([`Gpu::TIMING_FEATURES`]). Timestamps between dispatches cost some microseconds each.
+    pub fn time_recordings(&mut self, is_timed: bool) -> bool {
+        let can = self.core.gpu.device().features().contains(Gpu::TIMING_FEATURES);
+        self.arrived.is_timed = is_timed && can;
+        can
+    }
+
+    /// Returns how long each kernel took on the GPU in the latest recording of which it is known on the host; `None` before the
+    /// first that was [timed](Self::time_recordings). Does not block, as [`last_recorded`](Self::last_recorded) does not.
+    pub fn last_times(&mut self) -> Option<Vec<KernelTime>> {
+        self.look_for_arrivals();
+        self.arrived.times.latest().cloned()
+    }
+
+    fn look_for_arrivals(&self) {
+        // What happens there, the next call that can fail tells of.
+        let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
     }
 }

@@ -68,6 +68,7 @@ impl Core {
         count: wgpu::BindingResource<'_>,
         boxes: wgpu::BindingResource<'_>,
         filters: &FilterSet,
+        timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let given = self.params(call)?;
         let params = match &self.counted {
@@ -75,7 +76,7 @@ impl Core {
             None => self.counted.insert(Buffer::new(&self.gpu, "params", 1, CONSTANT)?).clone(),
         };
         self.pipeline.record_count(encoder, &given, count, &params)?;
-        self.record_with(encoder, call, &params, boxes, filters, None, None)?;
+        self.record_with(encoder, call, &params, boxes, filters, None, timer)?;
         if let Some(results) = &mut self.workspace.made_mut()?.results {
             results.params = Some(params);
         }

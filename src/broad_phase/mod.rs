@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::atomic::Ordering;
 
-use self::arrived::Headers;
+use self::arrived::Arrived;
 use self::arriving::Arriving;
 use self::core::Core;
 use self::record_steps::RecordedSteps;
@@ -73,7 +73,7 @@ pub struct BroadPhase {
     /// The kernels that take no notice of who sleeps, where some may.
     awake: Option<Pipeline>,
     recorded: RecordedSteps,
-    headers: Headers,
+    arrived: Arrived,
     /// The last answer.
     found: Overlaps,
     arriving: Arriving,
@@ -107,7 +107,7 @@ impl BroadPhase {
             filters: FilterSet::new(gpu, Filters::default())?,
             awake: None,
             recorded: RecordedSteps::default(),
-            headers: Headers::default(),
+            arrived: Arrived::default(),
             found: Overlaps::default(),
             arriving: Arriving::default(),
             #[cfg(not(target_arch = "wasm32"))]

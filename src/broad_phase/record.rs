@@ -5,6 +5,7 @@ use std::mem::offset_of;
 use super::BroadPhase;
 use crate::gpu::Gpu;
 use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
+use crate::gpu::timing::Timer;
 use crate::layout::PairArguments;
 use crate::{Error, Filters};
 
@@ -108,7 +109,9 @@ impl BroadPhase {
     ) -> Result<GpuPairs, Error> {
         let box_count = box_count.into();
         self.check_given(boxes, box_count)?;
-        self.record_search(encoder, boxes, box_count)?;
+        let timer = self.arrived.lend_timer(&self.core.gpu)?;
+        self.record_search(encoder, boxes, box_count, timer.as_ref().map(|lent| &lent.arrival))?;
+        self.arrived.record_times(encoder, timer);
         self.gpu_pairs()
     }
 
@@ -125,10 +128,11 @@ impl BroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         boxes: wgpu::BufferSlice<'_>,
         box_count: BoxCount<'_>,
+        timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let at_most = box_count.at_most();
         let call = self.make_room(at_most as usize, 0)?;
-        let Self { core, filters, headers, .. } = self;
+        let Self { core, filters, arrived, .. } = self;
         // From here on the last recording is no longer there, even where this one fails.
         core.workspace.forget_results();
         filters.upload(&core.gpu, at_most as usize, false)?;
@@ -137,11 +141,11 @@ impl BroadPhase {
         let scopes = core.gpu.open_scopes();
         match box_count {
             BoxCount::Stored { count, .. } if let Some(count) = bind(count, size_of::<u32>() as u64) => {
-                core.record_counted(encoder, &call, count, boxes, filters)?;
+                core.record_counted(encoder, &call, count, boxes, filters, timer)?;
             }
-            _ => core.record_flow(encoder, &call, boxes, filters, None, None)?,
+            _ => core.record_flow(encoder, &call, boxes, filters, None, timer)?,
         }
-        headers.record(&core.gpu, encoder, core.workspace.made()?.pairs.list.list.header.raw())?;
+        arrived.record_header(&core.gpu, encoder, core.workspace.made()?.pairs.list.list.header.raw())?;
         scopes.close("recording").inspect_err(|_| core.workspace.forget_results())
     }
 

@@ -9,6 +9,7 @@ use crate::filters::lists::Switches;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
+use crate::gpu::timing::Timer;
 use crate::layout::{PairArguments, PairHeader};
 use crate::pairs::Pipeline;
 use crate::pairs::events::{EventBuffers, EventKernels, EventRoom, Naming};
@@ -158,8 +159,10 @@ impl BroadPhase {
         self.check_given(boxes, given)?;
         let has_generations = matches!(identity, GpuIdentity::Generations(_));
         self.make_room_for_events(box_count, has_generations)?;
-        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, boxes, given));
-        let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity));
+        let lent = self.arrived.lend_timer(&self.core.gpu)?;
+        let timer = lent.as_ref().map(|lent| &lent.arrival);
+        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, boxes, given, timer));
+        let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity, timer));
         if let Err(error) = compared {
             self.core.workspace.forget_results();
             return Err(error);
@@ -168,6 +171,7 @@ impl BroadPhase {
             // They would be written by kernels that know who sleeps.
             results.has_windows = false;
         }
+        self.arrived.record_times(encoder, lent);
         self.gpu_events()
     }
 
@@ -177,6 +181,7 @@ impl BroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         box_count: u32,
         identity: GpuIdentity<'_>,
+        timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let Self { core, filters, recorded, .. } = self;
         let (Some(kernels), Some(buffers)) = (&recorded.kernels, &recorded.buffers) else {
@@ -194,7 +199,7 @@ impl BroadPhase {
         let params = &core.params_of_results(call)?;
         let scopes = core.gpu.open_scopes();
         buffers.record_clear(encoder);
-        let mut pass = Pass::begin(&core.gpu, encoder);
+        let mut pass = Pass::begin_timed(&core.gpu, encoder, timer);
         let vertices_per_pair = core.options.vertices_per_pair;
         kernels.record(&mut pass, params, vertices_per_pair, &made.pairs.list, &filters.lists, naming, buffers)?;
         pass.finish()?;

@@ -10,7 +10,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::Gpu;
 use super::bind_groups::Bound;
-use super::timing::Timer;
+use super::timing::{START, Timer};
 use crate::Error;
 use crate::layout::dispatch_size;
 
@@ -337,7 +337,7 @@ impl<'encoder> Pass<'encoder> {
         let mut pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("broadsweep"), timestamp_writes: None });
         if let Some(timer) = timer {
-            timer.mark(&mut pass, "start");
+            timer.mark(&mut pass, START);
         }
         Self { gpu: gpu.clone(), pass, timer, error: None }
     }

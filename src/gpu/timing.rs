@@ -1,6 +1,6 @@
 //! GPU time of each dispatch, on adapters that have timestamps.
 
-use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Gpu;
@@ -33,8 +33,13 @@ pub struct Timer {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     staging: wgpu::Buffer,
-    labels: RefCell<Vec<&'static str>>,
+    /// Nanoseconds from one tick to the next.
+    period: f64,
+    labels: Mutex<Vec<&'static str>>,
 }
+
+/// The label of the beginning of a pass.
+pub(super) const START: &str = "start";
 
 impl Timer {
     /// Makes a timer; returns `None` where the device was requested without [`FEATURES`].
@@ -60,12 +65,32 @@ impl Timer {
         });
         scopes.close_allocation("timestamps", bytes)?;
         let staging = Readback::staging(gpu, "timestamps", bytes)?;
-        Ok(Some(Self { queries, resolved, staging, labels: RefCell::default() }))
+        let period = f64::from(gpu.queue().get_timestamp_period());
+        Ok(Some(Self { queries, resolved, staging, period, labels: Mutex::default() }))
+    }
+
+    fn labels(&self) -> MutexGuard<'_, Vec<&'static str>> {
+        self.labels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets all timestamps, to take those of other passes.
+    pub fn restart(&self) {
+        self.labels().clear();
+    }
+
+    /// Returns the buffer that the timestamps are copied to.
+    pub fn staging(&self) -> &wgpu::Buffer {
+        &self.staging
+    }
+
+    /// Counts the bytes of the timestamps.
+    pub fn bytes(&self) -> u64 {
+        8 * self.labels().len() as u64
     }
 
     /// Records a timestamp after the dispatch of `label`, which was recorded last.
     pub(super) fn mark(&self, pass: &mut wgpu::ComputePass, label: &'static str) {
-        let mut labels = self.labels.borrow_mut();
+        let mut labels = self.labels();
         if labels.len() < MOST as usize {
             pass.write_timestamp(&self.queries, labels.len() as u32);
             labels.push(label);
@@ -74,7 +99,7 @@ impl Timer {
 
     /// Records the copying of the timestamps, after the pass.
     pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
-        let count = self.labels.borrow().len() as u32;
+        let count = self.labels().len() as u32;
         encoder.resolve_query_set(&self.queries, 0..count, &self.resolved, 0);
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, 8 * u64::from(count));
     }
@@ -86,15 +111,20 @@ impl Timer {
     /// [`Error::DeviceLost`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read(&self, gpu: &Gpu) -> Result<Vec<KernelTime>, Error> {
-        let labels = self.labels.borrow();
-        let readback = Readback::begin(gpu, &self.staging, 8 * labels.len() as u64);
+        let count = self.labels().len();
+        let readback = Readback::begin(gpu, &self.staging, 8 * count as u64);
         let waited = gpu.device().poll(wgpu::PollType::wait_indefinitely());
         waited.map_err(|error| gpu.lost(&error.to_string()))?;
-        let stamps: Vec<u64> = readback.read(0, labels.len(), <[u64]>::to_vec)?;
-        let period = f64::from(gpu.queue().get_timestamp_period());
+        Ok(self.times(&readback.read(0, count, <[u64]>::to_vec)?))
+    }
+
+    /// Returns the time of each kernel, in the order of their first dispatches, from these timestamps.
+    pub fn times(&self, stamps: &[u64]) -> Vec<KernelTime> {
+        let labels = self.labels();
         let mut times: Vec<KernelTime> = Vec::new();
-        for (&kernel, stamps) in labels[1..].iter().zip(stamps.windows(2)) {
-            let time = Duration::from_nanos((stamps[1].saturating_sub(stamps[0]) as f64 * period) as u64);
+        let dispatches = labels.iter().skip(1).zip(stamps.windows(2));
+        for (&kernel, stamps) in dispatches.filter(|(kernel, _)| **kernel != START) {
+            let time = Duration::from_nanos((stamps[1].saturating_sub(stamps[0]) as f64 * self.period) as u64);
             match times.iter_mut().find(|row| row.kernel == kernel) {
                 Some(row) => {
                     row.dispatches += 1;
@@ -103,6 +133,6 @@ impl Timer {
                 None => times.push(KernelTime { kernel, dispatches: 1, time }),
             }
         }
-        Ok(times)
+        times
     }
 }

@@ -1,10 +1,10 @@
-//! Headers of recordings, which arrive by themselves.
+//! Headers and times of recordings, which arrive by themselves.
 
 use crate::common::*;
 use crate::submissions::{encoder, run, upload};
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{Aabb, BroadPhase, PairHeader};
+use broadsweep::{Aabb, BroadPhase, Gpu, GpuIdentity, PairHeader};
 use laboratory::scenes::Kind;
 
 /// Submits and waits until all has run.
@@ -62,7 +62,7 @@ fn a_program_that_looks_at_headers_gets_a_list_that_is_long_enough() {
     let pair_count = expected.len() as u32;
     let buffer = upload(&boxes, U::STORAGE);
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    let mut step = |broad_phase: &mut BroadPhase| {
+    let step = |broad_phase: &mut BroadPhase| {
         let mut recorded = encoder();
         let left = broad_phase.record(&mut recorded, buffer.slice(..), 300).unwrap();
         run(recorded, left)
@@ -92,4 +92,36 @@ fn a_lost_device_is_asked_for_headers_without_harm() {
         let header = broad_phase.last_recorded();
         assert!(header.is_none_or(|header| header.count <= 4950), "{header:?}");
     }
+}
+
+#[test]
+fn the_times_of_a_recording_arrive_where_they_are_wanted() {
+    let boxes = Kind::Uniform.generate(3000, 1);
+    let buffer = upload(&boxes, U::STORAGE);
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let step = |broad_phase: &mut BroadPhase| {
+        let mut recorded = encoder();
+        broad_phase.record_events(&mut recorded, buffer.slice(..), 3000, GpuIdentity::Index).unwrap();
+        wait(recorded);
+        broad_phase.last_times()
+    };
+    assert_eq!(step(&mut broad_phase), None);
+    if !broad_phase.time_recordings(true) {
+        assert!(!GPU.device().features().contains(Gpu::TIMING_FEATURES));
+        assert_eq!(step(&mut broad_phase), None);
+        return;
+    }
+    for _ in 0..6 {
+        let times = step(&mut broad_phase).expect("times");
+        let of = |kernel: &str| times.iter().find(|row| row.kernel == kernel).expect("a kernel that ran");
+        assert_eq!(
+            (of("sweep_test").dispatches, of("events_find").dispatches, of("events_keep").dispatches),
+            (1, 1, 1)
+        );
+        assert!(of("sweep_test").time.as_nanos() > 0 && !times.iter().any(|row| row.kernel == "start"), "{times:?}");
+    }
+    // Those that are not timed do not change them.
+    let before = broad_phase.last_times();
+    broad_phase.time_recordings(false);
+    assert_eq!(step(&mut broad_phase), before);
 }
