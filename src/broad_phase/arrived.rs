@@ -1,6 +1,7 @@
 //! What the host learns of recordings without asking: the header of each, and the times of its kernels if they are wanted, are
 //! copied behind its commands, and mapped when the caller submits them.
 
+use std::mem::{offset_of, take};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::BroadPhase;
@@ -22,8 +23,12 @@ pub(super) trait Arrival {
     fn staging(&self) -> &wgpu::Buffer;
     /// Counts the bytes that are copied.
     fn bytes(&self) -> u64;
-    /// Returns what they say.
-    fn value(&self, bytes: &[u8]) -> Self::Value;
+    /// Returns what they say, if anything.
+    fn value(&self, bytes: &[u8]) -> Option<Self::Value>;
+    /// Counts the pairs for which a list had no room.
+    fn wish(_: &Self::Value) -> u64 {
+        0
+    }
 }
 
 /// A header.
@@ -49,8 +54,14 @@ impl Arrival for HeaderCopy {
         Self::BYTES
     }
 
-    fn value(&self, bytes: &[u8]) -> PairHeader {
-        bytemuck::pod_read_unaligned(bytes)
+    fn value(&self, bytes: &[u8]) -> Option<PairHeader> {
+        let header: PairHeader = bytemuck::pod_read_unaligned(bytes);
+        // Of commands that were refused nothing is copied.
+        (header.capacity > 0).then_some(header)
+    }
+
+    fn wish(header: &PairHeader) -> u64 {
+        if header.overflow == OVERFLOW_PAIRS { wide(header.count, header.count_high) } else { 0 }
     }
 }
 
@@ -65,8 +76,8 @@ impl Arrival for Timer {
         Self::bytes(self)
     }
 
-    fn value(&self, bytes: &[u8]) -> Vec<KernelTime> {
-        self.times(&bytemuck::pod_collect_to_vec(bytes))
+    fn value(&self, bytes: &[u8]) -> Option<Vec<KernelTime>> {
+        Some(self.times(&bytemuck::pod_collect_to_vec(bytes)))
     }
 }
 
@@ -77,6 +88,8 @@ pub(super) struct Arrivals<A: Arrival> {
     recordings: u64,
     /// With the number of its recording.
     latest: Option<(u64, A::Value)>,
+    /// The most pairs for which a list had no room, of those that have arrived since this was asked.
+    wish: u64,
 }
 
 #[derive(Debug)]
@@ -89,14 +102,17 @@ struct Slot<A> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,
-    /// It belongs to a recording, if that is submitted.
-    Recorded,
+    /// It belongs to the recording with this number, if that is submitted.
+    Recorded(u64),
     /// The recording with this number has run.
     Mapped(u64),
 }
 
 /// Sets a slot free where the commands of a recording are dropped, or the mapping fails.
-struct Ticket(Arc<Mutex<State>>);
+struct Ticket {
+    state: Arc<Mutex<State>>,
+    number: u64,
+}
 
 /// A slot that is lent to a recording.
 pub(super) struct Lent<A> {
@@ -104,16 +120,18 @@ pub(super) struct Lent<A> {
     pub arrival: A,
 }
 
-impl Ticket {
-    fn set(&self, next: impl FnOnce(State) -> State) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = next(*state);
+/// Sets a state to the next one if it is this one.
+fn advance(state: &Mutex<State>, from: State, to: State) {
+    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    if *state == from {
+        *state = to;
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.set(|state| if matches!(state, State::Mapped(_)) { state } else { State::Free });
+        // It may belong to another recording by now.
+        advance(&self.state, State::Recorded(self.number), State::Free);
     }
 }
 
@@ -125,7 +143,7 @@ impl<A> Slot<A> {
 
 impl<A: Arrival> Default for Arrivals<A> {
     fn default() -> Self {
-        Self { slots: Vec::new(), recordings: 0, latest: None }
+        Self { slots: Vec::new(), recordings: 0, latest: None, wish: 0 }
     }
 }
 
@@ -136,6 +154,7 @@ impl<A: Arrival> Arrivals<A> {
     /// Those of `make`.
     pub fn lend(&mut self, make: impl FnOnce() -> Result<Option<A>, Error>) -> Result<Option<Lent<A>>, Error> {
         self.recordings += 1;
+        self.take_in();
         let free = self.slots.iter().position(|slot| slot.state() == State::Free);
         let slot = free.unwrap_or(self.slots.len());
         if slot == MOST {
@@ -152,28 +171,35 @@ impl<A: Arrival> Arrivals<A> {
     /// Takes a slot back whose bytes are copied by what was recorded, to be mapped once that has run.
     pub fn record(&mut self, encoder: &wgpu::CommandEncoder, lent: Lent<A>) {
         let (slot, number) = (&mut self.slots[lent.slot], self.recordings);
-        let ticket = Ticket(Arc::clone(&slot.state));
-        ticket.set(|_| State::Recorded);
+        let ticket = Ticket { state: Arc::clone(&slot.state), number };
+        advance(&slot.state, State::Free, State::Recorded(number));
         let arrival = slot.arrival.insert(lent.arrival);
         encoder.map_buffer_on_submit(arrival.staging(), wgpu::MapMode::Read, ..arrival.bytes(), move |result| {
             if result.is_ok() {
-                ticket.set(|_| State::Mapped(number));
+                advance(&ticket.state, State::Recorded(number), State::Mapped(number));
             }
         });
     }
 
-    /// Takes in what has arrived, and returns what the latest recording says that is known.
-    pub fn latest(&mut self) -> Option<&A::Value> {
+    /// Takes in what has arrived.
+    fn take_in(&mut self) {
         for slot in &self.slots {
             let (State::Mapped(number), Some(arrival)) = (slot.state(), &slot.arrival) else { continue };
-            if self.latest.as_ref().is_none_or(|(latest, _)| *latest < number)
-                && let Ok(view) = arrival.staging().get_mapped_range(..arrival.bytes())
-            {
-                self.latest = Some((number, arrival.value(&view)));
+            let view = arrival.staging().get_mapped_range(..arrival.bytes()).ok();
+            if let Some(value) = view.and_then(|view| arrival.value(&view)) {
+                self.wish = self.wish.max(A::wish(&value));
+                if self.latest.as_ref().is_none_or(|(latest, _)| *latest < number) {
+                    self.latest = Some((number, value));
+                }
             }
             arrival.staging().unmap();
-            Ticket(Arc::clone(&slot.state)).set(|_| State::Free);
+            advance(&slot.state, State::Mapped(number), State::Free);
         }
+    }
+
+    /// Takes in what has arrived, and returns what the latest recording says that is known.
+    pub fn latest(&mut self) -> Option<&A::Value> {
+        self.take_in();
         self.latest.as_ref().map(|(_, value)| value)
     }
 }
@@ -188,21 +214,24 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
-    /// Records the copying of a header.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// Records the copying of a header, with `overflow` of another one where there is one.
     pub fn record_header(
         &mut self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         header: &wgpu::Buffer,
-    ) -> Result<(), Error> {
-        if let Some(lent) = self.headers.lend(|| HeaderCopy::new(gpu).map(Some))? {
-            encoder.copy_buffer_to_buffer(header, 0, lent.arrival.staging(), 0, HeaderCopy::BYTES);
+        of_events: Option<&wgpu::Buffer>,
+    ) {
+        const OVERFLOW: u64 = offset_of!(PairHeader, overflow) as u64;
+        // Where there is no memory for it, this recording is not told of.
+        if let Ok(Some(lent)) = self.headers.lend(|| HeaderCopy::new(gpu).map(Some)) {
+            let staging = lent.arrival.staging();
+            encoder.copy_buffer_to_buffer(header, 0, staging, 0, HeaderCopy::BYTES);
+            if let Some(of_events) = of_events {
+                encoder.copy_buffer_to_buffer(of_events, OVERFLOW, staging, OVERFLOW, size_of::<u32>() as u64);
+            }
             self.headers.record(encoder, lent);
         }
-        Ok(())
     }
 
     /// Lends a timer to a recording, if times are wanted and the device has them.
@@ -234,9 +263,9 @@ impl BroadPhase {
     /// on the host, some frames after its commands were submitted; `None` before the first. Does not block: headers are
     /// copied along with the commands, and this looks for those that have arrived.
     ///
-    /// Where the list was [too short](crate::PairHeader::overflow), the next recording has room for as many pairs, as far as
+    /// Where a list was [too short](crate::PairHeader::overflow), the next recording has room for as many pairs, as far as
     /// limits and budget allow: a program that calls this in every frame need not [`reserve`](Self::reserve). With more
-    /// than four recordings on their way, some are not told of.
+    /// than four recordings on their way, some are not told of. Of events, `overflow` is that of their lists.
     ///
     /// ```no_run
     /// # fn title(broad_phase: &mut broadsweep::BroadPhase) -> String {
@@ -248,11 +277,11 @@ impl BroadPhase {
     /// ```
     pub fn last_recorded(&mut self) -> Option<PairHeader> {
         self.look_for_arrivals();
-        let header = *self.arrived.headers.latest()?;
-        if header.overflow == OVERFLOW_PAIRS {
-            self.core.workspace.wish_for_pairs(wide(header.count, header.count_high));
-        }
-        Some(header)
+        let headers = &mut self.arrived.headers;
+        let latest = headers.latest().copied();
+        // Once for each header: the memory may not be had.
+        self.core.workspace.wish_for_pairs(take(&mut headers.wish));
+        latest
     }
 
     /// Says whether the kernels of the next recordings are timed, for [`last_times`](Self::last_times). Returns whether the device

@@ -100,7 +100,8 @@ impl Core {
         let made = self.workspace.made_mut()?;
         made.results = None;
         let build = self.pipeline.record_flow(encoder, &search, &mut made.grid, &made.pairs, timer)?;
-        made.results = Some(Results { call: call.clone(), submission, build, has_windows: true, params: None });
+        made.results =
+            Some(Results { call: call.clone(), submission, build, has_list: true, has_windows: true, params: None });
         Ok(())
     }
 

@@ -123,7 +123,8 @@ impl BroadPhase {
     }
 
     /// Sets other options, from the next call on. The kernels stay; the memory is given back where it was laid out for
-    /// another order or budget.
+    /// another order or budget. Where a smaller budget has no room for the events of [recorded](Self::record_events) steps, those are
+    /// forgotten.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::Busy`]; the options stay as they were.
@@ -132,10 +133,13 @@ impl BroadPhase {
         self.core.flight.check_idle()?;
         let before = std::mem::replace(&mut self.options, options);
         self.core.options = Options { memory_budget: self.core.options.memory_budget, ..options };
-        if options.order != before.order {
+        if (options.order, options.memory_budget) != (before.order, before.memory_budget) {
             self.core.workspace.reset();
         }
-        self.apply_budget();
+        if let Some(budget) = options.memory_budget {
+            self.recorded.keep_within(budget / 2);
+        }
+        self.apply_budget(self.recorded.is_in_use());
         Ok(())
     }
 
@@ -215,7 +219,7 @@ impl BroadPhase {
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
         self.recorded = RecordedSteps::default();
-        self.apply_budget();
+        self.apply_budget(false);
     }
 
     // ---- memory ----

@@ -112,7 +112,9 @@ impl BroadPhase {
         let timer = self.arrived.lend_timer(&self.core.gpu)?;
         self.record_search(encoder, boxes, box_count, timer.as_ref().map(|lent| &lent.arrival))?;
         self.arrived.record_times(encoder, timer);
-        self.gpu_pairs()
+        let left = self.gpu_pairs()?;
+        self.arrived.record_header(&self.core.gpu, encoder, &left.header, None);
+        Ok(left)
     }
 
     /// Checks buffers of the caller's, and that the filters fit the boxes in them.
@@ -132,7 +134,7 @@ impl BroadPhase {
     ) -> Result<(), Error> {
         let at_most = box_count.at_most();
         let call = self.make_room(at_most as usize, 0)?;
-        let Self { core, filters, arrived, .. } = self;
+        let Self { core, filters, .. } = self;
         // From here on the last recording is no longer there, even where this one fails.
         core.workspace.forget_results();
         filters.upload(&core.gpu, at_most as usize, false)?;
@@ -145,7 +147,6 @@ impl BroadPhase {
             }
             _ => core.record_flow(encoder, &call, boxes, filters, None, timer)?,
         }
-        arrived.record_header(&core.gpu, encoder, core.workspace.made()?.pairs.list.list.header.raw())?;
         scopes.close("recording").inspect_err(|_| core.workspace.forget_results())
     }
 
@@ -184,6 +185,9 @@ impl BroadPhase {
         let own = core.workspace.any_boxes()?;
         let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
         core.record_emit(encoder, &call, boxes, filters, first)?;
+        if let Some(results) = &mut core.workspace.made_mut()?.results {
+            results.has_list = true;
+        }
         scopes.close("recording")?;
         self.gpu_pairs()
     }

@@ -31,8 +31,8 @@ impl BroadPhase {
     /// within the memory budget.
     ///
     /// # Errors
-    /// [`Error::NothingRecorded`] where the list is no longer there: after any other call that searches,
-    /// after [`set_filters`](Self::set_filters) or [`change_filters`](Self::change_filters). [`Error::BadOption`] where
+    /// [`Error::NothingRecorded`] where the list is no longer there: after any other call that searches, after
+    /// [`reserve`](Self::reserve) for more pairs, after [`set_filters`](Self::set_filters) or [`change_filters`](Self::change_filters). [`Error::BadOption`] where
     /// the order of pairs is not [canonical](crate::PairOrder::Canonical). [`Error::Busy`], [`Error::OverBudget`],
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {
@@ -43,7 +43,8 @@ impl BroadPhase {
         let Self { core, filters, .. } = self;
         core.flight.check_idle()?;
         let results = core.workspace.made().ok().and_then(|made| made.results());
-        let results = results.filter(|results| results.submission.is_none()).ok_or(Error::NothingRecorded)?;
+        let results =
+            results.filter(|results| results.submission.is_none() && results.has_list).ok_or(Error::NothingRecorded)?;
         let box_count = results.call.box_count;
         core.workspace.ensure_neighbours(&core.options, filters)?;
         let made = core.workspace.made()?;

@@ -1,11 +1,13 @@
 //! Events that stay on the GPU: the pairs of a recorded step are compared there with those of the last one.
 
-use std::mem::replace;
+use std::mem::{replace, swap};
+use std::sync::Arc;
 
 use super::BroadPhase;
 use super::record::{BoxCount, GpuPairs};
 use crate::constants::EVENT_CREATED;
 use crate::filters::lists::Switches;
+use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
@@ -69,6 +71,8 @@ pub(super) struct RecordedSteps {
     /// For the filters in use.
     kernels: Option<EventKernels>,
     buffers: Option<EventBuffers>,
+    /// Held by the commands of each recorded step, until they are dropped or have run.
+    on_the_way: Arc<()>,
 }
 
 impl RecordedSteps {
@@ -84,13 +88,40 @@ impl RecordedSteps {
     }
 
     /// Counts the bytes of GPU memory that the buffers take.
-    pub fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.buffers.as_ref().map_or(0, |buffers| EventBuffers::bytes(&buffers.room))
+    }
+
+    /// Returns whether there are steps.
+    pub fn is_in_use(&self) -> bool {
+        self.buffers.is_some()
+    }
+
+    /// Gives the buffers up where they take more than this.
+    pub fn keep_within(&mut self, bytes: u64) {
+        if self.bytes() > bytes {
+            self.buffers = None;
+        }
     }
 
     /// Lists the buffers with the bytes that the device gave them.
     pub fn made(&self) -> Vec<(&'static str, u64)> {
         self.buffers.iter().flat_map(EventBuffers::made).collect()
+    }
+
+    /// Waits until the commands of all steps that were recorded have run or are dropped.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where some were not submitted; in a browser also where they have not run; [`Error::DeviceLost`].
+    fn settle(&self, gpu: &Gpu) -> Result<(), Error> {
+        if Arc::strong_count(&self.on_the_way) > 1 {
+            #[cfg(not(target_arch = "wasm32"))]
+            let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
+            #[cfg(target_arch = "wasm32")]
+            let polled = gpu.device().poll(wgpu::PollType::Poll);
+            polled.map_err(|error| gpu.lost(&error.to_string()))?;
+        }
+        if Arc::strong_count(&self.on_the_way) > 1 { Err(Error::Busy) } else { Ok(()) }
     }
 }
 
@@ -105,11 +136,15 @@ impl BroadPhase {
     /// next step is compared with the one before. Recorded steps and those of [`find_events`](Self::find_events) know
     /// nothing of each other.
     ///
-    /// Events take 37 bytes of GPU memory for each pair that the list has room for, beside the
-    /// [`MemoryPlan`](crate::MemoryPlan) but within the memory budget; [`forget_steps`](Self::forget_steps) gives them back. On
-    /// the GPU a pair takes some 50 bytes of traffic beyond that of the search. Where a call needs larger
-    /// buffers than the one before (more boxes, or after [`reserve`](Self::reserve)), what was recorded must have been
-    /// submitted.
+    /// Events take 36 bytes of GPU memory for each pair that the list has room for, and 4 for each box, beside the
+    /// [`MemoryPlan`](crate::MemoryPlan); [`forget_steps`](Self::forget_steps) gives them back. With a memory budget, half of it is
+    /// for events from the first recorded step on, and other calls know of the other half alone. Where that has less room
+    /// than the list, a step with more pairs does not count. On the GPU a pair takes some 70 bytes of traffic beyond that of the
+    /// search.
+    ///
+    /// Where a step needs larger buffers than the one before (a longer list, more boxes), this waits until what was
+    /// submitted has run, once. With room [reserved](Self::reserve) for all, that does not happen. A consumer looks at
+    /// the header of an event list first: after a step that does not count, [`before`](GpuEvents::before) has what it had.
     ///
     /// ```no_run
     /// # use broadsweep::{BroadPhase, Error, GpuIdentity, wgpu};
@@ -131,8 +166,9 @@ impl BroadPhase {
     ///
     /// # Errors
     /// As [`record`](Self::record); [`Error::BadOption`] where the order of pairs is not
-    /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] for numbers of `identity` too. A step that was refused
-    /// does not count as the last one.
+    /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::Busy`] also where
+    /// larger buffers are needed while a step that was recorded is not submitted (in a browser, has not run). A
+    /// step that was refused does not count as the last one.
     pub fn record_events<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -157,8 +193,7 @@ impl BroadPhase {
             check(&self.core.gpu, numbers, bytes::<u32>(box_count), buffer, content)?;
         }
         self.check_given(boxes, given)?;
-        let has_generations = matches!(identity, GpuIdentity::Generations(_));
-        self.make_room_for_events(box_count, has_generations)?;
+        self.make_room_for_events(box_count)?;
         let lent = self.arrived.lend_timer(&self.core.gpu)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
         let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, boxes, given, timer));
@@ -172,7 +207,9 @@ impl BroadPhase {
             results.has_windows = false;
         }
         self.arrived.record_times(encoder, lent);
-        self.gpu_events()
+        let left = self.gpu_events()?;
+        self.arrived.record_header(&self.core.gpu, encoder, &left.pairs.header, Some(&left.created.header));
+        Ok(left)
     }
 
     /// Records the comparison of the list that was recorded with the one before.
@@ -187,12 +224,12 @@ impl BroadPhase {
         let (Some(kernels), Some(buffers)) = (&recorded.kernels, &recorded.buffers) else {
             return Err(Error::NothingRecorded);
         };
-        let bind = |numbers| bind(numbers, bytes::<u32>(box_count));
-        // Without boxes there is nothing to bind, and nothing is read.
+        // Without boxes there is nothing to bind, and nothing is read of what stands for it.
+        let bind = |numbers| bind(numbers, bytes::<u32>(box_count)).unwrap_or_else(|| buffers.lists.event_tiles.all());
         let naming = match identity {
             GpuIdentity::Index => Naming::Index,
-            GpuIdentity::Generations(numbers) => bind(numbers).map_or(Naming::Index, Naming::Generations),
-            GpuIdentity::Was(numbers) => bind(numbers).map_or(Naming::Index, Naming::Was),
+            GpuIdentity::Generations(numbers) => Naming::Generations(bind(numbers)),
+            GpuIdentity::Was(numbers) => Naming::Was(bind(numbers)),
         };
         let made = core.workspace.made()?;
         let call = &made.results.as_ref().ok_or(Error::NothingRecorded)?.call;
@@ -204,92 +241,118 @@ impl BroadPhase {
         kernels.record(&mut pass, params, vertices_per_pair, &made.pairs.list, &filters.lists, naming, buffers)?;
         pass.finish()?;
         drop(pass);
+        let on_the_way = Arc::clone(&recorded.on_the_way);
+        encoder.on_submitted_work_done(move || drop(on_the_way));
         scopes.close("events")
     }
 
     /// Makes room for a search and its events, and compiles the kernels of both.
-    fn make_room_for_events(&mut self, box_count: u32, has_generations: bool) -> Result<(), Error> {
-        self.as_if_awake(|broad_phase| broad_phase.make_room(box_count as usize, 0))?;
+    fn make_room_for_events(&mut self, box_count: u32) -> Result<(), Error> {
+        if !self.recorded.is_in_use() {
+            self.apply_budget(true);
+        }
+        let made = self.as_if_awake(|broad_phase| broad_phase.make_room(box_count as usize, 0));
+        let made = made.map_err(|error| match (error, self.options.memory_budget) {
+            // The search has half of the budget.
+            (Error::OverBudget { box_count, required, .. }, Some(budget)) => {
+                Error::OverBudget { box_count, required: required.saturating_mul(2), budget }
+            }
+            (error, _) => error,
+        });
+        let made = made.and_then(|_| self.make_event_buffers());
+        if !self.recorded.is_in_use() {
+            self.apply_budget(false);
+        }
+        made
+    }
+
+    /// Makes room for the events of as many pairs and boxes as there is room for, or as many as half of the budget has room for.
+    fn make_event_buffers(&mut self) -> Result<(), Error> {
         let Self { core, filters, recorded, .. } = self;
         let switches = || Switches::of(filters.filters());
         recorded.kernels.get_or_insert_with(|| EventKernels::new(&core.gpu, &switches())).compile()?;
-        let now = recorded.buffers.as_ref().map(|buffers| buffers.room).unwrap_or_default();
-        let pairs = u64::from(core.workspace.made()?.plan.pair_capacity);
-        let generations = now.generations.max(if has_generations { box_count.into() } else { 0 });
-        let room = match self.options.memory_budget {
-            None => EventRoom { pairs: pairs.max(now.pairs), generations },
-            Some(budget) => self.affordable_events(box_count, budget, EventRoom { pairs, generations })?,
-        };
-        if self.recorded.has_room(&room) {
+        let plan = &core.workspace.made()?.plan;
+        let wanted = EventRoom { pairs: plan.pair_capacity.into(), generations: plan.box_count.into() };
+        if recorded.has_room(&wanted) {
             return Ok(());
         }
-        let larger = EventBuffers::new(&self.core.gpu, room)?;
-        if let Some(smaller) = &self.recorded.buffers {
-            // At once: the encoder may never be submitted, and the last step would be forgotten.
-            let gpu = &self.core.gpu;
-            let scopes = gpu.open_scopes();
-            let mut encoder = self.core.encoder();
-            smaller.record_move(&mut encoder, &larger);
-            gpu.queue().submit([encoder.finish()]);
-            scopes.close("events")?;
-        }
-        self.recorded.buffers = Some(larger);
-        if self.apply_budget() {
-            self.as_if_awake(|broad_phase| broad_phase.make_room(box_count as usize, 0))?;
-        }
-        Ok(())
-    }
-
-    /// Returns the room for events that leaves the search enough of the budget: what there is, or else as much as is
-    /// `wanted`, or half of it, or a quarter.
-    fn affordable_events(&self, box_count: u32, budget: u64, wanted: EventRoom) -> Result<EventRoom, Error> {
-        let held = self.recorded.bytes();
-        if let Some(buffers) = &self.recorded.buffers
-            && buffers.room.generations >= wanted.generations
-        {
-            return Ok(buffers.room);
-        }
-        let mut room = wanted;
-        if let Some(buffers) = &self.recorded.buffers {
-            room.pairs = buffers.room.pairs;
-        }
-        loop {
-            let bytes = EventBuffers::bytes(&room).saturating_add(held);
-            let options = crate::Options { memory_budget: Some(budget.saturating_sub(bytes)), ..self.options };
-            match self.core.workspace.plan(box_count as usize, &options, &self.filters) {
-                Ok(_) => return Ok(room),
-                Err(Error::OverBudget { box_count, required, .. }) if room.pairs <= LEAST_EVENTS || held > 0 => {
-                    return Err(Error::OverBudget { box_count, required: required.saturating_add(bytes), budget });
-                }
-                Err(Error::OverBudget { .. }) => room.pairs = (room.pairs / 2).max(LEAST_EVENTS),
-                Err(error) => return Err(error),
+        let now = recorded.buffers.as_ref().map(|buffers| buffers.room).unwrap_or_default();
+        let mut room =
+            EventRoom { pairs: wanted.pairs.max(now.pairs), generations: wanted.generations.max(now.generations) };
+        if let Some(budget) = self.options.memory_budget {
+            // The last step is in both until it has been moved.
+            let left = (budget / 2).saturating_sub(if now == EventRoom::default() { 0 } else { now.last_bytes() });
+            while EventBuffers::bytes(&room) > left && room.pairs > now.pairs.max(LEAST_EVENTS) {
+                room.pairs = (room.pairs - room.pairs / 8).max(now.pairs.max(LEAST_EVENTS));
+            }
+            if recorded.has_room(&room) {
+                return Ok(());
+            }
+            let bytes = EventBuffers::bytes(&room);
+            if bytes > left {
+                let required = 2 * bytes.saturating_add(budget / 2 - left);
+                return Err(Error::OverBudget { box_count: wanted.generations, required, budget });
             }
         }
+        recorded.settle(&core.gpu)?;
+        let Some(smaller) = recorded.buffers.take() else {
+            recorded.buffers = Some(EventBuffers::new(&core.gpu, room)?);
+            return Ok(());
+        };
+        let EventBuffers { room: now, lists, last } = smaller;
+        // What the next step does not read goes first: old and new at once might not fit.
+        drop(lists);
+        let larger = match EventBuffers::new(&core.gpu, room) {
+            Ok(larger) => larger,
+            Err(error) => {
+                // The last step stays, if it can.
+                recorded.buffers = EventBuffers::with_last(&core.gpu, now, last).ok();
+                return Err(error);
+            }
+        };
+        // At once: the encoder may never be submitted, and the last step would be forgotten.
+        let scopes = core.gpu.open_scopes();
+        let mut encoder = core.encoder();
+        larger.record_move(&mut encoder, &last);
+        core.gpu.queue().submit([encoder.finish()]);
+        recorded.buffers = Some(larger);
+        scopes.close("events")
     }
 
-    /// Leaves to searches what events do not take of the budget. Returns whether it is another budget now.
-    pub(super) fn apply_budget(&mut self) -> bool {
-        let bytes = self.recorded.bytes();
-        let budget = self.options.memory_budget.map(|budget| budget.saturating_sub(bytes));
-        let before = replace(&mut self.core.options.memory_budget, budget);
-        if budget != before {
-            self.core.workspace.reset();
+    /// Leaves to searches the budget, or half of it where steps are recorded. The memory is given back where it is another one.
+    pub(super) fn apply_budget(&mut self, has_events: bool) {
+        let budget = self.options.memory_budget.map(|budget| if has_events { budget / 2 } else { budget });
+        if replace(&mut self.core.options.memory_budget, budget) != budget {
+            self.core.workspace.release();
         }
-        budget != before
     }
 
     /// Lets `search` run with kernels that take no notice of who sleeps.
     pub(super) fn as_if_awake<T>(&mut self, search: impl FnOnce(&mut Self) -> T) -> T {
+        /// Swaps the kernels back, even where the search panics.
+        struct Awake<'a>(&'a mut BroadPhase);
+        impl Awake<'_> {
+            fn swap(&mut self) {
+                if let Some(awake) = &mut self.0.awake {
+                    swap(&mut self.0.core.pipeline, awake);
+                }
+            }
+        }
+        impl Drop for Awake<'_> {
+            fn drop(&mut self) {
+                self.swap();
+            }
+        }
         let filters = self.filters.filters();
         if filters.sleeping.is_empty() {
             return search(self);
         }
-        let awake = self.awake.take();
-        let awake = awake.unwrap_or_else(|| Pipeline::new(&self.core.gpu, &Switches::as_if_awake(filters)));
-        let own = replace(&mut self.core.pipeline, awake);
-        let result = search(self);
-        self.awake = Some(replace(&mut self.core.pipeline, own));
-        result
+        if self.awake.is_none() {
+            self.awake = Some(Pipeline::new(&self.core.gpu, &Switches::as_if_awake(filters)));
+        }
+        let mut awake = Awake(self);
+        awake.swap();
+        search(awake.0)
     }
 
     fn gpu_events(&self) -> Result<GpuEvents, Error> {

@@ -34,6 +34,10 @@ impl Workspace {
         let mut made = self.made.take().ok_or(Error::NothingSubmitted)?;
         // The old list goes first, or both together might exceed the budget.
         made.pairs.list = PairList::new(&self.gpu, 1, options.order)?;
+        made.neighbours = None;
+        if let Some(results) = &mut made.results {
+            results.has_list = false;
+        }
         self.stagings.clear();
         let make =
             |capacity| Ok((PairList::new(&self.gpu, capacity, options.order)?, Staging::new(&self.gpu, capacity)?));

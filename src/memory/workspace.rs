@@ -45,6 +45,8 @@ pub(crate) struct Results {
     pub submission: Option<u64>,
     /// The build of the grid that they rest on, if any.
     pub build: Option<Build>,
+    /// Whether the list has pairs of theirs: not after it was replaced by a longer one.
+    pub has_list: bool,
     /// Whether windows of the list can be written.
     pub has_windows: bool,
     /// The parameters, where kernels have made them.
@@ -154,7 +156,14 @@ impl Workspace {
         is_in_flight: bool,
     ) -> Result<(), Error> {
         match self.missing_room(call, options, filters)? {
-            None => self.lengthen_list(self.wishes.pairs, options, filters).map(|_| ()),
+            None => match self.lengthen_list(self.wishes.pairs, options, filters) {
+                Err(Error::OutOfMemory { .. }) if self.made.is_some() => {
+                    // What earlier calls needed is a wish, not a need.
+                    self.wishes.pairs = 0;
+                    Ok(())
+                }
+                lengthened => lengthened.map(|_| ()),
+            },
             Some(plan) => self.allocate(plan, call, options, filters, is_in_flight),
         }
     }

@@ -131,11 +131,19 @@ impl EventBuffers {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(gpu: &Gpu, room: EventRoom) -> Result<Self, Error> {
-        let (lists, last) = (EventLists::new(gpu, &room)?, LastStep::new(gpu, &room)?);
+        let last = LastStep::new(gpu, &room)?;
         let scopes = gpu.open_scopes();
         last.step_counts.write(gpu, &[StepCounts::zeroed()]);
         scopes.close("events")?;
-        Ok(Self { room, lists, last })
+        Self::with_last(gpu, room, last)
+    }
+
+    /// Allocates room for events, beside what is known of the last step.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn with_last(gpu: &Gpu, room: EventRoom, last: LastStep) -> Result<Self, Error> {
+        Ok(Self { room, lists: EventLists::new(gpu, &room)?, last })
     }
 
     /// Counts the bytes that this much room takes.
@@ -153,17 +161,24 @@ impl EventBuffers {
         encoder.clear_buffer(self.lists.found.raw(), 0, None);
     }
 
-    /// Records the copying of what these buffers know of the last step into larger ones.
-    pub fn record_move(&self, encoder: &mut wgpu::CommandEncoder, to: &Self) {
-        let (own, to) = (&self.last, &to.last);
+    /// Records the copying of what smaller buffers know of the last step.
+    pub fn record_move(&self, encoder: &mut wgpu::CommandEncoder, last: &LastStep) {
+        let own = &self.last;
         let buffers = [
-            (own.last_pairs.raw(), to.last_pairs.raw()),
-            (own.last_generations.raw(), to.last_generations.raw()),
-            (own.step_counts.raw(), to.step_counts.raw()),
+            (last.last_pairs.raw(), own.last_pairs.raw()),
+            (last.last_generations.raw(), own.last_generations.raw()),
+            (last.step_counts.raw(), own.step_counts.raw()),
         ];
         for (from, to) in buffers {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
         }
+    }
+}
+
+impl EventRoom {
+    /// Counts the bytes of what is known of the last step.
+    pub fn last_bytes(&self) -> u64 {
+        LastStep::bytes(self)
     }
 }
 

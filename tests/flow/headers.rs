@@ -39,13 +39,13 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
         assert_eq!(count(broad_phase.last_recorded()), Some((*pair_count, 0)));
         assert_eq!(count(broad_phase.last_recorded()), Some((*pair_count, 0)));
     }
-    // Several on their way, not looked at in between: the first four of them are told of.
+    // Many, not looked at in between: each takes in what has arrived.
     for (buffer, _) in &scenes {
         let mut recorded = encoder();
         broad_phase.record(&mut recorded, buffer.slice(..), 500).unwrap();
         wait(recorded);
     }
-    assert_eq!(count(broad_phase.last_recorded()), Some((scenes[3].1, 0)));
+    assert_eq!(count(broad_phase.last_recorded()), Some((scenes[6].1, 0)));
     // Two in one encoder.
     let mut recorded = encoder();
     for (buffer, _) in &scenes[..2] {
@@ -72,6 +72,40 @@ fn a_program_that_looks_at_headers_gets_a_list_that_is_long_enough() {
     let (header, pairs) = step(&mut broad_phase);
     assert_eq!((header.overflow, pairs.len()), (0, expected.len()));
     assert_eq!(count(broad_phase.last_recorded()), Some((pair_count, 0)));
+}
+
+#[test]
+fn a_list_that_was_too_short_is_longer_whatever_was_recorded_after_it() {
+    let together = upload(&vec![Aabb::new([0.0; 3], [1.0; 3]); 300], U::STORAGE);
+    let apart = upload(&Kind::Uniform.generate(10, 1), U::STORAGE);
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    for frame in 0..2 {
+        let mut recorded = encoder();
+        let first = broad_phase.record(&mut recorded, together.slice(..), 300).unwrap();
+        broad_phase.record(&mut recorded, apart.slice(..), 10).unwrap();
+        assert_eq!(first.capacity >= 300 * 299 / 2, frame == 1);
+        wait(recorded);
+        assert_eq!(broad_phase.last_recorded().unwrap().overflow, 0);
+    }
+}
+
+#[test]
+fn commands_that_are_refused_are_not_told_of() {
+    let gpu = device_with(Gpu::required_limits());
+    gpu.device().on_uncaptured_error(std::sync::Arc::new(|_| ()));
+    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+    let boxes = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 24 * 100,
+        usage: U::STORAGE,
+        mapped_at_creation: false,
+    });
+    let mut recorded = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    broad_phase.record(&mut recorded, boxes.slice(..), 100).unwrap();
+    boxes.destroy();
+    gpu.queue().submit([recorded.finish()]);
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    assert_eq!(broad_phase.last_recorded(), None);
 }
 
 #[test]

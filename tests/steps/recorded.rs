@@ -262,6 +262,7 @@ fn a_step_that_is_not_submitted_does_not_count() {
         let dropped = Uploaded::new(&engine, &Frame::of(Motion::Brisk.boxes(3500 + 1000 * number, 0.9, 1, 7)));
         let mut unused = encoder(&engine);
         dropped.record(&mut engine, &mut unused).unwrap();
+        drop(unused);
         let frame = make(number as u32);
         let events = record(&mut engine, &frame).unwrap();
         oracle.check_pairs(&frame, canonical(&frame.boxes), &events, &format!("step {number}"));
@@ -323,6 +324,79 @@ fn recorded_steps_refuse_what_they_cannot_do() {
     assert_eq!(error, Error::NothingRecorded);
 }
 
+/// Boxes in a row, each of which overlaps the next.
+fn row(n: usize) -> Vec<Aabb> {
+    (0..n).map(|i| Aabb::new([0.5 * i as f32, 0.0, 0.0], [0.5 * i as f32 + 0.75; 3])).collect()
+}
+
+#[test]
+fn larger_buffers_wait_for_steps_that_were_submitted_and_are_busy_with_those_that_were_not() {
+    let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+    leave(&mut engine, &Frame::of(row(300))).unwrap();
+    // A list that is too short, which the next recording would make longer.
+    leave(&mut engine, &Frame::of(vec![Aabb::new([0.0; 3], [1.0; 3]); 300])).unwrap();
+    let steps = [200, 201].map(|n| Uploaded::new(&engine, &Frame::of(row(n))));
+    let mut recorded = encoder(&engine);
+    steps[0].record(&mut engine, &mut recorded).unwrap();
+    assert_eq!(engine.last_recorded().map(|header| header.overflow), Some(1));
+    assert_eq!(steps[1].record(&mut engine, &mut recorded).unwrap_err(), Error::Busy);
+    engine.gpu().queue().submit([recorded.finish()]);
+    let events = leave(&mut engine, &Frame::of(row(201))).unwrap().events;
+    assert_eq!((events.created, events.lost.len()), (vec![Pair::new(199, 200)], 0));
+}
+
+#[test]
+fn a_scene_that_grows_does_not_allocate_in_every_step() {
+    let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+    let (mut oracle, mut buffers) = (Oracle::default(), std::collections::HashSet::new());
+    for n in 1000..1020 {
+        let frame = Frame { generations: Some(vec![n as u32 / 10; n]), ..Frame::of(row(n)) };
+        let uploaded = Uploaded::new(&engine, &frame);
+        let mut recorded = encoder(&engine);
+        let left = uploaded.record(&mut engine, &mut recorded).unwrap();
+        buffers.insert(left.created.pairs.clone());
+        let mut events = run(&engine, recorded, &left).events;
+        events.report.box_count = n as u32;
+        oracle.check_pairs(&frame, canonical(&frame.boxes), &events, &format!("{n} boxes"));
+    }
+    assert!(buffers.len() <= 2, "{} lists", buffers.len());
+}
+
+#[test]
+fn no_boxes_with_no_generations_are_a_step_that_had_some() {
+    let mut engine = broad_phase(CANONICAL);
+    engine.forget_steps();
+    let mut oracle = Oracle::default();
+    let numbered = |n: usize, number: u32| Frame { generations: Some(vec![number; n]), ..Frame::of(row(n)) };
+    for (number, frame) in [numbered(5, 0), numbered(0, 0), Frame::of(row(5)), numbered(5, 1)].iter().enumerate() {
+        let events = record(&mut engine, frame).unwrap();
+        oracle.check_pairs(frame, canonical(&frame.boxes), &events, &format!("step {number}"));
+    }
+}
+
+#[test]
+fn a_scene_that_grows_within_a_budget_has_room_for_its_events() {
+    let options = Options { memory_budget: Some(64 << 20), ..CANONICAL };
+    let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), options).unwrap();
+    let mut oracle = Oracle::default();
+    // What was reserved before the first step is not forgotten.
+    engine.reserve(300, 50_000).unwrap();
+    let together = Frame::of(vec![Aabb::new([0.0; 3], [1.0; 3]); 300]);
+    for frame in [together, Frame::of(row(10)), Frame::of(row(10_000)), Frame::of(row(20_000))] {
+        let left = leave(&mut engine, &frame).unwrap();
+        assert_eq!(left.headers.map(|header| header.overflow), [0; 4]);
+        let mut events = left.events;
+        events.report.box_count = frame.boxes.len() as u32;
+        oracle.check_pairs(&frame, canonical(&frame.boxes), &events, "within a budget");
+    }
+    // A smaller budget has no room for what is known of the last step.
+    let held = |engine: &BroadPhase| engine.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
+    engine.set_options(Options { memory_budget: Some(4 << 20), ..CANONICAL }).unwrap();
+    assert!(held(&engine) <= 4 << 20, "{:?}", engine.buffers());
+    let events = leave(&mut engine, &Frame::of(row(100))).unwrap().events;
+    assert_eq!((events.created.len(), events.lost.len()), (99, 0));
+}
+
 #[test]
 fn events_keep_within_the_memory_budget() {
     let steps: Vec<Frame> = (0..3).map(|step| Frame::of(Motion::Brisk.boxes(3000, 0.9, 1, step))).collect();
@@ -330,7 +404,7 @@ fn events_keep_within_the_memory_budget() {
     let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
     let held = |engine: &BroadPhase| engine.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
     let mut seen = [false; 3];
-    for budget in [least, least + 20_000, least + 40_000, 2 * least, 4 * least, 1 << 30] {
+    for budget in [least, 2 * least, 2 * least + 200_000, 3 * least, 8 * least, 1 << 30] {
         let options = Options { memory_budget: Some(budget), ..CANONICAL };
         engine.forget_steps();
         engine.set_options(options).unwrap();

@@ -6,6 +6,7 @@ use rayon::ThreadPool;
 
 use super::charts::Figure;
 use super::plot::{Axis, Chart, Series};
+use super::recorded::Recorded;
 use super::results::{Machine, unique};
 use super::stop::is_stopped;
 use crate::engine::{Engine, timed};
@@ -30,6 +31,10 @@ pub enum Stepper {
     CpuEvents,
     /// The events of our engine on the GPU.
     GpuEvents,
+    /// Its events, recorded: they stay on the GPU.
+    RecordedEvents,
+    /// Its pairs, recorded.
+    Recorded,
     /// An engine that finds the pairs of each step. Ours list them in canonical order, as events are.
     Pairs(Engine),
 }
@@ -37,7 +42,7 @@ pub enum Stepper {
 impl Stepper {
     /// Lists all, our events first.
     pub fn all() -> Vec<Self> {
-        let mut all = vec![Self::CpuEvents, Self::GpuEvents];
+        let mut all = vec![Self::CpuEvents, Self::GpuEvents, Self::RecordedEvents, Self::Recorded];
         all.extend(Engine::all().into_iter().map(Self::Pairs));
         all
     }
@@ -54,6 +59,8 @@ impl Stepper {
         match self {
             Self::CpuEvents => "cpu_events",
             Self::GpuEvents => "gpu_events",
+            Self::RecordedEvents => "recorded_events",
+            Self::Recorded => "recorded",
             Self::Pairs(engine) => engine.name(),
         }
     }
@@ -63,13 +70,15 @@ impl Stepper {
         match self {
             Self::CpuEvents => "our engine on the CPU: what began, what ended and what persists",
             Self::GpuEvents => "the same of our engine on the GPU",
+            Self::RecordedEvents => "the same, recorded: boxes are there, and events stay there",
+            Self::Recorded => "our engine on the GPU, recorded: boxes are there, and pairs stay there",
             Self::Pairs(engine) => engine.description(),
         }
     }
 
     /// Returns whether it takes a GPU.
     pub fn is_on_gpu(self) -> bool {
-        matches!(self, Self::GpuEvents | Self::Pairs(Engine::Gpu))
+        !matches!(self, Self::CpuEvents | Self::Pairs(_)) || self == Self::Pairs(Engine::Gpu)
     }
 }
 
@@ -77,6 +86,7 @@ impl Stepper {
 enum Lane {
     CpuEvents(Box<cpu::BroadPhase>),
     GpuEvents(Box<BroadPhase>),
+    Recorded(Box<Recorded>),
     Pairs(Box<Contestant>),
 }
 
@@ -88,7 +98,10 @@ impl Lane {
             (Stepper::GpuEvents, Some(gpu)) => {
                 Self::GpuEvents(Box::new(BroadPhase::new(gpu, options).map_err(Refusal)?))
             }
-            (Stepper::GpuEvents, None) => bail!("there is no GPU"),
+            (Stepper::RecordedEvents | Stepper::Recorded, Some(gpu)) => {
+                Self::Recorded(Box::new(Recorded::new(gpu, options, stepper == Stepper::RecordedEvents)?))
+            }
+            (Stepper::GpuEvents | Stepper::RecordedEvents | Stepper::Recorded, None) => bail!("there is no GPU"),
             (Stepper::Pairs(engine), gpu) => Self::Pairs(Box::new(Contestant::new(engine, gpu, options)?)),
         })
     }
@@ -102,6 +115,7 @@ impl Lane {
         match self {
             Self::CpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), pairs),
             Self::GpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), pairs),
+            Self::Recorded(recorded) => recorded.show(boxes, pairs),
             Self::Pairs(contestant) => {
                 let call = contestant.find_pairs(boxes, pairs)?;
                 pairs.sort_unstable();

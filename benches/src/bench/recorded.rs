@@ -1,0 +1,97 @@
+//! Steps that are recorded, whose pairs and events stay on the GPU.
+
+use anyhow::{Result, bail};
+use broadsweep::wgpu::{self, BufferUsages as U};
+use broadsweep::{Aabb, BroadPhase, Gpu, GpuIdentity, GpuPairs, Options, Pair};
+
+use crate::engine::timed;
+use crate::measure::contestant::Refusal;
+
+/// An engine that records steps.
+pub struct Recorded {
+    engine: BroadPhase,
+    gpu: Gpu,
+    /// The boxes of the last step, as a program on the GPU has them.
+    boxes: Option<wgpu::Buffer>,
+    has_events: bool,
+}
+
+impl Recorded {
+    /// Makes an engine that records searches, or events.
+    pub fn new(gpu: &Gpu, options: Options, has_events: bool) -> Result<Self> {
+        let engine = BroadPhase::new(gpu, options).map_err(Refusal)?;
+        Ok(Self { engine, gpu: gpu.clone(), boxes: None, has_events })
+    }
+
+    /// Runs a step, and returns the milliseconds from the recording to its end; boxes are uploaded before, and pairs read
+    /// afterwards.
+    pub fn show(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<f64> {
+        let buffer = self.upload(boxes)?;
+        let n = boxes.len() as u32;
+        loop {
+            let (left, seconds) = timed(|| self.run(&buffer, n));
+            let left = left?;
+            match self.engine.last_recorded() {
+                // The next list is longer.
+                Some(header) if header.overflow == 1 => {}
+                Some(header) if header.overflow == 0 => {
+                    self.read(&left, header.written, pairs)?;
+                    return Ok(1e3 * seconds);
+                }
+                header => bail!("the step was refused: {header:?}"),
+            }
+        }
+    }
+
+    fn run(&mut self, boxes: &wgpu::Buffer, n: u32) -> Result<GpuPairs> {
+        let mut encoder = self.encoder();
+        let left = if self.has_events {
+            let events = self.engine.record_events(&mut encoder, boxes.slice(..), n, GpuIdentity::Index);
+            events.map_err(Refusal)?.pairs
+        } else {
+            self.engine.record(&mut encoder, boxes.slice(..), n).map_err(Refusal)?
+        };
+        self.submit(encoder)?;
+        Ok(left)
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+    }
+
+    /// Submits, and waits until it has run.
+    fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<()> {
+        self.gpu.queue().submit([encoder.finish()]);
+        self.gpu.device().poll(wgpu::PollType::wait_indefinitely())?;
+        Ok(())
+    }
+
+    fn buffer(&self, size: u64, usage: U) -> wgpu::Buffer {
+        let descriptor = wgpu::BufferDescriptor { label: Some("bench"), size, usage, mapped_at_creation: false };
+        self.gpu.device().create_buffer(&descriptor)
+    }
+
+    fn upload(&mut self, boxes: &[Aabb]) -> Result<wgpu::Buffer> {
+        let size = (size_of_val(boxes) as u64).max(24);
+        let buffer = match self.boxes.take() {
+            Some(buffer) if buffer.size() >= size => buffer,
+            _ => self.buffer(size, U::STORAGE | U::COPY_DST),
+        };
+        self.gpu.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(boxes));
+        self.submit(self.encoder())?;
+        self.boxes = Some(buffer.clone());
+        Ok(buffer)
+    }
+
+    fn read(&self, left: &GpuPairs, count: u32, pairs: &mut Vec<Pair>) -> Result<()> {
+        let bytes = (u64::from(count) * size_of::<Pair>() as u64).max(8);
+        let copy = self.buffer(bytes, U::MAP_READ | U::COPY_DST);
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(&left.pairs, 0, &copy, 0, bytes);
+        encoder.map_buffer_on_submit(&copy, wgpu::MapMode::Read, .., |_| ());
+        self.submit(encoder)?;
+        *pairs = bytemuck::pod_collect_to_vec(&copy.get_mapped_range(..)?);
+        pairs.truncate(count as usize);
+        Ok(())
+    }
+}
