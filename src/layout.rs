@@ -195,8 +195,9 @@ twins! {
         pub capacity: u32,
         /// 0; or 1 where the list is too short: `count` is exact, and the list holds its first `written` pairs;
         /// or 2 where there are more candidates than `Options::candidate_limit`: nothing was tested, and both numbers of
-        /// pairs are 0; or 5 where there are more boxes than [room](crate::BoxCount::Stored) for them: none was tested. Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of
-        /// pairs are 0: 1, 2 and 5 as in the header of all pairs, or 4 where two boxes were said to be one of the last step.
+        /// pairs are 0; or 5 where there are more boxes than [room](crate::BoxCount::Stored) for them: none was tested.
+        /// Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of pairs are 0: 1, 2
+        /// and 5 as in the header of all pairs, or 4 where two boxes were said to be one of the last step.
         pub overflow: u32,
         /// Pairs in the list.
         pub written: u32,

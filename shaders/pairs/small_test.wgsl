@@ -3,7 +3,8 @@
 // Reads   params, boxes [box_count * 3] bits of f32, two at a time
 // Writes  hit_words   [tiles * SMALL_LINES * 256] a bit per test (small_tiles.wgsl)
 //         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile
-// One workgroup per tile, or more: those beyond do nothing. Its columns lie in workgroup memory. An invocation has the columns of one word, and eight
+// One workgroup per tile, or more: those beyond do nothing. Its columns lie in workgroup memory. An invocation has the
+// columns of one word, and eight
 // rows, one of each group: a column that was read is tested eight times, and neighbours read the same one at the same
 // time.
 // Source: all pairs in tiles, after Nyland, Harris and Prins, Fast N-Body Simulation with CUDA, GPU Gems 3, 2007.

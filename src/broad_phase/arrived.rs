@@ -293,7 +293,8 @@ impl BroadPhase {
     }
 
     /// Returns how long each kernel took on the GPU in the latest recording of which it is known on the host; `None` before the
-    /// first that was [timed](Self::time_recordings). Does not block, as [`last_recorded`](Self::last_recorded) does not.
+    /// first that was [timed](Self::time_recordings). Of a `record` or `record_events`, without what follows it. Does not
+    /// block, as [`last_recorded`](Self::last_recorded) does not.
     pub fn last_times(&mut self) -> Option<Vec<KernelTime>> {
         self.look_for_arrivals();
         self.arrived.times.latest().cloned()

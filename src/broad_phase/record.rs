@@ -152,7 +152,8 @@ impl BroadPhase {
 
     /// Records into `encoder` the writing of another part of the list of the last [`record`](Self::record):
     /// pairs number `first` and following, `pair_capacity` of them if that is more than the list holds now.
-    /// `boxes` and `box_count` are those of the recording; of a number in a buffer, the most that it may be. In canonical order each part is sorted in itself.
+    /// `boxes` and `box_count` are those of the recording; of a number in a buffer, the most that it may be. In canonical
+    /// order each part is sorted in itself.
     ///
     /// # Errors
     /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no

@@ -53,7 +53,7 @@ pub enum GpuIdentity<'a> {
     #[default]
     Index,
     /// `[box_count]` numbers, a `u32` each: the box with the same index, if the number is the same as in the last step that
-    /// had such numbers; otherwise the box is a new one in the place of one that is gone.
+    /// had such numbers, or if that step had none for it; otherwise the box is a new one in the place of one that is gone.
     Generations(wgpu::BufferSlice<'a>),
     /// `[box_count]` indices, a `u32` each: the box with this index in the last step, no two the same; or
     /// [`Step::NEW`](crate::Step::NEW), as is any index that the last step did not have. Boxes of the last step that are not
@@ -128,7 +128,8 @@ impl RecordedSteps {
 impl BroadPhase {
     /// Records into `encoder` what [`record`](Self::record) records, and the comparison of its pairs with those of the last
     /// step: which began, which ended, which persist. In the first step every pair is created. Nothing is submitted or read
-    /// back, and nothing blocks once the kernels that it needs are compiled. What is found is as if nobody slept, so that
+    /// back, and nothing blocks once the kernels that it needs are compiled, those of events by the first call. What is found
+    /// is as if nobody slept, so that
     /// falling asleep loses no pair.
     ///
     /// The last step is the last one that was submitted and counted. A step whose pairs did not fit the list

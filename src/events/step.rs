@@ -21,8 +21,8 @@ pub enum Identity<'a> {
     /// The one with the same index. Boxes beyond the last step's are new; those beyond this step's are gone.
     #[default]
     Index,
-    /// `[box_count]` the one with the same index, if this number is the same as in the last step that had such numbers; otherwise
-    /// the box is a new one in the place of one that is gone. A pair of such an index can be lost *and* created.
+    /// `[box_count]` the one with the same index, if this number is the same as in the last step that had such numbers, or if that
+    /// step had none for it; otherwise the box is a new one in the place of one that is gone. A pair of such an index can be lost *and* created.
     Generations(&'a [u32]),
     /// `[box_count]` the one with this index in the last step, no two the same; or [`Step::NEW`]. Boxes of the last step that are
     /// not named are gone.

@@ -210,7 +210,8 @@ impl EventKernels {
     }
 
     /// Records the comparison of the pairs of a step, in canonical order and with their header, with those of the last one,
-    /// whose place they take. `params` are those of the search. `found` was [cleared](EventBuffers::record_clear). There is room for all pairs that the list has room for, and for
+    /// whose place they take. `params` are those of the search. `found` was [cleared](EventBuffers::record_clear). There is
+    /// room for all pairs that the list has room for, and for
     /// the generations.
     ///
     /// # Errors
@@ -279,6 +280,25 @@ impl EventKernels {
             ("step_sizes", step_sizes.all()),
         ];
         self.scan.dispatch(pass, 1, &scan);
+        self.record_lists(pass, params, step_params, pairs, &names, &events, buffers);
+        Ok(())
+    }
+
+    /// Records the writing of what was found: headers, lists, and what the next step is compared with.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    fn record_lists(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        step_params: &Buffer<StepParams>,
+        pairs: &Buffer<Pair>,
+        names: &wgpu::BindingResource<'_>,
+        events: &[(&str, wgpu::BindingResource<'_>)],
+        buffers: &EventBuffers,
+    ) {
+        let EventBuffers { lists, last, .. } = buffers;
+        let LastStep { last_pairs, last_generations, step_counts, step_sizes } = last;
+        let sizes = step_sizes.raw();
         let headers = [
             ("step_params", step_params.all()),
             ("step_counts", step_counts.all()),
@@ -290,18 +310,17 @@ impl EventKernels {
             ("persisting_arguments", lists.persisting_arguments.all()),
         ];
         self.headers.dispatch(pass, 1, &headers);
-        self.list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), &events);
-        self.lost.dispatch_indirect(pass, sizes, offset_of!(StepSizes, lost), &events);
+        self.list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), events);
+        self.lost.dispatch_indirect(pass, sizes, offset_of!(StepSizes, lost), events);
         let keep = [
             ("params", params.all()),
             ("step_params", step_params.all()),
             ("pairs", pairs.all()),
-            ("names", names),
+            ("names", names.clone()),
             ("step_counts", step_counts.all()),
             ("last_pairs", last_pairs.all()),
             ("last_generations", last_generations.all()),
         ];
         self.keep.dispatch_indirect(pass, sizes, offset_of!(StepSizes, keep), &keep);
-        Ok(())
     }
 }

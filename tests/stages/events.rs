@@ -150,21 +150,38 @@ fn pairs_are_found_in_the_last_list_by_any_names_as_by_the_mirror() {
     }
 }
 
+/// Sums the counts of tiles, and returns what is left of them, of what is known of the step, and the sizes of dispatches.
+fn scanned(naming: u32, tiles: &[[u32; 4]], counts: StepCounts) -> (Vec<[u32; 4]>, StepCounts, StepSizes) {
+    let kernel = Kernel::new(gpu(), &events::SCAN);
+    let params = uniform(Params { box_count: 5 * BOXES, ..Params::zeroed() });
+    let step_params = uniform(StepParams { naming, ..StepParams::zeroed() });
+    let (event_tiles, step_counts, sizes) = (guarded(tiles), guarded(&[counts]), poisoned::<StepSizes>(1));
+    let buffers = [
+        ("params", params.all()),
+        ("step_params", step_params.all()),
+        ("event_tiles", event_tiles.all()),
+        ("step_counts", step_counts.all()),
+        ("step_sizes", sizes.all()),
+    ];
+    run(|pass| kernel.dispatch(pass, 1, &buffers));
+    (written(&event_tiles), written(&step_counts)[0], written(&sizes)[0])
+}
+
 #[test]
 fn events_are_counted_summed_and_listed_as_by_the_mirror() {
     for (filters, lists_of_filters) in filters() {
         let switches = Switches::of(&filters);
         let rest = switches.rest_names();
         let [count, list] = [&events::COUNT, &events::LIST].map(|source| Kernel::specialised(gpu(), source, &rest));
-        let [scan, lost] = [&events::SCAN, &events::LOST].map(|source| Kernel::new(gpu(), source));
+        let lost = Kernel::new(gpu(), &events::LOST);
         for (number, Lists { pairs, last }) in lists().iter().enumerate() {
             let (before, found) = mirror::events::find(pairs, last, Some);
             let (pair_count, last_count) = (pairs.len() as u32, last.len() as u32);
-            let counts = StepCounts { pair_count, last_count, ..StepCounts::zeroed() };
+            let counts_in = StepCounts { pair_count, last_count, ..StepCounts::zeroed() };
             let most = tiles(pairs.len().max(last.len()));
             let side = number % 2;
 
-            let (counts, list_now, last_list) = (guarded(&[counts]), upload(pairs), upload(last));
+            let (counts, list_now, last_list) = (upload(&[counts_in]), upload(pairs), upload(last));
             let (before_now, found_now) = (upload(&before), upload(&found));
             let event_tiles = poisoned::<[u32; 4]>(most);
             let buffers = |event_tiles| {
@@ -183,19 +200,10 @@ fn events_are_counted_summed_and_listed_as_by_the_mirror() {
             let expected = mirror::events::count(pairs, &before, last_count, &found, |i| rests(&filters, i));
             assert_eq!(written(&event_tiles), expected, "lists {number}");
 
-            let params = uniform(Params { box_count: BOXES, ..Params::zeroed() });
-            let step_params = uniform(StepParams::zeroed());
-            let step_sizes = poisoned::<StepSizes>(1);
-            let scanned = [
-                ("params", params.all()),
-                ("step_params", step_params.all()),
-                ("event_tiles", event_tiles.all()),
-                ("step_counts", counts.all()),
-                ("step_sizes", step_sizes.all()),
-            ];
-            run(|pass| scan.dispatch(pass, 1, &scanned));
+            let (tiles_found, counts_found, sizes_found) = scanned(NAMING_INDEX, &expected, counts_in);
             let (sums, total) = mirror::events::scan(&expected);
-            assert_eq!(written(&event_tiles), sums, "lists {number}");
+            assert_eq!(tiles_found, sums, "lists {number}");
+            let event_tiles = upload(&sums);
             let all = StepCounts {
                 pair_count,
                 last_count,
@@ -204,8 +212,7 @@ fn events_are_counted_summed_and_listed_as_by_the_mirror() {
                 lost: total[2],
                 ..StepCounts::zeroed()
             };
-            assert_eq!(written(&counts), [all]);
-            let sizes_found = written(&step_sizes)[0];
+            assert_eq!(counts_found, all);
             let groups = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
             assert_eq!(sizes_found.list, groups(pair_count));
             assert_eq!(sizes_found.lost, groups(if total[2] == 0 { 0 } else { last_count }));
@@ -314,5 +321,48 @@ fn what_the_next_step_needs_is_kept() {
         assert_eq!(written(&last), pairs);
         let kept = written(&generations);
         assert!(if has_generations { kept == names } else { kept.iter().all(is_poison) });
+    }
+}
+
+#[test]
+fn tiles_of_long_lists_are_summed_as_by_the_mirror() {
+    let mut random = Random::new(9);
+    for tiles in [1, 15, 16, 17, 255, 256, 257, 511, 1234, 5000] {
+        for naming in [NAMING_INDEX, NAMING_GENERATIONS, NAMING_WAS] {
+            let counts: Vec<[u32; 4]> =
+                (0..tiles).map(|_| [200 + random.below(100), random.below(500), random.below(200), 0]).collect();
+            let (sums, total) = mirror::events::scan(&counts);
+            let pair_count = tiles * EVENT_TILE - 5;
+            // One pair too many is found of the last list, or none is.
+            for (clash, refused) in [(0, 0), (1, 0), (0, 2)] {
+                let before = StepCounts {
+                    pair_count: if refused == 0 { pair_count } else { 0 },
+                    last_count: pair_count - total[0] + total[2] - clash,
+                    refused,
+                    ..StepCounts::zeroed()
+                };
+                let (tiles_found, after, sizes) = scanned(naming, &counts, before);
+                if clash > 0 || refused > 0 {
+                    let verdict = if refused > 0 { refused } else { 4 };
+                    assert_eq!(after, StepCounts { verdict, ..before });
+                    assert_eq!([sizes.list, sizes.lost, sizes.keep], [[0, 1, 1]; 3]);
+                    continue;
+                }
+                assert_eq!(tiles_found, sums, "{tiles} tiles");
+                let [created, persisting, lost, _] = total;
+                assert_eq!(after, StepCounts { created, persisting, lost, ..before });
+                let groups = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
+                assert_eq!((sizes.list, sizes.lost), (groups(pair_count), groups(before.last_count)));
+                let names = if naming == NAMING_GENERATIONS { 5 * BOXES } else { 0 };
+                assert_eq!(sizes.keep, groups(pair_count.max(names)));
+            }
+        }
+    }
+    // Nothing has changed: the pairs are kept already, unless boxes have other names now, and so are not the generations.
+    for (naming, kept) in [(NAMING_INDEX, 1), (NAMING_GENERATIONS, 5 * BOXES), (NAMING_WAS, 99 * EVENT_TILE)] {
+        let same = StepCounts { pair_count: 99 * EVENT_TILE, last_count: 99 * EVENT_TILE, ..StepCounts::zeroed() };
+        let (_, after, sizes) = scanned(naming, &vec![[0, EVENT_TILE, 0, 0]; 99], same);
+        assert_eq!((sizes.keep, sizes.lost), (dispatch_size(kept.div_ceil(EVENT_TILE)), [0, 1, 1]));
+        assert_eq!(after.persisting, 99 * EVENT_TILE);
     }
 }

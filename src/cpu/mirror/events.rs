@@ -67,7 +67,7 @@ pub fn lost(last_pairs: &[Pair], found: &[u32]) -> Vec<Pair> {
 /// Tells whether a pair is created, and whether it persists and is not at rest.
 fn class_of(place: u32, pair: &Pair, rests: impl Fn(u32) -> bool) -> [bool; 2] {
     let is_created = place == EVENT_CREATED;
-    [is_created, !is_created && !(rests(pair.a) && rests(pair.b))]
+    [is_created, !(is_created || rests(pair.a) && rests(pair.b))]
 }
 
 fn is_found(found: &[u32], place: u32) -> bool {

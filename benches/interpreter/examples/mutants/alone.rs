@@ -5,7 +5,8 @@ use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass};
 use broadsweep::internals::kernels;
 use broadsweep::internals::layout::{
-    BoundsPartial, Counts, Dispatches, Frame, Moments, PairArguments, PairHeader, Params, Run, Window,
+    BoundsPartial, Counts, Dispatches, Frame, Moments, PairArguments, PairHeader, Params, Run, StepCounts, StepParams,
+    StepSizes, Window,
 };
 use broadsweep::{Aabb, Gpu};
 use bytemuck::{Pod, Zeroable};
@@ -27,6 +28,7 @@ pub fn compared(mutants: Vec<(String, Mutation)>) -> Vec<Compared> {
     runs.levels();
     runs.histograms();
     runs.statistics();
+    runs.steps();
     interpreter.compared()
 }
 
@@ -56,6 +58,46 @@ impl Runs {
         pass.finish().expect("a kernel that compiles");
         drop(pass);
         self.gpu.queue().submit([encoder.finish()]);
+    }
+
+    /// events_scan: more tiles than invocations. events_begin: lists of every length, where there is room for fewer events than
+    /// pairs.
+    fn steps(&self) {
+        for (tiles, naming) in [(1, NAMING_INDEX), (257, NAMING_GENERATIONS), (300, NAMING_WAS), (1234, NAMING_INDEX)] {
+            for created in [0, 3] {
+                let pair_count = tiles * EVENT_TILE;
+                let counts =
+                    StepCounts { pair_count, last_count: pair_count - created * tiles, ..StepCounts::zeroed() };
+                let step_params = self.buffer(&[StepParams { naming, ..StepParams::zeroed() }]);
+                let params = self.buffer(&[Params { box_count: 3 * pair_count + 5, ..Params::zeroed() }]);
+                let tiles: Vec<[u32; 4]> = (0..tiles).map(|tile| [created, tile % 700, 0, 0]).collect();
+                let (event_tiles, step_counts) = (self.buffer(&tiles), self.buffer(&[counts]));
+                let sizes = self.output::<StepSizes>(1);
+                let buffers = [
+                    ("params", params.all()),
+                    ("step_params", step_params.all()),
+                    ("event_tiles", event_tiles.all()),
+                    ("step_counts", step_counts.all()),
+                    ("step_sizes", sizes.all()),
+                ];
+                self.dispatch("events_scan", 1, &buffers);
+            }
+        }
+        for (overflow, written) in [(0, 0), (0, 4999), (0, 5000), (0, 5001), (1, 10), (2, 0), (2, 6000)] {
+            for last_count in [0, 1, EVENT_TILE, 3 * EVENT_TILE + 1] {
+                let params = self.buffer(&[StepParams { capacity: 5000, ..StepParams::zeroed() }]);
+                let header = self.buffer(&[PairHeader { overflow, written, ..PairHeader::zeroed() }]);
+                let counts = self.buffer(&[StepCounts { last_count, ..StepCounts::zeroed() }]);
+                let sizes = self.output::<StepSizes>(1);
+                let buffers = [
+                    ("step_params", params.all()),
+                    ("header", header.all()),
+                    ("step_counts", counts.all()),
+                    ("step_sizes", sizes.all()),
+                ];
+                self.dispatch("events_begin", 1, &buffers);
+            }
+        }
     }
 
     /// sweep_scan: paths and tests of giants of more than 32 bits, and as many tiles as dispatches just have workgroups.

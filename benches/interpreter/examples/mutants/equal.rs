@@ -35,6 +35,11 @@ const FRACTIONS: Reason = Equal("the kernel takes the cells of the place, and th
 const MINUS_ZERO: Reason =
     Equal("only -0 is taken for another number, and its magnitude, zero, adds as much with either sign");
 
+/// Where a bisection begins, ends and cuts.
+const ANY_RANGE: Reason = Equal("the search finds the same place in any range that holds it, wherever it is cut");
+const ALL_THERE: Reason = Equal("there are no more workgroups than tiles");
+const SHORT_CIRCUIT: Reason = Equal("the second condition decides the same without the first");
+
 /// The kernel (or any), what is changed, a part of the line, and why it is not caught.
 const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("rank_ends", "1 becomes 2", "var step = 1u;", Equal("a first step of any length finds the same end")),
@@ -50,6 +55,14 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         "var low = rank;",
         Equal("the search finds the same end from any place at or before the entry"),
     ),
+    ("events_find", "store left out", "end = min(place + local, last_count);", ANY_RANGE),
+    ("events_find", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
+    ("events_find", "store left out", "var first = low;", ANY_RANGE),
+    ("events_find", "< becomes <=", "if step_params.naming != NAMING_WAS && tile < pair_count {", ALL_THERE),
+    ("events_find", "store left out", "if step_params.naming != NAMING_WAS && tile < pair_count {", ALL_THERE),
+    ("events_find", "store left out", "if a != EVENT_CREATED && b != EVENT_CREATED {", SHORT_CIRCUIT),
+    ("neighbours_rows", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
+    ("neighbours_rows", "store left out", "var first = known;", ANY_RANGE),
     ("bin_scatter", "", "if max(max(entries_in(count_a), entries_in(count_b)), ", DEALS),
     ("bin_scatter", "", "atomicStore(&has_many, ", DEALS),
     ("bin_scatter", "", "let deals = ", DEALS),

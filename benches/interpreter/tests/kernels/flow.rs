@@ -96,7 +96,7 @@ fn lists_in_many_pieces_are_exact_and_clean() {
 fn recorded_steps_are_exact_and_clean() {
     for (subgroup, options) in [(8, SWEEP), (32, Options { all_pairs_up_to: u32::MAX, ..SWEEP })] {
         let (interpreter, gpu) = device(subgroup, None);
-        // More pairs than a workgroup compares.
+        // More pairs than a workgroup compares, and enough for two boxes that are said to be one to show.
         let boxes = Kind::Clusters.generate(1100, 2);
         for filters in [Filters::default(), filters(boxes.len())] {
             let context = format!("steps at {subgroup}");

@@ -164,7 +164,7 @@ pub fn cases() -> Vec<Case> {
         steps(few, Kind::Clusters.generate(900, 1), true),
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
-        steps(few, Kind::Clusters.generate(300, 1), false),
+        steps(few, Kind::Clusters.generate(700, 1), false),
         tree(asks::boxes(150), asks::AskedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
         tree(asks::boxes(1100), asks::AskedFrom::Host),
