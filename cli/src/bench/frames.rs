@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let machine = machine(gpu.as_ref());
     stop_on_ctrl_c()?;
     print(&format!(
-        "Milliseconds of a step, mean and median.\n\n{:<11}{:>10}  {:<12}{:>10}{:>10}{:>11}{:>10}{:>10}{:>7}\n",
+        "Milliseconds of a step, mean and median.\n\n{:<11}{:>10}  {:<16}{:>10}{:>10}{:>11}{:>10}{:>10}{:>7}\n",
         "motion", "boxes", "", "mean", "median", "pairs", "created", "lost", "wrong",
     ))?;
     let motions = if args.motions.is_empty() { Motion::ALL.to_vec() } else { args.motions.clone() };
@@ -139,7 +139,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 fn show(row: &Row) -> Result<()> {
     let [pairs, created, lost] = row.counts.map(|count| text::count(count as u64));
     print(&format!(
-        "{:<11}{:>10}  {:<12}{:>10.3}{:>10.3}{pairs:>11}{created:>10}{lost:>10}{:>7}\n",
+        "{:<11}{:>10}  {:<16}{:>10.3}{:>10.3}{pairs:>11}{created:>10}{lost:>10}{:>7}\n",
         row.motion.name(),
         text::count(row.boxes as u64),
         row.stepper.name(),
