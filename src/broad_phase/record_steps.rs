@@ -129,8 +129,7 @@ impl BroadPhase {
     /// Records into `encoder` what [`record`](Self::record) records, and the comparison of its pairs with those of the last
     /// step: which began, which ended, which persist. In the first step every pair is created. Nothing is submitted or read
     /// back, and nothing blocks once the kernels that it needs are compiled, those of events by the first call. What is found
-    /// is as if nobody slept, so that
-    /// falling asleep loses no pair.
+    /// is as if nobody slept, so that falling asleep loses no pair.
     ///
     /// The last step is the last one that was submitted and counted. A step whose pairs did not fit the list
     /// ([`reserve`](Self::reserve)), or were too many to test, does not: its events are empty, their headers say so, and the
@@ -169,7 +168,8 @@ impl BroadPhase {
     /// As [`record`](Self::record); [`Error::BadOption`] where the order of pairs is not
     /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::Busy`] also where
     /// larger buffers are needed while a step that was recorded is not submitted (in a browser, has not run). A
-    /// step that was refused does not count as the last one.
+    /// step that was refused does not count as the last one. After [`Error::OutOfMemory`], where not even the old buffers
+    /// can be had back, the last step is forgotten.
     pub fn record_events<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
