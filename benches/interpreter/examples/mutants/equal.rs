@@ -38,6 +38,7 @@ const MINUS_ZERO: Reason =
 /// Where a bisection begins, ends and cuts.
 const ANY_RANGE: Reason = Equal("the search finds the same place in any range that holds it, wherever it is cut");
 const ALL_THERE: Reason = Equal("there are no more workgroups than tiles");
+const FOUR_BITS: Reason = Equal("the kernel asks for four bits at most, and for none where there is no pair");
 const SHORT_CIRCUIT: Reason = Equal("the second condition decides the same without the first");
 
 /// The kernel (or any), what is changed, a part of the line, and why it is not caught.
@@ -61,6 +62,10 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("events_find", "< becomes <=", "if step_params.naming != NAMING_WAS && tile < pair_count {", ALL_THERE),
     ("events_find", "store left out", "if step_params.naming != NAMING_WAS && tile < pair_count {", ALL_THERE),
     ("events_find", "store left out", "if a != EVENT_CREATED && b != EVENT_CREATED {", SHORT_CIRCUIT),
+    ("events_lost", "", "return select((1u << (count % 32u)) - 1u, 0xffffffffu, count >= 32u);", FOUR_BITS),
+    ("events_lost", "< becomes <=", "if first < last_count {", FOUR_BITS),
+    ("events_lost", "< becomes <=", "for (var k = 0u; k < EVENT_RUN; k += 1u) {", FOUR_BITS),
+    ("neighbours_rows", "256 becomes 257", "ends[local] = count_below(start + 256u * (local & 1u)", ANY_RANGE),
     ("neighbours_rows", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
     ("neighbours_rows", "store left out", "var first = known;", ANY_RANGE),
     ("bin_scatter", "", "if max(max(entries_in(count_a), entries_in(count_b)), ", DEALS),
