@@ -214,16 +214,24 @@ impl BroadPhase {
     /// # Errors
     /// As [`try_take`](Self::try_take).
     pub async fn take(&mut self) -> Result<&Overlaps, Error> {
+        self.poll_until_ready(Self::poll_take_pairs).await?;
+        Ok(&self.found)
+    }
+
+    /// Waits without blocking the thread until `poll` has a result.
+    pub(super) async fn poll_until_ready(
+        &mut self,
+        poll: fn(&mut Self, &mut Context<'_>) -> Poll<Result<(), Error>>,
+    ) -> Result<(), Error> {
         std::future::poll_fn(|context| {
-            let result = self.poll_take_pairs(context);
+            let result = poll(self, context);
             #[cfg(not(target_arch = "wasm32"))]
             if result.is_pending() {
                 context.waker().wake_by_ref();
             }
             result
         })
-        .await?;
-        Ok(&self.found)
+        .await
     }
 
     /// Returns the last answer. Before the first answer, after an error, and while the next answer arrives in several

@@ -7,7 +7,8 @@ use crate::gpu::Gpu;
 use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
 use crate::gpu::timing::Timer;
 use crate::layout::PairArguments;
-use crate::{Error, Filters};
+use crate::memory::Call;
+use crate::{Error, Filters, PairOrder};
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time, and
 /// stay the same until the engine allocates others.
@@ -109,8 +110,9 @@ impl BroadPhase {
     ) -> Result<GpuPairs, Error> {
         let box_count = box_count.into();
         self.check_given(boxes, box_count)?;
+        let call = self.make_room(box_count.at_most() as usize, 0)?;
         let timer = self.arrived.lend_timer(&self.core.gpu)?;
-        self.record_search(encoder, boxes, box_count, timer.as_ref().map(|lent| &lent.arrival))?;
+        self.record_search(encoder, &call, boxes, box_count, timer.as_ref().map(|lent| &lent.arrival))?;
         self.arrived.record_times(encoder, timer);
         let left = self.gpu_pairs()?;
         self.arrived.record_header(&self.core.gpu, encoder, &left.header, None);
@@ -124,16 +126,27 @@ impl BroadPhase {
         self.filters.fit(box_count.at_most() as usize)
     }
 
-    /// Records the search for the pairs of boxes that were checked.
+    /// Checks that the list is in canonical order; `expected` says for what.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`].
+    pub(super) fn check_canonical(&self, expected: &'static str) -> Result<(), Error> {
+        match self.options.order {
+            PairOrder::Canonical => Ok(()),
+            order => Err(Error::BadOption { option: "order", value: format!("{order:?}"), expected }),
+        }
+    }
+
+    /// Records the search for the pairs of boxes that were checked, which was decided and for which there is room.
     pub(super) fn record_search(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
+        call: &Call,
         boxes: wgpu::BufferSlice<'_>,
         box_count: BoxCount<'_>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let at_most = box_count.at_most();
-        let call = self.make_room(at_most as usize, 0)?;
         let Self { core, filters, .. } = self;
         // From here on the last recording is no longer there, even where this one fails.
         core.workspace.forget_results();
@@ -143,9 +156,9 @@ impl BroadPhase {
         let scopes = core.gpu.open_scopes();
         match box_count {
             BoxCount::Stored { count, .. } if let Some(count) = bind(count, size_of::<u32>() as u64) => {
-                core.record_counted(encoder, &call, count, boxes, filters, timer)?;
+                core.record_counted(encoder, call, count, boxes, filters, timer)?;
             }
-            _ => core.record_flow(encoder, &call, boxes, filters, None, timer)?,
+            _ => core.record_flow(encoder, call, boxes, filters, None, timer)?,
         }
         scopes.close("recording").inspect_err(|_| core.workspace.forget_results())
     }

@@ -1,7 +1,7 @@
 //! Pairs by box, on the GPU.
 
 use super::BroadPhase;
-use crate::{Error, PairOrder};
+use crate::Error;
 
 /// The pairs by box, left on the GPU by [`BroadPhase::record_neighbours`]. The buffers are handles: they are cloned in no time,
 /// and stay the same until the engine allocates others. They can be used as storage and to copy from.
@@ -37,10 +37,7 @@ impl BroadPhase {
     /// the order of pairs is not [canonical](crate::PairOrder::Canonical). [`Error::Busy`], [`Error::OverBudget`],
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {
-        if self.options.order != PairOrder::Canonical {
-            let (option, expected) = ("order", "PairOrder::Canonical where neighbours are recorded");
-            return Err(Error::BadOption { option, value: format!("{:?}", self.options.order), expected });
-        }
+        self.check_canonical("PairOrder::Canonical where neighbours are recorded")?;
         let Self { core, filters, .. } = self;
         core.flight.check_idle()?;
         let results = core.workspace.made().ok().and_then(|made| made.results());

@@ -13,9 +13,10 @@ use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
 use crate::layout::{PairArguments, PairHeader};
+use crate::memory::Call;
 use crate::pairs::Pipeline;
 use crate::pairs::events::{EventBuffers, EventKernels, EventRoom, Naming};
-use crate::{Error, Pair, PairOrder};
+use crate::{Error, Pair};
 
 /// Events that were left on the GPU by [`BroadPhase::record_events`]. The buffers are handles: they are cloned in no time, and
 /// stay the same until the engine allocates others. All lists are in canonical order.
@@ -179,10 +180,7 @@ impl BroadPhase {
     ) -> Result<GpuEvents, Error> {
         let given = box_count.into();
         let box_count = given.at_most();
-        if self.options.order != PairOrder::Canonical {
-            let (option, expected) = ("order", "PairOrder::Canonical where events are recorded");
-            return Err(Error::BadOption { option, value: format!("{:?}", self.options.order), expected });
-        }
+        self.check_canonical("PairOrder::Canonical where events are recorded")?;
         self.core.flight.check_idle()?;
         let (buffer, numbers) = match identity {
             GpuIdentity::Index => ("", None),
@@ -194,10 +192,10 @@ impl BroadPhase {
             check(&self.core.gpu, numbers, bytes::<u32>(box_count), buffer, content)?;
         }
         self.check_given(boxes, given)?;
-        self.make_room_for_events(box_count)?;
+        let call = self.make_room_for_events(box_count)?;
         let lent = self.arrived.lend_timer(&self.core.gpu)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
-        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, boxes, given, timer));
+        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, &call, boxes, given, timer));
         let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity, timer));
         if let Err(error) = compared {
             self.core.workspace.forget_results();
@@ -247,8 +245,8 @@ impl BroadPhase {
         scopes.close("events")
     }
 
-    /// Makes room for a search and its events, and compiles the kernels of both.
-    fn make_room_for_events(&mut self, box_count: u32) -> Result<(), Error> {
+    /// Makes room for a search and its events, compiles the kernels of both, and returns what the search does.
+    fn make_room_for_events(&mut self, box_count: u32) -> Result<Call, Error> {
         if !self.recorded.is_in_use() {
             self.apply_budget(true);
         }
@@ -260,7 +258,7 @@ impl BroadPhase {
             }
             (error, _) => error,
         });
-        let made = made.and_then(|_| self.make_event_buffers());
+        let made = made.and_then(|call| self.make_event_buffers().map(|()| call));
         if !self.recorded.is_in_use() {
             self.apply_budget(false);
         }
@@ -282,7 +280,8 @@ impl BroadPhase {
             EventRoom { pairs: wanted.pairs.max(now.pairs), generations: wanted.generations.max(now.generations) };
         if let Some(budget) = self.options.memory_budget {
             // The last step is in both until it has been moved.
-            let left = (budget / 2).saturating_sub(if now == EventRoom::default() { 0 } else { now.last_bytes() });
+            let moved = recorded.buffers.as_ref().map_or(0, |buffers| buffers.room.last_bytes());
+            let left = (budget / 2).saturating_sub(moved);
             while EventBuffers::bytes(&room) > left && room.pairs > now.pairs.max(LEAST_EVENTS) {
                 room.pairs = (room.pairs - room.pairs / 8).max(now.pairs.max(LEAST_EVENTS));
             }

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker, ready};
 use rayon::prelude::*;
 
 use super::BroadPhase;
-use crate::events::{OwnSaid, Said};
+use crate::events::Said;
 use crate::{Error, Events, PairOrder, Step, StepReport};
 
 impl BroadPhase {
@@ -73,15 +73,7 @@ impl BroadPhase {
     /// # Errors
     /// As [`try_take_events`](Self::try_take_events).
     pub async fn take_events(&mut self) -> Result<&Events, Error> {
-        std::future::poll_fn(|context| {
-            let result = self.poll_take_events(context);
-            #[cfg(not(target_arch = "wasm32"))]
-            if result.is_pending() {
-                context.waker().wake_by_ref();
-            }
-            result
-        })
-        .await?;
+        self.poll_until_ready(Self::poll_take_events).await?;
         Ok(&self.steps.events)
     }
 
@@ -90,14 +82,14 @@ impl BroadPhase {
             return Poll::Ready(Err(Error::NothingSubmitted));
         }
         let found = ready!(self.as_if_awake(|broad_phase| broad_phase.poll_take(context)));
-        let step = self.stepping.pop_front().map(|step: OwnSaid| (self.steps.check(&step.said()), step));
+        let Some(step) = self.stepping.pop_front() else {
+            return Poll::Ready(Err(Error::NothingSubmitted));
+        };
         if self.core.flight.is_empty() {
             // With the device all are lost.
             self.stepping.clear();
         }
-        let Some((checked, step)) = step else {
-            return Poll::Ready(Err(Error::NothingSubmitted));
-        };
+        let checked = self.steps.check(&step.said());
         Poll::Ready(self.compare(found.and(checked), &step.said()))
     }
 

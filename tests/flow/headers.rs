@@ -89,11 +89,9 @@ fn a_list_that_was_too_short_is_longer_whatever_was_recorded_after_it() {
     }
 }
 
-#[test]
-fn commands_that_are_refused_are_not_told_of() {
-    let gpu = device_with(Gpu::required_limits());
-    gpu.device().on_uncaptured_error(std::sync::Arc::new(|_| ()));
-    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+/// Records a search on a device of its own.
+fn recorded_on(gpu: &Gpu) -> (BroadPhase, wgpu::Buffer, wgpu::CommandEncoder) {
+    let mut broad_phase = BroadPhase::new(gpu, CANONICAL).unwrap();
     let boxes = gpu.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: 24 * 100,
@@ -102,6 +100,14 @@ fn commands_that_are_refused_are_not_told_of() {
     });
     let mut recorded = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     broad_phase.record(&mut recorded, boxes.slice(..), 100).unwrap();
+    (broad_phase, boxes, recorded)
+}
+
+#[test]
+fn commands_that_are_refused_are_not_told_of() {
+    let gpu = device_with(Gpu::required_limits());
+    gpu.device().on_uncaptured_error(std::sync::Arc::new(|_| ()));
+    let (mut broad_phase, boxes, recorded) = recorded_on(&gpu);
     boxes.destroy();
     gpu.queue().submit([recorded.finish()]);
     gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
@@ -111,15 +117,7 @@ fn commands_that_are_refused_are_not_told_of() {
 #[test]
 fn a_lost_device_is_asked_for_headers_without_harm() {
     let gpu = device_with(broadsweep::Gpu::required_limits());
-    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
-    let boxes = gpu.device().create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size: 24 * 100,
-        usage: U::STORAGE,
-        mapped_at_creation: false,
-    });
-    let mut recorded = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    broad_phase.record(&mut recorded, boxes.slice(..), 100).unwrap();
+    let (mut broad_phase, _boxes, recorded) = recorded_on(&gpu);
     gpu.queue().submit([recorded.finish()]);
     gpu.device().destroy();
     for _ in 0..3 {
