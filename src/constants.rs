@@ -253,7 +253,34 @@ shared_constants! {
     /// box.
     EVENT_CREATED: u32 = u32::MAX;
 
+    // ---- epochs ----
+
+    /// Boxes of which is noted where they were in the last step.
+    EPOCH_SAMPLE: u32 = 1024;
+    /// What all but this part of the sample do decides on the margin.
+    EPOCH_FAST: u32 = 16;
+    /// The fastest usual speed at which an epoch begins, in usual edges a step, as a power of a half.
+    EPOCH_SLOW: u32 = 5;
+    /// An epoch ends where more than this part of the boxes leave their grown boxes in one step: to search those that they may
+    /// meet costs as much as to search all.
+    EPOCH_MOST_ESCAPED: u32 = 32;
+    /// It also ends where more than this part have left since it began.
+    EPOCH_MOST_LEFT: u32 = 8;
+    /// An epoch that ends before this many steps was not worth its search.
+    EPOCH_YOUNG: u32 = 4;
+    /// The most steps until the next epoch after several that were not.
+    EPOCH_LONGEST_WAIT: u32 = 64;
+
     // ---- codes ----
+
+    /// Boxes are searched as they are.
+    EPOCH_NONE: u32 = 0;
+    /// An epoch begins: all boxes are grown and searched.
+    EPOCH_BEGIN: u32 = 1;
+    /// Boxes left their grown boxes: those are grown anew, and searched with those that they may meet.
+    EPOCH_PART: u32 = 2;
+    /// All boxes stayed in their grown boxes.
+    EPOCH_STAY: u32 = 3;
 
     /// Boxes are those of the last step with the same index.
     NAMING_INDEX: u32 = 0;

@@ -45,6 +45,8 @@ mod broad_phase;
 mod constants;
 pub mod cpu;
 mod engine;
+#[cfg(feature = "gpu")]
+mod epoch;
 mod error;
 mod events;
 mod exact;

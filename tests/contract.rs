@@ -154,8 +154,8 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 
 /// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that the
 /// filters include; or they say in which order queries are asked, and where their lists begin; or how long lists of events are,
-/// and keep them.
-const PLACES_WHAT_ANOTHER_FOUND: [&str; 16] = [
+/// and keep them; or how many pairs an epoch keeps.
+const PLACES_WHAT_ANOTHER_FOUND: [&str; 23] = [
     "emit_place",
     "emit_sweep",
     "emit_again",
@@ -164,6 +164,13 @@ const PLACES_WHAT_ANOTHER_FOUND: [&str; 16] = [
     "events_begin",
     "events_headers",
     "events_keep",
+    "epoch_take",
+    "epoch_begin",
+    "epoch_scan",
+    "epoch_turn",
+    "epoch_place",
+    "epoch_join",
+    "epoch_header",
     "neighbours_begin",
     "query_order",
     "query_askers",

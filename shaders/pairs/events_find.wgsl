@@ -8,7 +8,7 @@
 //         last_generations  [generation_count] of the last step that had some
 // Writes  before            [pair_count] places in the last list, or EVENT_CREATED
 // Changes found             [last_count] bits, zero at first
-// A workgroup per EVENT_TILE pairs. Both lists ascend: unless boxes moved in the array, the pairs of a workgroup lie between
+// A workgroup per EVENT_TILE pairs; an invocation takes four in a row. Both lists ascend: unless boxes moved in the array, the pairs of a workgroup lie between
 // those of its first and its last, and each is looked for by bisection there.
 // Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
 
@@ -53,6 +53,12 @@ fn first_not_below(pair: vec2<u32>, low: u32, high: u32) -> u32 {
     return first;
 }
 
+// Tells whether a pair is at this place of the last list.
+fn is_at(place: u32, pair: vec2<u32>) -> bool {
+    let other = last_pairs[place];
+    return (other.x == pair.x) & (other.y == pair.y);
+}
+
 @compute @workgroup_size(256)
 fn events_find(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -73,25 +79,44 @@ fn events_find(
         ends[local] = end;
     }
     workgroupBarrier();
-    for (var k = local; k < EVENT_TILE; k += 256u) {
-        let i = tile + k;
-        if i < pair_count {
-            let pair = pairs[i];
-            let a = name_of(pair.x);
-            let b = name_of(pair.y);
-            var place = EVENT_CREATED;
-            if a != EVENT_CREATED && b != EVENT_CREATED {
-                let named = vec2<u32>(min(a, b), max(a, b));
-                let first = first_not_below(named, ends[0], ends[1]);
-                if first < ends[1] {
-                    let other = last_pairs[first];
-                    if (other.x == named.x) & (other.y == named.y) {
-                        place = first;
-                        atomicOr(&found[first / 32u], 1u << (first % 32u));
-                    }
-                }
+    let first_of_run = tile + local * EVENT_RUN;
+    let end_of_run = min(first_of_run + EVENT_RUN, pair_count);
+    // Those that are found in a row lie in one word, or in two.
+    var word = 0u;
+    var bits = 0u;
+    for (var i = first_of_run; i < end_of_run; i += 1u) {
+        let place = place_of(pairs[i], ends[0] + i - tile);
+        before[i] = place;
+        if place != EVENT_CREATED {
+            if place / 32u != word && bits != 0u {
+                atomicOr(&found[word], bits);
+                bits = 0u;
             }
-            before[i] = place;
+            word = place / 32u;
+            bits |= 1u << (place % 32u);
         }
     }
+    if bits != 0u {
+        atomicOr(&found[word], bits);
+    }
+}
+
+// Returns the place of a pair in the last list, or EVENT_CREATED. Where little changed, it is as far from the first of the
+// workgroup as it was: at `likely`.
+fn place_of(pair: vec2<u32>, likely: u32) -> u32 {
+    let a = name_of(pair.x);
+    let b = name_of(pair.y);
+    if a == EVENT_CREATED || b == EVENT_CREATED {
+        return EVENT_CREATED;
+    }
+    let named = vec2<u32>(min(a, b), max(a, b));
+    let end = ends[1];
+    var place = likely;
+    if likely >= end || !is_at(likely, named) {
+        place = first_not_below(named, ends[0], end);
+        if place >= end || !is_at(place, named) {
+            place = EVENT_CREATED;
+        }
+    }
+    return place;
 }

@@ -35,7 +35,7 @@ impl Core {
         self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("broadsweep") })
     }
 
-    fn params(&self, call: &Call) -> Result<Buffer<Params>, Error> {
+    pub fn params(&self, call: &Call) -> Result<Buffer<Params>, Error> {
         self.pipeline.params(call.params(&self.workspace.made()?.plan))
     }
 
@@ -57,16 +57,19 @@ impl Core {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let params = self.params(call)?;
-        self.record_with(encoder, call, &params, boxes, filters, submission, timer)
+        self.record_with(encoder, call, &params, boxes, false, filters, submission, timer)
     }
 
     /// Records the search that was decided for the number of boxes that `count` begins with, at most that of the call.
+    /// `is_prepared` says whether the boxes come with their margins.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it notes
     pub fn record_counted(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
         count: wgpu::BindingResource<'_>,
         boxes: wgpu::BindingResource<'_>,
+        is_prepared: bool,
         filters: &FilterSet,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
@@ -76,7 +79,7 @@ impl Core {
             None => self.counted.insert(Buffer::new(&self.gpu, "params", 1, CONSTANT)?).clone(),
         };
         self.pipeline.record_count(encoder, &given, count, &params)?;
-        self.record_with(encoder, call, &params, boxes, filters, None, timer)?;
+        self.record_with(encoder, call, &params, boxes, is_prepared, filters, None, timer)?;
         if let Some(results) = &mut self.workspace.made_mut()?.results {
             results.params = Some(params);
         }
@@ -90,13 +93,14 @@ impl Core {
         call: &Call,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource<'_>,
+        is_prepared: bool,
         filters: &FilterSet,
         submission: Option<u64>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         filters.check_uploaded(call.box_count as usize)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
+        let search = SearchInput { box_count, tests_all_pairs, params, boxes, is_prepared, filters };
         let made = self.workspace.made_mut()?;
         made.results = None;
         let build = self.pipeline.record_flow(encoder, &search, &mut made.grid, &made.pairs, timer)?;
@@ -118,7 +122,7 @@ impl Core {
         let made = self.workspace.made()?;
         let params = &self.params_of_results(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = SearchInput { box_count, tests_all_pairs, params, boxes, filters };
+        let search = SearchInput { box_count, tests_all_pairs, params, boxes, is_prepared: false, filters };
         let mut pass = Pass::begin(&self.gpu, encoder);
         self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;
         pass.finish()

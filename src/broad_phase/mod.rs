@@ -12,6 +12,7 @@ mod find;
 mod flight;
 mod merge;
 mod record;
+mod record_epoch;
 mod record_neighbours;
 mod record_steps;
 #[cfg(not(target_arch = "wasm32"))]
@@ -29,6 +30,7 @@ use std::sync::atomic::Ordering;
 use self::arrived::Arrived;
 use self::arriving::Arriving;
 use self::core::Core;
+use self::record_epoch::RecordedEpoch;
 use self::record_steps::RecordedSteps;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
@@ -73,6 +75,7 @@ pub struct BroadPhase {
     /// The kernels that take no notice of who sleeps, where some may.
     awake: Option<Pipeline>,
     recorded: RecordedSteps,
+    epoch: RecordedEpoch,
     arrived: Arrived,
     /// The last answer.
     found: Overlaps,
@@ -107,6 +110,7 @@ impl BroadPhase {
             filters: FilterSet::new(gpu, Filters::default())?,
             awake: None,
             recorded: RecordedSteps::default(),
+            epoch: RecordedEpoch::default(),
             arrived: Arrived::default(),
             found: Overlaps::default(),
             arriving: Arriving::default(),
@@ -138,6 +142,7 @@ impl BroadPhase {
         }
         if let Some(budget) = options.memory_budget {
             self.recorded.keep_within(budget / 2);
+            self.epoch.release();
         }
         self.apply_budget(self.recorded.is_in_use());
         Ok(())
@@ -183,6 +188,7 @@ impl BroadPhase {
         self.core.pipeline = Pipeline::new(&self.core.gpu, &Switches::of(self.filters.filters()));
         self.awake = None;
         self.recorded.forget_kernels();
+        self.epoch.forget_kernels();
         self.core.workspace.forget_results();
         if self.core.options.memory_budget.is_some() {
             // The buffers may leave no room for them.
@@ -205,9 +211,14 @@ impl BroadPhase {
     /// [`Error::Gpu`]: the list is changed, and the next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.core.flight.check_idle()?;
+        // Sleeping does not matter to the pairs that are kept, and margins move boxes.
+        let is_kept = matches!(values, Attribute::Sleeping(_) | Attribute::Margin(_));
         let changed = self.filters.change(&self.core.gpu, first, values);
         if !matches!(changed, Err(Error::BadFilter { .. })) {
             self.core.workspace.forget_results();
+            if !is_kept {
+                self.epoch.filters_changed(&self.core.gpu);
+            }
         }
         changed
     }
@@ -219,6 +230,7 @@ impl BroadPhase {
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
         self.recorded = RecordedSteps::default();
+        self.epoch = self.epoch.anew();
         self.apply_budget(false);
     }
 
@@ -240,6 +252,7 @@ impl BroadPhase {
         let mut rows = self.core.workspace.rows_made();
         rows.extend(self.filters.made());
         rows.extend(self.recorded.made());
+        rows.extend(self.epoch.made());
         rows
     }
 

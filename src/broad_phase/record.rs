@@ -156,7 +156,7 @@ impl BroadPhase {
         let scopes = core.gpu.open_scopes();
         match box_count {
             BoxCount::Stored { count, .. } if let Some(count) = bind(count, size_of::<u32>() as u64) => {
-                core.record_counted(encoder, call, count, boxes, filters, timer)?;
+                core.record_counted(encoder, call, count, boxes, false, filters, timer)?;
             }
             _ => core.record_flow(encoder, call, boxes, filters, None, timer)?,
         }

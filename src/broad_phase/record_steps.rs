@@ -195,7 +195,12 @@ impl BroadPhase {
         let call = self.make_room_for_events(box_count)?;
         let lent = self.arrived.lend_timer(&self.core.gpu)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
-        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, &call, boxes, given, timer));
+        let left = self.options.memory_budget.map(|budget| (budget / 2).saturating_sub(self.recorded.bytes()));
+        let has_epoch = self.make_room_for_epoch(&call, left)?;
+        let recorded = self.as_if_awake(|broad_phase| match has_epoch {
+            true => broad_phase.record_epoch(encoder, &call, boxes, given, timer),
+            false => broad_phase.record_search(encoder, &call, boxes, given, timer),
+        });
         let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity, timer));
         if let Err(error) = compared {
             self.core.workspace.forget_results();

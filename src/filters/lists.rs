@@ -67,6 +67,12 @@ impl Switches {
         if self.all.contains(&WORLDS[0]) { WORLDS } else { &[] }
     }
 
+    /// Returns the names of the switches for kernels that only ask `half_spaces_meet`.
+    pub fn half_space_names(&self) -> &[&'static str] {
+        const HALF_SPACES: &[&str] = &["HAS_HALF_SPACES"];
+        if self.all.contains(&HALF_SPACES[0]) { HALF_SPACES } else { &[] }
+    }
+
     /// Returns the names of the switches for kernels that ask which boxes rest.
     pub fn rest_names(&self) -> Vec<&'static str> {
         self.all.iter().copied().filter(|name| [FIXED, SLEEPING].contains(name)).collect()

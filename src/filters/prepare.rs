@@ -7,7 +7,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::Params;
 
 /// The source of `prepare_boxes`.
-pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "shared/float_parts");
+pub const BOXES: Source = source!("filters/prepare_boxes", "filters/grow", "shared/boxes", "shared/float_parts");
 /// The source of `prepare_count`.
 pub const COUNT: Source = source!("filters/prepare_count");
 /// The kernels of the stage, in the order in which they run.

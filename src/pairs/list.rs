@@ -35,8 +35,8 @@ buffer_table! {
     }
 }
 
-/// A list of pairs on the GPU, in the order that was asked for.
-#[derive(Debug)]
+/// A list of pairs on the GPU, in the order that was asked for. A clone is the same list.
+#[derive(Clone, Debug)]
 pub struct PairList {
     /// The list.
     pub list: List,

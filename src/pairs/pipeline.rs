@@ -48,6 +48,8 @@ pub struct SearchInput<'a> {
     pub params: &'a Buffer<Params>,
     /// The boxes as they come.
     pub boxes: wgpu::BindingResource<'a>,
+    /// Whether they come as they are searched: with their margins.
+    pub is_prepared: bool,
     /// The filters, uploaded.
     pub filters: &'a FilterSet,
 }
@@ -55,7 +57,12 @@ pub struct SearchInput<'a> {
 impl SearchInput<'_> {
     /// Returns where the boxes lie as they are searched, once they are prepared.
     fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
-        self.filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
+        self.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
+    }
+
+    /// Returns what prepares the boxes, where they are not searched as they come.
+    fn preparation(&self) -> Option<&FilterBuffers> {
+        self.filters.preparation().filter(|_| !self.is_prepared)
     }
 }
 
@@ -207,8 +214,8 @@ impl Pipeline {
     }
 
     /// Records the preparing of the boxes, where they are not searched as they come, and returns where they lie then.
-    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a SearchInput<'_>) -> wgpu::BindingResource<'a> {
-        if let Some(buffers) = search.filters.preparation() {
+    pub fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a SearchInput<'_>) -> wgpu::BindingResource<'a> {
+        if let Some(buffers) = search.preparation() {
             let FilterBuffers { margins, half_space_bits, prepared_boxes: prepared, .. } = buffers;
             let SearchInput { box_count, params, .. } = *search;
             self.prepare.record(pass, box_count, params, search.boxes.clone(), margins, half_space_bits, prepared);

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod epochs;
 mod identity;
 mod kinds;
 mod oracle;

@@ -12,7 +12,7 @@ use crate::common::{ALL_PAIRS, CANONICAL, broad_phase, least_budget};
 use crate::oracle::{Frame, Oracle, invalid};
 
 /// Makes a buffer of what a step says.
-fn upload<T: Pod>(broad_phase: &BroadPhase, values: &[T]) -> wgpu::Buffer {
+pub fn upload<T: Pod>(broad_phase: &BroadPhase, values: &[T]) -> wgpu::Buffer {
     let gpu = broad_phase.gpu();
     let size = (std::mem::size_of_val(values) as u64).max(32);
     let descriptor =
@@ -23,7 +23,7 @@ fn upload<T: Pod>(broad_phase: &BroadPhase, values: &[T]) -> wgpu::Buffer {
 }
 
 /// The buffers of a step, and what the engine is told of who is who.
-struct Uploaded {
+pub struct Uploaded {
     boxes: wgpu::Buffer,
     box_count: u32,
     generations: Option<wgpu::Buffer>,
@@ -31,7 +31,7 @@ struct Uploaded {
 }
 
 impl Uploaded {
-    fn new(broad_phase: &BroadPhase, frame: &Frame) -> Self {
+    pub fn new(broad_phase: &BroadPhase, frame: &Frame) -> Self {
         let numbers = |numbers: &Option<Vec<u32>>| numbers.as_ref().map(|numbers| upload(broad_phase, numbers));
         Self {
             boxes: upload(broad_phase, &frame.boxes),
@@ -49,20 +49,20 @@ impl Uploaded {
         }
     }
 
-    fn record(&self, broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder) -> Result<GpuEvents, Error> {
+    pub fn record(&self, broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder) -> Result<GpuEvents, Error> {
         broad_phase.record_events(encoder, self.boxes.slice(..), self.box_count, self.identity())
     }
 }
 
-fn encoder(broad_phase: &BroadPhase) -> wgpu::CommandEncoder {
+pub fn encoder(broad_phase: &BroadPhase) -> wgpu::CommandEncoder {
     broad_phase.gpu().device().create_command_encoder(&Default::default())
 }
 
 /// A buffer as bytes, once the encoder ran.
-struct Copied(wgpu::Buffer);
+pub struct Copied(pub wgpu::Buffer);
 
 impl Copied {
-    fn of(broad_phase: &BroadPhase, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) -> Self {
+    pub fn of(broad_phase: &BroadPhase, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) -> Self {
         let size = from.size();
         let usage = U::MAP_READ | U::COPY_DST;
         let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
@@ -71,7 +71,7 @@ impl Copied {
         Self(to)
     }
 
-    fn read<T: Pod>(&self) -> Vec<T> {
+    pub fn read<T: Pod>(&self) -> Vec<T> {
         bytemuck::pod_collect_to_vec(&self.0.get_mapped_range(..).unwrap())
     }
 }
@@ -99,14 +99,14 @@ impl CopiedList {
 }
 
 /// What lies on the GPU after a step.
-struct Left {
-    events: Events,
+pub struct Left {
+    pub events: Events,
     /// Of all pairs, of those that are created, lost, and persist.
-    headers: [PairHeader; 4],
+    pub headers: [PairHeader; 4],
 }
 
 /// Runs what was recorded and reads what it left.
-fn run(broad_phase: &BroadPhase, mut encoder: wgpu::CommandEncoder, left: &GpuEvents) -> Left {
+pub fn run(broad_phase: &BroadPhase, mut encoder: wgpu::CommandEncoder, left: &GpuEvents) -> Left {
     let lists = [&left.pairs, &left.created, &left.lost, &left.persisting];
     let lists = lists.map(|list| CopiedList::of(broad_phase, &mut encoder, list));
     let before = Copied::of(broad_phase, &mut encoder, &left.before);
@@ -130,7 +130,7 @@ fn run(broad_phase: &BroadPhase, mut encoder: wgpu::CommandEncoder, left: &GpuEv
 }
 
 /// Records a step and runs it.
-fn leave(broad_phase: &mut BroadPhase, frame: &Frame) -> Result<Left, Error> {
+pub fn leave(broad_phase: &mut BroadPhase, frame: &Frame) -> Result<Left, Error> {
     let uploaded = Uploaded::new(broad_phase, frame);
     let mut encoder = encoder(broad_phase);
     let left = uploaded.record(broad_phase, &mut encoder)?;
@@ -183,7 +183,7 @@ fn steps_whose_number_of_boxes_lies_in_a_buffer_have_the_right_events() {
     }
 }
 
-fn canonical(boxes: &[Aabb]) -> Vec<Pair> {
+pub fn canonical(boxes: &[Aabb]) -> Vec<Pair> {
     cpu::find_pairs(boxes, &CANONICAL).unwrap().pairs
 }
 

@@ -44,9 +44,10 @@ fn some_box(random: &mut Random) -> Aabb {
 }
 
 impl Sequence {
-    fn new(seed: u64) -> Self {
+    /// Makes a sequence of at least so many boxes.
+    fn new(seed: u64, least: usize) -> Self {
         let mut random = Random(seed);
-        let n = [0, 1, 2, 17, 40, 70, 100][random.below(7)];
+        let n = [0, 1, 2, 17, 40, 70, 100][random.below(7)].max(least);
         let boxes = (0..n).map(|_| some_box(&mut random)).collect();
         let speed = [0.0, 0.01, 0.05, 0.3, 20.0][random.below(5)];
         let rarity = [1, 1, 3, 30][random.below(4)];
@@ -257,29 +258,30 @@ impl Sequence {
 
 /// Counts of what the steps of sequences did, in order that a test tells that it tested something.
 #[derive(Debug, Default)]
-struct Seen {
-    created: u64,
-    lost: u64,
-    persisting: u64,
+pub struct Seen {
+    pub created: u64,
+    pub lost: u64,
+    pub persisting: u64,
     kept: u64,
     escaped: u64,
     began: u64,
 }
 
 fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {
-    run_with(engine, seeds, |engine, _, step| engine.find_events(step).cloned())
+    run_with(engine, seeds, 0, |engine, _, step| engine.find_events(step).cloned())
 }
 
-fn run_with<E: Engine>(
+pub fn run_with<E: Engine>(
     engine: &mut E,
     seeds: std::ops::Range<u64>,
+    least: usize,
     mut find: impl FnMut(&mut E, &Frame, Step) -> Result<Events, Error>,
 ) -> Seen {
     let mut seen = Seen::default();
     for seed in seeds {
         engine.forget_steps();
         engine.set_filters(Filters::default()).unwrap();
-        let mut sequence = Sequence::new(seed);
+        let mut sequence = Sequence::new(seed, least);
         let mut oracle = Oracle::default();
         for number in 0..STEPS {
             let is_refiltered = number == 0 || sequence.advance();
@@ -335,7 +337,7 @@ fn sequences_have_the_right_events_on_the_gpu() {
 fn sequences_that_are_recorded_have_the_right_events() {
     let few = Options { order: PairOrder::Canonical, ..Options::default() };
     for (options, seeds) in [(few, 0..20), (CANONICAL, 40..43)] {
-        let seen = run_with(&mut *broad_phase(options), seeds, |engine, frame, _| record(engine, frame));
+        let seen = run_with(&mut *broad_phase(options), seeds, 0, |engine, frame, _| record(engine, frame));
         assert!(seen.created.min(seen.lost).min(seen.persisting) > 100, "{seen:?}");
     }
 }

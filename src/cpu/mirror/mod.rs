@@ -2,6 +2,7 @@
 
 pub mod bin;
 pub mod emit;
+pub mod epoch;
 pub mod events;
 pub mod frame;
 pub mod giants;

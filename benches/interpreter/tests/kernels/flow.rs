@@ -100,9 +100,25 @@ fn recorded_steps_are_exact_and_clean() {
         let boxes = Kind::Clusters.generate(1100, 2);
         for filters in [Filters::default(), filters(boxes.len())] {
             let context = format!("steps at {subgroup}");
-            let found = steps::record(&gpu, options, &boxes, &filters).unwrap();
+            let found = steps::record(&gpu, options, &boxes, &filters, steps::Kind::Compared).unwrap();
             assert_clean(&interpreter.report(), &context);
-            assert!(found == steps::expected(&boxes, &filters), "{context}");
+            assert!(found == steps::expected(&boxes, &filters, steps::Kind::Compared), "{context}");
+        }
+    }
+}
+
+#[test]
+fn steps_whose_pairs_are_kept_are_exact_and_clean() {
+    for subgroup in [4, 64] {
+        let (interpreter, gpu) = device(subgroup, None);
+        let boxes = Kind::Uniform.generate(400, 2);
+        // With included pairs none are kept.
+        let filters = Filters { include: Vec::new(), ..filters(boxes.len()) };
+        for filters in [Filters::default(), filters] {
+            let context = format!("steps at {subgroup}");
+            let found = steps::record(&gpu, SWEEP, &boxes, &filters, steps::Kind::Kept).unwrap();
+            assert_clean(&interpreter.report(), &context);
+            assert!(found == steps::expected(&boxes, &filters, steps::Kind::Kept), "{context}");
         }
     }
 }

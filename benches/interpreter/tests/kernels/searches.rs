@@ -37,7 +37,7 @@ pub enum What {
     /// A tree of them is asked.
     Ask(asks::AskedFrom),
     /// They move, and events are recorded.
-    Steps,
+    Steps(steps::Kind),
 }
 
 impl Case {
@@ -54,7 +54,7 @@ impl Case {
                 Ok(pairs)
             }
             What::Ask(from) => Ok(as_pairs(&from.ask(&mut Tree::new(gpu)?, &self.boxes, &self.filters)?)),
-            What::Steps => steps::record(gpu, self.options, &self.boxes, &self.filters),
+            What::Steps(kind) => steps::record(gpu, self.options, &self.boxes, &self.filters, kind),
         }
     }
 
@@ -69,7 +69,7 @@ impl Case {
                 expected
             }
             What::Ask(from) => as_pairs(&from.ask(&mut cpu::Tree::new(), &self.boxes, &self.filters).expect("answers")),
-            What::Steps => steps::expected(&self.boxes, &self.filters),
+            What::Steps(kind) => steps::expected(&self.boxes, &self.filters, kind),
         }
     }
 }
@@ -152,9 +152,15 @@ pub fn cases() -> Vec<Case> {
         Case { options: SWEEP, boxes, filters, variant: SortVariant::Wide, what: What::Ask(from) }
     };
     let steps = |options, boxes, is_filtered| Case {
-        what: What::Steps,
+        what: What::Steps(steps::Kind::Compared),
         ..case(options, boxes, is_filtered, SortVariant::Wide)
     };
+    let kept = |boxes: Vec<Aabb>, filters| Case {
+        what: What::Steps(steps::Kind::Kept),
+        filters,
+        ..case(SWEEP, boxes, false, SortVariant::Wide)
+    };
+    let kept_filters = Filters { include: Vec::new(), second: Vec::new(), ..filters(300) };
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
     vec![
@@ -165,6 +171,8 @@ pub fn cases() -> Vec<Case> {
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
         steps(few, Kind::Clusters.generate(700, 1), false),
+        kept(Kind::Clusters.generate(400, 1), Filters::default()),
+        kept(Kind::Uniform.generate(300, 1), kept_filters),
         tree(asks::boxes(150), asks::AskedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
         tree(asks::boxes(1100), asks::AskedFrom::Host),

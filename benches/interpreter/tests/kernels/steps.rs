@@ -1,6 +1,7 @@
 //! Steps that are recorded.
 
 use broadsweep::internals::mirror;
+use broadsweep::internals::steps::begin_recorded_epochs_from;
 use broadsweep::{
     Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, Step,
     cpu, wgpu,
@@ -44,6 +45,56 @@ fn frames(boxes: &[Aabb]) -> Vec<Frame> {
         Frame { boxes: moved(2), generations: None, was: None, refused: 0 },
         Frame { boxes: moved(3), generations: None, was: Some((0..n).map(elsewhere).collect()), refused: 0 },
     ]
+}
+
+/// Makes steps of these boxes in which few leave their grown boxes. Only a number of boxes that lies in a buffer may change.
+fn kept_frames(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
+    let elsewhere = |part: usize| -> Vec<Aabb> {
+        let moved = |(i, aabb): (usize, &Aabb)| if i % 50 == part { boxes[(i + 10 * part) % boxes.len()] } else { *aabb };
+        boxes.iter().enumerate().map(moved).collect()
+    };
+    let by_little: Vec<Aabb> = elsewhere(2)
+        .iter()
+        .map(|aabb| {
+            let way = 0.01 * (aabb.max[0] - aabb.min[0]);
+            Aabb::new(aabb.min.map(|bound| bound + way), aabb.max.map(|bound| bound + way))
+        })
+        .collect();
+    let mut vast = elsewhere(2);
+    vast[20] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    vast[21] = Aabb::new([f32::NAN; 3], [0.0; 3]);
+    let fewer = if is_counted { boxes.len() - 5 } else { boxes.len() };
+    let far = elsewhere(7).iter().map(|aabb| Aabb::new(aabb.min.map(|x| x + 50.0), aabb.max.map(|x| x + 50.0))).collect();
+    let steps = [
+        boxes.to_vec(),
+        boxes.to_vec(),
+        boxes.to_vec(),
+        elsewhere(1),
+        elsewhere(2),
+        by_little,
+        vast,
+        elsewhere(2)[..fewer].to_vec(),
+        far,
+    ];
+    steps.into_iter().map(|boxes| Frame { boxes, generations: None, was: None, refused: 0 }).collect()
+}
+
+/// Steps of which kind.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// With boxes that have generations, and are elsewhere in the array, and steps that are refused.
+    Compared,
+    /// With few boxes that leave their grown boxes, whose pairs are kept.
+    Kept,
+}
+
+impl Kind {
+    fn frames(self, boxes: &[Aabb], filters: &Filters) -> Vec<Frame> {
+        match self {
+            Self::Compared => frames(boxes),
+            Self::Kept => kept_frames(boxes, *filters == Filters::default()),
+        }
+    }
 }
 
 fn upload<T: Pod>(gpu: &Gpu, values: &[T]) -> wgpu::Buffer {
@@ -91,16 +142,28 @@ fn by_box(pairs: &[Pair], n: usize, overflow: u32) -> Vec<Pair> {
 
 /// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
 /// boxes lies in a buffer, and behind the boxes are others.
-pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
+pub fn record(
+    gpu: &Gpu,
+    options: Options,
+    boxes: &[Aabb],
+    filters: &Filters,
+    kind: Kind,
+) -> Result<Vec<Pair>, Error> {
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
+    if let Kind::Kept = kind {
+        begin_recorded_epochs_from(&mut broad_phase, 1);
+        // For the pairs of grown boxes too.
+        broad_phase.reserve(boxes.len(), 30 * boxes.len() as u32)?;
+    }
+    let at_most = boxes.len() + 300;
     let mut all = Vec::new();
-    for frame in frames(boxes) {
+    for frame in kind.frames(boxes, filters) {
         let n = frame.boxes.len() as u32;
         let mut boxes = frame.boxes.clone();
         let is_counted = *filters == Filters::default();
         if is_counted {
-            boxes.resize(boxes.len() + 300, Aabb::new([-1e30; 3], [1e30; 3]));
+            boxes.resize(at_most, Aabb::new([-1e30; 3], [1e30; 3]));
         }
         let count = upload(gpu, &[n]);
         let box_count = if is_counted {
@@ -143,11 +206,11 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters) ->
 }
 
 /// Returns what is right.
-pub fn expected(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
+pub fn expected(boxes: &[Aabb], filters: &Filters, kind: Kind) -> Vec<Pair> {
     let mut engine = cpu::BroadPhase::new(Options::default()).expect("an engine");
     engine.set_filters(filters.clone()).expect("filters");
     let mut all = Vec::new();
-    for Frame { boxes, generations, was, refused } in &frames(boxes) {
+    for Frame { boxes, generations, was, refused } in &kind.frames(boxes, filters) {
         if *refused > 0 {
             // It does not count, for events. Its list is too short, or is whole, and only what was said of its boxes is wrong.
             let found = match refused {

@@ -1,0 +1,103 @@
+// epoch_check: which boxes moved, and which have left their grown boxes, which are grown anew where they are.
+//
+// Reads   params, epoch_params
+//         boxes         [box_count * 3] bits of f32, two at a time
+//         epoch         what is known of the epoch
+// Changes last          [slots * 3] the boxes of the last step, to those of this one
+//         fat           [slots * 3] the grown boxes
+//         states        [slots / 32, rounded up] bits (states.wgsl); of the last step only which have left is read
+// Writes  escape_tiles  [slots / 256, rounded up] how many of 256 boxes left in this step, since the epoch began, and moved
+// An invocation per slot. A box that is invalid, or not there, has no pairs, and so stays where it was. Where there is no epoch,
+// nothing is looked at.
+// Source: the grown boxes of Box2D's dynamic tree, Catto 2019, Dynamic bounding volume hierarchies.
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<uniform> epoch_params: EpochParams;
+@group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> epoch: Epoch;
+@group(0) @binding(4) var<storage, read_write> last: array<vec2<u32>>;
+@group(0) @binding(5) var<storage, read_write> fat: array<vec2<u32>>;
+@group(0) @binding(6) var<storage, read_write> states: array<vec4<u32>>;
+@group(0) @binding(7) var<storage, read_write> escape_tiles: array<vec4<u32>>;
+
+var<workgroup> moved: array<atomic<u32>, 8>;
+var<workgroup> escaped: array<atomic<u32>, 8>;
+var<workgroup> left: array<u32, 8>;
+
+@compute @workgroup_size(256)
+fn epoch_check(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let tile = group_index(group, groups);
+    if !goes_on() {
+        if local == 0u && tile * 256u < epoch_params.slots {
+            escape_tiles[tile] = vec4<u32>(0u);
+        }
+        return;
+    }
+    if local < 8u {
+        atomicStore(&moved[local], 0u);
+        atomicStore(&escaped[local], 0u);
+    }
+    workgroupBarrier();
+    look_at(tile * 256u + local, local);
+    workgroupBarrier();
+    let word = tile * 8u + local;
+    if local < 8u {
+        var all = 0u;
+        if word < div_ceil(epoch_params.slots, 32u) {
+            let fresh = atomicLoad(&escaped[local]);
+            all = states[word].z | fresh;
+            let own = atomicLoad(&moved[local]);
+            states[word] = vec4<u32>(own, fresh, all, own | all);
+        }
+        left[local] = all;
+    }
+    workgroupBarrier();
+    if local == 0u && tile * 256u < epoch_params.slots {
+        var counts = vec4<u32>(0u);
+        for (var k = 0u; k < 8u; k += 1u) {
+            counts += countOneBits(vec4<u32>(atomicLoad(&escaped[k]), left[k], atomicLoad(&moved[k]), 0u));
+        }
+        escape_tiles[tile] = counts;
+    }
+}
+
+// Tells whether the epoch is one of these boxes.
+fn goes_on() -> bool {
+    return epoch.version == epoch_params.version && epoch.slots == epoch_params.slots;
+}
+
+fn look_at(i: u32, local: u32) {
+    if i >= epoch_params.slots {
+        return;
+    }
+    let bit = 1u << (local % 32u);
+    var low = vec3<u32>(NO_BOUND);
+    var high = low;
+    if i < params.box_count {
+        low = min_bits_of(i);
+        high = max_bits_of(i);
+    }
+    let words = array<vec2<u32>, 3>(low.xy, vec2<u32>(low.z, high.x), high.yz);
+    let is_same = all(last[i * 3u] == words[0]) & all(last[i * 3u + 1u] == words[1]) & all(last[i * 3u + 2u] == words[2]);
+    if is_same {
+        return;
+    }
+    last[i * 3u] = words[0];
+    last[i * 3u + 1u] = words[1];
+    last[i * 3u + 2u] = words[2];
+    atomicOr(&moved[local / 32u], bit);
+    if kind_of(low, high) != KIND_INVALID && !is_within_fat(i, low, high) {
+        let margin = vec3<u32>(margin_bits(escape_margin(epoch.edge)));
+        set_fat(i, less_rounded_down(low, margin), sum_rounded_up(high, margin));
+        atomicOr(&escaped[local / 32u], bit);
+    }
+}
+
+// Tells whether a box lies in its grown box.
+fn is_within_fat(i: u32, low: vec3<u32>, high: vec3<u32>) -> bool {
+    return all(ordered(fat_low(i)) <= ordered(low)) && all(ordered(high) <= ordered(fat_high(i)));
+}

@@ -1,0 +1,24 @@
+// epoch_header: how long the list of a step is whose pairs come of an epoch.
+//
+// Reads   epoch_params
+//         epoch       mode, result
+// Changes header, arguments   of the list; as the search left them where there is no epoch
+// One invocation.
+
+@group(0) @binding(0) var<uniform> epoch_params: EpochParams;
+@group(0) @binding(1) var<storage, read> epoch: Epoch;
+@group(0) @binding(2) var<storage, read_write> header: PairHeader;
+@group(0) @binding(3) var<storage, read_write> arguments: PairArguments;
+
+@compute @workgroup_size(1)
+fn epoch_header() {
+    if epoch.mode == EPOCH_NONE {
+        return;
+    }
+    let capacity = epoch_params.list_capacity;
+    let overflow = select(0u, OVERFLOW_PAIRS, epoch.result > capacity);
+    let written = min(epoch.result, capacity);
+    header = PairHeader(epoch.result, 0u, capacity, overflow, written, array<u32, 3>(0u, 0u, 0u));
+    let draw = array<u32, 4>(epoch_params.vertices_per_pair, written, 0u, 0u);
+    arguments = PairArguments(dispatch_size(div_ceil(written, 256u)), 0u, draw);
+}

@@ -1,0 +1,95 @@
+// epoch_scan: where the pairs of each tile go that stay, how many there are, and what follows.
+//
+// Reads   epoch_params
+// Changes kept_tiles    [tiles] counts, to sums over the tiles before
+//         epoch         IS_FRESH: fresh, of the pairs that were found. IS_REST: rest and apart, of the pairs of boxes that escaped
+//                       before; and the epoch ends where there is no room. IS_APART: the pairs of these that overlap.
+//                       Otherwise: those of the pairs that are kept, and of all
+// Writes  epoch_sizes   of the lists, and of what comes of them
+// One workgroup.
+// Source: as that of emit_place.
+
+override IS_FRESH: bool = false;
+override IS_REST: bool = false;
+override IS_APART: bool = false;
+
+@group(0) @binding(0) var<uniform> epoch_params: EpochParams;
+@group(0) @binding(1) var<storage, read_write> kept_tiles: array<u32>;
+@group(0) @binding(2) var<storage, read_write> epoch: Epoch;
+@group(0) @binding(3) var<storage, read_write> epoch_sizes: EpochSizes;
+
+@compute @workgroup_size(256)
+fn epoch_scan(@builtin(local_invocation_index) local: u32) {
+    let is_part = epoch.mode == EPOCH_PART;
+    var count = epoch.kept;
+    if IS_FRESH {
+        count = select(0u, epoch.found, is_part);
+    } else if IS_REST {
+        count = select(0u, epoch.apart, is_part);
+    } else if IS_APART {
+        count = epoch.apart;
+    }
+    let tiles = div_ceil(count, EVENT_TILE);
+    let is_same = !IS_FRESH && !IS_REST && !IS_APART && has_same(epoch.mode, epoch.moved);
+    let run = div_ceil(tiles, 256u);
+    let first = local * run;
+    let end = select(min(first + run, tiles), 0u, is_same);
+    var mine = 0u;
+    for (var tile = first; tile < end; tile += 1u) {
+        mine += kept_tiles[tile];
+    }
+    let scan = scan_workgroup(local, mine);
+    var running = scan.before;
+    for (var tile = first; tile < end; tile += 1u) {
+        let own = kept_tiles[tile];
+        kept_tiles[tile] = running;
+        running += own;
+    }
+    // All have read of `epoch` what they need.
+    storageBarrier();
+    if local == 0u {
+        note(tiles, select(scan.total, epoch.result - epoch.result_apart, is_same), is_part);
+    }
+}
+
+// Tells whether the pairs that are kept overlap as they did in the last step: then the sums of that step are still there.
+fn has_same(mode: u32, moved: u32) -> bool {
+    return mode == EPOCH_STAY && moved == 0u;
+}
+
+// Notes how many pairs stay, of so many tiles.
+fn note(tiles: u32, total: u32, is_part: bool) {
+    epoch.tiles = tiles;
+    let size = dispatch_size(tiles);
+    if IS_FRESH {
+        epoch.fresh = total;
+        epoch_sizes.list_fresh = size;
+    } else if IS_REST {
+        let capacity = epoch_params.capacity;
+        let fresh = epoch.fresh;
+        var all = 0u;
+        if is_part {
+            if total <= capacity - min(fresh, capacity) {
+                all = total + fresh;
+                epoch.rest = total;
+                epoch.apart = all;
+            } else {
+                end_epoch();
+            }
+        }
+        epoch_sizes.list_rest = dispatch_size(select(0u, tiles, all != 0u));
+        epoch_sizes.merge = dispatch_size(div_ceil(all, EVENT_TILE));
+        epoch_sizes.test_apart = dispatch_size(div_ceil(epoch.apart, EVENT_TILE));
+        let is_same = has_same(epoch.mode, epoch.moved);
+        epoch_sizes.test_kept = dispatch_size(select(div_ceil(epoch.kept, EVENT_TILE), 0u, is_same));
+    } else if IS_APART {
+        epoch.result += total;
+        epoch.result -= epoch.result_apart;
+        epoch.result_apart = total;
+        epoch_sizes.list_apart = size;
+        epoch_sizes.join = dispatch_size(div_ceil(total, 256u));
+    } else {
+        epoch.result = total + epoch.result_apart;
+        epoch_sizes.place = size;
+    }
+}

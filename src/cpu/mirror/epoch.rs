@@ -1,0 +1,238 @@
+//! Mirror of `epoch`: which boxes left their grown boxes, which are searched with them, and what becomes of the pairs.
+
+use crate::constants::*;
+use crate::filters::grown;
+use crate::layout::Epoch;
+use crate::{Aabb, Pair};
+
+/// A slot without a box.
+const NO_BOX: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+/// What stands for a box that is not there among those that come.
+const NO_INPUT: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
+/// The most cells that a box is looked up in, and the exponent of the number of cells to either side of the origin.
+const MOST_CELLS: u64 = 64;
+const CELL_EXPONENTS: u32 = 28;
+
+/// Finds the boxes that moved, and those that left their grown boxes, and grows these where they are. Returns the counts of each 256
+/// slots; `states` has what boxes did.
+pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [[u32; 4]], edge: u32) -> Vec<[u32; 4]> {
+    let margin = margin(escape_margin(edge));
+    let mut tiles = vec![[0; 4]; fat.len().div_ceil(256)];
+    for state in &mut *states {
+        *state = [0, 0, state[2], 0];
+    }
+    let bits = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).map(|bound| bound.to_bits()).collect::<Vec<_>>();
+    for (i, (last, fat)) in last.iter_mut().zip(fat).enumerate() {
+        let now = boxes.get(i).unwrap_or(&NO_INPUT);
+        let (state, bit) = (&mut states[i / 32], 1 << (i % 32));
+        if bits(now) != bits(last) {
+            *last = *now;
+            state[0] |= bit;
+            tiles[i / 256][2] += 1;
+            let is_within = (0..3).all(|k| fat.min[k] <= now.min[k] && now.max[k] <= fat.max[k]);
+            if now.is_valid() && !is_within {
+                *fat = grown(now, margin);
+                state[1] |= bit;
+                state[2] |= bit;
+                tiles[i / 256][0] += 1;
+            }
+        }
+        tiles[i / 256][1] += u32::from(state[2] & bit != 0);
+        state[3] = state[0] | state[2];
+    }
+    tiles
+}
+
+/// Decides what a step does, of `slots` slots whose first are these boxes, with filters of this version; and takes them into the
+/// sample. `counts` says how many of them left their grown boxes in this step, since the epoch began, and moved.
+pub fn decide(boxes: &[Aabb], slots: u32, version: u32, counts: [u32; 3], sample: &mut [Aabb], last: &Epoch) -> Epoch {
+    let mut edges = [0; 256];
+    let mut speeds = [0; 256];
+    let is_finite = |aabb: &Aabb| aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|bound| bound.is_finite());
+    for (k, then) in sample.iter_mut().enumerate() {
+        let place = (u64::from((k as u32).wrapping_mul(0x9e37_79b9)) * u64::from(slots)) >> 32;
+        let now = boxes.get(place as usize).copied().unwrap_or(NO_INPUT);
+        if is_finite(&now) {
+            edges[exponent_of((0..3).map(|axis| now.max[axis] - now.min[axis]))] += 1;
+            if last.sampled == slots && is_finite(then) {
+                let low = (0..3).map(|axis| (now.min[axis] - then.min[axis]).abs());
+                let high = (0..3).map(|axis| (now.max[axis] - then.max[axis]).abs());
+                speeds[exponent_of(low.chain(high))] += 1;
+            }
+        }
+        *then = now;
+    }
+    let edge_count: u32 = edges.iter().sum();
+    let speed_count: u32 = speeds.iter().sum();
+    let edge = first_beyond(&edges, edge_count / 2).unwrap_or(0);
+    let slow = speed_count - speed_count / EPOCH_FAST;
+    let speed = slow.checked_sub(1).and_then(|most| first_beyond(&speeds, most));
+    let is_slow = speed.is_some_and(|speed| speed == 0 || speed + EPOCH_SLOW <= edge);
+    let [escaped, left, moved] = counts;
+    let own = Epoch { sampled: slots, escaped, left, moved, found: 0, fresh: 0, rest: 0, ..*last };
+    let is_known = own.version == version && own.slots == slots;
+    if is_known && escaped <= boxes.len() as u32 / EPOCH_MOST_ESCAPED && left <= slots / EPOCH_MOST_LEFT {
+        let mode = if escaped == 0 { EPOCH_STAY } else { EPOCH_PART };
+        return Epoch { mode, age: own.age + 1, ..own };
+    }
+    let (mut wait, mut next_wait) = (own.wait, own.next_wait);
+    if is_known {
+        next_wait = if own.age < EPOCH_YOUNG { longer_wait(own.next_wait) } else { 0 };
+        wait = next_wait;
+    }
+    let own = Epoch { next_wait, wait, kept: 0, apart: 0, ..own };
+    if wait > 0 || !is_slow {
+        return Epoch { mode: EPOCH_NONE, version: 0, wait: wait.saturating_sub(1), ..own };
+    }
+    let margin = first_margin(edge, speed.unwrap_or(0));
+    Epoch { mode: EPOCH_BEGIN, version, slots, age: 0, edge, margin, ..own }
+}
+
+/// Marks the cells of the boxes that escaped: a bit for each hash, and a word that is 1 if one may meet boxes anywhere.
+pub fn mark(fat: &[Aabb], states: &[[u32; 4]], edge: u32, cell_mask: u32, world: impl Fn(u32) -> u32) -> Vec<u32> {
+    let mut marks = vec![0; cell_mask as usize / 32 + 2];
+    for (i, fat) in (0..).zip(fat).filter(|(i, _)| is(states, *i, 1)) {
+        match cells(fat, edge, cell_mask, world(i)) {
+            None => *marks.last_mut().expect("there is a word") = 1,
+            Some(bits) => bits.into_iter().for_each(|bit| marks[bit as usize / 32] |= 1 << (bit % 32)),
+        }
+    }
+    marks
+}
+
+/// Returns the boxes that are searched, and `None` in place of others: all where an epoch begins, which grows `fat` anew; otherwise
+/// those that escaped, and those in marked cells.
+pub fn select(
+    boxes: &[Aabb],
+    fat: &mut [Aabb],
+    states: &[[u32; 4]],
+    marks: &[u32],
+    epoch: &Epoch,
+    world: impl Fn(u32) -> u32,
+) -> Vec<Option<Aabb>> {
+    let cell_mask = 32 * (marks.len() as u32 - 1) - 1;
+    let is_marked = |bit: &u32| marks[*bit as usize / 32] >> (bit % 32) & 1 != 0;
+    let select = |(i, fat): (u32, &mut Aabb)| {
+        if epoch.mode == EPOCH_BEGIN {
+            let now = boxes.get(i as usize).filter(|aabb| aabb.is_valid());
+            *fat = now.map_or(NO_BOX, |now| grown(now, margin(epoch.margin)));
+            return Some(*fat).filter(Aabb::is_valid);
+        }
+        let is_searched = is(states, i, 1)
+            || marks.last() == Some(&1)
+            || cells(fat, epoch.edge, cell_mask, world(i)).is_none_or(|bits| bits.iter().any(is_marked));
+        Some(*fat).filter(|fat| fat.is_valid() && is_searched)
+    };
+    (0..).zip(fat).map(select).collect()
+}
+
+/// Tells which pairs have a box that escaped in this step (`is_fresh`), or which have none.
+pub fn part(pairs: &[Pair], states: &[[u32; 4]], is_fresh: bool) -> Vec<bool> {
+    pairs.iter().map(|pair| (is(states, pair.a, 1) || is(states, pair.b, 1)) == is_fresh).collect()
+}
+
+/// Lists the pairs that stay.
+pub fn list(pairs: &[Pair], stays: &[bool]) -> Vec<Pair> {
+    pairs.iter().zip(stays).filter(|(_, stays)| **stays).map(|(pair, _)| *pair).collect()
+}
+
+/// Merges two ascending lists.
+pub fn merge(rest: &[Pair], fresh: &[Pair]) -> Vec<Pair> {
+    let mut merged = [rest, fresh].concat();
+    merged.sort_unstable();
+    merged
+}
+
+/// Tells which pairs overlap as the boxes are now, of those that are kept: they did or did not in the last step (`last`), and have no
+/// box that left; all are tested where the epoch begins. Or, without `last`, of those of boxes that left.
+pub fn test(
+    pairs: &[Pair],
+    boxes: &[Aabb],
+    last: Option<&[bool]>,
+    states: &[[u32; 4]],
+    begins: bool,
+) -> Vec<bool> {
+    let of = |i: u32| boxes.get(i as usize).filter(|aabb| aabb.is_valid());
+    let meet = |pair: &Pair| of(pair.a).zip(of(pair.b)).is_some_and(|(a, b)| a.overlaps(b));
+    let either = |pair: &Pair, what: usize| is(states, pair.a, what) || is(states, pair.b, what);
+    let test = |(i, pair): (usize, &Pair)| match last {
+        Some(_) if either(pair, 2) && !begins => false,
+        Some(last) if !either(pair, 0) && !begins => last[i],
+        _ => meet(pair),
+    };
+    pairs.iter().enumerate().map(test).collect()
+}
+
+/// Tells whether a box did this: moved, left in this step, or since the epoch began.
+fn is(states: &[[u32; 4]], i: u32, what: usize) -> bool {
+    states[i as usize / 32][what] >> (i % 32) & 1 != 0
+}
+
+fn margin(exponent: u32) -> f32 {
+    f32::from_bits(exponent << 23 | 0x40_0000)
+}
+
+fn escape_margin(edge: u32) -> u32 {
+    edge.max(3) - 2
+}
+
+fn first_margin(edge: u32, speed: u32) -> u32 {
+    let usual = edge.max(5);
+    (speed + 3).clamp(usual - 4, usual - 3)
+}
+
+fn longer_wait(last: u32) -> u32 {
+    (2 * last).clamp(1, EPOCH_LONGEST_WAIT)
+}
+
+/// Returns the exponent of the largest of some lengths.
+fn exponent_of(lengths: impl Iterator<Item = f32>) -> usize {
+    lengths.fold(0.0, f32::max).to_bits() as usize >> 23 & 0xff
+}
+
+/// Returns the first exponent by which the sum of the counts passes `most`.
+fn first_beyond(counts: &[u32; 256], most: u32) -> Option<u32> {
+    let mut sum = 0;
+    let passes = |count: &u32| {
+        sum += count;
+        sum > most
+    };
+    counts.iter().position(passes).map(|exponent| exponent as u32)
+}
+
+/// Returns the bits of the cells of a box; `None` where it may meet boxes anywhere.
+fn cells(fat: &Aabb, edge: u32, cell_mask: u32, world: u32) -> Option<Vec<u32>> {
+    if !fat.is_valid() {
+        return Some(Vec::new());
+    }
+    let exponent = edge.clamp(1, 250) + 1;
+    let reach = |bound: &f32| bound.to_bits() >> 23 & 0xff;
+    let is_far = fat.min.iter().chain(&fat.max).any(|bound| reach(bound) >= exponent + CELL_EXPONENTS);
+    if is_far || world == WORLD_GLOBAL {
+        return None;
+    }
+    let size = 2f64.powi(exponent as i32 - 127);
+    let cell = |bound: f32| (f64::from(bound) / size).floor() as i64;
+    let (first, last) = (fat.min.map(cell), fat.max.map(cell));
+    let spans: [u64; 3] = std::array::from_fn(|k| (last[k] - first[k] + 1) as u64);
+    if spans.iter().any(|span| *span > MOST_CELLS) || spans.iter().product::<u64>() > MOST_CELLS {
+        return None;
+    }
+    let mut bits = Vec::new();
+    for z in first[2]..=last[2] {
+        for y in first[1]..=last[1] {
+            for x in first[0]..=last[0] {
+                bits.push(hash([x, y, z].map(|cell| cell as u32), world) & cell_mask);
+            }
+        }
+    }
+    Some(bits)
+}
+
+fn hash([x, y, z]: [u32; 3], world: u32) -> u32 {
+    let mixed = x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77) ^ z.wrapping_mul(0xc2b2_ae3d);
+    let mut hash = mixed ^ world.wrapping_mul(0x27d4_eb2f);
+    hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+    hash = (hash ^ hash >> 12).wrapping_mul(0x297a_2d39);
+    hash ^ hash >> 15
+}

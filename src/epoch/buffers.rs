@@ -1,0 +1,99 @@
+//! What is kept from step to step: [`EpochBuffers`].
+
+use bytemuck::Zeroable;
+
+use crate::constants::{EPOCH_SAMPLE, EVENT_TILE};
+use crate::gpu::Gpu;
+use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
+use crate::layout::{Epoch, EpochSizes, Params};
+use crate::{Aabb, Error, Pair};
+
+/// How much there is room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EpochRoom {
+    /// Boxes.
+    pub slots: u64,
+    /// Pairs of grown boxes.
+    pub pairs: u64,
+}
+
+impl EpochRoom {
+    /// Counts the words that mark cells: two bytes for each box, a power of two.
+    pub fn cell_words(&self) -> u64 {
+        self.slots.div_ceil(2).max(1).next_power_of_two()
+    }
+
+    /// Counts the tiles of pairs.
+    fn tiles(&self) -> u64 {
+        self.pairs.div_ceil(u64::from(EVENT_TILE))
+    }
+}
+
+buffer_table! {
+    /// The buffers of an epoch.
+    pub struct EpochBuffers(room: EpochRoom) {
+        /// `[slots]` the grown boxes.
+        fat: [Aabb; room.slots], STORAGE;
+        /// `[slots]` those that are searched in this step, with NaNs in place of the others.
+        searched: [Aabb; room.slots], STORAGE;
+        /// `[slots]` the boxes of the last step.
+        last: [Aabb; room.slots], STORAGE;
+        /// What each of 32 boxes did, bits: moved, left its grown box in this step, and since the epoch began.
+        states: [[u32; 4]; room.slots.div_ceil(32)], STORAGE;
+        /// How many of each 256 left their grown boxes in this step, since the epoch began, and moved.
+        escape_tiles: [[u32; 4]; room.slots.div_ceil(256)], STORAGE;
+        /// A bit for each hash of a cell, and a word.
+        marks: [u32; room.cell_words() + 1], STORAGE;
+        /// The boxes of a sample as they were in the last step.
+        sample: [Aabb; EPOCH_SAMPLE.into()], STORAGE;
+        /// `[pairs]` the pairs of the grown boxes as the epoch began, in canonical order.
+        kept: [Pair; room.pairs], STORAGE;
+        /// `[pairs]` bits: which of these overlap, and have no box that left.
+        kept_stays: [u32; 32 * room.tiles()], STORAGE;
+        /// How many of each tile.
+        kept_tiles: [u32; room.tiles()], STORAGE;
+        /// `[pairs]` the pairs of boxes that left, as they are grown now.
+        apart: [Pair; room.pairs], STORAGE;
+        /// `[pairs]` those of boxes that left in this step; then those that overlap of all that left.
+        fresh: [Pair; room.pairs], STORAGE;
+        /// `[pairs]` bits: which pairs of another list stay.
+        stays: [u32; 32 * room.tiles()], STORAGE;
+        /// How many of each tile.
+        stay_tiles: [u32; room.tiles()], STORAGE;
+        /// What is known of the epoch.
+        epoch: [Epoch; 1], STORAGE;
+        /// The sizes of dispatches.
+        epoch_sizes: [EpochSizes; 1], SIZES;
+        /// How many boxes are searched grown.
+        grown_count: [u32; 1], STORAGE;
+        /// How many are searched as they are.
+        direct_count: [u32; 1], STORAGE;
+        /// The parameters of a step whose number of boxes lies in a buffer.
+        step_params as "params": [Params; 1], CONSTANT;
+    }
+}
+
+impl EpochBuffers {
+    /// Allocates room for an epoch. There is none yet.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn empty(gpu: &Gpu, room: &EpochRoom) -> Result<Self, Error> {
+        let buffers = Self::new(gpu, room)?;
+        let scopes = gpu.open_scopes();
+        buffers.epoch.write(gpu, &[Epoch::zeroed()]);
+        scopes.close("epoch")?;
+        Ok(buffers)
+    }
+
+    /// Ends the epoch, before the next submission runs.
+    pub fn end(&self, gpu: &Gpu) {
+        // Its first number.
+        gpu.queue().write_buffer(self.epoch.raw(), std::mem::offset_of!(Epoch, version) as u64, &[0; 4]);
+    }
+
+    /// Records what has to be zero before the first pass of a step.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.clear_buffer(self.marks.raw(), 0, None);
+    }
+}

@@ -1,0 +1,254 @@
+//! The kernels of the stage `epoch`: [`EpochKernels`].
+
+use std::mem::offset_of;
+
+use super::buffers::{EpochBuffers, EpochRoom};
+use crate::filters::lists::{FilterLists, Switches, filtered};
+use crate::filters::rows;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::{Buffer, Constants};
+use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
+use crate::layout::{EpochParams, EpochSizes, Params};
+use crate::pairs::list::PairList;
+use crate::{Error, Pair};
+
+/// The source of `epoch_check`.
+pub const CHECK: Source = source!(
+    "epoch/epoch_check", "epoch/fat", "epoch/set_fat", "epoch/margin", "filters/grow", "shared/boxes", "shared/float_parts"
+);
+/// The source of `epoch_decide`.
+pub const DECIDE: Source =
+    source!("epoch/epoch_decide", "epoch/margin", "epoch/wait", "shared/boxes", "shared/scan");
+/// The source of `epoch_mark`.
+pub const MARK: Source =
+    source!("epoch/epoch_mark", "epoch/fat", "epoch/states", "epoch/cells", "filters/by_box"; rows::WGSL);
+/// The source of `epoch_select`.
+pub const SELECT: Source = source!(
+    "epoch/epoch_select", "epoch/fat", "epoch/set_fat", "epoch/states", "epoch/cells", "epoch/margin", "filters/grow", "shared/boxes", "shared/float_parts",
+    "filters/by_box"; rows::WGSL
+);
+/// The source of `epoch_take`.
+pub const TAKE: Source = source!("epoch/epoch_take", "epoch/wait", "epoch/end");
+/// The source of `epoch_begin`.
+pub const BEGIN: Source = source!("epoch/epoch_begin");
+/// The source of `epoch_part`.
+pub const PART: Source = source!("epoch/epoch_part", "epoch/states", "epoch/stays");
+/// The source of `epoch_scan`.
+pub const SCAN: Source = source!("epoch/epoch_scan", "epoch/wait", "epoch/end", "shared/scan");
+/// The source of `epoch_list`.
+pub const LIST: Source = source!("epoch/epoch_list", "epoch/runs", "shared/scan");
+/// The source of `epoch_merge`.
+pub const MERGE: Source = source!("epoch/epoch_merge", "epoch/bisect");
+/// The source of `epoch_turn`.
+pub const TURN: Source = source!("epoch/epoch_turn");
+/// The source of `epoch_test`.
+pub const TEST: Source = filtered!("epoch/epoch_test", "epoch/states", "epoch/stays", "epoch/runs", "shared/boxes");
+/// The source of `epoch_place`.
+pub const PLACE: Source = source!("epoch/epoch_place", "epoch/bisect", "epoch/runs", "shared/scan");
+/// The source of `epoch_join`.
+pub const JOIN: Source = source!("epoch/epoch_join", "epoch/bisect");
+/// The source of `epoch_header`.
+pub const HEADER: Source = source!("epoch/epoch_header");
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] =
+    &[CHECK, DECIDE, MARK, SELECT, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, TEST, PLACE, JOIN, HEADER];
+
+/// The kernels of the stage `epoch`.
+#[derive(Debug)]
+pub struct EpochKernels {
+    gpu: Gpu,
+    check: Kernel,
+    decide: Kernel,
+    mark: Kernel,
+    select: Kernel,
+    take: Kernel,
+    begin: Kernel,
+    part_fresh: Kernel,
+    part_rest: Kernel,
+    scan_fresh: Kernel,
+    scan_rest: Kernel,
+    scan_apart: Kernel,
+    scan_kept: Kernel,
+    list: Kernel,
+    merge: Kernel,
+    turn: Kernel,
+    test_apart: Kernel,
+    test_kept: Kernel,
+    place: Kernel,
+    join: Kernel,
+    header: Kernel,
+    params: Constants<EpochParams>,
+}
+
+/// What the kernels of a step read.
+#[derive(Debug)]
+pub struct Inputs<'a> {
+    /// The parameters of the kernels, with the number of boxes of this step.
+    pub params: &'a Buffer<Params>,
+    /// The parameters of the epoch.
+    pub epoch_params: &'a Buffer<EpochParams>,
+    /// The boxes as they are searched: with their margins.
+    pub boxes: wgpu::BindingResource<'a>,
+    /// The filters, uploaded.
+    pub filters: &'a FilterLists,
+    /// What is kept from step to step.
+    pub buffers: &'a EpochBuffers,
+    /// The list of pairs.
+    pub list: &'a PairList,
+}
+
+impl EpochKernels {
+    /// Looks up the kernels of the stage for filters with these switches.
+    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        let (worlds, half_spaces) = (switches.world_names(), switches.half_space_names());
+        Self {
+            gpu: gpu.clone(),
+            check: Kernel::new(gpu, &CHECK),
+            decide: Kernel::new(gpu, &DECIDE),
+            mark: Kernel::specialised(gpu, &MARK, worlds),
+            select: Kernel::specialised(gpu, &SELECT, worlds),
+            take: Kernel::new(gpu, &TAKE),
+            begin: Kernel::new(gpu, &BEGIN),
+            part_fresh: Kernel::specialised(gpu, &PART, &["IS_FRESH"]),
+            part_rest: Kernel::new(gpu, &PART),
+            scan_fresh: Kernel::specialised(gpu, &SCAN, &["IS_FRESH"]),
+            scan_rest: Kernel::specialised(gpu, &SCAN, &["IS_REST"]),
+            scan_apart: Kernel::specialised(gpu, &SCAN, &["IS_APART"]),
+            scan_kept: Kernel::new(gpu, &SCAN),
+            list: Kernel::new(gpu, &LIST),
+            merge: Kernel::new(gpu, &MERGE),
+            turn: Kernel::new(gpu, &TURN),
+            test_apart: Kernel::specialised(gpu, &TEST, &[half_spaces, &["IS_APART"]].concat()),
+            test_kept: Kernel::specialised(gpu, &TEST, half_spaces),
+            place: Kernel::new(gpu, &PLACE),
+            join: Kernel::new(gpu, &JOIN),
+            header: Kernel::new(gpu, &HEADER),
+            params: Constants::new("epoch_params"),
+        }
+    }
+
+    /// Compiles the kernels of the stage, as far as they are not yet.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
+    pub fn compile(&self) -> Result<(), Error> {
+        let Self { check, decide, mark, select, take, begin, list, merge, turn, place, join, header, .. } = self;
+        let Self { part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, test_apart, test_kept, .. } = self;
+        let parts = [part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, test_apart, test_kept];
+        let others = [check, decide, mark, select, take, begin, list, merge, turn, place, join, header];
+        kernel::compile(&self.gpu, &[&others[..], &parts].concat())
+    }
+
+    /// Returns a uniform buffer with what the host says of an epoch of this many boxes, whose filters have this version, in
+    /// buffers with this room.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn params(
+        &self,
+        slots: u32,
+        version: u32,
+        room: &EpochRoom,
+        list: &PairList,
+        vertices_per_pair: u32,
+    ) -> Result<Buffer<EpochParams>, Error> {
+        let params = EpochParams {
+            slots,
+            version,
+            capacity: u32::try_from(room.pairs).unwrap_or(u32::MAX).min(list.capacity),
+            cell_mask: (32 * room.cell_words() - 1) as u32,
+            list_capacity: list.capacity,
+            vertices_per_pair,
+            unused_a: 0,
+            unused_b: 0,
+        };
+        self.params.get(&self.gpu, params)
+    }
+
+    /// Records what comes before the search of grown boxes: which boxes that are, and how many.
+    pub fn record_choice(&self, pass: &mut Pass, slots: u32, inputs: &Inputs<'_>) {
+        let all = inputs.all();
+        let sizes = inputs.buffers.epoch_sizes.raw();
+        self.check.dispatch(pass, slots.div_ceil(256), &all);
+        self.decide.dispatch(pass, 1, &all);
+        self.mark.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, mark), &all);
+        self.select.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, select), &all);
+    }
+
+    /// Records what comes behind the search of grown boxes: its pairs are kept as an epoch begins, and later take the place of those
+    /// of the same boxes. And how many boxes are searched as they are.
+    pub fn record_keep(&self, pass: &mut Pass, inputs: &Inputs<'_>) {
+        let EpochBuffers { kept, apart, fresh, epoch_sizes, .. } = inputs.buffers;
+        let (pairs, sizes) = (&inputs.list.list.pairs, epoch_sizes.raw());
+        self.take.dispatch(pass, 1, &inputs.all());
+        let begun = inputs.with(&[("pairs", pairs), ("kept", kept)]);
+        self.begin.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, begin), &begun);
+        let found = inputs.with(&[("pairs", pairs), ("listed", fresh)]);
+        self.part_fresh.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, part_fresh), &found);
+        self.scan_fresh.dispatch(pass, 1, &found);
+        self.list.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, list_fresh), &found);
+        // The list has room for others now.
+        let rest = inputs.with(&[("pairs", apart), ("listed", pairs)]);
+        self.part_rest.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, part_rest), &rest);
+        self.scan_rest.dispatch(pass, 1, &rest);
+        self.list.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, list_rest), &rest);
+        let merged = inputs.with(&[("rest", pairs), ("fresh", fresh), ("apart", apart)]);
+        self.merge.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, merge), &merged);
+        self.turn.dispatch(pass, 1, &merged);
+    }
+
+    /// Records the listing of the pairs that overlap, of those that are kept, and their header, unless boxes were searched as
+    /// they are.
+    pub fn record_list(&self, pass: &mut Pass, inputs: &Inputs<'_>) {
+        let EpochBuffers { kept, kept_stays, kept_tiles, apart, fresh, epoch_sizes, .. } = inputs.buffers;
+        let (pairs, sizes) = (&inputs.list.list.pairs, epoch_sizes.raw());
+        let of_apart = inputs.with(&[("pairs", apart), ("listed", fresh)]);
+        self.test_apart.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, test_apart), &of_apart);
+        self.scan_apart.dispatch(pass, 1, &of_apart);
+        self.list.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, list_apart), &of_apart);
+        let mut of_kept = inputs.with(&[("pairs", kept), ("apart_result", fresh), ("listed", pairs)]);
+        of_kept.insert(0, ("stays", kept_stays.all()));
+        of_kept.insert(0, ("kept_tiles", kept_tiles.all()));
+        self.test_kept.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, test_kept), &of_kept);
+        self.scan_kept.dispatch(pass, 1, &of_kept);
+        self.place.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, place), &of_kept);
+        self.join.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, join), &of_kept);
+        self.header.dispatch(pass, 1, &of_kept);
+    }
+}
+
+impl Inputs<'_> {
+    /// Lists what kernels bind, the lists of pairs aside.
+    fn all(&self) -> Vec<(&'static str, wgpu::BindingResource<'_>)> {
+        let Self { params, epoch_params, boxes, filters, buffers, list } = self;
+        vec![
+            ("params", params.all()),
+            ("epoch_params", epoch_params.all()),
+            ("boxes", boxes.clone()),
+            ("epoch", buffers.epoch.all()),
+            ("epoch_sizes", buffers.epoch_sizes.all()),
+            ("last", buffers.last.all()),
+            ("fat", buffers.fat.all()),
+            ("searched", buffers.searched.all()),
+            ("states", buffers.states.all()),
+            ("escape_tiles", buffers.escape_tiles.all()),
+            ("sample", buffers.sample.all()),
+            ("marks", buffers.marks.all()),
+            ("grown_count", buffers.grown_count.all()),
+            ("direct_count", buffers.direct_count.all()),
+            ("stays", buffers.stays.all()),
+            ("kept_tiles", buffers.stay_tiles.all()),
+            ("filter_layout", filters.layout.all()),
+            ("filters", filters.words.all()),
+            ("header", list.list.header.all()),
+            ("arguments", list.list.arguments.all()),
+        ]
+    }
+
+    /// Lists what kernels bind, with these lists of pairs.
+    fn with<'a>(&'a self, lists: &[(&'static str, &'a Buffer<Pair>)]) -> Vec<(&'static str, wgpu::BindingResource<'a>)> {
+        let mut all = self.all();
+        all.extend(lists.iter().map(|(name, list)| (*name, list.all())));
+        all
+    }
+}
