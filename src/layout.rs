@@ -286,6 +286,7 @@ twins! {
         pub result_apart: u32,
         pub sampled: u32,
         pub tiles: u32,
+        pub is_tight: u32,
     }
 
     /// Indirect dispatch sizes of an epoch.

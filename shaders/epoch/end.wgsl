@@ -5,6 +5,7 @@ fn end_epoch() {
     epoch.version = 0u;
     epoch.kept = 0u;
     epoch.apart = 0u;
+    epoch.is_tight = 1u;
     epoch.next_wait = longer_wait(epoch.next_wait);
     epoch.wait = epoch.next_wait;
 }

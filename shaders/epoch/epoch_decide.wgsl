@@ -131,7 +131,7 @@ fn decide(escaped: vec2<u32>, moved: u32, edge: u32, speed: u32, is_slow: bool) 
             own.kept = 0u;
             own.apart = 0u;
             own.edge = edge;
-            own.margin = first_margin(edge, speed);
+            own.margin = first_margin(edge, select(speed, 0u, own.is_tight == 1u));
         }
     }
     if own.mode == EPOCH_NONE {

@@ -213,6 +213,7 @@ struct Epoch {
     result_apart: u32,        // those of boxes that have left
     sampled: u32,             // slots of the last step whose sample is there
     tiles: u32,               // of the list that was scanned last
+    is_tight: u32,            // 1 once there was no room for the pairs of grown boxes
 }
 
 // Indirect dispatch sizes of an epoch.

@@ -24,7 +24,7 @@ struct Lists {
     last: Vec<Pair>,
 }
 
-fn random_pairs(count: u32, random: &mut Random) -> Vec<Pair> {
+pub fn random_pairs(count: u32, random: &mut Random) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = (0..count)
         .map(|_| {
             let a = random.below(BOXES - 1);

@@ -10,6 +10,7 @@ mod bin_scatter;
 #[path = "../common/doubles.rs"]
 mod doubles;
 mod emit;
+mod epoch;
 mod events;
 mod exact;
 #[path = "../common/filter_cases.rs"]

@@ -84,7 +84,8 @@ pub fn decide(boxes: &[Aabb], slots: u32, version: u32, counts: [u32; 3], sample
     if wait > 0 || !is_slow {
         return Epoch { mode: EPOCH_NONE, version: 0, wait: wait.saturating_sub(1), ..own };
     }
-    let margin = first_margin(edge, speed.unwrap_or(0));
+    // Where there was no room for larger ones, boxes are grown by the least.
+    let margin = first_margin(edge, if own.is_tight == 1 { 0 } else { speed.unwrap_or(0) });
     Epoch { mode: EPOCH_BEGIN, version, slots, age: 0, edge, margin, ..own }
 }
 
@@ -156,7 +157,7 @@ pub fn test(
     let meet = |pair: &Pair| of(pair.a).zip(of(pair.b)).is_some_and(|(a, b)| a.overlaps(b));
     let either = |pair: &Pair, what: usize| is(states, pair.a, what) || is(states, pair.b, what);
     let test = |(i, pair): (usize, &Pair)| match last {
-        Some(_) if either(pair, 2) && !begins => false,
+        Some(_) if either(pair, 2) => false,
         Some(last) if !either(pair, 0) && !begins => last[i],
         _ => meet(pair),
     };

@@ -1,0 +1,579 @@
+//! `epoch`: boxes against their grown boxes, and what becomes of the pairs that are kept.
+
+use std::mem::offset_of;
+
+use broadsweep::internals::constants::*;
+use broadsweep::internals::epoch;
+use broadsweep::internals::filters::CheckedFilters;
+use broadsweep::internals::filters::lists::{FilterLists, Switches};
+use broadsweep::internals::gpu::kernel::{Kernel, Source};
+use broadsweep::internals::layout::{Epoch, EpochParams, EpochSizes, PairArguments, PairHeader, Params, dispatch_size};
+use broadsweep::internals::mirror;
+use broadsweep::wgpu::BindingResource;
+use broadsweep::{Aabb, Filters, Pair};
+
+use crate::events::random_pairs;
+use crate::inputs::{Random, SPECIAL, ordinary};
+use crate::*;
+
+const NO_BOX: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+const VERSION: u32 = 7;
+/// Of the boxes here.
+const EDGE: u32 = 127;
+
+/// A step of some boxes in more slots, and what is known of the last one.
+struct Scene {
+    boxes: Vec<Aabb>,
+    last: Vec<Aabb>,
+    fat: Vec<Aabb>,
+    states: Vec<[u32; 4]>,
+}
+
+/// Makes scenes in which some boxes moved, by little or by much, or are no longer boxes.
+fn scenes() -> Vec<Scene> {
+    let mut random = Random::new(17);
+    let special = |random: &mut Random| SPECIAL[random.below(16) as usize];
+    let make = |n: u32| {
+        let mut last = ordinary(n, u64::from(n));
+        for aabb in last.iter_mut().step_by(9) {
+            *aabb = Aabb::new([0; 3].map(|_| special(&mut random)), [0; 3].map(|_| special(&mut random)));
+        }
+        let fat_of = |aabb: &Aabb| if aabb.is_valid() { grown(aabb, 0.25) } else { NO_BOX };
+        let mut fat: Vec<Aabb> = last.iter().map(fat_of).collect();
+        let mut boxes = last.clone();
+        for (i, aabb) in boxes.iter_mut().enumerate() {
+            let way = [0.0, 0.0, 0.1, 0.3, 30.0][random.below(5) as usize];
+            *aabb = match i % 13 {
+                0 => Aabb::new([0; 3].map(|_| special(&mut random)), [0; 3].map(|_| special(&mut random))),
+                _ => Aabb::new(aabb.min.map(|x| x + way), aabb.max.map(|x| x + way)),
+            };
+        }
+        // Some are gone, and some places never had a box.
+        boxes.truncate(boxes.len() - boxes.len() / 20);
+        last.extend([Aabb::new([f32::from_bits(0x7fc0_0000); 3], [f32::from_bits(0x7fc0_0000); 3]); 40]);
+        fat.extend([NO_BOX; 40]);
+        let slots = fat.len();
+        // No bits of slots that are not there.
+        let mask = |word: usize| u32::MAX >> (32 - (slots - 32 * word).min(32));
+        let word = |word| [0; 4].map(|_| random.next() as u32 & random.next() as u32 & mask(word));
+        let states = (0..slots.div_ceil(32)).map(word).collect();
+        Scene { boxes, last, fat, states }
+    };
+    SIZES.into_iter().chain([5000]).map(make).collect()
+}
+
+fn grown(aabb: &Aabb, margin: f32) -> Aabb {
+    Aabb::new(aabb.min.map(|x| x - margin), aabb.max.map(|x| x + margin))
+}
+
+fn bits(boxes: &[Aabb]) -> Vec<[u32; 6]> {
+    boxes.iter().map(|aabb| bytemuck::cast(*aabb)).collect()
+}
+
+fn params(slots: usize, words: u32) -> Buffer<EpochParams> {
+    uniform(EpochParams {
+        slots: slots as u32,
+        version: VERSION,
+        capacity: 5000,
+        cell_mask: 32 * words - 1,
+        list_capacity: 6000,
+        vertices_per_pair: 24,
+        ..EpochParams::zeroed()
+    })
+}
+
+fn counted_boxes(count: usize) -> Buffer<Params> {
+    uniform(Params { box_count: count as u32, ..Params::zeroed() })
+}
+
+/// Dispatches a kernel by sizes of the caller's.
+fn dispatch(kernel: &Kernel, size: [u32; 3], buffers: &[(&str, BindingResource)]) {
+    let sizes = guarded(&[EpochSizes { mark: size, ..EpochSizes::zeroed() }]);
+    run(|pass| kernel.dispatch_indirect(pass, sizes.raw(), offset_of!(EpochSizes, mark), buffers));
+}
+
+/// Dispatch sizes, in rows or in columns.
+fn size(count: usize, per_group: usize, side: usize) -> [u32; 3] {
+    let groups = count.div_ceil(per_group) as u32;
+    if side == 0 { dispatch_size(groups) } else { in_columns(groups) }
+}
+
+fn kernel(source: &Source, switches: &[&'static str]) -> Kernel {
+    Kernel::specialised(gpu(), source, switches)
+}
+
+#[test]
+fn boxes_that_moved_and_left_are_those_of_the_mirror() {
+    let check = kernel(&epoch::CHECK, &[]);
+    for Scene { boxes, last, fat, states } in scenes() {
+        for version in [VERSION, VERSION + 1] {
+            let slots = fat.len();
+            let known = upload(&[Epoch { version, slots: slots as u32, edge: EDGE, ..Epoch::zeroed() }]);
+            let (mut last_after, mut fat_after, mut states_after) = (last.clone(), fat.clone(), states.clone());
+            let mut tiles = vec![[0; 4]; slots.div_ceil(256)];
+            if version == VERSION {
+                tiles = mirror::epoch::check(&boxes, &mut last_after, &mut fat_after, &mut states_after, EDGE);
+            }
+            let (params_now, count) = (params(slots, 1), counted_boxes(boxes.len()));
+            let (boxes_now, last_now, fat_now) = (upload(&boxes), guarded(&last), guarded(&fat));
+            let (states_now, tiles_now) = (guarded(&states), poisoned::<[u32; 4]>(tiles.len()));
+            let buffers = [
+                ("params", count.all()),
+                ("epoch_params", params_now.all()),
+                ("boxes", boxes_now.all()),
+                ("epoch", known.all()),
+                ("last", last_now.all()),
+                ("fat", fat_now.all()),
+                ("states", states_now.all()),
+                ("escape_tiles", tiles_now.all()),
+            ];
+            dispatch(&check, size(slots, 256, slots % 2), &buffers);
+            assert_eq!(written(&tiles_now), tiles, "{slots} slots");
+            assert_eq!(written(&states_now), states_after, "{slots} slots");
+            assert_eq!(bits(&written(&last_now)), bits(&last_after), "{slots} slots");
+            assert_eq!(bits(&written(&fat_now)), bits(&fat_after), "{slots} slots");
+        }
+    }
+}
+
+/// What the decision depends on beside the boxes.
+fn known(slots: u32) -> Vec<Epoch> {
+    let base = Epoch { version: VERSION, slots, sampled: slots, kept: 1000, apart: 10, result: 5, ..Epoch::zeroed() };
+    vec![
+        base,
+        Epoch { version: 0, ..base },
+        Epoch { version: 0, sampled: slots + 1, ..base },
+        Epoch { slots: slots + 1, wait: 3, ..base },
+        Epoch { age: 2, next_wait: 8, ..base },
+        Epoch { age: 9, next_wait: 64, wait: 1, ..base },
+        Epoch { version: VERSION + 1, is_tight: 1, ..base },
+    ]
+}
+
+#[test]
+fn what_a_step_does_is_decided_as_by_the_mirror() {
+    let decide = kernel(&epoch::DECIDE, &[]);
+    let mut random = Random::new(3);
+    let mut modes = [0; 4];
+    for (boxes, way) in [(3000, 0.0), (3000, 0.001), (3000, 0.02), (3000, 0.6), (1, 0.0), (40, 0.01)] {
+        let before: Vec<Aabb> = ordinary(boxes, 5);
+        let slots = boxes + 100;
+        for (known, tiles) in known(slots).into_iter().flat_map(|known| [0, 3, 90, 2000].map(|left| (known, left))) {
+            let now: Vec<Aabb> = before
+                .iter()
+                .enumerate()
+                .map(|(i, aabb)| grown(aabb, if i % 8 == 0 { 0.0 } else { way * random.between(0.5, 1.0) }))
+                .collect();
+            let mut sample = vec![NO_BOX; EPOCH_SAMPLE as usize];
+            let nothing = Epoch::zeroed();
+            mirror::epoch::decide(&before, slots, 0, [0; 3], &mut sample, &nothing);
+            let counts: Vec<[u32; 4]> = (0..slots.div_ceil(256)).map(|k| [u32::from(k == 0) * tiles, tiles / 9, k, 0]).collect();
+            let sum = |k: usize| counts.iter().map(|tile| tile[k]).sum();
+            let (sample_now, known_now) = (guarded(&sample), guarded(&[known]));
+            let expected = mirror::epoch::decide(&now, slots, VERSION, [sum(0), sum(1), sum(2)], &mut sample, &known);
+            let (params_now, count) = (params(slots as usize, 1), counted_boxes(now.len()));
+            let (boxes_now, tiles_now) = (upload(&now), upload(&counts));
+            let (sizes, grown_count) = (poisoned::<EpochSizes>(1), poisoned::<u32>(1));
+            let buffers = [
+                ("params", count.all()),
+                ("epoch_params", params_now.all()),
+                ("boxes", boxes_now.all()),
+                ("escape_tiles", tiles_now.all()),
+                ("sample", sample_now.all()),
+                ("epoch", known_now.all()),
+                ("epoch_sizes", sizes.all()),
+                ("grown_count", grown_count.all()),
+            ];
+            run(|pass| decide.dispatch(pass, 1, &buffers));
+            assert_eq!(written(&known_now), [expected], "{boxes} boxes go by {way}, {tiles} left, {known:?}");
+            assert_eq!(bits(&written(&sample_now)), bits(&sample));
+            modes[expected.mode as usize] += 1;
+            let is_searched = [EPOCH_BEGIN, EPOCH_PART].contains(&expected.mode);
+            assert_eq!(written(&grown_count), [if is_searched { slots } else { 0 }]);
+            let groups = |is: bool| dispatch_size(if is { slots.div_ceil(256) } else { 0 });
+            let sizes = written(&sizes)[0];
+            assert_eq!((sizes.mark, sizes.select), (groups(expected.mode == EPOCH_PART), groups(is_searched)));
+        }
+    }
+    assert!(modes.iter().all(|count| *count > 4), "{modes:?}");
+}
+
+#[test]
+fn boxes_that_may_meet_those_that_left_are_those_of_the_mirror() {
+    let n = 3000;
+    let mut random = Random::new(23);
+    let worlds: Vec<u32> =
+        (0..n).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { random.below(4) }).collect();
+    for filters in [Filters::default(), Filters { world: worlds, ..Filters::default() }] {
+        let lists = FilterLists::of(gpu(), &filters, n as usize).unwrap();
+        let switches = Switches::of(&filters);
+        let [mark, select] = [&epoch::MARK, &epoch::SELECT].map(|source| kernel(source, switches.world_names()));
+        let checked = CheckedFilters::new(filters.clone()).unwrap();
+        let world = |i: u32| checked.worlds().get(i as usize).copied().unwrap_or(0);
+        for (rarity, edge, mode) in [(100, EDGE, EPOCH_PART), (40, 123, EPOCH_PART), (7, 134, EPOCH_PART), (9, EDGE, EPOCH_BEGIN)] {
+            let boxes = ordinary(n, 9);
+            let mut fat: Vec<Aabb> = boxes.iter().map(|aabb| grown(aabb, 0.01)).collect();
+            for (i, fat) in fat.iter_mut().enumerate().filter(|(i, _)| i % 11 == 3) {
+                let far = [1e-30, -1e-42, 3e38, f32::INFINITY, 1e9][i % 5];
+                *fat = if i % 2 == 0 { NO_BOX } else { Aabb::new(fat.min, fat.max.map(|x| x.max(far))) };
+            }
+            // Those in world 0 alone, and none that may meet boxes anywhere.
+            let is_vast = |i: usize| i % 11 == 3 || world(i as u32) == WORLD_GLOBAL;
+            let states: Vec<[u32; 4]> = (0..n.div_ceil(32) as usize)
+                .map(|word| {
+                    let left = |k: &usize| (32 * word + k) % rarity == 1 && !is_vast(32 * word + k);
+                    [0, (0..32).filter(left).map(|k| 1 << k).sum(), 0, 0]
+                })
+                .collect();
+            let tiles: Vec<[u32; 4]> = states.chunks(8).map(|words| [words.iter().map(|w| w[1].count_ones()).sum(), 0, 0, 0]).collect();
+            let words = 2048;
+            let known = Epoch { mode, edge, margin: 122, ..Epoch::zeroed() };
+            let expected = mirror::epoch::mark(&fat, &states, edge, 32 * words - 1, world);
+            let (params_now, count, known_now) = (params(n as usize, words), counted_boxes(boxes.len() - 7), upload(&[known]));
+            let (states_now, tiles_now, fat_now) = (guarded(&states), upload(&tiles), guarded(&fat));
+            let marks = guarded(&vec![0u32; words as usize + 1]);
+            let buffers = [
+                ("epoch_params", params_now.all()),
+                ("epoch", known_now.all()),
+                ("states", states_now.all()),
+                ("escape_tiles", tiles_now.all()),
+                ("fat", fat_now.all()),
+                ("marks", marks.all()),
+                ("filter_layout", lists.layout.all()),
+                ("filters", lists.words.all()),
+            ];
+            dispatch(&mark, size(n as usize, 256, rarity % 2), &buffers);
+            let bits_of = |words: &[u32]| words.iter().map(|word| word.count_ones()).sum::<u32>();
+            let found = written(&marks);
+            assert!(found == expected, "one in {rarity}, {edge}: {} and {} bits", bits_of(&found), bits_of(&expected));
+
+            let last = poisoned::<Aabb>(n as usize);
+            let (boxes_now, marks, searched) = (upload(&boxes), upload(&expected), poisoned::<Aabb>(n as usize));
+            let buffers = [
+                ("params", count.all()),
+                ("epoch_params", params_now.all()),
+                ("epoch", known_now.all()),
+                ("boxes", boxes_now.all()),
+                ("states", states_now.all()),
+                ("last", last.all()),
+                ("fat", fat_now.all()),
+                ("marks", marks.all()),
+                ("searched", searched.all()),
+                ("filter_layout", lists.layout.all()),
+                ("filters", lists.words.all()),
+            ];
+            dispatch(&select, size(n as usize, 256, rarity % 2), &buffers);
+            let own = &boxes[..boxes.len() - 7];
+            let expected = mirror::epoch::select(own, &mut fat, &states, &expected, &known, world);
+            let found: Vec<Option<Aabb>> = written(&searched).into_iter().map(|aabb| Some(aabb).filter(Aabb::is_valid)).collect();
+            assert_eq!(found, expected, "one in {rarity}, {edge}");
+            assert_eq!(bits(&written(&fat_now)), bits(&fat));
+            let begins = mode == EPOCH_BEGIN;
+            let part = expected.iter().flatten().count();
+            assert!(begins || part > 100 && part < n as usize - 100, "{part} of {n} with one in {rarity}, {edge}");
+            let last = written(&last);
+            assert!(if begins { bits(&last[..own.len()]) == bits(own) } else { last.iter().all(is_poison) });
+            assert_eq!(written(&states_now), if begins { vec![[0; 4]; states.len()] } else { states });
+        }
+    }
+}
+
+fn tiles(count: usize) -> usize {
+    count.div_ceil(EVENT_TILE as usize)
+}
+
+/// Returns flags as bits, in whole tiles, and how many each tile has.
+fn noted(flags: &[bool]) -> (Vec<u32>, Vec<u32>) {
+    let mut words = vec![0u32; 32 * tiles(flags.len())];
+    for (i, _) in flags.iter().enumerate().filter(|(_, flag)| **flag) {
+        words[i / 32] |= 1 << (i % 32);
+    }
+    let counts = words.chunks(32).map(|words| words.iter().map(|word| word.count_ones()).sum()).collect();
+    (words, counts)
+}
+
+fn sums(counts: &[u32]) -> Vec<u32> {
+    counts.iter().scan(0, |sum, count| Some(std::mem::replace(sum, *sum + count))).collect()
+}
+
+/// Numbers of pairs.
+fn lengths() -> impl Iterator<Item = u32> {
+    SIZES.into_iter().chain([EVENT_TILE - 1, EVENT_TILE, EVENT_TILE + 1, 5000])
+}
+
+#[test]
+fn pairs_are_parted_and_tested_as_by_the_mirror() {
+    let mut random = Random::new(31);
+    let n = 3000;
+    let boxes: Vec<Aabb> = ordinary(n, 4).into_iter().map(|aabb| grown(&aabb, 3.0)).collect();
+    let states: Vec<[u32; 4]> = (0..n.div_ceil(32))
+        .map(|_| {
+            let mut word = || random.next() as u32 & random.next() as u32 & random.next() as u32;
+            let (moved, left, fresh) = (word(), word(), word());
+            [moved | fresh, fresh, left | fresh, moved | left | fresh]
+        })
+        .collect();
+    let states_now = upload(&states);
+    let part = [false, true].map(|is_fresh| kernel(&epoch::PART, if is_fresh { &["IS_FRESH"] } else { &[] }));
+    let test = [false, true].map(|is_apart| kernel(&epoch::TEST, if is_apart { &["IS_APART"] } else { &[] }));
+    for (number, length) in lengths().enumerate() {
+        let pairs = random_pairs(length, &mut random);
+        let count = pairs.len() as u32;
+        let (pairs_now, boxes_now, box_count) = (upload(&pairs), upload(&boxes), counted_boxes(boxes.len() - 9));
+        let lists = no_filters();
+        let run_one = |kernel: &Kernel, known: Epoch, before: &[u32]| {
+            let (known, stays) = (upload(&[known]), guarded(before));
+            let kept_tiles = poisoned::<u32>(tiles(pairs.len()));
+            let buffers = [
+                ("params", box_count.all()),
+                ("epoch", known.all()),
+                ("states", states_now.all()),
+                ("pairs", pairs_now.all()),
+                ("boxes", boxes_now.all()),
+                ("stays", stays.all()),
+                ("kept_tiles", kept_tiles.all()),
+                ("filter_layout", lists.layout.all()),
+                ("filters", lists.words.all()),
+            ];
+            dispatch(kernel, size(pairs.len(), EVENT_TILE as usize, number % 2), &buffers);
+            (written(&stays), written(&kept_tiles))
+        };
+        let words = 32 * tiles(pairs.len());
+        for is_fresh in [false, true] {
+            let known = Epoch { found: count, apart: count, mode: EPOCH_PART, ..Epoch::zeroed() };
+            let expected = noted(&mirror::epoch::part(&pairs, &states, is_fresh));
+            assert_eq!(run_one(&part[usize::from(is_fresh)], known, &vec![u32::MAX; words]), expected, "{length} pairs");
+        }
+        let last: Vec<bool> = pairs.iter().map(|_| random.below(2) == 0).collect();
+        let own = &boxes[..boxes.len() - 9];
+        for (is_apart, mode) in [(false, EPOCH_BEGIN), (false, EPOCH_STAY), (true, EPOCH_PART)] {
+            let known = Epoch { kept: count, apart: count, mode, ..Epoch::zeroed() };
+            let before = Some(&last[..]).filter(|_| !is_apart);
+            let expected = mirror::epoch::test(&pairs, own, before, &states, mode == EPOCH_BEGIN);
+            let found = run_one(&test[usize::from(is_apart)], known, &noted(&last).0);
+            assert_eq!(found, noted(&expected), "{length} pairs, {mode}");
+        }
+    }
+}
+
+#[test]
+fn pairs_are_listed_and_merged_as_by_the_mirror() {
+    let mut random = Random::new(37);
+    let [list, merge, place, join, begin] =
+        [&epoch::LIST, &epoch::MERGE, &epoch::PLACE, &epoch::JOIN, &epoch::BEGIN].map(|source| kernel(source, &[]));
+    for (number, (length, other)) in lengths().flat_map(|length| [0, 1, 30, 6000].map(|other| (length, other))).enumerate() {
+        let side = number % 2;
+        let pairs = random_pairs(length, &mut random);
+        let apart: Vec<Pair> =
+            random_pairs(other, &mut random).into_iter().filter(|pair| pairs.binary_search(pair).is_err()).collect();
+        let stays: Vec<bool> = pairs.iter().map(|_| random.below(3) > 0).collect();
+        let (words, counts) = noted(&stays);
+        let expected = mirror::epoch::list(&pairs, &stays);
+        let result = mirror::epoch::merge(&expected, &apart);
+        let known = Epoch {
+            found: pairs.len() as u32,
+            kept: pairs.len() as u32,
+            rest: pairs.len() as u32,
+            fresh: apart.len() as u32,
+            tiles: tiles(pairs.len()) as u32,
+            result: result.len() as u32,
+            result_apart: apart.len() as u32,
+            ..Epoch::zeroed()
+        };
+        // The list has room for all of some results, and for a part of others.
+        let (params_now, known) = (params(0, 1), upload(&[known]));
+        let (pairs_now, apart_now, words_now, sums_now) = (upload(&pairs), upload(&apart), upload(&words), upload(&sums(&counts)));
+        let listed = poisoned::<Pair>(expected.len());
+        let merged = poisoned::<Pair>(pairs.len() + apart.len());
+        let kept = poisoned::<Pair>(pairs.len());
+        let placed = poisoned::<Pair>(result.len().min(6000));
+        let buffers = [
+            ("epoch_params", params_now.all()),
+            ("epoch", known.all()),
+            ("pairs", pairs_now.all()),
+            ("stays", words_now.all()),
+            ("kept_tiles", sums_now.all()),
+            ("apart_result", apart_now.all()),
+            ("rest", pairs_now.all()),
+            ("fresh", apart_now.all()),
+        ];
+        for (kernel, name, to, groups) in [
+            (&list, "listed", &listed, size(pairs.len(), EVENT_TILE as usize, side)),
+            (&merge, "apart", &merged, size(pairs.len() + apart.len(), EVENT_TILE as usize, side)),
+            (&begin, "kept", &kept, size(pairs.len(), EVENT_TILE as usize, side)),
+            (&place, "listed", &placed, size(pairs.len(), EVENT_TILE as usize, side)),
+            (&join, "listed", &placed, size(apart.len(), 256, side)),
+        ] {
+            let mut all = buffers.to_vec();
+            all.push((name, to.all()));
+            dispatch(kernel, groups, &all);
+        }
+        assert!(written(&listed) == expected, "{length} and {other} pairs: listed");
+        assert!(written(&merged) == mirror::epoch::merge(&pairs, &apart), "{length} and {other} pairs: merged");
+        assert!(written(&kept) == pairs, "{length} and {other} pairs: kept");
+        assert!(written(&placed) == result[..result.len().min(6000)], "{length} and {other} pairs: placed");
+    }
+}
+
+#[test]
+fn tiles_are_summed_and_an_epoch_without_room_ends() {
+    let mut random = Random::new(41);
+    let capacity = 5000;
+    for tiles in [0usize, 1, 4, 255, 256, 257, 1234] {
+        let counts: Vec<u32> = (0..tiles).map(|_| random.below(if tiles > 4 { 1025 } else { 1000 })).collect();
+        let total: u32 = counts.iter().sum();
+        let pairs = tiles as u32 * EVENT_TILE;
+        for (role, mode, moved) in [
+            ("IS_FRESH", EPOCH_PART, 3),
+            ("IS_FRESH", EPOCH_BEGIN, 3),
+            ("IS_REST", EPOCH_PART, 3),
+            ("IS_REST", EPOCH_STAY, 0),
+            ("IS_REST", EPOCH_NONE, 9),
+            ("IS_APART", EPOCH_PART, 3),
+            ("IS_KEPT", EPOCH_PART, 3),
+            ("IS_KEPT", EPOCH_STAY, 0),
+        ] {
+            let is_none = mode == EPOCH_NONE;
+            let known = Epoch {
+                mode,
+                moved,
+                found: pairs,
+                apart: if is_none { 0 } else { pairs },
+                kept: if is_none { 0 } else { pairs },
+                fresh: 1000,
+                next_wait: 4,
+                result: 700,
+                result_apart: 200,
+                version: 5,
+                ..Epoch::zeroed()
+            };
+            let switches: Vec<&'static str> = Some(role).filter(|role| *role != "IS_KEPT").into_iter().collect();
+            let scan = kernel(&epoch::SCAN, &switches);
+            let (params_now, tiles_now) = (params(0, 1), guarded(&counts));
+            let (known_now, sizes) = (guarded(&[known]), poisoned::<EpochSizes>(1));
+            let buffers = [
+                ("epoch_params", params_now.all()),
+                ("kept_tiles", tiles_now.all()),
+                ("epoch", known_now.all()),
+                ("epoch_sizes", sizes.all()),
+            ];
+            run(|pass| scan.dispatch(pass, 1, &buffers));
+            let (after, sizes) = (written(&known_now)[0], written(&sizes)[0]);
+            let is_part = mode == EPOCH_PART;
+            let is_same = (mode, moved) == (EPOCH_STAY, 0);
+            let is_summed = match role {
+                "IS_FRESH" | "IS_REST" => is_part,
+                "IS_KEPT" => !is_same,
+                _ => true,
+            };
+            let total = if is_summed { total } else { 0 };
+            assert_eq!(written(&tiles_now), if is_summed { sums(&counts) } else { counts.clone() }, "{role} {mode}");
+            let groups = |is: bool| dispatch_size(if is { tiles as u32 } else { 0 });
+            let expected = match role {
+                "IS_FRESH" => {
+                    assert_eq!(sizes.list_fresh, groups(is_part));
+                    Epoch { fresh: total, ..known }
+                }
+                "IS_REST" if is_part && total + 1000 > capacity => {
+                    assert_eq!((sizes.merge, sizes.test_kept, sizes.test_apart), ([0, 1, 1], [0, 1, 1], [0, 1, 1]));
+                    let ended = Epoch { mode: EPOCH_NONE, version: 0, kept: 0, apart: 0, is_tight: 1, ..known };
+                    Epoch { next_wait: 8, wait: 8, ..ended }
+                }
+                "IS_REST" => {
+                    let apart = if is_part { total + 1000 } else { known.apart };
+                    let tiled = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
+                    assert_eq!(sizes.list_rest, groups(is_part));
+                    assert_eq!(sizes.merge, tiled(if is_part { apart } else { 0 }));
+                    assert_eq!(sizes.test_apart, tiled(apart));
+                    assert_eq!(sizes.test_kept, tiled(if is_same { 0 } else { known.kept }));
+                    Epoch { rest: if is_part { total } else { 0 }, apart, ..known }
+                }
+                "IS_APART" => {
+                    assert_eq!((sizes.list_apart, sizes.join), (groups(true), dispatch_size(total.div_ceil(256))));
+                    Epoch { result: 500 + total, result_apart: total, ..known }
+                }
+                _ => {
+                    assert_eq!(sizes.place, groups(true));
+                    Epoch { result: if is_same { 700 } else { total + 200 }, ..known }
+                }
+            };
+            let is_scanned = matches!(role, "IS_APART" | "IS_KEPT") || is_part;
+            let expected = Epoch { tiles: if is_scanned { tiles as u32 } else { 0 }, ..expected };
+            assert_eq!(after, expected, "{role} {mode}, {tiles} tiles");
+        }
+    }
+}
+
+#[test]
+fn what_was_found_is_taken_if_it_is_whole() {
+    let take = kernel(&epoch::TAKE, &[]);
+    for (mode, overflow, written_pairs) in [
+        (EPOCH_BEGIN, 0, 5000),
+        (EPOCH_BEGIN, 0, 5001),
+        (EPOCH_BEGIN, 2, 0),
+        (EPOCH_PART, 0, 3000),
+        (EPOCH_PART, 1, 3000),
+        (EPOCH_STAY, 0, 0),
+        (EPOCH_NONE, 0, 0),
+    ] {
+        let known = Epoch { mode, kept: 2000, apart: 1500, version: 3, next_wait: 64, ..Epoch::zeroed() };
+        let header = upload(&[PairHeader { overflow, written: written_pairs, ..PairHeader::zeroed() }]);
+        let (params_now, known_now, sizes) = (params(0, 1), guarded(&[known]), poisoned::<EpochSizes>(1));
+        let buffers = [
+            ("epoch_params", params_now.all()),
+            ("header", header.all()),
+            ("epoch", known_now.all()),
+            ("epoch_sizes", sizes.all()),
+        ];
+        run(|pass| take.dispatch(pass, 1, &buffers));
+        let is_searched = [EPOCH_BEGIN, EPOCH_PART].contains(&mode);
+        let fails = is_searched && (overflow != 0 || written_pairs > 5000);
+        let ended = Epoch { mode: EPOCH_NONE, version: 0, kept: 0, apart: 0, is_tight: 1, wait: 64, ..known };
+        let (begins, is_part) = (mode == EPOCH_BEGIN && !fails, mode == EPOCH_PART && !fails);
+        let expected = match (fails, begins) {
+            (true, _) => ended,
+            (false, true) => Epoch { kept: written_pairs, found: written_pairs, ..known },
+            _ => Epoch { found: if is_part { written_pairs } else { 0 }, ..known },
+        };
+        assert_eq!(written(&known_now), [expected], "{mode} {overflow} {written_pairs}");
+        let groups = |is: bool, count: u32| dispatch_size(if is { count.div_ceil(EVENT_TILE) } else { 0 });
+        let sizes = written(&sizes)[0];
+        assert_eq!(sizes.begin, groups(begins, written_pairs));
+        assert_eq!(sizes.part_fresh, groups(is_part, written_pairs));
+        assert_eq!(sizes.part_rest, groups(is_part, 1500));
+    }
+}
+
+#[test]
+fn boxes_are_searched_as_they_are_where_there_is_no_epoch_and_the_header_is_left_alone() {
+    let [turn, header] = [&epoch::TURN, &epoch::HEADER].map(|source| kernel(source, &[]));
+    for mode in [EPOCH_NONE, EPOCH_BEGIN, EPOCH_PART, EPOCH_STAY] {
+        for (is_beyond, result) in [(0, 0), (0, 257), (1, 6001)] {
+            let known = upload(&[Epoch { mode, result, ..Epoch::zeroed() }]);
+            let params_now = uniform(Params { box_count: 99, is_beyond, ..Params::zeroed() });
+            let (epoch_params, count) = (params(0, 1), poisoned::<u32>(1));
+            let left = (PairHeader { count: 5, ..PairHeader::zeroed() }, PairArguments { unused: 9, ..PairArguments::zeroed() });
+            let (header_now, arguments) = (guarded(&[left.0]), guarded(&[left.1]));
+            let buffers = [
+                ("params", params_now.all()),
+                ("epoch_params", epoch_params.all()),
+                ("epoch", known.all()),
+                ("direct_count", count.all()),
+                ("header", header_now.all()),
+                ("arguments", arguments.all()),
+            ];
+            run(|pass| turn.dispatch(pass, 1, &buffers));
+            run(|pass| header.dispatch(pass, 1, &buffers));
+            let direct = if is_beyond == 1 { u32::MAX } else { 99 };
+            let is_none = mode == EPOCH_NONE;
+            assert_eq!(written(&count), [if is_none { direct } else { 0 }]);
+            let whole = result.min(6000);
+            let overflow = u32::from(result > 6000);
+            let own = PairHeader { count: result, capacity: 6000, overflow, written: whole, ..PairHeader::zeroed() };
+            let dispatch = dispatch_size(whole.div_ceil(256));
+            let own_arguments = PairArguments { dispatch, draw: [24, whole, 0, 0], ..PairArguments::zeroed() };
+            assert_eq!(written(&header_now), [if is_none { left.0 } else { own }]);
+            assert_eq!(written(&arguments), [if is_none { left.1 } else { own_arguments }]);
+        }
+    }
+}
