@@ -255,6 +255,8 @@ shared_constants! {
 
     // ---- epochs ----
 
+    /// Boxes that a workgroup compares with their grown boxes.
+    EPOCH_TILE: u32 = 1024;
     /// Boxes of which is noted where they were in the last step.
     EPOCH_SAMPLE: u32 = 1024;
     /// What all but this part of the sample do decides on the margin.
@@ -379,6 +381,7 @@ const _: () = {
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE < 1 << 16 && EVENT_TILE / 32 <= 256 && 32 % EVENT_RUN == 0);
+    assert!(EPOCH_TILE.is_multiple_of(256) && EPOCH_TILE / 32 <= 256);
     assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
     assert!(WIDE_LANES * (WIDE_RADIX + 1) * 4 <= 16_384 && WIDE_RADIX.is_multiple_of(WIDE_LANES));
     // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do.

@@ -267,6 +267,7 @@ twins! {
     #[allow(missing_docs)]
     pub struct Epoch {
         pub version: u32,
+        pub changes: u32,
         pub slots: u32,
         pub edge: u32,
         pub margin: u32,
@@ -293,6 +294,7 @@ twins! {
     #[derive(Eq)]
     #[allow(missing_docs)]
     pub struct EpochSizes {
+        pub check: [u32; 3],
         pub mark: [u32; 3],
         pub select: [u32; 3],
         pub begin: [u32; 3],

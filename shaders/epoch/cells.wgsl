@@ -36,7 +36,9 @@ fn cell_of(bound: vec3<u32>) -> vec3<i32> {
 // Returns the cells of a box that is valid.
 fn cells_of_box(low: vec3<u32>, high: vec3<u32>) -> Cells {
     let reach = max(low & vec3<u32>(0x7fffffffu), high & vec3<u32>(0x7fffffffu)) >> vec3<u32>(23u);
-    var cells = Cells(vec3<i32>(0), vec3<i32>(0), any(reach >= vec3<u32>(cell_exponent() + CELL_EXPONENTS)));
+    // Infinite bounds are in no cell.
+    let most = min(cell_exponent() + CELL_EXPONENTS, 255u);
+    var cells = Cells(vec3<i32>(0), vec3<i32>(0), any(reach >= vec3<u32>(most)));
     if !cells.is_vast {
         cells.first = cell_of(low);
         cells.last = cell_of(high);

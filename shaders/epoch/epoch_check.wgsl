@@ -3,11 +3,12 @@
 // Reads   params, epoch_params
 //         boxes         [box_count * 3] bits of f32, two at a time
 //         epoch         what is known of the epoch
+//         filter_changes
 // Changes last          [slots * 3] the boxes of the last step, to those of this one
 //         fat           [slots * 3] the grown boxes
 //         states        [slots / 32, rounded up] bits (states.wgsl); of the last step only which have left is read
-// Writes  escape_tiles  [slots / 256, rounded up] how many of 256 boxes left in this step, since the epoch began, and moved
-// An invocation per slot. A box that is invalid, or not there, has no pairs, and so stays where it was. Where there is no epoch,
+// Writes  escape_tiles  [slots / EPOCH_TILE, rounded up] how many boxes left in this step, since the epoch began, and moved
+// A workgroup per EPOCH_TILE slots, of which an invocation takes four. A box that is invalid, or not there, has no pairs, and so stays where it was. Where there is no epoch,
 // nothing is looked at.
 // Source: the grown boxes of Box2D's dynamic tree, Catto 2019, Dynamic bounding volume hierarchies.
 
@@ -19,10 +20,13 @@
 @group(0) @binding(5) var<storage, read_write> fat: array<vec2<u32>>;
 @group(0) @binding(6) var<storage, read_write> states: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read_write> escape_tiles: array<vec4<u32>>;
+@group(0) @binding(8) var<storage, read> filter_changes: array<u32>;
 
-var<workgroup> moved: array<atomic<u32>, 8>;
-var<workgroup> escaped: array<atomic<u32>, 8>;
-var<workgroup> left: array<u32, 8>;
+const WORDS: u32 = EPOCH_TILE / 32u;
+
+var<workgroup> moved: array<atomic<u32>, WORDS>;
+var<workgroup> escaped: array<atomic<u32>, WORDS>;
+var<workgroup> left: array<u32, WORDS>;
 
 @compute @workgroup_size(256)
 fn epoch_check(
@@ -31,50 +35,45 @@ fn epoch_check(
     @builtin(local_invocation_index) local: u32,
 ) {
     let tile = group_index(group, groups);
-    if !goes_on() {
-        if local == 0u && tile * 256u < epoch_params.slots {
-            escape_tiles[tile] = vec4<u32>(0u);
-        }
+    if !has_epoch() {
         return;
     }
-    if local < 8u {
+    if local < WORDS {
         atomicStore(&moved[local], 0u);
         atomicStore(&escaped[local], 0u);
     }
     workgroupBarrier();
-    look_at(tile * 256u + local, local);
+    for (var k = local; k < EPOCH_TILE; k += 256u) {
+        look_at(tile * EPOCH_TILE + k, k);
+    }
     workgroupBarrier();
-    let word = tile * 8u + local;
-    if local < 8u {
+    let word = tile * WORDS + local;
+    if local < WORDS {
         var all = 0u;
         if word < div_ceil(epoch_params.slots, 32u) {
             let fresh = atomicLoad(&escaped[local]);
-            all = states[word].z | fresh;
             let own = atomicLoad(&moved[local]);
+            all = states[word].z | fresh;
             states[word] = vec4<u32>(own, fresh, all, own | all);
         }
         left[local] = all;
     }
     workgroupBarrier();
-    if local == 0u && tile * 256u < epoch_params.slots {
+    if local == 0u && tile * EPOCH_TILE < epoch_params.slots {
         var counts = vec4<u32>(0u);
-        for (var k = 0u; k < 8u; k += 1u) {
+        for (var k = 0u; k < WORDS; k += 1u) {
             counts += countOneBits(vec4<u32>(atomicLoad(&escaped[k]), left[k], atomicLoad(&moved[k]), 0u));
         }
         escape_tiles[tile] = counts;
     }
 }
 
-// Tells whether the epoch is one of these boxes.
-fn goes_on() -> bool {
-    return epoch.version == epoch_params.version && epoch.slots == epoch_params.slots;
-}
-
-fn look_at(i: u32, local: u32) {
+// Looks at a slot, the one with number `k` of the workgroup.
+fn look_at(i: u32, k: u32) {
     if i >= epoch_params.slots {
         return;
     }
-    let bit = 1u << (local % 32u);
+    let bit = 1u << (k % 32u);
     var low = vec3<u32>(NO_BOUND);
     var high = low;
     if i < params.box_count {
@@ -89,11 +88,11 @@ fn look_at(i: u32, local: u32) {
     last[i * 3u] = words[0];
     last[i * 3u + 1u] = words[1];
     last[i * 3u + 2u] = words[2];
-    atomicOr(&moved[local / 32u], bit);
+    atomicOr(&moved[k / 32u], bit);
     if kind_of(low, high) != KIND_INVALID && !is_within_fat(i, low, high) {
         let margin = vec3<u32>(margin_bits(escape_margin(epoch.edge)));
         set_fat(i, less_rounded_down(low, margin), sum_rounded_up(high, margin));
-        atomicOr(&escaped[local / 32u], bit);
+        atomicOr(&escaped[k / 32u], bit);
     }
 }
 

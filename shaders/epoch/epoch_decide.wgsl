@@ -2,7 +2,8 @@
 //
 // Reads   params, epoch_params
 //         boxes         [box_count * 3] bits of f32, two at a time
-//         escape_tiles  [slots / 256, rounded up] of epoch_check
+//         escape_tiles  [slots / EPOCH_TILE, rounded up] of epoch_check; only if there is an epoch
+//         filter_changes   how often values of the filters have changed
 // Changes sample        [EPOCH_SAMPLE * 6] boxes of the last step, at places that follow from `slots` alone
 //         epoch         mode, and what it follows from
 // Writes  epoch_sizes   mark, select
@@ -20,6 +21,7 @@
 @group(0) @binding(5) var<storage, read_write> epoch: Epoch;
 @group(0) @binding(6) var<storage, read_write> epoch_sizes: EpochSizes;
 @group(0) @binding(7) var<storage, read_write> grown_count: array<u32>;
+@group(0) @binding(8) var<storage, read> filter_changes: array<u32>;
 
 const NOT_A_NUMBER: u32 = 0x7fc00000u;
 
@@ -37,7 +39,8 @@ fn epoch_decide(@builtin(local_invocation_index) local: u32) {
         look_at(k, is_known);
     }
     var counts = vec4<u32>(0u);
-    for (var tile = local; tile < div_ceil(epoch_params.slots, 256u); tile += 256u) {
+    let tiles = select(0u, div_ceil(epoch_params.slots, EPOCH_TILE), has_epoch());
+    for (var tile = local; tile < tiles; tile += 256u) {
         counts += escape_tiles[tile];
     }
     // Its barriers are those of the counts too.
@@ -108,7 +111,7 @@ fn decide(escaped: vec2<u32>, moved: u32, edge: u32, speed: u32, is_slow: bool) 
     own.fresh = 0u;
     own.rest = 0u;
     if params.is_beyond == 0u {
-        var goes_on = own.version == epoch_params.version && own.slots == epoch_params.slots;
+        var goes_on = has_epoch();
         if goes_on {
             own.mode = select(EPOCH_PART, EPOCH_STAY, escaped.x == 0u);
             if escaped.x > params.box_count / EPOCH_MOST_ESCAPED || escaped.y > epoch_params.slots / EPOCH_MOST_LEFT {
@@ -127,6 +130,7 @@ fn decide(escaped: vec2<u32>, moved: u32, edge: u32, speed: u32, is_slow: bool) 
             own.mode = EPOCH_BEGIN;
             own.version = epoch_params.version;
             own.slots = epoch_params.slots;
+            own.changes = filter_changes[0];
             own.age = 0u;
             own.kept = 0u;
             own.apart = 0u;

@@ -2,7 +2,7 @@
 //
 // Reads   epoch_params, epoch
 //         states    [slots / 32, rounded up] which boxes escaped
-//         escape_tiles   [slots / 256, rounded up] how many of 256
+//         escape_tiles   [slots / EPOCH_TILE, rounded up] how many
 //         fat       [slots * 3] the grown boxes
 //         filters   the world of each box, if there are worlds
 // Changes marks     [cell_mask / 32 + 1] a bit for each hash of a cell, zero at first; and one word: 1 if one of the boxes may
@@ -24,9 +24,8 @@ fn epoch_mark(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let tile = group_index(group, groups);
-    let i = tile * 256u + local;
-    if i >= epoch_params.slots || escape_tiles[tile].x == 0u {
+    let i = group_index(group, groups) * 256u + local;
+    if i >= epoch_params.slots || escape_tiles[i / EPOCH_TILE].x == 0u {
         return;
     }
     if !has_escaped(i) {

@@ -182,7 +182,7 @@ struct StepSizes {
 // What the host says of an epoch.
 struct EpochParams {
     slots: u32,               // the most boxes that there may be
-    version: u32,             // of the filters, from one on
+    version: u32,             // of the filters' buffers, from one on
     capacity: u32,            // pairs that may be kept
     cell_mask: u32,           // bits for cells, one less than a power of two
     list_capacity: u32,
@@ -193,7 +193,8 @@ struct EpochParams {
 
 // What is known of an epoch, and of the step.
 struct Epoch {
-    version: u32,             // of the filters whose pairs are kept; 0 where none are
+    version: u32,             // of the filters' buffers, by which pairs are kept; 0 where none are
+    changes: u32,             // of values in them, until it began
     slots: u32,               // that are grown
     edge: u32,                // the usual edge, and the margin as it began, in exponents (margin.wgsl)
     margin: u32,
@@ -218,6 +219,7 @@ struct Epoch {
 
 // Indirect dispatch sizes of an epoch.
 struct EpochSizes {
+    check: array<u32, 3>,     // of the next step
     mark: array<u32, 3>,
     select: array<u32, 3>,
     begin: array<u32, 3>,

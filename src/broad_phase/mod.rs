@@ -142,7 +142,7 @@ impl BroadPhase {
         }
         if let Some(budget) = options.memory_budget {
             self.recorded.keep_within(budget / 2);
-            self.epoch.release();
+            self.epoch.forget();
         }
         self.apply_budget(self.recorded.is_in_use());
         Ok(())
@@ -217,7 +217,7 @@ impl BroadPhase {
         if !matches!(changed, Err(Error::BadFilter { .. })) {
             self.core.workspace.forget_results();
             if !is_kept {
-                self.epoch.filters_changed(&self.core.gpu);
+                return changed.and(self.epoch.filters_changed(&self.core.gpu));
             }
         }
         changed
@@ -230,7 +230,7 @@ impl BroadPhase {
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
         self.recorded = RecordedSteps::default();
-        self.epoch = self.epoch.anew();
+        self.epoch.forget();
         self.apply_budget(false);
     }
 

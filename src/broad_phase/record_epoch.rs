@@ -8,6 +8,7 @@ use crate::epoch::{EpochKernels, Inputs};
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
 use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
 use crate::gpu::given::{bind, bind_boxes};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
@@ -23,35 +24,50 @@ pub(super) struct RecordedEpoch {
     /// For the filters in use.
     kernels: Option<EpochKernels>,
     buffers: Option<(EpochRoom, EpochBuffers)>,
-    /// How often the filters have changed.
+    /// There was no memory for this much.
+    refused: Option<EpochRoom>,
+    /// The lists of the last step, and how often there were others.
+    lists: Option<Buffer<u32>>,
+    version: u32,
+    /// How often values in the filters have changed, on the GPU too: there once and for all, so that whatever was recorded with it and
+    /// is submitted later finds the number of then.
     changes: u32,
+    changes_there: Option<Buffer<u32>>,
     /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
     fewest: Option<u32>,
 }
 
 impl RecordedEpoch {
-    /// Makes a place for an epoch of other boxes, begun for as few.
-    pub fn anew(&self) -> Self {
-        Self { fewest: self.fewest, ..Self::default() }
+    /// Gives the buffers up, and tries again to have them where there was no memory for them.
+    pub fn forget(&mut self) {
+        (self.buffers, self.refused) = (None, None);
     }
 
-    /// Takes note of other filters, and forgets the kernels, which depend on them.
+    /// Forgets the kernels, which depend on the filters.
     pub fn forget_kernels(&mut self) {
         self.kernels = None;
-        self.changes = self.changes.wrapping_add(1);
     }
 
     /// Takes note of other values in the filters, which what was recorded and is submitted later finds too.
-    pub fn filters_changed(&mut self, gpu: &Gpu) {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    pub fn filters_changed(&mut self, gpu: &Gpu) -> Result<(), Error> {
+        let Some(there) = &self.changes_there else { return Ok(()) };
         self.changes = self.changes.wrapping_add(1);
-        if let Some((_, buffers)) = &self.buffers {
-            buffers.end(gpu);
-        }
+        let scopes = gpu.open_scopes();
+        there.write(gpu, &[self.changes]);
+        scopes.close("filters")
     }
 
-    /// Gives the buffers up.
-    pub fn release(&mut self) {
-        self.buffers = None;
+    /// Returns the number of the buffers that filters are in.
+    fn version_of(&mut self, lists: &Buffer<u32>) -> u32 {
+        if self.lists.as_ref() != Some(lists) {
+            self.lists = Some(lists.clone());
+            // Zero stands for none.
+            self.version = self.version.wrapping_add(1).max(1);
+        }
+        self.version
     }
 
     /// Lists the buffers with the bytes that the device gave them.
@@ -81,20 +97,31 @@ impl BroadPhase {
         let is_worth_it = call.box_count >= epoch.fewest.unwrap_or(FEWEST) && !call.tests_all_pairs;
         // Pairs that are included are written whatever the boxes are.
         if !is_worth_it || !filters.filters().include.is_empty() {
-            epoch.release();
+            epoch.forget();
             return Ok(false);
         }
-        let list = &core.workspace.made()?.pairs.list;
-        let wanted = EpochRoom { slots: call.box_count.into(), pairs: list.capacity.into() };
-        let has_room = |room: &EpochRoom| room.slots >= wanted.slots && room.pairs >= wanted.pairs;
-        if !epoch.buffers.as_ref().is_some_and(|(room, _)| has_room(room)) {
+        let made = core.workspace.made()?;
+        // Of boxes as many as the search has room for, so that a scene may grow.
+        let wanted = EpochRoom { slots: made.plan.box_count.into(), pairs: made.pairs.list.capacity.into() };
+        let fits = |room: &EpochRoom| left.is_none_or(|left| EpochBuffers::bytes(room) <= left);
+        let has = |room: &EpochRoom| room.slots >= wanted.slots && room.pairs >= wanted.pairs;
+        if !epoch.buffers.as_ref().is_some_and(|(room, _)| has(room) && fits(room)) {
             let now = epoch.buffers.take().map_or_else(EpochRoom::default, |(room, _)| room);
-            let room = EpochRoom { slots: wanted.slots.max(now.slots), pairs: wanted.pairs.max(now.pairs) };
-            if left.is_some_and(|left| EpochBuffers::bytes(&room) > left) {
+            let larger = EpochRoom { slots: wanted.slots.max(now.slots), pairs: wanted.pairs.max(now.pairs) };
+            let room = if fits(&larger) { larger } else { wanted };
+            if !fits(&room) || epoch.refused == Some(room) {
                 return Ok(false);
             }
             // Without the memory, all boxes are searched in every step.
             epoch.buffers = EpochBuffers::empty(&core.gpu, &room).ok().map(|buffers| (room, buffers));
+            epoch.refused = epoch.buffers.is_none().then_some(room);
+        }
+        if epoch.changes_there.is_none() {
+            let there = Buffer::storage(&core.gpu, "filter_changes", 1)?;
+            let scopes = core.gpu.open_scopes();
+            there.write(&core.gpu, &[epoch.changes]);
+            scopes.close("filter_changes")?;
+            epoch.changes_there = Some(there);
         }
         let switches = || Switches::of(filters.filters());
         epoch.kernels.get_or_insert_with(|| EpochKernels::new(&core.gpu, &switches())).compile()?;
@@ -111,13 +138,31 @@ impl BroadPhase {
         box_count: BoxCount<'_>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
+        let recorded = self.try_record_epoch(encoder, call, boxes, box_count, timer);
+        if recorded.is_err() {
+            // Half of a step may be recorded, and be submitted: what it leaves is of no use.
+            self.epoch.forget();
+        }
+        recorded
+    }
+
+    fn try_record_epoch(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        call: &Call,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: BoxCount<'_>,
+        timer: Option<&Timer>,
+    ) -> Result<(), Error> {
         let Self { core, filters, epoch, .. } = self;
-        let (Some(kernels), Some((room, buffers))) = (&epoch.kernels, &epoch.buffers) else {
-            return Err(Error::NothingRecorded);
-        };
         // From here on the last recording is no longer there, even where this one fails.
         core.workspace.forget_results();
         filters.upload(&core.gpu, call.box_count as usize, false)?;
+        let version = epoch.version_of(&filters.lists.words);
+        let RecordedEpoch { kernels: Some(kernels), buffers: Some((room, buffers)), changes_there, .. } = epoch else {
+            return Err(Error::NothingRecorded);
+        };
+        let Some(filter_changes) = changes_there else { return Err(Error::NothingRecorded) };
         let filters: &FilterSet = filters;
         let Some(boxes) = bind_boxes(boxes, call.box_count) else { return Err(Error::NothingRecorded) };
         let scopes = core.gpu.open_scopes();
@@ -131,17 +176,29 @@ impl BroadPhase {
         };
         let vertices_per_pair = core.options.vertices_per_pair;
         let list = core.workspace.made()?.pairs.list.clone();
-        let version = epoch.changes.saturating_add(1);
         let epoch_params = &kernels.params(call.box_count, version, room, &list, vertices_per_pair)?;
-        let search =
-            SearchInput { box_count: call.box_count, tests_all_pairs: false, params, boxes, filters, is_prepared: false };
+        let search = SearchInput {
+            box_count: call.box_count,
+            tests_all_pairs: false,
+            params,
+            boxes,
+            filters,
+            is_prepared: false,
+        };
         buffers.record_clear(encoder);
 
         let mut pass = Pass::begin_timed(&core.gpu, encoder, timer);
         let boxes = core.pipeline.record_prepare(&mut pass, &search);
-        let inputs =
-            Inputs { params, epoch_params, boxes: boxes.clone(), filters: &filters.lists, buffers, list: &list };
-        kernels.record_choice(&mut pass, call.box_count, &inputs);
+        let inputs = Inputs {
+            params,
+            epoch_params,
+            boxes: boxes.clone(),
+            filters: &filters.lists,
+            filter_changes,
+            buffers,
+            list: &list,
+        };
+        kernels.record_choice(&mut pass, &inputs);
         pass.finish()?;
         drop(pass);
         core.record_counted(encoder, call, buffers.grown_count.all(), buffers.searched.all(), true, filters, timer)?;

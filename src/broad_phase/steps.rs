@@ -14,7 +14,7 @@ impl BroadPhase {
     /// **Blocks** until the pairs are there.
     ///
     /// All boxes are uploaded and searched in every step, and all pairs come to the host, which compares them; in the order of the
-    /// sweep they are sorted there first. [`record_events`](Self::record_events) compares on the GPU.
+    /// sweep they are sorted there first. [`record_events`](Self::record_events) compares on the GPU, at a cost that follows what moves.
     ///
     /// # Errors
     /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.

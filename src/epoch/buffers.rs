@@ -2,7 +2,7 @@
 
 use bytemuck::Zeroable;
 
-use crate::constants::{EPOCH_SAMPLE, EVENT_TILE};
+use crate::constants::{EPOCH_SAMPLE, EPOCH_TILE, EVENT_TILE};
 use crate::gpu::Gpu;
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::layout::{Epoch, EpochSizes, Params};
@@ -40,8 +40,8 @@ buffer_table! {
         last: [Aabb; room.slots], STORAGE;
         /// What each of 32 boxes did, bits: moved, left its grown box in this step, and since the epoch began.
         states: [[u32; 4]; room.slots.div_ceil(32)], STORAGE;
-        /// How many of each 256 left their grown boxes in this step, since the epoch began, and moved.
-        escape_tiles: [[u32; 4]; room.slots.div_ceil(256)], STORAGE;
+        /// How many of each tile left their grown boxes in this step, since the epoch began, and moved.
+        escape_tiles: [[u32; 4]; room.slots.div_ceil(EPOCH_TILE.into())], STORAGE;
         /// A bit for each hash of a cell, and a word.
         marks: [u32; room.cell_words() + 1], STORAGE;
         /// The boxes of a sample as they were in the last step.
@@ -82,14 +82,9 @@ impl EpochBuffers {
         let buffers = Self::new(gpu, room)?;
         let scopes = gpu.open_scopes();
         buffers.epoch.write(gpu, &[Epoch::zeroed()]);
+        buffers.epoch_sizes.write(gpu, &[EpochSizes::zeroed()]);
         scopes.close("epoch")?;
         Ok(buffers)
-    }
-
-    /// Ends the epoch, before the next submission runs.
-    pub fn end(&self, gpu: &Gpu) {
-        // Its first number.
-        gpu.queue().write_buffer(self.epoch.raw(), std::mem::offset_of!(Epoch, version) as u64, &[0; 4]);
     }
 
     /// Records what has to be zero before the first pass of a step.

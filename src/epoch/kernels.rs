@@ -14,11 +14,18 @@ use crate::{Error, Pair};
 
 /// The source of `epoch_check`.
 pub const CHECK: Source = source!(
-    "epoch/epoch_check", "epoch/fat", "epoch/set_fat", "epoch/margin", "filters/grow", "shared/boxes", "shared/float_parts"
+    "epoch/epoch_check",
+    "epoch/known",
+    "epoch/fat",
+    "epoch/set_fat",
+    "epoch/margin",
+    "filters/grow",
+    "shared/boxes",
+    "shared/float_parts"
 );
 /// The source of `epoch_decide`.
 pub const DECIDE: Source =
-    source!("epoch/epoch_decide", "epoch/margin", "epoch/wait", "shared/boxes", "shared/scan");
+    source!("epoch/epoch_decide", "epoch/known", "epoch/margin", "epoch/wait", "shared/boxes", "shared/scan");
 /// The source of `epoch_mark`.
 pub const MARK: Source =
     source!("epoch/epoch_mark", "epoch/fat", "epoch/states", "epoch/cells", "filters/by_box"; rows::WGSL);
@@ -91,6 +98,8 @@ pub struct Inputs<'a> {
     pub boxes: wgpu::BindingResource<'a>,
     /// The filters, uploaded.
     pub filters: &'a FilterLists,
+    /// How often their values have changed since there are epochs.
+    pub filter_changes: &'a Buffer<u32>,
     /// What is kept from step to step.
     pub buffers: &'a EpochBuffers,
     /// The list of pairs.
@@ -133,13 +142,14 @@ impl EpochKernels {
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
     pub fn compile(&self) -> Result<(), Error> {
         let Self { check, decide, mark, select, take, begin, list, merge, turn, place, join, header, .. } = self;
-        let Self { part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, test_apart, test_kept, .. } = self;
+        let Self { part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, test_apart, test_kept, .. } =
+            self;
         let parts = [part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, test_apart, test_kept];
         let others = [check, decide, mark, select, take, begin, list, merge, turn, place, join, header];
         kernel::compile(&self.gpu, &[&others[..], &parts].concat())
     }
 
-    /// Returns a uniform buffer with what the host says of an epoch of this many boxes, whose filters have this version, in
+    /// Returns a uniform buffer with what the host says of an epoch of this many boxes, whose filters' buffers have this version, in
     /// buffers with this room.
     ///
     /// # Errors
@@ -166,10 +176,10 @@ impl EpochKernels {
     }
 
     /// Records what comes before the search of grown boxes: which boxes that are, and how many.
-    pub fn record_choice(&self, pass: &mut Pass, slots: u32, inputs: &Inputs<'_>) {
+    pub fn record_choice(&self, pass: &mut Pass, inputs: &Inputs<'_>) {
         let all = inputs.all();
         let sizes = inputs.buffers.epoch_sizes.raw();
-        self.check.dispatch(pass, slots.div_ceil(256), &all);
+        self.check.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, check), &all);
         self.decide.dispatch(pass, 1, &all);
         self.mark.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, mark), &all);
         self.select.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, select), &all);
@@ -220,7 +230,7 @@ impl EpochKernels {
 impl Inputs<'_> {
     /// Lists what kernels bind, the lists of pairs aside.
     fn all(&self) -> Vec<(&'static str, wgpu::BindingResource<'_>)> {
-        let Self { params, epoch_params, boxes, filters, buffers, list } = self;
+        let Self { params, epoch_params, boxes, filters, filter_changes, buffers, list } = self;
         vec![
             ("params", params.all()),
             ("epoch_params", epoch_params.all()),
@@ -238,6 +248,7 @@ impl Inputs<'_> {
             ("direct_count", buffers.direct_count.all()),
             ("stays", buffers.stays.all()),
             ("kept_tiles", buffers.stay_tiles.all()),
+            ("filter_changes", filter_changes.all()),
             ("filter_layout", filters.layout.all()),
             ("filters", filters.words.all()),
             ("header", list.list.header.all()),
@@ -246,7 +257,10 @@ impl Inputs<'_> {
     }
 
     /// Lists what kernels bind, with these lists of pairs.
-    fn with<'a>(&'a self, lists: &[(&'static str, &'a Buffer<Pair>)]) -> Vec<(&'static str, wgpu::BindingResource<'a>)> {
+    fn with<'a>(
+        &'a self,
+        lists: &[(&'static str, &'a Buffer<Pair>)],
+    ) -> Vec<(&'static str, wgpu::BindingResource<'a>)> {
         let mut all = self.all();
         all.extend(lists.iter().map(|(name, list)| (*name, list.all())));
         all

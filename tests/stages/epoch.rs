@@ -106,16 +106,18 @@ fn kernel(source: &Source, switches: &[&'static str]) -> Kernel {
 fn boxes_that_moved_and_left_are_those_of_the_mirror() {
     let check = kernel(&epoch::CHECK, &[]);
     for Scene { boxes, last, fat, states } in scenes() {
-        for version in [VERSION, VERSION + 1] {
+        for (version, changes) in [(VERSION, 4), (VERSION + 1, 4), (VERSION, 5)] {
             let slots = fat.len();
-            let known = upload(&[Epoch { version, slots: slots as u32, edge: EDGE, ..Epoch::zeroed() }]);
+            let known = upload(&[Epoch { version, slots: slots as u32, edge: EDGE, changes, ..Epoch::zeroed() }]);
             let (mut last_after, mut fat_after, mut states_after) = (last.clone(), fat.clone(), states.clone());
-            let mut tiles = vec![[0; 4]; slots.div_ceil(256)];
-            if version == VERSION {
+            // Where there is no epoch, nothing is written.
+            let mut tiles = vec![poison(); slots.div_ceil(EPOCH_TILE as usize)];
+            if (version, changes) == (VERSION, 4) {
                 tiles = mirror::epoch::check(&boxes, &mut last_after, &mut fat_after, &mut states_after, EDGE);
             }
             let (params_now, count) = (params(slots, 1), counted_boxes(boxes.len()));
-            let (boxes_now, last_now, fat_now) = (upload(&boxes), guarded(&last), guarded(&fat));
+            let (boxes_now, last_now, fat_now, changes) =
+                (upload(&boxes), guarded(&last), guarded(&fat), upload(&[4u32]));
             let (states_now, tiles_now) = (guarded(&states), poisoned::<[u32; 4]>(tiles.len()));
             let buffers = [
                 ("params", count.all()),
@@ -126,8 +128,9 @@ fn boxes_that_moved_and_left_are_those_of_the_mirror() {
                 ("fat", fat_now.all()),
                 ("states", states_now.all()),
                 ("escape_tiles", tiles_now.all()),
+                ("filter_changes", changes.all()),
             ];
-            dispatch(&check, size(slots, 256, slots % 2), &buffers);
+            dispatch(&check, size(slots, EPOCH_TILE as usize, slots % 2), &buffers);
             assert_eq!(written(&tiles_now), tiles, "{slots} slots");
             assert_eq!(written(&states_now), states_after, "{slots} slots");
             assert_eq!(bits(&written(&last_now)), bits(&last_after), "{slots} slots");
@@ -167,12 +170,15 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
             let mut sample = vec![NO_BOX; EPOCH_SAMPLE as usize];
             let nothing = Epoch::zeroed();
             mirror::epoch::decide(&before, slots, 0, [0; 3], &mut sample, &nothing);
-            let counts: Vec<[u32; 4]> = (0..slots.div_ceil(256)).map(|k| [u32::from(k == 0) * tiles, tiles / 9, k, 0]).collect();
-            let sum = |k: usize| counts.iter().map(|tile| tile[k]).sum();
+            let counts: Vec<[u32; 4]> =
+                (0..slots.div_ceil(EPOCH_TILE)).map(|k| [u32::from(k == 0) * tiles, tiles / 2, k, 0]).collect();
+            // They are of no use where there is no epoch.
+            let has_epoch = known.version == VERSION && known.slots == slots;
+            let sum = |k: usize| if has_epoch { counts.iter().map(|tile| tile[k]).sum() } else { 0 };
             let (sample_now, known_now) = (guarded(&sample), guarded(&[known]));
             let expected = mirror::epoch::decide(&now, slots, VERSION, [sum(0), sum(1), sum(2)], &mut sample, &known);
             let (params_now, count) = (params(slots as usize, 1), counted_boxes(now.len()));
-            let (boxes_now, tiles_now) = (upload(&now), upload(&counts));
+            let (boxes_now, tiles_now, changes) = (upload(&now), upload(&counts), upload(&[0u32]));
             let (sizes, grown_count) = (poisoned::<EpochSizes>(1), poisoned::<u32>(1));
             let buffers = [
                 ("params", count.all()),
@@ -183,6 +189,7 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
                 ("epoch", known_now.all()),
                 ("epoch_sizes", sizes.all()),
                 ("grown_count", grown_count.all()),
+                ("filter_changes", changes.all()),
             ];
             run(|pass| decide.dispatch(pass, 1, &buffers));
             assert_eq!(written(&known_now), [expected], "{boxes} boxes go by {way}, {tiles} left, {known:?}");
@@ -202,15 +209,16 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
 fn boxes_that_may_meet_those_that_left_are_those_of_the_mirror() {
     let n = 3000;
     let mut random = Random::new(23);
-    let worlds: Vec<u32> =
-        (0..n).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { random.below(4) }).collect();
+    let worlds: Vec<u32> = (0..n).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { random.below(4) }).collect();
     for filters in [Filters::default(), Filters { world: worlds, ..Filters::default() }] {
         let lists = FilterLists::of(gpu(), &filters, n as usize).unwrap();
         let switches = Switches::of(&filters);
         let [mark, select] = [&epoch::MARK, &epoch::SELECT].map(|source| kernel(source, switches.world_names()));
         let checked = CheckedFilters::new(filters.clone()).unwrap();
         let world = |i: u32| checked.worlds().get(i as usize).copied().unwrap_or(0);
-        for (rarity, edge, mode) in [(100, EDGE, EPOCH_PART), (40, 123, EPOCH_PART), (7, 134, EPOCH_PART), (9, EDGE, EPOCH_BEGIN)] {
+        for (rarity, edge, mode) in
+            [(100, EDGE, EPOCH_PART), (40, 123, EPOCH_PART), (7, 134, EPOCH_PART), (9, EDGE, EPOCH_BEGIN)]
+        {
             let boxes = ordinary(n, 9);
             let mut fat: Vec<Aabb> = boxes.iter().map(|aabb| grown(aabb, 0.01)).collect();
             for (i, fat) in fat.iter_mut().enumerate().filter(|(i, _)| i % 11 == 3) {
@@ -225,11 +233,15 @@ fn boxes_that_may_meet_those_that_left_are_those_of_the_mirror() {
                     [0, (0..32).filter(left).map(|k| 1 << k).sum(), 0, 0]
                 })
                 .collect();
-            let tiles: Vec<[u32; 4]> = states.chunks(8).map(|words| [words.iter().map(|w| w[1].count_ones()).sum(), 0, 0, 0]).collect();
+            let tiles: Vec<[u32; 4]> = states
+                .chunks(EPOCH_TILE as usize / 32)
+                .map(|words| [words.iter().map(|w| w[1].count_ones()).sum(), 0, 0, 0])
+                .collect();
             let words = 2048;
             let known = Epoch { mode, edge, margin: 122, ..Epoch::zeroed() };
             let expected = mirror::epoch::mark(&fat, &states, edge, 32 * words - 1, world);
-            let (params_now, count, known_now) = (params(n as usize, words), counted_boxes(boxes.len() - 7), upload(&[known]));
+            let (params_now, count, known_now) =
+                (params(n as usize, words), counted_boxes(boxes.len() - 7), upload(&[known]));
             let (states_now, tiles_now, fat_now) = (guarded(&states), upload(&tiles), guarded(&fat));
             let marks = guarded(&vec![0u32; words as usize + 1]);
             let buffers = [
@@ -265,7 +277,8 @@ fn boxes_that_may_meet_those_that_left_are_those_of_the_mirror() {
             dispatch(&select, size(n as usize, 256, rarity % 2), &buffers);
             let own = &boxes[..boxes.len() - 7];
             let expected = mirror::epoch::select(own, &mut fat, &states, &expected, &known, world);
-            let found: Vec<Option<Aabb>> = written(&searched).into_iter().map(|aabb| Some(aabb).filter(Aabb::is_valid)).collect();
+            let found: Vec<Option<Aabb>> =
+                written(&searched).into_iter().map(|aabb| Some(aabb).filter(Aabb::is_valid)).collect();
             assert_eq!(found, expected, "one in {rarity}, {edge}");
             assert_eq!(bits(&written(&fat_now)), bits(&fat));
             let begins = mode == EPOCH_BEGIN;
@@ -342,7 +355,11 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
         for is_fresh in [false, true] {
             let known = Epoch { found: count, apart: count, mode: EPOCH_PART, ..Epoch::zeroed() };
             let expected = noted(&mirror::epoch::part(&pairs, &states, is_fresh));
-            assert_eq!(run_one(&part[usize::from(is_fresh)], known, &vec![u32::MAX; words]), expected, "{length} pairs");
+            assert_eq!(
+                run_one(&part[usize::from(is_fresh)], known, &vec![u32::MAX; words]),
+                expected,
+                "{length} pairs"
+            );
         }
         let last: Vec<bool> = pairs.iter().map(|_| random.below(2) == 0).collect();
         let own = &boxes[..boxes.len() - 9];
@@ -361,7 +378,9 @@ fn pairs_are_listed_and_merged_as_by_the_mirror() {
     let mut random = Random::new(37);
     let [list, merge, place, join, begin] =
         [&epoch::LIST, &epoch::MERGE, &epoch::PLACE, &epoch::JOIN, &epoch::BEGIN].map(|source| kernel(source, &[]));
-    for (number, (length, other)) in lengths().flat_map(|length| [0, 1, 30, 6000].map(|other| (length, other))).enumerate() {
+    for (number, (length, other)) in
+        lengths().flat_map(|length| [0, 1, 30, 6000].map(|other| (length, other))).enumerate()
+    {
         let side = number % 2;
         let pairs = random_pairs(length, &mut random);
         let apart: Vec<Pair> =
@@ -382,7 +401,8 @@ fn pairs_are_listed_and_merged_as_by_the_mirror() {
         };
         // The list has room for all of some results, and for a part of others.
         let (params_now, known) = (params(0, 1), upload(&[known]));
-        let (pairs_now, apart_now, words_now, sums_now) = (upload(&pairs), upload(&apart), upload(&words), upload(&sums(&counts)));
+        let (pairs_now, apart_now, words_now, sums_now) =
+            (upload(&pairs), upload(&apart), upload(&words), upload(&sums(&counts)));
         let listed = poisoned::<Pair>(expected.len());
         let merged = poisoned::<Pair>(pairs.len() + apart.len());
         let kept = poisoned::<Pair>(pairs.len());
@@ -551,9 +571,12 @@ fn boxes_are_searched_as_they_are_where_there_is_no_epoch_and_the_header_is_left
         for (is_beyond, result) in [(0, 0), (0, 257), (1, 6001)] {
             let known = upload(&[Epoch { mode, result, ..Epoch::zeroed() }]);
             let params_now = uniform(Params { box_count: 99, is_beyond, ..Params::zeroed() });
-            let (epoch_params, count) = (params(0, 1), poisoned::<u32>(1));
-            let left = (PairHeader { count: 5, ..PairHeader::zeroed() }, PairArguments { unused: 9, ..PairArguments::zeroed() });
-            let (header_now, arguments) = (guarded(&[left.0]), guarded(&[left.1]));
+            let (epoch_params, count) = (params(5000, 1), poisoned::<u32>(1));
+            let left = (
+                PairHeader { count: 5, ..PairHeader::zeroed() },
+                PairArguments { unused: 9, ..PairArguments::zeroed() },
+            );
+            let (header_now, arguments, sizes) = (guarded(&[left.0]), guarded(&[left.1]), poisoned::<EpochSizes>(1));
             let buffers = [
                 ("params", params_now.all()),
                 ("epoch_params", epoch_params.all()),
@@ -561,12 +584,14 @@ fn boxes_are_searched_as_they_are_where_there_is_no_epoch_and_the_header_is_left
                 ("direct_count", count.all()),
                 ("header", header_now.all()),
                 ("arguments", arguments.all()),
+                ("epoch_sizes", sizes.all()),
             ];
             run(|pass| turn.dispatch(pass, 1, &buffers));
             run(|pass| header.dispatch(pass, 1, &buffers));
             let direct = if is_beyond == 1 { u32::MAX } else { 99 };
             let is_none = mode == EPOCH_NONE;
             assert_eq!(written(&count), [if is_none { direct } else { 0 }]);
+            assert_eq!(written(&sizes)[0].check, dispatch_size(if is_none { 0 } else { 5000u32.div_ceil(EPOCH_TILE) }));
             let whole = result.min(6000);
             let overflow = u32::from(result > 6000);
             let own = PairHeader { count: result, capacity: 6000, overflow, written: whole, ..PairHeader::zeroed() };

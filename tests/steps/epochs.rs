@@ -4,10 +4,10 @@ use broadsweep::internals::constants::{EPOCH_BEGIN, EPOCH_NONE, EPOCH_PART, EPOC
 use broadsweep::internals::layout::Epoch;
 use broadsweep::internals::steps::{begin_recorded_epochs_from, recorded_epoch};
 use broadsweep::wgpu;
-use broadsweep::{Aabb, Attribute, BoxCount, BroadPhase, Filters, GpuIdentity, cpu};
+use broadsweep::{Aabb, Attribute, BoxCount, BroadPhase, Filters, GpuIdentity, Options, cpu};
 use laboratory::scenes::Motion;
 
-use crate::common::{CANONICAL, broad_phase};
+use crate::common::{CANONICAL, broad_phase, least_budget};
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::{Copied, Left, Uploaded, canonical, encoder, leave, record, run, upload};
 use crate::sequences::run_with;
@@ -62,7 +62,8 @@ fn moving_scenes_are_kept_from_step_to_step() {
         let modes = with_epochs(&mut engine, |engine| modes(engine, steps, &motion.to_string()));
         println!("{motion}: {modes:?}");
         assert_eq!(modes[0], EPOCH_NONE, "{motion}: nothing is known of any speed");
-        let [none, begin, part, stay] = [EPOCH_NONE, EPOCH_BEGIN, EPOCH_PART, EPOCH_STAY].map(|mode| count(&modes, mode));
+        let [none, begin, part, stay] =
+            [EPOCH_NONE, EPOCH_BEGIN, EPOCH_PART, EPOCH_STAY].map(|mode| count(&modes, mode));
         match motion {
             Motion::Still => assert_eq!((none, begin, stay), (1, 1, 10)),
             Motion::Few | Motion::Teleports | Motion::Bullets => {
@@ -102,7 +103,9 @@ fn the_number_of_boxes_may_change_in_an_epoch() {
     let mut oracle = Oracle::default();
     let mut modes = Vec::new();
     with_epochs(&mut engine, |engine| {
-        for (number, n) in [3990, 3990, 3900, 3990, 4000, 3950, 0, 3950, 4001, 3960, 3960, 3970, 3970].into_iter().enumerate() {
+        for (number, n) in
+            [3990, 3990, 3900, 3990, 4000, 3950, 0, 3950, 4001, 3960, 3960, 3970, 3970].into_iter().enumerate()
+        {
             let frame = Frame::of(Motion::Few.boxes(at_most, 0.9, 1, number as u32)[..at_most.min(n)].to_vec());
             // Behind them is what is left of others.
             let mut all = frame.boxes.clone();
@@ -279,4 +282,105 @@ fn filters_that_change_before_a_step_of_an_epoch_is_submitted_are_those_of_the_s
         }
     });
     engine.set_filters(Filters::default()).unwrap();
+}
+
+#[test]
+fn filters_that_change_are_those_of_a_step_whose_epoch_was_given_up_before_it_was_submitted() {
+    let n = 3000;
+    let boxes = Motion::Still.boxes(n, 0.9, 1, 0);
+    let gives_up: [fn(&mut BroadPhase, &[Aabb]); 4] = [
+        |_, _| {},
+        |engine, _| engine.forget_steps(),
+        |engine, _| engine.set_options(Options { memory_budget: Some(1 << 30), ..CANONICAL }).unwrap(),
+        |engine, boxes| {
+            // Too few to be worth one.
+            begin_recorded_epochs_from(engine, 5000);
+            let step = Uploaded::new(engine, &Frame::of(boxes.to_vec()));
+            step.record(engine, &mut encoder(engine)).unwrap();
+        },
+    ];
+    for (number, give_up) in gives_up.into_iter().enumerate() {
+        let mut filters = Filters { group: vec![1; n], ..Filters::default() };
+        let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+        begin_recorded_epochs_from(&mut engine, 1);
+        engine.set_filters(filters.clone()).unwrap();
+        engine.reserve(n, 30_000).unwrap();
+        for _ in 0..4 {
+            leave(&mut engine, &Frame::of(boxes.clone())).unwrap();
+        }
+        assert_eq!(epoch(&engine).mode, EPOCH_STAY);
+        let step = Uploaded::new(&engine, &Frame::of(boxes.clone()));
+        let mut recorded = encoder(&engine);
+        let left = step.record(&mut engine, &mut recorded).unwrap();
+        give_up(&mut engine, &boxes);
+        filters.group[..500].fill(0);
+        engine.change_filters(0, Attribute::Group(&filters.group[..500])).unwrap();
+        let found = run(&engine, recorded, &left).events.pairs;
+        let mut expected = cpu::BroadPhase::new(CANONICAL).unwrap();
+        expected.set_filters(filters).unwrap();
+        assert!(found == expected.find_pairs(&boxes).unwrap().pairs, "given up in way {number}");
+    }
+}
+
+#[test]
+fn a_scene_that_grows_does_not_allocate_its_epoch_in_every_step() {
+    let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+    begin_recorded_epochs_from(&mut engine, 1);
+    engine.reserve(2000, 30_000).unwrap();
+    let mut buffers = std::collections::HashSet::new();
+    for n in 1000..1020 {
+        leave(&mut engine, &Frame::of(Motion::Still.boxes(n, 0.9, 1, 0))).unwrap();
+        buffers.insert(recorded_epoch(&engine).unwrap());
+    }
+    assert_eq!(buffers.len(), 1);
+}
+
+#[test]
+fn epochs_keep_within_the_memory_budget_and_give_way_to_events() {
+    let still = Motion::Still.boxes(3000, 0.9, 1, 0);
+    let frame = Frame::of(still.clone());
+    let pairs = canonical(&still);
+    let mut seen = [0; 2];
+    let least = least_budget(&Motion::Still.boxes(9000, 0.9, 1, 0), CANONICAL.order);
+    for budget in [2 * least + 400_000, 3 * least, 4 * least, 5 * least, 6 * least, 40 * least] {
+        let options = Options { memory_budget: Some(budget), ..CANONICAL };
+        let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), options).unwrap();
+        begin_recorded_epochs_from(&mut engine, 1);
+        for boxes in [3000, 3000, 3400, 3800, 9000] {
+            engine.reserve(boxes, 400_000).unwrap();
+            let Left { events, headers } = leave(&mut engine, &frame).unwrap();
+            let held: u64 = engine.buffers().iter().map(|(_, bytes)| bytes).sum();
+            assert!(held <= budget, "{held} of {budget}: {:?}", engine.buffers());
+            // Events may have room for less.
+            assert!(headers[1].overflow != 0 || events.pairs == pairs);
+            seen[usize::from(recorded_epoch(&engine).is_some())] += 1;
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 2), "with none and with one: {seen:?}");
+}
+
+#[test]
+fn very_large_and_very_small_boxes_are_kept() {
+    for scale in [1e-37f32, 1e-33, 1e-20, 1e20, 1e30, 1e33] {
+        let still: Vec<Aabb> = Motion::Still
+            .boxes(600, 0.9, 1, 0)
+            .into_iter()
+            .map(|aabb| Aabb::new(aabb.min.map(|x| x * scale), aabb.max.map(|x| x * scale)))
+            .collect();
+        let steps = (0..6).map(|number| {
+            let mut boxes = some_elsewhere(&still, 90, number);
+            let infinite = if number % 2 == 0 { f32::INFINITY } else { f32::MAX };
+            boxes.extend([
+                Aabb::new([-infinite, 0.0, 0.0], [infinite, scale, scale]),
+                Aabb::new([infinite; 3], [infinite; 3]),
+                Aabb::new([-0.0; 3], [0.0; 3]),
+                Aabb::new([f32::from_bits(1); 3], [f32::from_bits(9); 3]),
+            ]);
+            Frame::of(boxes)
+        });
+        let mut engine = broad_phase(CANONICAL);
+        engine.reserve(604, 20_000).unwrap();
+        let modes = with_epochs(&mut engine, |engine| modes(engine, steps, &format!("{scale}")));
+        assert!(count(&modes, EPOCH_PART) > 2, "{scale}: {modes:?}");
+    }
 }

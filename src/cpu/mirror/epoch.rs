@@ -13,11 +13,11 @@ const NO_INPUT: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
 const MOST_CELLS: u64 = 64;
 const CELL_EXPONENTS: u32 = 28;
 
-/// Finds the boxes that moved, and those that left their grown boxes, and grows these where they are. Returns the counts of each 256
-/// slots; `states` has what boxes did.
+/// Finds the boxes that moved, and those that left their grown boxes, and grows these where they are. Returns the counts of each
+/// tile of slots; `states` has what boxes did.
 pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [[u32; 4]], edge: u32) -> Vec<[u32; 4]> {
     let margin = margin(escape_margin(edge));
-    let mut tiles = vec![[0; 4]; fat.len().div_ceil(256)];
+    let mut tiles = vec![[0; 4]; fat.len().div_ceil(EPOCH_TILE as usize)];
     for state in &mut *states {
         *state = [0, 0, state[2], 0];
     }
@@ -28,23 +28,23 @@ pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [
         if bits(now) != bits(last) {
             *last = *now;
             state[0] |= bit;
-            tiles[i / 256][2] += 1;
+            tiles[i / EPOCH_TILE as usize][2] += 1;
             let is_within = (0..3).all(|k| fat.min[k] <= now.min[k] && now.max[k] <= fat.max[k]);
             if now.is_valid() && !is_within {
                 *fat = grown(now, margin);
                 state[1] |= bit;
                 state[2] |= bit;
-                tiles[i / 256][0] += 1;
+                tiles[i / EPOCH_TILE as usize][0] += 1;
             }
         }
-        tiles[i / 256][1] += u32::from(state[2] & bit != 0);
+        tiles[i / EPOCH_TILE as usize][1] += u32::from(state[2] & bit != 0);
         state[3] = state[0] | state[2];
     }
     tiles
 }
 
-/// Decides what a step does, of `slots` slots whose first are these boxes, with filters of this version; and takes them into the
-/// sample. `counts` says how many of them left their grown boxes in this step, since the epoch began, and moved.
+/// Decides what a step does, of `slots` slots whose first are these boxes, with filters of this version whose values have not
+/// changed; and takes them into the sample. `counts` says how many of them left their grown boxes in this step, since the epoch began, and moved.
 pub fn decide(boxes: &[Aabb], slots: u32, version: u32, counts: [u32; 3], sample: &mut [Aabb], last: &Epoch) -> Epoch {
     let mut edges = [0; 256];
     let mut speeds = [0; 256];
@@ -146,13 +146,7 @@ pub fn merge(rest: &[Pair], fresh: &[Pair]) -> Vec<Pair> {
 
 /// Tells which pairs overlap as the boxes are now, of those that are kept: they did or did not in the last step (`last`), and have no
 /// box that left; all are tested where the epoch begins. Or, without `last`, of those of boxes that left.
-pub fn test(
-    pairs: &[Pair],
-    boxes: &[Aabb],
-    last: Option<&[bool]>,
-    states: &[[u32; 4]],
-    begins: bool,
-) -> Vec<bool> {
+pub fn test(pairs: &[Pair], boxes: &[Aabb], last: Option<&[bool]>, states: &[[u32; 4]], begins: bool) -> Vec<bool> {
     let of = |i: u32| boxes.get(i as usize).filter(|aabb| aabb.is_valid());
     let meet = |pair: &Pair| of(pair.a).zip(of(pair.b)).is_some_and(|(a, b)| a.overlaps(b));
     let either = |pair: &Pair, what: usize| is(states, pair.a, what) || is(states, pair.b, what);
@@ -208,7 +202,7 @@ fn cells(fat: &Aabb, edge: u32, cell_mask: u32, world: u32) -> Option<Vec<u32>> 
     }
     let exponent = edge.clamp(1, 250) + 1;
     let reach = |bound: &f32| bound.to_bits() >> 23 & 0xff;
-    let is_far = fat.min.iter().chain(&fat.max).any(|bound| reach(bound) >= exponent + CELL_EXPONENTS);
+    let is_far = fat.min.iter().chain(&fat.max).any(|bound| reach(bound) >= (exponent + CELL_EXPONENTS).min(255));
     if is_far || world == WORLD_GLOBAL {
         return None;
     }

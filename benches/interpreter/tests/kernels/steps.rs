@@ -50,7 +50,8 @@ fn frames(boxes: &[Aabb]) -> Vec<Frame> {
 /// Makes steps of these boxes in which few leave their grown boxes. Only a number of boxes that lies in a buffer may change.
 fn kept_frames(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
     let elsewhere = |part: usize| -> Vec<Aabb> {
-        let moved = |(i, aabb): (usize, &Aabb)| if i % 50 == part { boxes[(i + 10 * part) % boxes.len()] } else { *aabb };
+        let moved =
+            |(i, aabb): (usize, &Aabb)| if i % 50 == part { boxes[(i + 10 * part) % boxes.len()] } else { *aabb };
         boxes.iter().enumerate().map(moved).collect()
     };
     let by_little: Vec<Aabb> = elsewhere(2)
@@ -64,7 +65,8 @@ fn kept_frames(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
     vast[20] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     vast[21] = Aabb::new([f32::NAN; 3], [0.0; 3]);
     let fewer = if is_counted { boxes.len() - 5 } else { boxes.len() };
-    let far = elsewhere(7).iter().map(|aabb| Aabb::new(aabb.min.map(|x| x + 50.0), aabb.max.map(|x| x + 50.0))).collect();
+    let far =
+        elsewhere(7).iter().map(|aabb| Aabb::new(aabb.min.map(|x| x + 50.0), aabb.max.map(|x| x + 50.0))).collect();
     let steps = [
         boxes.to_vec(),
         boxes.to_vec(),
@@ -142,13 +144,7 @@ fn by_box(pairs: &[Pair], n: usize, overflow: u32) -> Vec<Pair> {
 
 /// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
 /// boxes lies in a buffer, and behind the boxes are others.
-pub fn record(
-    gpu: &Gpu,
-    options: Options,
-    boxes: &[Aabb],
-    filters: &Filters,
-    kind: Kind,
-) -> Result<Vec<Pair>, Error> {
+pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, kind: Kind) -> Result<Vec<Pair>, Error> {
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
     if let Kind::Kept = kind {
