@@ -6,6 +6,7 @@ fn end_epoch() {
     epoch.kept = 0u;
     epoch.apart = 0u;
     epoch.is_tight = 1u;
-    epoch.next_wait = longer_wait(epoch.next_wait);
-    epoch.wait = epoch.next_wait;
+    let wait = longer_wait(epoch.next_wait);
+    epoch.next_wait = wait;
+    epoch.wait = wait;
 }

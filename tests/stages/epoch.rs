@@ -205,88 +205,93 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
     assert!(modes.iter().all(|count| *count > 4), "{modes:?}");
 }
 
+/// Boxes of which one in `rarity` left, grown by little; some are there no longer, or reach far away. Those that left are in one world
+/// alone, and reach nowhere.
+struct Grown {
+    boxes: Vec<Aabb>,
+    fat: Vec<Aabb>,
+    states: Vec<[u32; 4]>,
+    tiles: Vec<[u32; 4]>,
+}
+
+impl Grown {
+    fn new(n: u32, rarity: usize, world: impl Fn(u32) -> u32) -> Self {
+        let boxes = ordinary(n, 9);
+        let mut fat: Vec<Aabb> = boxes.iter().map(|aabb| grown(aabb, 0.01)).collect();
+        for (i, fat) in fat.iter_mut().enumerate().filter(|(i, _)| i % 11 == 3) {
+            let far = [1e-30, -1e-42, 3e38, f32::INFINITY, 1e9][i % 5];
+            *fat = if i % 2 == 0 { NO_BOX } else { Aabb::new(fat.min, fat.max.map(|x| x.max(far))) };
+        }
+        let is_vast = |i: usize| i % 11 == 3 || world(i as u32) == WORLD_GLOBAL;
+        let word = |word: usize| {
+            let left = |k: &usize| (32 * word + k) % rarity == 1 && !is_vast(32 * word + k);
+            [0, (0..32).filter(left).map(|k| 1 << k).sum(), 0, 0]
+        };
+        let states: Vec<[u32; 4]> = (0..n.div_ceil(32) as usize).map(word).collect();
+        let tile = |words: &[[u32; 4]]| [words.iter().map(|word| word[1].count_ones()).sum(), 0, 0, 0];
+        let tiles = states.chunks(EPOCH_TILE as usize / 32).map(tile).collect();
+        Self { boxes, fat, states, tiles }
+    }
+}
+
+/// Checks which boxes are searched, of so many, some of which left.
+fn check_selection(filters: &Filters, rarity: usize, known: Epoch) {
+    let n = 3000;
+    let lists = FilterLists::of(gpu(), filters, n as usize).unwrap();
+    let switches = Switches::of(filters);
+    let [mark, select] = [&epoch::MARK, &epoch::SELECT].map(|source| kernel(source, switches.world_names()));
+    let checked = CheckedFilters::new(filters.clone()).unwrap();
+    let world = |i: u32| checked.worlds().get(i as usize).copied().unwrap_or(0);
+    let Grown { boxes, mut fat, states, tiles } = Grown::new(n, rarity, world);
+    let own = &boxes[..boxes.len() - 7];
+    let what = format!("one in {rarity}, {known:?}");
+    let words = 2048;
+    let (params_now, count, known_now) = (params(n as usize, words), counted_boxes(own.len()), upload(&[known]));
+    let (boxes_now, tiles_now) = (upload(&boxes), upload(&tiles));
+    let (states_now, fat_now) = (guarded(&states), guarded(&fat));
+    let (marks, last) = (guarded(&vec![0u32; words as usize + 1]), poisoned::<Aabb>(n as usize));
+    let searched = poisoned::<Aabb>(n as usize);
+    let buffers = [
+        ("params", count.all()),
+        ("epoch_params", params_now.all()),
+        ("epoch", known_now.all()),
+        ("boxes", boxes_now.all()),
+        ("states", states_now.all()),
+        ("escape_tiles", tiles_now.all()),
+        ("last", last.all()),
+        ("fat", fat_now.all()),
+        ("marks", marks.all()),
+        ("searched", searched.all()),
+        ("filter_layout", lists.layout.all()),
+        ("filters", lists.words.all()),
+    ];
+    dispatch(&mark, size(n as usize, 256, rarity % 2), &buffers);
+    let expected = mirror::epoch::mark(&fat, &states, known.edge, 32 * words - 1, world);
+    assert!(written(&marks) == expected, "{what}: marks");
+
+    dispatch(&select, size(n as usize, 256, rarity % 2), &buffers);
+    let expected = mirror::epoch::select(own, &mut fat, &states, &expected, &known, world);
+    let found: Vec<Option<Aabb>> =
+        written(&searched).into_iter().map(|aabb| Some(aabb).filter(Aabb::is_valid)).collect();
+    assert_eq!(found, expected, "{what}");
+    assert_eq!(bits(&written(&fat_now)), bits(&fat), "{what}");
+    let begins = known.mode == EPOCH_BEGIN;
+    let part = expected.iter().flatten().count();
+    assert!(begins || part > 100 && part < n as usize - 100, "{what}: {part} of {n}");
+    let last = written(&last);
+    assert!(if begins { bits(&last[..own.len()]) == bits(own) } else { last.iter().all(is_poison) }, "{what}");
+    assert_eq!(written(&states_now), if begins { vec![[0; 4]; states.len()] } else { states }, "{what}");
+}
+
 #[test]
 fn boxes_that_may_meet_those_that_left_are_those_of_the_mirror() {
-    let n = 3000;
     let mut random = Random::new(23);
-    let worlds: Vec<u32> = (0..n).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { random.below(4) }).collect();
-    for filters in [Filters::default(), Filters { world: worlds, ..Filters::default() }] {
-        let lists = FilterLists::of(gpu(), &filters, n as usize).unwrap();
-        let switches = Switches::of(&filters);
-        let [mark, select] = [&epoch::MARK, &epoch::SELECT].map(|source| kernel(source, switches.world_names()));
-        let checked = CheckedFilters::new(filters.clone()).unwrap();
-        let world = |i: u32| checked.worlds().get(i as usize).copied().unwrap_or(0);
+    let world = (0..3000).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { random.below(4) }).collect();
+    for filters in [Filters::default(), Filters { world, ..Filters::default() }] {
         for (rarity, edge, mode) in
             [(100, EDGE, EPOCH_PART), (40, 123, EPOCH_PART), (7, 134, EPOCH_PART), (9, EDGE, EPOCH_BEGIN)]
         {
-            let boxes = ordinary(n, 9);
-            let mut fat: Vec<Aabb> = boxes.iter().map(|aabb| grown(aabb, 0.01)).collect();
-            for (i, fat) in fat.iter_mut().enumerate().filter(|(i, _)| i % 11 == 3) {
-                let far = [1e-30, -1e-42, 3e38, f32::INFINITY, 1e9][i % 5];
-                *fat = if i % 2 == 0 { NO_BOX } else { Aabb::new(fat.min, fat.max.map(|x| x.max(far))) };
-            }
-            // Those in world 0 alone, and none that may meet boxes anywhere.
-            let is_vast = |i: usize| i % 11 == 3 || world(i as u32) == WORLD_GLOBAL;
-            let states: Vec<[u32; 4]> = (0..n.div_ceil(32) as usize)
-                .map(|word| {
-                    let left = |k: &usize| (32 * word + k) % rarity == 1 && !is_vast(32 * word + k);
-                    [0, (0..32).filter(left).map(|k| 1 << k).sum(), 0, 0]
-                })
-                .collect();
-            let tiles: Vec<[u32; 4]> = states
-                .chunks(EPOCH_TILE as usize / 32)
-                .map(|words| [words.iter().map(|w| w[1].count_ones()).sum(), 0, 0, 0])
-                .collect();
-            let words = 2048;
-            let known = Epoch { mode, edge, margin: 122, ..Epoch::zeroed() };
-            let expected = mirror::epoch::mark(&fat, &states, edge, 32 * words - 1, world);
-            let (params_now, count, known_now) =
-                (params(n as usize, words), counted_boxes(boxes.len() - 7), upload(&[known]));
-            let (states_now, tiles_now, fat_now) = (guarded(&states), upload(&tiles), guarded(&fat));
-            let marks = guarded(&vec![0u32; words as usize + 1]);
-            let buffers = [
-                ("epoch_params", params_now.all()),
-                ("epoch", known_now.all()),
-                ("states", states_now.all()),
-                ("escape_tiles", tiles_now.all()),
-                ("fat", fat_now.all()),
-                ("marks", marks.all()),
-                ("filter_layout", lists.layout.all()),
-                ("filters", lists.words.all()),
-            ];
-            dispatch(&mark, size(n as usize, 256, rarity % 2), &buffers);
-            let bits_of = |words: &[u32]| words.iter().map(|word| word.count_ones()).sum::<u32>();
-            let found = written(&marks);
-            assert!(found == expected, "one in {rarity}, {edge}: {} and {} bits", bits_of(&found), bits_of(&expected));
-
-            let last = poisoned::<Aabb>(n as usize);
-            let (boxes_now, marks, searched) = (upload(&boxes), upload(&expected), poisoned::<Aabb>(n as usize));
-            let buffers = [
-                ("params", count.all()),
-                ("epoch_params", params_now.all()),
-                ("epoch", known_now.all()),
-                ("boxes", boxes_now.all()),
-                ("states", states_now.all()),
-                ("last", last.all()),
-                ("fat", fat_now.all()),
-                ("marks", marks.all()),
-                ("searched", searched.all()),
-                ("filter_layout", lists.layout.all()),
-                ("filters", lists.words.all()),
-            ];
-            dispatch(&select, size(n as usize, 256, rarity % 2), &buffers);
-            let own = &boxes[..boxes.len() - 7];
-            let expected = mirror::epoch::select(own, &mut fat, &states, &expected, &known, world);
-            let found: Vec<Option<Aabb>> =
-                written(&searched).into_iter().map(|aabb| Some(aabb).filter(Aabb::is_valid)).collect();
-            assert_eq!(found, expected, "one in {rarity}, {edge}");
-            assert_eq!(bits(&written(&fat_now)), bits(&fat));
-            let begins = mode == EPOCH_BEGIN;
-            let part = expected.iter().flatten().count();
-            assert!(begins || part > 100 && part < n as usize - 100, "{part} of {n} with one in {rarity}, {edge}");
-            let last = written(&last);
-            assert!(if begins { bits(&last[..own.len()]) == bits(own) } else { last.iter().all(is_poison) });
-            assert_eq!(written(&states_now), if begins { vec![[0; 4]; states.len()] } else { states });
+            check_selection(&filters, rarity, Epoch { mode, edge, margin: 122, ..Epoch::zeroed() });
         }
     }
 }
@@ -435,91 +440,90 @@ fn pairs_are_listed_and_merged_as_by_the_mirror() {
     }
 }
 
+/// Sums the counts of tiles in a role, and returns them with what is known then and the sizes of dispatches.
+fn scanned(role: &'static str, known: Epoch, counts: &[u32]) -> (Vec<u32>, Epoch, EpochSizes) {
+    let switches: Vec<&'static str> = Some(role).filter(|role| *role != "IS_KEPT").into_iter().collect();
+    let scan = kernel(&epoch::SCAN, &switches);
+    let (params_now, tiles_now) = (params(0, 1), guarded(counts));
+    let (known_now, sizes) = (guarded(&[known]), poisoned::<EpochSizes>(1));
+    let buffers = [
+        ("epoch_params", params_now.all()),
+        ("kept_tiles", tiles_now.all()),
+        ("epoch", known_now.all()),
+        ("epoch_sizes", sizes.all()),
+    ];
+    run(|pass| scan.dispatch(pass, 1, &buffers));
+    (written(&tiles_now), written(&known_now)[0], written(&sizes)[0])
+}
+
+/// Checks the sizes of what follows `total` pairs of some tiles, and returns what is right to know then.
+fn after(role: &str, known: Epoch, tiles: u32, total: u32, sizes: &EpochSizes) -> Epoch {
+    let is_part = known.mode == EPOCH_PART;
+    let is_same = (known.mode, known.moved) == (EPOCH_STAY, 0);
+    let groups = |is: bool| dispatch_size(if is { tiles } else { 0 });
+    let tiled = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
+    match role {
+        "IS_FRESH" => {
+            assert_eq!(sizes.list_fresh, groups(is_part));
+            Epoch { fresh: total, ..known }
+        }
+        "IS_REST" if is_part && total + known.fresh > 5000 => {
+            assert_eq!((sizes.merge, sizes.test_kept, sizes.test_apart), (tiled(0), tiled(0), tiled(0)));
+            let ended = Epoch { mode: EPOCH_NONE, version: 0, kept: 0, apart: 0, is_tight: 1, ..known };
+            Epoch { next_wait: 8, wait: 8, ..ended }
+        }
+        "IS_REST" => {
+            let apart = if is_part { total + known.fresh } else { known.apart };
+            assert_eq!(sizes.list_rest, groups(is_part));
+            assert_eq!(sizes.merge, tiled(if is_part { apart } else { 0 }));
+            assert_eq!(sizes.test_apart, tiled(apart));
+            assert_eq!(sizes.test_kept, tiled(if is_same { 0 } else { known.kept }));
+            Epoch { rest: if is_part { total } else { 0 }, apart, ..known }
+        }
+        "IS_APART" => {
+            assert_eq!((sizes.list_apart, sizes.join), (groups(true), dispatch_size(total.div_ceil(256))));
+            Epoch { result: 500 + total, result_apart: total, ..known }
+        }
+        _ => {
+            assert_eq!(sizes.place, groups(true));
+            Epoch { result: if is_same { 700 } else { total + 200 }, ..known }
+        }
+    }
+}
+
 #[test]
 fn tiles_are_summed_and_an_epoch_without_room_ends() {
     let mut random = Random::new(41);
-    let capacity = 5000;
-    for tiles in [0usize, 1, 4, 255, 256, 257, 1234] {
+    let roles = [
+        ("IS_FRESH", EPOCH_PART, 3),
+        ("IS_FRESH", EPOCH_BEGIN, 3),
+        ("IS_REST", EPOCH_PART, 3),
+        ("IS_REST", EPOCH_STAY, 0),
+        ("IS_REST", EPOCH_NONE, 9),
+        ("IS_APART", EPOCH_PART, 3),
+        ("IS_KEPT", EPOCH_PART, 3),
+        ("IS_KEPT", EPOCH_STAY, 0),
+    ];
+    for tiles in [0u32, 1, 4, 255, 256, 257, 1234] {
         let counts: Vec<u32> = (0..tiles).map(|_| random.below(if tiles > 4 { 1025 } else { 1000 })).collect();
-        let total: u32 = counts.iter().sum();
-        let pairs = tiles as u32 * EVENT_TILE;
-        for (role, mode, moved) in [
-            ("IS_FRESH", EPOCH_PART, 3),
-            ("IS_FRESH", EPOCH_BEGIN, 3),
-            ("IS_REST", EPOCH_PART, 3),
-            ("IS_REST", EPOCH_STAY, 0),
-            ("IS_REST", EPOCH_NONE, 9),
-            ("IS_APART", EPOCH_PART, 3),
-            ("IS_KEPT", EPOCH_PART, 3),
-            ("IS_KEPT", EPOCH_STAY, 0),
-        ] {
-            let is_none = mode == EPOCH_NONE;
-            let known = Epoch {
-                mode,
-                moved,
-                found: pairs,
-                apart: if is_none { 0 } else { pairs },
-                kept: if is_none { 0 } else { pairs },
-                fresh: 1000,
-                next_wait: 4,
-                result: 700,
-                result_apart: 200,
-                version: 5,
-                ..Epoch::zeroed()
-            };
-            let switches: Vec<&'static str> = Some(role).filter(|role| *role != "IS_KEPT").into_iter().collect();
-            let scan = kernel(&epoch::SCAN, &switches);
-            let (params_now, tiles_now) = (params(0, 1), guarded(&counts));
-            let (known_now, sizes) = (guarded(&[known]), poisoned::<EpochSizes>(1));
-            let buffers = [
-                ("epoch_params", params_now.all()),
-                ("kept_tiles", tiles_now.all()),
-                ("epoch", known_now.all()),
-                ("epoch_sizes", sizes.all()),
-            ];
-            run(|pass| scan.dispatch(pass, 1, &buffers));
-            let (after, sizes) = (written(&known_now)[0], written(&sizes)[0]);
+        let pairs = tiles * EVENT_TILE;
+        for (role, mode, moved) in roles {
+            let there = if mode == EPOCH_NONE { 0 } else { pairs };
+            let base = Epoch { mode, moved, found: pairs, apart: there, kept: there, ..Epoch::zeroed() };
+            let known = Epoch { fresh: 1000, next_wait: 4, result: 700, result_apart: 200, version: 5, ..base };
+            let (summed, found, sizes) = scanned(role, known, &counts);
             let is_part = mode == EPOCH_PART;
-            let is_same = (mode, moved) == (EPOCH_STAY, 0);
             let is_summed = match role {
                 "IS_FRESH" | "IS_REST" => is_part,
-                "IS_KEPT" => !is_same,
+                "IS_KEPT" => (mode, moved) != (EPOCH_STAY, 0),
                 _ => true,
             };
-            let total = if is_summed { total } else { 0 };
-            assert_eq!(written(&tiles_now), if is_summed { sums(&counts) } else { counts.clone() }, "{role} {mode}");
-            let groups = |is: bool| dispatch_size(if is { tiles as u32 } else { 0 });
-            let expected = match role {
-                "IS_FRESH" => {
-                    assert_eq!(sizes.list_fresh, groups(is_part));
-                    Epoch { fresh: total, ..known }
-                }
-                "IS_REST" if is_part && total + 1000 > capacity => {
-                    assert_eq!((sizes.merge, sizes.test_kept, sizes.test_apart), ([0, 1, 1], [0, 1, 1], [0, 1, 1]));
-                    let ended = Epoch { mode: EPOCH_NONE, version: 0, kept: 0, apart: 0, is_tight: 1, ..known };
-                    Epoch { next_wait: 8, wait: 8, ..ended }
-                }
-                "IS_REST" => {
-                    let apart = if is_part { total + 1000 } else { known.apart };
-                    let tiled = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
-                    assert_eq!(sizes.list_rest, groups(is_part));
-                    assert_eq!(sizes.merge, tiled(if is_part { apart } else { 0 }));
-                    assert_eq!(sizes.test_apart, tiled(apart));
-                    assert_eq!(sizes.test_kept, tiled(if is_same { 0 } else { known.kept }));
-                    Epoch { rest: if is_part { total } else { 0 }, apart, ..known }
-                }
-                "IS_APART" => {
-                    assert_eq!((sizes.list_apart, sizes.join), (groups(true), dispatch_size(total.div_ceil(256))));
-                    Epoch { result: 500 + total, result_apart: total, ..known }
-                }
-                _ => {
-                    assert_eq!(sizes.place, groups(true));
-                    Epoch { result: if is_same { 700 } else { total + 200 }, ..known }
-                }
-            };
+            let total = if is_summed { counts.iter().sum() } else { 0 };
+            assert_eq!(summed, if is_summed { sums(&counts) } else { counts.clone() }, "{role} {mode}");
             let is_scanned = matches!(role, "IS_APART" | "IS_KEPT") || is_part;
-            let expected = Epoch { tiles: if is_scanned { tiles as u32 } else { 0 }, ..expected };
-            assert_eq!(after, expected, "{role} {mode}, {tiles} tiles");
+            let expected = after(role, known, tiles, total, &sizes);
+            let expected = Epoch { tiles: if is_scanned { tiles } else { 0 }, ..expected };
+            assert_eq!(found, expected, "{role} {mode}, {tiles} tiles");
         }
     }
 }

@@ -3,7 +3,7 @@
 use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{Aabb, Attribute, Engine, Error, Events, Filters, HalfSpace, Options, Pair, PairOrder, Step, cpu};
 
-use crate::common::{CANONICAL, Random, broad_phase};
+use crate::common::{Random, broad_phase};
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::record;
 
@@ -335,9 +335,8 @@ fn sequences_have_the_right_events_on_the_gpu() {
 
 #[test]
 fn sequences_that_are_recorded_have_the_right_events() {
+    // Those that are swept are with the epochs.
     let few = Options { order: PairOrder::Canonical, ..Options::default() };
-    for (options, seeds) in [(few, 0..20), (CANONICAL, 40..43)] {
-        let seen = run_with(&mut *broad_phase(options), seeds, 0, |engine, frame, _| record(engine, frame));
-        assert!(seen.created.min(seen.lost).min(seen.persisting) > 100, "{seen:?}");
-    }
+    let seen = run_with(&mut *broad_phase(few), 0..20, 0, |engine, frame, _| record(engine, frame));
+    assert!(seen.created.min(seen.lost).min(seen.persisting) > 100, "{seen:?}");
 }

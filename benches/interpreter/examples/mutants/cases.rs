@@ -35,7 +35,7 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 12] = [
         "uniform",
         "infinite",
         "few clusters",
@@ -43,6 +43,8 @@ pub fn searches() -> Vec<Search> {
         "clusters",
         "in many cells",
         "few steps",
+        "steps that are kept",
+        "steps that are kept and filtered",
         "a tree, asked on its device",
         "in pieces",
         "a tree",

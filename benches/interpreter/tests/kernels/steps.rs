@@ -64,6 +64,7 @@ fn kept_frames(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
     let mut vast = elsewhere(2);
     vast[20] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     vast[21] = Aabb::new([f32::NAN; 3], [0.0; 3]);
+    vast[22] = vast[20];
     let fewer = if is_counted { boxes.len() - 5 } else { boxes.len() };
     let far =
         elsewhere(7).iter().map(|aabb| Aabb::new(aabb.min.map(|x| x + 50.0), aabb.max.map(|x| x + 50.0))).collect();
