@@ -6,7 +6,7 @@ use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
-use crate::gpu::table::CONSTANT;
+use crate::gpu::table::{CONSTANT, SIZES};
 use crate::gpu::timing::Timer;
 use crate::layout::{Counts, Frame, Params};
 use crate::memory::{Call, Results, SUMMARY_BYTES, Staging, Workspace};
@@ -21,8 +21,24 @@ pub(super) struct Core {
     pub pipeline: Pipeline,
     pub workspace: Workspace,
     pub flight: Flight,
-    /// The parameters of searches whose number of boxes lies in a buffer. Each recording writes them before it reads them.
-    pub counted: Option<Buffer<Params>>,
+    /// For searches whose number of boxes lies in a buffer.
+    pub counted: Option<Counted>,
+}
+
+/// The boxes of a search.
+struct Input<'a> {
+    boxes: wgpu::BindingResource<'a>,
+    /// Whether they come with their margins.
+    is_prepared: bool,
+    block_sizes: Option<&'a Buffer<[u32; 3]>>,
+}
+
+/// What a search reads whose number of boxes lies in a buffer. Each recording writes it before it reads it.
+#[derive(Clone, Debug)]
+pub(super) struct Counted {
+    params: Buffer<Params>,
+    /// The sizes of dispatches for blocks of boxes.
+    pub block_sizes: Buffer<[u32; 3]>,
 }
 
 impl Core {
@@ -57,7 +73,18 @@ impl Core {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let params = self.params(call)?;
-        self.record_with(encoder, call, &params, boxes, false, filters, submission, timer)
+        let input = Input { boxes, is_prepared: false, block_sizes: None };
+        self.record_with(encoder, call, &params, input, filters, submission, timer)
+    }
+
+    /// Returns what a search reads whose number of boxes lies in a buffer.
+    pub fn counted(&mut self) -> Result<Counted, Error> {
+        if let Some(counted) = &self.counted {
+            return Ok(counted.clone());
+        }
+        let params = Buffer::new(&self.gpu, "params", 1, CONSTANT)?;
+        let block_sizes = Buffer::new(&self.gpu, "block_sizes", 1, SIZES)?;
+        Ok(self.counted.insert(Counted { params, block_sizes }).clone())
     }
 
     /// Records the search that was decided for the number of boxes that `count` begins with, at most that of the call.
@@ -74,12 +101,10 @@ impl Core {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let given = self.params(call)?;
-        let params = match &self.counted {
-            Some(params) => params.clone(),
-            None => self.counted.insert(Buffer::new(&self.gpu, "params", 1, CONSTANT)?).clone(),
-        };
-        self.pipeline.record_count(encoder, &given, count, &params)?;
-        self.record_with(encoder, call, &params, boxes, is_prepared, filters, None, timer)?;
+        let Counted { params, block_sizes } = self.counted()?;
+        self.pipeline.record_count(encoder, &given, count, &params, &block_sizes)?;
+        let input = Input { boxes, is_prepared, block_sizes: Some(&block_sizes) };
+        self.record_with(encoder, call, &params, input, filters, None, timer)?;
         if let Some(results) = &mut self.workspace.made_mut()?.results {
             results.params = Some(params);
         }
@@ -92,15 +117,15 @@ impl Core {
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
         params: &Buffer<Params>,
-        boxes: wgpu::BindingResource<'_>,
-        is_prepared: bool,
+        input: Input<'_>,
         filters: &FilterSet,
         submission: Option<u64>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         filters.check_uploaded(call.box_count as usize)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = SearchInput { box_count, tests_all_pairs, params, boxes, is_prepared, filters };
+        let Input { boxes, is_prepared, block_sizes } = input;
+        let search = SearchInput { box_count, block_sizes, tests_all_pairs, params, boxes, is_prepared, filters };
         let made = self.workspace.made_mut()?;
         made.results = None;
         let build = self.pipeline.record_flow(encoder, &search, &mut made.grid, &made.pairs, timer)?;
@@ -122,7 +147,8 @@ impl Core {
         let made = self.workspace.made()?;
         let params = &self.params_of_results(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = SearchInput { box_count, tests_all_pairs, params, boxes, is_prepared: false, filters };
+        let search =
+            SearchInput { box_count, block_sizes: None, tests_all_pairs, params, boxes, is_prepared: false, filters };
         let mut pass = Pass::begin(&self.gpu, encoder);
         self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;
         pass.finish()

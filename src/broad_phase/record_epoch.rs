@@ -1,6 +1,7 @@
 //! Recorded steps at a cost that follows what moves: the pairs of grown boxes are kept on the GPU from step to step.
 
 use super::BroadPhase;
+use super::core::Core;
 use super::record::BoxCount;
 use crate::Error;
 use crate::epoch::buffers::{EpochBuffers, EpochRoom};
@@ -12,6 +13,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::given::{bind, bind_boxes};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
+use crate::layout::Params;
 use crate::memory::Call;
 use crate::pairs::SearchInput;
 
@@ -159,26 +161,20 @@ impl BroadPhase {
         core.workspace.forget_results();
         filters.upload(&core.gpu, call.box_count as usize, false)?;
         let version = epoch.version_of(&filters.lists.words);
-        let RecordedEpoch { kernels: Some(kernels), buffers: Some((room, buffers)), changes_there, .. } = epoch else {
+        let (Some(kernels), Some((room, buffers)), Some(filter_changes)) =
+            (&epoch.kernels, &epoch.buffers, &epoch.changes_there)
+        else {
             return Err(Error::NothingRecorded);
         };
-        let Some(filter_changes) = changes_there else { return Err(Error::NothingRecorded) };
         let filters: &FilterSet = filters;
         let Some(boxes) = bind_boxes(boxes, call.box_count) else { return Err(Error::NothingRecorded) };
         let scopes = core.gpu.open_scopes();
-        let given = core.params(call)?;
-        let params = match box_count {
-            BoxCount::Stored { count, .. } if let Some(count) = bind(count, size_of::<u32>() as u64) => {
-                core.pipeline.record_count(encoder, &given, count, &buffers.step_params)?;
-                &buffers.step_params
-            }
-            _ => &given,
-        };
-        let vertices_per_pair = core.options.vertices_per_pair;
+        let params = &record_params(core, encoder, call, box_count, buffers)?;
         let list = core.workspace.made()?.pairs.list.clone();
-        let epoch_params = &kernels.params(call.box_count, version, room, &list, vertices_per_pair)?;
+        let epoch_params = &kernels.params(call.box_count, version, room, &list, core.options.vertices_per_pair)?;
         let search = SearchInput {
             box_count: call.box_count,
+            block_sizes: None,
             tests_all_pairs: false,
             params,
             boxes,
@@ -215,5 +211,25 @@ impl BroadPhase {
             results.params = Some(params.clone());
         }
         scopes.close("epoch").inspect_err(|_| core.workspace.forget_results())
+    }
+}
+
+/// Returns the parameters of a step, with the number of its boxes; where that lies in a buffer, records the making of them.
+fn record_params(
+    core: &mut Core,
+    encoder: &mut wgpu::CommandEncoder,
+    call: &Call,
+    box_count: BoxCount<'_>,
+    buffers: &EpochBuffers,
+) -> Result<Buffer<Params>, Error> {
+    let given = core.params(call)?;
+    match box_count {
+        BoxCount::Stored { count, .. } if let Some(count) = bind(count, size_of::<u32>() as u64) => {
+            // The sizes are those of a search, and written anew for each.
+            let block_sizes = core.counted()?.block_sizes;
+            core.pipeline.record_count(encoder, &given, count, &buffers.step_params, &block_sizes)?;
+            Ok(buffers.step_params.clone())
+        }
+        _ => Ok(given),
     }
 }

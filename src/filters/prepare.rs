@@ -26,15 +26,18 @@ impl Prepare {
         Self { count: Kernel::new(gpu, &COUNT), boxes: Kernel::new(gpu, &BOXES) }
     }
 
-    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with.
+    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, and of the
+    /// sizes of dispatches for so many blocks of boxes.
     pub fn record_count(
         &self,
         pass: &mut Pass,
         given: &Buffer<Params>,
         count: wgpu::BindingResource,
         params: &Buffer<Params>,
+        block_sizes: &Buffer<[u32; 3]>,
     ) {
-        let buffers = [("given", given.all()), ("count", count), ("params", params.all())];
+        let sizes = ("block_sizes", block_sizes.all());
+        let buffers = [("given", given.all()), ("count", count), ("params", params.all()), sizes];
         self.count.dispatch(pass, 1, &buffers);
     }
 

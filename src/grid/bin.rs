@@ -85,13 +85,15 @@ impl Bin {
         self.worlds.dispatch(pass, box_count.div_ceil(256), &buffers);
     }
 
-    /// Records the finding of cells, positions and counts of `box_count` boxes. The kernel reads `world_cells` where
+    /// Records the finding of cells, positions and counts of `box_count` boxes, or of as many blocks of them as `block_sizes` says. The
+    /// kernel reads `world_cells` where
     /// the filters have worlds.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_count(
         &self,
         pass: &mut Pass,
         box_count: u32,
+        block_sizes: Option<&Buffer<[u32; 3]>>,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
         filters: &FilterLists,
@@ -110,7 +112,10 @@ impl Bin {
             ("positions", bins.positions.all()),
             ("block_counts", bins.block_counts.all()),
         ];
-        self.count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers);
+        match block_sizes {
+            Some(sizes) => self.count.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
+            None => self.count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers),
+        }
     }
 
     /// Records the choice of the level of coarsening, and of the places where each block's entries go.

@@ -129,16 +129,19 @@ impl Grid {
         }
     }
 
-    /// Records the building of the grid of `box_count` boxes, as they are searched. The build that the grid held before
+    /// Records the building of the grid of `box_count` boxes, as they are searched. Where their number lies in a buffer, `block_sizes` has
+    /// the sizes of dispatches for so many blocks of boxes. The build that the grid held before
     /// is gone.
     ///
     /// # Errors
     /// The errors of [`GridKernels::sort`].
+    #[allow(clippy::too_many_arguments)] // what it reads
     pub fn record_build(
         &mut self,
         pass: &mut Pass,
         kernels: &GridKernels,
         box_count: u32,
+        block_sizes: Option<&Buffer<[u32; 3]>>,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
         filters: &FilterSet,
@@ -155,7 +158,7 @@ impl Grid {
         if filters.checked().world_count() > 0 {
             bin.record_worlds(pass, box_count, params, boxes.clone(), lists, frame, world_cells);
         }
-        bin.record_count(pass, box_count, params, boxes, lists, frame, world_cells, bins);
+        bin.record_count(pass, box_count, block_sizes, params, boxes, lists, frame, world_cells, bins);
         bin.record_scan(pass, params, frame, bins, counts, dispatches);
         let (starts, giants) = (sort.starts(sorted), &self.entries.giants);
         bin.record_scatter(pass, params, frame, bins, counts, dispatches, starts, giants);

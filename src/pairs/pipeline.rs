@@ -42,6 +42,8 @@ pub struct Pipeline {
 pub struct SearchInput<'a> {
     /// The number of boxes.
     pub box_count: u32,
+    /// Where that is the most that there may be: the sizes of dispatches for as many blocks of boxes as there are.
+    pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
     /// Whether every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
     /// The parameters of the kernels.
@@ -147,7 +149,8 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with.
+    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, and of the
+    /// sizes of dispatches for so many blocks of boxes.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the kernel is rejected; [`Error::OutOfMemory`].
@@ -157,9 +160,10 @@ impl Pipeline {
         given: &Buffer<Params>,
         count: wgpu::BindingResource<'_>,
         params: &Buffer<Params>,
+        block_sizes: &Buffer<[u32; 3]>,
     ) -> Result<(), Error> {
         let pass = &mut Pass::begin(&self.gpu, encoder);
-        self.prepare.record_count(pass, given, count, params);
+        self.prepare.record_count(pass, given, count, params, block_sizes);
         pass.finish()
     }
 
@@ -198,7 +202,7 @@ impl Pipeline {
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         let boxes = self.record_prepare(pass, search);
-        let build = grid.record_build(pass, &self.grid, n, params, boxes.clone(), filters)?;
+        let build = grid.record_build(pass, &self.grid, n, search.block_sizes, params, boxes.clone(), filters)?;
         let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
         let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
         let (keys, entries, giants) = (&sorted.keys, &sorted.entries, &sorted.giants);

@@ -41,7 +41,7 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, frame) = (upload(boxes), uniform(*frame));
-    run(|pass| BIN.record_count(pass, n, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
+    run(|pass| BIN.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
     assert!(written(&bins.bin_offsets).iter().all(is_poison));
     let counted = Counted {
         cells: written(&bins.cells),

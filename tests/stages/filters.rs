@@ -71,7 +71,7 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
         bin_offsets: poisoned(blocks),
     };
     let ranges = upload(&mirror);
-    run(|pass| BIN.record_count(pass, n, &params, input.all(), &lists, &frame, &ranges, &bins));
+    run(|pass| BIN.record_count(pass, n, None, &params, input.all(), &lists, &frame, &ranges, &bins));
     let (cells, positions): (Vec<[i32; 4]>, Vec<[u32; 4]>) = (written(&bins.cells), written(&bins.positions));
     let (mut own_cells, mut own_positions) = (vec![[0; 4]; boxes.len()], vec![[0; 4]; boxes.len()]);
     mirror::bin::count(boxes, &worlds, &mirror, &host_frame, &mut own_cells, &mut own_positions);

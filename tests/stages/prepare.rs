@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use broadsweep::Aabb;
+use broadsweep::internals::constants::BIN_BLOCK;
 use broadsweep::internals::filters::prepare::Prepare;
-use broadsweep::internals::layout::Params;
+use broadsweep::internals::layout::{Params, dispatch_size};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
@@ -107,7 +108,10 @@ fn a_number_of_boxes_is_taken_as_by_the_mirror() {
         Params { box_count: 600, axis: 3, cell_size: 0.5, include_count: 7, sweep_groups: 9, ..Params::zeroed() };
     for n in [0, 1, 599, 600, 601, u32::MAX] {
         let (given_now, count, params) = (uniform(given), upload(&[n, 5]), poisoned::<Params>(1));
-        run(|pass| PREPARE.record_count(pass, &given_now, count.all(), &params));
+        let sizes = poisoned::<[u32; 3]>(1);
+        run(|pass| PREPARE.record_count(pass, &given_now, count.all(), &params, &sizes));
+        let taken = if n > 600 { 0 } else { n };
+        assert_eq!(written(&sizes), [dispatch_size(taken.div_ceil(BIN_BLOCK))]);
         assert_eq!(written(&params), [mirror::prepare::count(given, n)]);
     }
 }
