@@ -52,20 +52,26 @@ const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
 /// The switches that queries have of their own.
 const OF_QUERIES: [&str; 7] = ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY"];
 
+/// The switches that epochs have of their own: which list of pairs a kernel works on.
+const OF_EPOCHS: [&str; 3] = ["IS_FRESH", "IS_REST", "IS_APART"];
+
 #[test]
 fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {
     let switches = Switches::of(&all_filters());
-    let [all, bins, worlds] = [switches.names(), switches.bin_names(), switches.world_names()].map(sorted);
+    let lists = [switches.names(), switches.bin_names(), switches.world_names(), switches.half_space_names()];
+    let [all, bins, worlds, half_spaces] = lists.map(sorted);
     let rest = switches.rest_names();
     let rest = sorted(&rest);
     let mut asked = 0;
     for kernel in kernels() {
         let sets = kernel.sets();
         assert_eq!(sets[0].switches, [""; 0], "{}", kernel.label);
-        let of_filters = |name: &&String| !OF_DEVICES.contains(&name.as_str()) && !OF_QUERIES.contains(&name.as_str());
+        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_EPOCHS].concat();
+        let of_filters = |name: &&String| !others.contains(&name.as_str());
         let last: Vec<_> = sets[sets.len() - 1].switches.iter().filter(of_filters).cloned().collect();
         let last = sorted(&last);
-        assert!(last.is_empty() || [&all, &bins, &worlds, &rest].contains(&&last), "{}: {last:?}", kernel.label);
+        let known = [&all, &bins, &worlds, &half_spaces, &rest];
+        assert!(last.is_empty() || known.contains(&&last), "{}: {last:?}", kernel.label);
         asked += usize::from(last == all);
     }
     assert!(asked > 0, "no kernel has all switches");
