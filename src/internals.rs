@@ -36,15 +36,15 @@ pub mod steps {
         engine.begin_epochs_from(fewest);
     }
 
-    /// Lets an engine on the GPU begin epochs of recorded steps with this many boxes and more.
+    /// Lets an engine on the GPU begin epochs with this many boxes and more.
     #[cfg(feature = "gpu")]
-    pub fn begin_recorded_epochs_from(engine: &mut BroadPhase, fewest: u32) {
+    pub fn begin_epochs_on_gpu_from(engine: &mut BroadPhase, fewest: u32) {
         engine.begin_epochs_from(fewest);
     }
 
-    /// Returns what is known of the epoch of recorded steps: a [`layout::Epoch`](super::layout::Epoch) on the GPU.
+    /// Returns what is known of the epoch: a [`layout::Epoch`](super::layout::Epoch) on the GPU.
     #[cfg(feature = "gpu")]
-    pub fn recorded_epoch(engine: &BroadPhase) -> Option<wgpu::Buffer> {
+    pub fn epoch_on_gpu(engine: &BroadPhase) -> Option<wgpu::Buffer> {
         engine.epoch_buffer()
     }
 }

@@ -8,8 +8,9 @@
 //         fat           [slots * 3] the grown boxes
 //         states        [slots / 32, rounded up] bits (states.wgsl); of the last step only which have left is read
 // Writes  escape_tiles  [slots / EPOCH_TILE, rounded up] how many boxes left in this step, since the epoch began, and moved
-// A workgroup per EPOCH_TILE slots, of which an invocation takes four. A box that is invalid, or not there, has no pairs, and so stays where it was. Where there is no epoch,
-// nothing is looked at.
+// A workgroup per EPOCH_TILE slots, of which an invocation takes four. A box that is invalid has no pairs, and so stays where it
+// was. One that is no longer there leaves, and so do its pairs: a search of the boxes that are there would not meet it. Where there
+// is no epoch, nothing is looked at.
 // Source: the grown boxes of Box2D's dynamic tree, Catto 2019, Dynamic bounding volume hierarchies.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -74,26 +75,40 @@ fn look_at(i: u32, k: u32) {
         return;
     }
     let bit = 1u << (k % 32u);
-    var low = vec3<u32>(NO_BOUND);
-    var high = low;
-    if i < params.box_count {
-        low = min_bits_of(i);
-        high = max_bits_of(i);
+    if i >= params.box_count {
+        if has_fat(i) {
+            set_last(i, array<vec2<u32>, 3>(vec2<u32>(NO_BOUND), vec2<u32>(NO_BOUND), vec2<u32>(NO_BOUND)));
+            set_fat(i, vec3<u32>(INFINITY), vec3<u32>(SIGN | INFINITY));
+            atomicOr(&moved[k / 32u], bit);
+            atomicOr(&escaped[k / 32u], bit);
+        }
+        return;
     }
+    let low = min_bits_of(i);
+    let high = max_bits_of(i);
     let words = array<vec2<u32>, 3>(low.xy, vec2<u32>(low.z, high.x), high.yz);
     let is_same = all(last[i * 3u] == words[0]) & all(last[i * 3u + 1u] == words[1]) & all(last[i * 3u + 2u] == words[2]);
     if is_same {
         return;
     }
-    last[i * 3u] = words[0];
-    last[i * 3u + 1u] = words[1];
-    last[i * 3u + 2u] = words[2];
+    set_last(i, words);
     atomicOr(&moved[k / 32u], bit);
     if kind_of(low, high) != KIND_INVALID && !is_within_fat(i, low, high) {
         let margin = vec3<u32>(margin_bits(escape_margin(epoch.edge)));
         set_fat(i, less_rounded_down(low, margin), sum_rounded_up(high, margin));
         atomicOr(&escaped[k / 32u], bit);
     }
+}
+
+// Tells whether a slot has a grown box.
+fn has_fat(i: u32) -> bool {
+    return fat_low(i).x != INFINITY || fat_high(i).x != (SIGN | INFINITY);
+}
+
+fn set_last(i: u32, words: array<vec2<u32>, 3>) {
+    last[i * 3u] = words[0];
+    last[i * 3u + 1u] = words[1];
+    last[i * 3u + 2u] = words[2];
 }
 
 // Tells whether a box lies in its grown box.

@@ -145,7 +145,7 @@ fn decide(escaped: vec2<u32>, moved: u32, edge: u32, speed: u32, is_slow: bool) 
     }
     epoch = own;
     let is_searched = own.mode == EPOCH_BEGIN || own.mode == EPOCH_PART;
-    grown_count[0] = select(0u, epoch_params.slots, is_searched);
+    grown_count[0] = select(0u, params.box_count, is_searched);
     let tiles = div_ceil(epoch_params.slots, 256u);
     epoch_sizes.mark = dispatch_size(select(0u, tiles, own.mode == EPOCH_PART));
     epoch_sizes.select = dispatch_size(select(0u, tiles, is_searched));

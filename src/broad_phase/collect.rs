@@ -8,12 +8,12 @@
 use std::task::{Context, Poll, ready};
 
 use super::core::Core;
-use super::flight::{Collection, Mapping, Piece, Submission};
-use crate::constants::INVALID_LISTED;
+use super::flight::{Collection, Kept, Mapping, Piece, Submission};
+use crate::constants::{EPOCH_BEGIN, EPOCH_NONE, INVALID_LISTED};
 use crate::filters::device::FilterSet;
-use crate::layout::{Counts, Frame, wide};
-use crate::memory::{Call, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
-use crate::{Error, Pair, Report};
+use crate::layout::{Counts, Epoch, Frame, wide};
+use crate::memory::{Call, EPOCH_OFFSET, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
+use crate::{Error, Pair, Report, StepWork};
 
 /// What has to happen before the pairs that were not copied along with the counts arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,21 +95,20 @@ impl Core {
     /// Takes in the counts of the front submission, which have arrived, and prepares for the pairs that have not
     /// arrived.
     fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
-        let Submission { number, call, boxes, summary, copied } =
+        let Submission { number, call, boxes, summary, copied, kept } =
             self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
-        let counts: Counts = summary.readback.value(0)?;
-        let frame: Frame = summary.readback.value(size_of::<Counts>() as u64)?;
-        let report = report(&call, &counts, &frame);
-        if counts.refused != 0 {
-            let (candidate_count, limit) = (report.candidate_count, call.candidate_limit);
-            return Err(Error::TooManyCandidates { candidate_count, limit });
-        }
+        let Found { report, written, work } = self.found(&call, &summary, kept.as_ref())?;
         let count = report.pair_count;
-        self.workspace.note_counts(&counts);
         self.flight.last = Some((count, call.box_count));
+        self.flight.work = work;
 
-        let (written, copied) = (u64::from(counts.written), u64::from(copied.min(counts.written)));
-        let what_is_next = next(count, written, copied, self.workspace.holds(number));
+        let (written, copied) = (u64::from(written), u64::from(copied.min(written)));
+        let mut what_is_next = next(count, written, copied, self.workspace.holds(number));
+        if kept.is_some() && what_is_next == Next::EmitAgain {
+            // What a search left for that is not there.
+            self.workspace.forget_results();
+            what_is_next = Next::SearchAgain;
+        }
         let mut collection = Collection {
             number,
             call,
@@ -144,6 +143,44 @@ impl Core {
         }
         collection.report.gpu_bytes = self.workspace.held_bytes() + filters.held_bytes();
         Ok(collection)
+    }
+
+    /// Returns what the kernels found, as far as the summary says.
+    ///
+    /// # Errors
+    /// [`Error::TooManyCandidates`]; [`Error::DeviceLost`].
+    fn found(&mut self, call: &Call, summary: &Mapping, kept: Option<&Kept>) -> Result<Found, Error> {
+        let mut work = StepWork { searched: true, ..StepWork::default() };
+        if let Some(kept) = kept {
+            let epoch: Epoch = summary.readback.value(EPOCH_OFFSET)?;
+            if epoch.mode != EPOCH_NONE {
+                let report = Report {
+                    invalid_count: kept.invalid_count,
+                    first_invalid: kept.first_invalid.clone(),
+                    pair_count: epoch.result.into(),
+                    ..Report::of_all_pairs(call.box_count)
+                };
+                work.kept_pair_count = u64::from(epoch.kept) + u64::from(epoch.apart);
+                if epoch.mode == EPOCH_BEGIN {
+                    work.began_epoch = true;
+                } else {
+                    work.searched = false;
+                    work.moved_count = epoch.moved;
+                    work.escaped_count = epoch.escaped;
+                    work.escaped_in_epoch = epoch.left;
+                }
+                return Ok(Found { report, written: epoch.result.min(kept.capacity), work });
+            }
+        }
+        let counts: Counts = summary.readback.value(0)?;
+        let frame: Frame = summary.readback.value(FRAME_OFFSET)?;
+        let report = report(call, &counts, &frame);
+        if counts.refused != 0 {
+            let (candidate_count, limit) = (report.candidate_count, call.candidate_limit);
+            return Err(Error::TooManyCandidates { candidate_count, limit });
+        }
+        self.workspace.note_counts(&counts);
+        Ok(Found { report, written: counts.written, work })
     }
 
     /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
@@ -256,6 +293,14 @@ impl Core {
             }
         }
     }
+}
+
+/// What the kernels found.
+struct Found {
+    report: Report,
+    /// The pairs in the list.
+    written: u32,
+    work: StepWork,
 }
 
 /// What is left after a piece was handed over.

@@ -1,17 +1,23 @@
 //! Recording and submitting searches. A submission copies its counts and as many pairs as are expected into a staging
 //! buffer that it has to itself; [`collect`](super::collect) brings counts and pairs to the host.
 
-use super::flight::{Flight, Mapping, Submission};
+use super::flight::{Flight, Kept, Mapping, Submission};
+use super::record::BoxCount;
+use super::step_epoch::{FEWEST, StepEpoch};
+use crate::constants::INVALID_LISTED;
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
 use crate::gpu::table::{CONSTANT, SIZES};
 use crate::gpu::timing::Timer;
-use crate::layout::{Counts, Frame, Params};
-use crate::memory::{Call, Results, SUMMARY_BYTES, Staging, Workspace};
+use crate::layout::{Counts, Epoch, Frame, Params};
+use crate::memory::{Call, EPOCH_OFFSET, FRAME_OFFSET, Results, SUMMARY_BYTES, Staging, Workspace};
 use crate::pairs::{Pipeline, SearchInput};
-use crate::{Aabb, Error, Options, Pair};
+use crate::{Aabb, Error, Options, Pair, PairOrder};
+
+/// The most pairs of grown boxes, for each box, that are kept of submitted steps, whose list grows by itself.
+const MOST_KEPT: u64 = 32;
 
 /// All parts of a broad phase but the filters, since each slab has filters of its own.
 #[derive(Debug)]
@@ -156,8 +162,21 @@ impl Core {
 
     // ---- submitting ----
 
-    /// Uploads the boxes, which must fit the filters, and starts the search that was decided.
-    pub fn submit(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
+    /// Uploads the boxes, which must fit the filters, and starts the search that was decided; of a step, at a cost that follows
+    /// what moves, where its `epoch` is worth it.
+    pub fn submit(
+        &mut self,
+        boxes: &[Aabb],
+        call: Call,
+        filters: &mut FilterSet,
+        epoch: Option<&mut StepEpoch>,
+    ) -> Result<(), Error> {
+        // The lists of an epoch are in canonical order. What is kept has no part in a plan that a budget limits.
+        let may_keep = self.options.order == PairOrder::Canonical && self.options.memory_budget.is_none();
+        let epoch = epoch.filter(|epoch| may_keep && epoch.is_worth_it(&call));
+        if epoch.is_some() {
+            self.wish_for_grown_pairs();
+        }
         if filters.check_uploaded(boxes.len()).is_err() {
             // Even if this call fails, it may have replaced the filters that the last results rest on.
             self.workspace.forget_results();
@@ -168,29 +187,77 @@ impl Core {
         let own = self.workspace.lend_boxes(&self.options, filters)?.ok_or(Error::Busy)?;
         let staging = self.workspace.lend_staging(&self.options, filters)?.ok_or(Error::Busy)?;
         let number = self.flight.next_number();
+        let mut epoch = match epoch {
+            Some(epoch) => {
+                let most = MOST_KEPT * u64::from(call.box_count.max(FEWEST));
+                epoch.make_room(self, filters, &call, most, None)?.then_some(epoch)
+            }
+            None => None,
+        };
 
         let scopes = self.gpu.open_scopes();
         own.boxes.write(&self.gpu, boxes);
         let mut encoder = self.encoder();
-        self.record_flow(&mut encoder, &call, own.boxes.all(), filters, Some(number), None)?;
-        let copied = self.record_summary(&mut encoder, &call, &staging)?;
+        let mut kept = None;
+        match &mut epoch {
+            Some(epoch) => {
+                let count = BoxCount::Known(call.box_count);
+                epoch.record(self, filters, &mut encoder, &call, own.boxes.all(), count, None)?;
+                kept = Some(self.note_step(boxes, filters, number)?);
+            }
+            None => self.record_flow(&mut encoder, &call, own.boxes.all(), filters, Some(number), None)?,
+        }
+        let copied =
+            self.record_summary(&mut encoder, &call, &staging, epoch.as_ref().and_then(|epoch| epoch.state()))?;
         let bytes = SUMMARY_BYTES + u64::from(copied) * size_of::<Pair>() as u64;
         let mut summary = Mapping::submit(&self.gpu, encoder, staging, bytes);
         if let Err(error) = scopes.close_with("submission", &mut summary.readback) {
             self.workspace.forget_results();
+            epoch.into_iter().for_each(StepEpoch::forget);
             return Err(error);
         }
-        self.flight.queue.push_back(Submission { number, call, boxes: own, summary, copied });
+        self.flight.queue.push_back(Submission { number, call, boxes: own, summary, copied, kept });
         Ok(())
     }
 
+    /// Wishes for a list with room for the pairs of grown boxes, which are up to 1.9 times as many as those of the last step.
+    fn wish_for_grown_pairs(&mut self) {
+        let Some((pairs, box_count)) = self.flight.last else { return };
+        let has = self.workspace.made().map_or(0, |made| u64::from(made.plan.pair_capacity));
+        if has < 2 * pairs && 2 * pairs <= MOST_KEPT * u64::from(box_count) {
+            // Somewhat more, since what is kept is lost where the list grows.
+            self.workspace.wish_for_pairs(2 * pairs + pairs / 2);
+        }
+    }
+
+    /// Notes whose results will lie in the list, of which no windows can be written; and what the host knows of the step.
+    fn note_step(&mut self, boxes: &[Aabb], filters: &FilterSet, number: u64) -> Result<Kept, Error> {
+        let made = self.workspace.made_mut()?;
+        if let Some(results) = &mut made.results {
+            (results.submission, results.has_windows) = (Some(number), false);
+        }
+        let mut first_invalid = filters.invalid(boxes);
+        let invalid_count = first_invalid.len() as u32;
+        first_invalid.truncate(INVALID_LISTED as usize);
+        Ok(Kept { invalid_count, first_invalid, capacity: made.plan.pair_capacity })
+    }
+
     /// Records the copying of the counts and of as many pairs as are expected, and returns how many those are.
-    fn record_summary(&self, encoder: &mut wgpu::CommandEncoder, call: &Call, staging: &Staging) -> Result<u32, Error> {
+    fn record_summary(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        call: &Call,
+        staging: &Staging,
+        epoch: Option<&Buffer<Epoch>>,
+    ) -> Result<u32, Error> {
         let made = self.workspace.made()?;
         let (counts, frame) = (&made.grid.summary.counts, &made.grid.summary.frame);
         let (counts_bytes, frame_bytes) = (size_of::<Counts>() as u64, size_of::<Frame>() as u64);
         encoder.copy_buffer_to_buffer(counts.raw(), 0, staging.raw(), 0, counts_bytes);
-        encoder.copy_buffer_to_buffer(frame.raw(), 0, staging.raw(), counts_bytes, frame_bytes);
+        encoder.copy_buffer_to_buffer(frame.raw(), 0, staging.raw(), FRAME_OFFSET, frame_bytes);
+        if let Some(epoch) = epoch {
+            encoder.copy_buffer_to_buffer(epoch.raw(), 0, staging.raw(), EPOCH_OFFSET, size_of::<Epoch>() as u64);
+        }
         let expected = self.flight.expected_pairs(call.box_count);
         let copied = expected.min(u64::from(made.plan.pair_capacity.min(staging.capacity)));
         if copied > 0 {

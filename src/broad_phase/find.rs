@@ -33,17 +33,23 @@ impl BroadPhase {
     /// lost; the last answer is gone.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
+        self.find(boxes, false)?;
+        Ok(&self.found)
+    }
+
+    /// Finds the pairs of boxes, which are a step or are not.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn find(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
         let passes = self.begin(boxes)?;
-        let Self { core, filters, found, arriving, .. } = self;
+        let Self { core, filters, found, arriving, epoch, .. } = self;
         arriving.begin(found);
         let result = match passes {
             Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| arriving.append_slab(piece)),
             Passes::One(call) => core
-                .submit(boxes, call, filters)
+                .submit(boxes, call, filters, is_step.then_some(epoch))
                 .and_then(|()| core.wait_for_pieces(filters, u64::MAX, |report, piece| arriving.append(report, piece))),
         };
-        self.finish(result)?;
-        Ok(&self.found)
+        self.finish(result)
     }
 
     /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. Of a
@@ -139,7 +145,7 @@ impl BroadPhase {
         match passes {
             Passes::Slabs(scene) => core.stream_slabs(&scene, filters, each),
             Passes::One(call) => {
-                core.submit(boxes, call, filters)?;
+                core.submit(boxes, call, filters, None)?;
                 core.wait_for_pieces(filters, STREAMED_PIECE, each)
             }
         }
@@ -166,7 +172,7 @@ impl BroadPhase {
         if !self.stepping.is_empty() {
             return Err(Error::Busy);
         }
-        self.submit_boxes(boxes)
+        self.submit_boxes(boxes, false)
     }
 
     /// Checks that a submission may be made.
@@ -179,12 +185,13 @@ impl BroadPhase {
         if has_room { Ok(()) } else { Err(Error::Busy) }
     }
 
-    pub(super) fn submit_boxes(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
+    /// Submits boxes, which are a step or are not.
+    pub(super) fn submit_boxes(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
         self.check_room_in_flight()?;
-        let Self { core, filters, .. } = self;
+        let Self { core, filters, epoch, .. } = self;
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters)?;
-        core.submit(boxes, call, filters)
+        core.submit(boxes, call, filters, is_step.then_some(epoch))
     }
 
     /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; returns `None` if not

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::memory::{BoxSlot, Call, Lease, Staging};
-use crate::{Error, Report};
+use crate::{Error, Report, StepWork};
 
 /// Most pairs that the first submission copies before it is known whether there are as many: 8 MiB.
 const FIRST_COPY: u64 = 1 << 20;
@@ -27,6 +27,8 @@ pub(super) struct Flight {
     pub collection: Option<Collection>,
     /// Pairs and boxes of the last submission whose counts arrived.
     pub last: Option<(u64, u32)>,
+    /// What was done to find the pairs of that.
+    pub work: StepWork,
     submitted: u64,
 }
 
@@ -39,6 +41,17 @@ pub(super) struct Submission {
     pub summary: Mapping,
     /// Pairs that were copied behind the summary.
     pub copied: u32,
+    /// Of a step whose pairs may come of an epoch.
+    pub kept: Option<Kept>,
+}
+
+/// What the host knows of a step whose pairs may come of an epoch, which then has no counts of a search.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub invalid_count: u32,
+    pub first_invalid: Vec<u32>,
+    /// The pairs that the list had room for.
+    pub capacity: u32,
 }
 
 /// A list of which a piece has arrived or is on its way.

@@ -12,11 +12,11 @@ mod find;
 mod flight;
 mod merge;
 mod record;
-mod record_epoch;
 mod record_neighbours;
 mod record_steps;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod slabs;
+mod step_epoch;
 mod steps;
 
 pub use record::{BoxCount, GpuPairs};
@@ -30,8 +30,8 @@ use std::sync::atomic::Ordering;
 use self::arrived::Arrived;
 use self::arriving::Arriving;
 use self::core::Core;
-use self::record_epoch::RecordedEpoch;
 use self::record_steps::RecordedSteps;
+use self::step_epoch::StepEpoch;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
 use crate::filters::device::FilterSet;
@@ -75,7 +75,7 @@ pub struct BroadPhase {
     /// The kernels that take no notice of who sleeps, where some may.
     awake: Option<Pipeline>,
     recorded: RecordedSteps,
-    epoch: RecordedEpoch,
+    epoch: StepEpoch,
     arrived: Arrived,
     /// The last answer.
     found: Overlaps,
@@ -110,7 +110,7 @@ impl BroadPhase {
             filters: FilterSet::new(gpu, Filters::default())?,
             awake: None,
             recorded: RecordedSteps::default(),
-            epoch: RecordedEpoch::default(),
+            epoch: StepEpoch::default(),
             arrived: Arrived::default(),
             found: Overlaps::default(),
             arriving: Arriving::default(),

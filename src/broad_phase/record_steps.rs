@@ -204,7 +204,7 @@ impl BroadPhase {
         let lent = self.arrived.lend_timer(&self.core.gpu)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
         let left = self.options.memory_budget.map(|budget| (budget / 2).saturating_sub(self.recorded.bytes()));
-        let has_epoch = self.make_room_for_epoch(&call, left);
+        let has_epoch = self.epoch.make_room(&self.core, &self.filters, &call, u64::MAX, left);
         let has_epoch = has_epoch.inspect_err(|_| self.core.workspace.forget_results())?;
         let recorded = self.as_if_awake(|broad_phase| match has_epoch {
             true => broad_phase.record_epoch(encoder, &call, boxes, given, timer),

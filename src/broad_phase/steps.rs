@@ -13,8 +13,14 @@ impl BroadPhase {
     /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
     /// **Blocks** until the pairs are there.
     ///
-    /// All boxes are uploaded and searched in every step, and all pairs come to the host, which compares them; in the order of the
-    /// sweep they are sorted there first. [`record_events`](Self::record_events) compares on the GPU, at a cost that follows what moves.
+    /// All boxes are uploaded in every step, and all pairs come to the host, which compares them; in the order of the sweep they are
+    /// sorted there first. [`record_events`](Self::record_events) compares on the GPU.
+    ///
+    /// In [canonical order](PairOrder::Canonical) and from 32,768 boxes on, the search follows what moves, as it does for
+    /// [`record_events`](Self::record_events): the pairs of boxes that are grown outward are kept on the GPU. They take 25
+    /// bytes for each pair that the list has room for, at most 32 of them for each box, and 77 for each box, beside the [`MemoryPlan`](crate::MemoryPlan); [`forget_steps`](Self::forget_steps) gives them back.
+    /// With a [memory budget](crate::Options::memory_budget), slabs or [included](crate::Filters::include) pairs nothing is kept, and all
+    /// boxes are searched in every step. [`StepReport::work`] tells what was done.
     ///
     /// # Errors
     /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.
@@ -26,7 +32,7 @@ impl BroadPhase {
         self.steps.fail();
         self.filters.fit(step.boxes.len())?;
         self.steps.check(&step.said())?;
-        let found = self.as_if_awake(|broad_phase| broad_phase.find_pairs(step.boxes).map(|_| ()));
+        let found = self.as_if_awake(|broad_phase| broad_phase.find(step.boxes, true));
         self.compare(found, &step.said())?;
         Ok(&self.steps.events)
     }
@@ -49,7 +55,7 @@ impl BroadPhase {
         self.check_room_in_flight()?;
         let last = self.stepping.back().map_or(self.steps.box_count(), |step| step.said().box_count as u32);
         self.steps.check_after(&step.said(), last)?;
-        self.as_if_awake(|broad_phase| broad_phase.submit_boxes(step.boxes))?;
+        self.as_if_awake(|broad_phase| broad_phase.submit_boxes(step.boxes, true))?;
         self.stepping.push_back(step.said().into());
         Ok(())
     }
@@ -106,7 +112,7 @@ impl BroadPhase {
             if core.options.order != PairOrder::Canonical && !found.report.tested_all_pairs() {
                 found.pairs.par_sort_unstable();
             }
-            let report = StepReport::of_search(&mut found.report);
+            let report = StepReport { work: core.flight.work, ..StepReport::of_search(&mut found.report) };
             steps.advance(step, filters.filters(), &mut found.pairs, report)
         });
         self.found.clear();

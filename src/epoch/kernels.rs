@@ -149,7 +149,7 @@ impl EpochKernels {
         kernel::compile(&self.gpu, &[&others[..], &parts].concat())
     }
 
-    /// Returns a uniform buffer with what the host says of an epoch of this many boxes, whose filters' buffers have this version, in
+    /// Returns a uniform buffer with what the host says of an epoch of this many slots, whose filters' buffers have this version, in
     /// buffers with this room.
     ///
     /// # Errors

@@ -81,7 +81,7 @@ pub struct StepReport {
     pub work: StepWork,
 }
 
-/// What was done to find the pairs of a step. On a GPU all boxes are searched, and nothing else is looked at.
+/// What was done to find the pairs of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepWork {
@@ -91,7 +91,7 @@ pub struct StepWork {
     pub began_epoch: bool,
     /// Boxes that were not where they were in the last step. Where all boxes were searched, this was not looked at, and is zero.
     pub moved_count: u32,
-    /// Boxes that left their grown boxes in this step, and asked a tree.
+    /// Boxes that left their grown boxes in this step, and were searched anew: asked a tree on the CPU.
     pub escaped_count: u32,
     /// Boxes that have left since the epoch began.
     pub escaped_in_epoch: u32,

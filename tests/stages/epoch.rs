@@ -196,7 +196,7 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
             assert_eq!(bits(&written(&sample_now)), bits(&sample));
             modes[expected.mode as usize] += 1;
             let is_searched = [EPOCH_BEGIN, EPOCH_PART].contains(&expected.mode);
-            assert_eq!(written(&grown_count), [if is_searched { slots } else { 0 }]);
+            assert_eq!(written(&grown_count), [if is_searched { boxes } else { 0 }]);
             let groups = |is: bool| dispatch_size(if is { slots.div_ceil(256) } else { 0 });
             let sizes = written(&sizes)[0];
             assert_eq!((sizes.mark, sizes.select), (groups(expected.mode == EPOCH_PART), groups(is_searched)));

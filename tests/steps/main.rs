@@ -5,6 +5,7 @@ mod common;
 
 mod epochs;
 mod identity;
+mod kept;
 mod kinds;
 mod oracle;
 mod recorded;

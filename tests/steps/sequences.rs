@@ -262,9 +262,9 @@ pub struct Seen {
     pub created: u64,
     pub lost: u64,
     pub persisting: u64,
-    kept: u64,
-    escaped: u64,
-    began: u64,
+    pub kept: u64,
+    pub escaped: u64,
+    pub began: u64,
 }
 
 fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {

@@ -5,7 +5,7 @@ use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU, broad_phase};
 
-fn wait(engine: &mut BroadPhase) -> Result<Events, Error> {
+pub fn wait(engine: &mut BroadPhase) -> Result<Events, Error> {
     loop {
         if let Some(events) = engine.try_take_events()? {
             return Ok(events.clone());

@@ -23,9 +23,17 @@ pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [
     }
     let bits = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).map(|bound| bound.to_bits()).collect::<Vec<_>>();
     for (i, (last, fat)) in last.iter_mut().zip(fat).enumerate() {
-        let now = boxes.get(i).unwrap_or(&NO_INPUT);
         let (state, bit) = (&mut states[i / 32], 1 << (i % 32));
-        if bits(now) != bits(last) {
+        let is_there = i < boxes.len();
+        let now = boxes.get(i).unwrap_or(&NO_INPUT);
+        if !is_there && bits(fat) != bits(&NO_BOX) {
+            (*last, *fat) = (NO_INPUT, NO_BOX);
+            state[0] |= bit;
+            state[1] |= bit;
+            state[2] |= bit;
+            tiles[i / EPOCH_TILE as usize][0] += 1;
+            tiles[i / EPOCH_TILE as usize][2] += 1;
+        } else if is_there && bits(now) != bits(last) {
             *last = *now;
             state[0] |= bit;
             tiles[i / EPOCH_TILE as usize][2] += 1;

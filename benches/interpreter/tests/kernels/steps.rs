@@ -1,7 +1,7 @@
 //! Steps that are recorded.
 
 use broadsweep::internals::mirror;
-use broadsweep::internals::steps::begin_recorded_epochs_from;
+use broadsweep::internals::steps::begin_epochs_on_gpu_from;
 use broadsweep::{
     Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, Step,
     cpu, wgpu,
@@ -149,7 +149,7 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
     if let Kind::Kept = kind {
-        begin_recorded_epochs_from(&mut broad_phase, 1);
+        begin_epochs_on_gpu_from(&mut broad_phase, 1);
         // For the pairs of grown boxes too.
         broad_phase.reserve(boxes.len(), 30 * boxes.len() as u32)?;
     }

@@ -1,0 +1,187 @@
+//! Steps that are submitted whose pairs are kept on the GPU from step to step, against searches from nothing.
+
+use broadsweep::internals::steps::{begin_epochs_on_gpu_from, epoch_on_gpu};
+use broadsweep::{Aabb, BroadPhase, Events, Options, PairOrder, StepWork};
+use laboratory::scenes::Motion;
+
+use crate::common::{CANONICAL, broad_phase};
+use crate::epochs::{some_elsewhere, with_epochs};
+use crate::oracle::{Frame, Oracle};
+use crate::recorded::{canonical, record};
+use crate::sequences::run_with;
+use crate::submitted::wait;
+
+/// Checks the events of boxes alone against searches from nothing, and keeps what was done.
+#[derive(Default)]
+struct Checked {
+    oracle: Oracle,
+    works: Vec<StepWork>,
+}
+
+impl Checked {
+    fn check(&mut self, boxes: &[Aabb], events: &Events, what: &str) {
+        let work = events.report.work;
+        let what = format!("{what}, step {}, {work:?}", self.works.len());
+        self.oracle.check_pairs(&Frame::of(boxes.to_vec()), canonical(boxes), events, &what);
+        self.works.push(work);
+    }
+
+    fn find(&mut self, engine: &mut BroadPhase, boxes: &[Aabb], what: &str) {
+        let events = engine.find_events(boxes).unwrap();
+        self.check(boxes, events, what);
+    }
+
+    /// Counts the steps in which all boxes were searched as they are, an epoch began, and boxes left or none did.
+    fn counts(&self) -> [usize; 4] {
+        let of = |is: fn(&StepWork) -> bool| self.works.iter().filter(|work| is(work)).count();
+        [
+            of(|work| work.searched && !work.began_epoch),
+            of(|work| work.began_epoch),
+            of(|work| !work.searched && work.escaped_count > 0),
+            of(|work| !work.searched && work.escaped_count == 0),
+        ]
+    }
+}
+
+/// Makes an engine of its own, which keeps the pairs of any number of boxes.
+fn engine(options: Options) -> BroadPhase {
+    let mut engine = BroadPhase::new(broad_phase(options).gpu(), options).unwrap();
+    begin_epochs_on_gpu_from(&mut engine, 1);
+    engine
+}
+
+#[test]
+fn moving_scenes_that_are_submitted_are_kept_from_step_to_step() {
+    let mut engine = broad_phase(CANONICAL);
+    engine.reserve(4000, 30_000).unwrap();
+    for motion in Motion::ALL {
+        let mut checked = Checked::default();
+        with_epochs(&mut engine, |engine| {
+            for number in 0..10 {
+                checked.find(engine, &motion.boxes(4000, 0.9, 1, number), &motion.to_string());
+            }
+        });
+        let [searched, begun, left, stayed] = checked.counts();
+        let works = checked.works;
+        match motion {
+            Motion::Still => assert_eq!((searched, begun, left, stayed), (1, 1, 0, 8), "{works:?}"),
+            Motion::Few | Motion::Teleports | Motion::Bullets => {
+                assert!(searched == 1 && begun == 1 && left > 0, "{motion}: {works:?}");
+                let last = works[9];
+                assert!(last.moved_count > 0 && last.moved_count < 400, "{motion}: {last:?}");
+                assert!(
+                    last.escaped_in_epoch >= last.escaped_count && last.kept_pair_count > 4000,
+                    "{motion}: {last:?}"
+                );
+            }
+            Motion::Brisk | Motion::Fast | Motion::Jumps => assert_eq!(searched, 10, "{motion}: {works:?}"),
+            Motion::Some | Motion::Slow | Motion::Asleep => assert!(stayed > 3, "{motion}: {works:?}"),
+        }
+    }
+}
+
+#[test]
+fn sequences_in_which_anything_changes_are_kept_from_step_to_step() {
+    let mut engine = broad_phase(CANONICAL);
+    engine.reserve(400, 100_000).unwrap();
+    let seen = with_epochs(&mut engine, |engine| {
+        run_with(engine, 320..328, 300, |engine, _, step| engine.find_events(step).cloned())
+    });
+    println!("{seen:?}");
+    assert!(seen.kept > 10 && seen.escaped > 10 && seen.began > 5, "{seen:?}");
+}
+
+#[test]
+fn steps_in_flight_follow_one_epoch() {
+    let mut engine = engine(CANONICAL);
+    let still = Motion::Still.boxes(3000, 0.9, 1, 0);
+    let steps: Vec<Vec<Aabb>> = (0..14)
+        .map(|number| match number {
+            // All are elsewhere, and fewer are.
+            6 => still.iter().rev().copied().collect(),
+            10 => still[..2970].to_vec(),
+            _ => some_elsewhere(&still, 120, number),
+        })
+        .collect();
+    let mut checked = Checked::default();
+    engine.submit_events(&steps[0]).unwrap();
+    for number in 0..steps.len() {
+        if let Some(next) = steps.get(number + 1) {
+            engine.submit_events(next).unwrap();
+        }
+        checked.check(&steps[number], &wait(&mut engine).unwrap(), "in flight");
+    }
+    let [_, begun, left, _] = checked.counts();
+    assert!(begun > 0 && left > 3, "{:?}", checked.works);
+}
+
+#[test]
+fn lists_that_are_too_short_for_the_pairs_of_a_step_are_found_anew() {
+    let still = Motion::Still.boxes(3000, 0.9, 1, 0);
+    for in_flight in [false, true] {
+        let mut engine = engine(CANONICAL);
+        let mut checked = Checked::default();
+        for number in 0..14 {
+            let mut boxes = still.clone();
+            if number % 5 == 4 {
+                // Few go where many more pairs are than before: they are kept, in a list that is too short.
+                let at = boxes[0];
+                boxes[..90 + 40 * number].fill(at);
+            }
+            if in_flight {
+                engine.submit_events(&boxes).unwrap();
+                // The list of the first is not there any more as it is taken.
+                engine.submit_events(&still).unwrap();
+                checked.check(&boxes, &wait(&mut engine).unwrap(), "in flight");
+                checked.check(&still, &wait(&mut engine).unwrap(), "behind");
+            } else {
+                checked.find(&mut engine, &boxes, "waited for");
+            }
+        }
+        let [_, begun, left, stayed] = checked.counts();
+        assert!(begun > 0 && left + stayed > 3, "{:?}", checked.works);
+    }
+}
+
+#[test]
+fn steps_that_are_recorded_and_steps_that_are_submitted_take_turns_in_one_epoch() {
+    let mut engine = broad_phase(CANONICAL);
+    engine.reserve(3000, 40_000).unwrap();
+    let still = Motion::Still.boxes(3000, 0.9, 1, 0);
+    let (mut checked, mut of_recorded) = (Checked::default(), Oracle::default());
+    with_epochs(&mut engine, |engine| {
+        for number in 0..12 {
+            let frame = Frame::of(some_elsewhere(&still, 120, number));
+            if number % 3 == 1 {
+                let events = record(engine, &frame).unwrap();
+                of_recorded.check_pairs(&frame, canonical(&frame.boxes), &events, &format!("recorded, step {number}"));
+            } else {
+                checked.find(engine, &frame.boxes, "submitted");
+            }
+        }
+    });
+    let [_, begun, left, _] = checked.counts();
+    assert!(begun + left > 5, "{:?}", checked.works);
+}
+
+#[test]
+fn nothing_is_kept_with_a_budget_or_in_the_order_of_the_sweep() {
+    let still = Motion::Still.boxes(3000, 0.9, 1, 0);
+    let budget = Options { memory_budget: Some(1 << 28), ..CANONICAL };
+    for options in [budget, Options { order: PairOrder::Sweep, ..CANONICAL }] {
+        let mut engine = engine(options);
+        let mut checked = Checked::default();
+        for _ in 0..4 {
+            checked.find(&mut engine, &still, "not kept");
+        }
+        assert_eq!(checked.counts(), [4, 0, 0, 0]);
+        assert!(epoch_on_gpu(&engine).is_none());
+    }
+    let mut engine = engine(CANONICAL);
+    for _ in 0..4 {
+        engine.find_events(&still).unwrap();
+    }
+    assert!(!engine.events().report.work.searched && epoch_on_gpu(&engine).is_some());
+    engine.forget_steps();
+    assert!(epoch_on_gpu(&engine).is_none());
+}
