@@ -35,7 +35,7 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 13] = [
         "uniform",
         "infinite",
         "few clusters",
@@ -45,6 +45,7 @@ pub fn searches() -> Vec<Search> {
         "few steps",
         "steps that are kept",
         "steps that are kept and filtered",
+        "steps that are kept and cut",
         "a tree, asked on its device",
         "in pieces",
         "a tree",

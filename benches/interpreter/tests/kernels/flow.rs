@@ -114,7 +114,8 @@ fn steps_whose_pairs_are_kept_are_exact_and_clean() {
         let boxes = Kind::Uniform.generate(400, 2);
         // With included pairs none are kept.
         let filters = Filters { include: Vec::new(), ..filters(boxes.len()) };
-        for filters in [Filters::default(), filters] {
+        let cut = steps::with_half_spaces(boxes.clone(), Filters::default());
+        for (boxes, filters) in [(boxes.clone(), Filters::default()), (boxes, filters), cut] {
             let context = format!("steps at {subgroup}");
             let found = steps::record(&gpu, SWEEP, &boxes, &filters, steps::Kind::Kept).unwrap();
             assert_clean(&interpreter.report(), &context);

@@ -161,6 +161,7 @@ pub fn cases() -> Vec<Case> {
         ..case(SWEEP, boxes, false, SortVariant::Wide)
     };
     let kept_filters = Filters { include: Vec::new(), second: Vec::new(), ..filters(300) };
+    let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
     vec![
@@ -173,6 +174,7 @@ pub fn cases() -> Vec<Case> {
         steps(few, Kind::Clusters.generate(700, 1), false),
         kept(Kind::Clusters.generate(400, 1), Filters::default()),
         kept(Kind::Uniform.generate(300, 1), kept_filters),
+        kept(cut, cut_filters),
         tree(asks::boxes(150), asks::AskedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
         tree(asks::boxes(1100), asks::AskedFrom::Host),

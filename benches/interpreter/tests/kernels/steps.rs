@@ -3,8 +3,8 @@
 use broadsweep::internals::mirror;
 use broadsweep::internals::steps::begin_epochs_on_gpu_from;
 use broadsweep::{
-    Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, Step,
-    cpu, wgpu,
+    Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, HalfSpace, Options,
+    Pair, Step, cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -49,37 +49,53 @@ fn frames(boxes: &[Aabb]) -> Vec<Frame> {
 
 /// Makes steps of these boxes in which few leave their grown boxes. Only a number of boxes that lies in a buffer may change.
 fn kept_frames(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
-    let elsewhere = |part: usize| -> Vec<Aabb> {
-        let moved =
-            |(i, aabb): (usize, &Aabb)| if i % 50 == part { boxes[(i + 10 * part) % boxes.len()] } else { *aabb };
-        boxes.iter().enumerate().map(moved).collect()
+    let elsewhere = |parts: &[usize]| -> Vec<Aabb> {
+        let place = |i: usize| if parts.contains(&(i % 50)) { (i + 10 * (i % 50)) % boxes.len() } else { i };
+        (0..boxes.len()).map(|i| boxes[place(i)]).collect()
     };
-    let by_little: Vec<Aabb> = elsewhere(2)
+    let by_little: Vec<Aabb> = elsewhere(&[2])
         .iter()
         .map(|aabb| {
             let way = 0.01 * (aabb.max[0] - aabb.min[0]);
             Aabb::new(aabb.min.map(|bound| bound + way), aabb.max.map(|bound| bound + way))
         })
         .collect();
-    let mut vast = elsewhere(2);
+    let mut vast = elsewhere(&[2]);
     vast[20] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     vast[21] = Aabb::new([f32::NAN; 3], [0.0; 3]);
     vast[22] = vast[20];
     let fewer = if is_counted { boxes.len() - 5 } else { boxes.len() };
     let far =
-        elsewhere(7).iter().map(|aabb| Aabb::new(aabb.min.map(|x| x + 50.0), aabb.max.map(|x| x + 50.0))).collect();
+        elsewhere(&[7]).iter().map(|aabb| Aabb::new(aabb.min.map(|x| x + 50.0), aabb.max.map(|x| x + 50.0))).collect();
     let steps = [
         boxes.to_vec(),
         boxes.to_vec(),
         boxes.to_vec(),
-        elsewhere(1),
-        elsewhere(2),
+        elsewhere(&[1]),
+        // Those stay where they are while others leave.
+        elsewhere(&[1, 3]),
+        elsewhere(&[2]),
         by_little,
         vast,
-        elsewhere(2)[..fewer].to_vec(),
+        elsewhere(&[2])[..fewer].to_vec(),
         far,
     ];
     steps.into_iter().map(|boxes| Frame { boxes, generations: None, was: None, refused: 0 }).collect()
+}
+
+/// Puts half-spaces among boxes, which cut through their middle: boxes that may be anywhere stand for them.
+pub fn with_half_spaces(mut boxes: Vec<Aabb>, filters: Filters) -> (Vec<Aabb>, Filters) {
+    let all = boxes
+        .iter()
+        .fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], aabb| [low.min(aabb.min[0]), high.max(aabb.max[0])]);
+    let middle = (all[0] + all[1]) / 2.0;
+    let normals = [[0.6, -0.64, 0.48], [0.0, 0.0, -1.0], [1e-3, 0.7, 0.1]];
+    let half_spaces = normals.into_iter().zip([6, 9, 13]).map(|(normal, index)| {
+        boxes[index as usize] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+        HalfSpace { index, normal, offset: middle * (normal[0] + normal[1] + normal[2]) }
+    });
+    let half_spaces = half_spaces.collect();
+    (boxes, Filters { half_spaces, ..filters })
 }
 
 /// Steps of which kind.
