@@ -5,10 +5,12 @@
 //! and copied from there. If the GPU has gone on to another search by then, the search is run once more for the boxes
 //! of the submission, which it has to itself.
 
+use std::mem::swap;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::core::Core;
-use super::flight::{Collection, Kept, Mapping, Piece, Submission};
+use super::flight::{Collection, Kept, Mapping, OwnFilters, Piece, Submission};
 use crate::constants::{EPOCH_BEGIN, EPOCH_NONE, INVALID_LISTED};
 use crate::filters::device::FilterSet;
 use crate::layout::{Counts, Epoch, Frame, wide};
@@ -95,7 +97,7 @@ impl Core {
     /// Takes in the counts of the front submission, which have arrived, and prepares for the pairs that have not
     /// arrived.
     fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
-        let Submission { number, call, boxes, summary, copied, kept } =
+        let Submission { number, call, boxes, summary, filters: filters_then, is_step, copied, kept } =
             self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
         let Found { report, written, work } = self.found(&call, &summary, kept.as_ref())?;
         let count = report.pair_count;
@@ -104,8 +106,8 @@ impl Core {
 
         let (written, copied) = (u64::from(written), u64::from(copied.min(written)));
         let mut what_is_next = next(count, written, copied, self.workspace.holds(number));
-        if kept.is_some() && what_is_next == Next::EmitAgain {
-            // What a search left for that is not there.
+        if what_is_next == Next::EmitAgain && (kept.is_some() || !filters.are_those(&filters_then)) {
+            // What a search left for that is not there, or goes with other filters.
             self.workspace.forget_results();
             what_is_next = Next::SearchAgain;
         }
@@ -113,6 +115,9 @@ impl Core {
             number,
             call,
             boxes,
+            filters: filters_then,
+            is_step,
+            own: None,
             report,
             window: 0..written,
             asked: copied,
@@ -130,12 +135,15 @@ impl Core {
             Next::SearchAgain => {
                 collection.start_again();
                 collection.window = 0..0;
+                let mut own = self.own_filters(&mut collection, filters)?;
+                let filters = own.as_mut().map_or(&mut *filters, |own| &mut own.filters);
                 // The submission is still in flight, though `Flight` no longer lists it: its filters must stay.
                 self.workspace.ensure(&collection.call, &self.options, filters, true)?;
                 filters.upload(&self.gpu, collection.call.box_count as usize, true)?;
                 if written != count {
                     self.lengthen_list(&mut collection, filters, longest)?;
                 }
+                collection.own = own;
             }
         }
         if what_is_next != Next::Done {
@@ -181,6 +189,23 @@ impl Core {
         }
         self.workspace.note_counts(&counts);
         Ok(Found { report, written: counts.written, work })
+    }
+
+    /// Takes the filters that the collection has to itself, made where those of all have changed since it was submitted.
+    fn own_filters(
+        &mut self,
+        collection: &mut Collection,
+        filters: &FilterSet,
+    ) -> Result<Option<Box<OwnFilters>>, Error> {
+        let own = collection.own.take();
+        if own.is_some() || filters.are_those(&collection.filters) {
+            return Ok(own);
+        }
+        let mut own = FilterSet::of(&self.gpu, Arc::clone(&collection.filters))?;
+        own.upload(&self.gpu, collection.call.box_count as usize, true)?;
+        // What lies there rests on buffers of the filters that are gone.
+        self.workspace.forget_results();
+        Ok(Some(Box::new(OwnFilters { filters: own, pipeline: collection.pipeline(&self.gpu) })))
     }
 
     /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
@@ -231,20 +256,24 @@ impl Core {
         staging: Lease<Staging>,
         filters: &FilterSet,
     ) -> Result<(), Error> {
-        let Collection { number, call, boxes, report, window, asked, .. } = collection;
-        let (first, pair_count) = (*asked, report.pair_count);
-        let scopes = self.gpu.open_scopes();
+        let first = collection.asked;
         let mut encoder = self.encoder();
-        let capacity = u64::from(self.workspace.made()?.plan.pair_capacity);
-        if !self.workspace.holds(*number) {
-            // Another search has run since.
-            self.record_flow(&mut encoder, call, boxes.boxes.all(), filters, Some(*number), None)?;
-            *window = 0..pair_count.min(capacity);
+        let is_there = self.workspace.holds(collection.number) && collection.window.contains(&first);
+        let mut own = if is_there { None } else { self.own_filters(collection, filters)? };
+        let scopes = self.gpu.open_scopes();
+        if !is_there {
+            if let Some(own) = &mut own {
+                swap(&mut self.pipeline, &mut own.pipeline);
+            }
+            let filters = own.as_ref().map_or(filters, |own| &own.filters);
+            let recorded = self.record_again(&mut encoder, collection, filters);
+            if let Some(own) = &mut own {
+                swap(&mut self.pipeline, &mut own.pipeline);
+            }
+            recorded?;
+            collection.own = own;
         }
-        if !window.contains(&first) {
-            self.record_emit(&mut encoder, call, boxes.boxes.all(), filters, first)?;
-            *window = first..pair_count.min(first + capacity);
-        }
+        let window = &collection.window;
         let length = (window.end - first).min(u64::from(staging.capacity));
         let bytes = length * size_of::<Pair>() as u64;
         let from = (first - window.start) * size_of::<Pair>() as u64;
@@ -257,6 +286,28 @@ impl Core {
         }
         collection.pieces.push_back(Piece { mapping, offset: 0, length });
         collection.asked += length;
+        Ok(())
+    }
+
+    /// Records what has to run before the next pairs of the collection lie in the list.
+    fn record_again(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        collection: &mut Collection,
+        filters: &FilterSet,
+    ) -> Result<(), Error> {
+        let Collection { number, call, boxes, report, window, asked, .. } = collection;
+        let (first, pair_count) = (*asked, report.pair_count);
+        let capacity = u64::from(self.workspace.made()?.plan.pair_capacity);
+        if !self.workspace.holds(*number) {
+            // Another search has run since.
+            self.record_flow(encoder, call, boxes.boxes.all(), filters, Some(*number), None)?;
+            *window = 0..pair_count.min(capacity);
+        }
+        if !window.contains(&first) {
+            self.record_emit(encoder, call, boxes.boxes.all(), filters, first)?;
+            *window = first..pair_count.min(first + capacity);
+        }
         Ok(())
     }
 

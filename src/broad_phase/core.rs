@@ -1,6 +1,8 @@
 //! Recording and submitting searches. A submission copies its counts and as many pairs as are expected into a staging
 //! buffer that it has to itself; [`collect`](super::collect) brings counts and pairs to the host.
 
+use std::sync::Arc;
+
 use super::flight::{Flight, Kept, Mapping, Submission};
 use super::record::BoxCount;
 use super::step_epoch::{FEWEST, StepEpoch};
@@ -172,6 +174,7 @@ impl Core {
         epoch: Option<&mut StepEpoch>,
     ) -> Result<(), Error> {
         // The lists of an epoch are in canonical order. What is kept has no part in a plan that a budget limits.
+        let is_step = epoch.is_some();
         let may_keep = self.options.order == PairOrder::Canonical && self.options.memory_budget.is_none();
         let epoch = epoch.filter(|epoch| may_keep && epoch.is_worth_it(&call));
         if epoch.is_some() {
@@ -216,7 +219,8 @@ impl Core {
             epoch.into_iter().for_each(StepEpoch::forget);
             return Err(error);
         }
-        self.flight.queue.push_back(Submission { number, call, boxes: own, summary, copied, kept });
+        let filters = Arc::clone(filters.checked());
+        self.flight.queue.push_back(Submission { number, call, boxes: own, summary, filters, is_step, copied, kept });
         Ok(())
     }
 

@@ -2,10 +2,15 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::filters::CheckedFilters;
+use crate::filters::device::FilterSet;
+use crate::filters::lists::Switches;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::memory::{BoxSlot, Call, Lease, Staging};
+use crate::pairs::Pipeline;
 use crate::{Error, Report, StepWork};
 
 /// Most pairs that the first submission copies before it is known whether there are as many: 8 MiB.
@@ -39,6 +44,9 @@ pub(super) struct Submission {
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
     pub summary: Mapping,
+    /// The filters as they were; of a step as if nobody slept.
+    pub filters: Arc<CheckedFilters>,
+    pub is_step: bool,
     /// Pairs that were copied behind the summary.
     pub copied: u32,
     /// Of a step whose pairs may come of an epoch.
@@ -60,6 +68,11 @@ pub(super) struct Collection {
     pub number: u64,
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
+    /// The filters as they were when it was submitted; and with buffers of their own, where they have changed since and it is
+    /// searched again.
+    pub filters: Arc<CheckedFilters>,
+    pub is_step: bool,
+    pub own: Option<Box<OwnFilters>>,
     pub report: Report,
     /// The numbers of the pairs that lie in the list on the GPU.
     pub window: Range<u64>,
@@ -69,6 +82,13 @@ pub(super) struct Collection {
     /// In the order of the list.
     pub pieces: VecDeque<Piece>,
     pub free: Vec<Lease<Staging>>,
+}
+
+/// Filters of a submission alone, and kernels for them.
+#[derive(Debug)]
+pub(super) struct OwnFilters {
+    pub filters: FilterSet,
+    pub pipeline: Pipeline,
 }
 
 /// A part of a list, on its way.
@@ -153,6 +173,12 @@ impl Flight {
 }
 
 impl Collection {
+    /// Makes the kernels for the filters as they were when it was submitted.
+    pub fn pipeline(&self, gpu: &Gpu) -> Pipeline {
+        let filters = self.filters.filters();
+        Pipeline::new(gpu, &if self.is_step { Switches::as_if_awake(filters) } else { Switches::of(filters) })
+    }
+
     /// Forgets what was copied along with the counts.
     pub fn start_again(&mut self) {
         self.pieces.clear();

@@ -24,6 +24,7 @@ pub use record_neighbours::GpuNeighbours;
 pub use record_steps::{GpuEvents, GpuIdentity};
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::atomic::Ordering;
 
@@ -34,6 +35,7 @@ use self::record_steps::RecordedSteps;
 use self::step_epoch::StepEpoch;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
+use crate::filters::CheckedFilters;
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
 #[cfg(not(target_arch = "wasm32"))]
@@ -85,8 +87,8 @@ pub struct BroadPhase {
     sets: TwoSets,
     /// What the next step is compared with.
     steps: Steps,
-    /// What is said of the steps that are in flight.
-    stepping: VecDeque<OwnSaid>,
+    /// What is said of the steps that are in flight, and their filters.
+    stepping: VecDeque<(OwnSaid, Arc<CheckedFilters>)>,
 }
 
 impl BroadPhase {
@@ -173,11 +175,11 @@ impl BroadPhase {
     /// happen again.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken;
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Each call checks whether the
+    /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken, with a
+    /// [memory budget](Options::memory_budget); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Each call checks whether the
     /// filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
-        self.core.flight.check_idle()?;
+        self.check_filters_may_change()?;
         self.filters = FilterSet::new(&self.core.gpu, filters)?;
         self.take_filters();
         Ok(())
@@ -189,7 +191,10 @@ impl BroadPhase {
         self.awake = None;
         self.recorded.forget_kernels();
         self.epoch.forget_kernels();
-        self.core.workspace.forget_results();
+        if self.core.flight.is_empty() {
+            // What is in flight knows its filters.
+            self.core.workspace.forget_results();
+        }
         if self.core.options.memory_budget.is_some() {
             // The buffers may leave no room for them.
             self.core.workspace.release();
@@ -207,20 +212,30 @@ impl BroadPhase {
     ///
     /// # Errors
     /// [`Error::BadFilter`] where the list is shorter, or not in use, or a margin is negative or not finite;
-    /// [`Error::Busy`] while a result is to be taken: nothing is changed then. [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Busy`] while a result is to be taken, with a [memory budget](Options::memory_budget): nothing is changed then. [`Error::OutOfMemory`], [`Error::DeviceLost`],
     /// [`Error::Gpu`]: the list is changed, and the next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
-        self.core.flight.check_idle()?;
+        self.check_filters_may_change()?;
         // Sleeping does not matter to the pairs that are kept, and margins move boxes.
         let is_kept = matches!(values, Attribute::Sleeping(_) | Attribute::Margin(_));
         let changed = self.filters.change(&self.core.gpu, first, values);
         if !matches!(changed, Err(Error::BadFilter { .. })) {
-            self.core.workspace.forget_results();
+            if self.core.flight.is_empty() {
+                self.core.workspace.forget_results();
+            }
             if !is_kept {
                 return changed.and(self.epoch.filters_changed(&self.core.gpu));
             }
         }
         changed
+    }
+
+    /// Checks that the filters may change: a budget has no room for those of submissions in flight.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn check_filters_may_change(&self) -> Result<(), Error> {
+        if self.options.memory_budget.is_some() { self.core.flight.check_idle() } else { Ok(()) }
     }
 
     // ---- steps ----

@@ -1,11 +1,13 @@
 //! Events from step to step: the pairs of a step are found on the GPU, and compared with those of the last step on the host.
 
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 use rayon::prelude::*;
 
 use super::BroadPhase;
 use crate::events::Said;
+use crate::filters::CheckedFilters;
 use crate::{Error, Events, PairOrder, Step, StepReport};
 
 impl BroadPhase {
@@ -33,7 +35,8 @@ impl BroadPhase {
         self.filters.fit(step.boxes.len())?;
         self.steps.check(&step.said())?;
         let found = self.as_if_awake(|broad_phase| broad_phase.find(step.boxes, true));
-        self.compare(found, &step.said())?;
+        let filters = Arc::clone(self.filters.checked());
+        self.compare(found, &step.said(), &filters)?;
         Ok(&self.steps.events)
     }
 
@@ -53,10 +56,10 @@ impl BroadPhase {
             self.core.flight.check_idle()?;
         }
         self.check_room_in_flight()?;
-        let last = self.stepping.back().map_or(self.steps.box_count(), |step| step.said().box_count as u32);
+        let last = self.stepping.back().map_or(self.steps.box_count(), |(step, _)| step.said().box_count as u32);
         self.steps.check_after(&step.said(), last)?;
         self.as_if_awake(|broad_phase| broad_phase.submit_boxes(step.boxes, true))?;
-        self.stepping.push_back(step.said().into());
+        self.stepping.push_back((step.said().into(), Arc::clone(self.filters.checked())));
         Ok(())
     }
 
@@ -88,7 +91,7 @@ impl BroadPhase {
             return Poll::Ready(Err(Error::NothingSubmitted));
         }
         let found = ready!(self.as_if_awake(|broad_phase| broad_phase.poll_take(context)));
-        let Some(step) = self.stepping.pop_front() else {
+        let Some((step, filters)) = self.stepping.pop_front() else {
             return Poll::Ready(Err(Error::NothingSubmitted));
         };
         if self.core.flight.is_empty() {
@@ -96,7 +99,7 @@ impl BroadPhase {
             self.stepping.clear();
         }
         let checked = self.steps.check(&step.said());
-        Poll::Ready(self.compare(found.and(checked), &step.said()))
+        Poll::Ready(self.compare(found.and(checked), &step.said(), &filters))
     }
 
     /// Returns the events of the last step. After a step that was refused, other than with [`Error::Busy`], they are empty, and the
@@ -106,9 +109,9 @@ impl BroadPhase {
     }
 
     /// Compares the pairs of a step, if they were found, with those of the last one.
-    fn compare(&mut self, found: Result<(), Error>, step: &Said<'_>) -> Result<(), Error> {
+    fn compare(&mut self, found: Result<(), Error>, step: &Said<'_>, filters: &CheckedFilters) -> Result<(), Error> {
         let compared = found.and_then(|()| {
-            let Self { steps, found, filters, core, .. } = self;
+            let Self { steps, found, core, .. } = self;
             if core.options.order != PairOrder::Canonical && !found.report.tested_all_pairs() {
                 found.pairs.par_sort_unstable();
             }

@@ -63,10 +63,7 @@ impl CheckedFilters {
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
     pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
-        if (box_count as u64) < self.least_boxes || self.filters.check_lengths(box_count).is_err() {
-            return self.filters.check(box_count);
-        }
-        if !self.is_laid_out {
+        if !self.fits(box_count)? {
             self.listed = ListedPairs::new(&self.listed_pairs)?;
             let words = self.half_spaces.last().map_or(0, |half_space| half_space.index as usize / 32 + 1);
             self.half_space_bits = vec![0; words];
@@ -76,6 +73,17 @@ impl CheckedFilters {
             self.is_laid_out = true;
         }
         Ok(())
+    }
+
+    /// Checks that the filters fit this many boxes, and returns whether what is looked up by box is there.
+    ///
+    /// # Errors
+    /// The errors of [`Filters::check`].
+    pub fn fits(&self, box_count: usize) -> Result<bool, Error> {
+        if (box_count as u64) < self.least_boxes || self.filters.check_lengths(box_count).is_err() {
+            self.filters.check(box_count)?;
+        }
+        Ok(self.is_laid_out)
     }
 
     /// Returns whether a search reports every two boxes that overlap once prepared.

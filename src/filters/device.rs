@@ -4,6 +4,7 @@
 //! replaced. A change afterwards is written where the old values lie.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -18,7 +19,8 @@ use crate::{Aabb, Attribute, Error, Pair};
 /// The filters of a search, checked, with their buffers on the GPU.
 #[derive(Debug)]
 pub struct FilterSet {
-    checked: CheckedFilters,
+    /// Shared with submissions, which are searched with these whatever is changed meanwhile.
+    checked: Arc<CheckedFilters>,
     /// The number of boxes that the buffers were filled for. A submission in flight may be searched again for fewer.
     uploaded: Option<usize>,
     /// The lists that tests read.
@@ -59,7 +61,14 @@ impl FilterSet {
     /// # Errors
     /// [`Error::BadFilter`] for what is wrong whatever the boxes are; [`Error::OutOfMemory`].
     pub fn new(gpu: &Gpu, filters: Filters) -> Result<Self, Error> {
-        let checked = CheckedFilters::new(filters)?;
+        Self::of(gpu, CheckedFilters::new(filters)?.into())
+    }
+
+    /// Takes filters that were checked. Nothing is uploaded yet.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn of(gpu: &Gpu, checked: Arc<CheckedFilters>) -> Result<Self, Error> {
         let buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
         Ok(Self { checked, uploaded: None, lists: FilterLists::none(gpu)?, buffers })
     }
@@ -70,8 +79,13 @@ impl FilterSet {
     }
 
     /// Returns the checked filters, with what searches look up.
-    pub fn checked(&self) -> &CheckedFilters {
+    pub fn checked(&self) -> &Arc<CheckedFilters> {
         &self.checked
+    }
+
+    /// Returns whether these are still those that a submission was made with.
+    pub fn are_those(&self, checked: &Arc<CheckedFilters>) -> bool {
+        Arc::ptr_eq(&self.checked, checked)
     }
 
     /// Lists the boxes that are invalid as they are searched, ascending.
@@ -96,7 +110,10 @@ impl FilterSet {
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
     pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
-        self.checked.fit(box_count)
+        if !self.checked.fits(box_count)? {
+            Arc::make_mut(&mut self.checked).fit(box_count)?;
+        }
+        Ok(())
     }
 
     /// Returns the range of cells of each world, `[world_count]`.
@@ -229,7 +246,7 @@ impl FilterSet {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; it is set nevertheless.
     pub fn swap_second(&mut self, gpu: &Gpu, second: &mut Vec<bool>) -> Result<(), Error> {
-        *second = self.checked.set_second(std::mem::take(second));
+        *second = Arc::make_mut(&mut self.checked).set_second(std::mem::take(second));
         self.unload(gpu)
     }
 
@@ -239,7 +256,7 @@ impl FilterSet {
     /// # Errors
     /// The errors of [`Filters::change`]; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
-        self.checked.change(first, values)?;
+        Arc::make_mut(&mut self.checked).change(first, values)?;
         if u64::from(self.checked.world_count()) > self.buffers.world_cells.len() {
             // There are new worlds.
             self.unload(gpu)?;

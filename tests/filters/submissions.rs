@@ -1,13 +1,15 @@
 //! Filters in a loop of calls: results that are taken later, boxes and pairs that stay on the GPU.
 
+use std::collections::VecDeque;
+
 use broadsweep::{
-    Aabb, Attribute, BroadPhase, CellSize, Error, Filters, GpuPairs, HalfSpace, Options, Pair, PairHeader, PairOrder,
-    SweepAxis, wgpu,
+    Aabb, Attribute, BroadPhase, CellSize, Error, Filters, Gpu, GpuPairs, HalfSpace, Options, Pair, PairHeader,
+    PairOrder, SweepAxis, wgpu,
 };
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
-use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs};
+use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, device_with};
 use crate::engines::{WAYS, assert_overlaps, gpu};
 use crate::inputs::{all, some_pairs};
 use crate::rule;
@@ -29,11 +31,103 @@ fn submissions_are_searched_with_the_filters_of_their_time() {
 }
 
 #[test]
-fn filters_cannot_change_while_a_submission_is_in_flight() {
+fn filters_may_change_while_submissions_are_in_flight() {
+    let boxes = Kind::Clusters.generate(900, 1);
+    // Lists that leap, so that most of them are not whole as they come, and are found again.
+    let together = Kind::Identical.generate(700, 1);
+    for options in WAYS.into_iter().chain([ALL_PAIRS]) {
+        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+        let mut random = Random(7);
+        let mut filters;
+        let mut in_flight = VecDeque::new();
+        for number in 0..14 {
+            let boxes = if number % 3 == 2 { &together } else { &boxes };
+            match number % 4 {
+                0 => filters = Filters::default(),
+                1 => filters = all(&mut random, boxes),
+                _ => filters = Filters { group: vec![1; boxes.len()], ..Filters::default() },
+            }
+            broad_phase.set_filters(filters.clone()).unwrap();
+            while broad_phase.submit(boxes).is_err() {
+                take(&mut broad_phase, &mut in_flight, options.order);
+            }
+            in_flight.push_back((boxes, filters.clone()));
+            if !filters.group.is_empty() {
+                // What comes after it does not matter to it.
+                let values: Vec<u32> = (0..boxes.len() as u32 / 2).map(|i| i % 2).collect();
+                filters.group[5..5 + values.len()].copy_from_slice(&values);
+                broad_phase.change_filters(5, Attribute::Group(&values)).unwrap();
+                if broad_phase.submit(boxes).is_ok() {
+                    in_flight.push_back((boxes, filters.clone()));
+                }
+            }
+        }
+        while !in_flight.is_empty() {
+            take(&mut broad_phase, &mut in_flight, options.order);
+        }
+    }
+}
+
+/// Takes the oldest result, and checks it against the filters of its time.
+fn take(broad_phase: &mut BroadPhase, in_flight: &mut VecDeque<(&Vec<Aabb>, Filters)>, order: PairOrder) {
+    let (boxes, filters) = in_flight.pop_front().unwrap();
+    let found = pollster::block_on(broad_phase.take()).unwrap().clone();
+    let expected = rule::find_pairs(boxes, &filters);
+    assert_overlaps(found, boxes, &filters, order, &expected, "in flight");
+}
+
+#[test]
+fn filters_may_change_while_a_list_arrives_in_pieces() {
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
+    let boxes = Kind::Identical.generate(2600, 1);
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let mut broad_phase = BroadPhase::new(&device_with(limits.clone()), Options { order, ..SWEEP }).unwrap();
+        let mut filters = Filters { world: (0..2600).map(|i| i / 2000).collect(), ..Filters::default() };
+        broad_phase.set_filters(filters.clone()).unwrap();
+        let expected = rule::find_pairs(&boxes, &filters);
+        broad_phase.submit(&boxes).unwrap();
+        let mut polls = 0;
+        let found = loop {
+            if let Some(found) = broad_phase.try_take().unwrap() {
+                break found.clone();
+            }
+            // Another one each time that something may have arrived.
+            if polls % 512 == 0 {
+                filters.world.rotate_left(7);
+                broad_phase.change_filters(0, Attribute::World(&filters.world)).unwrap();
+            }
+            polls += 1;
+        };
+        let then = Filters { world: (0..2600).map(|i| i / 2000).collect(), ..Filters::default() };
+        assert_overlaps(found, &boxes, &then, order, &expected, "in pieces");
+        assert!(expected.len() > 3 * (1 << 19), "{polls}: the list has one piece");
+    }
+}
+
+#[test]
+fn steps_in_flight_rest_as_was_said_when_they_were_submitted() {
+    let boxes = Kind::Uniform.generate(1500, 1);
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let asleep = |from: usize| (0..1500).map(|i| i >= from).collect::<Vec<bool>>();
+    broad_phase.set_filters(Filters { sleeping: asleep(1500), ..Filters::default() }).unwrap();
+    broad_phase.submit_events(&boxes).unwrap();
+    broad_phase.submit_events(&boxes).unwrap();
+    // All fall asleep behind them.
+    broad_phase.change_filters(0, Attribute::Sleeping(&asleep(0))).unwrap();
+    let first = pollster::block_on(broad_phase.take_events()).unwrap().clone();
+    let second = pollster::block_on(broad_phase.take_events()).unwrap().clone();
+    assert!(first.created.len() > 100);
+    assert_eq!(second.persisting, first.created);
+    let third = broad_phase.find_events(&boxes).unwrap();
+    assert!(third.persisting.is_empty() && third.pairs == first.created);
+}
+
+#[test]
+fn with_a_budget_filters_cannot_change_while_a_submission_is_in_flight() {
     for options in [CANONICAL, ALL_PAIRS] {
         let boxes = Kind::Uniform.generate(1500, 1);
         let filters = all(&mut Random(1), &boxes);
-        let mut broad_phase = gpu(options);
+        let mut broad_phase = gpu(Options { memory_budget: Some(1 << 26), ..options });
         broad_phase.set_filters(filters.clone()).unwrap();
         for _ in 0..2 {
             broad_phase.submit(&boxes).unwrap();
