@@ -16,10 +16,13 @@ use crate::gpu::timing::Timer;
 use crate::layout::{Counts, Epoch, Frame, Params};
 use crate::memory::{Call, EPOCH_OFFSET, FRAME_OFFSET, Results, SUMMARY_BYTES, Staging, Workspace};
 use crate::pairs::{Pipeline, SearchInput};
-use crate::{Aabb, Error, Options, Pair, PairOrder};
+use crate::{Aabb, Error, Options, Pair, PairOrder, Step};
 
 /// The most pairs of grown boxes, for each box, that are kept of submitted steps, whose list grows by itself.
 const MOST_KEPT: u64 = 32;
+
+/// A step, and what is kept from one to the next.
+pub(super) type StepToKeep<'a> = (&'a mut StepEpoch, &'a Step<'a>);
 
 /// All parts of a broad phase but the filters, since each slab has filters of its own.
 #[derive(Debug)]
@@ -171,15 +174,10 @@ impl Core {
         boxes: &[Aabb],
         call: Call,
         filters: &mut FilterSet,
-        epoch: Option<&mut StepEpoch>,
+        step: Option<StepToKeep<'_>>,
     ) -> Result<(), Error> {
-        // The lists of an epoch are in canonical order. What is kept has no part in a plan that a budget limits.
-        let is_step = epoch.is_some();
-        let may_keep = self.options.order == PairOrder::Canonical && self.options.memory_budget.is_none();
-        let epoch = epoch.filter(|epoch| may_keep && epoch.is_worth_it(&call));
-        if epoch.is_some() {
-            self.wish_for_grown_pairs();
-        }
+        let is_step = step.is_some();
+        let step = self.step_to_keep(step, &call);
         if filters.check_uploaded(boxes.len()).is_err() {
             // Even if this call fails, it may have replaced the filters that the last results rest on.
             self.workspace.forget_results();
@@ -190,26 +188,24 @@ impl Core {
         let own = self.workspace.lend_boxes(&self.options, filters)?.ok_or(Error::Busy)?;
         let staging = self.workspace.lend_staging(&self.options, filters)?.ok_or(Error::Busy)?;
         let number = self.flight.next_number();
-        let mut epoch = match epoch {
-            Some(epoch) => {
-                let most = MOST_KEPT * u64::from(call.box_count.max(FEWEST));
-                epoch.make_room(self, filters, &call, most, None)?.then_some(epoch)
-            }
-            None => None,
-        };
+        let mut step = self.make_room_for_step(step, &call, filters)?;
 
         let scopes = self.gpu.open_scopes();
-        own.boxes.write(&self.gpu, boxes);
         let mut encoder = self.encoder();
         let mut kept = None;
-        match &mut epoch {
-            Some(epoch) => {
+        match &mut step {
+            Some((epoch, step)) => {
+                let invalid = epoch.record_upload(&self.gpu, filters, &mut encoder, step, &own.boxes)?;
                 let count = BoxCount::Known(call.box_count);
                 epoch.record(self, filters, &mut encoder, &call, own.boxes.all(), count, None)?;
-                kept = Some(self.note_step(boxes, filters, number)?);
+                kept = Some(self.note_step(invalid, number)?);
             }
-            None => self.record_flow(&mut encoder, &call, own.boxes.all(), filters, Some(number), None)?,
+            None => {
+                own.boxes.write(&self.gpu, boxes);
+                self.record_flow(&mut encoder, &call, own.boxes.all(), filters, Some(number), None)?;
+            }
         }
+        let epoch = step.map(|(epoch, _)| epoch);
         let copied =
             self.record_summary(&mut encoder, &call, &staging, epoch.as_ref().and_then(|epoch| epoch.state()))?;
         let bytes = SUMMARY_BYTES + u64::from(copied) * size_of::<Pair>() as u64;
@@ -224,26 +220,50 @@ impl Core {
         Ok(())
     }
 
-    /// Wishes for a list with room for the pairs of grown boxes, which are up to 1.9 times as many as those of the last step.
-    fn wish_for_grown_pairs(&mut self) {
-        let Some((pairs, box_count)) = self.flight.last else { return };
+    /// Returns the step if it is one whose pairs may be kept, and wishes for a list with room for those of grown boxes, which are up to
+    /// 1.9 times as many as those of the last step.
+    fn step_to_keep<'a>(&mut self, step: Option<StepToKeep<'a>>, call: &Call) -> Option<StepToKeep<'a>> {
+        // The lists of an epoch are in canonical order. What is kept has no part in a plan that a budget limits.
+        let may_keep = self.options.order == PairOrder::Canonical && self.options.memory_budget.is_none();
+        let (epoch, step) = step?;
+        if !(may_keep && epoch.is_worth_it(call)) {
+            epoch.forget_input();
+            return None;
+        }
+        let Some((pairs, box_count)) = self.flight.last else { return Some((epoch, step)) };
         let has = self.workspace.made().map_or(0, |made| u64::from(made.plan.pair_capacity));
         if has < 2 * pairs && 2 * pairs <= MOST_KEPT * u64::from(box_count) {
             // Somewhat more, since what is kept is lost where the list grows.
             self.workspace.wish_for_pairs(2 * pairs + pairs / 2);
         }
+        Some((epoch, step))
+    }
+
+    /// Returns the step if there is room for what is kept.
+    fn make_room_for_step<'a>(
+        &self,
+        step: Option<StepToKeep<'a>>,
+        call: &Call,
+        filters: &FilterSet,
+    ) -> Result<Option<StepToKeep<'a>>, Error> {
+        let Some((epoch, step)) = step else { return Ok(None) };
+        let most = MOST_KEPT * u64::from(call.box_count.max(FEWEST));
+        if epoch.make_room(self, filters, call, most, None)? {
+            return Ok(Some((epoch, step)));
+        }
+        epoch.forget_input();
+        Ok(None)
     }
 
     /// Notes whose results will lie in the list, of which no windows can be written; and what the host knows of the step.
-    fn note_step(&mut self, boxes: &[Aabb], filters: &FilterSet, number: u64) -> Result<Kept, Error> {
+    fn note_step(&mut self, mut invalid: Vec<u32>, number: u64) -> Result<Kept, Error> {
         let made = self.workspace.made_mut()?;
         if let Some(results) = &mut made.results {
             (results.submission, results.has_windows) = (Some(number), false);
         }
-        let mut first_invalid = filters.invalid(boxes);
-        let invalid_count = first_invalid.len() as u32;
-        first_invalid.truncate(INVALID_LISTED as usize);
-        Ok(Kept { invalid_count, first_invalid, capacity: made.plan.pair_capacity })
+        let invalid_count = invalid.len() as u32;
+        invalid.truncate(INVALID_LISTED as usize);
+        Ok(Kept { invalid_count, first_invalid: invalid, capacity: made.plan.pair_capacity })
     }
 
     /// Records the copying of the counts and of as many pairs as are expected, and returns how many those are.

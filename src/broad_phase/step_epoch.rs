@@ -3,8 +3,7 @@
 use super::BroadPhase;
 use super::core::Core;
 use super::record::BoxCount;
-use crate::Error;
-use crate::epoch::buffers::{EpochBuffers, EpochRoom};
+use crate::epoch::buffers::{EpochBuffers, EpochRoom, StepBoxes, most_moved};
 use crate::epoch::{EpochKernels, Inputs};
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
@@ -16,6 +15,7 @@ use crate::gpu::timing::Timer;
 use crate::layout::{Epoch, Params};
 use crate::memory::Call;
 use crate::pairs::SearchInput;
+use crate::{Aabb, Error, Step};
 
 /// The fewest boxes that an epoch is worth: with fewer, a GPU waits for dispatches longer than a search takes.
 pub(super) const FEWEST: u32 = 1 << 15;
@@ -35,6 +35,8 @@ pub(super) struct StepEpoch {
     /// is submitted later finds the number of then.
     changes: u32,
     changes_there: Option<Buffer<u32>>,
+    /// The boxes of the last step, where the caller says what moves.
+    input: Option<StepInput>,
     /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
     fewest: Option<u32>,
 }
@@ -42,7 +44,14 @@ pub(super) struct StepEpoch {
 impl StepEpoch {
     /// Gives the buffers up, and tries again to have them where there was no memory for them.
     pub fn forget(&mut self) {
-        (self.buffers, self.refused) = (None, None);
+        (self.buffers, self.refused, self.input) = (None, None, None);
+    }
+
+    /// Forgets where the boxes of the last step were, of which the next one could say what moved.
+    pub fn forget_input(&mut self) {
+        if let Some(input) = &mut self.input {
+            input.box_count = None;
+        }
     }
 
     /// Forgets the kernels, which depend on the filters.
@@ -74,7 +83,8 @@ impl StepEpoch {
 
     /// Lists the buffers with the bytes that the device gave them.
     pub fn made(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.buffers.iter().flat_map(|(_, buffers)| buffers.made())
+        let of_input = self.input.iter().flat_map(|input| input.buffers.made());
+        self.buffers.iter().flat_map(|(_, buffers)| buffers.made()).chain(of_input)
     }
 
     /// Returns what is known of the epoch, on the GPU.
@@ -133,6 +143,53 @@ impl StepEpoch {
     /// Returns whether a step has boxes enough for an epoch.
     pub fn is_worth_it(&self, call: &Call) -> bool {
         call.box_count >= self.fewest.unwrap_or(FEWEST) && !call.tests_all_pairs
+    }
+
+    /// Records the bringing of the boxes of a step to `to`; of those alone that moved, where the step says which these are. Returns the
+    /// invalid ones, ascending.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Gpu`]; [`Error::NothingRecorded`] where there is no [room](Self::make_room).
+    pub fn record_upload(
+        &mut self,
+        gpu: &Gpu,
+        filters: &FilterSet,
+        encoder: &mut wgpu::CommandEncoder,
+        step: &Step<'_>,
+        to: &Buffer<Aabb>,
+    ) -> Result<Vec<u32>, Error> {
+        let boxes = step.boxes;
+        if step.moved.is_none() && self.input.is_none() {
+            to.write(gpu, boxes);
+            return Ok(filters.invalid(boxes));
+        }
+        let (Some((room, _)), Some(kernels)) = (&self.buffers, &self.kernels) else {
+            return Err(Error::NothingRecorded);
+        };
+        let input = match self.input.take() {
+            Some(input) if input.slots >= boxes.len() as u64 => self.input.insert(input),
+            _ => self.input.insert(StepInput::new(gpu, room.slots)?),
+        };
+        let bytes = size_of_val(boxes) as u64;
+        let own = input.buffers.own_boxes.raw().clone();
+        let is_known = input.box_count.replace(boxes.len()) == Some(boxes.len());
+        match step.moved {
+            Some(moved) if is_known && moved.len() as u64 <= most_moved(input.slots) => {
+                let count = input.list(boxes, moved);
+                input.buffers.moved_boxes.write(gpu, &input.words);
+                let mut pass = Pass::begin(gpu, encoder);
+                kernels.record_put(&mut pass, count, &input.buffers);
+                pass.finish()?;
+                drop(pass);
+                encoder.copy_buffer_to_buffer(&own, 0, to.raw(), 0, bytes);
+            }
+            _ => {
+                to.write(gpu, boxes);
+                encoder.copy_buffer_to_buffer(to.raw(), 0, &own, 0, bytes);
+                input.invalid = None;
+            }
+        }
+        Ok(input.list_invalid(boxes, filters))
     }
 
     /// Records a step for which there is [room](Self::make_room), with filters that are uploaded. What it leaves in the list are
@@ -215,6 +272,60 @@ impl StepEpoch {
             results.params = Some(params.clone());
         }
         Ok(())
+    }
+}
+
+/// The boxes of the last step that was submitted.
+#[derive(Debug)]
+struct StepInput {
+    slots: u64,
+    buffers: StepBoxes,
+    /// How many there are; `None` where others may be the last ones.
+    box_count: Option<usize>,
+    /// The invalid ones, ascending; `None` where that is not known, or filters change boxes.
+    invalid: Option<Vec<u32>>,
+    /// The boxes that moved, ascending, each once; and as they are uploaded.
+    moved: Vec<u32>,
+    words: Vec<u32>,
+}
+
+impl StepInput {
+    fn new(gpu: &Gpu, slots: u64) -> Result<Self, Error> {
+        let buffers = StepBoxes::new(gpu, &slots)?;
+        Ok(Self { slots, buffers, box_count: None, invalid: None, moved: Vec::new(), words: Vec::new() })
+    }
+
+    /// Lists boxes that moved as they are uploaded, and returns how many they are.
+    fn list(&mut self, boxes: &[Aabb], moved: &[u32]) -> u32 {
+        let Self { moved: own, words, .. } = self;
+        own.clear();
+        own.extend_from_slice(moved);
+        own.sort_unstable();
+        own.dedup();
+        let count = own.len() as u32;
+        words.clear();
+        words.push(count);
+        for &i in &*own {
+            words.push(i);
+            words.extend(bytemuck::cast::<Aabb, [u32; 6]>(boxes[i as usize]));
+        }
+        count
+    }
+
+    /// Lists the invalid boxes.
+    fn list_invalid(&mut self, boxes: &[Aabb], filters: &FilterSet) -> Vec<u32> {
+        if !filters.filters().leaves_boxes() {
+            self.invalid = None;
+            return filters.invalid(boxes);
+        }
+        let Self { invalid, moved, .. } = self;
+        let invalid = invalid.take().map(|mut invalid| {
+            invalid.retain(|i| moved.binary_search(i).is_err());
+            invalid.extend(moved.iter().filter(|i| !boxes[**i as usize].is_valid()));
+            invalid.sort_unstable();
+            invalid
+        });
+        self.invalid.insert(invalid.unwrap_or_else(|| filters.invalid(boxes))).clone()
     }
 }
 

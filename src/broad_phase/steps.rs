@@ -32,12 +32,19 @@ impl BroadPhase {
         self.core.flight.check_idle()?;
         self.found.clear();
         self.steps.fail();
+        let compared = self.find_step(&step);
+        compared.inspect_err(|_| self.epoch.forget_input())?;
+        Ok(&self.steps.events)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn find_step(&mut self, step: &Step<'_>) -> Result<(), Error> {
         self.filters.fit(step.boxes.len())?;
         self.steps.check(&step.said())?;
-        let found = self.as_if_awake(|broad_phase| broad_phase.find(step.boxes, true));
+        step.check_moved()?;
+        let found = self.as_if_awake(|broad_phase| broad_phase.find(step.boxes, Some(step)));
         let filters = Arc::clone(self.filters.checked());
-        self.compare(found, &step.said(), &filters)?;
-        Ok(&self.steps.events)
+        self.compare(found, &step.said(), &filters)
     }
 
     /// Uploads the boxes of a step and starts to look for their pairs, as [`submit`](Self::submit) does. Does not block. The events
@@ -56,9 +63,18 @@ impl BroadPhase {
             self.core.flight.check_idle()?;
         }
         self.check_room_in_flight()?;
+        self.submit_step(&step).inspect_err(|error| {
+            if *error != Error::Busy {
+                self.epoch.forget_input();
+            }
+        })
+    }
+
+    fn submit_step(&mut self, step: &Step<'_>) -> Result<(), Error> {
         let last = self.stepping.back().map_or(self.steps.box_count(), |(step, _)| step.said().box_count as u32);
         self.steps.check_after(&step.said(), last)?;
-        self.as_if_awake(|broad_phase| broad_phase.submit_boxes(step.boxes, true))?;
+        step.check_moved()?;
+        self.as_if_awake(|broad_phase| broad_phase.submit_boxes(step.boxes, Some(step)))?;
         self.stepping.push_back((step.said().into(), Arc::clone(self.filters.checked())));
         Ok(())
     }

@@ -73,6 +73,21 @@ buffer_table! {
     }
 }
 
+buffer_table! {
+    /// The boxes of steps of which the caller says what moved.
+    pub struct StepBoxes(slots: u64) {
+        /// `[slots]` those of the last step, as they come.
+        own_boxes: [Aabb; *slots], STORAGE;
+        /// `[1 + 7 * most]` how many moved; of each its index, and the bits of its bounds.
+        moved_boxes: [u32; 1 + 7 * most_moved(*slots)], STORAGE;
+    }
+}
+
+/// Returns how many boxes that moved are uploaded alone, at most: of more, all are.
+pub fn most_moved(slots: u64) -> u64 {
+    slots / 8
+}
+
 impl EpochBuffers {
     /// Allocates room for an epoch. There is none yet.
     ///

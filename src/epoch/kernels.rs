@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use super::buffers::{EpochBuffers, EpochRoom};
+use super::buffers::{EpochBuffers, EpochRoom, StepBoxes};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -12,6 +12,8 @@ use crate::layout::{EpochParams, EpochSizes, Params};
 use crate::pairs::list::PairList;
 use crate::{Error, Pair};
 
+/// The source of `epoch_put`.
+pub const PUT: Source = source!("epoch/epoch_put");
 /// The source of `epoch_check`.
 pub const CHECK: Source = source!(
     "epoch/epoch_check",
@@ -58,12 +60,13 @@ pub const JOIN: Source = source!("epoch/epoch_join", "epoch/bisect");
 pub const HEADER: Source = source!("epoch/epoch_header");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] =
-    &[CHECK, DECIDE, MARK, SELECT, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, TEST, PLACE, JOIN, HEADER];
+    &[PUT, CHECK, DECIDE, MARK, SELECT, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, TEST, PLACE, JOIN, HEADER];
 
 /// The kernels of the stage `epoch`.
 #[derive(Debug)]
 pub struct EpochKernels {
     gpu: Gpu,
+    put: Kernel,
     check: Kernel,
     decide: Kernel,
     mark: Kernel,
@@ -112,6 +115,7 @@ impl EpochKernels {
         let (worlds, half_spaces) = (switches.world_names(), switches.half_space_names());
         Self {
             gpu: gpu.clone(),
+            put: Kernel::new(gpu, &PUT),
             check: Kernel::new(gpu, &CHECK),
             decide: Kernel::new(gpu, &DECIDE),
             mark: Kernel::specialised(gpu, &MARK, worlds),
@@ -147,6 +151,13 @@ impl EpochKernels {
         let parts = [part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, test_apart, test_kept];
         let others = [check, decide, mark, select, take, begin, list, merge, turn, place, join, header];
         kernel::compile(&self.gpu, &[&others[..], &parts].concat())
+    }
+
+    /// Records the putting of boxes that moved, `count` of them, in their places among those of the last step. The kernel is compiled
+    /// by the first call on the device.
+    pub fn record_put(&self, pass: &mut Pass, count: u32, boxes: &StepBoxes) {
+        let buffers = [("moved_boxes", boxes.moved_boxes.all()), ("own_boxes", boxes.own_boxes.all())];
+        self.put.dispatch(pass, count.div_ceil(256), &buffers);
     }
 
     /// Returns a uniform buffer with what the host says of an epoch of this many slots, whose filters' buffers have this version, in

@@ -12,6 +12,8 @@ pub struct Step<'a> {
     pub identity: Identity<'a>,
     /// Whether [`before`](crate::Events::before) and [`persisting`](crate::Events::persisting) are wanted.
     pub lists_persisting: bool,
+    /// The only boxes that may not be where they were, if that is known: [`Step::moved`].
+    pub moved: Option<&'a [u32]>,
 }
 
 /// Says which box of the last step each box of a step is.
@@ -35,7 +37,7 @@ impl<'a> Step<'a> {
 
     /// Makes a step of these boxes, each of which is the box of the same index in the last step.
     pub fn new(boxes: &'a [Aabb]) -> Self {
-        Self { boxes, identity: Identity::Index, lists_persisting: true }
+        Self { boxes, identity: Identity::Index, lists_persisting: true, moved: None }
     }
 
     /// Says which boxes are new in the place of others: [`Identity::Generations`].
@@ -53,9 +55,34 @@ impl<'a> Step<'a> {
         Self { lists_persisting: false, ..self }
     }
 
+    /// Says which boxes moved: the indices of all whose bounds are not, bit for bit, those that the box with the same index had in
+    /// the last step. Others may be among them, in any order. Boxes that are not are not looked at, nor uploaded again; where one of
+    /// those did move, events are wrong until it is looked at.
+    ///
+    /// The last step is here the one of the last call, [submitted](crate::BroadPhase::submit_events) or found. Where that was refused,
+    /// had another number of boxes, or left nothing to go on from, all boxes are looked at, as without this list.
+    pub fn moved(self, moved: &'a [u32]) -> Self {
+        Self { moved: Some(moved), ..self }
+    }
+
+    /// Checks the list of boxes that moved.
+    ///
+    /// # Errors
+    /// [`Error::BadStep`].
+    pub(crate) fn check_moved(&self) -> Result<(), Error> {
+        let box_count = self.boxes.len();
+        let beyond = |&index: &u32| index as usize >= box_count;
+        match self.moved.and_then(|moved| moved.iter().copied().find(beyond)) {
+            None => Ok(()),
+            Some(index) => {
+                Err(Error::BadStep { list: "moved", problem: format!("has {index}, and there are {box_count} boxes") })
+            }
+        }
+    }
+
     /// Returns what is said of the boxes.
     pub(crate) fn said(&self) -> Said<'a> {
-        let Self { boxes, identity, lists_persisting } = *self;
+        let Self { boxes, identity, lists_persisting, .. } = *self;
         Said { box_count: boxes.len(), identity, lists_persisting }
     }
 }

@@ -139,6 +139,31 @@ fn boxes_that_moved_and_left_are_those_of_the_mirror() {
     }
 }
 
+#[test]
+fn boxes_that_moved_are_put_in_their_places() {
+    let put = kernel(&epoch::PUT, &[]);
+    for n in SIZES.into_iter().filter(|n| *n > 0) {
+        for rarity in [1, 3, 40] {
+            let moved: Vec<(u32, Aabb)> = ordinary(n, 4).into_iter().zip(0..).map(|(aabb, i)| (i, aabb)).collect();
+            let mut moved: Vec<_> = moved.into_iter().filter(|(i, _)| i % rarity == 0).collect();
+            // In any order, and with room for more.
+            moved.reverse();
+            let mut words = vec![moved.len() as u32];
+            for (i, aabb) in &moved {
+                words.push(*i);
+                words.extend(bytemuck::cast::<Aabb, [u32; 6]>(*aabb));
+            }
+            words.resize(words.len() + 70, poison());
+            let mut boxes = ordinary(n, 5);
+            let (moved_boxes, own_boxes) = (upload(&words), guarded(&boxes));
+            let buffers = [("moved_boxes", moved_boxes.all()), ("own_boxes", own_boxes.all())];
+            run(|pass| put.dispatch(pass, (moved.len() as u32).div_ceil(256), &buffers));
+            mirror::epoch::put(&moved, &mut boxes);
+            assert_eq!(bits(&written(&own_boxes)), bits(&boxes), "{n} boxes");
+        }
+    }
+}
+
 /// What the decision depends on beside the boxes.
 fn known(slots: u32) -> Vec<Epoch> {
     let base = Epoch { version: VERSION, slots, sampled: slots, kept: 1000, apart: 10, result: 5, ..Epoch::zeroed() };

@@ -7,6 +7,7 @@ mod epochs;
 mod identity;
 mod kept;
 mod kinds;
+mod moved;
 mod oracle;
 mod recorded;
 mod refused;

@@ -271,6 +271,23 @@ fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {
     run_with(engine, seeds, 0, |engine, _, step| engine.find_events(step).cloned())
 }
 
+/// Lists the boxes that are not those of the last step, and some others, some of them twice; of the boxes beyond those of the last
+/// step none.
+fn moved_since(last: &[Aabb], boxes: &[Aabb], random: &mut Random) -> Vec<u32> {
+    let bits = |aabb: &Aabb| bytemuck::cast::<Aabb, [u32; 6]>(*aabb);
+    let is_moved = |(_, (now, then)): &(u32, (&Aabb, &Aabb))| bits(now) != bits(then);
+    let mut moved: Vec<u32> = (0..).zip(boxes.iter().zip(last)).filter(is_moved).map(|(i, _)| i).collect();
+    for _ in 0..random.below(4) {
+        if !boxes.is_empty() {
+            moved.push(random.below(boxes.len()) as u32);
+        }
+        moved.extend(moved.first().copied());
+    }
+    let third = moved.len() / 3;
+    moved.rotate_left(third);
+    moved
+}
+
 pub fn run_with<E: Engine>(
     engine: &mut E,
     seeds: std::ops::Range<u64>,
@@ -283,11 +300,15 @@ pub fn run_with<E: Engine>(
         engine.set_filters(Filters::default()).unwrap();
         let mut sequence = Sequence::new(seed, least);
         let mut oracle = Oracle::default();
+        let (mut last, mut random) = (Vec::new(), Random(seed));
         for number in 0..STEPS {
             let is_refiltered = number == 0 || sequence.advance();
             sequence.tell(engine, is_refiltered);
             let step = sequence.frame.step();
             let step = if seed % 5 == 4 { step.changes_only() } else { step };
+            let moved = moved_since(&last, &sequence.frame.boxes, &mut random);
+            let step = if seed % 3 > 0 { step.moved(&moved) } else { step };
+            last.clone_from(&sequence.frame.boxes);
             let events = find(engine, &sequence.frame, step).unwrap_or_else(|error| panic!("{seed}/{number}: {error}"));
             let what = format!("sequence {seed}, step {number}, {:?}", events.report);
             oracle.check(&sequence.frame, &events, &what);

@@ -13,6 +13,13 @@ const NO_INPUT: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
 const MOST_CELLS: u64 = 64;
 const CELL_EXPONENTS: u32 = 28;
 
+/// Puts boxes that moved in their places: of each its index, and the bits of its bounds.
+pub fn put(moved: &[(u32, Aabb)], boxes: &mut [Aabb]) {
+    for (i, aabb) in moved {
+        boxes[*i as usize] = *aabb;
+    }
+}
+
 /// Finds the boxes that moved, and those that left their grown boxes, and grows these where they are. Returns the counts of each
 /// tile of slots; `states` has what boxes did.
 pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [[u32; 4]], edge: u32) -> Vec<[u32; 4]> {

@@ -35,7 +35,7 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 14] = [
         "uniform",
         "infinite",
         "few clusters",
@@ -46,6 +46,7 @@ pub fn searches() -> Vec<Search> {
         "steps that are kept",
         "steps that are kept and filtered",
         "steps that are kept and cut",
+        "steps that are submitted",
         "a tree, asked on its device",
         "in pieces",
         "a tree",

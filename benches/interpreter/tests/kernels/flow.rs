@@ -121,5 +121,9 @@ fn steps_whose_pairs_are_kept_are_exact_and_clean() {
             assert_clean(&interpreter.report(), &context);
             assert!(found == steps::expected(&boxes, &filters, steps::Kind::Kept), "{context}");
         }
+        let boxes = Kind::Uniform.generate(500, 3);
+        let found = steps::record(&gpu, SWEEP, &boxes, &Filters::default(), steps::Kind::Moved).unwrap();
+        assert_clean(&interpreter.report(), "steps of which it is said what moved");
+        assert!(found == steps::expected(&boxes, &Filters::default(), steps::Kind::Moved), "said at {subgroup}");
     }
 }

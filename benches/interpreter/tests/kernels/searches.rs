@@ -155,8 +155,8 @@ pub fn cases() -> Vec<Case> {
         what: What::Steps(steps::Kind::Compared),
         ..case(options, boxes, is_filtered, SortVariant::Wide)
     };
-    let kept = |boxes: Vec<Aabb>, filters| Case {
-        what: What::Steps(steps::Kind::Kept),
+    let kept = |kind, boxes: Vec<Aabb>, filters| Case {
+        what: What::Steps(kind),
         filters,
         ..case(SWEEP, boxes, false, SortVariant::Wide)
     };
@@ -172,9 +172,10 @@ pub fn cases() -> Vec<Case> {
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
         steps(few, Kind::Clusters.generate(700, 1), false),
-        kept(Kind::Clusters.generate(400, 1), Filters::default()),
-        kept(Kind::Uniform.generate(300, 1), kept_filters),
-        kept(cut, cut_filters),
+        kept(steps::Kind::Kept, Kind::Clusters.generate(400, 1), Filters::default()),
+        kept(steps::Kind::Kept, Kind::Uniform.generate(300, 1), kept_filters),
+        kept(steps::Kind::Kept, cut, cut_filters),
+        kept(steps::Kind::Moved, Kind::Uniform.generate(320, 1), Filters::default()),
         tree(asks::boxes(150), asks::AskedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
         tree(asks::boxes(1100), asks::AskedFrom::Host),

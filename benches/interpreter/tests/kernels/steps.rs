@@ -4,7 +4,7 @@ use broadsweep::internals::mirror;
 use broadsweep::internals::steps::begin_epochs_on_gpu_from;
 use broadsweep::{
     Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, HalfSpace, Options,
-    Pair, Step, cpu, wgpu,
+    Pair, PairOrder, Step, cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -105,6 +105,8 @@ pub enum Kind {
     Compared,
     /// With few boxes that leave their grown boxes, whose pairs are kept.
     Kept,
+    /// The same, submitted, each with a list of the boxes that moved.
+    Moved,
 }
 
 impl Kind {
@@ -112,6 +114,7 @@ impl Kind {
         match self {
             Self::Compared => frames(boxes),
             Self::Kept => kept_frames(boxes, *filters == Filters::default()),
+            Self::Moved => kept_frames(boxes, false),
         }
     }
 }
@@ -162,6 +165,9 @@ fn by_box(pairs: &[Pair], n: usize, overflow: u32) -> Vec<Pair> {
 /// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
 /// boxes lies in a buffer, and behind the boxes are others.
 pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, kind: Kind) -> Result<Vec<Pair>, Error> {
+    if let Kind::Moved = kind {
+        return submit(gpu, options, boxes, filters);
+    }
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
     if let Kind::Kept = kind {
@@ -218,6 +224,24 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
     Ok(all)
 }
 
+/// Submits steps, each with a list of the boxes that moved, and returns the pairs of each.
+fn submit(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
+    let mut broad_phase = BroadPhase::new(gpu, Options { order: PairOrder::Canonical, ..options })?;
+    broad_phase.set_filters(filters.clone())?;
+    begin_epochs_on_gpu_from(&mut broad_phase, 1);
+    broad_phase.reserve(boxes.len(), 30 * boxes.len() as u32)?;
+    let bits = |aabb: &Aabb| bytemuck::cast::<Aabb, [u32; 6]>(*aabb);
+    let (mut last, mut all): (Vec<Aabb>, _) = (Vec::new(), Vec::new());
+    for Frame { boxes, .. } in Kind::Moved.frames(boxes, filters) {
+        let both = boxes.iter().zip(&last);
+        let moved: Vec<u32> =
+            (0..).zip(both).filter(|(_, (now, then))| bits(now) != bits(then)).map(|(i, _)| i).collect();
+        all.extend(&broad_phase.find_events(Step::new(&boxes).moved(&moved))?.pairs);
+        last = boxes;
+    }
+    Ok(all)
+}
+
 /// Returns what is right.
 pub fn expected(boxes: &[Aabb], filters: &Filters, kind: Kind) -> Vec<Pair> {
     let mut engine = cpu::BroadPhase::new(Options::default()).expect("an engine");
@@ -240,6 +264,10 @@ pub fn expected(boxes: &[Aabb], filters: &Filters, kind: Kind) -> Vec<Pair> {
         let step = generations.as_ref().map_or(step, |generations| step.with_generations(generations));
         let step = was.as_ref().map_or(step, |was| step.rebased(was));
         let Events { pairs, before, created, lost, persisting, .. } = engine.find_events(step).expect("events");
+        if let Kind::Moved = kind {
+            all.extend(pairs);
+            continue;
+        }
         all.extend(by_box(pairs, boxes.len(), 0));
         for list in [pairs, created, lost, persisting] {
             all.extend(list_of(list, 0));

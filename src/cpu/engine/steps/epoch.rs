@@ -110,7 +110,10 @@ impl Epoch {
         }
         let speeds = self.sample.speeds(step.boxes);
         if !self.fat.is_empty() {
-            let tally = self.motion.observe(step.boxes, &mut self.fat);
+            let tally = match step.moved {
+                Some(moved) => self.motion.observe_moved(step.boxes, &self.fat, moved),
+                None => self.motion.observe(step.boxes, &mut self.fat),
+            };
             if self.goes_on(&tally, step.box_count) && self.take_escaped(step, search)? {
                 self.age = self.age.saturating_add(1);
                 let stays = step.may_stay && tally.moved == 0 && tally.fresh == 0;

@@ -46,8 +46,10 @@ impl Kept {
     /// Takes note of a change of one list of the filters.
     pub fn list_changed(&mut self, first: usize, values: &Attribute<'_>) {
         match values {
-            // Sleeping does not matter to pairs, and margins move boxes.
-            Attribute::Sleeping(_) | Attribute::Margin(_) => {}
+            // Sleeping does not matter to pairs.
+            Attribute::Sleeping(_) => {}
+            // Margins move boxes, of which the caller need not say so.
+            Attribute::Margin(_) => self.in_step = None,
             // Worlds are numbered anew.
             Attribute::World(_) => self.epoch.end(),
             _ => self.epoch.refilter(first, values.list().1),
@@ -109,6 +111,7 @@ impl BroadPhase {
         self.filters.fit(step.boxes.len())?;
         let box_count = call::checked_count(step.boxes.len())?;
         self.kept.steps.check(&step.said())?;
+        step.check_moved()?;
         // As if nobody slept.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let found = if step.boxes.len() <= motion::ALONE {
@@ -136,8 +139,9 @@ impl BroadPhase {
         let boxes = call::prepared_boxes(filters.filters(), step.boxes, prepared);
         // On a CPU a sweep is the faster from fewer boxes on, and the order is the same either way.
         let all_pairs_up_to = options.all_pairs_up_to.min(MOST_IN_ALL_PAIRS);
+        let moved = step.moved.filter(|_| may_stay);
         let options = &Options { order: PairOrder::Canonical, all_pairs_up_to, ..*options };
-        let found = epoch.find(Searched { boxes, box_count, options, may_stay, filters }, search, pairs)?;
+        let found = epoch.find(Searched { boxes, box_count, options, may_stay, moved, filters }, search, pairs)?;
         let (_, stays) = found;
         if !stays {
             call::make_room(pairs, filters.include().len() as u64)?;

@@ -1,5 +1,7 @@
 //! Where boxes are, and what each did since the last step: one look at every box.
 
+use std::slice;
+
 use rayon::prelude::*;
 
 use crate::constants::INVALID_LISTED;
@@ -35,6 +37,8 @@ pub struct Searched<'a> {
     pub options: &'a Options,
     /// Whether the pairs of the last step are at hand: where no box moves, they are not listed again.
     pub may_stay: bool,
+    /// The only boxes that may have moved since the last step, whose boxes are those that are kept; if that is known.
+    pub moved: Option<&'a [u32]>,
     pub filters: &'a CheckedFilters,
 }
 
@@ -103,6 +107,36 @@ impl Motion {
         self.tallies.iter().fold(Tally::default(), Tally::united)
     }
 
+    /// Takes the boxes of a step of as many boxes, of which no others moved than these.
+    pub fn observe_moved(&mut self, boxes: &[Aabb], fat: &[Aabb], moved: &[u32]) -> Tally {
+        let mut refiltered = Vec::new();
+        for (i, state) in (0..boxes.len() as u32).zip(&mut self.states) {
+            if *state & REFILTERED != 0 {
+                refiltered.push(i);
+            } else {
+                *state &= ESCAPED;
+            }
+        }
+        // What is gone has been looked at.
+        self.states[boxes.len()..].iter_mut().for_each(|state| *state &= ESCAPED);
+        for tally in &mut self.tallies {
+            *tally = Tally { invalid: tally.invalid, ..Tally::default() };
+        }
+        for i in refiltered.iter().chain(moved).map(|&i| i as usize) {
+            let (tally, state) = (&mut self.tallies[i / CHUNK], &mut self.states[i]);
+            let (was, then) = (*state, self.boxes[i]);
+            let one = &boxes[i..=i];
+            let seen = observe(one, &mut self.boxes[i..=i], slice::from_mut(state), &fat[i..=i]);
+            // Where it is among them twice, it has been looked at.
+            *state |= was & (MOVED | FRESH);
+            let was_invalid = u32::from(!is_valid(&then));
+            tally.moved += seen.moved;
+            tally.fresh += seen.fresh;
+            tally.invalid = tally.invalid + seen.invalid - was_invalid;
+        }
+        self.tallies.iter().fold(Tally::default(), Tally::united)
+    }
+
     /// Lists the boxes that left their grown boxes in this step, ascending.
     pub fn list_fresh(&self, to: &mut Vec<u32>) {
         to.clear();
@@ -142,7 +176,7 @@ fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb]) -
     let mut tally = Tally::default();
     for (i, (then, state)) in last.iter_mut().zip(states).enumerate() {
         let now = boxes.get(i).unwrap_or(&NO_BOX);
-        let is_valid = (0..3).fold(true, |is_valid, k| is_valid & (now.min[k] <= now.max[k]));
+        let is_valid = is_valid(now);
         tally.invalid += u32::from(!is_valid && i < boxes.len());
         let was_touched = *state & REFILTERED != 0;
         *state &= ESCAPED;
@@ -166,6 +200,11 @@ fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb]) -
         }
     }
     tally
+}
+
+/// Returns whether a box is valid, without a branch.
+fn is_valid(aabb: &Aabb) -> bool {
+    (0..3).fold(true, |is_valid, k| is_valid & (aabb.min[k] <= aabb.max[k]))
 }
 
 fn bits(aabb: &Aabb) -> [u64; 3] {
