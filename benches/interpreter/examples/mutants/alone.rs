@@ -5,8 +5,8 @@ use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass};
 use broadsweep::internals::kernels;
 use broadsweep::internals::layout::{
-    BoundsPartial, Counts, Dispatches, Frame, Moments, PairArguments, PairHeader, Params, Run, StepCounts, StepParams,
-    StepSizes, Window,
+    BoundsPartial, Counts, Dispatches, Epoch, EpochParams, EpochSizes, Frame, Moments, PairArguments, PairHeader,
+    Params, Run, StepCounts, StepParams, StepSizes, Window,
 };
 use broadsweep::{Aabb, Gpu};
 use bytemuck::{Pod, Zeroable};
@@ -29,6 +29,9 @@ pub fn compared(mutants: Vec<(String, Mutation)>) -> Vec<Compared> {
     runs.histograms();
     runs.statistics();
     runs.steps();
+    runs.epoch_lists();
+    runs.epoch_decisions();
+    runs.epoch_boxes();
     interpreter.compared()
 }
 
@@ -51,10 +54,20 @@ impl Runs {
     }
 
     fn dispatch(&self, label: &str, groups: u32, buffers: &[(&str, wgpu::BindingResource)]) {
+        self.dispatch_as(label, &[], groups, buffers);
+    }
+
+    fn dispatch_as(
+        &self,
+        label: &str,
+        switches: &[&'static str],
+        groups: u32,
+        buffers: &[(&str, wgpu::BindingResource)],
+    ) {
         let source = kernels::sources().find(|source| source.label == label).expect("a kernel of this name");
         let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut pass = Pass::begin(&self.gpu, &mut encoder);
-        Kernel::new(&self.gpu, source).dispatch(&mut pass, groups, buffers);
+        Kernel::specialised(&self.gpu, source, switches).dispatch(&mut pass, groups, buffers);
         pass.finish().expect("a kernel that compiles");
         drop(pass);
         self.gpu.queue().submit([encoder.finish()]);
@@ -97,6 +110,251 @@ impl Runs {
                 ];
                 self.dispatch("events_begin", 1, &buffers);
             }
+        }
+    }
+
+    /// epoch_list, epoch_merge, epoch_begin, epoch_place and epoch_join: lists of more than a tile, and of none, with room for all and
+    /// for fewer.
+    fn epoch_lists(&self) {
+        let mut bits = random();
+        for (length, other) in [(3000u32, 2500u32), (1025, 1), (1024, 0), (700, 3000), (1, 900)] {
+            let mut pairs = |length: u32| -> Vec<[u32; 2]> {
+                let mut pairs: Vec<_> =
+                    (0..length).map(|_| [(bits() % 400) as u32, 400 + (bits() % 90) as u32]).collect();
+                pairs.sort_unstable();
+                pairs.dedup();
+                pairs
+            };
+            let kept = pairs(length);
+            let apart: Vec<_> = pairs(other).into_iter().filter(|pair| kept.binary_search(pair).is_err()).collect();
+            let tiles = kept.len().div_ceil(EVENT_TILE as usize);
+            let mut words: Vec<u32> = (0..32 * tiles).map(|_| bits() as u32).collect();
+            let last = kept.len() / 32;
+            words[last..].fill(0);
+            let count = |words: &[u32]| words.iter().map(|word| word.count_ones()).sum::<u32>();
+            let counts = words.chunks(32).map(count);
+            let sums: Vec<u32> = counts.scan(0, |sum, own| Some(std::mem::replace(sum, *sum + own))).collect();
+            let (stay_count, apart_count) = (count(&words), apart.len() as u32);
+            let known = Epoch {
+                found: kept.len() as u32,
+                kept: kept.len() as u32,
+                rest: kept.len() as u32,
+                fresh: apart_count,
+                tiles: tiles as u32,
+                result: stay_count + apart_count,
+                result_apart: apart_count,
+                ..Epoch::zeroed()
+            };
+            let (known, rest, fresh) =
+                (self.buffer(&[known]), self.buffer(&kept), self.buffer(&[&apart[..], &[[0; 2]]].concat()));
+            let (words, sums) = (self.buffer(&words), self.buffer(&sums));
+            let all = kept.len() + apart.len();
+            for list_capacity in [all as u32, (stay_count + apart_count) / 2] {
+                let params = self.buffer(&[EpochParams { list_capacity, ..EpochParams::zeroed() }]);
+                for (label, name, groups) in [
+                    ("epoch_list", "listed", tiles),
+                    ("epoch_merge", "apart", all.div_ceil(EVENT_TILE as usize)),
+                    ("epoch_begin", "kept", tiles),
+                    ("epoch_place", "listed", tiles),
+                    ("epoch_join", "listed", apart.len().div_ceil(256)),
+                ] {
+                    let to = self.output::<[u32; 2]>(all);
+                    let buffers = [
+                        ("epoch_params", params.all()),
+                        ("epoch", known.all()),
+                        ("pairs", rest.all()),
+                        ("stays", words.all()),
+                        ("kept_tiles", sums.all()),
+                        ("apart_result", fresh.all()),
+                        ("rest", rest.all()),
+                        ("fresh", fresh.all()),
+                        (name, to.all()),
+                    ];
+                    self.dispatch(label, groups as u32, &buffers);
+                }
+            }
+        }
+    }
+
+    /// epoch_take, epoch_scan, epoch_turn and epoch_header: lists that just fit, and just do not; and every way of a step.
+    fn epoch_decisions(&self) {
+        let base =
+            Epoch { version: 3, kept: 2000, apart: 1500, result: 900, result_apart: 40, fresh: 9, ..Epoch::zeroed() };
+        let params = self.buffer(&[EpochParams {
+            capacity: 5000,
+            list_capacity: 6000,
+            slots: 70_000,
+            vertices_per_pair: 24,
+            ..EpochParams::zeroed()
+        }]);
+        for mode in [EPOCH_NONE, EPOCH_BEGIN, EPOCH_PART, EPOCH_STAY] {
+            for (overflow, written, next_wait, moved) in
+                [(0, 5000, 0, 0), (0, 5001, 3, 1), (2, 0, 64, 0), (0, 257, 40, 2)]
+            {
+                let header = PairHeader { overflow, written, ..PairHeader::zeroed() };
+                for result in [0, 256, 257, 6000, 6001] {
+                    let own = Epoch { mode, next_wait, moved, result, ..base };
+                    let (known, header, sizes) =
+                        (self.buffer(&[own]), self.buffer(&[header]), self.output::<EpochSizes>(1));
+                    let (arguments, count) = (self.buffer(&[PairArguments::zeroed()]), self.output::<u32>(1));
+                    let box_params = self.buffer(&[Params { box_count: 99, is_beyond: moved / 2, ..Params::zeroed() }]);
+                    let buffers = [
+                        ("params", box_params.all()),
+                        ("epoch_params", params.all()),
+                        ("header", header.all()),
+                        ("epoch", known.all()),
+                        ("epoch_sizes", sizes.all()),
+                        ("arguments", arguments.all()),
+                        ("direct_count", count.all()),
+                    ];
+                    for label in ["epoch_turn", "epoch_header", "epoch_take"] {
+                        self.dispatch(label, 1, &buffers);
+                    }
+                }
+            }
+            for (role, counts, fresh) in [
+                ("IS_FRESH", vec![600; 3], 0),
+                ("IS_REST", vec![1000; 5], 0),
+                ("IS_REST", vec![1000; 5], 1),
+                ("IS_REST", vec![1; 700], 4300),
+                ("IS_REST", vec![0; 2], 0),
+                ("IS_APART", vec![257; 300], 0),
+                ("", vec![3; 1300], 0),
+            ] {
+                for moved in [0, 5] {
+                    let count = counts.len() as u32 * EVENT_TILE - 1;
+                    let known =
+                        Epoch { mode, moved, fresh, found: count, apart: count, kept: count, next_wait: 5, ..base };
+                    let (tiles, known, sizes) =
+                        (self.buffer(&counts), self.buffer(&[known]), self.output::<EpochSizes>(1));
+                    let buffers = [
+                        ("epoch_params", params.all()),
+                        ("kept_tiles", tiles.all()),
+                        ("epoch", known.all()),
+                        ("epoch_sizes", sizes.all()),
+                    ];
+                    let switches: Vec<_> = Some(role).filter(|role| !role.is_empty()).into_iter().collect();
+                    self.dispatch_as("epoch_scan", &switches, 1, &buffers);
+                }
+            }
+        }
+    }
+
+    /// epoch_check, epoch_decide, epoch_mark, epoch_select and epoch_test: bounds of every kind, at zero, far out and not a number;
+    /// boxes in many cells.
+    fn epoch_boxes(&self) {
+        let mut bits = random();
+        let special = [
+            0.0,
+            -0.0,
+            1e-45,
+            -1e-40,
+            1.0,
+            -1.0,
+            0.5,
+            3.0,
+            -2.75,
+            100.0,
+            1e30,
+            -3e38,
+            f32::MAX,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+        ];
+        let n = 2500u32;
+        let slots = n + 60;
+        let mut some = |i: u32| {
+            let ordinary = Kind::Uniform.generate(1, u64::from(i))[0];
+            let mut aabb = Aabb::new(ordinary.min.map(|x| 3.0 * x - 2.0), ordinary.max.map(|x| 3.0 * x - 1.0));
+            if bits() % 5 == 0 {
+                aabb.min[bits() as usize % 3] = special[bits() as usize % special.len()];
+                aabb.max[bits() as usize % 3] = special[bits() as usize % special.len()];
+            }
+            aabb
+        };
+        let last: Vec<Aabb> = (0..slots).map(&mut some).collect();
+        let other: Vec<Aabb> = (0..slots).map(&mut some).collect();
+        let no_box = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+        let grown = |aabb: &Aabb, by: f32| Aabb::new(aabb.min.map(|x| x - by), aabb.max.map(|x| x + by));
+        let fat: Vec<Aabb> = last.iter().map(|aabb| if aabb.is_valid() { grown(aabb, 0.2) } else { no_box }).collect();
+        let now: Vec<Aabb> = (0..slots as usize)
+            .map(|i| match i % 7 {
+                0 => other[i],
+                1 => Aabb::new(last[i].min.map(|x| x + 0.1), last[i].max.map(|x| x + 0.1)),
+                2 => fat[i],
+                _ => last[i],
+            })
+            .collect();
+        let states: Vec<[u32; 4]> =
+            (0..slots.div_ceil(32)).map(|k| [0x10 << (k % 9), 1 << (k % 32), 3 << (k % 30), 7 << (k % 29)]).collect();
+        let sample: Vec<Aabb> = (0..EPOCH_SAMPLE as usize).map(|k| last[k % last.len()]).collect();
+        let pairs: Vec<[u32; 2]> = (0..3000u32).map(|k| [k % 2000, k % 2000 + 1 + k / 40]).collect();
+        let (now, sample) = (self.buffer(&now), self.buffer(&sample));
+        let (pairs_now, params) = (self.buffer(&pairs), self.buffer(&[Params { box_count: n, ..Params::zeroed() }]));
+        let epoch_params =
+            self.buffer(&[EpochParams { slots, version: 3, cell_mask: 32 * 256 - 1, ..EpochParams::zeroed() }]);
+        let (lists, changes) = (self.buffer(&[0u32; 64]), self.buffer(&[4u32]));
+        let layout = self.buffer(&[0u32; 64]);
+        for (edge, mode) in [
+            (127, EPOCH_PART),
+            (122, EPOCH_PART),
+            (1, EPOCH_PART),
+            (252, EPOCH_PART),
+            (127, EPOCH_BEGIN),
+            (255, EPOCH_BEGIN),
+            (3, EPOCH_STAY),
+        ] {
+            let known = Epoch {
+                version: 3,
+                changes: 4,
+                slots,
+                sampled: slots,
+                edge,
+                margin: edge.saturating_sub(3),
+                mode,
+                kept: 3000,
+                apart: 3000,
+                age: 2,
+                next_wait: 6,
+                ..Epoch::zeroed()
+            };
+            let tiles = slots.div_ceil(EPOCH_TILE) as usize;
+            let (fat_now, states_now) = (self.buffer(&fat), self.buffer(&states));
+            let (last_after, searched) = (self.buffer(&last), self.output::<Aabb>(slots as usize));
+            let escaped = self.buffer(&vec![[3u32, 40, 90, 0]; tiles]);
+            let marks = self.buffer(&vec![0u32; 257]);
+            let (known_now, sizes, count) =
+                (self.buffer(&[known]), self.output::<EpochSizes>(1), self.output::<u32>(1));
+            let (stays, sums) = (self.buffer(&vec![0x5555_1234u32; 96]), self.output::<u32>(3));
+            let buffers = [
+                ("params", params.all()),
+                ("epoch_params", epoch_params.all()),
+                ("boxes", now.all()),
+                ("epoch", known_now.all()),
+                ("epoch_sizes", sizes.all()),
+                ("last", last_after.all()),
+                ("fat", fat_now.all()),
+                ("searched", searched.all()),
+                ("states", states_now.all()),
+                ("escape_tiles", escaped.all()),
+                ("sample", sample.all()),
+                ("marks", marks.all()),
+                ("grown_count", count.all()),
+                ("filter_changes", changes.all()),
+                ("filter_layout", layout.all()),
+                ("filters", lists.all()),
+                ("pairs", pairs_now.all()),
+                ("stays", stays.all()),
+                ("kept_tiles", sums.all()),
+            ];
+            self.dispatch("epoch_mark", slots.div_ceil(256), &buffers);
+            self.dispatch("epoch_select", slots.div_ceil(256), &buffers);
+            self.dispatch("epoch_test", 3, &buffers);
+            self.dispatch_as("epoch_test", &["IS_APART"], 3, &buffers);
+            self.dispatch_as("epoch_part", &["IS_FRESH"], 3, &buffers);
+            self.dispatch("epoch_check", tiles as u32, &buffers);
+            self.dispatch("epoch_decide", 1, &buffers);
         }
     }
 

@@ -39,6 +39,7 @@ const MINUS_ZERO: Reason =
 const ANY_RANGE: Reason = Equal("the search finds the same place in any range that holds it, wherever it is cut");
 const ALL_THERE: Reason = Equal("there are no more workgroups than tiles");
 const FOUR_BITS: Reason = Equal("the kernel asks for four bits at most, and for none where there is no pair");
+const NEVER_ALIKE: Reason = Equal("no pair is in both lists");
 const SHORT_CIRCUIT: Reason = Equal("the second condition decides the same without the first");
 
 /// The kernel (or any), what is changed, a part of the line, and why it is not caught.
@@ -62,6 +63,23 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("events_find", "< becomes <=", "if step_params.naming != NAMING_WAS && tile < pair_count {", ALL_THERE),
     ("events_find", "store left out", "if step_params.naming != NAMING_WAS && tile < pair_count {", ALL_THERE),
     ("events_find", "store left out", "if a != EVENT_CREATED && b != EVENT_CREATED {", SHORT_CIRCUIT),
+    ("epoch_join", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
+    ("epoch_join", "store left out", "var first = low;", ANY_RANGE),
+    ("epoch_place", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
+    ("epoch_place", "store left out", "var first = low;", ANY_RANGE),
+    ("epoch_place", "", "before = first_not_below(0u, pair, before, high);", ANY_RANGE),
+    ("epoch_place", "store left out", "var before = ends[0];", ANY_RANGE),
+    ("epoch_place", "", "if is_first {", ANY_RANGE),
+    ("epoch_place", "store left out", "is_first = false;", ANY_RANGE),
+    ("epoch_merge", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
+    ("epoch_merge", "store left out", "var first = low;", ANY_RANGE),
+    ("epoch_place", "< becomes <=", "for (var k = 0u; k < EVENT_RUN; k += 1u) {", FOUR_BITS),
+    ("epoch_list", "< becomes <=", "for (var k = 0u; k < EVENT_RUN; k += 1u) {", FOUR_BITS),
+    ("epoch_join", "< becomes <=", "return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));", NEVER_ALIKE),
+    ("epoch_place", "< becomes <=", "return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));", NEVER_ALIKE),
+    ("epoch_merge", "< becomes <=", "return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));", NEVER_ALIKE),
+    ("epoch_part", "0 becomes 1", "if local == 0u {", ANY_ONE),
+    ("epoch_test", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("events_lost", "", "return select((1u << (count % 32u)) - 1u, 0xffffffffu, count >= 32u);", FOUR_BITS),
     ("events_lost", "< becomes <=", "if first < last_count {", FOUR_BITS),
     ("events_lost", "< becomes <=", "for (var k = 0u; k < EVENT_RUN; k += 1u) {", FOUR_BITS),
