@@ -9,8 +9,8 @@
 //         states        [slots / 32, rounded up] bits (states.wgsl); of the last step only which have left is read
 // Writes  escape_tiles  [slots / EPOCH_TILE, rounded up] how many boxes left in this step, since the epoch began, and moved
 // A workgroup per EPOCH_TILE slots, of which an invocation takes four. A box that is invalid has no pairs, and so stays where it
-// was. One that is no longer there leaves, and so do its pairs: a search of the boxes that are there would not meet it. Where there
-// is no epoch, nothing is looked at.
+// was. One that is no longer there has left since the epoch began, and so have its pairs; it has no grown box, and nobody looks for
+// what it meets. Where there is no epoch, nothing is looked at.
 // Source: the grown boxes of Box2D's dynamic tree, Catto 2019, Dynamic bounding volume hierarchies.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -27,6 +27,7 @@ const WORDS: u32 = EPOCH_TILE / 32u;
 
 var<workgroup> moved: array<atomic<u32>, WORDS>;
 var<workgroup> escaped: array<atomic<u32>, WORDS>;
+var<workgroup> gone: array<atomic<u32>, WORDS>;
 var<workgroup> left: array<u32, WORDS>;
 
 @compute @workgroup_size(256)
@@ -42,6 +43,7 @@ fn epoch_check(
     if local < WORDS {
         atomicStore(&moved[local], 0u);
         atomicStore(&escaped[local], 0u);
+        atomicStore(&gone[local], 0u);
     }
     workgroupBarrier();
     for (var k = local; k < EPOCH_TILE; k += 256u) {
@@ -54,7 +56,7 @@ fn epoch_check(
         if word < div_ceil(epoch_params.slots, 32u) {
             let fresh = atomicLoad(&escaped[local]);
             let own = atomicLoad(&moved[local]);
-            all = states[word].z | fresh;
+            all = states[word].z | fresh | atomicLoad(&gone[local]);
             states[word] = vec4<u32>(own, fresh, all, own | all);
         }
         left[local] = all;
@@ -80,7 +82,7 @@ fn look_at(i: u32, k: u32) {
             set_last(i, array<vec2<u32>, 3>(vec2<u32>(NO_BOUND), vec2<u32>(NO_BOUND), vec2<u32>(NO_BOUND)));
             set_fat(i, vec3<u32>(INFINITY), vec3<u32>(SIGN | INFINITY));
             atomicOr(&moved[k / 32u], bit);
-            atomicOr(&escaped[k / 32u], bit);
+            atomicOr(&gone[k / 32u], bit);
         }
         return;
     }

@@ -6,11 +6,10 @@
 //! of the submission, which it has to itself.
 
 use std::mem::swap;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::core::Core;
-use super::flight::{Collection, Kept, Mapping, OwnFilters, Piece, Submission};
+use super::flight::{Collection, Mapping, OwnFilters, Piece, Submission};
 use crate::constants::{EPOCH_BEGIN, EPOCH_NONE, INVALID_LISTED};
 use crate::filters::device::FilterSet;
 use crate::layout::{Counts, Epoch, Frame, wide};
@@ -62,7 +61,11 @@ impl Core {
                     Delivered::All(report) => return Poll::Ready(Ok(report)),
                     Delivered::Part(collection) => collection,
                 },
-                None => self.begin_collection(filters, longest)?,
+                None => match self.begin_collection(filters, longest)? {
+                    Some(collection) => collection,
+                    // It was submitted anew.
+                    None => continue,
+                },
             };
             let collection = self.ask_for_pieces(collection, filters)?;
             self.flight.collection = Some(collection);
@@ -85,6 +88,9 @@ impl Core {
             Poll::Ready(Err(_)) => {
                 if self.flight.collection.take().is_none() {
                     self.flight.queue.pop_front();
+                    for kept in self.flight.queue.iter_mut().filter_map(|submission| submission.kept.as_mut()) {
+                        kept.is_void = kept.rests_on_last;
+                    }
                 }
                 // In a browser the buffers may be what is wrong: invalid from want of memory.
                 self.workspace.release();
@@ -95,19 +101,30 @@ impl Core {
     }
 
     /// Takes in the counts of the front submission, which have arrived, and prepares for the pairs that have not
-    /// arrived.
-    fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
-        let Submission { number, call, boxes, summary, filters: filters_then, is_step, copied, kept } =
-            self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
-        let Found { report, written, work } = self.found(&call, &summary, kept.as_ref())?;
+    /// arrived. Returns `None` where it was submitted anew.
+    fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Option<Collection>, Error> {
+        let submission = self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
+        let Found { report, written, work } = self.found(&submission)?;
         let count = report.pair_count;
-        self.flight.last = Some((count, call.box_count));
+        self.flight.last = Some((count, submission.call.box_count));
+        if submission.is_step {
+            self.flight.last_step = self.flight.last;
+        }
         self.flight.work = work;
+        let copied = submission.copied.min(written).into();
+        let is_there = self.workspace.holds(submission.number);
+        let rest = next(count, written.into(), copied, is_there);
+        if submission.kept.is_some() && !matches!(rest, Next::Done | Next::CopyRest) {
+            // Its pairs came of an epoch, which has no windows.
+            self.submit_anew(submission, filters, count)?;
+            return Ok(None);
+        }
+        let Submission { number, call, boxes, summary, filters: filters_then, own, is_step, .. } = submission;
 
-        let (written, copied) = (u64::from(written), u64::from(copied.min(written)));
-        let mut what_is_next = next(count, written, copied, self.workspace.holds(number));
-        if what_is_next == Next::EmitAgain && (kept.is_some() || !filters.are_those(&filters_then)) {
-            // What a search left for that is not there, or goes with other filters.
+        let written = u64::from(written);
+        let mut what_is_next = rest;
+        if what_is_next == Next::EmitAgain && !filters.are_those(&filters_then) {
+            // What a search left for that goes with other filters.
             self.workspace.forget_results();
             what_is_next = Next::SearchAgain;
         }
@@ -117,7 +134,7 @@ impl Core {
             boxes,
             filters: filters_then,
             is_step,
-            own: None,
+            own,
             report,
             window: 0..written,
             asked: copied,
@@ -150,16 +167,62 @@ impl Core {
             self.lend_stagings(&mut collection, filters)?;
         }
         collection.report.gpu_bytes = self.workspace.held_bytes() + filters.held_bytes();
-        Ok(collection)
+        Ok(Some(collection))
+    }
+
+    /// Submits the search of a step anew, in front of all others, as one from nothing: for a list of `count` pairs.
+    fn submit_anew(&mut self, submission: Submission, filters: &mut FilterSet, count: u64) -> Result<(), Error> {
+        let Submission { number, call, boxes, summary, filters: filters_then, is_step, .. } = submission;
+        // Its staging buffer is free.
+        drop(summary);
+        let mut own = None;
+        if !filters.are_those(&filters_then) {
+            own = Some(OwnFilters::new(&self.gpu, &filters_then, call.box_count, is_step)?);
+        }
+        let set = own.as_mut().map_or(&mut *filters, |own| &mut own.filters);
+        // The submission is still in flight, though `Flight` does not list it: its filters must stay.
+        self.workspace.ensure(&call, &self.options, set, true)?;
+        set.upload(&self.gpu, call.box_count as usize, true)?;
+        let wish = count.saturating_add(count / 8);
+        match self.workspace.lengthen_list(wish, &self.options, set) {
+            Ok(true) => self.workspace.wish_for_pairs(wish),
+            Ok(false) => {}
+            Err(Error::OutOfMemory { .. }) if self.workspace.made().is_ok() => {} // more pieces, then
+            Err(error) => return Err(error),
+        }
+        let staging = self.workspace.lend_staging(&self.options, set)?.ok_or(Error::Busy)?;
+        let scopes = self.gpu.open_scopes();
+        let mut encoder = self.encoder();
+        self.swap_pipeline(&mut own);
+        let set = own.as_ref().map_or(&*filters, |own| &own.filters);
+        let recorded = self.record_flow(&mut encoder, &call, boxes.boxes.all(), set, Some(number), None);
+        self.swap_pipeline(&mut own);
+        recorded?;
+        let copied = self.record_summary(&mut encoder, &call, &staging, None)?;
+        let bytes = SUMMARY_BYTES + u64::from(copied) * size_of::<Pair>() as u64;
+        let mut summary = Mapping::submit(&self.gpu, encoder, staging, bytes);
+        if let Err(error) = scopes.close_with("submission", &mut summary.readback) {
+            self.workspace.forget_results();
+            return Err(error);
+        }
+        let filters = filters_then;
+        let submission = Submission { number, call, boxes, summary, filters, own, is_step, copied, kept: None };
+        self.flight.queue.push_front(submission);
+        Ok(())
     }
 
     /// Returns what the kernels found, as far as the summary says.
     ///
     /// # Errors
     /// [`Error::TooManyCandidates`]; [`Error::DeviceLost`].
-    fn found(&mut self, call: &Call, summary: &Mapping, kept: Option<&Kept>) -> Result<Found, Error> {
+    fn found(&mut self, submission: &Submission) -> Result<Found, Error> {
+        let Submission { call, summary, kept, .. } = submission;
         let mut work = StepWork { searched: true, ..StepWork::default() };
         if let Some(kept) = kept {
+            if kept.is_void {
+                let message = "the step before it failed, of which it says what moved since".to_owned();
+                return Err(Error::Gpu { label: "step".to_owned(), message });
+            }
             let epoch: Epoch = summary.readback.value(EPOCH_OFFSET)?;
             if epoch.mode != EPOCH_NONE {
                 let report = Report {
@@ -201,11 +264,17 @@ impl Core {
         if own.is_some() || filters.are_those(&collection.filters) {
             return Ok(own);
         }
-        let mut own = FilterSet::of(&self.gpu, Arc::clone(&collection.filters))?;
-        own.upload(&self.gpu, collection.call.box_count as usize, true)?;
+        let own = OwnFilters::new(&self.gpu, &collection.filters, collection.call.box_count, collection.is_step)?;
         // What lies there rests on buffers of the filters that are gone.
         self.workspace.forget_results();
-        Ok(Some(Box::new(OwnFilters { filters: own, pipeline: collection.pipeline(&self.gpu) })))
+        Ok(Some(own))
+    }
+
+    /// Swaps the kernels with those of filters of a submission alone, if it has some.
+    fn swap_pipeline(&mut self, own: &mut Option<Box<OwnFilters>>) {
+        if let Some(own) = own {
+            swap(&mut self.pipeline, &mut own.pipeline);
+        }
     }
 
     /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
@@ -262,14 +331,10 @@ impl Core {
         let mut own = if is_there { None } else { self.own_filters(collection, filters)? };
         let scopes = self.gpu.open_scopes();
         if !is_there {
-            if let Some(own) = &mut own {
-                swap(&mut self.pipeline, &mut own.pipeline);
-            }
+            self.swap_pipeline(&mut own);
             let filters = own.as_ref().map_or(filters, |own| &own.filters);
             let recorded = self.record_again(&mut encoder, collection, filters);
-            if let Some(own) = &mut own {
-                swap(&mut self.pipeline, &mut own.pipeline);
-            }
+            self.swap_pipeline(&mut own);
             recorded?;
             collection.own = own;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::flight::{Flight, Kept, Mapping, Submission};
 use super::record::BoxCount;
-use super::step_epoch::{FEWEST, StepEpoch};
+use super::step_epoch::{Brought, FEWEST, StepEpoch};
 use crate::constants::INVALID_LISTED;
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
@@ -177,7 +177,7 @@ impl Core {
         step: Option<StepToKeep<'_>>,
     ) -> Result<(), Error> {
         let is_step = step.is_some();
-        let step = self.step_to_keep(step, &call);
+        let step = self.step_to_keep(step, &call, filters);
         if filters.check_uploaded(boxes.len()).is_err() {
             // Even if this call fails, it may have replaced the filters that the last results rest on.
             self.workspace.forget_results();
@@ -195,10 +195,11 @@ impl Core {
         let mut kept = None;
         match &mut step {
             Some((epoch, step)) => {
-                let invalid = epoch.record_upload(&self.gpu, filters, &mut encoder, step, &own.boxes)?;
+                let brought = epoch.record_upload(&self.gpu, filters, &mut encoder, step, &own.boxes)?;
                 let count = BoxCount::Known(call.box_count);
-                epoch.record(self, filters, &mut encoder, &call, own.boxes.all(), count, None)?;
-                kept = Some(self.note_step(invalid, number)?);
+                let recorded = epoch.record(self, filters, &mut encoder, &call, own.boxes.all(), count, None);
+                recorded.inspect_err(|_| self.workspace.forget_results())?;
+                kept = Some(self.note_step(brought, number)?);
             }
             None => {
                 own.boxes.write(&self.gpu, boxes);
@@ -216,13 +217,19 @@ impl Core {
             return Err(error);
         }
         let filters = Arc::clone(filters.checked());
-        self.flight.queue.push_back(Submission { number, call, boxes: own, summary, filters, is_step, copied, kept });
+        let submission = Submission { number, call, boxes: own, summary, filters, own: None, is_step, copied, kept };
+        self.flight.queue.push_back(submission);
         Ok(())
     }
 
     /// Returns the step if it is one whose pairs may be kept, and wishes for a list with room for those of grown boxes, which are up to
     /// 1.9 times as many as those of the last step.
-    fn step_to_keep<'a>(&mut self, step: Option<StepToKeep<'a>>, call: &Call) -> Option<StepToKeep<'a>> {
+    fn step_to_keep<'a>(
+        &mut self,
+        step: Option<StepToKeep<'a>>,
+        call: &Call,
+        filters: &FilterSet,
+    ) -> Option<StepToKeep<'a>> {
         // The lists of an epoch are in canonical order. What is kept has no part in a plan that a budget limits.
         let may_keep = self.options.order == PairOrder::Canonical && self.options.memory_budget.is_none();
         let (epoch, step) = step?;
@@ -230,11 +237,12 @@ impl Core {
             epoch.forget_input();
             return None;
         }
-        let Some((pairs, box_count)) = self.flight.last else { return Some((epoch, step)) };
+        let Some((pairs, box_count)) = self.flight.last_step else { return Some((epoch, step)) };
         let has = self.workspace.made().map_or(0, |made| u64::from(made.plan.pair_capacity));
-        if has < 2 * pairs && 2 * pairs <= MOST_KEPT * u64::from(box_count) {
+        let is_alike = box_count / 2 <= call.box_count && filters.filters().include.is_empty();
+        if is_alike && has < 2 * pairs && 2 * pairs <= MOST_KEPT * u64::from(box_count) {
             // Somewhat more, since what is kept is lost where the list grows.
-            self.workspace.wish_for_pairs(2 * pairs + pairs / 2);
+            self.workspace.hope_for_pairs(2 * pairs + pairs / 2);
         }
         Some((epoch, step))
     }
@@ -256,18 +264,19 @@ impl Core {
     }
 
     /// Notes whose results will lie in the list, of which no windows can be written; and what the host knows of the step.
-    fn note_step(&mut self, mut invalid: Vec<u32>, number: u64) -> Result<Kept, Error> {
+    fn note_step(&mut self, brought: Brought, number: u64) -> Result<Kept, Error> {
         let made = self.workspace.made_mut()?;
         if let Some(results) = &mut made.results {
             (results.submission, results.has_windows) = (Some(number), false);
         }
-        let invalid_count = invalid.len() as u32;
-        invalid.truncate(INVALID_LISTED as usize);
-        Ok(Kept { invalid_count, first_invalid: invalid, capacity: made.plan.pair_capacity })
+        let Brought { invalid: mut first_invalid, rests_on_last } = brought;
+        let invalid_count = first_invalid.len() as u32;
+        first_invalid.truncate(INVALID_LISTED as usize);
+        Ok(Kept { invalid_count, first_invalid, capacity: made.plan.pair_capacity, rests_on_last, is_void: false })
     }
 
     /// Records the copying of the counts and of as many pairs as are expected, and returns how many those are.
-    fn record_summary(
+    pub fn record_summary(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,

@@ -32,7 +32,9 @@ pub(super) struct Flight {
     pub collection: Option<Collection>,
     /// Pairs and boxes of the last submission whose counts arrived.
     pub last: Option<(u64, u32)>,
-    /// What was done to find the pairs of that.
+    /// The same of the last step.
+    pub last_step: Option<(u64, u32)>,
+    /// What was done to find the pairs of the last submission.
     pub work: StepWork,
     submitted: u64,
 }
@@ -44,8 +46,10 @@ pub(super) struct Submission {
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
     pub summary: Mapping,
-    /// The filters as they were; of a step as if nobody slept.
+    /// The filters as they were; of a step as if nobody slept. And with buffers of their own, where they have changed since and it is
+    /// searched again.
     pub filters: Arc<CheckedFilters>,
+    pub own: Option<Box<OwnFilters>>,
     pub is_step: bool,
     /// Pairs that were copied behind the summary.
     pub copied: u32,
@@ -60,6 +64,10 @@ pub(super) struct Kept {
     pub first_invalid: Vec<u32>,
     /// The pairs that the list had room for.
     pub capacity: u32,
+    /// Whether its boxes are those of the step before but for some.
+    pub rests_on_last: bool,
+    /// Whether it rests on one that failed after it was submitted, as in a browser.
+    pub is_void: bool,
 }
 
 /// A list of which a piece has arrived or is on its way.
@@ -68,8 +76,7 @@ pub(super) struct Collection {
     pub number: u64,
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
-    /// The filters as they were when it was submitted; and with buffers of their own, where they have changed since and it is
-    /// searched again.
+    /// Those of the submission.
     pub filters: Arc<CheckedFilters>,
     pub is_step: bool,
     pub own: Option<Box<OwnFilters>>,
@@ -89,6 +96,20 @@ pub(super) struct Collection {
 pub(super) struct OwnFilters {
     pub filters: FilterSet,
     pub pipeline: Pipeline,
+}
+
+impl OwnFilters {
+    /// Uploads filters of a submission of so many boxes, and makes the kernels for them; of a step as if nobody slept.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, checked: &Arc<CheckedFilters>, box_count: u32, is_step: bool) -> Result<Box<Self>, Error> {
+        let mut filters = FilterSet::of(gpu, Arc::clone(checked))?;
+        filters.upload(gpu, box_count as usize, true)?;
+        let checked = checked.filters();
+        let switches = if is_step { Switches::as_if_awake(checked) } else { Switches::of(checked) };
+        Ok(Box::new(Self { filters, pipeline: Pipeline::new(gpu, &switches) }))
+    }
 }
 
 /// A part of a list, on its way.
@@ -173,12 +194,6 @@ impl Flight {
 }
 
 impl Collection {
-    /// Makes the kernels for the filters as they were when it was submitted.
-    pub fn pipeline(&self, gpu: &Gpu) -> Pipeline {
-        let filters = self.filters.filters();
-        Pipeline::new(gpu, &if self.is_step { Switches::as_if_awake(filters) } else { Switches::of(filters) })
-    }
-
     /// Forgets what was copied along with the counts.
     pub fn start_again(&mut self) {
         self.pieces.clear();

@@ -240,8 +240,8 @@ impl BroadPhase {
 
     // ---- steps ----
 
-    /// Forgets all steps, found and recorded: in the next one, every pair is created. The memory of recorded events is given
-    /// back.
+    /// Forgets all steps, found and recorded: in the next one, every pair is created. The memory of recorded events, and of what is kept
+    /// of grown boxes, is given back.
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
         self.recorded = RecordedSteps::default();

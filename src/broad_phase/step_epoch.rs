@@ -31,6 +31,8 @@ pub(super) struct StepEpoch {
     /// The lists of the last step, and how often there were others.
     lists: Option<Buffer<u32>>,
     version: u32,
+    /// The slots of the last step.
+    slots: u32,
     /// How often values in the filters have changed, on the GPU too: there once and for all, so that whatever was recorded with it and
     /// is submitted later finds the number of then.
     changes: u32,
@@ -79,6 +81,17 @@ impl StepEpoch {
             self.version = self.version.wrapping_add(1).max(1);
         }
         self.version
+    }
+
+    /// Returns how many slots an epoch has for the boxes of this call, in buffers with room for so many: somewhat more, and as many as
+    /// in the last step where that goes, in order that it goes on as boxes come and go.
+    fn slots_for(&mut self, call: &Call, room: u64) -> u32 {
+        let (boxes, slots) = (u64::from(call.box_count), u64::from(self.slots));
+        if boxes > slots || slots > room.min(boxes + boxes / 4) {
+            let step = (boxes.next_power_of_two() / 16).max(1);
+            self.slots = (boxes.next_multiple_of(step) + step).min(room).max(boxes) as u32;
+        }
+        self.slots
     }
 
     /// Lists the buffers with the bytes that the device gave them.
@@ -145,8 +158,7 @@ impl StepEpoch {
         call.box_count >= self.fewest.unwrap_or(FEWEST) && !call.tests_all_pairs
     }
 
-    /// Records the bringing of the boxes of a step to `to`; of those alone that moved, where the step says which these are. Returns the
-    /// invalid ones, ascending.
+    /// Records the bringing of the boxes of a step to `to`; of those alone that moved, where the step says which these are.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Gpu`]; [`Error::NothingRecorded`] where there is no [room](Self::make_room).
@@ -157,24 +169,29 @@ impl StepEpoch {
         encoder: &mut wgpu::CommandEncoder,
         step: &Step<'_>,
         to: &Buffer<Aabb>,
-    ) -> Result<Vec<u32>, Error> {
+    ) -> Result<Brought, Error> {
         let boxes = step.boxes;
         if step.moved.is_none() && self.input.is_none() {
             to.write(gpu, boxes);
-            return Ok(filters.invalid(boxes));
+            return Ok(Brought { invalid: filters.invalid(boxes), rests_on_last: false });
         }
         let (Some((room, _)), Some(kernels)) = (&self.buffers, &self.kernels) else {
             return Err(Error::NothingRecorded);
         };
-        let input = match self.input.take() {
-            Some(input) if input.slots >= boxes.len() as u64 => self.input.insert(input),
-            _ => self.input.insert(StepInput::new(gpu, room.slots)?),
+        if self.input.as_ref().is_none_or(|input| input.slots < boxes.len() as u64) {
+            self.input = StepInput::new(gpu, room.slots).ok();
+        }
+        let Some(input) = &mut self.input else {
+            // Without the memory, all boxes are uploaded in every step.
+            to.write(gpu, boxes);
+            return Ok(Brought { invalid: filters.invalid(boxes), rests_on_last: false });
         };
         let bytes = size_of_val(boxes) as u64;
         let own = input.buffers.own_boxes.raw().clone();
         let is_known = input.box_count.replace(boxes.len()) == Some(boxes.len());
-        match step.moved {
-            Some(moved) if is_known && moved.len() as u64 <= most_moved(input.slots) => {
+        let moved = step.moved.filter(|moved| is_known && moved.len() as u64 <= most_moved(input.slots));
+        match moved {
+            Some(moved) => {
                 let count = input.list(boxes, moved);
                 input.buffers.moved_boxes.write(gpu, &input.words);
                 let mut pass = Pass::begin(gpu, encoder);
@@ -183,13 +200,13 @@ impl StepEpoch {
                 drop(pass);
                 encoder.copy_buffer_to_buffer(&own, 0, to.raw(), 0, bytes);
             }
-            _ => {
+            None => {
                 to.write(gpu, boxes);
                 encoder.copy_buffer_to_buffer(to.raw(), 0, &own, 0, bytes);
                 input.invalid = None;
             }
         }
-        Ok(input.list_invalid(boxes, filters))
+        Ok(Brought { invalid: input.list_invalid(boxes, filters), rests_on_last: moved.is_some() })
     }
 
     /// Records a step for which there is [room](Self::make_room), with filters that are uploaded. What it leaves in the list are
@@ -225,6 +242,7 @@ impl StepEpoch {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let version = self.version_of(&filters.lists.words);
+        let slots = self.slots_for(call, self.buffers.as_ref().map_or(0, |(room, _)| room.slots));
         let (Some(kernels), Some((room, buffers)), Some(filter_changes)) =
             (&self.kernels, &self.buffers, &self.changes_there)
         else {
@@ -232,7 +250,7 @@ impl StepEpoch {
         };
         let params = &record_params(core, encoder, call, box_count, buffers)?;
         let list = core.workspace.made()?.pairs.list.clone();
-        let epoch_params = &kernels.params(slots(call, room), version, room, &list, core.options.vertices_per_pair)?;
+        let epoch_params = &kernels.params(slots, version, room, &list, core.options.vertices_per_pair)?;
         let search = SearchInput {
             box_count: call.box_count,
             block_sizes: None,
@@ -273,6 +291,15 @@ impl StepEpoch {
         }
         Ok(())
     }
+}
+
+/// Boxes that were brought to the device.
+#[derive(Debug)]
+pub(super) struct Brought {
+    /// The invalid ones, ascending.
+    pub invalid: Vec<u32>,
+    /// Whether they are those of the last step but for some.
+    pub rests_on_last: bool,
 }
 
 /// The boxes of the last step that was submitted.
@@ -362,12 +389,6 @@ impl BroadPhase {
             epoch.forget();
         })
     }
-}
-
-/// Returns how many slots an epoch has for the boxes of this call: somewhat more, in order that it goes on as boxes come and go.
-fn slots(call: &Call, room: &EpochRoom) -> u32 {
-    let step = (call.box_count.next_power_of_two() / 16).max(1);
-    u64::from(call.box_count.next_multiple_of(step)).min(room.slots) as u32
 }
 
 /// Returns the parameters of a step, with the number of its boxes; where that lies in a buffer, records the making of them.

@@ -15,12 +15,15 @@ impl BroadPhase {
     /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
     /// **Blocks** until the pairs are there.
     ///
-    /// All boxes are uploaded in every step, and all pairs come to the host, which compares them; in the order of the sweep they are
-    /// sorted there first. [`record_events`](Self::record_events) compares on the GPU.
+    /// All boxes are uploaded in every step, or [those that moved](Step::moved), and all pairs come to the host, which compares them; in
+    /// the order of the sweep they are sorted there first. [`record_events`](Self::record_events) compares on the GPU.
     ///
     /// In [canonical order](PairOrder::Canonical) and from 32,768 boxes on, the search follows what moves, as it does for
     /// [`record_events`](Self::record_events): the pairs of boxes that are grown outward are kept on the GPU. They take 25
-    /// bytes for each pair that the list has room for, at most 32 of them for each box, and 77 for each box, beside the [`MemoryPlan`](crate::MemoryPlan); [`forget_steps`](Self::forget_steps) gives them back.
+    /// bytes for each pair that the list has room for, at most 32 of them for each box, and 77 for each box, 105 with
+    /// [`Step::moved`], beside the [`MemoryPlan`](crate::MemoryPlan); and the list is made 2.5 times as long as the one of the last step.
+    /// [`forget_steps`](Self::forget_steps) gives back what is kept. A step whose pairs are kept is not refused for its
+    /// [candidates](crate::Options::candidate_limit), of which there are few.
     /// With a [memory budget](crate::Options::memory_budget), slabs or [included](crate::Filters::include) pairs nothing is kept, and all
     /// boxes are searched in every step. [`StepReport::work`] tells what was done.
     ///
@@ -115,7 +118,15 @@ impl BroadPhase {
             self.stepping.clear();
         }
         let checked = self.steps.check(&step.said());
-        Poll::Ready(self.compare(found.and(checked), &step.said(), &filters))
+        let compared = self.compare(found.and(checked), &step.said(), &filters);
+        Poll::Ready(compared.inspect_err(|error| match error {
+            // Nobody goes on from a step that was refused.
+            Error::TooManyCandidates { .. } | Error::BadStep { .. } | Error::ListTooLong { .. } => {
+                self.epoch.forget_input();
+            }
+            // Nobody knows what of it has run: in a browser such errors come late.
+            _ => self.epoch.forget(),
+        }))
     }
 
     /// Returns the events of the last step. After a step that was refused, other than with [`Error::Busy`], they are empty, and the

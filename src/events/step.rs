@@ -59,8 +59,9 @@ impl<'a> Step<'a> {
     /// the last step. Others may be among them, in any order. Boxes that are not are not looked at, nor uploaded again; where one of
     /// those did move, events are wrong until it is looked at.
     ///
-    /// The last step is here the one of the last call, [submitted](crate::BroadPhase::submit_events) or found. Where that was refused,
-    /// had another number of boxes, or left nothing to go on from, all boxes are looked at, as without this list.
+    /// The last step is here the one of the last call, [submitted](crate::BroadPhase::submit_events) or found; a call that was
+    /// [busy](crate::Error::Busy) took no step. Where the last step was refused, had another number of boxes, or left nothing to go on
+    /// from, all boxes are looked at, as without this list.
     pub fn moved(self, moved: &'a [u32]) -> Self {
         Self { moved: Some(moved), ..self }
     }

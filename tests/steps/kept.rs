@@ -1,7 +1,7 @@
 //! Steps that are submitted whose pairs are kept on the GPU from step to step, against searches from nothing.
 
 use broadsweep::internals::steps::{begin_epochs_on_gpu_from, epoch_on_gpu};
-use broadsweep::{Aabb, BroadPhase, Events, Options, PairOrder, StepWork};
+use broadsweep::{Aabb, Attribute, BroadPhase, Error, Events, Filters, Options, PairOrder, StepWork};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, broad_phase};
@@ -115,32 +115,87 @@ fn steps_in_flight_follow_one_epoch() {
     assert!(begun > 0 && left > 3, "{:?}", checked.works);
 }
 
+/// Boxes of a crowd.
+const CROWDED: usize = 3000;
+
+/// Makes steps of boxes that are far apart, but for those in two places; in the last steps some more come to one of them, fewer than
+/// an epoch ends for: more pairs than there is room for.
+fn crowd(number: usize) -> Vec<Aabb> {
+    let at = |i: usize| [i % 15, i / 15 % 15, i / 225].map(|x| 3.0 * x as f32);
+    let second = if number < 5 { 160 } else { 253 };
+    let place = |i: usize| match i {
+        0..100 => [1.0; 3],
+        i if i < second => [31.0; 3],
+        i => at(i),
+    };
+    (0..CROWDED).map(|i| Aabb::new(place(i), place(i).map(|x| x + 1.0))).collect()
+}
+
 #[test]
 fn lists_that_are_too_short_for_the_pairs_of_a_step_are_found_anew() {
-    let still = Motion::Still.boxes(3000, 0.9, 1, 0);
-    for in_flight in [false, true] {
+    for (in_flight, group) in [(false, 1), (true, 1), (true, 2)] {
         let mut engine = engine(CANONICAL);
+        // Those of the second way are searched with filters that are gone.
+        engine.set_filters(Filters { group: vec![1; CROWDED], ..Filters::default() }).unwrap();
         let mut checked = Checked::default();
-        for number in 0..14 {
-            let mut boxes = still.clone();
-            if number % 5 == 4 {
-                // Few go where many more pairs are than before: they are kept, in a list that is too short.
-                let at = boxes[0];
-                boxes[..90 + 40 * number].fill(at);
-            }
-            if in_flight {
-                engine.submit_events(&boxes).unwrap();
-                // The list of the first is not there any more as it is taken.
-                engine.submit_events(&still).unwrap();
-                checked.check(&boxes, &wait(&mut engine).unwrap(), "in flight");
-                checked.check(&still, &wait(&mut engine).unwrap(), "behind");
-            } else {
-                checked.find(&mut engine, &boxes, "waited for");
+        for number in 0..5 {
+            checked.find(&mut engine, &crowd(number), "apart");
+        }
+        assert_eq!(checked.counts(), [1, 1, 0, 3]);
+        let capacity = engine.memory_plan(CROWDED).unwrap().pair_capacity;
+        assert!(canonical(&crowd(5)).len() > capacity as usize && canonical(&crowd(4)).len() < capacity as usize / 2);
+        if in_flight {
+            engine.submit_events(&crowd(5)).unwrap();
+            engine.change_filters(0, Attribute::Group(&vec![group - 1; 700])).unwrap();
+            engine.submit_events(&crowd(4)[700..]).unwrap_err();
+            engine.change_filters(0, Attribute::Group(&vec![1; 700])).unwrap();
+            engine.submit_events(&crowd(4)).unwrap();
+            checked.check(&crowd(5), &wait(&mut engine).unwrap(), "in flight");
+            checked.check(&crowd(4), &wait(&mut engine).unwrap(), "behind");
+        } else {
+            checked.find(&mut engine, &crowd(5), "waited for");
+        }
+        assert!(checked.works[5].searched && !checked.works[5].began_epoch, "{:?}", checked.works[5]);
+        checked.find(&mut engine, &crowd(5), "at last");
+    }
+}
+
+#[test]
+fn a_step_that_is_searched_anew_may_be_refused_then_and_does_not_count() {
+    let mut refused = 0;
+    for limit in [13_000, 14_000, 15_000] {
+        let mut engine = engine(Options { candidate_limit: limit, ..CANONICAL });
+        let mut checked = Checked::default();
+        for number in 0..8 {
+            let boxes = crowd(number);
+            match engine.find_events(&boxes).cloned() {
+                Ok(events) => checked.check(&boxes, &events, &format!("at most {limit}")),
+                Err(Error::TooManyCandidates { .. }) => refused += 1,
+                Err(error) => panic!("{error}"),
             }
         }
-        let [_, begun, left, stayed] = checked.counts();
-        assert!(begun > 0 && left + stayed > 3, "{:?}", checked.works);
+        assert_eq!(checked.works.len(), 5, "{limit}");
     }
+    assert_eq!(refused, 9);
+}
+
+#[test]
+fn boxes_that_go_are_not_looked_for_and_an_epoch_goes_on_as_some_come_and_go() {
+    let still = Motion::Still.boxes(4200, 0.9, 1, 0);
+    let mut engine = engine(CANONICAL);
+    engine.reserve(4200, 40_000).unwrap();
+    let mut checked = Checked::default();
+    for n in (4080..4100).rev() {
+        checked.find(&mut engine, &still[..n], "going");
+        let work = checked.works.last().unwrap();
+        assert_eq!(work.escaped_count, 0, "{work:?}");
+    }
+    assert_eq!(checked.counts()[..2], [1, 1], "{:?}", checked.works);
+    // A number on either side of a power of two.
+    for n in [4095, 4096, 4097, 4095, 4098, 4096, 4110, 4090] {
+        checked.find(&mut engine, &still[..n], "going and coming");
+    }
+    assert_eq!(checked.counts()[..2], [1, 1], "{:?}", checked.works);
 }
 
 #[test]

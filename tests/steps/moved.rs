@@ -1,7 +1,7 @@
 //! Steps of which the caller says what moved.
 
 use broadsweep::internals::steps::{begin_epochs_from, begin_epochs_on_gpu_from};
-use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Pair, Step, cpu};
+use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Options, Pair, Step, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU};
@@ -10,16 +10,15 @@ use crate::submitted::wait;
 
 const N: usize = 3000;
 
-/// Makes both engines, with epochs of any number of boxes, and margins of zero.
-fn engines() -> (cpu::BroadPhase, BroadPhase) {
+/// Makes both engines, with epochs of any number of boxes.
+fn engines(filters: &Filters) -> (cpu::BroadPhase, BroadPhase) {
     let mut on_cpu = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut on_cpu, 1);
     let mut on_gpu = BroadPhase::new(&GPU, CANONICAL).unwrap();
     begin_epochs_on_gpu_from(&mut on_gpu, 1);
     on_gpu.reserve(N, 40_000).unwrap();
-    let filters = Filters { margin: vec![0.0; N], ..Filters::default() };
     on_cpu.set_filters(filters.clone()).unwrap();
-    on_gpu.set_filters(filters).unwrap();
+    on_gpu.set_filters(filters.clone()).unwrap();
     (on_cpu, on_gpu)
 }
 
@@ -95,14 +94,17 @@ fn check_what_follows_an_unknown_step(engine: &mut impl Engine, what: &str) {
 
 #[test]
 fn boxes_that_are_not_said_to_have_moved_are_not_looked_at() {
-    let (mut on_cpu, mut on_gpu) = engines();
-    check_that_no_others_are_looked_at(&mut on_cpu, "on the CPU");
-    check_that_no_others_are_looked_at(&mut on_gpu, "on the GPU");
+    // With margins, invalid boxes are found in another way.
+    for filters in [Filters::default(), Filters { margin: vec![0.0; N], ..Filters::default() }] {
+        let (mut on_cpu, mut on_gpu) = engines(&filters);
+        check_that_no_others_are_looked_at(&mut on_cpu, "on the CPU");
+        check_that_no_others_are_looked_at(&mut on_gpu, "on the GPU");
+    }
 }
 
 #[test]
 fn all_boxes_are_looked_at_where_the_last_step_is_not_known() {
-    let (mut on_cpu, mut on_gpu) = engines();
+    let (mut on_cpu, mut on_gpu) = engines(&Filters { margin: vec![0.0; N], ..Filters::default() });
     check_what_follows_an_unknown_step(&mut on_cpu, "on the CPU");
     check_what_follows_an_unknown_step(&mut on_gpu, "on the GPU");
 }
@@ -114,9 +116,15 @@ fn steps_with_another_number_of_boxes_are_looked_at_as_a_whole() {
     begin_epochs_on_gpu_from(&mut engine, 1);
     let mut on_cpu = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut on_cpu, 1);
-    for n in [N, N, N, N - 20, N - 20, N - 5, N, N, 0, N, N] {
-        let step = Step::new(&still[..n]).moved(&[]);
-        let expected = canonical(&still[..n]);
+    let mut boxes = Vec::new();
+    for (number, n) in [N, N, N, N - 20, N - 20, N - 5, N, N, 0, N, N].into_iter().enumerate() {
+        if n != boxes.len() {
+            // With every other number some are elsewhere, of which nothing is said.
+            let elsewhere: Vec<u32> = (0..n as u32).filter(|i| *i as usize % 97 == number).collect();
+            boxes = away(&still[..n], &elsewhere);
+        }
+        let step = Step::new(&boxes).moved(&[]);
+        let expected = canonical(&boxes);
         assert_eq!(engine.find_events(step).unwrap().pairs, expected);
         assert_eq!(on_cpu.find_events(step).unwrap().pairs, expected);
     }
@@ -155,4 +163,22 @@ fn steps_in_flight_go_on_from_the_one_that_was_submitted_before() {
         engine.find_events(Step::new(&boxes).moved(&(0..N as u32).collect::<Vec<_>>())).unwrap().pairs,
         canonical(&boxes)
     );
+}
+
+#[test]
+fn nobody_goes_on_from_a_step_that_was_refused_after_it_was_submitted() {
+    let still = Motion::Still.boxes(N, 0.9, 1, 0);
+    let mut engine = BroadPhase::new(&GPU, Options { candidate_limit: 400_000, ..CANONICAL }).unwrap();
+    begin_epochs_on_gpu_from(&mut engine, 1);
+    for _ in 0..4 {
+        engine.find_events(Step::new(&still).moved(&[])).unwrap();
+    }
+    let crowd: Vec<u32> = (0..2000).collect();
+    let crowded = away(&still, &crowd);
+    engine.submit_events(Step::new(&crowded).moved(&crowd[..300])).unwrap();
+    engine.submit_events(Step::new(&crowded).moved(&crowd)).unwrap();
+    wait(&mut engine).unwrap();
+    assert!(matches!(wait(&mut engine), Err(Error::TooManyCandidates { .. })));
+    let events = engine.find_events(Step::new(&still).moved(&[])).unwrap();
+    assert_eq!(events.pairs, canonical(&still));
 }

@@ -36,9 +36,7 @@ pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [
         if !is_there && bits(fat) != bits(&NO_BOX) {
             (*last, *fat) = (NO_INPUT, NO_BOX);
             state[0] |= bit;
-            state[1] |= bit;
             state[2] |= bit;
-            tiles[i / EPOCH_TILE as usize][0] += 1;
             tiles[i / EPOCH_TILE as usize][2] += 1;
         } else if is_there && bits(now) != bits(last) {
             *last = *now;

@@ -69,6 +69,7 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("small_test", "atomicStore(&group_hits[local], 0u);", ALONE),
     ("epoch_check", "atomicStore(&moved[local], 0u);", ALONE),
     ("epoch_check", "atomicStore(&escaped[local], 0u);", ALONE),
+    ("epoch_check", "atomicStore(&gone[local], 0u);", ALONE),
     ("epoch_decide", "atomicStore(&edges[local], 0u);", ALONE),
     ("epoch_decide", "atomicStore(&speeds[local], 0u);", ALONE),
     ("epoch_part", "atomicStore(&tile_bits[local], 0u);", ALONE),
