@@ -35,6 +35,64 @@ pub fn compared(mutants: Vec<(String, Mutation)>) -> Vec<Compared> {
     interpreter.compared()
 }
 
+/// Boxes of two steps, with bounds of every kind, and their grown boxes.
+struct OddBoxes {
+    last: Vec<Aabb>,
+    now: Vec<Aabb>,
+    fat: Vec<Aabb>,
+    states: Vec<[u32; 4]>,
+}
+
+impl OddBoxes {
+    /// Makes so many boxes, and others behind them.
+    fn new(count: u32, behind: u32) -> Self {
+        const ODD: [f32; 16] = [
+            0.0,
+            -0.0,
+            1e-45,
+            -1e-40,
+            1.0,
+            -1.0,
+            0.5,
+            3.0,
+            -2.75,
+            100.0,
+            1e30,
+            -3e38,
+            f32::MAX,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+        ];
+        let mut bits = random();
+        let ordinary = Kind::Uniform.generate(2 * (count + behind) as usize, 5);
+        let mut all = ordinary.into_iter().map(|aabb| {
+            let mut aabb = Aabb::new(aabb.min.map(|x| x - 2.0), aabb.max.map(|x| x - 2.0));
+            if bits().is_multiple_of(5) {
+                aabb.min[bits() as usize % 3] = ODD[bits() as usize % ODD.len()];
+                aabb.max[bits() as usize % 3] = ODD[bits() as usize % ODD.len()];
+            }
+            aabb
+        });
+        let last: Vec<Aabb> = all.by_ref().take((count + behind) as usize).collect();
+        let other: Vec<Aabb> = all.collect();
+        let fat_of = |aabb: &Aabb| match aabb.is_valid() {
+            true => Aabb::new(aabb.min.map(|x| x - 0.2), aabb.max.map(|x| x + 0.2)),
+            false => Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]),
+        };
+        let fat: Vec<Aabb> = last.iter().map(fat_of).collect();
+        let now = |i: usize| match i % 7 {
+            0 => other[i],
+            1 => Aabb::new(last[i].min.map(|x| x + 0.1), last[i].max.map(|x| x + 0.1)),
+            2 => fat[i],
+            _ => last[i],
+        };
+        let state = |k: u32| [0x10 << (k % 9), 1 << (k % 32), 3 << (k % 30), 7 << (k % 29)];
+        let states = (0..(count + behind).div_ceil(32)).map(state).collect();
+        Self { now: (0..last.len()).map(now).collect(), last, fat, states }
+    }
+}
+
 /// Runs of kernels.
 struct Runs {
     gpu: Gpu,
@@ -240,64 +298,14 @@ impl Runs {
         }
     }
 
-    /// epoch_check, epoch_decide, epoch_mark, epoch_select and epoch_test: bounds of every kind, at zero, far out and not a number;
-    /// boxes in many cells.
+    /// epoch_check, epoch_decide, epoch_mark, epoch_select, epoch_part and epoch_test: bounds of every kind, at zero, far out and not a
+    /// number; boxes in many cells.
     fn epoch_boxes(&self) {
-        let mut bits = random();
-        let special = [
-            0.0,
-            -0.0,
-            1e-45,
-            -1e-40,
-            1.0,
-            -1.0,
-            0.5,
-            3.0,
-            -2.75,
-            100.0,
-            1e30,
-            -3e38,
-            f32::MAX,
-            f32::INFINITY,
-            f32::NEG_INFINITY,
-            f32::NAN,
-        ];
-        let n = 2500u32;
-        let slots = n + 60;
-        let mut some = |i: u32| {
-            let ordinary = Kind::Uniform.generate(1, u64::from(i))[0];
-            let mut aabb = Aabb::new(ordinary.min.map(|x| 3.0 * x - 2.0), ordinary.max.map(|x| 3.0 * x - 1.0));
-            if bits() % 5 == 0 {
-                aabb.min[bits() as usize % 3] = special[bits() as usize % special.len()];
-                aabb.max[bits() as usize % 3] = special[bits() as usize % special.len()];
-            }
-            aabb
-        };
-        let last: Vec<Aabb> = (0..slots).map(&mut some).collect();
-        let other: Vec<Aabb> = (0..slots).map(&mut some).collect();
-        let no_box = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-        let grown = |aabb: &Aabb, by: f32| Aabb::new(aabb.min.map(|x| x - by), aabb.max.map(|x| x + by));
-        let fat: Vec<Aabb> = last.iter().map(|aabb| if aabb.is_valid() { grown(aabb, 0.2) } else { no_box }).collect();
-        let now: Vec<Aabb> = (0..slots as usize)
-            .map(|i| match i % 7 {
-                0 => other[i],
-                1 => Aabb::new(last[i].min.map(|x| x + 0.1), last[i].max.map(|x| x + 0.1)),
-                2 => fat[i],
-                _ => last[i],
-            })
-            .collect();
-        let states: Vec<[u32; 4]> =
-            (0..slots.div_ceil(32)).map(|k| [0x10 << (k % 9), 1 << (k % 32), 3 << (k % 30), 7 << (k % 29)]).collect();
-        let sample: Vec<Aabb> = (0..EPOCH_SAMPLE as usize).map(|k| last[k % last.len()]).collect();
+        let odd = OddBoxes::new(2500, 60);
         let pairs: Vec<[u32; 2]> = (0..3000u32).map(|k| [k % 2000, k % 2000 + 1 + k / 40]).collect();
-        let (now, sample) = (self.buffer(&now), self.buffer(&sample));
-        let (pairs_now, params) = (self.buffer(&pairs), self.buffer(&[Params { box_count: n, ..Params::zeroed() }]));
-        let epoch_params =
-            self.buffer(&[EpochParams { slots, version: 3, cell_mask: 32 * 256 - 1, ..EpochParams::zeroed() }]);
-        let (lists, changes) = (self.buffer(&[0u32; 64]), self.buffer(&[4u32]));
-        let layout = self.buffer(&[0u32; 64]);
+        let slots = odd.last.len() as u32;
         for (edge, mode) in [
-            (127, EPOCH_PART),
+            (127u32, EPOCH_PART),
             (122, EPOCH_PART),
             (1, EPOCH_PART),
             (252, EPOCH_PART),
@@ -305,57 +313,56 @@ impl Runs {
             (255, EPOCH_BEGIN),
             (3, EPOCH_STAY),
         ] {
-            let known = Epoch {
-                version: 3,
-                changes: 4,
-                slots,
-                sampled: slots,
-                edge,
-                margin: edge.saturating_sub(3),
-                mode,
-                kept: 3000,
-                apart: 3000,
-                age: 2,
-                next_wait: 6,
-                ..Epoch::zeroed()
-            };
-            let tiles = slots.div_ceil(EPOCH_TILE) as usize;
-            let (fat_now, states_now) = (self.buffer(&fat), self.buffer(&states));
-            let (last_after, searched) = (self.buffer(&last), self.output::<Aabb>(slots as usize));
-            let escaped = self.buffer(&vec![[3u32, 40, 90, 0]; tiles]);
-            let marks = self.buffer(&vec![0u32; 257]);
-            let (known_now, sizes, count) =
-                (self.buffer(&[known]), self.output::<EpochSizes>(1), self.output::<u32>(1));
-            let (stays, sums) = (self.buffer(&vec![0x5555_1234u32; 96]), self.output::<u32>(3));
-            let buffers = [
-                ("params", params.all()),
-                ("epoch_params", epoch_params.all()),
-                ("boxes", now.all()),
-                ("epoch", known_now.all()),
-                ("epoch_sizes", sizes.all()),
-                ("last", last_after.all()),
-                ("fat", fat_now.all()),
-                ("searched", searched.all()),
-                ("states", states_now.all()),
-                ("escape_tiles", escaped.all()),
-                ("sample", sample.all()),
-                ("marks", marks.all()),
-                ("grown_count", count.all()),
-                ("filter_changes", changes.all()),
-                ("filter_layout", layout.all()),
-                ("filters", lists.all()),
-                ("pairs", pairs_now.all()),
-                ("stays", stays.all()),
-                ("kept_tiles", sums.all()),
-            ];
-            self.dispatch("epoch_mark", slots.div_ceil(256), &buffers);
-            self.dispatch("epoch_select", slots.div_ceil(256), &buffers);
-            self.dispatch("epoch_test", 3, &buffers);
-            self.dispatch_as("epoch_test", &["IS_APART"], 3, &buffers);
-            self.dispatch_as("epoch_part", &["IS_FRESH"], 3, &buffers);
-            self.dispatch("epoch_check", tiles as u32, &buffers);
-            self.dispatch("epoch_decide", 1, &buffers);
+            let margin = edge.saturating_sub(3);
+            let of_step =
+                Epoch { version: 3, changes: 4, slots, sampled: slots, edge, margin, mode, ..Epoch::zeroed() };
+            self.epoch_step(&odd, &pairs, Epoch { kept: 3000, apart: 3000, age: 2, next_wait: 6, ..of_step });
         }
+    }
+
+    fn epoch_step(&self, odd: &OddBoxes, pairs: &[[u32; 2]], known: Epoch) {
+        let slots = odd.last.len() as u32;
+        let tiles = slots.div_ceil(EPOCH_TILE);
+        let params = self.buffer(&[Params { box_count: slots - 60, ..Params::zeroed() }]);
+        let of_epoch = EpochParams { slots, version: 3, cell_mask: 32 * 256 - 1, ..EpochParams::zeroed() };
+        let (epoch_params, known) = (self.buffer(&[of_epoch]), self.buffer(&[known]));
+        let sample: Vec<Aabb> = odd.last.iter().copied().cycle().take(EPOCH_SAMPLE as usize).collect();
+        let (now, sample, pairs) = (self.buffer(&odd.now), self.buffer(&sample), self.buffer(pairs));
+        let [filter_layout, filters] = [(); 2].map(|()| self.buffer(&[0u32; 64]));
+        let filter_changes = self.buffer(&[4u32]);
+        let (fat, states, last) = (self.buffer(&odd.fat), self.buffer(&odd.states), self.buffer(&odd.last));
+        let searched = self.output::<Aabb>(slots as usize);
+        let escaped = self.buffer(&vec![[3u32, 40, 90, 0]; tiles as usize]);
+        let (marks, stays) = (self.buffer(&[0u32; 257]), self.buffer(&[0x5555_1234u32; 96]));
+        let (sizes, count, sums) = (self.output::<EpochSizes>(1), self.output::<u32>(1), self.output::<u32>(3));
+        let buffers = [
+            ("params", params.all()),
+            ("epoch_params", epoch_params.all()),
+            ("boxes", now.all()),
+            ("epoch", known.all()),
+            ("epoch_sizes", sizes.all()),
+            ("last", last.all()),
+            ("fat", fat.all()),
+            ("searched", searched.all()),
+            ("states", states.all()),
+            ("escape_tiles", escaped.all()),
+            ("sample", sample.all()),
+            ("marks", marks.all()),
+            ("grown_count", count.all()),
+            ("filter_changes", filter_changes.all()),
+            ("filter_layout", filter_layout.all()),
+            ("filters", filters.all()),
+            ("pairs", pairs.all()),
+            ("stays", stays.all()),
+            ("kept_tiles", sums.all()),
+        ];
+        self.dispatch("epoch_mark", slots.div_ceil(256), &buffers);
+        self.dispatch("epoch_select", slots.div_ceil(256), &buffers);
+        self.dispatch("epoch_test", 3, &buffers);
+        self.dispatch_as("epoch_test", &["IS_APART"], 3, &buffers);
+        self.dispatch_as("epoch_part", &["IS_FRESH"], 3, &buffers);
+        self.dispatch("epoch_check", tiles, &buffers);
+        self.dispatch("epoch_decide", 1, &buffers);
     }
 
     /// sweep_scan: paths and tests of giants of more than 32 bits, and as many tiles as dispatches just have workgroups.
