@@ -247,7 +247,7 @@ impl Core {
         Some((epoch, step))
     }
 
-    /// Returns the step if there is room for what is kept.
+    /// Returns the step if there is room for what is kept, and for as many pairs as the last step had.
     fn make_room_for_step<'a>(
         &self,
         step: Option<StepToKeep<'a>>,
@@ -255,6 +255,12 @@ impl Core {
         filters: &FilterSet,
     ) -> Result<Option<StepToKeep<'a>>, Error> {
         let Some((epoch, step)) = step else { return Ok(None) };
+        let capacity = u64::from(self.workspace.made()?.plan.pair_capacity);
+        if self.flight.last_step.is_some_and(|(pairs, _)| pairs > capacity) {
+            // A list in pieces is one of windows, which an epoch has none of.
+            epoch.forget_input();
+            return Ok(None);
+        }
         let most = MOST_KEPT * u64::from(call.box_count.max(FEWEST));
         if epoch.make_room(self, filters, call, most, None)? {
             return Ok(Some((epoch, step)));

@@ -1,10 +1,10 @@
 //! Steps that are submitted whose pairs are kept on the GPU from step to step, against searches from nothing.
 
 use broadsweep::internals::steps::{begin_epochs_on_gpu_from, epoch_on_gpu};
-use broadsweep::{Aabb, Attribute, BroadPhase, Error, Events, Filters, Options, Pair, PairOrder, StepWork};
-use laboratory::scenes::Motion;
+use broadsweep::{Aabb, Attribute, BroadPhase, Error, Events, Filters, Gpu, Options, Pair, PairOrder, StepWork, wgpu};
+use laboratory::scenes::{Kind, Motion};
 
-use crate::common::{CANONICAL, broad_phase};
+use crate::common::{CANONICAL, broad_phase, device_with};
 use crate::epochs::{some_elsewhere, with_epochs};
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::{canonical, record};
@@ -153,6 +153,24 @@ fn lists_that_are_too_short_for_the_pairs_of_a_step_are_found_anew() {
         assert!(checked.works[5].searched && !checked.works[5].began_epoch, "{:?}", checked.works[5]);
         checked.find(&mut engine, &crowd(5), "at last");
     }
+}
+
+#[test]
+fn steps_with_lists_in_pieces_are_not_kept() {
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
+    let mut engine = BroadPhase::new(&device_with(limits), CANONICAL).unwrap();
+    begin_epochs_on_gpu_from(&mut engine, 1);
+    let boxes = Kind::Identical.generate(1200, 1);
+    let mut checked = Checked::default();
+    for number in 0..5 {
+        checked.find(&mut engine, &boxes[number..], "in pieces");
+    }
+    assert!(checked.works.iter().all(|work| work.searched && !work.began_epoch), "{:?}", checked.works);
+    // Fewer are.
+    for _ in 0..4 {
+        checked.find(&mut engine, &boxes[..300], "whole");
+    }
+    assert!(!checked.works[8].searched, "{:?}", checked.works);
 }
 
 #[test]
