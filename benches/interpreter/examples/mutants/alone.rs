@@ -265,7 +265,7 @@ impl Runs {
                         ("arguments", arguments.all()),
                         ("direct_count", count.all()),
                     ];
-                    for label in ["epoch_turn", "epoch_header", "epoch_take"] {
+                    for label in ["epoch_turn", "epoch_take", "epoch_header"] {
                         self.dispatch(label, 1, &buffers);
                     }
                 }
