@@ -1,6 +1,7 @@
 //! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in
 //! flight and the filters, and does nothing itself: [`core`] submits, [`collect`] brings pairs to the host, [`record`]
-//! leaves pairs on the GPU, [`record_steps`] events, [`record_neighbours`] pairs by box, [`slabs`] takes more boxes than fit.
+//! leaves pairs on the GPU, [`record_steps`] events, [`record_neighbours`] pairs by box, [`step_epoch`] keeps pairs from step to
+//! step, [`slabs`] takes more boxes than fit.
 
 mod arrived;
 mod arriving;
