@@ -175,21 +175,12 @@ impl Core {
         let Submission { number, call, boxes, summary, filters: filters_then, is_step, .. } = submission;
         // Its staging buffer is free.
         drop(summary);
-        let mut own = None;
-        if !filters.are_those(&filters_then) {
-            own = Some(OwnFilters::new(&self.gpu, &filters_then, call.box_count, is_step)?);
-        }
+        let mut own = OwnFilters::where_changed(&self.gpu, filters, &filters_then, call.box_count, is_step)?;
         let set = own.as_mut().map_or(&mut *filters, |own| &mut own.filters);
         // The submission is still in flight, though `Flight` does not list it: its filters must stay.
         self.workspace.ensure(&call, &self.options, set, true)?;
         set.upload(&self.gpu, call.box_count as usize, true)?;
-        let wish = count.saturating_add(count / 8);
-        match self.workspace.lengthen_list(wish, &self.options, set) {
-            Ok(true) => self.workspace.wish_for_pairs(wish),
-            Ok(false) => {}
-            Err(Error::OutOfMemory { .. }) if self.workspace.made().is_ok() => {} // more pieces, then
-            Err(error) => return Err(error),
-        }
+        self.make_list_for(count, u64::MAX, set)?;
         let staging = self.workspace.lend_staging(&self.options, set)?.ok_or(Error::Busy)?;
         let scopes = self.gpu.open_scopes();
         let mut encoder = self.encoder();
@@ -198,13 +189,7 @@ impl Core {
         let recorded = self.record_flow(&mut encoder, &call, boxes.boxes.all(), set, Some(number), None);
         self.swap_pipeline(&mut own);
         recorded?;
-        let copied = self.record_summary(&mut encoder, &call, &staging, None)?;
-        let bytes = SUMMARY_BYTES + u64::from(copied) * size_of::<Pair>() as u64;
-        let mut summary = Mapping::submit(&self.gpu, encoder, staging, bytes);
-        if let Err(error) = scopes.close_with("submission", &mut summary.readback) {
-            self.workspace.forget_results();
-            return Err(error);
-        }
+        let (summary, copied) = self.send(scopes, encoder, &call, staging, None)?;
         let filters = filters_then;
         let submission = Submission { number, call, boxes, summary, filters, own, is_step, copied, kept: None };
         self.flight.queue.push_front(submission);
@@ -261,13 +246,16 @@ impl Core {
         filters: &FilterSet,
     ) -> Result<Option<Box<OwnFilters>>, Error> {
         let own = collection.own.take();
-        if own.is_some() || filters.are_those(&collection.filters) {
+        if own.is_some() {
             return Ok(own);
         }
-        let own = OwnFilters::new(&self.gpu, &collection.filters, collection.call.box_count, collection.is_step)?;
-        // What lies there rests on buffers of the filters that are gone.
-        self.workspace.forget_results();
-        Ok(Some(own))
+        let Collection { filters: then, call, is_step, .. } = collection;
+        let own = OwnFilters::where_changed(&self.gpu, filters, then, call.box_count, *is_step)?;
+        if own.is_some() {
+            // What lies there rests on buffers of the filters that are gone.
+            self.workspace.forget_results();
+        }
+        Ok(own)
     }
 
     /// Swaps the kernels with those of filters of a submission alone, if it has some.
@@ -279,14 +267,8 @@ impl Core {
 
     /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
     fn lengthen_list(&mut self, collection: &mut Collection, filters: &FilterSet, longest: u64) -> Result<(), Error> {
-        // Somewhat more than this call needs, for the next call.
-        let count = collection.report.pair_count;
-        let wish = count.saturating_add(count / 8).min(longest);
-        match self.workspace.lengthen_list(wish, &self.options, filters) {
-            Ok(false) => return Ok(()),
-            Ok(true) => self.workspace.wish_for_pairs(wish),
-            Err(Error::OutOfMemory { .. }) if self.workspace.made().is_ok() => {} // more pieces, then
-            Err(error) => return Err(error),
+        if !self.make_list_for(collection.report.pair_count, longest, filters)? {
+            return Ok(());
         }
         collection.window = 0..0;
         if !self.workspace.holds(collection.number) {
@@ -294,6 +276,19 @@ impl Core {
             self.workspace.forget_results();
         }
         Ok(())
+    }
+
+    /// Makes the list hold `count` pairs, but not more than `longest`, if that can be had. Returns whether it is another list.
+    fn make_list_for(&mut self, count: u64, longest: u64, filters: &FilterSet) -> Result<bool, Error> {
+        // Somewhat more than this call needs, for the next call.
+        let wish = count.saturating_add(count / 8).min(longest);
+        match self.workspace.lengthen_list(wish, &self.options, filters) {
+            Ok(false) => return Ok(false),
+            Ok(true) => self.workspace.wish_for_pairs(wish),
+            Err(Error::OutOfMemory { .. }) if self.workspace.made().is_ok() => {} // more pieces, then
+            Err(error) => return Err(error),
+        }
+        Ok(true)
     }
 
     /// Lends the collection two staging buffers, if there is room and the list is in more than one piece.

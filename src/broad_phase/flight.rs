@@ -99,16 +99,26 @@ pub(super) struct OwnFilters {
 }
 
 impl OwnFilters {
-    /// Uploads filters of a submission of so many boxes, and makes the kernels for them; of a step as if nobody slept.
+    /// Uploads the filters that a submission of so many boxes was made with, and makes the kernels for them; of a step as if nobody
+    /// slept. Returns `None` where they are those that there are `now`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(gpu: &Gpu, checked: &Arc<CheckedFilters>, box_count: u32, is_step: bool) -> Result<Box<Self>, Error> {
+    pub fn where_changed(
+        gpu: &Gpu,
+        now: &FilterSet,
+        checked: &Arc<CheckedFilters>,
+        box_count: u32,
+        is_step: bool,
+    ) -> Result<Option<Box<Self>>, Error> {
+        if now.are_those(checked) {
+            return Ok(None);
+        }
         let mut filters = FilterSet::of(gpu, Arc::clone(checked))?;
         filters.upload(gpu, box_count as usize, true)?;
         let checked = checked.filters();
         let switches = if is_step { Switches::as_if_awake(checked) } else { Switches::of(checked) };
-        Ok(Box::new(Self { filters, pipeline: Pipeline::new(gpu, &switches) }))
+        Ok(Some(Box::new(Self { filters, pipeline: Pipeline::new(gpu, &switches) })))
     }
 }
 

@@ -1,5 +1,5 @@
 //! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in
-//! flight and the filters, and does nothing itself: [`core`] submits, [`collect`] brings pairs to the host, [`record`]
+//! flight and the filters, and does nothing itself: [`submit`] submits, [`collect`] brings pairs to the host, [`record`]
 //! leaves pairs on the GPU, [`record_steps`] events, [`record_neighbours`] pairs by box, [`step_epoch`] keeps pairs from step to
 //! step, [`slabs`] takes more boxes than fit.
 
@@ -19,6 +19,7 @@ mod record_steps;
 pub mod slabs;
 mod step_epoch;
 mod steps;
+mod submit;
 
 pub use record::{BoxCount, GpuPairs};
 pub use record_neighbours::GpuNeighbours;

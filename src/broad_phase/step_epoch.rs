@@ -210,28 +210,10 @@ impl StepEpoch {
     }
 
     /// Records a step for which there is [room](Self::make_room), with filters that are uploaded. What it leaves in the list are
-    /// the pairs that a search would leave. After an error there is no epoch.
+    /// the pairs that a search would leave. After an error half of a step may be recorded, and what it leaves is of no use: the caller
+    /// [forgets](Self::forget) the epoch.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it notes
     pub fn record(
-        &mut self,
-        core: &mut Core,
-        filters: &FilterSet,
-        encoder: &mut wgpu::CommandEncoder,
-        call: &Call,
-        boxes: wgpu::BindingResource<'_>,
-        box_count: BoxCount<'_>,
-        timer: Option<&Timer>,
-    ) -> Result<(), Error> {
-        let recorded = self.try_record(core, filters, encoder, call, boxes, box_count, timer);
-        if recorded.is_err() {
-            // Half of a step may be recorded, and be submitted: what it leaves is of no use.
-            self.forget();
-        }
-        recorded
-    }
-
-    #[allow(clippy::too_many_arguments)] // those of `record`
-    fn try_record(
         &mut self,
         core: &mut Core,
         filters: &FilterSet,
@@ -383,8 +365,8 @@ impl BroadPhase {
         filters.upload(&core.gpu, call.box_count as usize, false)?;
         let Some(boxes) = bind_boxes(boxes, call.box_count) else { return Err(Error::NothingRecorded) };
         let scopes = core.gpu.open_scopes();
-        epoch.record(core, filters, encoder, call, boxes, box_count, timer)?;
-        scopes.close("epoch").inspect_err(|_| {
+        let recorded = epoch.record(core, filters, encoder, call, boxes, box_count, timer);
+        recorded.and_then(|()| scopes.close("epoch")).inspect_err(|_| {
             core.workspace.forget_results();
             epoch.forget();
         })
