@@ -296,6 +296,7 @@ twins! {
     pub struct EpochSizes {
         pub check: [u32; 3],
         pub mark: [u32; 3],
+        pub grow: [u32; 3],
         pub select: [u32; 3],
         pub begin: [u32; 3],
         pub part_fresh: [u32; 3],

@@ -78,9 +78,9 @@ fn look_at(i: u32, k: u32) {
     }
     let bit = 1u << (k % 32u);
     if i >= params.box_count {
-        if has_fat(i) {
+        if is_there(fat_low(i), fat_high(i)) {
             set_last(i, array<vec2<u32>, 3>(vec2<u32>(NO_BOUND), vec2<u32>(NO_BOUND), vec2<u32>(NO_BOUND)));
-            set_fat(i, vec3<u32>(INFINITY), vec3<u32>(SIGN | INFINITY));
+            set_fat(i, vec3<u32>(NO_LOW), vec3<u32>(NO_HIGH));
             atomicOr(&moved[k / 32u], bit);
             atomicOr(&gone[k / 32u], bit);
         }
@@ -100,11 +100,6 @@ fn look_at(i: u32, k: u32) {
         set_fat(i, less_rounded_down(low, margin), sum_rounded_up(high, margin));
         atomicOr(&escaped[k / 32u], bit);
     }
-}
-
-// Tells whether a slot has a grown box.
-fn has_fat(i: u32) -> bool {
-    return fat_low(i).x != INFINITY || fat_high(i).x != (SIGN | INFINITY);
 }
 
 fn set_last(i: u32, words: array<vec2<u32>, 3>) {

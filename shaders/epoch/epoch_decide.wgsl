@@ -6,7 +6,7 @@
 //         filter_changes   how often values of the filters have changed
 // Changes sample        [EPOCH_SAMPLE * 6] boxes of the last step, at places that follow from `slots` alone
 //         epoch         mode, and what it follows from
-// Writes  epoch_sizes   mark, select
+// Writes  epoch_sizes   mark, grow, select
 //         grown_count   the number of boxes that are searched grown, or 0
 // One workgroup.
 //
@@ -146,8 +146,10 @@ fn decide(escaped: vec2<u32>, moved: u32, edge: u32, speed: u32, is_slow: bool) 
     epoch = own;
     let is_searched = own.mode == EPOCH_BEGIN || own.mode == EPOCH_PART;
     grown_count[0] = select(0u, params.box_count, is_searched);
-    let tiles = div_ceil(epoch_params.slots, 256u);
-    epoch_sizes.mark = dispatch_size(select(0u, tiles, own.mode == EPOCH_PART));
-    epoch_sizes.select = dispatch_size(select(0u, tiles, is_searched));
+    let blocks = div_ceil(epoch_params.slots, 256u);
+    epoch_sizes.mark = dispatch_size(select(0u, blocks, own.mode == EPOCH_PART));
+    epoch_sizes.grow = dispatch_size(select(0u, blocks, own.mode == EPOCH_BEGIN));
+    let tiles = div_ceil(epoch_params.slots, EVENT_TILE);
+    epoch_sizes.select = dispatch_size(select(0u, tiles, own.mode == EPOCH_PART));
 }
 

@@ -4,14 +4,18 @@
 //         pairs        those of epoch_part or epoch_test
 //         stays        [tiles * 32] a bit for each pair that stays
 //         kept_tiles   [tiles] sums, of epoch_scan
+//         searched_ids   the slot of each box, where they were searched one behind the other (IS_PACKED)
 // Writes  listed       those that stay
 // A workgroup per EVENT_TILE pairs; an invocation takes four in a row.
+
+override IS_PACKED: bool = false;
 
 @group(0) @binding(0) var<storage, read> epoch: Epoch;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> stays: array<u32>;
 @group(0) @binding(3) var<storage, read> kept_tiles: array<u32>;
 @group(0) @binding(4) var<storage, read_write> listed: array<vec2<u32>>;
+@group(0) @binding(5) var<storage, read> searched_ids: array<u32>;
 
 @compute @workgroup_size(256)
 fn epoch_list(
@@ -29,7 +33,7 @@ fn epoch_list(
     place += scan_workgroup(local, countOneBits(bits)).before;
     for (var k = 0u; k < EVENT_RUN; k += 1u) {
         if ((bits >> k) & 1u) != 0u {
-            listed[place] = pairs[tile * EVENT_TILE + local * EVENT_RUN + k];
+            listed[place] = pair_of_slots(pairs[tile * EVENT_TILE + local * EVENT_RUN + k]);
             place += 1u;
         }
     }

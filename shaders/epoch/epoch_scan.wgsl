@@ -1,14 +1,16 @@
-// epoch_scan: where the pairs of each tile go that stay, how many there are, and what follows.
+// epoch_scan: where the pairs of each tile go that stay, or boxes (IS_SEARCHED), how many there are, and what follows.
 //
 // Reads   epoch_params
 // Changes kept_tiles    [tiles] counts, to sums over the tiles before
 //         epoch         IS_FRESH: fresh, of the pairs that were found. IS_REST: rest and apart, of the pairs of boxes that escaped
 //                       before; and the epoch ends where there is no room. IS_APART: the pairs of these that overlap.
-//                       Otherwise: those of the pairs that are kept, and of all
-// Writes  epoch_sizes   of the lists, and of what comes of them
+//                       None of these, nor IS_SEARCHED: those of the pairs that are kept, and of all
+// Writes  epoch_sizes   of the lists, and of what comes of them; not IS_SEARCHED
+//         grown_count   IS_SEARCHED: the number of boxes that are searched, while an epoch goes on
 // One workgroup.
 // Source: as that of emit_place.
 
+override IS_SEARCHED: bool = false;
 override IS_FRESH: bool = false;
 override IS_REST: bool = false;
 override IS_APART: bool = false;
@@ -17,12 +19,15 @@ override IS_APART: bool = false;
 @group(0) @binding(1) var<storage, read_write> kept_tiles: array<u32>;
 @group(0) @binding(2) var<storage, read_write> epoch: Epoch;
 @group(0) @binding(3) var<storage, read_write> epoch_sizes: EpochSizes;
+@group(0) @binding(4) var<storage, read_write> grown_count: array<u32>;
 
 @compute @workgroup_size(256)
 fn epoch_scan(@builtin(local_invocation_index) local: u32) {
     let is_part = epoch.mode == EPOCH_PART;
     var count = epoch.kept;
-    if IS_FRESH {
+    if IS_SEARCHED {
+        count = select(0u, epoch_params.slots, is_part);
+    } else if IS_FRESH {
         count = select(0u, epoch.found, is_part);
     } else if IS_REST {
         count = select(0u, epoch.apart, is_part);
@@ -30,7 +35,7 @@ fn epoch_scan(@builtin(local_invocation_index) local: u32) {
         count = epoch.apart;
     }
     let tiles = div_ceil(count, EVENT_TILE);
-    let is_same = !IS_FRESH && !IS_REST && !IS_APART && has_same(epoch.mode, epoch.moved);
+    let is_same = !IS_SEARCHED && !IS_FRESH && !IS_REST && !IS_APART && has_same(epoch.mode, epoch.moved);
     let run = div_ceil(tiles, 256u);
     let first = local * run;
     let end = select(min(first + run, tiles), 0u, is_same);
@@ -59,6 +64,12 @@ fn has_same(mode: u32, moved: u32) -> bool {
 
 // Notes how many pairs stay, of so many tiles.
 fn note(tiles: u32, total: u32, is_part: bool) {
+    if IS_SEARCHED {
+        if is_part {
+            grown_count[0] = total;
+        }
+        return;
+    }
     epoch.tiles = tiles;
     let size = dispatch_size(tiles);
     if IS_FRESH {

@@ -84,8 +84,12 @@ fn events_find(
     // Those that are found in a row lie in one word, or in two.
     var word = 0u;
     var bits = 0u;
+    // Where little changed, a pair is as far from the first of the workgroup as it was, and behind the one that was before it.
+    var likely = ends[0] + first_of_run - tile;
     for (var i = first_of_run; i < end_of_run; i += 1u) {
-        let place = place_of(pairs[i], ends[0] + i - tile);
+        let found_here = place_of(pairs[i], likely);
+        let place = found_here.x;
+        likely = found_here.y;
         before[i] = place;
         if place != EVENT_CREATED {
             if place / 32u != word && bits != 0u {
@@ -101,13 +105,12 @@ fn events_find(
     }
 }
 
-// Returns the place of a pair in the last list, or EVENT_CREATED. Where little changed, it is as far from the first of the
-// workgroup as it was: at `likely`.
-fn place_of(pair: vec2<u32>, likely: u32) -> u32 {
+// Returns the place of a pair in the last list, or EVENT_CREATED; and where the next one likely is. It is looked for at `likely` first.
+fn place_of(pair: vec2<u32>, likely: u32) -> vec2<u32> {
     let a = name_of(pair.x);
     let b = name_of(pair.y);
     if a == EVENT_CREATED || b == EVENT_CREATED {
-        return EVENT_CREATED;
+        return vec2<u32>(EVENT_CREATED, likely);
     }
     let named = vec2<u32>(min(a, b), max(a, b));
     let end = ends[1];
@@ -115,8 +118,8 @@ fn place_of(pair: vec2<u32>, likely: u32) -> u32 {
     if likely >= end || !is_at(likely, named) {
         place = first_not_below(named, ends[0], end);
         if place >= end || !is_at(place, named) {
-            place = EVENT_CREATED;
+            return vec2<u32>(EVENT_CREATED, place);
         }
     }
-    return place;
+    return vec2<u32>(place, place + 1u);
 }

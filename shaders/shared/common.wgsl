@@ -221,7 +221,8 @@ struct Epoch {
 struct EpochSizes {
     check: array<u32, 3>,     // of the next step
     mark: array<u32, 3>,
-    select: array<u32, 3>,
+    grow: array<u32, 3>,
+    select: array<u32, 3>,    // and epoch_gather
     begin: array<u32, 3>,
     part_fresh: array<u32, 3>,
     list_fresh: array<u32, 3>,

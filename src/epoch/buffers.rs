@@ -34,8 +34,14 @@ buffer_table! {
     pub struct EpochBuffers(room: EpochRoom) {
         /// `[slots]` the grown boxes.
         fat: [Aabb; room.slots], STORAGE;
-        /// `[slots]` those that are searched in this step, with NaNs in place of the others.
+        /// `[slots]` those that are searched in this step: one behind the other, or with NaNs in place of the others.
         searched: [Aabb; room.slots], STORAGE;
+        /// `[slots]` the slot of each of these that lie one behind the other.
+        searched_ids: [u32; room.slots], STORAGE;
+        /// `[slots]` bits: which boxes are searched.
+        searched_bits: [u32; 32 * room.slots.div_ceil(EVENT_TILE.into())], STORAGE;
+        /// How many of each tile.
+        searched_tiles: [u32; room.slots.div_ceil(EVENT_TILE.into())], STORAGE;
         /// `[slots]` the boxes of the last step.
         last: [Aabb; room.slots], STORAGE;
         /// What each of 32 boxes did, bits: moved, left its grown box in this step, and since the epoch began.

@@ -18,6 +18,7 @@ pub const PUT: Source = source!("epoch/epoch_put");
 pub const CHECK: Source = source!(
     "epoch/epoch_check",
     "epoch/known",
+    "epoch/no_box",
     "epoch/fat",
     "epoch/set_fat",
     "epoch/margin",
@@ -31,21 +32,34 @@ pub const DECIDE: Source =
 /// The source of `epoch_mark`.
 pub const MARK: Source =
     source!("epoch/epoch_mark", "epoch/fat", "epoch/states", "epoch/cells", "filters/by_box"; rows::WGSL);
+/// The source of `epoch_grow`.
+pub const GROW: Source = source!(
+    "epoch/epoch_grow",
+    "epoch/no_box",
+    "epoch/set_fat",
+    "epoch/set_searched",
+    "epoch/margin",
+    "filters/grow",
+    "shared/boxes",
+    "shared/float_parts"
+);
 /// The source of `epoch_select`.
 pub const SELECT: Source = source!(
-    "epoch/epoch_select", "epoch/fat", "epoch/set_fat", "epoch/states", "epoch/cells", "epoch/margin", "filters/grow", "shared/boxes", "shared/float_parts",
-    "filters/by_box"; rows::WGSL
+    "epoch/epoch_select", "epoch/no_box", "epoch/fat", "epoch/states", "epoch/cells", "epoch/stays", "filters/by_box"; rows::WGSL
 );
+/// The source of `epoch_gather`.
+pub const GATHER: Source =
+    source!("epoch/epoch_gather", "epoch/no_box", "epoch/fat", "epoch/set_searched", "epoch/runs", "shared/scan");
 /// The source of `epoch_take`.
 pub const TAKE: Source = source!("epoch/epoch_take", "epoch/wait", "epoch/end");
 /// The source of `epoch_begin`.
 pub const BEGIN: Source = source!("epoch/epoch_begin");
 /// The source of `epoch_part`.
-pub const PART: Source = source!("epoch/epoch_part", "epoch/states", "epoch/stays");
+pub const PART: Source = source!("epoch/epoch_part", "epoch/slots", "epoch/states", "epoch/stays");
 /// The source of `epoch_scan`.
 pub const SCAN: Source = source!("epoch/epoch_scan", "epoch/wait", "epoch/end", "shared/scan");
 /// The source of `epoch_list`.
-pub const LIST: Source = source!("epoch/epoch_list", "epoch/runs", "shared/scan");
+pub const LIST: Source = source!("epoch/epoch_list", "epoch/slots", "epoch/runs", "shared/scan");
 /// The source of `epoch_merge`.
 pub const MERGE: Source = source!("epoch/epoch_merge", "epoch/bisect");
 /// The source of `epoch_turn`.
@@ -59,8 +73,10 @@ pub const JOIN: Source = source!("epoch/epoch_join", "epoch/bisect");
 /// The source of `epoch_header`.
 pub const HEADER: Source = source!("epoch/epoch_header");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] =
-    &[PUT, CHECK, DECIDE, MARK, SELECT, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, TEST, PLACE, JOIN, HEADER];
+pub const KERNELS: &[Source] = &[
+    PUT, CHECK, DECIDE, MARK, GROW, SELECT, GATHER, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, TEST, PLACE, JOIN,
+    HEADER,
+];
 
 /// The kernels of the stage `epoch`.
 #[derive(Debug)]
@@ -70,7 +86,10 @@ pub struct EpochKernels {
     check: Kernel,
     decide: Kernel,
     mark: Kernel,
+    grow: Kernel,
     select: Kernel,
+    scan_searched: Option<Kernel>,
+    gather: Kernel,
     take: Kernel,
     begin: Kernel,
     part_fresh: Kernel,
@@ -79,6 +98,7 @@ pub struct EpochKernels {
     scan_rest: Kernel,
     scan_apart: Kernel,
     scan_kept: Kernel,
+    list_found: Kernel,
     list: Kernel,
     merge: Kernel,
     turn: Kernel,
@@ -113,21 +133,28 @@ impl EpochKernels {
     /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let (worlds, half_spaces) = (switches.world_names(), switches.half_space_names());
+        // Filters go by the indices of boxes, which are others where boxes are searched one behind the other.
+        let is_packed = switches.names().is_empty();
+        let packed: &[&'static str] = if is_packed { &["IS_PACKED"] } else { &[] };
         Self {
             gpu: gpu.clone(),
             put: Kernel::new(gpu, &PUT),
             check: Kernel::new(gpu, &CHECK),
             decide: Kernel::new(gpu, &DECIDE),
             mark: Kernel::specialised(gpu, &MARK, worlds),
+            grow: Kernel::new(gpu, &GROW),
             select: Kernel::specialised(gpu, &SELECT, worlds),
+            scan_searched: is_packed.then(|| Kernel::specialised(gpu, &SCAN, &["IS_SEARCHED"])),
+            gather: Kernel::specialised(gpu, &GATHER, packed),
             take: Kernel::new(gpu, &TAKE),
             begin: Kernel::new(gpu, &BEGIN),
-            part_fresh: Kernel::specialised(gpu, &PART, &["IS_FRESH"]),
+            part_fresh: Kernel::specialised(gpu, &PART, &[&["IS_FRESH"], packed].concat()),
             part_rest: Kernel::new(gpu, &PART),
             scan_fresh: Kernel::specialised(gpu, &SCAN, &["IS_FRESH"]),
             scan_rest: Kernel::specialised(gpu, &SCAN, &["IS_REST"]),
             scan_apart: Kernel::specialised(gpu, &SCAN, &["IS_APART"]),
             scan_kept: Kernel::new(gpu, &SCAN),
+            list_found: Kernel::specialised(gpu, &LIST, packed),
             list: Kernel::new(gpu, &LIST),
             merge: Kernel::new(gpu, &MERGE),
             turn: Kernel::new(gpu, &TURN),
@@ -145,12 +172,17 @@ impl EpochKernels {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
     pub fn compile(&self) -> Result<(), Error> {
-        let Self { check, decide, mark, select, take, begin, list, merge, turn, place, join, header, .. } = self;
-        let Self { part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, test_apart, test_kept, .. } =
-            self;
-        let parts = [part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, test_apart, test_kept];
-        let others = [check, decide, mark, select, take, begin, list, merge, turn, place, join, header];
-        kernel::compile(&self.gpu, &[&others[..], &parts].concat())
+        let Self {
+            check, decide, mark, grow, select, gather, take, begin, list, merge, turn, place, join, header, ..
+        } = self;
+        let Self { part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, .. } = self;
+        let Self { list_found, test_apart, test_kept, .. } = self;
+        let mut kernels =
+            vec![check, decide, mark, grow, select, gather, take, begin, list, merge, turn, place, join, header];
+        kernels.extend([part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept]);
+        kernels.extend([list_found, test_apart, test_kept]);
+        kernels.extend(&self.scan_searched);
+        kernel::compile(&self.gpu, &kernels)
     }
 
     /// Records the putting of boxes that moved, `count` of them, in their places among those of the last step. The kernel is compiled
@@ -193,7 +225,15 @@ impl EpochKernels {
         self.check.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, check), &all);
         self.decide.dispatch(pass, 1, &all);
         self.mark.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, mark), &all);
-        self.select.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, select), &all);
+        self.grow.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, grow), &all);
+        let mut chosen = inputs.all();
+        chosen.insert(0, ("stays", inputs.buffers.searched_bits.all()));
+        chosen.insert(0, ("kept_tiles", inputs.buffers.searched_tiles.all()));
+        self.select.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, select), &chosen);
+        if let Some(scan) = &self.scan_searched {
+            scan.dispatch(pass, 1, &chosen);
+        }
+        self.gather.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, select), &chosen);
     }
 
     /// Records what comes behind the search of grown boxes: its pairs are kept as an epoch begins, and later take the place of those
@@ -207,7 +247,7 @@ impl EpochKernels {
         let found = inputs.with(&[("pairs", pairs), ("listed", fresh)]);
         self.part_fresh.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, part_fresh), &found);
         self.scan_fresh.dispatch(pass, 1, &found);
-        self.list.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, list_fresh), &found);
+        self.list_found.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, list_fresh), &found);
         // The list has room for others now.
         let rest = inputs.with(&[("pairs", apart), ("listed", pairs)]);
         self.part_rest.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, part_rest), &rest);
@@ -251,6 +291,7 @@ impl Inputs<'_> {
             ("last", buffers.last.all()),
             ("fat", buffers.fat.all()),
             ("searched", buffers.searched.all()),
+            ("searched_ids", buffers.searched_ids.all()),
             ("states", buffers.states.all()),
             ("escape_tiles", buffers.escape_tiles.all()),
             ("sample", buffers.sample.all()),

@@ -222,9 +222,11 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
             modes[expected.mode as usize] += 1;
             let is_searched = [EPOCH_BEGIN, EPOCH_PART].contains(&expected.mode);
             assert_eq!(written(&grown_count), [if is_searched { boxes } else { 0 }]);
-            let groups = |is: bool| dispatch_size(if is { slots.div_ceil(256) } else { 0 });
+            let groups =
+                |mode: u32, each: u32| dispatch_size(if expected.mode == mode { slots.div_ceil(each) } else { 0 });
             let sizes = written(&sizes)[0];
-            assert_eq!((sizes.mark, sizes.select), (groups(expected.mode == EPOCH_PART), groups(is_searched)));
+            assert_eq!((sizes.mark, sizes.grow), (groups(EPOCH_PART, 256), groups(EPOCH_BEGIN, 256)));
+            assert_eq!(sizes.select, groups(EPOCH_PART, EVENT_TILE));
         }
     }
     assert!(modes.iter().all(|count| *count > 4), "{modes:?}");
@@ -233,7 +235,6 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
 /// Boxes of which one in `rarity` left, grown by little; some are there no longer, or reach far away. Those that left are in one world
 /// alone, and reach nowhere.
 struct Grown {
-    boxes: Vec<Aabb>,
     fat: Vec<Aabb>,
     states: Vec<[u32; 4]>,
     tiles: Vec<[u32; 4]>,
@@ -241,8 +242,7 @@ struct Grown {
 
 impl Grown {
     fn new(n: u32, rarity: usize, world: impl Fn(u32) -> u32) -> Self {
-        let boxes = ordinary(n, 9);
-        let mut fat: Vec<Aabb> = boxes.iter().map(|aabb| grown(aabb, 0.01)).collect();
+        let mut fat: Vec<Aabb> = ordinary(n, 9).iter().map(|aabb| grown(aabb, 0.01)).collect();
         for (i, fat) in fat.iter_mut().enumerate().filter(|(i, _)| i % 11 == 3) {
             let far = [1e-30, -1e-42, 3e38, f32::INFINITY, 1e9][i % 5];
             *fat = if i % 2 == 0 { NO_BOX } else { Aabb::new(fat.min, fat.max.map(|x| x.max(far))) };
@@ -255,57 +255,46 @@ impl Grown {
         let states: Vec<[u32; 4]> = (0..n.div_ceil(32) as usize).map(word).collect();
         let tile = |words: &[[u32; 4]]| [words.iter().map(|word| word[1].count_ones()).sum(), 0, 0, 0];
         let tiles = states.chunks(EPOCH_TILE as usize / 32).map(tile).collect();
-        Self { boxes, fat, states, tiles }
+        Self { fat, states, tiles }
     }
 }
 
 /// Checks which boxes are searched, of so many, some of which left.
-fn check_selection(filters: &Filters, rarity: usize, known: Epoch) {
+fn check_selection(filters: &Filters, rarity: usize, edge: u32) {
     let n = 3000;
     let lists = FilterLists::of(gpu(), filters, n as usize).unwrap();
     let switches = Switches::of(filters);
     let [mark, select] = [&epoch::MARK, &epoch::SELECT].map(|source| kernel(source, switches.world_names()));
     let checked = CheckedFilters::new(filters.clone()).unwrap();
     let world = |i: u32| checked.worlds().get(i as usize).copied().unwrap_or(0);
-    let Grown { boxes, mut fat, states, tiles } = Grown::new(n, rarity, world);
-    let own = &boxes[..boxes.len() - 7];
-    let what = format!("one in {rarity}, {known:?}");
+    let Grown { fat, states, tiles: escaped } = Grown::new(n, rarity, world);
+    let what = format!("one in {rarity}, edge {edge}");
     let words = 2048;
-    let (params_now, count, known_now) = (params(n as usize, words), counted_boxes(own.len()), upload(&[known]));
-    let (boxes_now, tiles_now) = (upload(&boxes), upload(&tiles));
-    let (states_now, fat_now) = (guarded(&states), guarded(&fat));
-    let (marks, last) = (guarded(&vec![0u32; words as usize + 1]), poisoned::<Aabb>(n as usize));
-    let searched = poisoned::<Aabb>(n as usize);
+    let known = Epoch { mode: EPOCH_PART, edge, ..Epoch::zeroed() };
+    let (params_now, known_now) = (params(n as usize, words), upload(&[known]));
+    let (escaped_now, states_now, fat_now) = (upload(&escaped), upload(&states), upload(&fat));
+    let marks = guarded(&vec![0u32; words as usize + 1]);
+    let expected = mirror::epoch::mark(&fat, &states, edge, 32 * words - 1, world);
+    let is_searched = mirror::epoch::select(&fat, &states, &expected, edge, world);
+    let (bits_now, tiles_now) = (poisoned::<u32>(32 * tiles(n as usize)), poisoned::<u32>(tiles(n as usize)));
     let buffers = [
-        ("params", count.all()),
         ("epoch_params", params_now.all()),
         ("epoch", known_now.all()),
-        ("boxes", boxes_now.all()),
         ("states", states_now.all()),
-        ("escape_tiles", tiles_now.all()),
-        ("last", last.all()),
+        ("escape_tiles", escaped_now.all()),
         ("fat", fat_now.all()),
         ("marks", marks.all()),
-        ("searched", searched.all()),
+        ("stays", bits_now.all()),
+        ("kept_tiles", tiles_now.all()),
         ("filter_layout", lists.layout.all()),
         ("filters", lists.words.all()),
     ];
     dispatch(&mark, size(n as usize, 256, rarity % 2), &buffers);
-    let expected = mirror::epoch::mark(&fat, &states, known.edge, 32 * words - 1, world);
     assert!(written(&marks) == expected, "{what}: marks");
-
-    dispatch(&select, size(n as usize, 256, rarity % 2), &buffers);
-    let expected = mirror::epoch::select(own, &mut fat, &states, &expected, &known, world);
-    let found: Vec<Option<Aabb>> =
-        written(&searched).into_iter().map(|aabb| Some(aabb).filter(Aabb::is_valid)).collect();
-    assert_eq!(found, expected, "{what}");
-    assert_eq!(bits(&written(&fat_now)), bits(&fat), "{what}");
-    let begins = known.mode == EPOCH_BEGIN;
-    let part = expected.iter().flatten().count();
-    assert!(begins || part > 100 && part < n as usize - 100, "{what}: {part} of {n}");
-    let last = written(&last);
-    assert!(if begins { bits(&last[..own.len()]) == bits(own) } else { last.iter().all(is_poison) }, "{what}");
-    assert_eq!(written(&states_now), if begins { vec![[0; 4]; states.len()] } else { states }, "{what}");
+    dispatch(&select, size(n as usize, EVENT_TILE as usize, rarity % 2), &buffers);
+    assert_eq!((written(&bits_now), written(&tiles_now)), noted(&is_searched), "{what}");
+    let part = is_searched.iter().filter(|is| **is).count();
+    assert!(part > 100 && part < n as usize - 100, "{what}: {part} of {n}");
 }
 
 #[test]
@@ -313,10 +302,83 @@ fn boxes_that_may_meet_those_that_left_are_those_of_the_mirror() {
     let mut random = Random::new(23);
     let world = (0..3000).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { random.below(4) }).collect();
     for filters in [Filters::default(), Filters { world, ..Filters::default() }] {
-        for (rarity, edge, mode) in
-            [(100, EDGE, EPOCH_PART), (40, 123, EPOCH_PART), (7, 134, EPOCH_PART), (9, EDGE, EPOCH_BEGIN)]
-        {
-            check_selection(&filters, rarity, Epoch { mode, edge, margin: 122, ..Epoch::zeroed() });
+        for (rarity, edge) in [(100, EDGE), (40, 123), (7, 134)] {
+            check_selection(&filters, rarity, edge);
+        }
+    }
+}
+
+#[test]
+fn boxes_are_grown_as_an_epoch_begins() {
+    let grow = kernel(&epoch::GROW, &[]);
+    for (number, Scene { boxes, fat, states, .. }) in scenes().into_iter().enumerate() {
+        for margin in [122, 3] {
+            let slots = fat.len();
+            let known = upload(&[Epoch { mode: EPOCH_BEGIN, margin, ..Epoch::zeroed() }]);
+            let (params_now, count, boxes_now) = (params(slots, 1), counted_boxes(boxes.len()), upload(&boxes));
+            let [last, fat_now, searched] = [(); 3].map(|()| poisoned::<Aabb>(slots));
+            let states_now = poisoned::<[u32; 4]>(states.len());
+            let buffers = [
+                ("params", count.all()),
+                ("epoch_params", params_now.all()),
+                ("epoch", known.all()),
+                ("boxes", boxes_now.all()),
+                ("fat", fat_now.all()),
+                ("last", last.all()),
+                ("states", states_now.all()),
+                ("searched", searched.all()),
+            ];
+            dispatch(&grow, size(slots, 256, number % 2), &buffers);
+            let expected = mirror::epoch::grow(&boxes, slots, margin);
+            assert_eq!(bits(&written(&fat_now)), bits(&expected), "{slots} slots");
+            let is_there: Vec<bool> = expected.iter().map(Aabb::is_valid).collect();
+            assert_eq!(valid(&written(&searched)), in_slots(&expected, &is_there), "{slots} slots");
+            let last = written(&last);
+            assert_eq!(bits(&last[..boxes.len()]), bits(&boxes), "{slots} slots");
+            assert!(last[boxes.len()..].iter().all(|aabb| !aabb.is_valid()), "{slots} slots");
+            assert_eq!(written(&states_now), vec![[0; 4]; states.len()], "{slots} slots");
+        }
+    }
+}
+
+/// Returns the boxes that are valid, and `None` in place of others.
+fn valid(boxes: &[Aabb]) -> Vec<Option<Aabb>> {
+    boxes.iter().map(|aabb| Some(*aabb).filter(Aabb::is_valid)).collect()
+}
+
+/// Returns some boxes, each in its slot, and `None` in place of others.
+fn in_slots(boxes: &[Aabb], is_there: &[bool]) -> Vec<Option<Aabb>> {
+    boxes.iter().zip(is_there).map(|(aabb, is_there)| Some(*aabb).filter(|_| *is_there)).collect()
+}
+
+#[test]
+fn boxes_that_are_searched_lie_one_behind_the_other_or_in_their_slots() {
+    let [packed, in_place] = [&["IS_PACKED"][..], &[]].map(|switches| kernel(&epoch::GATHER, switches));
+    let mut random = Random::new(29);
+    for (number, n) in lengths().enumerate() {
+        let fat = ordinary(n, u64::from(n));
+        for rarity in [1, 2, 40] {
+            let is_searched: Vec<bool> = fat.iter().map(|_| random.below(rarity) == 0).collect();
+            let (words, counts) = noted(&is_searched);
+            let (expected, expected_ids) = mirror::epoch::gather(&fat, &is_searched);
+            let (params_now, fat_now) = (params(fat.len(), 1), upload(&fat));
+            let (words_now, sums_now) = (upload(&words), upload(&sums(&counts)));
+            let (searched, ids) = (poisoned::<Aabb>(expected.len()), poisoned::<u32>(expected.len()));
+            let own_slots = poisoned::<Aabb>(fat.len());
+            for (kernel, to) in [(&packed, &searched), (&in_place, &own_slots)] {
+                let buffers = [
+                    ("epoch_params", params_now.all()),
+                    ("fat", fat_now.all()),
+                    ("stays", words_now.all()),
+                    ("kept_tiles", sums_now.all()),
+                    ("searched", to.all()),
+                    ("searched_ids", ids.all()),
+                ];
+                dispatch(kernel, size(fat.len(), EVENT_TILE as usize, number % 2), &buffers);
+            }
+            assert_eq!(bits(&written(&searched)), bits(&expected), "{n} slots, one in {rarity}");
+            assert_eq!(written(&ids), expected_ids, "{n} slots, one in {rarity}");
+            assert_eq!(valid(&written(&own_slots)), in_slots(&fat, &is_searched), "{n} slots, one in {rarity}");
         }
     }
 }
@@ -357,7 +419,10 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
         })
         .collect();
     let states_now = upload(&states);
-    let part = [false, true].map(|is_fresh| kernel(&epoch::PART, if is_fresh { &["IS_FRESH"] } else { &[] }));
+    let part = [&[][..], &["IS_FRESH"], &["IS_FRESH", "IS_PACKED"]].map(|switches| kernel(&epoch::PART, switches));
+    // Of other slots.
+    let ids: Vec<u32> = (0..n).map(|i| i / 2 + random.below(2) + n / 3).collect();
+    let ids_now = upload(&ids);
     let test = [false, true].map(|is_apart| kernel(&epoch::TEST, if is_apart { &["IS_APART"] } else { &[] }));
     for (number, length) in lengths().enumerate() {
         let pairs = random_pairs(length, &mut random);
@@ -375,6 +440,7 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
                 ("boxes", boxes_now.all()),
                 ("stays", stays.all()),
                 ("kept_tiles", kept_tiles.all()),
+                ("searched_ids", ids_now.all()),
                 ("filter_layout", lists.layout.all()),
                 ("filters", lists.words.all()),
             ];
@@ -382,14 +448,13 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
             (written(&stays), written(&kept_tiles))
         };
         let words = 32 * tiles(pairs.len());
-        for is_fresh in [false, true] {
+        let of_slots = mirror::epoch::of_slots(&pairs, &ids);
+        for (part, pairs, is_fresh) in
+            [(&part[0], &pairs, false), (&part[1], &pairs, true), (&part[2], &of_slots, true)]
+        {
             let known = Epoch { found: count, apart: count, mode: EPOCH_PART, ..Epoch::zeroed() };
-            let expected = noted(&mirror::epoch::part(&pairs, &states, is_fresh));
-            assert_eq!(
-                run_one(&part[usize::from(is_fresh)], known, &vec![u32::MAX; words]),
-                expected,
-                "{length} pairs"
-            );
+            let expected = noted(&mirror::epoch::part(pairs, &states, is_fresh));
+            assert_eq!(run_one(part, known, &vec![u32::MAX; words]), expected, "{length} pairs");
         }
         let last: Vec<bool> = pairs.iter().map(|_| random.below(2) == 0).collect();
         let own = &boxes[..boxes.len() - 9];
@@ -446,6 +511,7 @@ fn pairs_are_listed_and_merged_as_by_the_mirror() {
             ("apart_result", apart_now.all()),
             ("rest", pairs_now.all()),
             ("fresh", apart_now.all()),
+            ("searched_ids", pairs_now.all()),
         ];
         for (kernel, name, to, groups) in [
             (&list, "listed", &listed, size(pairs.len(), EVENT_TILE as usize, side)),
@@ -465,20 +531,48 @@ fn pairs_are_listed_and_merged_as_by_the_mirror() {
     }
 }
 
+#[test]
+fn pairs_of_boxes_one_behind_the_other_are_listed_by_slot() {
+    let list = kernel(&epoch::LIST, &["IS_PACKED"]);
+    let mut random = Random::new(43);
+    let ids: Vec<u32> = (0..3000).map(|i| 3 * i + random.below(3)).collect();
+    let ids_now = upload(&ids);
+    for length in lengths() {
+        let pairs = random_pairs(length, &mut random);
+        let stays: Vec<bool> = pairs.iter().map(|_| random.below(3) > 0).collect();
+        let (words, counts) = noted(&stays);
+        let expected = mirror::epoch::of_slots(&mirror::epoch::list(&pairs, &stays), &ids);
+        let known = upload(&[Epoch { tiles: tiles(pairs.len()) as u32, ..Epoch::zeroed() }]);
+        let (pairs_now, words_now, sums_now) = (upload(&pairs), upload(&words), upload(&sums(&counts)));
+        let listed = poisoned::<Pair>(expected.len());
+        let buffers = [
+            ("epoch", known.all()),
+            ("pairs", pairs_now.all()),
+            ("stays", words_now.all()),
+            ("kept_tiles", sums_now.all()),
+            ("searched_ids", ids_now.all()),
+            ("listed", listed.all()),
+        ];
+        dispatch(&list, size(pairs.len(), EVENT_TILE as usize, 0), &buffers);
+        assert!(written(&listed) == expected, "{length} pairs");
+    }
+}
+
 /// Sums the counts of tiles in a role, and returns them with what is known then and the sizes of dispatches.
-fn scanned(role: &'static str, known: Epoch, counts: &[u32]) -> (Vec<u32>, Epoch, EpochSizes) {
+fn scanned(role: &'static str, known: Epoch, counts: &[u32]) -> (Vec<u32>, Epoch, EpochSizes, u32) {
     let switches: Vec<&'static str> = Some(role).filter(|role| *role != "IS_KEPT").into_iter().collect();
     let scan = kernel(&epoch::SCAN, &switches);
-    let (params_now, tiles_now) = (params(0, 1), guarded(counts));
-    let (known_now, sizes) = (guarded(&[known]), poisoned::<EpochSizes>(1));
+    let (params_now, tiles_now) = (params(counts.len() * EVENT_TILE as usize, 1), guarded(counts));
+    let (known_now, sizes, grown_count) = (guarded(&[known]), poisoned::<EpochSizes>(1), guarded(&[77u32]));
     let buffers = [
         ("epoch_params", params_now.all()),
         ("kept_tiles", tiles_now.all()),
         ("epoch", known_now.all()),
         ("epoch_sizes", sizes.all()),
+        ("grown_count", grown_count.all()),
     ];
     run(|pass| scan.dispatch(pass, 1, &buffers));
-    (written(&tiles_now), written(&known_now)[0], written(&sizes)[0])
+    (written(&tiles_now), written(&known_now)[0], written(&sizes)[0], written(&grown_count)[0])
 }
 
 /// Checks the sizes of what follows `total` pairs of some tiles, and returns what is right to know then.
@@ -488,6 +582,7 @@ fn after(role: &str, known: Epoch, tiles: u32, total: u32, sizes: &EpochSizes) -
     let groups = |is: bool| dispatch_size(if is { tiles } else { 0 });
     let tiled = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
     match role {
+        "IS_SEARCHED" => known,
         "IS_FRESH" => {
             assert_eq!(sizes.list_fresh, groups(is_part));
             Epoch { fresh: total, ..known }
@@ -520,6 +615,9 @@ fn after(role: &str, known: Epoch, tiles: u32, total: u32, sizes: &EpochSizes) -
 fn tiles_are_summed_and_an_epoch_without_room_ends() {
     let mut random = Random::new(41);
     let roles = [
+        ("IS_SEARCHED", EPOCH_PART, 3),
+        ("IS_SEARCHED", EPOCH_BEGIN, 3),
+        ("IS_SEARCHED", EPOCH_STAY, 0),
         ("IS_FRESH", EPOCH_PART, 3),
         ("IS_FRESH", EPOCH_BEGIN, 3),
         ("IS_REST", EPOCH_PART, 3),
@@ -536,16 +634,17 @@ fn tiles_are_summed_and_an_epoch_without_room_ends() {
             let there = if mode == EPOCH_NONE { 0 } else { pairs };
             let base = Epoch { mode, moved, found: pairs, apart: there, kept: there, ..Epoch::zeroed() };
             let known = Epoch { fresh: 1000, next_wait: 4, result: 700, result_apart: 200, version: 5, ..base };
-            let (summed, found, sizes) = scanned(role, known, &counts);
+            let (summed, found, sizes, searched) = scanned(role, known, &counts);
             let is_part = mode == EPOCH_PART;
             let is_summed = match role {
-                "IS_FRESH" | "IS_REST" => is_part,
+                "IS_SEARCHED" | "IS_FRESH" | "IS_REST" => is_part,
                 "IS_KEPT" => (mode, moved) != (EPOCH_STAY, 0),
                 _ => true,
             };
             let total = if is_summed { counts.iter().sum() } else { 0 };
             assert_eq!(summed, if is_summed { sums(&counts) } else { counts.clone() }, "{role} {mode}");
-            let is_scanned = matches!(role, "IS_APART" | "IS_KEPT") || is_part;
+            assert_eq!(searched, if role == "IS_SEARCHED" && is_part { total } else { 77 }, "{role} {mode}");
+            let is_scanned = matches!(role, "IS_APART" | "IS_KEPT") || is_part && role != "IS_SEARCHED";
             let expected = after(role, known, tiles, total, &sizes);
             let expected = Epoch { tiles: if is_scanned { tiles } else { 0 }, ..expected };
             assert_eq!(found, expected, "{role} {mode}, {tiles} tiles");

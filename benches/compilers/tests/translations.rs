@@ -52,8 +52,8 @@ const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
 /// The switches that queries have of their own.
 const OF_QUERIES: [&str; 7] = ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY"];
 
-/// The switches that epochs have of their own: which list of pairs a kernel works on.
-const OF_EPOCHS: [&str; 3] = ["IS_FRESH", "IS_REST", "IS_APART"];
+/// The switches that epochs have of their own: which list a kernel works on, and how boxes lie in it.
+const OF_EPOCHS: [&str; 5] = ["IS_SEARCHED", "IS_FRESH", "IS_REST", "IS_APART", "IS_PACKED"];
 
 #[test]
 fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {

@@ -114,30 +114,36 @@ pub fn mark(fat: &[Aabb], states: &[[u32; 4]], edge: u32, cell_mask: u32, world:
     marks
 }
 
-/// Returns the boxes that are searched, and `None` in place of others: all where an epoch begins, which grows `fat` anew; otherwise
-/// those that escaped, and those in marked cells.
-pub fn select(
-    boxes: &[Aabb],
-    fat: &mut [Aabb],
-    states: &[[u32; 4]],
-    marks: &[u32],
-    epoch: &Epoch,
-    world: impl Fn(u32) -> u32,
-) -> Vec<Option<Aabb>> {
+/// Grows boxes as an epoch begins, in so many slots: all of them are searched.
+pub fn grow(boxes: &[Aabb], slots: usize, exponent: u32) -> Vec<Aabb> {
+    let grow = |aabb: &Aabb| if aabb.is_valid() { grown(aabb, margin(exponent)) } else { NO_BOX };
+    let mut fat: Vec<Aabb> = boxes.iter().map(grow).collect();
+    fat.resize(slots, NO_BOX);
+    fat
+}
+
+/// Tells which boxes are searched while an epoch goes on: those that escaped, and those in marked cells.
+pub fn select(fat: &[Aabb], states: &[[u32; 4]], marks: &[u32], edge: u32, world: impl Fn(u32) -> u32) -> Vec<bool> {
     let cell_mask = 32 * (marks.len() as u32 - 1) - 1;
     let is_marked = |bit: &u32| marks[*bit as usize / 32] >> (bit % 32) & 1 != 0;
-    let select = |(i, fat): (u32, &mut Aabb)| {
-        if epoch.mode == EPOCH_BEGIN {
-            let now = boxes.get(i as usize).filter(|aabb| aabb.is_valid());
-            *fat = now.map_or(NO_BOX, |now| grown(now, margin(epoch.margin)));
-            return Some(*fat).filter(Aabb::is_valid);
-        }
-        let is_searched = is(states, i, 1)
+    let select = |(i, fat): (u32, &Aabb)| {
+        let may_meet = is(states, i, 1)
             || marks.last() == Some(&1)
-            || cells(fat, epoch.edge, cell_mask, world(i)).is_none_or(|bits| bits.iter().any(is_marked));
-        Some(*fat).filter(|fat| fat.is_valid() && is_searched)
+            || cells(fat, edge, cell_mask, world(i)).is_none_or(|bits| bits.iter().any(is_marked));
+        fat.is_valid() && may_meet
     };
     (0..).zip(fat).map(select).collect()
+}
+
+/// Returns the boxes that are searched, one behind the other, and the slot of each.
+pub fn gather(fat: &[Aabb], is_searched: &[bool]) -> (Vec<Aabb>, Vec<u32>) {
+    let ids = (0..).zip(is_searched).filter(|(_, is_searched)| **is_searched).map(|(i, _)| i);
+    ids.map(|i: u32| (fat[i as usize], i)).unzip()
+}
+
+/// Returns pairs of boxes that lie one behind the other as pairs of slots.
+pub fn of_slots(pairs: &[Pair], ids: &[u32]) -> Vec<Pair> {
+    pairs.iter().map(|pair| Pair { a: ids[pair.a as usize], b: ids[pair.b as usize] }).collect()
 }
 
 /// Tells which pairs have a box that escaped in this step (`is_fresh`), or which have none.

@@ -187,8 +187,7 @@ impl Runs {
             let apart: Vec<_> = pairs(other).into_iter().filter(|pair| kept.binary_search(pair).is_err()).collect();
             let tiles = kept.len().div_ceil(EVENT_TILE as usize);
             let mut words: Vec<u32> = (0..32 * tiles).map(|_| bits() as u32).collect();
-            let last = kept.len() / 32;
-            words[last..].fill(0);
+            words[kept.len() / 32..].fill(0);
             let count = |words: &[u32]| words.iter().map(|word| word.count_ones()).sum::<u32>();
             let counts = words.chunks(32).map(count);
             let sums: Vec<u32> = counts.scan(0, |sum, own| Some(std::mem::replace(sum, *sum + own))).collect();
@@ -206,15 +205,17 @@ impl Runs {
             let (known, rest, fresh) =
                 (self.buffer(&[known]), self.buffer(&kept), self.buffer(&[&apart[..], &[[0; 2]]].concat()));
             let (words, sums) = (self.buffer(&words), self.buffer(&sums));
+            let ids = self.buffer(&(0..490u32).map(|i| 3 * i + 1).collect::<Vec<_>>());
             let all = kept.len() + apart.len();
             for list_capacity in [all as u32, (stay_count + apart_count) / 2] {
                 let params = self.buffer(&[EpochParams { list_capacity, ..EpochParams::zeroed() }]);
-                for (label, name, groups) in [
-                    ("epoch_list", "listed", tiles),
-                    ("epoch_merge", "apart", all.div_ceil(EVENT_TILE as usize)),
-                    ("epoch_begin", "kept", tiles),
-                    ("epoch_place", "listed", tiles),
-                    ("epoch_join", "listed", apart.len().div_ceil(256)),
+                for (label, switches, name, groups) in [
+                    ("epoch_list", &[][..], "listed", tiles),
+                    ("epoch_list", &["IS_PACKED"], "listed", tiles),
+                    ("epoch_merge", &[], "apart", all.div_ceil(EVENT_TILE as usize)),
+                    ("epoch_begin", &[], "kept", tiles),
+                    ("epoch_place", &[], "listed", tiles),
+                    ("epoch_join", &[], "listed", apart.len().div_ceil(256)),
                 ] {
                     let to = self.output::<[u32; 2]>(all);
                     let buffers = [
@@ -226,15 +227,16 @@ impl Runs {
                         ("apart_result", fresh.all()),
                         ("rest", rest.all()),
                         ("fresh", fresh.all()),
+                        ("searched_ids", ids.all()),
                         (name, to.all()),
                     ];
-                    self.dispatch(label, groups as u32, &buffers);
+                    self.dispatch_as(label, switches, groups as u32, &buffers);
                 }
             }
         }
     }
 
-    /// epoch_take, epoch_scan, epoch_turn and epoch_header: lists that just fit, and just do not; and every way of a step.
+    /// epoch_take, epoch_turn, epoch_header and epoch_scan: lists that just fit, and just do not; and every way of a step.
     fn epoch_decisions(&self) {
         let base =
             Epoch { version: 3, kept: 2000, apart: 1500, result: 900, result_apart: 40, fresh: 9, ..Epoch::zeroed() };
@@ -270,36 +272,42 @@ impl Runs {
                     }
                 }
             }
-            for (role, counts, fresh) in [
-                ("IS_FRESH", vec![600; 3], 0),
-                ("IS_REST", vec![1000; 5], 0),
-                ("IS_REST", vec![1000; 5], 1),
-                ("IS_REST", vec![1; 700], 4300),
-                ("IS_REST", vec![0; 2], 0),
-                ("IS_APART", vec![257; 300], 0),
-                ("", vec![3; 1300], 0),
-            ] {
-                for moved in [0, 5] {
-                    let count = counts.len() as u32 * EVENT_TILE - 1;
-                    let known =
-                        Epoch { mode, moved, fresh, found: count, apart: count, kept: count, next_wait: 5, ..base };
-                    let (tiles, known, sizes) =
-                        (self.buffer(&counts), self.buffer(&[known]), self.output::<EpochSizes>(1));
-                    let buffers = [
-                        ("epoch_params", params.all()),
-                        ("kept_tiles", tiles.all()),
-                        ("epoch", known.all()),
-                        ("epoch_sizes", sizes.all()),
-                    ];
-                    let switches: Vec<_> = Some(role).filter(|role| !role.is_empty()).into_iter().collect();
-                    self.dispatch_as("epoch_scan", &switches, 1, &buffers);
-                }
+            self.epoch_sums(Epoch { mode, ..base }, &params);
+        }
+    }
+
+    /// epoch_scan: counts of tiles in every role.
+    fn epoch_sums(&self, base: Epoch, params: &Buffer<EpochParams>) {
+        for (role, counts, fresh) in [
+            ("IS_SEARCHED", vec![600; 69], 0),
+            ("IS_FRESH", vec![600; 3], 0),
+            ("IS_REST", vec![1000; 5], 0),
+            ("IS_REST", vec![1000; 5], 1),
+            ("IS_REST", vec![1; 700], 4300),
+            ("IS_REST", vec![0; 2], 0),
+            ("IS_APART", vec![257; 300], 0),
+            ("", vec![3; 1300], 0),
+        ] {
+            for moved in [0, 5] {
+                let count = counts.len() as u32 * EVENT_TILE - 1;
+                let known = Epoch { moved, fresh, found: count, apart: count, kept: count, next_wait: 5, ..base };
+                let (tiles, known, sizes) = (self.buffer(&counts), self.buffer(&[known]), self.output::<EpochSizes>(1));
+                let searched = self.output::<u32>(1);
+                let buffers = [
+                    ("epoch_params", params.all()),
+                    ("kept_tiles", tiles.all()),
+                    ("epoch", known.all()),
+                    ("epoch_sizes", sizes.all()),
+                    ("grown_count", searched.all()),
+                ];
+                let switches: Vec<_> = Some(role).filter(|role| !role.is_empty()).into_iter().collect();
+                self.dispatch_as("epoch_scan", &switches, 1, &buffers);
             }
         }
     }
 
-    /// epoch_check, epoch_decide, epoch_mark, epoch_select, epoch_part and epoch_test: bounds of every kind, at zero, far out and not a
-    /// number; boxes in many cells.
+    /// epoch_check, epoch_decide, epoch_mark, epoch_grow, epoch_select, epoch_gather, epoch_part and epoch_test: bounds of every kind, at
+    /// zero, far out and not a number; boxes in many cells.
     fn epoch_boxes(&self) {
         let odd = OddBoxes::new(2500, 60);
         let pairs: Vec<[u32; 2]> = (0..3000u32).map(|k| [k % 2000, k % 2000 + 1 + k / 40]).collect();
@@ -334,6 +342,7 @@ impl Runs {
         let searched = self.output::<Aabb>(slots as usize);
         let escaped = self.buffer(&vec![[3u32, 40, 90, 0]; tiles as usize]);
         let (marks, stays) = (self.buffer(&[0u32; 257]), self.buffer(&[0x5555_1234u32; 96]));
+        let ids = self.buffer(&(0..slots).map(|i| i - i % 2 + i % 3 % 2).collect::<Vec<_>>());
         let (sizes, count, sums) = (self.output::<EpochSizes>(1), self.output::<u32>(1), self.output::<u32>(3));
         let buffers = [
             ("params", params.all()),
@@ -355,12 +364,24 @@ impl Runs {
             ("pairs", pairs.all()),
             ("stays", stays.all()),
             ("kept_tiles", sums.all()),
+            ("searched_ids", ids.all()),
         ];
         self.dispatch("epoch_mark", slots.div_ceil(256), &buffers);
-        self.dispatch("epoch_select", slots.div_ceil(256), &buffers);
+        let tiles_of_slots = slots.div_ceil(EVENT_TILE);
+        let (bits, counts) =
+            (self.output::<u32>(32 * tiles_of_slots as usize), self.output::<u32>(tiles_of_slots as usize));
+        let of_slots = [&[("stays", bits.all()), ("kept_tiles", counts.all())][..], &buffers].concat();
+        self.dispatch("epoch_select", tiles_of_slots, &of_slots);
+        self.dispatch("epoch_gather", tiles_of_slots, &of_slots);
+        let searched_ids = self.output::<u32>(slots as usize);
+        let sums_of_slots = self.buffer(&(0..tiles_of_slots).map(|tile| 900 * tile).collect::<Vec<_>>());
+        let packed = [&[("kept_tiles", sums_of_slots.all()), ("searched_ids", searched_ids.all())][..], &of_slots];
+        self.dispatch_as("epoch_gather", &["IS_PACKED"], tiles_of_slots, &packed.concat());
+        self.dispatch("epoch_grow", slots.div_ceil(256), &buffers);
         self.dispatch("epoch_test", 3, &buffers);
         self.dispatch_as("epoch_test", &["IS_APART"], 3, &buffers);
         self.dispatch_as("epoch_part", &["IS_FRESH"], 3, &buffers);
+        self.dispatch_as("epoch_part", &["IS_FRESH", "IS_PACKED"], 3, &buffers);
         self.dispatch("epoch_check", tiles, &buffers);
         self.dispatch("epoch_decide", 1, &buffers);
     }
