@@ -326,6 +326,15 @@ twins! {
         pub first_nodes: [[u32; 4]; 3],
     }
 
+    /// What `prepare_filter` does in one dispatch.
+    #[allow(missing_docs)]
+    pub struct FilterChange {
+        pub place: u32,
+        pub first: u32,
+        pub count: u32,
+        pub is_free: u32,
+    }
+
     /// What `tree_levels` does in one dispatch.
     #[allow(missing_docs)]
     pub struct LevelPass {

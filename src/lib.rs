@@ -74,6 +74,8 @@ pub use aabb::{Aabb, Pair};
 pub use engine::{Engine, QueryEngine};
 pub use error::Error;
 pub use events::{Events, Identity, Step, StepReport, StepWork};
+#[cfg(feature = "gpu")]
+pub use filters::GpuAttribute;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use queries::{

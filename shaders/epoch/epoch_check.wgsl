@@ -3,7 +3,7 @@
 // Reads   params, epoch_params
 //         boxes         [box_count * 3] bits of f32, two at a time
 //         epoch         what is known of the epoch
-//         filter_changes
+//         filter_changes   [2]
 // Changes last          [slots * 3] the boxes of the last step, to those of this one
 //         fat           [slots * 3] the grown boxes
 //         states        [slots / 32, rounded up] bits (states.wgsl); of the last step only which have left is read

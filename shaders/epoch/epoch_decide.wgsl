@@ -3,7 +3,7 @@
 // Reads   params, epoch_params
 //         boxes         [box_count * 3] bits of f32, two at a time
 //         escape_tiles  [slots / EPOCH_TILE, rounded up] of epoch_check; only if there is an epoch
-//         filter_changes   how often values of the filters have changed
+//         filter_changes   [2] how often values of the filters have changed, by the host and by commands of the device
 // Changes sample        [EPOCH_SAMPLE * 6] boxes of the last step, at places that follow from `slots` alone
 //         epoch         mode, and what it follows from
 // Writes  epoch_sizes   mark, grow, select
@@ -130,7 +130,7 @@ fn decide(escaped: vec2<u32>, moved: u32, edge: u32, speed: u32, is_slow: bool) 
             own.mode = EPOCH_BEGIN;
             own.version = epoch_params.version;
             own.slots = epoch_params.slots;
-            own.changes = filter_changes[0];
+            own.changes = changes_of_filters();
             own.age = 0u;
             own.kept = 0u;
             own.apart = 0u;

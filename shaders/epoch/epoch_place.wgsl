@@ -71,6 +71,10 @@ fn epoch_place(
     for (var k = 0u; k < EVENT_RUN; k += 1u) {
         if ((bits >> k) & 1u) != 0u {
             let pair = pairs[first + local * EVENT_RUN + k];
+            // Most often there are none, or one.
+            if high - before > EVENT_RUN {
+                before = first_not_below(APART, pair, before, high);
+            }
             while before < high && is_below(apart_result[before], pair) {
                 before += 1u;
             }

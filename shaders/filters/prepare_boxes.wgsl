@@ -3,7 +3,7 @@
 //
 // Reads   params
 //         boxes            [box_count * 3] bits of f32, two at a time
-//         margins          [box_count] bits of f32, finite and not negative
+//         margins          [box_count] bits of f32, finite and not negative; or a NaN, which makes the box one
 //         half_space_bits  [box_count / 32, rounded up] a bit per box: set where it stands for a half-space
 //         What lies beyond the end of the last two counts as zero, so zeros of any length stand for none.
 // Writes  prepared         [box_count * 3] bits of f32, two at a time
@@ -35,6 +35,10 @@ fn prepare_boxes(
         let margin = vec3<u32>(margins[i] & ~SIGN);
         low = less_rounded_down(low, margin);
         high = sum_rounded_up(high, margin);
+        if margin.x > INFINITY {
+            low = margin;
+            high = margin;
+        }
     }
     if i / 32u < arrayLength(&half_space_bits) && ((half_space_bits[i / 32u] >> (i % 32u)) & 1u) != 0u {
         low = vec3<u32>(SIGN | INFINITY);

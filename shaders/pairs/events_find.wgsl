@@ -9,7 +9,7 @@
 // Writes  before            [pair_count] places in the last list, or EVENT_CREATED
 // Changes found             [last_count] bits, zero at first
 // A workgroup per EVENT_TILE pairs; an invocation takes four in a row. Both lists ascend: unless boxes moved in the array, the pairs of a workgroup lie between
-// those of its first and its last, and each is looked for by bisection there.
+// those of its first and its last. Each is looked for behind the one before it, and then by bisection there.
 // Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;

@@ -249,6 +249,14 @@ struct TreeShape {
     first_nodes: array<vec4<u32>, 3>,
 }
 
+// What prepare_filter does in one dispatch.
+struct FilterChange {
+    place: u32,               // where the list begins
+    first: u32,               // the first box that has another value
+    count: u32,               // such boxes
+    is_free: u32,             // 1: pairs that are kept from step to step stay right
+}
+
 // What tree_levels does in one dispatch.
 struct LevelPass {
     level: u32,

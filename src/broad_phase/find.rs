@@ -89,6 +89,8 @@ impl BroadPhase {
 
     #[cfg(not(target_arch = "wasm32"))]
     fn find_joined(&mut self, first: &[Aabb], second: &[Aabb], sets: &mut TwoSets) -> Result<(), Error> {
+        // Others are uploaded, and those of the device would be gone.
+        self.filters.check_on_host()?;
         sets.fill(first, second, self.filters.filters())?;
         let TwoSets { boxes, second, .. } = sets;
         let swapped = self.filters.swap_second(&self.core.gpu, second);

@@ -203,7 +203,8 @@ impl BroadPhase {
         }
     }
 
-    /// Returns the filters in use.
+    /// Returns the filters in use, as the host set and changed them: not the values that [`record_filters`](Self::record_filters) puts
+    /// in their place.
     pub fn filters(&self) -> &Filters {
         self.filters.filters()
     }
@@ -213,7 +214,8 @@ impl BroadPhase {
     /// is submitted later finds the list as it is at that time.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where the list is shorter, or not in use, or a margin is negative or not finite;
+    /// [`Error::BadFilter`] where the list is shorter, or not in use, or was changed on the device
+    /// ([`record_filters`](Self::record_filters)), or a margin is negative or not finite;
     /// [`Error::Busy`] while a result is to be taken, with a [memory budget](Options::memory_budget): nothing is changed then. [`Error::OutOfMemory`], [`Error::DeviceLost`],
     /// [`Error::Gpu`]: the list is changed, and the next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {

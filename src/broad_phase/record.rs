@@ -1,6 +1,7 @@
 //! Pairs that stay on the GPU.
 
 use std::mem::offset_of;
+use std::ops::Range;
 
 use super::BroadPhase;
 use crate::gpu::Gpu;
@@ -8,7 +9,7 @@ use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
 use crate::gpu::timing::Timer;
 use crate::layout::PairArguments;
 use crate::memory::Call;
-use crate::{Error, Filters, PairOrder};
+use crate::{Error, Filters, GpuAttribute, PairOrder};
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time, and
 /// stay the same until the engine allocates others.
@@ -119,11 +120,59 @@ impl BroadPhase {
         Ok(left)
     }
 
+    /// Records into `encoder` the change of one list of the filters, of the boxes in `boxes`, to values that lie in a buffer of the
+    /// device: what [`change_filters`](Self::change_filters) does at once, for programs in which a kernel decides who sleeps or wakes. What
+    /// comes later in the queue is searched with these values; what comes before, without.
+    ///
+    /// The list is in use ([`set_filters`](Self::set_filters)), and the first recorded change makes room as [`record`](Self::record) does
+    /// and uploads it. The values that others have stay. The slice begins at a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`, with the value of the first of these boxes. A margin that is negative or not finite makes
+    /// its box invalid, unless it stands for a half-space. [`Filters::world`] cannot be changed like
+    /// this: worlds are numbered on the host. The cost is that of the values: 8 bytes of traffic for each, and a dispatch. Of a step
+    /// ([`record_events`](Self::record_events)), flags of sleep and margins cost no more; after any other change all boxes are searched.
+    ///
+    /// From then on the host does not know the list: calls that are not recorded are refused until the next
+    /// [`set_filters`](Self::set_filters), and so are other changes of the list by [`change_filters`](Self::change_filters).
+    ///
+    /// ```no_run
+    /// # use broadsweep::{BroadPhase, Error, GpuAttribute, wgpu};
+    /// # fn frame(
+    /// #     broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, sleeping: &wgpu::Buffer, count: u32,
+    /// # ) -> Result<(), Error> {
+    /// broad_phase.record_filters(encoder, 0..count, GpuAttribute::Sleeping(sleeping.slice(..)))?;
+    /// let pairs = broad_phase.record(encoder, boxes.slice(..), count)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] where the list is shorter, or not in use, or that of the worlds, or the range ends before it begins;
+    /// [`Error::BadBuffer`] where the slice has no room for the values or cannot be bound as storage; [`Error::FilterLength`] where lists
+    /// are for different numbers of boxes; and as [`reserve`](Self::reserve). No value is changed then.
+    pub fn record_filters(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: Range<u32>,
+        values: GpuAttribute<'_>,
+    ) -> Result<(), Error> {
+        self.core.flight.check_idle()?;
+        let Some(length) = self.filters.check_change(&self.core.gpu, &boxes, values)? else { return Ok(()) };
+        // The filters take their part of a budget only beside the buffers of a search.
+        self.make_room(length, 0)?;
+        let Self { core, filters, epoch, .. } = self;
+        core.workspace.forget_results();
+        let filter_changes = epoch.changes(&core.gpu)?;
+        // As where the host changes them.
+        let is_free = matches!(values, GpuAttribute::Sleeping(_) | GpuAttribute::Margin(_));
+        let prepare = core.pipeline.prepare();
+        filters.record_change(&core.gpu, encoder, prepare, length, &boxes, values, is_free, &filter_changes)
+    }
+
     /// Checks buffers of the caller's, and that the filters fit the boxes in them.
     pub(super) fn check_given(&mut self, boxes: wgpu::BufferSlice<'_>, box_count: BoxCount<'_>) -> Result<(), Error> {
         check_boxes(&self.core.gpu, boxes, box_count.at_most())?;
         box_count.check(&self.core.gpu, self.filters.filters())?;
-        self.filters.fit(box_count.at_most() as usize)
+        self.filters.fit_recorded(box_count.at_most() as usize)
     }
 
     /// Checks that the list is in canonical order; `expected` says for what.
@@ -171,8 +220,8 @@ impl BroadPhase {
     /// # Errors
     /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no
     /// longer there: after any other call that searches,
-    /// [`record_events`](Self::record_events) too, even one that was refused or failed, after [`set_filters`](Self::set_filters) or
-    /// [`change_filters`](Self::change_filters), after a [`set_options`](Self::set_options) that changes order or budget, or
+    /// [`record_events`](Self::record_events) too, even one that was refused or failed, after [`set_filters`](Self::set_filters),
+    /// [`change_filters`](Self::change_filters) or [`record_filters`](Self::record_filters), after a [`set_options`](Self::set_options) that changes order or budget, or
     /// after [`reserve`](Self::reserve) for more boxes.
     pub fn record_window(
         &mut self,

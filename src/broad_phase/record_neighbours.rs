@@ -32,8 +32,8 @@ impl BroadPhase {
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] where the list is no longer there: after any other call that searches, after
-    /// [`reserve`](Self::reserve) for more pairs, after [`set_filters`](Self::set_filters) or
-    /// [`change_filters`](Self::change_filters). [`Error::BadOption`] where
+    /// [`reserve`](Self::reserve) for more pairs, after [`set_filters`](Self::set_filters),
+    /// [`change_filters`](Self::change_filters) or [`record_filters`](Self::record_filters). [`Error::BadOption`] where
     /// the order of pairs is not [canonical](crate::PairOrder::Canonical). [`Error::Busy`], [`Error::OverBudget`],
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {

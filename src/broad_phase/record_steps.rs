@@ -145,7 +145,7 @@ impl BroadPhase {
     /// [`sleeping`](crate::Filters::sleeping) flags and margins cost nothing; any other change of filters as if all boxes had jumped.
     ///
     /// Events take 36 bytes of GPU memory for each pair that the list has room for, and 4 for each box, beside the
-    /// [`MemoryPlan`](crate::MemoryPlan); what is kept of grown boxes takes 25 and 77 more.
+    /// [`MemoryPlan`](crate::MemoryPlan); what is kept of grown boxes takes 25 and 81 more.
     /// [`forget_steps`](Self::forget_steps) gives them back. With a memory budget, half of it is
     /// for events from the first recorded step on, and other calls know of the other half alone. Where that has less room
     /// than the list, a step with more pairs does not count, and nothing is kept where there is no room left. On the GPU a pair takes

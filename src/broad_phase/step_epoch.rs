@@ -33,8 +33,8 @@ pub(super) struct StepEpoch {
     version: u32,
     /// The slots of the last step.
     slots: u32,
-    /// How often values in the filters have changed, on the GPU too: there once and for all, so that whatever was recorded with it and
-    /// is submitted later finds the number of then.
+    /// How often the host has changed values in the filters; on the GPU with a second number, of what commands there have changed. There
+    /// once and for all, so that whatever was recorded with it and is submitted later finds the numbers of then.
     changes: u32,
     changes_there: Option<Buffer<u32>>,
     /// The boxes of the last step, where the caller says what moves.
@@ -71,6 +71,21 @@ impl StepEpoch {
         let scopes = gpu.open_scopes();
         there.write(gpu, &[self.changes]);
         scopes.close("filters")
+    }
+
+    /// Returns how often values in the filters have changed, on the GPU: by the host, and by commands of the device.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    pub fn changes(&mut self, gpu: &Gpu) -> Result<Buffer<u32>, Error> {
+        if let Some(there) = &self.changes_there {
+            return Ok(there.clone());
+        }
+        let there = Buffer::storage(gpu, "filter_changes", 2)?;
+        let scopes = gpu.open_scopes();
+        there.write(gpu, &[self.changes, 0]);
+        scopes.close("filter_changes")?;
+        Ok(self.changes_there.insert(there).clone())
     }
 
     /// Returns the number of the buffers that filters are in.
@@ -141,13 +156,7 @@ impl StepEpoch {
             self.buffers = EpochBuffers::empty(&core.gpu, &room).ok().map(|buffers| (room, buffers));
             self.refused = self.buffers.is_none().then_some(room);
         }
-        if self.changes_there.is_none() {
-            let there = Buffer::storage(&core.gpu, "filter_changes", 1)?;
-            let scopes = core.gpu.open_scopes();
-            there.write(&core.gpu, &[self.changes]);
-            scopes.close("filter_changes")?;
-            self.changes_there = Some(there);
-        }
+        self.changes(&core.gpu)?;
         let switches = || Switches::of(filters.filters());
         self.kernels.get_or_insert_with(|| EpochKernels::new(&core.gpu, &switches())).compile()?;
         Ok(self.buffers.is_some())

@@ -20,7 +20,7 @@ impl BroadPhase {
     ///
     /// In [canonical order](PairOrder::Canonical) and from 32,768 boxes on, the search follows what moves, as it does for
     /// [`record_events`](Self::record_events): the pairs of boxes that are grown outward are kept on the GPU. They take 25
-    /// bytes for each pair that the list has room for, at most 32 of them for each box, and 77 for each box, 105 with
+    /// bytes for each pair that the list has room for, at most 32 of them for each box, and 81 for each box, 109 with
     /// [`Step::moved`], beside the [`MemoryPlan`](crate::MemoryPlan); and the list is made 2.5 times as long as the one of the last step.
     /// [`forget_steps`](Self::forget_steps) gives back what is kept. A step whose pairs are kept is not refused for its
     /// [candidates](crate::Options::candidate_limit), of which there are few.

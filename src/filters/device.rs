@@ -4,16 +4,21 @@
 //! replaced. A change afterwards is written where the old values lie.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::lists::FilterLists;
 use super::margin::grown;
-use super::{CheckedFilters, Filters};
+use super::prepare::Prepare;
+use super::{CheckedFilters, Filters, GpuAttribute, Kept};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
+use crate::gpu::given::{bind, bytes, check};
+use crate::gpu::kernel::Pass;
 use crate::gpu::table::{Row, STORAGE, buffer_table};
+use crate::layout::FilterChange;
 use crate::{Aabb, Attribute, Error, Pair};
 
 /// The filters of a search, checked, with their buffers on the GPU.
@@ -26,6 +31,8 @@ pub struct FilterSet {
     /// The lists that tests read.
     pub lists: FilterLists,
     buffers: FilterBuffers,
+    /// The lists that have values which only the device knows.
+    on_device: Vec<&'static str>,
 }
 
 /// How many elements the filters' buffers have.
@@ -70,7 +77,7 @@ impl FilterSet {
     /// [`Error::OutOfMemory`].
     pub fn of(gpu: &Gpu, checked: Arc<CheckedFilters>) -> Result<Self, Error> {
         let buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
-        Ok(Self { checked, uploaded: None, lists: FilterLists::none(gpu)?, buffers })
+        Ok(Self { checked, uploaded: None, lists: FilterLists::none(gpu)?, buffers, on_device: Vec::new() })
     }
 
     /// Returns the filters as the caller gave and changed them.
@@ -105,11 +112,29 @@ impl FilterSet {
         invalid
     }
 
-    /// Checks that the filters fit this many boxes.
+    /// Checks that the filters fit this many boxes, for a call that looks at them on the host too.
+    ///
+    /// # Errors
+    /// The errors of [`Filters::check`]; [`Error::BadFilter`] where some values are on the device alone; [`Error::OutOfMemory`].
+    pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
+        self.check_on_host()?;
+        self.fit_recorded(box_count)
+    }
+
+    /// Checks that the host knows all values.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`].
+    pub fn check_on_host(&self) -> Result<(), Error> {
+        let Some(list) = self.on_device.first() else { return Ok(()) };
+        Err(on_device(list, "and only recorded calls know it until set_filters sets it anew"))
+    }
+
+    /// Checks that the filters fit this many boxes, for a call that is recorded.
     ///
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
-    pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
+    pub fn fit_recorded(&mut self, box_count: usize) -> Result<(), Error> {
         if !self.checked.fits(box_count)? {
             Arc::make_mut(&mut self.checked).fit(box_count)?;
         }
@@ -213,6 +238,12 @@ impl FilterSet {
         if self.check_uploaded(box_count).is_ok() {
             return Ok(());
         }
+        if let Some(list) = self.on_device.first() {
+            return Err(on_device(
+                list,
+                "and is lost, since its memory was given back or there are more boxes: set_filters sets it anew",
+            ));
+        }
         if !is_in_flight {
             // Both at once might not fit.
             self.unload(gpu)?;
@@ -241,6 +272,76 @@ impl FilterSet {
         Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned() })
     }
 
+    /// Checks a change of one list by box to values of the caller's on the device, and returns how many boxes the list is for; `None`
+    /// where there is nothing to change.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
+    pub fn check_change(
+        &mut self,
+        gpu: &Gpu,
+        boxes: &Range<u32>,
+        values: GpuAttribute<'_>,
+    ) -> Result<Option<usize>, Error> {
+        let (list, _, given) = values.list();
+        let refused = |problem: &str| Error::BadFilter { list, index: boxes.start.into(), problem: problem.to_owned() };
+        if boxes.end < boxes.start {
+            return Err(refused("is where a range begins that ends before"));
+        }
+        let count = boxes.end - boxes.start;
+        let length = self.filters().check_places(list, boxes.start as usize, count as usize)?;
+        if list == "world" {
+            return Err(refused("cannot be changed on the device: worlds are numbered on the host"));
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+        check(gpu, given, bytes::<u32>(count), list, || format!("{count} values"))?;
+        self.fit_recorded(length)?;
+        Ok(Some(length))
+    }
+
+    /// Uploads what is not there yet for the `length` boxes of a list, and records the change of that list to values of the caller's,
+    /// which was [checked](Self::check_change). `is_free` says that pairs which are kept from step to step stay right; otherwise it
+    /// is counted in `filter_changes`.
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload); [`Error::Gpu`] where the kernel is rejected.
+    #[allow(clippy::too_many_arguments)] // where to, then what
+    pub fn record_change(
+        &mut self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        prepare: &Prepare,
+        length: usize,
+        boxes: &Range<u32>,
+        values: GpuAttribute<'_>,
+        is_free: bool,
+        filter_changes: &Buffer<u32>,
+    ) -> Result<(), Error> {
+        let (list, kept, given) = values.list();
+        let (first, count) = (boxes.start, boxes.end - boxes.start);
+        let Some(given) = bind(given, bytes::<u32>(count)) else { return Ok(()) };
+        self.upload(gpu, length, false)?;
+        let place = if kept == Kept::Margins { Some(0) } else { self.lists.place_of(&self.checked, list) };
+        let place = place.ok_or_else(|| Error::BadFilter { list, index: 0, problem: "is not in use".to_owned() })?;
+        let change = FilterChange { place, first, count, is_free: u32::from(is_free) };
+        let scopes = gpu.open_scopes();
+        let mut pass = Pass::begin(gpu, encoder);
+        if kept == Kept::Margins {
+            prepare.record_filter(gpu, &mut pass, kept, change, given, &self.buffers.margins, filter_changes)?;
+        } else {
+            prepare.record_filter(gpu, &mut pass, kept, change, given, &self.lists.words, filter_changes)?;
+        }
+        pass.finish()?;
+        drop(pass);
+        scopes.close("filters")?;
+        if !self.on_device.contains(&list) {
+            self.on_device.push(list);
+        }
+        Ok(())
+    }
+
     /// Sets which boxes are in the second of two sets, and swaps that with what was said before. The next call uploads it.
     ///
     /// # Errors
@@ -254,12 +355,20 @@ impl FilterSet {
     /// boxes.
     ///
     /// # Errors
-    /// The errors of [`Filters::change`]; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// The errors of [`Filters::change`]; [`Error::BadFilter`] where the device has others; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+        let list = values.list().0;
+        if self.on_device.contains(&list) {
+            // Flags share words with those of other boxes, which the host does not know.
+            return Err(on_device(list, "where further changes are recorded too, until set_filters sets it anew"));
+        }
         Arc::make_mut(&mut self.checked).change(first, values)?;
-        if u64::from(self.checked.world_count()) > self.buffers.world_cells.len() {
-            // There are new worlds.
-            self.unload(gpu)?;
+        let worlds = u64::from(self.checked.world_count());
+        if self.uploaded.is_some() && worlds > self.buffers.world_cells.len() {
+            let made = Buffer::new(gpu, "world_cells", worlds, STORAGE);
+            // The next call uploads all of them.
+            self.buffers.world_cells = made.inspect_err(|_| drop(self.unload(gpu)))?;
         }
         if self.uploaded.is_some() {
             let scopes = gpu.open_scopes();
@@ -276,6 +385,11 @@ impl FilterSet {
         }
         Ok(())
     }
+}
+
+/// Returns the error of a call that needs a list on the host which has values that only the device knows.
+fn on_device(list: &'static str, what: &str) -> Error {
+    Error::BadFilter { list, index: 0, problem: format!("was changed on the device, {what}") }
 }
 
 /// Sums the bytes of rows.

@@ -159,6 +159,16 @@ impl FilterLists {
         }
     }
 
+    /// Returns where a list by box that tests read begins in `words`; `None` where there is none.
+    pub(crate) fn place_of(&self, filters: &CheckedFilters, list: &str) -> Option<u32> {
+        let places = filters.tested().into_iter().zip(self.places.tested());
+        places
+            .into_iter()
+            .find(|(tested, _)| tested.list == list)
+            .map(|(_, place)| place)
+            .filter(|place| *place != ABSENT)
+    }
+
     /// Returns the number of words that the lists of these filters take for `box_count` boxes.
     pub(crate) fn words_for(filters: &CheckedFilters, box_count: u64) -> u64 {
         let tested = filters.tested().into_iter().filter(|tested| !tested.values.is_empty());

@@ -35,7 +35,10 @@ pub use checked::CheckedFilters;
 pub use half_space::HalfSpace;
 pub(crate) use half_space::{WHOLE_SPACE, reaches_into};
 pub(crate) use margin::grown;
+#[cfg(feature = "gpu")]
+pub use rows::GpuAttribute;
 pub use rows::{Attribute, Filters};
+pub use table::Kept;
 
 use std::collections::HashSet;
 
@@ -155,6 +158,17 @@ impl Filters {
     /// Returns whether the boxes are searched as they are.
     pub(crate) fn leaves_boxes(&self) -> bool {
         self.margin.is_empty() && self.half_spaces.is_empty()
+    }
+
+    /// Checks that a list by box has `count` places from number `first` on.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`].
+    #[cfg(feature = "gpu")]
+    pub(crate) fn check_places(&self, list: &'static str, first: usize, count: usize) -> Result<usize, Error> {
+        let length = self.lengths().into_iter().find(|(name, _)| *name == list).map_or(0, |(_, length)| length);
+        table::check_places(list, length, first, count)?;
+        Ok(length)
     }
 
     /// Puts `values` in place of those from box `first` on.

@@ -1,29 +1,43 @@
 //! The boxes as they are searched, where margins or half-spaces change them, and how many there are.
 
-use crate::Aabb;
+use super::table::Kept;
 use crate::gpu::Gpu;
-use crate::gpu::buffers::Buffer;
+use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::layout::Params;
+use crate::layout::{FilterChange, Params};
+use crate::{Aabb, Error};
 
 /// The source of `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "filters/grow", "shared/boxes", "shared/float_parts");
 /// The source of `prepare_count`.
 pub const COUNT: Source = source!("filters/prepare_count");
+/// The source of `prepare_filter`.
+pub const FILTER: Source = source!("filters/prepare_filter");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[COUNT, BOXES];
+pub const KERNELS: &[Source] = &[FILTER, COUNT, BOXES];
 
 /// The kernels of the stage.
 #[derive(Debug)]
 pub struct Prepare {
     count: Kernel,
     boxes: Kernel,
+    words: Kernel,
+    flags: Kernel,
+    margins: Kernel,
+    changes: Constants<FilterChange>,
 }
 
 impl Prepare {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { count: Kernel::new(gpu, &COUNT), boxes: Kernel::new(gpu, &BOXES) }
+        Self {
+            count: Kernel::new(gpu, &COUNT),
+            boxes: Kernel::new(gpu, &BOXES),
+            words: Kernel::new(gpu, &FILTER),
+            flags: Kernel::specialised(gpu, &FILTER, &["IS_FLAGS"]),
+            margins: Kernel::specialised(gpu, &FILTER, &["IS_MARGINS"]),
+            changes: Constants::new("filter_change"),
+        }
     }
 
     /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, and of the
@@ -39,6 +53,39 @@ impl Prepare {
         let sizes = ("block_sizes", block_sizes.all());
         let buffers = [("given", given.all()), ("count", count), ("params", params.all()), sizes];
         self.count.dispatch(pass, 1, &buffers);
+    }
+
+    /// Records the putting of `given` values in a list by box, which lies in `words`; and counts that in the second of
+    /// `filter_changes`, unless it is free. The kernel is compiled by the first call on the device.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_filter<T: bytemuck::Pod>(
+        &self,
+        gpu: &Gpu,
+        pass: &mut Pass,
+        kept: Kept,
+        change: FilterChange,
+        given: wgpu::BindingResource,
+        words: &Buffer<T>,
+        filter_changes: &Buffer<u32>,
+    ) -> Result<(), Error> {
+        let FilterChange { first, count, .. } = change;
+        let (kernel, words_changed) = match kept {
+            Kept::Words => (&self.words, count),
+            Kept::Margins => (&self.margins, count),
+            Kept::Flags => (&self.flags, (first + count).div_ceil(32) - first / 32),
+        };
+        let change = self.changes.get(gpu, change)?;
+        let buffers = [
+            ("change", change.all()),
+            ("given", given),
+            ("words", words.all()),
+            ("filter_changes", filter_changes.all()),
+        ];
+        kernel.dispatch(pass, words_changed.div_ceil(256), &buffers);
+        Ok(())
     }
 
     /// Returns the kernels that the stage dispatches for boxes that are not searched as they come.

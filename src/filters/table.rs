@@ -40,6 +40,36 @@ macro_rules! filter_table {
             )*
         }
 
+        /// Holds where new values of one list by box lie in a buffer of the device, made with `BufferUsages::STORAGE`: 4 bytes
+        /// for each box. Of flags, any `u32` but 0 stands for `true`. Worlds are refused: they are numbered on the host.
+        #[cfg(feature = "gpu")]
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub enum GpuAttribute<'a> {
+            $($(
+                #[doc = concat!("Changes [`Filters::", stringify!($list), "`].")]
+                $variant($crate::wgpu::BufferSlice<'a>),
+            )*)*
+            $(
+                #[doc = concat!("Changes [`Filters::", stringify!($untested), "`].")]
+                $untested_variant($crate::wgpu::BufferSlice<'a>),
+            )*
+        }
+
+        #[cfg(feature = "gpu")]
+        impl<'a> GpuAttribute<'a> {
+            /// Returns the name of the list, how its values are kept, and the new ones.
+            pub(crate) fn list(self) -> (&'static str, $crate::filters::Kept, $crate::wgpu::BufferSlice<'a>) {
+                use $crate::filters::table::Element;
+                match self {
+                    $($(Self::$variant(values) => (stringify!($list), <$element>::KEPT, values),)*)*
+                    $(Self::$untested_variant(values) => {
+                        (stringify!($untested), <$untested_type>::KEPT, values)
+                    })*
+                }
+            }
+        }
+
         /// The number of lists by box.
         const LISTS: usize = TESTED_LISTS + [$(stringify!($untested)),*].len();
         /// The number of lists by box that tests read.
@@ -158,6 +188,39 @@ pub struct Tested<'a> {
     pub values: Values<'a>,
 }
 
+/// Says how the values of a list by box are kept on the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// A word each.
+    Words,
+    /// A bit each, 32 to a word, the first one lowest.
+    Flags,
+    /// A word each, the bits of an `f32` that is finite and not negative.
+    Margins,
+}
+
+/// A type of values of lists by box.
+#[cfg(feature = "gpu")]
+pub(super) trait Element {
+    /// How they are kept.
+    const KEPT: Kept;
+}
+
+#[cfg(feature = "gpu")]
+impl Element for u32 {
+    const KEPT: Kept = Kept::Words;
+}
+
+#[cfg(feature = "gpu")]
+impl Element for bool {
+    const KEPT: Kept = Kept::Flags;
+}
+
+#[cfg(feature = "gpu")]
+impl Element for f32 {
+    const KEPT: Kept = Kept::Margins;
+}
+
 /// The values of a list by box.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
@@ -236,15 +299,21 @@ fn bits(flags: &[bool]) -> Vec<u32> {
 /// # Errors
 /// [`Error::BadFilter`] where the list has no such places; nothing is changed then.
 pub(super) fn replace<T: Copy>(list: &'static str, all: &mut [T], first: usize, values: &[T]) -> Result<(), Error> {
-    let length = all.len();
-    let places = first.checked_add(values.len()).and_then(|end| all.get_mut(first..end));
-    let places = places.ok_or_else(|| Error::BadFilter {
-        list,
-        index: first as u64,
-        problem: format!("and the {} after it are to be changed, and the list has {length}", values.len()),
-    })?;
-    places.copy_from_slice(values);
+    check_places(list, all.len(), first, values.len())?;
+    all[first..first + values.len()].copy_from_slice(values);
     Ok(())
+}
+
+/// Checks that a list of this length has `count` places from number `first` on.
+///
+/// # Errors
+/// [`Error::BadFilter`].
+pub(super) fn check_places(list: &'static str, length: usize, first: usize, count: usize) -> Result<(), Error> {
+    if first.checked_add(count).is_some_and(|end| end <= length) {
+        return Ok(());
+    }
+    let problem = format!("and the {count} after it are to be changed, and the list has {length}");
+    Err(Error::BadFilter { list, index: first as u64, problem })
 }
 
 /// Picks the elements with these indices; none from a list that is empty.

@@ -252,9 +252,9 @@ impl Workspace {
         is_in_flight: bool,
     ) -> Result<(), Error> {
         // The old buffers go first: old and new at once might not fit. The filters go as well, since there may be more
-        // of them than now have room, unless a submission is to be searched again with them.
+        // of them than now have room, unless a submission is to be searched again with them, or the host could not upload them again.
         self.release();
-        if options.memory_budget.is_some() && !is_in_flight {
+        if options.memory_budget.is_some() && !is_in_flight && filters.check_on_host().is_ok() {
             filters.unload(&self.gpu)?;
         }
         match self.make(plan, options) {

@@ -167,6 +167,11 @@ impl Pipeline {
         pass.finish()
     }
 
+    /// Returns what prepares boxes and filters.
+    pub fn prepare(&self) -> &Prepare {
+        &self.prepare
+    }
+
     /// Records all stages in their order, or the stage for few boxes, and the writing of the first pairs of the list.
     /// Returns the build of the grid that the results rest on, if any.
     ///

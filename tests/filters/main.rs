@@ -16,6 +16,7 @@ mod inputs;
 mod joins;
 mod lists;
 mod memory;
+mod on_device;
 mod rule;
 mod sets;
 mod submissions;

@@ -198,7 +198,7 @@ fn a_submission_with_wrong_filters_is_refused_and_leaves_the_one_in_flight() {
 
 // ---- on the GPU ----
 
-fn upload(boxes: &[Aabb]) -> wgpu::Buffer {
+pub fn upload(boxes: &[Aabb]) -> wgpu::Buffer {
     let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
         label: Some("boxes of the caller"),
         size: (boxes.len() as u64 * 24).max(24),
@@ -209,7 +209,7 @@ fn upload(boxes: &[Aabb]) -> wgpu::Buffer {
     buffer
 }
 
-fn encoder() -> wgpu::CommandEncoder {
+pub fn encoder() -> wgpu::CommandEncoder {
     GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
@@ -237,7 +237,7 @@ fn read<T: bytemuck::Pod>(mut encoder: wgpu::CommandEncoder, buffers: &[&wgpu::B
 }
 
 /// Runs what was recorded, and reads header and list.
-fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
+pub fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
     let words = read::<u32>(encoder, &[&left.header, &left.pairs]);
     let header: PairHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words[0]));
     (header, bytemuck::cast_slice(&words[1])[..header.written as usize].to_vec())

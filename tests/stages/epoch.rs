@@ -117,7 +117,7 @@ fn boxes_that_moved_and_left_are_those_of_the_mirror() {
             }
             let (params_now, count) = (params(slots, 1), counted_boxes(boxes.len()));
             let (boxes_now, last_now, fat_now, changes) =
-                (upload(&boxes), guarded(&last), guarded(&fat), upload(&[4u32]));
+                (upload(&boxes), guarded(&last), guarded(&fat), upload(&[3u32, 1]));
             let (states_now, tiles_now) = (guarded(&states), poisoned::<[u32; 4]>(tiles.len()));
             let buffers = [
                 ("params", count.all()),
@@ -203,7 +203,7 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
             let (sample_now, known_now) = (guarded(&sample), guarded(&[known]));
             let expected = mirror::epoch::decide(&now, slots, VERSION, [sum(0), sum(1), sum(2)], &mut sample, &known);
             let (params_now, count) = (params(slots as usize, 1), counted_boxes(now.len()));
-            let (boxes_now, tiles_now, changes) = (upload(&now), upload(&counts), upload(&[0u32]));
+            let (boxes_now, tiles_now, changes) = (upload(&now), upload(&counts), upload(&[0u32, 0]));
             let (sizes, grown_count) = (poisoned::<EpochSizes>(1), poisoned::<u32>(1));
             let buffers = [
                 ("params", count.all()),

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use broadsweep::Aabb;
 use broadsweep::internals::constants::BIN_BLOCK;
+use broadsweep::internals::filters::Kept;
 use broadsweep::internals::filters::prepare::Prepare;
-use broadsweep::internals::layout::{Params, dispatch_size};
+use broadsweep::internals::layout::{FilterChange, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
@@ -113,5 +114,42 @@ fn a_number_of_boxes_is_taken_as_by_the_mirror() {
         let taken = if n > 600 { 0 } else { n };
         assert_eq!(written(&sizes), [dispatch_size(taken.div_ceil(BIN_BLOCK))]);
         assert_eq!(written(&params), [mirror::prepare::count(given, n)]);
+    }
+}
+
+/// Checks new values of `count` boxes from box `first` on, in a list that begins at word `place`.
+fn check_filter(place: u32, first: u32, count: u32, kept: Kept, random: &mut Random) {
+    let boxes = first + count + random.below(70);
+    let words = place + if kept == Kept::Flags { boxes.div_ceil(32) } else { boxes };
+    let mut words: Vec<u32> = (0..words.max(1)).map(|_| random.next() as u32).collect();
+    let given: Vec<u32> = (0..count)
+        .map(|_| match kept {
+            Kept::Margins => SPECIAL[random.below(SPECIAL.len() as u32) as usize].to_bits(),
+            _ => random.next() as u32 & (random.next() as u32 % 3).wrapping_neg(),
+        })
+        .collect();
+    for is_free in [0, 1] {
+        let change = FilterChange { place, first, count, is_free };
+        let (words_now, changes, given_now) = (guarded(&words), guarded(&[5u32, 9]), upload(&given));
+        run(|pass| {
+            PREPARE.record_filter(gpu(), pass, kept, change, given_now.all(), &words_now, &changes).unwrap();
+        });
+        let mut expected = words.clone();
+        mirror::prepare::filter(&mut expected, place as usize, first as usize, &given, kept);
+        assert!(written(&words_now) == expected, "{count} boxes from {first} on, {kept:?} at {place}");
+        assert_eq!(written(&changes), [5, 10 - is_free]);
+        words = expected;
+    }
+}
+
+#[test]
+fn new_values_of_lists_are_put_as_by_the_mirror() {
+    let mut random = Random::new(47);
+    for kept in [Kept::Words, Kept::Flags, Kept::Margins] {
+        for n in SIZES.into_iter().filter(|n| *n > 0) {
+            for first in [0, 1, 31, 32, 33, 1000] {
+                check_filter(random.below(50), first, n, kept, &mut random);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use broadsweep::internals::constants::{EPOCH_BEGIN, EPOCH_NONE, EPOCH_PART, EPOC
 use broadsweep::internals::layout::Epoch;
 use broadsweep::internals::steps::{begin_epochs_on_gpu_from, epoch_on_gpu};
 use broadsweep::wgpu;
-use broadsweep::{Aabb, Attribute, BoxCount, BroadPhase, Filters, GpuIdentity, Options, cpu};
+use broadsweep::{Aabb, Attribute, BoxCount, BroadPhase, Filters, GpuAttribute, GpuIdentity, Options, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, broad_phase, least_budget};
@@ -282,6 +282,51 @@ fn filters_that_change_before_a_step_of_an_epoch_is_submitted_are_those_of_the_s
         }
     });
     engine.set_filters(Filters::default()).unwrap();
+}
+
+#[test]
+fn filters_that_change_on_the_device_are_those_of_the_steps_behind_them() {
+    let n = 3000;
+    let boxes = Motion::Still.boxes(n, 0.9, 1, 0);
+    let filters = Filters { group: vec![1; n], sleeping: vec![false; n], margin: vec![0.0; n], ..Filters::default() };
+    let mut frame = Frame { filters, ..Frame::of(boxes) };
+    let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+    engine.set_filters(frame.filters.clone()).unwrap();
+    engine.reserve(n, 60_000).unwrap();
+    begin_epochs_on_gpu_from(&mut engine, 1);
+    let (mut oracle, mut modes) = (Oracle::default(), Vec::new());
+    for number in 0..16 {
+        let mut recorded = encoder(&engine);
+        let range = 150 * number..150 * number + 77;
+        let of = range.start as u32..range.end as u32;
+        match number % 8 {
+            // None of these meets any.
+            3 => {
+                frame.filters.group[range.clone()].fill(0);
+                let values = upload(&engine, &frame.filters.group[range]);
+                engine.record_filters(&mut recorded, of, GpuAttribute::Group(values.slice(..))).unwrap();
+            }
+            5 => {
+                frame.filters.sleeping[range.clone()].fill(true);
+                let values = upload(&engine, &[1u32; 77]);
+                engine.record_filters(&mut recorded, of, GpuAttribute::Sleeping(values.slice(..))).unwrap();
+            }
+            7 => {
+                frame.filters.margin[range.clone()].fill(0.5);
+                let values = upload(&engine, &frame.filters.margin[range]);
+                engine.record_filters(&mut recorded, of, GpuAttribute::Margin(values.slice(..))).unwrap();
+            }
+            _ => {}
+        }
+        let left = Uploaded::new(&engine, &frame).record(&mut engine, &mut recorded).unwrap();
+        let Left { mut events, .. } = run(&engine, recorded, &left);
+        events.report.box_count = n as u32;
+        oracle.check(&frame, &events, &format!("step {number}, {:?}", epoch(&engine)));
+        modes.push(epoch(&engine).mode);
+    }
+    // Other groups end it, and flags of sleep and margins of few boxes do not.
+    assert_eq!((modes[2], modes[3], modes[5]), (EPOCH_STAY, EPOCH_BEGIN, EPOCH_STAY), "{modes:?}");
+    assert_eq!(modes[7], EPOCH_PART, "{modes:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Mirror of `prepare`.
 
 use crate::Aabb;
+use crate::filters::Kept;
 use crate::filters::{WHOLE_SPACE, grown};
 use crate::layout::Params;
 
@@ -10,6 +11,21 @@ pub fn count(given: Params, count: u32) -> Params {
         return Params { box_count: 0, is_beyond: 1, ..given };
     }
     Params { box_count: count, ..given }
+}
+
+/// Puts other values in a list by box from box `first` on. Flags are bits, 32 to a word, which begin at word `place`.
+pub fn filter(words: &mut [u32], place: usize, first: usize, given: &[u32], kept: Kept) {
+    for (i, &value) in (first..).zip(given) {
+        let margin = f32::from_bits(value);
+        let is_margin = margin >= 0.0 && margin.is_finite();
+        match kept {
+            Kept::Words => words[place + i] = value,
+            Kept::Margins if value == (-0f32).to_bits() => words[place + i] = 0,
+            Kept::Margins => words[place + i] = if is_margin { value } else { f32::NAN.to_bits() },
+            Kept::Flags if value != 0 => words[place + i / 32] |= 1 << (i % 32),
+            Kept::Flags => words[place + i / 32] &= !(1 << (i % 32)),
+        }
+    }
 }
 
 /// Returns the boxes grown by their margins, and the whole space where the bit of one is set. What lies beyond the end

@@ -337,7 +337,7 @@ impl Runs {
         let sample: Vec<Aabb> = odd.last.iter().copied().cycle().take(EPOCH_SAMPLE as usize).collect();
         let (now, sample, pairs) = (self.buffer(&odd.now), self.buffer(&sample), self.buffer(pairs));
         let [filter_layout, filters] = [(); 2].map(|()| self.buffer(&[0u32; 64]));
-        let filter_changes = self.buffer(&[4u32]);
+        let filter_changes = self.buffer(&[3u32, 1]);
         let (fat, states, last) = (self.buffer(&odd.fat), self.buffer(&odd.states), self.buffer(&odd.last));
         let searched = self.output::<Aabb>(slots as usize);
         let escaped = self.buffer(&vec![[3u32, 40, 90, 0]; tiles as usize]);

@@ -75,6 +75,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("epoch_merge", "store left out", "var first = low;", ANY_RANGE),
     ("epoch_place", "< becomes <=", "for (var k = 0u; k < EVENT_RUN; k += 1u) {", FOUR_BITS),
     ("epoch_list", "< becomes <=", "for (var k = 0u; k < EVENT_RUN; k += 1u) {", FOUR_BITS),
+    ("epoch_gather", "< becomes <=", "for (var k = 0u; k < EVENT_RUN; k += 1u) {", FOUR_BITS),
     ("epoch_join", "< becomes <=", "return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));", NEVER_ALIKE),
     ("epoch_place", "< becomes <=", "return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));", NEVER_ALIKE),
     ("epoch_merge", "< becomes <=", "return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));", NEVER_ALIKE),

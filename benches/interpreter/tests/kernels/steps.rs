@@ -3,8 +3,8 @@
 use broadsweep::internals::mirror;
 use broadsweep::internals::steps::begin_epochs_on_gpu_from;
 use broadsweep::{
-    Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuEvents, GpuIdentity, GpuPairs, HalfSpace, Options,
-    Pair, PairOrder, Step, cpu, wgpu,
+    Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuAttribute, GpuEvents, GpuIdentity, GpuNeighbours,
+    GpuPairs, HalfSpace, Options, Pair, PairOrder, Step, cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -162,6 +162,35 @@ fn by_box(pairs: &[Pair], n: usize, overflow: u32) -> Vec<Pair> {
     offsets.chain(mirror::neighbours::place(pairs, n as u32).into_iter().map(|a| Pair { a, b: 1 })).collect()
 }
 
+/// Makes of a part of a buffer what a list of the filters changes to.
+type Of = for<'a> fn(wgpu::BufferSlice<'a>) -> GpuAttribute<'a>;
+
+/// Uploads the values of some lists, and returns how many each has.
+fn values(gpu: &Gpu, filters: &Filters) -> Vec<(Of, u32, wgpu::Buffer)> {
+    let flags = |flags: &[bool]| flags.iter().map(|&flag| 3 * u32::from(flag)).collect();
+    let margins = filters.margin.iter().map(|margin| margin.to_bits()).collect();
+    let lists: [(Of, Vec<u32>); 5] = [
+        (|values| GpuAttribute::Group(values), filters.group.clone()),
+        (|values| GpuAttribute::Mask(values), filters.mask.clone()),
+        (|values| GpuAttribute::Fixed(values), flags(&filters.fixed)),
+        (|values| GpuAttribute::Sleeping(values), flags(&filters.sleeping)),
+        (|values| GpuAttribute::Margin(values), margins),
+    ];
+    let there = lists.into_iter().filter(|(_, list)| !list.is_empty());
+    there.map(|(of, list)| (of, list.len() as u32, upload(gpu, &list))).collect()
+}
+
+/// Returns filters with other values in these lists.
+fn without_values(filters: &Filters) -> Filters {
+    let mut filters = filters.clone();
+    filters.group.fill(0);
+    filters.mask.fill(0);
+    filters.fixed.fill(true);
+    filters.sleeping.fill(true);
+    filters.margin.fill(0.0);
+    filters
+}
+
 /// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
 /// boxes lies in a buffer, and behind the boxes are others.
 pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, kind: Kind) -> Result<Vec<Pair>, Error> {
@@ -170,7 +199,11 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
     }
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
+    let mut given = Vec::new();
     if let Kind::Kept = kind {
+        // The values come with the first step, on the device.
+        given = values(gpu, filters);
+        broad_phase.set_filters(without_values(filters))?;
         begin_epochs_on_gpu_from(&mut broad_phase, 1);
         // For the pairs of grown boxes too.
         broad_phase.reserve(boxes.len(), 30 * boxes.len() as u32)?;
@@ -203,25 +236,36 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
             None => GpuIdentity::Index,
         };
         let mut recorded = encoder(gpu);
+        for (of, count, values) in given.drain(..) {
+            broad_phase.record_filters(&mut recorded, 0..count, of(values.slice(..)))?;
+            // Some again, the last of which share a word of flags with others.
+            broad_phase.record_filters(&mut recorded, 0..count / 2 - 9, of(values.slice(..)))?;
+        }
         let events = broad_phase.record_events(&mut recorded, boxes.slice(..), box_count, identity)?;
         let by_box = broad_phase.record_neighbours(&mut recorded)?;
         gpu.queue().submit([recorded.finish()]);
-        let words = read(gpu, encoder(gpu), &[(&by_box.header, 8), (&by_box.offsets, n as usize + 1)]);
-        let (count, overflow) = (words[4].min(by_box.capacity), words[3]);
-        all.extend(words[8..].iter().map(|&offset| Pair { a: offset, b: overflow }));
-        let words =
-            if count == 0 { Vec::new() } else { read(gpu, encoder(gpu), &[(&by_box.neighbours, count as usize)]) };
-        all.extend(words.into_iter().map(|neighbour| Pair { a: neighbour, b: 1 }));
-        let GpuEvents { pairs, before, created, lost, persisting, .. } = &events;
-        all.extend([pairs, created, lost, persisting].into_iter().flat_map(|left| list(gpu, left)));
-        if frame.refused > 0 {
-            continue;
-        }
-        let count = read(gpu, encoder(gpu), &[(&pairs.header, 8)])[4].min(pairs.capacity) as usize;
-        let places = if count == 0 { Vec::new() } else { read(gpu, encoder(gpu), &[(before, count)]) };
-        all.extend(places.into_iter().map(|place| Pair { a: place, b: 0 }));
+        all.extend(left(gpu, n, &events, &by_box, frame.refused));
     }
     Ok(all)
+}
+
+/// Returns what a step of `n` boxes left.
+fn left(gpu: &Gpu, n: u32, events: &GpuEvents, by_box: &GpuNeighbours, refused: u32) -> Vec<Pair> {
+    let mut all = Vec::new();
+    let words = read(gpu, encoder(gpu), &[(&by_box.header, 8), (&by_box.offsets, n as usize + 1)]);
+    let (count, overflow) = (words[4].min(by_box.capacity), words[3]);
+    all.extend(words[8..].iter().map(|&offset| Pair { a: offset, b: overflow }));
+    let words = if count == 0 { Vec::new() } else { read(gpu, encoder(gpu), &[(&by_box.neighbours, count as usize)]) };
+    all.extend(words.into_iter().map(|neighbour| Pair { a: neighbour, b: 1 }));
+    let GpuEvents { pairs, before, created, lost, persisting, .. } = events;
+    all.extend([pairs, created, lost, persisting].into_iter().flat_map(|left| list(gpu, left)));
+    if refused > 0 {
+        return all;
+    }
+    let count = read(gpu, encoder(gpu), &[(&pairs.header, 8)])[4].min(pairs.capacity) as usize;
+    let places = if count == 0 { Vec::new() } else { read(gpu, encoder(gpu), &[(before, count)]) };
+    all.extend(places.into_iter().map(|place| Pair { a: place, b: 0 }));
+    all
 }
 
 /// Submits steps, each with a list of the boxes that moved, and returns the pairs of each.

@@ -1,0 +1,60 @@
+// prepare_filter: other values of one list by box, out of a buffer of the caller's.
+//
+// Reads   change   where the list begins, and which boxes have other values
+//         given    [change.count] the value of each: a word, a flag that is set unless it is 0 (IS_FLAGS), or bits of f32 (IS_MARGINS)
+// Changes words    the list: a word per box, or a bit per box (IS_FLAGS), of which those of other boxes stay. Margins that are
+//                  negative or not finite become NaNs
+//         filter_changes   [2] the second: how often what other searches rest on was changed, unless change.is_free
+// An invocation per word of the list that changes.
+
+override IS_FLAGS: bool = false;
+override IS_MARGINS: bool = false;
+
+@group(0) @binding(0) var<uniform> change: FilterChange;
+@group(0) @binding(1) var<storage, read> given: array<u32>;
+@group(0) @binding(2) var<storage, read_write> words: array<u32>;
+@group(0) @binding(3) var<storage, read_write> filter_changes: array<u32>;
+
+@compute @workgroup_size(256)
+fn prepare_filter(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let k = group_index(group, groups) * 256u + local;
+    if k == 0u && change.is_free == 0u {
+        filter_changes[1] += 1u;
+    }
+    if IS_FLAGS {
+        change_flags(change.first / 32u + k);
+    } else if k < change.count {
+        var value = given[k];
+        if IS_MARGINS {
+            value = margin_of(value);
+        }
+        words[change.place + change.first + k] = value;
+    }
+}
+
+// Changes the flags of a word.
+fn change_flags(word: u32) {
+    let low = max(word * 32u, change.first);
+    let high = min(word * 32u + 32u, change.first + change.count);
+    if low >= high {
+        return;
+    }
+    var flags = words[change.place + word];
+    for (var i = low; i < high; i += 1u) {
+        let bit = 1u << (i % 32u);
+        flags = select(flags & ~bit, flags | bit, given[i - change.first] != 0u);
+    }
+    words[change.place + word] = flags;
+}
+
+// Returns a margin as it is kept: -0 is one too.
+fn margin_of(bits: u32) -> u32 {
+    if bits == 0x80000000u {
+        return 0u;
+    }
+    return select(bits, 0x7fc00000u, bits >= 0x7f800000u);
+}
