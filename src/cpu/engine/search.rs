@@ -1,10 +1,11 @@
 //! The flow on the CPU, with the memory that it keeps.
 
 use super::chunks::Chunks;
+use super::giants::Giants;
 use super::keep::{All, Filtered, Keep};
 use super::sorted::Sorted;
 use super::task_lists::TaskLists;
-use super::{ALONE, giants, order};
+use super::{ALONE, order};
 use crate::constants::SMALL_MOST;
 use crate::cpu::call;
 use crate::cpu::mirror::{bin, emit, frame, small};
@@ -26,7 +27,7 @@ pub struct Search {
     /// `[entry_count]` scratch of the sort.
     other_entries: Vec<u64>,
     sorted: Sorted,
-    giants: Vec<u32>,
+    giants: Giants,
     pub lists: TaskLists,
     /// `[pair_count]` for the order.
     pub other_pairs: Vec<Pair>,
@@ -41,7 +42,7 @@ impl Default for Search {
             entries: Vec::new(),
             other_entries: Vec::new(),
             sorted: Sorted::default(),
-            giants: Vec::new(),
+            giants: Giants::default(),
             lists: TaskLists::default(),
             other_pairs: Vec::new(),
         }
@@ -96,11 +97,11 @@ impl Search {
         let totals = self.chunks.count(boxes, filters, &frame);
         let level = bin::scan(&totals, box_count, params.entry_capacity);
         self.chunks.scatter(&frame, level, &mut self.entries);
-        self.chunks.list(&frame, level, &mut self.giants, &mut self.found.report.first_invalid);
+        self.chunks.list(&frame, level, &mut self.giants.ids, &mut self.found.report.first_invalid);
         radix::sort(&mut self.entries, &mut self.other_entries, frame.key_bits);
         let swept = self.sorted.gather(boxes, &self.entries, &self.chunks.positions, &frame);
 
-        let candidate_count = swept + self.giants.len() as u64 * u64::from(box_count);
+        let candidate_count = swept + self.giants.ids.len() as u64 * u64::from(box_count);
         let limit = options.effective_candidate_limit();
         if candidate_count > limit {
             return Err(Error::TooManyCandidates { candidate_count, limit });
@@ -108,14 +109,14 @@ impl Search {
         let pairs = &mut self.found.pairs;
         self.sorted.sweep(&self.entries, keep, &mut self.lists, pairs)?;
         let is_giant = |i: u32| bin::is_giant(self.chunks.cells[i as usize], level, &frame);
-        giants::test(boxes, &self.giants, is_giant, keep, &mut self.lists, pairs)?;
+        self.giants.test(boxes, is_giant, keep, &mut self.lists, pairs)?;
         if options.order == PairOrder::Canonical {
             order::canonical(pairs, &mut self.other_pairs, box_count);
         }
         self.found.report = Report {
             invalid_count: totals.invalid,
             first_invalid: std::mem::take(&mut self.found.report.first_invalid),
-            giant_count: self.giants.len() as u32,
+            giant_count: self.giants.ids.len() as u32,
             entry_count: self.entries.len() as u32,
             candidate_count,
             pair_count: self.found.pairs.len() as u64,
@@ -170,7 +171,7 @@ impl Search {
     pub fn bytes(&self) -> usize {
         let entries = (self.entries.capacity() + self.other_entries.capacity()) * size_of::<u64>();
         let pairs = (self.found.pairs.capacity() + self.other_pairs.capacity()) * size_of::<Pair>();
-        let giants = self.giants.capacity() * size_of::<u32>();
+        let giants = self.giants.bytes();
         let parts = self.columns.bytes() + self.chunks.bytes() + self.sorted.bytes() + self.lists.bytes();
         entries + pairs + giants + parts
     }
