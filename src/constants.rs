@@ -217,6 +217,10 @@ shared_constants! {
     PLACE_RUNS: u32 = 8;
     /// Tests per tile of a giant: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 256 * 32;
+    /// Giants in a row whose bounds boxes are tested against first, where there are as many.
+    GIANT_GROUP: u32 = 32;
+    /// Tiles of giants whose bits are kept, for each tile of a group whose near boxes are.
+    NEAR_SHARE: u32 = 4;
     /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test`.
     HIT_BLOCKS: u32 = 65_535;
     /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at

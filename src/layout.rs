@@ -177,6 +177,7 @@ twins! {
         pub entries: [u32; 3],
         pub entry_runs: [u32; 3],
         pub sweep_test: [u32; 3],
+        pub giants_near: [u32; 3],
         pub giants_test: [u32; 3],
         pub emit_place: [u32; 3],
         pub emit_sweep: [u32; 3],

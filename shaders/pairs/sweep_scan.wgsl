@@ -111,6 +111,9 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         dispatches.sweep_test = dispatch_size(div_ceil(sweep_tiles, per_group));
         dispatches.emit_place = dispatch_size(counts.sweep_blocks);
         dispatches.emit_sweep = dispatch_size(min(sweep_tiles, params.tile_capacity));
+        let groups = select(0u, div_ceil(giant_count, GIANT_GROUP), giant_count >= GIANT_GROUP && !refused);
+        let near_tiles = min(groups * div_ceil(params.box_count, HIT_TILE), params.giant_tile_capacity / NEAR_SHARE);
+        dispatches.giants_near = dispatch_size(near_tiles);
         dispatches.giants_test = dispatch_size(counts.giant_blocks);
     }
 }

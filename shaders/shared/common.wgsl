@@ -125,6 +125,7 @@ struct Dispatches {
     entries: array<u32, 3>,   // an invocation for each entry
     entry_runs: array<u32, 3>, // an invocation for each ENTRY_RUN entries
     sweep_test: array<u32, 3>,
+    giants_near: array<u32, 3>,
     giants_test: array<u32, 3>,
     emit_place: array<u32, 3>,
     emit_sweep: array<u32, 3>,

@@ -219,7 +219,7 @@ impl Room {
         let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES)
             .max(wishes.giant_tiles)
             .max(all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs()))))
-            .min(binding / 1024);
+            .min(binding / (1024 + 1024 / u64::from(NEAR_SHARE)));
         // Ten quads per box.
         let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES)
             .max(wishes.tiles)

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{HIT_BLOCKS, PATH_BLOCK, PATH_SECTION};
+use crate::constants::{HIT_BLOCKS, NEAR_SHARE, PATH_BLOCK, PATH_SECTION};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -62,8 +62,9 @@ buffer_table! {
         runs: [Run; room.tiles * 256], STORAGE;
         /// `[tiles * 256]` pairs before the run within its block of tiles.
         run_offsets: [u32; room.tiles * 256], STORAGE;
-        /// `[tiles * 256]` a bit per test of `giants`, as far as there is room; or of `small`.
-        hit_words: [u32; room.giant_tiles * 256], STORAGE;
+        /// `[tiles * 256]` a bit per test of `giants`, as far as there is room; or of `small`. Behind them, for tiles of groups of giants,
+        /// a bit per box that is near.
+        hit_words: [u32; (room.giant_tiles + room.giant_tiles / u64::from(NEAR_SHARE)) * 256], STORAGE;
         /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles, zero before `sweep_test`; or the counts
         /// of `small_test`.
         block_hits: [u32; 2 * u64::from(HIT_BLOCKS)], STORAGE;

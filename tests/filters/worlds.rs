@@ -1,6 +1,6 @@
 //! Many worlds in one place.
 
-use broadsweep::{Aabb, Filters, Pair};
+use broadsweep::{Aabb, Filters, HalfSpace, Pair};
 use laboratory::scenes::Kind;
 
 use crate::common::{AXES, CANONICAL, Random, SWEEP, assert_pairs};
@@ -50,6 +50,49 @@ fn worlds_in_one_place_are_as_if_each_were_alone() {
             let found = engine.find_pairs(&boxes).unwrap().clone();
             assert_pairs(&found.pairs, &expected, &format!("{}, {kind}, {:?}", engine.name(), found.report));
         });
+    }
+}
+
+/// Makes boxes of worlds on ground that they have in common: as many pieces, in rows or in any order, of which some are vast, and one
+/// stands for a half-space.
+fn on_common_ground(pieces: usize, is_in_rows: bool) -> (Vec<Aabb>, Filters) {
+    let (mut boxes, mut world) = in_one_place(Kind::Uniform, 40, 60);
+    let all = boxes.iter().fold(boxes[0], |all, aabb| Aabb {
+        min: std::array::from_fn(|k| all.min[k].min(aabb.min[k])),
+        max: std::array::from_fn(|k| all.max[k].max(aabb.max[k])),
+    });
+    let side = pieces.isqrt().max(1);
+    let edge = |k: usize| (all.max[k] - all.min[k]) / side as f32;
+    let mut random = Random(pieces as u64);
+    for piece in 0..pieces {
+        let at = if is_in_rows { piece } else { random.below(side * side) };
+        let low = [0, 1].map(|k| all.min[k] + edge(k) * [at % side, at / side][k] as f32);
+        let mut ground = Aabb::new([low[0], low[1], all.min[2]], [low[0] + edge(0), low[1] + edge(1), all.max[2]]);
+        if piece % 29 == 3 {
+            ground.max[piece % 3] = f32::INFINITY;
+        }
+        // Among the others, so that pairs have either as the smaller index.
+        let place = 31 * piece % boxes.len();
+        boxes.insert(place, ground);
+        world.insert(place, Filters::GLOBAL);
+    }
+    let index = world.iter().position(|world| *world == Filters::GLOBAL).unwrap_or(0) as u32;
+    let half_spaces = vec![HalfSpace { index, normal: [0.6, 0.0, 0.8], offset: all.min[2] + 0.3 }];
+    let group = (0..boxes.len() as u32).map(|i| 1 << (i % 3)).collect();
+    (boxes, Filters { world, half_spaces, group, mask: vec![5; 2400 + pieces], ..Filters::default() })
+}
+
+#[test]
+fn ground_that_worlds_have_in_common_is_exact_in_any_number_of_pieces() {
+    for pieces in [1, 23, 31, 32, 33, 64, 65, 400] {
+        for is_in_rows in [true, false] {
+            let (boxes, filters) = on_common_ground(pieces, is_in_rows);
+            let alone = Filters { world: filters.world.clone(), ..Filters::default() };
+            for filters in [alone, filters] {
+                let what = format!("{pieces} pieces, in rows: {is_in_rows}");
+                assert_filtered(&boxes, &filters, &[CANONICAL, SWEEP], &what);
+            }
+        }
     }
 }
 

@@ -302,12 +302,17 @@ impl Found {
         let kept = |all: usize, capacity: u32| all.min(capacity as usize * TILE_WORDS);
         let runs = &self.runs[..kept(self.runs.len(), tile_capacity)];
         let words = &self.words[..kept(self.words.len(), giant_tile_capacity)];
+        let mut near = self.giants.near_words();
+        near.truncate(kept(near.len(), giant_tile_capacity / NEAR_SHARE));
+        let mut words_and_near = words.to_vec();
+        words_and_near.resize(giant_tile_capacity as usize * TILE_WORDS, poison());
+        words_and_near.extend(near);
         let run_offsets = run_offsets_of(runs, tiles_per_block);
         let offsets: Vec<_> = offsets_of(&[sweep_hits, giant_hits].concat()).into_iter().map(halves).collect();
         let hits = Hits {
             runs: guarded(runs),
             run_offsets: guarded(&run_offsets),
-            hit_words: guarded(words),
+            hit_words: guarded(&words_and_near),
             block_hits: poisoned(0),
             hit_offsets: upload(&offsets),
         };
@@ -352,7 +357,7 @@ impl Found {
             panic!("pair {at} of {} is {:?} instead of {:?}", all.len(), all[at], self.pairs[at]);
         }
         assert!(written(&hits.runs) == runs && written(&hits.run_offsets) == run_offsets);
-        assert!(written(&hits.hit_words) == words);
+        assert!(written(&hits.hit_words) == words_and_near);
     }
 }
 

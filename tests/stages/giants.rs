@@ -1,4 +1,4 @@
-//! `giants_test`.
+//! `giants_near` and `giants_test`.
 
 use std::sync::LazyLock;
 
@@ -54,11 +54,23 @@ impl Scene {
         self.giants.len() as u32 * (self.boxes.len() as u32).div_ceil(HIT_TILE)
     }
 
-    /// Returns the hits of the mirror in tiles, where bit k of invocation i is box 256 k + i.
+    /// Returns the hits of the mirror in tiles.
     pub fn words(&self) -> Vec<u32> {
+        let of = |&giant: &u32| mirror::giants::test(&self.boxes, &self.cells, &frame(), self.level, giant);
+        self.in_tiles(self.giants.iter().map(of))
+    }
+
+    /// Returns which boxes are near each group of giants, in tiles; nothing where there are too few giants.
+    pub fn near_words(&self) -> Vec<u32> {
+        let group = GIANT_GROUP as usize;
+        let grouped = if self.giants.len() < group { &[] } else { &self.giants[..] };
+        self.in_tiles(grouped.chunks(group).map(|giants| mirror::giants::near(&self.boxes, giants)))
+    }
+
+    /// Puts bits by box in tiles, where bit k of invocation i is box 256 k + i.
+    fn in_tiles(&self, all: impl Iterator<Item = Vec<u32>>) -> Vec<u32> {
         let mut words = Vec::new();
-        for &giant in &self.giants {
-            let by_box = mirror::giants::test(&self.boxes, &self.cells, &frame(), self.level, giant);
+        for by_box in all {
             let is_hit = |i: usize| by_box.get(i / 32).is_some_and(|word| word >> (i % 32) & 1 == 1);
             for tile in 0..self.boxes.len().div_ceil(HIT_TILE as usize) {
                 for local in 0..TILE_WORDS {
@@ -98,15 +110,37 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
     let words = scene.words();
     let mut block_hits = vec![u32::MAX; sweep_blocks as usize];
     block_hits.extend(hits_of_blocks(&words, tiles_per_block));
+    let near_tiles = (scene.near_words().len() / TILE_WORDS) as u32;
+    let near_tiles = near_tiles.min(giant_tile_capacity / NEAR_SHARE);
+    let near = &scene.near_words()[..near_tiles as usize * TILE_WORDS];
+    let mut bits = vec![0u32; scene.boxes.len().div_ceil(32)];
+    for (i, _) in scene.boxes.iter().enumerate().filter(|(_, aabb)| aabb.is_valid()) {
+        bits[i / 32] |= 1 << (i % 32);
+    }
+    let valid = scene.in_tiles(std::iter::once(bits));
     let kept = &words[..(giant_tile_capacity.min(tiles) as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
-        let sizes = dispatches(|sizes| sizes.giants_test = size);
-        let hits = Hits { hit_words: poisoned(kept.len()), block_hits: poisoned(block_hits.len()), ..no_hits() };
+        // Some workgroups too many, as in dispatches of more than one row.
+        let surplus = if near_tiles == 0 { 0 } else { 3 };
+        let near_size = if size[0] > 1 { dispatch_size(near_tiles) } else { in_columns(near_tiles + surplus) };
+        let sizes = dispatches(|sizes| (sizes.giants_test, sizes.giants_near) = (size, near_size));
+        let hits = Hits {
+            hit_words: poisoned(giant_tile_capacity as usize * TILE_WORDS + near.len()),
+            block_hits: poisoned(block_hits.len()),
+            ..no_hits()
+        };
         run(|pass| {
             GIANTS.record(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &frame, &bins, &giants, &hits)
         });
+        let found_words = written(&hits.hit_words);
+        // Those that are invalid may be near or not.
+        let found = found_words[giant_tile_capacity as usize * TILE_WORDS..]
+            .iter()
+            .zip(valid.iter().cycle())
+            .map(|(near, valid)| near & valid);
+        assert!(found.eq(near.iter().copied()), "boxes near {} giants differ", scene.giants.len());
         assert_eq!(written(&hits.block_hits), block_hits);
-        assert!(written(&hits.hit_words) == *kept, "hit bits of {} giants differ", scene.giants.len());
+        assert!(found_words[..kept.len()] == *kept, "hit bits of {} giants differ", scene.giants.len());
     }
 }
 

@@ -422,6 +422,12 @@ fn tiles_of_group(tiles: u32, least: u32, wanted: u32) -> u32 {
     each.min(MOST_GROUP_TILES)
 }
 
+/// Counts the tiles of groups of giants, where there are as many.
+fn near_tiles(giant_count: u32, box_count: u32) -> u64 {
+    let groups = if giant_count < GIANT_GROUP { 0 } else { giant_count.div_ceil(GIANT_GROUP) };
+    u64::from(groups) * u64::from(box_count.div_ceil(HIT_TILE))
+}
+
 fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     let &Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, candidate_limit } = division;
     assert_eq!(sums.len(), entry_count.div_ceil(PATH_SECTION) as usize);
@@ -431,6 +437,7 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         candidate_limit_low,
         candidate_limit_high,
         tile_capacity,
+        giant_tile_capacity: tile_capacity,
         sweep_groups,
         ..Params::zeroed()
     });
@@ -477,6 +484,7 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         sweep_test: dispatch_size(sweep_tiles.div_ceil(per_group)),
         emit_place: dispatch_size(expected.sweep_blocks),
         emit_sweep: dispatch_size(sweep_tiles.min(tile_capacity)),
+        giants_near: dispatch_size(kept(near_tiles(giant_count, box_count)).min(tile_capacity / NEAR_SHARE)),
         giants_test: dispatch_size(expected.giant_blocks),
         ..poison()
     };
