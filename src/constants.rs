@@ -276,6 +276,12 @@ shared_constants! {
     EPOCH_YOUNG: u32 = 4;
     /// The most steps until the next epoch after several that were not.
     EPOCH_LONGEST_WAIT: u32 = 64;
+    /// Of so many steps of an epoch, in one the boxes that would leave their grown boxes before the next such step are grown anew.
+    EPOCH_PERIOD: u32 = 8;
+    /// Unless more than one box in so many moved.
+    EPOCH_MOST_EARLY: u32 = 64;
+    /// Exponents of f32 between a way and a gap that is as long as EPOCH_PERIOD such ways, at least.
+    EPOCH_SOON: u32 = 4;
 
     // ---- codes ----
 

@@ -1,4 +1,4 @@
-// epoch_check: which boxes moved, and which have left their grown boxes, which are grown anew where they are.
+// epoch_check: which boxes moved, and which have left their grown boxes, or soon will, which are grown anew where they are.
 //
 // Reads   params, epoch_params
 //         boxes         [box_count * 3] bits of f32, two at a time
@@ -10,7 +10,8 @@
 // Writes  escape_tiles  [slots / EPOCH_TILE, rounded up] how many boxes left in this step, since the epoch began, and moved
 // A workgroup per EPOCH_TILE slots, of which an invocation takes four. A box that is invalid has no pairs, and so stays where it
 // was. One that is no longer there has left since the epoch began, and so have its pairs; it has no grown box, and nobody looks for
-// what it meets. Where there is no epoch, nothing is looked at.
+// what it meets. Where there is no epoch, nothing is looked at. A step in which one box leaves costs hardly less than one in which
+// many do: so in one of EPOCH_PERIOD steps, all leave that would before the next such step.
 // Source: the grown boxes of Box2D's dynamic tree, Catto 2019, Dynamic bounding volume hierarchies.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -86,16 +87,29 @@ fn look_at(i: u32, k: u32) {
         }
         return;
     }
-    let low = min_bits_of(i);
-    let high = max_bits_of(i);
-    let words = array<vec2<u32>, 3>(low.xy, vec2<u32>(low.z, high.x), high.yz);
-    let is_same = all(last[i * 3u] == words[0]) & all(last[i * 3u + 1u] == words[1]) & all(last[i * 3u + 2u] == words[2]);
-    if is_same {
+    let words = array<vec2<u32>, 3>(boxes[i * 3u], boxes[i * 3u + 1u], boxes[i * 3u + 2u]);
+    let then = array<vec2<u32>, 3>(last[i * 3u], last[i * 3u + 1u], last[i * 3u + 2u]);
+    if all(then[0] == words[0]) & all(then[1] == words[1]) & all(then[2] == words[2]) {
         return;
     }
     set_last(i, words);
     atomicOr(&moved[k / 32u], bit);
-    if kind_of(low, high) != KIND_INVALID && !is_within_fat(i, low, high) {
+    let low = vec3<u32>(words[0], words[1].x);
+    let high = vec3<u32>(words[1].y, words[2]);
+    let kind = kind_of(low, high);
+    if kind == KIND_INVALID {
+        return;
+    }
+    let own = array<vec2<u32>, 3>(fat[i * 3u], fat[i * 3u + 1u], fat[i * 3u + 2u]);
+    let own_low = vec3<u32>(own[0], own[1].x);
+    let own_high = vec3<u32>(own[1].y, own[2]);
+    var leaves = any(ordered(low) < ordered(own_low)) || any(ordered(own_high) < ordered(high));
+    if kind == KIND_FINITE && is_early() {
+        let way = max(exponents(low, vec3<u32>(then[0], then[1].x)), exponents(high, vec3<u32>(then[1].y, then[2])));
+        let gap = min(exponents(low, own_low), exponents(own_high, high));
+        leaves |= min(gap.x, min(gap.y, gap.z)) < max(way.x, max(way.y, way.z)) + EPOCH_SOON;
+    }
+    if leaves {
         let margin = vec3<u32>(margin_bits(escape_margin(epoch.edge)));
         set_fat(i, less_rounded_down(low, margin), sum_rounded_up(high, margin));
         atomicOr(&escaped[k / 32u], bit);
@@ -108,7 +122,13 @@ fn set_last(i: u32, words: array<vec2<u32>, 3>) {
     last[i * 3u + 2u] = words[2];
 }
 
-// Tells whether a box lies in its grown box.
-fn is_within_fat(i: u32, low: vec3<u32>, high: vec3<u32>) -> bool {
-    return all(ordered(fat_low(i)) <= ordered(low)) && all(ordered(high) <= ordered(fat_high(i)));
+// Tells whether boxes leave in this step that soon would.
+fn is_early() -> bool {
+    return epoch.age % EPOCH_PERIOD == 1u && epoch.moved <= params.box_count / EPOCH_MOST_EARLY;
+}
+
+// Returns the exponents of f32 of three differences. A box that goes on as it did leaves its grown box within EPOCH_PERIOD steps if the
+// least of what is left of the margin is not longer than as many of the largest of its ways, by exponents.
+fn exponents(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
+    return (bitcast<vec3<u32>>(bitcast<vec3<f32>>(a) - bitcast<vec3<f32>>(b)) >> vec3<u32>(23u)) & vec3<u32>(0xffu);
 }

@@ -106,14 +106,22 @@ fn kernel(source: &Source, switches: &[&'static str]) -> Kernel {
 fn boxes_that_moved_and_left_are_those_of_the_mirror() {
     let check = kernel(&epoch::CHECK, &[]);
     for Scene { boxes, last, fat, states } in scenes() {
-        for (version, changes) in [(VERSION, 4), (VERSION + 1, 4), (VERSION, 5)] {
+        for (version, changes, age, moved) in [
+            (VERSION, 4, 0, 0),
+            (VERSION + 1, 4, 1, 0),
+            (VERSION, 5, 1, 0),
+            (VERSION, 4, 1, boxes.len() as u32 / EPOCH_MOST_EARLY),
+            (VERSION, 4, 1 + EPOCH_PERIOD, boxes.len() as u32 / EPOCH_MOST_EARLY + 1),
+            (VERSION, 4, 1 + EPOCH_PERIOD, 0),
+        ] {
             let slots = fat.len();
-            let known = upload(&[Epoch { version, slots: slots as u32, edge: EDGE, changes, ..Epoch::zeroed() }]);
+            let known = Epoch { version, slots: slots as u32, edge: EDGE, changes, age, moved, ..Epoch::zeroed() };
+            let known_now = upload(&[known]);
             let (mut last_after, mut fat_after, mut states_after) = (last.clone(), fat.clone(), states.clone());
             // Where there is no epoch, nothing is written.
             let mut tiles = vec![poison(); slots.div_ceil(EPOCH_TILE as usize)];
             if (version, changes) == (VERSION, 4) {
-                tiles = mirror::epoch::check(&boxes, &mut last_after, &mut fat_after, &mut states_after, EDGE);
+                tiles = mirror::epoch::check(&boxes, &mut last_after, &mut fat_after, &mut states_after, &known);
             }
             let (params_now, count) = (params(slots, 1), counted_boxes(boxes.len()));
             let (boxes_now, last_now, fat_now, changes) =
@@ -123,7 +131,7 @@ fn boxes_that_moved_and_left_are_those_of_the_mirror() {
                 ("params", count.all()),
                 ("epoch_params", params_now.all()),
                 ("boxes", boxes_now.all()),
-                ("epoch", known.all()),
+                ("epoch", known_now.all()),
                 ("last", last_now.all()),
                 ("fat", fat_now.all()),
                 ("states", states_now.all()),

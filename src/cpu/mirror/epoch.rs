@@ -20,10 +20,17 @@ pub fn put(moved: &[(u32, Aabb)], boxes: &mut [Aabb]) {
     }
 }
 
-/// Finds the boxes that moved, and those that left their grown boxes, and grows these where they are. Returns the counts of each
-/// tile of slots; `states` has what boxes did.
-pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [[u32; 4]], edge: u32) -> Vec<[u32; 4]> {
-    let margin = margin(escape_margin(edge));
+/// Finds the boxes that moved, and those that left their grown boxes, or soon will where that counts in this step, and grows these
+/// where they are. Returns the counts of each tile of slots; `states` has what boxes did.
+pub fn check(
+    boxes: &[Aabb],
+    last: &mut [Aabb],
+    fat: &mut [Aabb],
+    states: &mut [[u32; 4]],
+    epoch: &Epoch,
+) -> Vec<[u32; 4]> {
+    let margin = margin(escape_margin(epoch.edge));
+    let is_early = epoch.age % EPOCH_PERIOD == 1 && epoch.moved <= boxes.len() as u32 / EPOCH_MOST_EARLY;
     let mut tiles = vec![[0; 4]; fat.len().div_ceil(EPOCH_TILE as usize)];
     for state in &mut *states {
         *state = [0, 0, state[2], 0];
@@ -39,11 +46,11 @@ pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [
             state[2] |= bit;
             tiles[i / EPOCH_TILE as usize][2] += 1;
         } else if is_there && bits(now) != bits(last) {
-            *last = *now;
+            let then = std::mem::replace(last, *now);
             state[0] |= bit;
             tiles[i / EPOCH_TILE as usize][2] += 1;
             let is_within = (0..3).all(|k| fat.min[k] <= now.min[k] && now.max[k] <= fat.max[k]);
-            if now.is_valid() && !is_within {
+            if now.is_valid() && (!is_within || is_early && is_finite(now) && leaves_soon(now, &then, fat)) {
                 *fat = grown(now, margin);
                 state[1] |= bit;
                 state[2] |= bit;
@@ -61,7 +68,6 @@ pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], states: &mut [
 pub fn decide(boxes: &[Aabb], slots: u32, version: u32, counts: [u32; 3], sample: &mut [Aabb], last: &Epoch) -> Epoch {
     let mut edges = [0; 256];
     let mut speeds = [0; 256];
-    let is_finite = |aabb: &Aabb| aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|bound| bound.is_finite());
     for (k, then) in sample.iter_mut().enumerate() {
         let place = (u64::from((k as u32).wrapping_mul(0x9e37_79b9)) * u64::from(slots)) >> 32;
         let now = boxes.get(place as usize).copied().unwrap_or(NO_INPUT);
@@ -175,6 +181,22 @@ pub fn test(pairs: &[Pair], boxes: &[Aabb], last: Option<&[bool]>, states: &[[u3
         _ => meet(pair),
     };
     pairs.iter().enumerate().map(test).collect()
+}
+
+fn is_finite(aabb: &Aabb) -> bool {
+    aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|bound| bound.is_finite())
+}
+
+/// Tells whether a box that goes on as it did leaves its grown box soon.
+fn leaves_soon(now: &Aabb, then: &Aabb, fat: &Aabb) -> bool {
+    let exponent = |length: f32| length.to_bits() >> 23 & 0xff;
+    let exponents = |of: [[f32; 3]; 4]| {
+        let [a, b, c, d] = of;
+        (0..3).flat_map(move |k| [exponent(a[k] - b[k]), exponent(c[k] - d[k])]).collect::<Vec<_>>()
+    };
+    let way = exponents([now.min, then.min, now.max, then.max]);
+    let gap = exponents([now.min, fat.min, fat.max, now.max]);
+    gap.into_iter().min() < way.into_iter().max().map(|way| way + EPOCH_SOON)
 }
 
 /// Tells whether a box did this: moved, left in this step, or since the epoch began.
