@@ -38,7 +38,8 @@ pub struct Report {
     /// tree was asked. 2³²
     /// − 1 where all passes together have more.
     pub entry_count: u32,
-    /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes; or all the
+    /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes, of which many are left out where
+    /// there are many giants; or all the
     /// `n (n - 1) / 2` there are; or those of a box that asked a tree against the boxes of the leaves that it came to.
     pub candidate_count: u64,
     /// Overlapping pairs that the [`Filters`](crate::Filters) leave, and the pairs that the filters include.

@@ -119,7 +119,8 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> Bin
         if is_plain(own, min_bits, max_bits) {
             own.position.z |= FOOTPRINT_PLAIN;
         }
-    } else if HAS_WORLDS && kind != KIND_INVALID {
+    } else if HAS_WORLDS && kind != KIND_INVALID && world < arrayLength(&world_cells) {
+        // A world that there was not yet as the search was recorded has no cells, and its boxes without an end are giants.
         // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
         let everywhere = footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
         own.cells = cells_of_world(world_cells[world]);

@@ -26,7 +26,8 @@ fn bin_worlds(
     let min_bits = min_bits_of(i);
     let max_bits = max_bits_of(i);
     let world = world_of(i);
-    if world == WORLD_GLOBAL || kind_of(min_bits, max_bits) != KIND_FINITE || !is_within(min_bits, max_bits, frame.limit) {
+    // There may be more worlds now than when the search was recorded.
+    if world >= arrayLength(&world_cells) || kind_of(min_bits, max_bits) != KIND_FINITE || !is_within(min_bits, max_bits, frame.limit) {
         return;
     }
     let own = place_of(bitcast<vec3<f32>>(min_bits) * frame.scale, bitcast<vec3<f32>>(max_bits) * frame.scale).cells;

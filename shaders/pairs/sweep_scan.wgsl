@@ -4,7 +4,7 @@
 //         path_sums    [sections] quads and candidates, each as (low, high), of sweep_count
 // Writes  path_bases   [sections + 1] quads before each section as (low, high); the last is the length of the path
 //         counts       candidates, tiles and blocks of sweep_test and giants_test, refused
-//         dispatches   of sweep_test, emit_place, emit_sweep and giants_test
+//         dispatches   of sweep_test, emit_place, emit_sweep, giants_near and giants_test
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
 // rounds. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more
 // tiles than HIT_BLOCKS, each block has 2, 4, 8, ... times as many in a row, so that the number of blocks stays bounded,

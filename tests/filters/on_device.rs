@@ -297,3 +297,24 @@ fn a_change_that_is_refused_leaves_what_was_recorded_and_another_does_not() {
     let left = broad_phase.record(&mut again, buffer.slice(..), 300).unwrap();
     assert_pairs(&run(again, left).1, &expected, "dropped");
 }
+
+#[test]
+fn a_search_that_was_recorded_before_there_were_more_worlds_has_them() {
+    let mut boxes = Kind::Uniform.generate(900, 2);
+    // Boxes without an end, in worlds of which some come later.
+    for i in (0..900).step_by(60) {
+        boxes[i].max[i % 3] = f32::INFINITY;
+    }
+    let buffer = upload(&boxes);
+    let mut same = Filters { world: (0..900).map(|i| i % 2).collect(), ..Filters::default() };
+    let mut broad_phase = gpu(SWEEP);
+    broad_phase.set_filters(same.clone()).unwrap();
+    broad_phase.reserve(900, 1 << 16).unwrap();
+    let mut recorded = encoder();
+    let left = broad_phase.record(&mut recorded, buffer.slice(..), 900).unwrap();
+    same.world = (0..900).map(|i| i % 7).collect();
+    broad_phase.change_filters(0, Attribute::World(&same.world)).unwrap();
+    let mut pairs = run(recorded, left).1;
+    pairs.sort_unstable();
+    assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), "with worlds that came later");
+}

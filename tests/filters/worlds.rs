@@ -1,6 +1,6 @@
 //! Many worlds in one place.
 
-use broadsweep::{Aabb, Filters, HalfSpace, Pair};
+use broadsweep::{Aabb, Filters, HalfSpace, Pair, cpu};
 use laboratory::scenes::Kind;
 
 use crate::common::{AXES, CANONICAL, Random, SWEEP, assert_pairs};
@@ -94,6 +94,32 @@ fn ground_that_worlds_have_in_common_is_exact_in_any_number_of_pieces() {
             }
         }
     }
+}
+
+#[test]
+fn common_ground_gives_the_same_list_in_any_number_of_threads_and_little_room_for_what_nobody_wants() {
+    let (boxes, filters) = on_common_ground(400, false);
+    let found = |threads: usize, boxes: &[Aabb], filters: &Filters| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut engine = cpu::BroadPhase::new(SWEEP).unwrap();
+            engine.set_filters(filters.clone()).unwrap();
+            let pairs = engine.find_pairs(boxes).unwrap().pairs.clone();
+            (pairs, engine.memory_bytes())
+        })
+    };
+    let one = found(1, &boxes, &filters).0;
+    assert!(one.len() > 1000);
+    for threads in [2, 5] {
+        assert!(found(threads, &boxes, &filters).0 == one, "{threads} threads");
+    }
+    // All of them overlap, and all are fixed.
+    let n = 6000;
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); n];
+    let world = vec![Filters::GLOBAL; n - 1].into_iter().chain([3]).collect();
+    let filters = Filters { world, fixed: vec![true; n], ..Filters::default() };
+    let (pairs, bytes) = found(2, &boxes, &filters);
+    assert!(pairs.is_empty() && bytes < 20 << 20, "{} pairs, {bytes} bytes", pairs.len());
 }
 
 #[test]

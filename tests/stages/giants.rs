@@ -13,7 +13,7 @@ use broadsweep::internals::pairs::sweep::Hits;
 use proptest::prelude::*;
 
 use crate::bin_scatter::{SPAN, random_cells};
-use crate::inputs::{Random, lattice};
+use crate::inputs::{Random, lattice, ordinary};
 use crate::sweep::{TILE_WORDS, hits_of_blocks, no_hits};
 use crate::*;
 
@@ -152,6 +152,23 @@ fn hits_of_giants_are_those_of_the_mirror() {
             check(&scene, tiles_per_block, 0, scene.tiles());
         }
     }
+}
+
+#[test]
+fn boxes_far_from_a_group_of_giants_are_not_near() {
+    let n = 9000u32;
+    // In a row, so that giants that follow each other lie side by side.
+    let mut boxes = ordinary(n, 3);
+    boxes.sort_by(|a, b| a.min[0].total_cmp(&b.min[0]));
+    let cells: Vec<[i32; 4]> =
+        (0..n as i32).map(|i| if i % 10 == 0 { [0, 0, SPAN as i32, SPAN as i32] } else { [i, 0, i, 0] }).collect();
+    let giants = mirror::bin::scatter(&cells, &mut vec![[0; 4]; n as usize], &frame(), 0).giants;
+    assert_eq!(giants.len(), 900);
+    let scene = Scene { boxes, cells, level: 0, giants };
+    let near = mirror::emit::scan(&scene.near_words());
+    assert!(near > 0 && near < u64::from(n) * 900 / 32 / 4, "{near} are near");
+    check(&scene, 3, 1, scene.tiles());
+    check(&scene, 2, 0, scene.tiles() / 3);
 }
 
 #[test]

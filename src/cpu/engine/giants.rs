@@ -11,6 +11,8 @@ use crate::{Aabb, Error, Pair};
 
 /// The number of boxes against which a thread tests all giants at a time.
 const BOXES: usize = 1 << 9;
+/// The number of boxes that ask a tree before those of their pairs that nobody wants are dropped.
+const GROUP: usize = 1 << 3;
 /// The fewest giants that are put in a tree: with fewer, to build it and to ask it takes longer.
 const FEWEST_IN_A_TREE: usize = 24;
 
@@ -64,17 +66,20 @@ impl Giants {
         let asking = Set { boxes, worlds: &[] };
         join.build(Set { boxes: of_tree, worlds: &[] }, asking);
         lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
-            let before = list.len();
-            let turns = first..boxes.len().min(first + BOXES);
-            join.list(asking, turns, |i, of_tree| Pair { a: in_tree[of_tree as usize], b: i }, list)?;
-            let mut end = before;
-            for at in before..list.len() {
-                let Pair { a: giant, b: i } = list[at];
-                list[end] = Pair::new(giant, i);
-                end += usize::from(is_reported(giant, i));
+            let last = boxes.len().min(first + BOXES);
+            for turn in (first..last).step_by(GROUP) {
+                let before = list.len();
+                let turns = turn..last.min(turn + GROUP);
+                join.list(asking, turns, |i, of_tree| Pair { a: in_tree[of_tree as usize], b: i }, list)?;
+                let mut end = before;
+                for at in before..list.len() {
+                    let Pair { a: giant, b: i } = list[at];
+                    list[end] = Pair::new(giant, i);
+                    end += usize::from(is_reported(giant, i));
+                }
+                list.truncate(end);
+                keep.retain_last(list, before);
             }
-            list.truncate(end);
-            keep.retain_last(list, before);
             Ok(())
         })
     }
