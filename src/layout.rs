@@ -422,6 +422,11 @@ twins! {
 }
 
 impl Frame {
+    /// Returns where cells have a corner along the two directions across, in input units, as near as an `f32` is to that.
+    pub fn corner(&self) -> [f32; 2] {
+        self.origin.map(|at| ((f64::from(at) / f64::from(self.scale)) as f32).clamp(f32::MIN, f32::MAX))
+    }
+
     /// Returns the edge of a cell at a level of coarsening, in input units: infinite where there is a single cell, and
     /// else the nearest `f32` that is positive and finite.
     pub fn cell_size_at(&self, level: u32) -> f32 {

@@ -14,10 +14,10 @@ pub struct Overlaps {
 
 /// Counts and choices of one call. Where it took several [`passes`](Self::passes), what they counted is added up, and a
 /// box counts in each pass that it was searched in, except in `box_count`, `invalid_count` and `pair_count`; axis,
-/// direction and cell size are those of the first.
+/// directions, corner and cell size are those of the first.
 ///
 /// Reports of different adapters, and of the GPU and the CPU engine, are the same but for rounding: the last bits of
-/// `direction` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
+/// `direction`, `across`, `corner` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
 /// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
 /// rounding of its limit, or where cells are hardly larger than rounding. Where one engine [asked a
 /// tree](Self::asked_tree) and the other swept, numbers of boxes and pairs are the same, and no others. The pairs are always
@@ -50,6 +50,12 @@ pub struct Report {
     pub axis: SweepAxis,
     /// The direction of the axis, of unit length; zeros where no axis was taken.
     pub direction: [f32; 3],
+    /// The two directions along which the edges of cells lie, of unit length, at right angles to [`direction`](Self::direction) and to
+    /// each other; zeros where no axis was taken.
+    pub across: [[f32; 3]; 2],
+    /// How far along each of [`across`](Self::across) from the origin the cells have a corner; all corners are whole multiples of
+    /// [`cell_size`](Self::cell_size) from there.
+    pub corner: [f32; 2],
     /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
     /// none, and otherwise positive and finite: the nearest such `f32`, where the edge itself is too small or too large
     /// for one.
@@ -105,6 +111,8 @@ impl Report {
             pair_count: 0,
             axis: SweepAxis::Auto,
             direction: [0.0; 3],
+            across: [[0.0; 3]; 2],
+            corner: [0.0; 2],
             cell_size: f32::INFINITY,
             passes: 1,
             asked_tree: false,
@@ -122,6 +130,8 @@ impl Report {
         Self {
             axis: SweepAxis::from_code(frame.axis),
             direction: frame.sweep,
+            across: [frame.plane_u, frame.plane_v],
+            corner: frame.corner(),
             cell_size: frame.cell_size_at(level),
             candidate_count: 0,
             ..Self::of_all_pairs(box_count)

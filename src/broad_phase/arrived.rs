@@ -1,16 +1,19 @@
-//! What the host learns of recordings without asking: the header of each, and the times of its kernels if they are wanted, are
-//! copied behind its commands, and mapped when the caller submits them.
+//! What the host learns of recordings without asking: the header of each, what its report is made of, and the times of its kernels
+//! if they are wanted, are copied behind its commands, and mapped when the caller submits them.
 
 use std::mem::{offset_of, take};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::BroadPhase;
+use super::collect::report;
+use super::core::Core;
 use crate::constants::OVERFLOW_PAIRS;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::gpu::timing::Timer;
-use crate::layout::{PairHeader, wide};
-use crate::{Error, KernelTime};
+use crate::layout::{Counts, Frame, PairHeader, Params, wide};
+use crate::memory::{Call, FRAME_OFFSET};
+use crate::{Error, KernelTime, Report};
 
 /// Most recordings that are on their way. What is recorded while there are as many is not told of.
 const MOST: usize = 4;
@@ -62,6 +65,53 @@ impl Arrival for HeaderCopy {
 
     fn wish(header: &PairHeader) -> u64 {
         if header.overflow == OVERFLOW_PAIRS { wide(header.count, header.count_high) } else { 0 }
+    }
+}
+
+/// What the report on a search is made of.
+#[derive(Debug)]
+pub(super) struct ReportCopy {
+    staging: wgpu::Buffer,
+    /// What was decided, once that is known; and whether the number of boxes lay in a buffer: it was decided for the most that it
+    /// might be.
+    call: Option<(Call, bool)>,
+}
+
+impl ReportCopy {
+    /// Where the header of the pairs lies, behind counts and frame.
+    const HEADER: u64 = FRAME_OFFSET + size_of::<Frame>() as u64;
+    /// Where the number of boxes lies.
+    const BOX_COUNT: u64 = Self::HEADER + size_of::<PairHeader>() as u64;
+    const BYTES: u64 = Self::BOX_COUNT + size_of::<u32>() as u64;
+
+    fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Self { staging: Readback::staging(gpu, "report of a recording", Self::BYTES)?, call: None })
+    }
+}
+
+impl Arrival for ReportCopy {
+    type Value = Report;
+
+    fn staging(&self) -> &wgpu::Buffer {
+        &self.staging
+    }
+
+    fn bytes(&self) -> u64 {
+        Self::BYTES
+    }
+
+    fn value(&self, bytes: &[u8]) -> Option<Report> {
+        let (counts, rest) = bytes.split_at(size_of::<Counts>());
+        let (frame, rest) = rest.split_at(size_of::<Frame>());
+        let (header, box_count) = rest.split_at(size_of::<PairHeader>());
+        let (counts, frame): (Counts, Frame) =
+            (bytemuck::pod_read_unaligned(counts), bytemuck::pod_read_unaligned(frame));
+        let (header, box_count): (PairHeader, u32) =
+            (bytemuck::pod_read_unaligned(header), bytemuck::pod_read_unaligned(box_count));
+        let (call, is_stored) = self.call.as_ref()?;
+        let box_count = if *is_stored { box_count } else { call.box_count };
+        // Of commands that were refused nothing is copied.
+        (header.capacity > 0).then(|| Report { box_count, ..report(call, &counts, &frame) })
     }
 }
 
@@ -208,6 +258,7 @@ impl<A: Arrival> Arrivals<A> {
 #[derive(Debug, Default)]
 pub(super) struct Arrived {
     headers: Arrivals<HeaderCopy>,
+    reports: Arrivals<ReportCopy>,
     times: Arrivals<Timer>,
     /// Whether times are wanted.
     is_timed: bool,
@@ -232,6 +283,32 @@ impl Arrived {
             }
             self.headers.record(encoder, lent);
         }
+    }
+
+    /// Records the copying of what the report on the search that was recorded last is made of.
+    ///
+    /// # Errors
+    /// [`Error::NothingRecorded`].
+    pub fn record_report(&mut self, core: &Core, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
+        let made = core.workspace.made()?;
+        let results = made.results.as_ref().ok_or(Error::NothingRecorded)?;
+        // Where there is no memory for it, this recording is not told of.
+        let Ok(Some(mut lent)) = self.reports.lend(|| ReportCopy::new(&core.gpu).map(Some)) else { return Ok(()) };
+        lent.arrival.call = Some((results.call.clone(), results.params.is_some()));
+        let staging = lent.arrival.staging();
+        let (counts, frame) = (&made.grid.summary.counts, &made.grid.summary.frame);
+        let mut copy = |from: &wgpu::Buffer, to, bytes: usize| {
+            encoder.copy_buffer_to_buffer(from, 0, staging, to, bytes as u64);
+        };
+        copy(counts.raw(), 0, size_of::<Counts>());
+        copy(frame.raw(), FRAME_OFFSET, size_of::<Frame>());
+        copy(made.pairs.list.list.header.raw(), ReportCopy::HEADER, size_of::<PairHeader>());
+        if let Some(params) = &results.params {
+            const { assert!(offset_of!(Params, box_count) == 0) };
+            copy(params.raw(), ReportCopy::BOX_COUNT, size_of::<u32>());
+        }
+        self.reports.record(encoder, lent);
+        Ok(())
     }
 
     /// Lends a timer to a recording, if times are wanted and the device has them.
@@ -282,6 +359,16 @@ impl BroadPhase {
         // Once for each header: the memory may not be had.
         self.core.workspace.wish_for_pairs(take(&mut headers.wish));
         latest
+    }
+
+    /// Returns how the pairs of the latest [`record`](Self::record) were found of which it is known on the host, some frames after
+    /// its commands were submitted: axis and cells, candidates and giants; `None` before the first. Does not block, as
+    /// [`last_recorded`](Self::last_recorded) does not. [`record_events`](Self::record_events) has no report: it may search a part of the
+    /// boxes only, or none.
+    pub fn last_report(&mut self) -> Option<Report> {
+        self.look_for_arrivals();
+        let gpu_bytes = self.core.workspace.held_bytes() + self.filters.held_bytes();
+        self.arrived.reports.latest().map(|report| Report { gpu_bytes, ..report.clone() })
     }
 
     /// Says whether the kernels of the next recordings are timed, for [`last_times`](Self::last_times). Returns whether the device

@@ -439,7 +439,7 @@ fn deliver<E: From<Error>>(
 }
 
 /// Makes the report from what the kernels counted and chose.
-fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
+pub(super) fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
     let listed = counts.invalid_count.min(INVALID_LISTED) as usize;
     let report = if call.tests_all_pairs {
         Report::of_all_pairs(call.box_count)

@@ -265,6 +265,11 @@ impl BroadPhase {
         self.core.workspace.plan(box_count, &self.core.options, &self.filters)
     }
 
+    /// Counts the bytes of GPU memory that are held: buffers of searches, of filters and of steps.
+    pub fn memory_bytes(&self) -> u64 {
+        self.buffers().iter().map(|(_, bytes)| bytes).sum()
+    }
+
     /// Lists the GPU buffers that there are now, by name, with the bytes that the device gave each of them.
     #[doc(hidden)]
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {

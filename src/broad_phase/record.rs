@@ -117,6 +117,7 @@ impl BroadPhase {
         self.arrived.record_times(encoder, timer);
         let left = self.gpu_pairs()?;
         self.arrived.record_header(&self.core.gpu, encoder, &left.header, None);
+        self.arrived.record_report(&self.core, encoder)?;
         Ok(left)
     }
 

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::submissions::{encoder, run, upload};
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{Aabb, BroadPhase, Gpu, GpuIdentity, PairHeader};
+use broadsweep::{Aabb, BoxCount, BroadPhase, CellSize, Gpu, GpuIdentity, Options, PairHeader, SweepAxis};
 use laboratory::scenes::Kind;
 
 /// Submits and waits until all has run.
@@ -53,6 +53,76 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
     }
     wait(recorded);
     assert_eq!(count(broad_phase.last_recorded()), Some((scenes[1].1, 0)));
+}
+
+#[test]
+fn the_report_of_the_latest_recording_is_that_of_a_call() {
+    let options = Options { all_pairs_up_to: 100, ..CANONICAL };
+    let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+    assert_eq!(broad_phase.last_report(), None);
+    // Never submitted, never told of.
+    let boxes = upload(&Kind::Uniform.generate(500, 1), U::STORAGE);
+    broad_phase.record(&mut encoder(), boxes.slice(..), 500).unwrap();
+    assert_eq!(broad_phase.last_report(), None);
+    for (kind, n) in [(Kind::Uniform, 3000), (Kind::Clusters, 90), (Kind::City, 2000), (Kind::Infinite, 700)] {
+        let mut boxes = kind.generate(n, 3);
+        boxes[7].min[1] = f32::NAN;
+        let expected = BroadPhase::new(&GPU, options).unwrap().find_pairs(&boxes).unwrap().report.clone();
+        // A number of boxes in a buffer, and room for more.
+        let room = [boxes.as_slice(), &[Aabb::new([0.0; 3], [1.0; 3]); 50]].concat();
+        let (boxes, number) = (upload(&room, U::STORAGE), upload(&[n as u32], U::STORAGE));
+        let stored = BoxCount::Stored { count: number.slice(..), at_most: n as u32 };
+        for count in [BoxCount::Known(n as u32), stored] {
+            let mut recorded = encoder();
+            broad_phase.record(&mut recorded, boxes.slice(..), count).unwrap();
+            wait(recorded);
+            let report = broad_phase.last_report().unwrap();
+            assert_eq!(without_memory(&report), without_memory(&expected), "{kind:?}, {count:?}");
+            assert!(report.gpu_bytes > 0 && broad_phase.memory_bytes() >= report.gpu_bytes);
+        }
+        let room = BoxCount::Stored { count: number.slice(..), at_most: n as u32 + 50 };
+        let mut recorded = encoder();
+        broad_phase.record(&mut recorded, boxes.slice(..), room).unwrap();
+        wait(recorded);
+        let report = broad_phase.last_report().unwrap();
+        assert_eq!((report.box_count, report.pair_count), (n as u32, expected.pair_count), "{kind:?}");
+        // Events have none.
+        let mut recorded = encoder();
+        broad_phase.record_events(&mut recorded, boxes.slice(..), 10, GpuIdentity::Index).unwrap();
+        wait(recorded);
+        assert_eq!(broad_phase.last_report(), Some(report));
+    }
+}
+
+#[test]
+fn directions_and_corner_of_a_report_say_where_the_cells_are() {
+    for axis in [SweepAxis::X, SweepAxis::Y, SweepAxis::Z, SweepAxis::Principal] {
+        let boxes = Kind::Uniform.generate(5000, 1);
+        let report = on_gpu(&boxes, Options { axis, cell_size: CellSize::Fixed(7.0), ..SWEEP }).report;
+        let [u, v] = report.across;
+        let dot = |a: [f32; 3], b: [f32; 3]| (0..3).map(|k| a[k] * b[k]).sum::<f32>();
+        for (a, b, expected) in
+            [(u, u, 1.0), (v, v, 1.0), (u, v, 0.0), (u, report.direction, 0.0), (v, report.direction, 0.0)]
+        {
+            assert!((dot(a, b) - expected).abs() < 1e-5, "{axis:?}: {report:?}");
+        }
+        // As many incidences as there are boxes in these cells: counted here, from what the report says.
+        let cell = |point: [f32; 3], k: usize| {
+            ((dot(point, report.across[k]) - report.corner[k]) / report.cell_size).floor() as i64
+        };
+        if axis != SweepAxis::Principal {
+            let entries = boxes.iter().map(|aabb| {
+                let cells = |k| {
+                    let ends = [cell(aabb.min, k), cell(aabb.max, k)];
+                    (ends[1] - ends[0]).unsigned_abs() + 1
+                };
+                cells(0) * cells(1)
+            });
+            let entries = entries.sum::<u64>();
+            let apart = entries.abs_diff(u64::from(report.entry_count));
+            assert!(report.giant_count == 0 && apart <= entries / 1000, "{axis:?}: {entries}, {report:?}");
+        }
+    }
 }
 
 #[test]
@@ -111,7 +181,7 @@ fn commands_that_are_refused_are_not_told_of() {
     boxes.destroy();
     gpu.queue().submit([recorded.finish()]);
     gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    assert_eq!(broad_phase.last_recorded(), None);
+    assert_eq!((broad_phase.last_recorded(), broad_phase.last_report()), (None, None));
 }
 
 #[test]

@@ -1,0 +1,192 @@
+// Draws boxes, and lines of pairs, of what is pointed at and of the grid.
+
+struct Pointed {
+    index: u32,
+    world: u32,
+    t: f32,
+    unused: u32,
+    center: vec3f,
+    radius: f32,
+}
+
+@group(0) @binding(0) var<uniform> globals: Globals;
+@group(0) @binding(1) var<storage, read> bodies: array<Body>;
+@group(0) @binding(2) var<storage, read> boxes: array<f32>;
+@group(0) @binding(3) var<storage, read> contacts: array<i32>;
+@group(0) @binding(4) var<storage, read> stamps: array<vec2u>;
+@group(0) @binding(5) var<storage, read> ended: array<u32>;
+@group(0) @binding(6) var<storage, read> pointed: Pointed;
+@group(0) @binding(7) var<storage, read> ages: array<u32>;
+
+struct Painted {
+    @builtin(position) position: vec4f,
+    @location(0) @interpolate(flat) color: vec4f,
+    // Where on the face, in parts of it.
+    @location(1) on_face: vec2f,
+}
+
+// What is endless cannot be drawn; so much can.
+const FAR: f32 = 1e5;
+
+fn corner(i: u32, which: vec3u) -> vec3f {
+    var at: vec3f;
+    for (var k = 0u; k < 3u; k++) {
+        at[k] = clamp(boxes[6u * i + 3u * which[k] + k], -FAR, FAR);
+    }
+    return at + place_of(bodies[i].group, globals);
+}
+
+fn center(i: u32) -> vec3f {
+    return 0.5 * (corner(i, vec3u(0u)) + corner(i, vec3u(1u)));
+}
+
+// Nothing is drawn of it.
+fn nowhere() -> Painted {
+    return Painted(vec4f(0.0, 0.0, -1.0, 1.0), vec4f(0.0), vec2f(0.5));
+}
+
+// How much is left of a flash, from 1 to 0.
+fn left_of(frame: u32) -> f32 {
+    let age = globals.frame - frame;
+    return select(0.0, 1.0 - f32(age) / f32(FLASH), frame > 0u && age < FLASH);
+}
+
+// Colours are written as they look; the target has them linear.
+fn linear(color: vec3f) -> vec3f {
+    return pow(color, vec3f(2.2));
+}
+
+// The more a box touches, the warmer. What is fixed is grey.
+fn color_of(i: u32) -> vec3f {
+    if i == pointed.index {
+        return vec3f(1.0);
+    }
+    if contacts[8u * i + 7u] != 0 {
+        return vec3f(0.25, 0.95, 0.45);
+    }
+    if bodies[i].motion == FIXED {
+        return vec3f(0.24, 0.26, 0.31);
+    }
+    let touched = f32(contacts[8u * i + 6u]);
+    let warmth = 1.0 - exp2(-0.35 * touched);
+    let cold = vec3f(0.25, 0.36, 0.55);
+    let some = vec3f(0.16, 0.62, 0.62);
+    let many = vec3f(0.98, 0.55, 0.12);
+    var color = cold;
+    if touched > 0.0 {
+        color = mix(some, many, warmth);
+    }
+    let stamp = stamps[i];
+    color = mix(color, vec3f(1.0, 0.95, 0.75), 0.8 * left_of(stamp.x));
+    return mix(color, vec3f(0.45, 0.35, 0.95), 0.45 * left_of(stamp.y));
+}
+
+// Three faces of a box look at the eye, at most: two triangles each.
+@vertex
+fn box_vertex(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32) -> Painted {
+    let axis = v / 6u;
+    let next = (axis + 1u) % 3u;
+    let other = (axis + 2u) % 3u;
+    var quad = array(vec2u(0u, 0u), vec2u(1u, 0u), vec2u(1u, 1u), vec2u(0u, 0u), vec2u(1u, 1u), vec2u(0u, 1u));
+    let at = quad[v % 6u];
+    let low = corner(i, vec3u(0u));
+    let high = corner(i, vec3u(1u));
+    // A box with a NaN is none.
+    if !all(low <= high) {
+        return nowhere();
+    }
+    let is_high = globals.eye[axis] > 0.5 * (low[axis] + high[axis]);
+    var which: vec3u;
+    which[axis] = u32(is_high);
+    which[next] = at.x;
+    which[other] = at.y;
+    let position = select(low, high, which == vec3u(1u));
+    let light = array(0.66, 0.82, select(0.4, 1.0, is_high));
+    return Painted(globals.clip_from_world * vec4f(position, 1.0), vec4f(linear(color_of(i) * light[axis]), 1.0), vec2f(at));
+}
+
+// Darkens the edges of faces that are large enough.
+@fragment
+fn box_color(painted: Painted) -> @location(0) vec4f {
+    let width = max(fwidth(painted.on_face), vec2f(1e-6));
+    let pixels = min(painted.on_face, 1.0 - painted.on_face) / width;
+    let is_edge = 1.0 - clamp(min(pixels.x, pixels.y), 0.0, 1.0);
+    let strength = 0.55 * clamp(1.0 - 5.0 * max(width.x, width.y), 0.0, 1.0);
+    return vec4f(painted.color.rgb * (1.0 - strength * is_edge), 1.0);
+}
+
+fn line(at: vec3f, color: vec4f) -> Painted {
+    return Painted(globals.clip_from_world * vec4f(at, 1.0), vec4f(linear(color.rgb), color.a), vec2f(0.5));
+}
+
+// An end of the line of a pair: the centre of the box, or where what is fixed is nearest to the other.
+fn end_of(pair: vec2u, v: u32) -> vec3f {
+    let own = pair[v];
+    if bodies[own].motion == FIXED {
+        return clamp(center(pair[1u - v]), corner(own, vec3u(0u)), corner(own, vec3u(1u)));
+    }
+    return center(own);
+}
+
+// From centre to centre; what just began is bright.
+@vertex
+fn pair_vertex(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32, @location(0) pair: vec2u) -> Painted {
+    var flash = 0.0;
+    if globals.has_ages != 0u {
+        let age = ages[i];
+        flash = select(0.0, 1.0 - f32(age) / f32(FLASH), age < FLASH);
+    }
+    if globals.draws_old == 0u && flash == 0.0 {
+        return nowhere();
+    }
+    let opacity = max(globals.opacity * f32(globals.draws_old), 0.8 * flash * flash);
+    return line(end_of(pair, v), vec4f(mix(vec3f(1.0, 0.78, 0.35), vec3f(1.0, 1.0, 0.95), flash), opacity));
+}
+
+// Pairs that ended, while they fade.
+@vertex
+fn ended_vertex(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32) -> Painted {
+    let left = left_of(ended[3u + 3u * i]);
+    if left == 0.0 {
+        return nowhere();
+    }
+    let pair = vec2u(ended[1u + 3u * i], ended[2u + 3u * i]);
+    return line(end_of(pair, v), vec4f(0.62, 0.55, 1.0, 0.5 * left * left * min(1.0, 3.0 * globals.opacity)));
+}
+
+// The edges of the box that is pointed at, and the sphere: three circles.
+@vertex
+fn pointed_vertex(@builtin(vertex_index) v: u32) -> Painted {
+    if pointed.index == 0xffffffffu {
+        return nowhere();
+    }
+    if v < 24u {
+        let edge = v / 2u;
+        let axis = edge / 4u;
+        var which: vec3u;
+        which[axis] = v % 2u;
+        which[(axis + 1u) % 3u] = edge & 1u;
+        which[(axis + 2u) % 3u] = (edge >> 1u) & 1u;
+        return line(corner(pointed.index, which), vec4f(1.0));
+    }
+    let circle = (v - 24u) / 128u;
+    let step = ((v - 24u) % 128u + 1u) / 2u;
+    let angle = 6.2831853 * f32(step) / 64.0;
+    var at: vec3f;
+    at[circle] = 0.0;
+    at[(circle + 1u) % 3u] = cos(angle);
+    at[(circle + 2u) % 3u] = sin(angle);
+    let middle = pointed.center + place_of(pointed.world, globals);
+    return line(middle + globals.radius * at, vec4f(0.4, 1.0, 0.6, 1.0));
+}
+
+// Lines of which the host knows the ends.
+@vertex
+fn grid_vertex(@location(0) at: vec3f, @location(1) color: vec4f) -> Painted {
+    return line(at, color);
+}
+
+@fragment
+fn line_color(painted: Painted) -> @location(0) vec4f {
+    return painted.color;
+}

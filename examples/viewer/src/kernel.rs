@@ -1,0 +1,112 @@
+//! The little that is built on wgpu: buffers with a name, and kernels that remember what was bound.
+
+use broadsweep::wgpu;
+use wgpu::util::DeviceExt;
+
+use crate::globals;
+
+/// Makes a buffer that shaders read and write.
+pub fn storage(device: &wgpu::Device, label: &str, bytes: u64, more: wgpu::BufferUsages) -> wgpu::Buffer {
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC | more;
+    // A binding cannot be empty.
+    let size = bytes.max(32).next_multiple_of(4);
+    device.create_buffer(&wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
+}
+
+/// Makes a buffer with this content.
+pub fn filled(device: &wgpu::Device, label: &str, contents: &[u8]) -> wgpu::Buffer {
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+    device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some(label), contents, usage })
+}
+
+/// Makes a module of a source and what all shaders know.
+pub fn module(device: &wgpu::Device, label: &str, source: &str) -> wgpu::ShaderModule {
+    let source = wgpu::ShaderSource::Wgsl(format!("{}\n{source}", globals::SOURCE).into());
+    device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(label), source })
+}
+
+/// Binds buffers by number.
+pub fn bind(
+    device: &wgpu::Device,
+    layout: &wgpu::BindGroupLayout,
+    buffers: &[(u32, &wgpu::Buffer)],
+) -> wgpu::BindGroup {
+    let entries: Vec<_> = buffers
+        .iter()
+        .map(|&(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+        .collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+}
+
+/// Buffers that were bound, to be bound again as long as they are the same.
+#[derive(Default)]
+pub struct Bound(Option<(Vec<wgpu::Buffer>, wgpu::BindGroup)>);
+
+impl Bound {
+    /// Returns the bind group of these buffers.
+    pub fn get(
+        &mut self,
+        device: &wgpu::Device,
+        layout: &wgpu::BindGroupLayout,
+        buffers: &[(u32, &wgpu::Buffer)],
+    ) -> &wgpu::BindGroup {
+        let is_same = |bound: &[wgpu::Buffer]| bound.iter().eq(buffers.iter().map(|(_, buffer)| *buffer));
+        if self.0.as_ref().is_none_or(|(bound, _)| !is_same(bound)) {
+            let handles = buffers.iter().map(|(_, buffer)| (*buffer).clone()).collect();
+            self.0 = Some((handles, bind(device, layout, buffers)));
+        }
+        match &self.0 {
+            Some((_, group)) => group,
+            None => unreachable!("it was made above"),
+        }
+    }
+}
+
+/// How many workgroups there are.
+pub enum Size<'a> {
+    /// As many as cover so many invocations.
+    Cover(u32),
+    /// As many as this buffer says, at this offset.
+    Indirect(&'a wgpu::Buffer, u64),
+}
+
+/// A compute pipeline.
+pub struct Kernel {
+    device: wgpu::Device,
+    pipeline: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+    /// Invocations of a workgroup.
+    width: u32,
+    bound: Bound,
+}
+
+impl Kernel {
+    /// Compiles the entry point `name` of a module, whose workgroups have `width` invocations.
+    pub fn new(device: &wgpu::Device, module: &wgpu::ShaderModule, name: &str, width: u32) -> Self {
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(name),
+            layout: None,
+            module,
+            entry_point: Some(name),
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        let layout = pipeline.get_bind_group_layout(0);
+        Self { device: device.clone(), pipeline, layout, width, bound: Bound::default() }
+    }
+
+    /// Records a dispatch.
+    pub fn dispatch(&mut self, pass: &mut wgpu::ComputePass<'_>, buffers: &[(u32, &wgpu::Buffer)], size: Size<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, self.bound.get(&self.device, &self.layout, buffers), &[]);
+        match size {
+            Size::Cover(invocations) => {
+                let groups = invocations.div_ceil(self.width);
+                // More than fit one row go into several.
+                let rows = groups.div_ceil(65_535).max(1);
+                pass.dispatch_workgroups(groups.div_ceil(rows), rows, 1);
+            }
+            Size::Indirect(arguments, offset) => pass.dispatch_workgroups_indirect(arguments, offset),
+        }
+    }
+}

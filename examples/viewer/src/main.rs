@@ -1,0 +1,196 @@
+//! The program: a window, or a picture.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use broadsweep::wgpu;
+use broadsweep_viewer::clock::PARTS;
+use broadsweep_viewer::scene::Kind;
+use broadsweep_viewer::settings::{Lines, Settings};
+use broadsweep_viewer::trace::Trace;
+use broadsweep_viewer::viewer::Viewer;
+use broadsweep_viewer::{device, offscreen};
+use clap::Parser;
+use laboratory::scenes::npy::read_boxes;
+
+/// Boxes that move, and which of them touch.
+#[derive(Parser)]
+struct Arguments {
+    /// pile, clusters, city, robots, or a file of boxes: NAME.npy, (n, 6) or (n, 2, 3)
+    #[arg(default_value = "pile")]
+    scene: String,
+    /// About how many boxes
+    #[arg(long, value_name = "N")]
+    n: Option<u32>,
+    /// Which pairs are drawn: none, new or all
+    #[arg(long, default_value = "new")]
+    lines: String,
+    /// Search each frame alone, without what began and ended
+    #[arg(long)]
+    no_events: bool,
+    /// Draw the axis and the columns of the grid
+    #[arg(long)]
+    grid: bool,
+    /// Mark what a sphere of this radius touches, around what is in the middle of the picture
+    #[arg(long, value_name = "RADIUS")]
+    sphere: Option<f32>,
+    /// Part of the adapter's name; without, the one that the system prefers
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+    /// Do not time kernels
+    #[arg(long)]
+    no_times: bool,
+    /// Nearer than one begins with, or further away: a factor
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
+    zoom: f32,
+    /// Render without a window, into this file
+    #[arg(long, value_name = "OUT.png")]
+    offscreen: Option<PathBuf>,
+    /// How many frames, without a window
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    frames: u32,
+    /// Width and height of the picture, or of the window at first
+    #[arg(long, default_value = "1280x800", value_name = "WxH")]
+    size: String,
+    /// Make an animation of every so many frames
+    #[arg(long, value_name = "K")]
+    every: Option<u32>,
+    /// Go around the scene: degrees for each frame
+    #[arg(long, default_value_t = 0.0, value_name = "DEGREES")]
+    turn: f32,
+    /// Samples of each pixel: 1, or 4 for smooth edges
+    #[arg(long, value_parser = ["1", "4"])]
+    samples: Option<String>,
+    /// Paint the panel into the picture
+    #[arg(long)]
+    panel: bool,
+    /// Write when what happened, for chrome://tracing or Perfetto
+    #[arg(long, value_name = "OUT.json")]
+    trace: Option<PathBuf>,
+    /// Print what was measured as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn size(text: &str) -> Result<[u32; 2]> {
+    let (width, height) = text.split_once('x').with_context(|| format!("--size {text}: not like 1280x800"))?;
+    let number = |text: &str| match text.parse::<u32>() {
+        Ok(pixels @ 16..=8192) => Ok(pixels),
+        _ => bail!("--size: {text} is not between 16 and 8192"),
+    };
+    Ok([number(width)?, number(height)?])
+}
+
+impl Arguments {
+    fn settings(&self) -> Result<(Settings, Vec<broadsweep::Aabb>)> {
+        let named = Kind::NAMED.iter().find(|(name, kind)| *name == self.scene && *kind != Kind::Mesh);
+        let (kind, mesh) = match named {
+            Some((_, kind)) => (*kind, Vec::new()),
+            None if self.scene.ends_with(".npy") => (Kind::Mesh, read_boxes(&self.scene)?),
+            None => {
+                bail!("{}: no scene; there are pile, clusters, city, robots, and files that end in .npy", self.scene)
+            }
+        };
+        let lines = match self.lines.as_str() {
+            "none" => Lines::None,
+            "new" => Lines::New,
+            "all" => Lines::All,
+            other => bail!("--lines {other}: not none, new or all"),
+        };
+        if kind == Kind::Mesh && mesh.len() < 2 {
+            bail!("{}: fewer than two boxes", self.scene);
+        }
+        let default = Settings::default();
+        let settings = Settings {
+            kind,
+            box_count: if kind == Kind::Mesh { mesh.len() as u32 } else { self.n.unwrap_or(default.box_count) },
+            has_events: !self.no_events,
+            has_grid: self.grid,
+            sphere: self.sphere,
+            is_timed: !self.no_times,
+            lines,
+            ..default
+        };
+        Ok((settings, mesh))
+    }
+
+    fn samples(&self) -> Option<u32> {
+        self.samples.as_ref().and_then(|samples| samples.parse().ok())
+    }
+}
+
+/// Returns the adapter whose name contains this, or else the one that the system prefers.
+fn adapter(instance: &wgpu::Instance, name: Option<&str>) -> Result<wgpu::Adapter> {
+    let Some(name) = name else {
+        let options = wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            ..Default::default()
+        };
+        return pollster::block_on(instance.request_adapter(&options)).context("there is no adapter");
+    };
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let is_named = |adapter: &wgpu::Adapter| adapter.get_info().name.to_lowercase().contains(&name.to_lowercase());
+    adapters.into_iter().find(is_named).with_context(|| format!("no adapter's name contains '{name}'"))
+}
+
+fn render(arguments: &Arguments, out: PathBuf) -> Result<()> {
+    let (settings, mesh) = arguments.settings()?;
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let adapter = adapter(&instance, arguments.adapter.as_deref())?;
+    let gpu = pollster::block_on(device::request(&adapter)).map_err(anyhow::Error::msg)?;
+    let mut viewer = Viewer::new(&gpu, offscreen::format(&gpu, arguments.samples()), settings, mesh)?;
+    viewer.camera.zoom(arguments.zoom);
+    if settings.sphere.is_some() {
+        viewer.point_at(Some(glam::Vec2::ZERO));
+    }
+    let shot = offscreen::Shot {
+        out,
+        size: size(&arguments.size)?,
+        frames: arguments.frames,
+        every: arguments.every.filter(|every| *every > 0),
+        turn: arguments.turn.to_radians(),
+        has_panel: arguments.panel,
+    };
+    let trace = Trace::default();
+    let measured = offscreen::run(&mut viewer, &shot, &trace)?;
+    if let Some(path) = &arguments.trace {
+        let file = std::fs::File::create(path).with_context(|| format!("{}: cannot be written", path.display()))?;
+        trace.write(std::io::BufWriter::new(file))?;
+    }
+    print(&measured, &adapter.get_info().name, &shot, arguments.json);
+    Ok(())
+}
+
+/// Says what was measured.
+fn print(measured: &offscreen::Measured, adapter: &str, shot: &offscreen::Shot, is_json: bool) {
+    let offscreen::Measured { box_count, pair_count, frame, recording, submitting, parts, bytes, resident } = measured;
+    if is_json {
+        let adapter = adapter.replace(['"', '\\'], "'");
+        let parts: Vec<String> = PARTS.iter().zip(parts).map(|(name, ms)| format!(r#""{name}":{ms:.3}"#)).collect();
+        println!(
+            r#"{{"adapter":"{adapter}","boxes":{box_count},"pairs":{pair_count},"frame_ms":{frame:.3},"recording_ms":{recording:.3},"submitting_ms":{submitting:.3},"parts_ms":{{{}}},"device_bytes":{bytes},"resident_bytes":[{},{}]}}"#,
+            parts.join(","),
+            resident[0],
+            resident[1]
+        );
+        return;
+    }
+    println!("{box_count} boxes, {pair_count} pairs on {adapter}: {}", shot.out.display());
+    println!("a frame {frame:.2} ms; recorded in {recording:.2} ms, submitted in {submitting:.2} ms");
+    let parts: Vec<String> = PARTS.iter().zip(parts).map(|(name, ms)| format!("{name} {ms:.2} ms")).collect();
+    println!("on the device: {}", parts.join(", "));
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if let Some(out) = arguments.offscreen.clone() {
+        return render(&arguments, out);
+    }
+    #[cfg(feature = "window")]
+    {
+        let (settings, mesh) = arguments.settings()?;
+        broadsweep_viewer::window::run(settings, mesh, size(&arguments.size)?, arguments.adapter)
+    }
+    #[cfg(not(feature = "window"))]
+    bail!("windows are not in this build: it takes the feature `window`, or --offscreen OUT.png")
+}

@@ -1,0 +1,199 @@
+//! The panel in which everything can be changed, and in which one reads what is found.
+
+use broadsweep::{CellSize, SweepAxis};
+
+use crate::scene::Kind;
+use crate::settings::{Lines, Settings};
+use crate::viewer::Viewer;
+
+/// What a panel says beside what the viewer knows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    /// Seconds from frame to frame, smoothed.
+    pub frame: f64,
+    /// Seconds in which a frame is recorded and submitted, smoothed.
+    pub recording: f64,
+}
+
+/// The stages of the method, with the kernels of each: those whose names begin like this.
+const STAGES: [(&str, &[&str]); 8] = [
+    ("statistics, frame", &["prepare", "pca", "frame", "count"]),
+    ("bin", &["bin"]),
+    ("sort", &["sort", "radix"]),
+    ("rank", &["rank"]),
+    ("sweep", &["sweep", "giants", "small"]),
+    ("emit, order", &["emit", "order"]),
+    ("kept pairs", &["epoch"]),
+    ("events", &["event"]),
+];
+
+/// Shows the panel.
+pub fn show(ui: &mut egui::Ui, viewer: &mut Viewer, pace: Pace) {
+    egui::Window::new("broadsweep")
+        .default_pos([12.0, 12.0])
+        .default_width(250.0)
+        .default_height(700.0)
+        .vscroll(true)
+        .show(ui.ctx(), |ui| {
+            scene(ui, viewer);
+            ui.separator();
+            counts(ui, viewer, pace);
+            ui.separator();
+            search(ui, viewer);
+            ui.separator();
+            shown(ui, &mut viewer.settings);
+            ui.collapsing("Keys and mouse", |ui| {
+                for (key, what) in KEYS {
+                    ui.horizontal(|ui| {
+                        ui.monospace(key);
+                        ui.label(what);
+                    });
+                }
+            });
+        });
+}
+
+/// What keys and mouse do.
+pub const KEYS: [(&str, &str); 15] = [
+    ("drag", "look around"),
+    ("right drag", "move sideways"),
+    ("wheel", "nearer, further"),
+    ("click", "pick a box"),
+    ("space", "pause"),
+    (".", "one frame"),
+    ("k", "throw up what lies"),
+    ("r", "begin anew"),
+    ("1 to 5", "scene"),
+    ("+ -", "twice, half as many boxes"),
+    ("a", "next sweep axis"),
+    ("[ ] c", "smaller, larger, automatic cells"),
+    ("e l g t", "events, lines, grid, times"),
+    ("s", "sphere around the pointer"),
+    ("h esc", "hide this, leave"),
+];
+
+fn scene(ui: &mut egui::Ui, viewer: &mut Viewer) {
+    let has_mesh = viewer.has_mesh();
+    let Settings { kind, box_count, speed, .. } = &mut viewer.settings;
+    ui.horizontal(|ui| {
+        for (name, other) in Kind::NAMED {
+            if other != Kind::Mesh || has_mesh {
+                ui.selectable_value(kind, other, name);
+            }
+        }
+    });
+    let most = 2_000_000;
+    let slider = egui::Slider::new(box_count, 100..=most).logarithmic(true).text("boxes");
+    // Not while it is dragged: each value is another scene.
+    ui.add_enabled(*kind != Kind::Mesh, slider.update_while_editing(false));
+    ui.add(egui::Slider::new(speed, 0.05..=4.0).logarithmic(true).text("speed"));
+    ui.horizontal(|ui| {
+        ui.toggle_value(&mut viewer.settings.is_paused, "pause");
+        if ui.button("step").clicked() {
+            viewer.step();
+        }
+        if ui.button("throw").clicked() {
+            viewer.kick();
+        }
+    });
+}
+
+/// Writes a number with a mark between thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn row(ui: &mut egui::Ui, name: &str, value: String) {
+    ui.horizontal(|ui| {
+        ui.label(name);
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| ui.monospace(value));
+    });
+}
+
+fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
+    let told = viewer.told();
+    row(ui, "boxes", grouped(viewer.box_count().into()));
+    row(ui, "pairs", told.pair_count().map_or_else(|| "compiling …".to_owned(), grouped));
+    if let Some(error) = viewer.refused() {
+        ui.colored_label(egui::Color32::LIGHT_RED, format!("refused: {error}"));
+    }
+    if let (Some(report), false) = (&told.report, viewer.settings.finds_events()) {
+        row(ui, "candidates", grouped(report.candidate_count));
+        row(ui, "entries in cells", grouped(report.entry_count.into()));
+        row(ui, "giants", grouped(report.giant_count.into()));
+        row(ui, "axis", format!("{:?}", report.axis));
+        row(ui, "cell", format!("{:.3}", report.cell_size));
+    }
+    row(ui, "frame", format!("{:.1} ms", 1e3 * pace.frame));
+    row(ui, "of it recording", format!("{:.2} ms", 1e3 * pace.recording));
+    row(ui, "device memory", format!("{:.1} MB", viewer.bytes() as f64 / 1e6));
+    if !told.times.is_empty() {
+        let total: f64 = told.times.iter().map(|kernel| kernel.time.as_secs_f64()).sum();
+        row(ui, "broad phase", format!("{:.2} ms", 1e3 * total));
+        for (stage, kernels) in STAGES {
+            let is_of = |name: &str| kernels.iter().any(|prefix| name.starts_with(prefix));
+            let of_stage = told.times.iter().filter(|kernel| is_of(kernel.kernel));
+            let time: f64 = of_stage.map(|kernel| kernel.time.as_secs_f64()).sum();
+            if time > 0.0 {
+                row(ui, stage, format!("{:.2} ms", 1e3 * time));
+            }
+        }
+    }
+}
+
+fn search(ui: &mut egui::Ui, viewer: &mut Viewer) {
+    let edge = viewer.told().report.as_ref().map_or(1.0, |report| report.cell_size);
+    let Settings { has_events, axis, cell_size, is_timed, .. } = &mut viewer.settings;
+    ui.checkbox(has_events, "events: follow what moves");
+    ui.checkbox(is_timed, "time each kernel");
+    ui.horizontal(|ui| {
+        for (name, other) in AXES {
+            ui.selectable_value(axis, other, name);
+        }
+    });
+    ui.horizontal(|ui| {
+        let is_auto = *cell_size == CellSize::Auto;
+        if ui.selectable_label(is_auto, "cells").clicked() {
+            *cell_size =
+                if is_auto { CellSize::Fixed(if edge.is_finite() { edge } else { 1.0 }) } else { CellSize::Auto };
+        }
+        if let CellSize::Fixed(edge) = cell_size {
+            ui.add(egui::Slider::new(edge, 0.05..=100.0).logarithmic(true));
+        } else {
+            ui.label("as the method chooses");
+        }
+    });
+}
+
+/// The axes, in the order in which a key goes through them.
+pub const AXES: [(&str, SweepAxis); 5] = [
+    ("auto", SweepAxis::Auto),
+    ("principal", SweepAxis::Principal),
+    ("x", SweepAxis::X),
+    ("y", SweepAxis::Y),
+    ("z", SweepAxis::Z),
+];
+
+fn shown(ui: &mut egui::Ui, settings: &mut Settings) {
+    ui.horizontal(|ui| {
+        ui.label("pairs");
+        for (name, other) in [("none", Lines::None), ("new", Lines::New), ("all", Lines::All)] {
+            ui.selectable_value(&mut settings.lines, other, name);
+        }
+    });
+    ui.checkbox(&mut settings.has_grid, "axis and columns of the grid");
+    let mut has_sphere = settings.sphere.is_some();
+    ui.checkbox(&mut has_sphere, "sphere around the pointer");
+    settings.sphere = has_sphere.then(|| settings.sphere.unwrap_or(2.0));
+    if let Some(radius) = &mut settings.sphere {
+        ui.add(egui::Slider::new(radius, 0.1..=50.0).logarithmic(true).text("radius"));
+    }
+}

@@ -1,0 +1,60 @@
+//! Painting the panel over a picture.
+
+use broadsweep::wgpu;
+
+use crate::overlay::{self, Pace};
+use crate::picture::Target;
+use crate::viewer::Viewer;
+
+/// The panel, with what it needs on a device.
+pub struct Panel {
+    /// What egui knows from frame to frame.
+    pub context: egui::Context,
+    renderer: egui_wgpu::Renderer,
+}
+
+impl Panel {
+    /// Prepares to paint on textures of this format.
+    pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
+        let renderer = egui_wgpu::Renderer::new(device, format, egui_wgpu::RendererOptions::default());
+        Self { context: egui::Context::default(), renderer }
+    }
+
+    /// Lays the panel out for this input, lets it change the viewer, and records its painting. Returns what the platform is to do.
+    pub fn record(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &Target<'_>,
+        input: egui::RawInput,
+        viewer: &mut Viewer,
+        pace: Pace,
+    ) -> egui::PlatformOutput {
+        let output = self.context.run_ui(input, |ui| overlay::show(ui, viewer, pace));
+        let gpu = viewer.gpu().clone();
+        let (device, queue) = (gpu.device(), gpu.queue());
+        let pixels_per_point = output.pixels_per_point;
+        let jobs = self.context.tessellate(output.shapes, pixels_per_point);
+        let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: target.size, pixels_per_point };
+        for (id, deltas) in &output.textures_delta.set {
+            for delta in deltas {
+                self.renderer.update_texture(device, queue, *id, delta);
+            }
+        }
+        self.renderer.update_buffers(device, queue, encoder, &jobs, &screen);
+        let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("panel"),
+            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                view: target.view,
+                depth_slice: None,
+                resolve_target: None,
+                ops: wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store },
+            })],
+            ..Default::default()
+        });
+        self.renderer.render(&mut pass.forget_lifetime(), &jobs, &screen);
+        for id in &output.textures_delta.free {
+            self.renderer.free_texture(id);
+        }
+        output.platform_output
+    }
+}

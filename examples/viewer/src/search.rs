@@ -1,0 +1,136 @@
+//! The broad phase of each frame: what is asked of the library, and what it tells without being waited for.
+
+use broadsweep::{
+    BroadPhase, Compilation, Error, Gpu, GpuEvents, GpuIdentity, GpuPairs, KernelTime, PairHeader, Report, wgpu,
+};
+
+use crate::scene::Scene;
+use crate::settings::Settings;
+
+/// What was left on the device by the search of a frame.
+pub struct Found {
+    /// All pairs.
+    pub pairs: GpuPairs,
+    /// What began and ended, where that was asked.
+    pub events: Option<GpuEvents>,
+}
+
+/// What is known on the host of a frame some frames ago.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// How many pairs there were.
+    pub header: Option<PairHeader>,
+    /// How they were found; of searches without events.
+    pub report: Option<Report>,
+    /// How long each kernel took.
+    pub times: Vec<KernelTime>,
+}
+
+impl Told {
+    /// Returns how many pairs there were.
+    pub fn pair_count(&self) -> Option<u64> {
+        self.header.map(|header| (u64::from(header.count_high) << 32) + u64::from(header.count))
+    }
+}
+
+/// The broad phase of a scene.
+pub struct Search {
+    broad_phase: BroadPhase,
+    box_count: u32,
+    /// Kernels that are not compiled yet.
+    compilation: Option<Compilation>,
+}
+
+impl Search {
+    /// Prepares to search a scene, and starts to compile kernels.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn new(gpu: &Gpu, scene: &Scene, settings: &Settings) -> Result<Self, Error> {
+        let mut broad_phase = BroadPhase::new(gpu, settings.options())?;
+        broad_phase.set_filters(scene.filters.clone())?;
+        let compilation = Some(broad_phase.compile_ahead(scene.box_count() as usize));
+        Ok(Self { broad_phase, box_count: scene.box_count(), compilation })
+    }
+
+    /// Goes over to another scene.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn change_scene(&mut self, scene: &Scene) -> Result<(), Error> {
+        self.broad_phase.forget_steps();
+        self.broad_phase.set_filters(scene.filters.clone())?;
+        self.box_count = scene.box_count();
+        self.compilation = Some(self.broad_phase.compile_ahead(scene.box_count() as usize));
+        Ok(())
+    }
+
+    /// Goes over to other options.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn change_options(&mut self, settings: &Settings) -> Result<(), Error> {
+        if !settings.finds_events() {
+            self.broad_phase.forget_steps();
+        }
+        self.broad_phase.set_options(settings.options())?;
+        self.compilation = Some(self.broad_phase.compile_ahead(self.box_count as usize));
+        Ok(())
+    }
+
+    /// Returns whether all kernels are compiled; makes room once they are, so that no frame has to wait for more.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn is_ready(&mut self, pairs_per_box: u32) -> Result<bool, Error> {
+        let Some(compilation) = self.compilation.take_if(|compilation| compilation.is_finished()) else {
+            return Ok(self.compilation.is_none());
+        };
+        compilation.wait()?;
+        self.broad_phase.reserve(self.box_count as usize, self.box_count.saturating_mul(pairs_per_box))?;
+        Ok(true)
+    }
+
+    /// Waits until all kernels are compiled.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn wait(&mut self) -> Result<(), Error> {
+        self.compilation.take().map_or(Ok(()), Compilation::wait)
+    }
+
+    /// Records the search of a frame.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn record(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: &wgpu::Buffer,
+        settings: &Settings,
+    ) -> Result<Found, Error> {
+        self.broad_phase.time_recordings(settings.is_timed);
+        if settings.finds_events() {
+            let events =
+                self.broad_phase.record_events(encoder, boxes.slice(..), self.box_count, GpuIdentity::Index)?;
+            Ok(Found { pairs: events.pairs.clone(), events: Some(events) })
+        } else {
+            let pairs = self.broad_phase.record(encoder, boxes.slice(..), self.box_count)?;
+            Ok(Found { pairs, events: None })
+        }
+    }
+
+    /// Returns what is known of a frame some frames ago. Does not wait.
+    pub fn told(&mut self) -> Told {
+        Told {
+            header: self.broad_phase.last_recorded(),
+            report: self.broad_phase.last_report(),
+            times: self.broad_phase.last_times().unwrap_or_default(),
+        }
+    }
+
+    /// Counts the bytes of device memory that the library holds.
+    pub fn bytes(&self) -> u64 {
+        self.broad_phase.memory_bytes()
+    }
+}

@@ -1,0 +1,80 @@
+//! What can be changed while it runs.
+
+use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
+
+use crate::scene::Kind;
+
+/// Which pairs are drawn as lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// None.
+    None,
+    /// Those that began or ended a moment ago.
+    New,
+    /// All.
+    All,
+}
+
+/// What can be changed while it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// What there is to look at.
+    pub kind: Kind,
+    /// About how many boxes.
+    pub box_count: u32,
+    /// Whether what begins and ends is found too, from what was known of the last frame; else each frame is searched alone.
+    pub has_events: bool,
+    /// The axis of the sweep.
+    pub axis: SweepAxis,
+    /// The edge of a cell, in the units of the scene.
+    pub cell_size: CellSize,
+    /// Which pairs are drawn.
+    pub lines: Lines,
+    /// Whether the grid of the search is drawn.
+    pub has_grid: bool,
+    /// The radius of the sphere around what is pointed at; `None` for no sphere.
+    pub sphere: Option<f32>,
+    /// Whether each kernel is timed.
+    pub is_timed: bool,
+    /// Whether nothing moves.
+    pub is_paused: bool,
+    /// Seconds of the scene for each second.
+    pub speed: f32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Pile,
+            box_count: 20_000,
+            has_events: true,
+            axis: SweepAxis::Auto,
+            cell_size: CellSize::Auto,
+            lines: Lines::New,
+            has_grid: false,
+            sphere: None,
+            is_timed: true,
+            is_paused: false,
+            speed: 1.0,
+        }
+    }
+}
+
+impl Settings {
+    /// Returns whether events are found: not where the search of each frame is to be seen.
+    pub fn finds_events(&self) -> bool {
+        self.has_events && !self.has_grid
+    }
+
+    /// Returns the options of the broad phase.
+    pub fn options(&self) -> Options {
+        Options {
+            axis: self.axis,
+            cell_size: self.cell_size,
+            order: if self.finds_events() { PairOrder::Canonical } else { PairOrder::Sweep },
+            // A line for each pair.
+            vertices_per_pair: 2,
+            ..Options::default()
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What pairs do: boxes that fall are pushed apart, and what begins and ends is remembered for a while.
+
+use broadsweep::{GpuEvents, GpuPairs, wgpu};
+
+use crate::kernel::{Kernel, Size, module, storage};
+use crate::simulation::Simulation;
+
+/// Pairs that ended, of which so many are kept.
+pub const ENDED_MOST: u32 = 8192;
+
+/// The kernels over lists of pairs, and what they keep from frame to frame.
+pub struct Touch {
+    device: wgpu::Device,
+    push: Kernel,
+    age: [Kernel; 2],
+    begin: Kernel,
+    end: Kernel,
+    end_counted: Kernel,
+    /// `[box_count]` two words: the frames in which a pair of the box began, and ended, the last time.
+    pub stamps: wgpu::Buffer,
+    /// Pairs that ended, three words each, behind a word that counts them.
+    pub ended: wgpu::Buffer,
+    /// Of each pair in the list the frames since it began: of this frame and of the last one, in turn.
+    ages: [wgpu::Buffer; 2],
+    turn: usize,
+}
+
+impl Touch {
+    /// Makes what a scene of so many boxes needs.
+    pub fn new(device: &wgpu::Device, box_count: u32) -> Self {
+        let module = module(device, "touch", include_str!("../shaders/touch.wgsl"));
+        let kernel = |name| Kernel::new(device, &module, name, 256);
+        let none = wgpu::BufferUsages::empty();
+        Self {
+            push: kernel("push"),
+            age: [kernel("age"), kernel("age")],
+            begin: kernel("begin"),
+            end: kernel("end"),
+            end_counted: Kernel::new(device, &module, "end_counted", 1),
+            stamps: storage(device, "stamps", 8 * u64::from(box_count), none),
+            ended: storage(device, "ended", 4 + 12 * u64::from(ENDED_MOST), none),
+            ages: [storage(device, "ages", 32, none), storage(device, "ages", 32, none)],
+            turn: 0,
+            device: device.clone(),
+        }
+    }
+
+    /// Returns the frames since each pair of the list began.
+    pub fn ages(&self) -> &wgpu::Buffer {
+        &self.ages[self.turn]
+    }
+
+    /// Records what the pairs of a frame do.
+    pub fn record_pairs(&mut self, encoder: &mut wgpu::CommandEncoder, pairs: &GpuPairs, simulation: &Simulation) {
+        let mut pass = begin_pass(encoder, "push");
+        let Simulation { bodies, boxes, contacts, .. } = simulation;
+        let buffers = [(0, &pairs.header), (1, &pairs.pairs), (3, bodies), (4, boxes), (5, contacts)];
+        self.push.dispatch(&mut pass, &buffers, over(pairs));
+    }
+
+    /// Records what is to be remembered of what began and ended.
+    pub fn record_events(&mut self, encoder: &mut wgpu::CommandEncoder, events: &GpuEvents, globals: &wgpu::Buffer) {
+        self.turn = 1 - self.turn;
+        let bytes = 4 * u64::from(events.pairs.capacity);
+        if self.ages[self.turn].size() < bytes {
+            self.ages[self.turn] = storage(&self.device, "ages", bytes, wgpu::BufferUsages::empty());
+        }
+        let Self { stamps, ended, ages, turn, .. } = self;
+        let (pairs, created, lost) = (&events.pairs, &events.created, &events.lost);
+        let mut pass = begin_pass(encoder, "events");
+        let aged = [
+            (0, &pairs.header),
+            (2, globals),
+            (8, &events.before),
+            (9, &ages[1 - *turn]),
+            (10, &ages[*turn]),
+            (11, &created.header),
+        ];
+        self.age[*turn].dispatch(&mut pass, &aged, over(pairs));
+        let begun = [(0, &created.header), (1, &created.pairs), (2, globals), (6, &*stamps)];
+        self.begin.dispatch(&mut pass, &begun, over(created));
+        let over_now = [(0, &lost.header), (1, &lost.pairs), (2, globals), (6, &*stamps), (7, &*ended)];
+        self.end.dispatch(&mut pass, &over_now, over(lost));
+        self.end_counted.dispatch(&mut pass, &[(0, &lost.header), (7, ended)], Size::Cover(1));
+    }
+}
+
+/// Returns as many workgroups as cover a list.
+fn over(pairs: &GpuPairs) -> Size<'_> {
+    Size::Indirect(&pairs.arguments, GpuPairs::DISPATCH_OFFSET)
+}
+
+fn begin_pass<'a>(encoder: &'a mut wgpu::CommandEncoder, label: &str) -> wgpu::ComputePass<'a> {
+    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(label), ..Default::default() })
+}

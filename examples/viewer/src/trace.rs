@@ -1,0 +1,82 @@
+//! When what happened: a file that `chrome://tracing` and Perfetto show.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Where something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Track {
+    /// In the program.
+    Host = 1,
+    /// In the program, when it waits for the device.
+    Waiting = 2,
+    /// On the device, as far as the host hears of it.
+    Device = 3,
+}
+
+/// What has a beginning and an end, in microseconds.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    name: &'static str,
+    track: Track,
+    begin: f64,
+    end: f64,
+}
+
+/// What happened so far. A clone notes the same.
+#[derive(Clone)]
+pub struct Trace {
+    start: Instant,
+    spans: Arc<Mutex<Vec<Span>>>,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self { start: Instant::now(), spans: Arc::default() }
+    }
+}
+
+impl Trace {
+    /// Returns the microseconds since the beginning.
+    pub fn now(&self) -> f64 {
+        1e6 * self.start.elapsed().as_secs_f64()
+    }
+
+    /// Notes what began then and ends now.
+    pub fn note(&self, track: Track, name: &'static str, begin: f64) {
+        let end = self.now();
+        let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
+        // A device does one thing after the other.
+        let last = spans.iter().rev().find(|span| span.track == track).map_or(0.0, |span| span.end);
+        spans.push(Span { name, track, begin: begin.max(last), end });
+    }
+
+    /// Adds up the microseconds of all that has this name.
+    pub fn total(&self, name: &str) -> f64 {
+        let spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
+        spans.iter().filter(|span| span.name == name).map(|span| span.end - span.begin).sum()
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
+        writeln!(to, "[")?;
+        for (track, name) in [(Track::Host, "host"), (Track::Waiting, "host, waiting"), (Track::Device, "device")] {
+            let track = track as u32;
+            writeln!(to, r#"{{"ph":"M","pid":1,"tid":{track},"name":"thread_name","args":{{"name":"{name}"}}}},"#)?;
+        }
+        let spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
+        for (i, &Span { name, track, begin, end }) in spans.iter().enumerate() {
+            let (track, length) = (track as u32, end - begin);
+            let comma = if i + 1 < spans.len() { "," } else { "" };
+            writeln!(
+                to,
+                r#"{{"ph":"X","pid":1,"tid":{track},"name":"{name}","ts":{begin:.1},"dur":{length:.1}}}{comma}"#
+            )?;
+        }
+        writeln!(to, "]")
+    }
+}

@@ -1,0 +1,352 @@
+//! One frame: what is recorded, in which order.
+
+use broadsweep::{Aabb, Gpu, wgpu};
+use glam::Vec2;
+
+use crate::camera::Camera;
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::globals::Globals;
+use crate::grid;
+use crate::picture::{Drawn, Format, Picture, Target};
+use crate::pointer::Pointer;
+use crate::scene::Scene;
+use crate::search::{Found, Search, Told};
+use crate::settings::{Lines, Settings};
+use crate::simulation::Simulation;
+use crate::touch::Touch;
+
+/// Seconds between two frames, as the scene has it: whatever the machine, the same frames.
+pub const STEP: f32 = 1.0 / 60.0;
+/// Upward, in units a second, where what has fallen is thrown up again.
+const KICK: f32 = 9.0;
+/// Lines of all pairs are so faint that this many cover the picture.
+const FULL: f32 = 4_000.0;
+
+/// What belongs to one scene.
+struct Stage {
+    scene: Scene,
+    simulation: Simulation,
+    touch: Touch,
+    pointer: Pointer,
+    /// The scene's frames and seconds.
+    frame: u32,
+    time: f32,
+    /// Whether there is a frame with which the next one is compared.
+    has_last: bool,
+}
+
+/// A scene on a device, its search, and its picture.
+pub struct Viewer {
+    gpu: Gpu,
+    /// What can be changed while it runs.
+    pub settings: Settings,
+    /// Where one looks from.
+    pub camera: Camera,
+    /// Where the pointer is in the picture, from -1 to 1 to the right and upward.
+    pointer_at: Option<Vec2>,
+    /// Whether the box there is to be found out, once.
+    is_picking: bool,
+    /// The boxes of [`Kind::Mesh`](crate::scene::Kind::Mesh).
+    mesh: Vec<Aabb>,
+    stage: Stage,
+    search: Search,
+    picture: Picture,
+    globals: wgpu::Buffer,
+    /// The settings that hold for what there is.
+    applied: Settings,
+    /// Those of the last frame that was recorded.
+    good: Settings,
+    refused: Option<Error>,
+    /// What is to happen in the next frame.
+    is_kicked: bool,
+    is_stepped: bool,
+    told: Told,
+    /// Where the device has timestamps.
+    clock: Option<Clock>,
+}
+
+impl Stage {
+    fn new(gpu: &Gpu, settings: &Settings, mesh: &[Aabb]) -> Result<Self, Error> {
+        let scene = Scene::new(settings.kind, settings.box_count, mesh);
+        Error::check(gpu.device(), scene.box_count())?;
+        Ok(Self {
+            simulation: Simulation::new(gpu.device(), &scene),
+            touch: Touch::new(gpu.device(), scene.box_count()),
+            pointer: Pointer::new(gpu, &scene)?,
+            scene,
+            frame: 0,
+            time: 0.0,
+            has_last: false,
+        })
+    }
+}
+
+impl Viewer {
+    /// Puts a scene on the device, and starts to compile the kernels of its search.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn new(gpu: &Gpu, format: Format, settings: Settings, mesh: Vec<Aabb>) -> Result<Self, Error> {
+        let stage = Stage::new(gpu, &settings, &mesh)?;
+        let globals = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some("globals"),
+            size: size_of::<Globals>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Ok(Self {
+            search: Search::new(gpu, &stage.scene, &settings)?,
+            camera: stage.scene.look.into(),
+            picture: Picture::new(gpu.device(), format),
+            gpu: gpu.clone(),
+            applied: settings,
+            good: settings,
+            refused: None,
+            pointer_at: None,
+            is_picking: false,
+            settings,
+            mesh,
+            stage,
+            globals,
+            is_kicked: false,
+            is_stepped: false,
+            told: Told::default(),
+            clock: Clock::new(gpu.device(), gpu.queue()),
+        })
+    }
+
+    /// Counts the boxes.
+    pub fn box_count(&self) -> u32 {
+        self.stage.scene.box_count()
+    }
+
+    /// Returns how pixels are stored.
+    pub fn format(&self) -> Format {
+        self.picture.format()
+    }
+
+    /// Returns whether there are boxes of a file.
+    pub fn has_mesh(&self) -> bool {
+        !self.mesh.is_empty()
+    }
+
+    /// Returns what is known on the host of a frame some frames ago.
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+
+    /// Returns the frames of the scene so far, and its seconds.
+    pub fn age(&self) -> (u32, f32) {
+        (self.stage.frame, self.stage.time)
+    }
+
+    /// Counts the bytes of device memory that the library holds.
+    pub fn bytes(&self) -> u64 {
+        self.search.bytes() + self.stage.pointer.bytes()
+    }
+
+    /// Returns the device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Returns the mean milliseconds of each of the [parts](crate::clock::PARTS) of the frames that are known of since this was asked.
+    pub fn parts(&mut self) -> Option<[f64; crate::clock::PARTS.len()]> {
+        self.clock.as_mut().and_then(Clock::means)
+    }
+
+    /// Returns the boxes as they lie on the device.
+    pub fn boxes(&self) -> &wgpu::Buffer {
+        &self.stage.simulation.boxes
+    }
+
+    /// Returns what is pointed at as it lies on the device: the box and its world, two words, before other things.
+    pub fn pointed(&self) -> &wgpu::Buffer {
+        &self.stage.pointer.pointed
+    }
+
+    /// Looks for what has arrived on the host since the last frame, and returns it.
+    pub fn ask(&mut self) -> &Told {
+        self.told = self.search.told();
+        &self.told
+    }
+
+    /// Points at a place of the picture, from -1 to 1 to the right and upward: the first box there is picked, and the sphere
+    /// stays there, if there is one.
+    pub fn point_at(&mut self, at: Option<Vec2>) {
+        self.pointer_at = at;
+        self.is_picking = at.is_some();
+    }
+
+    /// Goes back to the last settings that were good, where what was asked is too much for the device.
+    ///
+    /// # Errors
+    /// The same error, where the settings are not the reason.
+    pub fn refuse(&mut self, error: Error) -> Result<(), Error> {
+        if self.good == self.settings {
+            return Err(error);
+        }
+        self.refused = Some(error);
+        self.settings = self.good;
+        Ok(())
+    }
+
+    /// Returns why the last change of settings was refused, if it was.
+    pub fn refused(&self) -> Option<&Error> {
+        self.refused.as_ref()
+    }
+
+    /// Throws up what has fallen.
+    pub fn kick(&mut self) {
+        self.is_kicked = true;
+    }
+
+    /// Moves by one frame while nothing moves.
+    pub fn step(&mut self) {
+        self.is_stepped = true;
+    }
+
+    /// Begins the scene anew.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn restart(&mut self) -> Result<(), Error> {
+        self.stage = Stage::new(&self.gpu, &self.settings, &self.mesh)?;
+        Ok(self.search.change_scene(&self.stage.scene)?)
+    }
+
+    /// Goes over to the settings that were changed.
+    fn apply(&mut self) -> Result<(), Error> {
+        let (last, now) = (self.applied, self.settings);
+        self.applied = now;
+        if last.options() != now.options() {
+            self.search.change_options(&now)?;
+            self.stage.has_last &= now.finds_events();
+        }
+        if (last.kind, last.box_count) != (now.kind, now.box_count) {
+            self.restart()?;
+            if last.kind != now.kind {
+                self.camera = self.stage.scene.look.into();
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until all kernels are compiled, and there is room for what they need.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn wait_until_ready(&mut self) -> Result<(), Error> {
+        self.apply()?;
+        self.search.wait()?;
+        self.search.is_ready(self.stage.scene.pairs_per_box)?;
+        Ok(())
+    }
+
+    /// Records a frame: boxes move, their pairs are found, and what is seen of it is drawn. Nothing waits for the device. While
+    /// kernels are being compiled, boxes are drawn that do not move. Returns whether they did.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder, target: &Target<'_>) -> Result<bool, Error> {
+        self.apply()?;
+        let is_ready = self.search.is_ready(self.stage.scene.pairs_per_box)?;
+        let moves = is_ready && (!self.settings.is_paused || self.is_stepped);
+        self.write_globals(target, moves);
+        let Self { settings, stage, search, globals, clock, .. } = self;
+        mark(clock, Clock::begin, encoder);
+        stage.simulation.record(encoder, globals);
+        mark(clock, Clock::mark, encoder);
+        let mut found = None;
+        if is_ready {
+            let left = search.record(encoder, &stage.simulation.boxes, settings)?;
+            mark(clock, Clock::mark, encoder);
+            stage.touch.record_pairs(encoder, &left.pairs, &stage.simulation);
+            if let Some(events) = &left.events {
+                stage.touch.record_events(encoder, events, globals);
+            }
+            found = Some(left);
+            stage.frame += 1;
+            stage.has_last = settings.finds_events();
+        }
+        let has_sphere = settings.sphere.is_some() && self.pointer_at.is_some();
+        if has_sphere || std::mem::take(&mut self.is_picking) {
+            stage.pointer.record(encoder, &stage.simulation, globals, has_sphere)?;
+        }
+        if self.good != *settings {
+            (self.good, self.refused) = (*settings, None);
+        }
+        self.told = search.told();
+        if is_ready {
+            mark(clock, Clock::mark, encoder);
+        }
+        self.draw(encoder, target, found.as_ref());
+        if is_ready {
+            mark(&mut self.clock, Clock::mark, encoder);
+            mark(&mut self.clock, Clock::end, encoder);
+        }
+        Ok(moves)
+    }
+
+    /// Records the drawing of what was found.
+    fn draw(&mut self, encoder: &mut wgpu::CommandEncoder, target: &Target<'_>, found: Option<&Found>) {
+        let Self { settings, stage, picture, told, .. } = self;
+        let ends = match &told.report {
+            Some(report) if settings.has_grid => grid::lines(report, self.camera.target, 2.0 * stage.scene.extent),
+            _ => Vec::new(),
+        };
+        picture.set_grid(self.gpu.queue(), &ends);
+        let drawn = Drawn {
+            simulation: &stage.simulation,
+            touch: &stage.touch,
+            pointer: &stage.pointer,
+            pairs: found.filter(|_| settings.lines != Lines::None),
+            globals: &self.globals,
+            box_count: stage.scene.box_count(),
+        };
+        picture.record(encoder, target, &drawn);
+    }
+
+    /// Writes what all shaders know of this frame.
+    fn write_globals(&mut self, target: &Target<'_>, moves: bool) {
+        let step = if moves { STEP * self.settings.speed } else { 0.0 };
+        let Self { settings, stage, camera, .. } = self;
+        stage.time += step;
+        let aspect = target.size[0] as f32 / target.size[1] as f32;
+        let kick = if moves && std::mem::take(&mut self.is_kicked) { KICK } else { 0.0 };
+        self.is_stepped &= !moves;
+        let pair_count = self.told.header.map_or(0, |header| header.count);
+        let globals = Globals {
+            clip_from_world: camera.clip_from_world(aspect).to_cols_array(),
+            eye: camera.eye().to_array(),
+            time: stage.time,
+            ray: camera.ray(self.pointer_at.unwrap_or_default(), aspect).to_array(),
+            radius: settings.sphere.unwrap_or(0.0),
+            box_count: stage.scene.box_count(),
+            frame: stage.frame + 1,
+            columns: stage.scene.columns,
+            spacing: stage.scene.spacing,
+            step,
+            extent: stage.scene.extent,
+            kick,
+            opacity: (FULL / pair_count.max(1) as f32).clamp(0.04, 0.8),
+            has_ages: settings.finds_events().into(),
+            draws_old: (settings.lines == Lines::All || !settings.finds_events()).into(),
+            world_count: stage.scene.world_count(),
+            is_first: (!stage.has_last).into(),
+        };
+        self.gpu.queue().write_buffer(&self.globals, 0, bytemuck::bytes_of(&globals));
+    }
+}
+
+/// Records what a clock does, where there is one.
+fn mark(
+    clock: &mut Option<Clock>,
+    what: impl FnOnce(&mut Clock, &mut wgpu::CommandEncoder),
+    encoder: &mut wgpu::CommandEncoder,
+) {
+    if let Some(clock) = clock {
+        what(clock, encoder);
+    }
+}

@@ -1,0 +1,449 @@
+//! A window with frames, and what keys and mouse do to them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use broadsweep::{Aabb, CellSize, Gpu, wgpu};
+use glam::Vec2;
+use web_time::Instant;
+use winit::application::ApplicationHandler;
+use winit::dpi::{PhysicalPosition, PhysicalSize};
+use winit::event::{ElementState, KeyEvent, MouseButton, MouseScrollDelta, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, EventLoop};
+use winit::keyboard::{Key, NamedKey};
+use winit::window::{Window, WindowId};
+
+use crate::camera::Camera;
+use crate::device;
+use crate::error::Error;
+use crate::overlay::{AXES, Pace, grouped};
+use crate::panel::Panel;
+use crate::picture::{Format, Target};
+use crate::scene::Kind;
+use crate::settings::{Lines, Settings};
+use crate::viewer::Viewer;
+
+/// Pixels by which the pointer may move while a button is down, for that to be a click.
+const CLICK: f64 = 4.0;
+/// Devices that may be lost in a row before a frame is shown.
+const MOST_LOST: u32 = 3;
+
+/// What there is while there is a device.
+struct Open {
+    surface: wgpu::Surface<'static>,
+    configuration: wgpu::SurfaceConfiguration,
+    viewer: Viewer,
+    panel: Panel,
+    input: egui_winit::State,
+    is_lost: Arc<AtomicBool>,
+}
+
+/// A button that is down.
+struct Press {
+    button: MouseButton,
+    at: PhysicalPosition<f64>,
+    is_drag: bool,
+}
+
+struct App {
+    settings: Settings,
+    camera: Option<Camera>,
+    mesh: Vec<Aabb>,
+    size: [u32; 2],
+    adapter: Option<String>,
+    window: Option<Arc<Window>>,
+    open: Option<Open>,
+    pointer: PhysicalPosition<f64>,
+    press: Option<Press>,
+    has_panel: bool,
+    pace: Pace,
+    last_frame: Option<Instant>,
+    titled: Option<Instant>,
+    lost_in_a_row: u32,
+    failure: Option<anyhow::Error>,
+}
+
+/// Opens the window, and returns when it is closed.
+///
+/// # Errors
+/// Why there is no window, or no device.
+pub fn run(settings: Settings, mesh: Vec<Aabb>, size: [u32; 2], adapter: Option<String>) -> Result<()> {
+    let events = EventLoop::new().context("there is no display for a window; --offscreen OUT.png needs none")?;
+    let mut app = App {
+        settings,
+        camera: None,
+        mesh,
+        size,
+        adapter,
+        window: None,
+        open: None,
+        pointer: PhysicalPosition::default(),
+        press: None,
+        has_panel: true,
+        pace: Pace::default(),
+        last_frame: None,
+        titled: None,
+        lost_in_a_row: 0,
+        failure: None,
+    };
+    events.run_app(&mut app)?;
+    app.failure.map_or(Ok(()), Err)
+}
+
+impl Open {
+    /// Requests a device that can show frames in a window, and puts the scene there.
+    fn new(window: &Arc<Window>, app: &App) -> Result<Self> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        let surface = instance.create_surface(Arc::clone(window))?;
+        let adapter = pollster::block_on(adapter(&instance, &surface, app.adapter.as_deref()))?;
+        let gpu = pollster::block_on(device::request(&adapter)).map_err(anyhow::Error::msg)?;
+        let is_lost = Arc::new(AtomicBool::new(false));
+        let lost = Arc::clone(&is_lost);
+        gpu.device().set_device_lost_callback(move |reason, message| {
+            eprintln!("the device is lost: {reason:?}: {message}");
+            lost.store(true, Ordering::Relaxed);
+        });
+        let size = window.inner_size();
+        let mut configuration = surface
+            .get_default_config(&adapter, size.width.max(1), size.height.max(1))
+            .context("the adapter cannot show anything in this window")?;
+        let formats = surface.get_capabilities(&adapter).formats;
+        configuration.format = formats.iter().copied().find(wgpu::TextureFormat::is_srgb).unwrap_or(formats[0]);
+        surface.configure(gpu.device(), &configuration);
+        let format = Format { color: configuration.format, samples: device::samples(&gpu) };
+        let mut viewer = Viewer::new(&gpu, format, app.settings, app.mesh.clone())?;
+        if let Some(camera) = app.camera {
+            viewer.camera = camera;
+        }
+        let panel = Panel::new(gpu.device(), configuration.format);
+        let input = egui_winit::State::new(
+            panel.context.clone(),
+            egui::ViewportId::ROOT,
+            window,
+            Some(window.scale_factor() as f32),
+            None,
+            Some(gpu.device().limits().max_texture_dimension_2d as usize),
+        );
+        Ok(Self { surface, configuration, viewer, panel, input, is_lost })
+    }
+
+    fn gpu(&self) -> &Gpu {
+        self.viewer.gpu()
+    }
+
+    fn resize(&mut self, size: PhysicalSize<u32>) {
+        // A window that is minimised has no size, and is not drawn.
+        if size.width > 0 && size.height > 0 {
+            let most = self.gpu().device().limits().max_texture_dimension_2d;
+            (self.configuration.width, self.configuration.height) = (size.width.min(most), size.height.min(most));
+            self.surface.configure(self.viewer.gpu().device(), &self.configuration);
+        }
+    }
+
+    /// Draws a frame, if there is something to draw to. Returns the seconds that recording it took.
+    fn draw(&mut self, window: &Window, has_panel: bool, pace: Pace) -> Result<Option<f64>, Error> {
+        let size = window.inner_size();
+        if size.width == 0 || size.height == 0 {
+            return Ok(None);
+        }
+        use wgpu::CurrentSurfaceTexture as Current;
+        let frame = match self.surface.get_current_texture() {
+            Current::Success(frame) | Current::Suboptimal(frame) => frame,
+            Current::Timeout | Current::Occluded => return Ok(None),
+            Current::Outdated | Current::Lost | Current::Validation => {
+                // The reason may be the device: it says so when it is asked.
+                let _ = self.gpu().device().poll(wgpu::PollType::Poll);
+                if !self.is_lost.load(Ordering::Relaxed) {
+                    self.surface.configure(self.viewer.gpu().device(), &self.configuration);
+                }
+                return Ok(None);
+            }
+        };
+        let start = Instant::now();
+        let view = frame.texture.create_view(&Default::default());
+        let target = Target { view: &view, size: [self.configuration.width, self.configuration.height] };
+        let mut encoder = self.gpu().device().create_command_encoder(&Default::default());
+        self.viewer.record(&mut encoder, &target)?;
+        if has_panel {
+            let input = self.input.take_egui_input(window);
+            let output = self.panel.record(&mut encoder, &target, input, &mut self.viewer, pace);
+            self.input.handle_platform_output(window, output);
+        }
+        self.gpu().queue().submit([encoder.finish()]);
+        let recording = start.elapsed().as_secs_f64();
+        window.pre_present_notify();
+        self.gpu().queue().present(frame);
+        Ok(Some(recording))
+    }
+}
+
+/// Requests the adapter with this name, or else the one that the system prefers for the surface.
+async fn adapter(
+    instance: &wgpu::Instance,
+    surface: &wgpu::Surface<'static>,
+    name: Option<&str>,
+) -> Result<wgpu::Adapter> {
+    let Some(name) = name else {
+        let options = wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            compatible_surface: Some(surface),
+            ..Default::default()
+        };
+        return instance.request_adapter(&options).await.context("no adapter can show anything in this window");
+    };
+    for adapter in instance.enumerate_adapters(wgpu::Backends::all()).await {
+        let is_named = adapter.get_info().name.to_lowercase().contains(&name.to_lowercase());
+        if is_named && adapter.is_surface_supported(surface) {
+            return Ok(adapter);
+        }
+    }
+    bail!("no adapter that can show anything in this window has a name that contains '{name}'")
+}
+
+impl App {
+    /// Ends the program with what went wrong.
+    fn fail(&mut self, events: &ActiveEventLoop, error: anyhow::Error) {
+        self.failure = Some(error);
+        events.exit();
+    }
+
+    /// Returns a place in the window as the viewer has it: from -1 to 1 to the right and upward.
+    fn in_picture(&self, at: PhysicalPosition<f64>) -> Vec2 {
+        let size = self.window.as_ref().map_or(PhysicalSize::new(1, 1), |window| window.inner_size());
+        let part = |x: f64, whole: u32| (2.0 * x / f64::from(whole.max(1)) - 1.0) as f32;
+        Vec2::new(part(at.x, size.width), -part(at.y, size.height))
+    }
+
+    /// Makes a device, again where there was one.
+    fn open(&mut self, events: &ActiveEventLoop) {
+        let Some(window) = self.window.clone() else { return };
+        // Two surfaces of one window cannot be.
+        self.open = None;
+        match Open::new(&window, self) {
+            Ok(open) => self.open = Some(open),
+            Err(error) => self.fail(events, error),
+        }
+    }
+
+    fn draw(&mut self, events: &ActiveEventLoop) {
+        let (Some(window), Some(open)) = (self.window.clone(), &mut self.open) else { return };
+        let drawn = open.draw(&window, self.has_panel, self.pace);
+        let is_lost = open.is_lost.load(Ordering::Relaxed);
+        match drawn {
+            _ if is_lost => self.open_again(events),
+            Err(error) if error.is_loss() => self.open_again(events),
+            Err(error) => {
+                // What was asked is too much for the device: it goes on as before.
+                if let Err(error) = open.viewer.refuse(error) {
+                    self.fail(events, error.into());
+                }
+            }
+            Ok(Some(recording)) => {
+                self.lost_in_a_row = 0;
+                self.pace_of(recording);
+                self.title();
+            }
+            Ok(None) => {}
+        }
+        window.request_redraw();
+    }
+
+    /// Goes on with another device, with the same settings and from the same place.
+    fn open_again(&mut self, events: &ActiveEventLoop) {
+        self.lost_in_a_row += 1;
+        if let Some(open) = &self.open {
+            (self.settings, self.camera) = (open.viewer.settings, Some(open.viewer.camera));
+        }
+        if self.lost_in_a_row > MOST_LOST {
+            self.fail(events, anyhow::anyhow!("one device after the other is lost"));
+            return;
+        }
+        self.open(events);
+    }
+
+    fn pace_of(&mut self, recording: f64) {
+        let now = Instant::now();
+        let smooth = |old: &mut f64, new: f64| *old = if *old == 0.0 { new } else { *old + 0.1 * (new - *old) };
+        smooth(&mut self.pace.recording, recording);
+        if let Some(last) = self.last_frame.replace(now) {
+            smooth(&mut self.pace.frame, (now - last).as_secs_f64());
+        }
+    }
+
+    /// Says now and then in the title how many pairs there are.
+    fn title(&mut self) {
+        let (Some(window), Some(open)) = (&self.window, &self.open) else { return };
+        if self.titled.is_some_and(|titled| titled.elapsed().as_secs_f64() < 0.25) {
+            return;
+        }
+        self.titled = Some(Instant::now());
+        let boxes = grouped(open.viewer.box_count().into());
+        let pairs =
+            open.viewer.told().pair_count().map_or("compiling".to_owned(), |count| format!("{} pairs", grouped(count)));
+        window.set_title(&format!("broadsweep: {boxes} boxes, {pairs}, {:.1} ms", 1e3 * self.pace.frame));
+    }
+
+    fn key(&mut self, events: &ActiveEventLoop, key: &Key) {
+        let Some(open) = &mut self.open else { return };
+        let viewer = &mut open.viewer;
+        let settings = &mut viewer.settings;
+        match key.as_ref() {
+            Key::Named(NamedKey::Escape) => events.exit(),
+            Key::Named(NamedKey::Space) => settings.is_paused = !settings.is_paused,
+            // Tries what happens when the driver takes the device away.
+            Key::Named(NamedKey::F9) => open.gpu().device().destroy(),
+            Key::Character(".") => viewer.step(),
+            Key::Character("k") => viewer.kick(),
+            Key::Character("h") => self.has_panel = !self.has_panel,
+            Key::Character("e") => settings.has_events = !settings.has_events,
+            Key::Character("g") => settings.has_grid = !settings.has_grid,
+            Key::Character("t") => settings.is_timed = !settings.is_timed,
+            Key::Character("s") => settings.sphere = if settings.sphere.is_some() { None } else { Some(2.0) },
+            Key::Character("l") => {
+                settings.lines = match settings.lines {
+                    Lines::None => Lines::New,
+                    Lines::New => Lines::All,
+                    Lines::All => Lines::None,
+                }
+            }
+            Key::Character("a") => {
+                let now = AXES.iter().position(|(_, axis)| *axis == settings.axis).unwrap_or(0);
+                settings.axis = AXES[(now + 1) % AXES.len()].1;
+            }
+            Key::Character("c") => settings.cell_size = CellSize::Auto,
+            Key::Character("[") => scale_cells(viewer, 0.8),
+            Key::Character("]") => scale_cells(viewer, 1.25),
+            Key::Character("+" | "=") => settings.box_count = (2 * settings.box_count).min(4_000_000),
+            Key::Character("-") => settings.box_count = (settings.box_count / 2).max(100),
+            Key::Character("r") => {
+                if let Err(error) = viewer.restart() {
+                    self.fail(events, error.into());
+                }
+            }
+            Key::Character(number @ ("1" | "2" | "3" | "4" | "5")) => {
+                let (_, kind) = Kind::NAMED[usize::from(number.as_bytes()[0] - b'1')];
+                if kind != Kind::Mesh || viewer.has_mesh() {
+                    viewer.settings.kind = kind;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn button(&mut self, state: ElementState, button: MouseButton) {
+        if state == ElementState::Pressed {
+            self.press = Some(Press { button, at: self.pointer, is_drag: false });
+        } else if let Some(press) = self.press.take()
+            && !press.is_drag
+            && press.button == MouseButton::Left
+        {
+            let at = self.in_picture(self.pointer);
+            if let Some(open) = &mut self.open {
+                open.viewer.point_at(Some(at));
+            }
+        }
+    }
+
+    fn moved(&mut self, to: PhysicalPosition<f64>) {
+        let from = std::mem::replace(&mut self.pointer, to);
+        let at = self.in_picture(to);
+        let Some(open) = &mut self.open else { return };
+        let Some(press) = &mut self.press else {
+            if open.viewer.settings.sphere.is_some() {
+                open.viewer.point_at(Some(at));
+            }
+            return;
+        };
+        press.is_drag |= (to.x - press.at.x).hypot(to.y - press.at.y) > CLICK;
+        if !press.is_drag {
+            return;
+        }
+        let height = f64::from(open.configuration.height);
+        let by = Vec2::new(((to.x - from.x) / height) as f32, ((to.y - from.y) / height) as f32);
+        if press.button == MouseButton::Left {
+            open.viewer.camera.turn(3.0 * by);
+        } else {
+            open.viewer.camera.pan(by);
+        }
+    }
+
+    fn scrolled(&mut self, delta: MouseScrollDelta) {
+        let lines = match delta {
+            MouseScrollDelta::LineDelta(_, lines) => lines,
+            MouseScrollDelta::PixelDelta(by) => by.y as f32 / 40.0,
+        };
+        if let Some(open) = &mut self.open {
+            open.viewer.camera.zoom(0.9f32.powf(lines));
+        }
+    }
+}
+
+/// Makes cells larger or smaller than they are.
+fn scale_cells(viewer: &mut Viewer, factor: f32) {
+    let now = match viewer.settings.cell_size {
+        CellSize::Fixed(edge) => edge,
+        _ => viewer.told().report.as_ref().map_or(1.0, |report| report.cell_size),
+    };
+    let edge = if now.is_finite() { now } else { 1.0 };
+    viewer.settings.cell_size = CellSize::Fixed((factor * edge).clamp(1e-3, 1e4));
+}
+
+impl ApplicationHandler for App {
+    fn resumed(&mut self, events: &ActiveEventLoop) {
+        if self.window.is_none() {
+            let [width, height] = self.size;
+            let attributes =
+                Window::default_attributes().with_title("broadsweep").with_inner_size(PhysicalSize::new(width, height));
+            match events.create_window(attributes) {
+                Ok(window) => self.window = Some(Arc::new(window)),
+                Err(error) => return self.fail(events, anyhow::Error::new(error).context("there is no window")),
+            }
+        }
+        self.open(events);
+        if let Some(window) = &self.window {
+            window.request_redraw();
+        }
+    }
+
+    fn suspended(&mut self, _: &ActiveEventLoop) {
+        // The surface is gone; the device need not be, but is as easily made again.
+        if let Some(open) = self.open.take() {
+            (self.settings, self.camera) = (open.viewer.settings, Some(open.viewer.camera));
+        }
+    }
+
+    fn window_event(&mut self, events: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let is_drawing = matches!(event, WindowEvent::RedrawRequested);
+        if let (Some(window), Some(open)) = (&self.window, &mut self.open)
+            && !is_drawing
+            && self.has_panel
+        {
+            let is_taken = open.input.on_window_event(window, &event).consumed;
+            let is_over = open.panel.context.egui_wants_pointer_input();
+            // A drag that began in the picture goes on over the panel.
+            let is_pointer = matches!(event, WindowEvent::MouseInput { .. } | WindowEvent::MouseWheel { .. });
+            if self.press.is_none() && (is_taken || is_pointer && is_over) {
+                return;
+            }
+        }
+        match event {
+            WindowEvent::CloseRequested => events.exit(),
+            WindowEvent::Resized(size) => {
+                if let Some(open) = &mut self.open {
+                    open.resize(size);
+                }
+            }
+            WindowEvent::RedrawRequested => self.draw(events),
+            WindowEvent::KeyboardInput {
+                event: KeyEvent { logical_key, state: ElementState::Pressed, .. }, ..
+            } => {
+                self.key(events, &logical_key);
+            }
+            WindowEvent::MouseInput { state, button, .. } => self.button(state, button),
+            WindowEvent::CursorMoved { position, .. } => self.moved(position),
+            WindowEvent::MouseWheel { delta, .. } => self.scrolled(delta),
+            _ => {}
+        }
+    }
+}
