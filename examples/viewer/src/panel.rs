@@ -11,13 +11,15 @@ pub struct Panel {
     /// What egui knows from frame to frame.
     pub context: egui::Context,
     renderer: egui_wgpu::Renderer,
+    /// Textures of the last frame that are no longer needed once that is submitted.
+    freed: Vec<egui::TextureId>,
 }
 
 impl Panel {
     /// Prepares to paint on textures of this format.
     pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
         let renderer = egui_wgpu::Renderer::new(device, format, egui_wgpu::RendererOptions::default());
-        Self { context: egui::Context::default(), renderer }
+        Self { context: egui::Context::default(), renderer, freed: Vec::new() }
     }
 
     /// Lays the panel out for this input, lets it change the viewer, and records its painting. Returns what the platform is to do.
@@ -29,17 +31,23 @@ impl Panel {
         viewer: &mut Viewer,
         pace: Pace,
     ) -> egui::PlatformOutput {
-        let output = self.context.run_ui(input, |ui| overlay::show(ui, viewer, pace));
+        for id in self.freed.drain(..) {
+            self.renderer.free_texture(&id);
+        }
+        let mut output = self.context.run_ui(input, |ui| overlay::show(ui, viewer, pace));
         let gpu = viewer.gpu().clone();
         let (device, queue) = (gpu.device(), gpu.queue());
         let pixels_per_point = output.pixels_per_point;
         let jobs = self.context.tessellate(output.shapes, pixels_per_point);
         let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: target.size, pixels_per_point };
-        for (id, deltas) in &output.textures_delta.set {
-            for delta in deltas {
-                self.renderer.update_texture(device, queue, *id, delta);
+        let changed = &mut output.textures_delta;
+        for (id, deltas) in changed.set.drain() {
+            for delta in &deltas {
+                self.renderer.update_texture(device, queue, id, delta);
             }
         }
+        // This frame may still read them.
+        self.freed.extend(changed.free.drain());
         self.renderer.update_buffers(device, queue, encoder, &jobs, &screen);
         let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("panel"),
@@ -52,9 +60,6 @@ impl Panel {
             ..Default::default()
         });
         self.renderer.render(&mut pass.forget_lifetime(), &jobs, &screen);
-        for id in &output.textures_delta.free {
-            self.renderer.free_texture(id);
-        }
         output.platform_output
     }
 }
