@@ -214,6 +214,9 @@ twins! {
         pub unused: u32,
         /// Indirect draw: `Options::vertices_per_pair`, one instance for each pair in the list, 0, 0.
         pub draw: [u32; 4],
+        /// Indirect draw of one instance: as many vertices for all pairs together (at most 2³² − 1), 1, 0, 0. Where a pair has few
+        /// vertices, instances leave most of a GPU idle.
+        pub draw_list: [u32; 4],
     }
 
     /// What the host says of a step.

@@ -24,6 +24,5 @@ fn epoch_header() {
     let overflow = select(0u, OVERFLOW_PAIRS, epoch.result > capacity);
     let written = min(epoch.result, capacity);
     header = PairHeader(epoch.result, 0u, capacity, overflow, written, array<u32, 3>(0u, 0u, 0u));
-    let draw = array<u32, 4>(epoch_params.vertices_per_pair, written, 0u, 0u);
-    arguments = PairArguments(dispatch_size(div_ceil(written, 256u)), 0u, draw);
+    arguments = arguments_of(written, epoch_params.vertices_per_pair);
 }

@@ -25,8 +25,6 @@ fn write_header(found: vec2<u32>) -> u32 {
     header.overflow = select(select(0u, OVERFLOW_PAIRS, beyond), reason, refused);
     header.written = written;
     header.unused = array<u32, 3>(0u, 0u, 0u);
-    arguments.dispatch = dispatch_size(div_ceil(written, 256u));
-    arguments.unused = 0u;
-    arguments.draw = array<u32, 4>(params.vertices_per_pair, written, 0u, 0u);
+    arguments = arguments_of(written, params.vertices_per_pair);
     return written;
 }

@@ -18,17 +18,12 @@ fn header_of(count: u32) -> PairHeader {
     return PairHeader(count, 0u, step_params.capacity, step_counts.verdict, count, unused);
 }
 
-fn arguments_of(count: u32) -> PairArguments {
-    let draw = array<u32, 4>(step_params.vertices_per_pair, count, 0u, 0u);
-    return PairArguments(dispatch_size(div_ceil(count, 256u)), 0u, draw);
-}
-
 @compute @workgroup_size(1)
 fn events_headers() {
     created_header = header_of(step_counts.created);
-    created_arguments = arguments_of(step_counts.created);
+    created_arguments = arguments_of(step_counts.created, step_params.vertices_per_pair);
     lost_header = header_of(step_counts.lost);
-    lost_arguments = arguments_of(step_counts.lost);
+    lost_arguments = arguments_of(step_counts.lost, step_params.vertices_per_pair);
     persisting_header = header_of(step_counts.persisting);
-    persisting_arguments = arguments_of(step_counts.persisting);
+    persisting_arguments = arguments_of(step_counts.persisting, step_params.vertices_per_pair);
 }

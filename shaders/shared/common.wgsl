@@ -148,7 +148,8 @@ struct PairHeader {
 struct PairArguments {
     dispatch: array<u32, 3>,  // workgroups of 256 that cover the list
     unused: u32,
-    draw: array<u32, 4>,      // vertex_count, instance_count = written, 0, 0
+    draw: array<u32, 4>,      // vertices_per_pair, an instance for each pair, 0, 0
+    draw_list: array<u32, 4>, // vertices of all pairs, one instance, 0, 0
 }
 
 // What the host says of a step.
@@ -372,6 +373,14 @@ fn dispatch_size(groups: u32) -> array<u32, 3> {
         y = (groups - 1u) / x + 1u;
     }
     return array<u32, 3>(x, y, 1u);
+}
+
+// Returns the arguments for a list of this many pairs. There are no more vertices than can be counted.
+fn arguments_of(written: u32, vertices_per_pair: u32) -> PairArguments {
+    let dispatch = dispatch_size(div_ceil(written, 256u));
+    let vertices = min(written, 0xffffffffu / max(vertices_per_pair, 1u)) * vertices_per_pair;
+    let draw = array<u32, 4>(vertices_per_pair, written, 0u, 0u);
+    return PairArguments(dispatch, 0u, draw, array<u32, 4>(vertices, 1u, 0u, 0u));
 }
 
 fn div_ceil(a: u32, b: u32) -> u32 {

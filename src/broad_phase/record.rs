@@ -11,8 +11,12 @@ use crate::layout::PairArguments;
 use crate::memory::Call;
 use crate::{Error, Filters, GpuAttribute, PairOrder};
 
-/// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time, and
-/// stay the same until the engine allocates others.
+/// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time.
+///
+/// **When they are others**: where a call takes more boxes or a longer list than there is room for, and after
+/// [`set_options`](BroadPhase::set_options) with another order or budget. Within what was [reserved](BroadPhase::reserve) they stay
+/// the same from call to call. `wgpu::Buffer` can be compared: where a recording leaves another one than the last did, a bind
+/// group that has it is to be made anew.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GpuPairs {
@@ -22,7 +26,7 @@ pub struct GpuPairs {
     pub pairs: wgpu::Buffer,
     /// The number of pairs: a [`PairHeader`](crate::PairHeader). The buffer can be used as storage and to copy from.
     pub header: wgpu::Buffer,
-    /// The arguments of an indirect dispatch and of an indirect draw: [`PairArguments`]. The buffer can be used for
+    /// The arguments of an indirect dispatch and of indirect draws: [`PairArguments`]. The buffer can be used for
     /// indirect calls, as storage and to copy from. The arguments are not part of the header, in order that a pass can
     /// bind the header and dispatch by the arguments.
     pub arguments: wgpu::Buffer,
@@ -81,6 +85,9 @@ impl GpuPairs {
     pub const DISPATCH_OFFSET: u64 = offset_of!(PairArguments, dispatch) as u64;
     /// The offset of the arguments of an indirect draw in [`arguments`](Self::arguments): one instance for each pair.
     pub const DRAW_OFFSET: u64 = offset_of!(PairArguments, draw) as u64;
+    /// The offset of the arguments of an indirect draw of all pairs as one instance in [`arguments`](Self::arguments): vertex
+    /// `v` is of pair `v / vertices_per_pair`, which the shader reads from the list as storage.
+    pub const DRAW_LIST_OFFSET: u64 = offset_of!(PairArguments, draw_list) as u64;
 }
 
 impl BroadPhase {

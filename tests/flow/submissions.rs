@@ -306,9 +306,11 @@ fn pairs_stay_on_the_gpu_with_their_header() {
         assert_eq!(header.capacity, capacity);
         assert_eq!(arguments.dispatch, [count.div_ceil(256), 1, 1]);
         assert_eq!(arguments.draw, [36, count, 0, 0]);
+        assert_eq!(arguments.draw_list, [36 * count, 1, 0, 0]);
     }
     assert_eq!(GpuPairs::DISPATCH_OFFSET, offset_of!(PairArguments, dispatch) as u64);
     assert_eq!(GpuPairs::DRAW_OFFSET, offset_of!(PairArguments, draw) as u64);
+    assert_eq!(GpuPairs::DRAW_LIST_OFFSET, offset_of!(PairArguments, draw_list) as u64);
 }
 
 #[test]

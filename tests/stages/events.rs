@@ -262,8 +262,9 @@ fn a_step_begins_with_its_list_and_one_that_is_not_whole_is_refused() {
 fn headers_tell_how_long_each_list_is() {
     let kernel = Kernel::new(gpu(), &events::HEADERS);
     let params = uniform(StepParams { capacity: 5000, vertices_per_pair: 24, ..StepParams::zeroed() });
-    for refused in [0, 2] {
-        let counts = StepCounts { created: 1, lost: 256, persisting: 257, verdict: refused, ..StepCounts::zeroed() };
+    // The last one has more vertices than can be counted.
+    for (refused, persisting, vertices) in [(0, 257, 24 * 257), (2, 257, 24 * 257), (0, 178_956_971, 4_294_967_280)] {
+        let counts = StepCounts { created: 1, lost: 256, persisting, verdict: refused, ..StepCounts::zeroed() };
         let counts_now = upload(&[counts]);
         let headers = [(); 3].map(|()| poisoned::<PairHeader>(1));
         let arguments = [(); 3].map(|()| poisoned::<PairArguments>(1));
@@ -278,13 +279,15 @@ fn headers_tell_how_long_each_list_is() {
             ("persisting_arguments", arguments[2].all()),
         ];
         run(|pass| kernel.dispatch(pass, 1, &buffers));
-        for (k, count) in [1, 256, 257].into_iter().enumerate() {
+        let expected = [(1, 24), (256, 24 * 256), (persisting, vertices)];
+        for (k, (count, vertices)) in expected.into_iter().enumerate() {
             let header =
                 PairHeader { count, written: count, capacity: 5000, overflow: refused, ..PairHeader::zeroed() };
             assert_eq!(written(&headers[k]), [header]);
             let arguments_now = PairArguments {
                 dispatch: dispatch_size(count.div_ceil(256)),
                 draw: [24, count, 0, 0],
+                draw_list: [vertices, 1, 0, 0],
                 ..PairArguments::zeroed()
             };
             assert_eq!(written(&arguments[k]), [arguments_now]);

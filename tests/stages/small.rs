@@ -117,7 +117,8 @@ impl<'a> Found<'a> {
         };
         assert_eq!(written(&header), [expected], "{what}");
         let dispatch = dispatch_size(number.div_ceil(256));
-        let expected = PairArguments { dispatch, unused: 0, draw: [24, number, 0, 0] };
+        let draw_list = [24 * number, 1, 0, 0];
+        let expected = PairArguments { dispatch, unused: 0, draw: [24, number, 0, 0], draw_list };
         assert_eq!(written(&arguments), [expected], "{what}");
     }
 }
