@@ -86,7 +86,7 @@ pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {
     broad_phase::{BoxCount, BroadPhase, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs},
-    gpu::compilation::Compilation,
+    gpu::compilation::{Compilation, CompilationProgress},
     gpu::timing::KernelTime,
     gpu::{Gpu, SortVariant},
     layout::{PairArguments, PairHeader, QueryHeader},

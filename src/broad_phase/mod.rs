@@ -27,14 +27,13 @@ pub use record_steps::{GpuEvents, GpuIdentity};
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-#[cfg(not(target_arch = "wasm32"))]
-use std::sync::atomic::Ordering;
 
 use self::arrived::Arrived;
 use self::arriving::Arriving;
 use self::core::Core;
 use self::record_steps::RecordedSteps;
 use self::step_epoch::StepEpoch;
+use crate::epoch::EpochKernels;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
 use crate::filters::CheckedFilters;
@@ -43,9 +42,11 @@ use crate::filters::lists::Switches;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::filters::sets::TwoSets;
 use crate::gpu::compilation::Compilation;
+use crate::gpu::kernel::Kernel;
 use crate::gpu::{Gpu, SortVariant};
 use crate::grid::sort_variant;
 use crate::memory::{Call, MOST_IN_FLIGHT, MemoryPlan, Workspace};
+use crate::pairs::events::EventKernels;
 use crate::pairs::{Needs, Pipeline};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{Aabb, KernelTime, gpu::timing::Timer};
@@ -303,7 +304,7 @@ impl BroadPhase {
         self.core.workspace.wish_for_pairs(pair_capacity.into());
         self.core.ensure(&call, &mut self.filters)?;
         let needs = Needs::of(call.tests_all_pairs, &self.filters, self.core.options.order);
-        self.core.pipeline.compile(needs, || false)?;
+        self.core.pipeline.compile(needs)?;
         Ok(call)
     }
 
@@ -314,12 +315,11 @@ impl BroadPhase {
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
     /// room for the trial of the sort.
     pub fn compile(&self, box_count: usize) -> Result<(), Error> {
-        self.core.pipeline.compile(self.needs(box_count), || false)
+        self.core.pipeline.compile(self.needs(box_count))
     }
 
-    /// Starts to compile the same kernels as [`compile`](Self::compile) on other threads, and returns at once. Calls that
-    /// are made meanwhile wait for what they need. In browsers, which compile on threads of their own anyway, there is
-    /// nothing to wait for.
+    /// Starts to compile the same kernels as [`compile`](Self::compile), and returns at once: other threads compile, or the
+    /// browser does. Calls that are made meanwhile wait for what they need. [`Compilation`] tells how far it is.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error};
@@ -327,21 +327,41 @@ impl BroadPhase {
     /// # fn run(broad_phase: &mut BroadPhase) -> Result<(), Error> {
     /// let compilation = broad_phase.compile_ahead(100_000);
     /// let boxes = load();
-    /// compilation.wait()?;
+    /// compilation.wait()?; // or compilation.await, or a look at is_finished() and progress() in each frame
     /// broad_phase.find_pairs(&boxes)?;
     /// # Ok(())
     /// # }
     /// ```
     pub fn compile_ahead(&self, box_count: usize) -> Compilation {
-        let needs = self.needs(box_count);
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            // Another pipeline of the same kernels: those belong to the device.
-            let pipeline = Pipeline::new(&self.core.gpu, &Switches::of(self.filters.filters()));
-            Compilation::start(move |is_cancelled| pipeline.compile(needs, || is_cancelled.load(Ordering::Relaxed)))
+        let switches = Switches::of(self.filters.filters());
+        self.compile_with(box_count, &switches, Vec::new())
+    }
+
+    /// Starts to compile what [steps](Self::record_events) of `box_count` boxes need, in the way of
+    /// [`compile_ahead`](Self::compile_ahead): the search, the comparison with the last step, and what keeps pairs from
+    /// step to step.
+    pub fn compile_events_ahead(&self, box_count: usize) -> Compilation {
+        let (gpu, filters) = (&self.core.gpu, self.filters.filters());
+        let switches = Switches::of(filters);
+        let mut others: Vec<Kernel> = EventKernels::new(gpu, &switches).kernels().into_iter().cloned().collect();
+        let call = self.core.decide(box_count, &self.filters);
+        if call.is_ok_and(|call| self.epoch.is_worth_it(&call)) && filters.include.is_empty() {
+            others.extend(EpochKernels::new(gpu, &switches).kernels().into_iter().cloned());
+            // How many boxes there are to be searched is known on the device alone.
+            others.push(self.core.pipeline.prepare().count_kernel().clone());
         }
-        #[cfg(target_arch = "wasm32")]
-        Compilation::done(self.core.pipeline.compile(needs, || false))
+        let searches = if filters.sleeping.is_empty() { switches } else { Switches::as_if_awake(filters) };
+        self.compile_with(box_count, &searches, others)
+    }
+
+    /// Starts to compile the kernels of a search for filters with these switches, and others behind them.
+    fn compile_with(&self, box_count: usize, switches: &Switches, others: Vec<Kernel>) -> Compilation {
+        let needs = self.needs(box_count);
+        // Another pipeline of the same kernels: those belong to the device.
+        let pipeline = Pipeline::new(&self.core.gpu, switches);
+        Compilation::start(&self.core.gpu, move || {
+            Ok(pipeline.kernels(needs)?.into_iter().cloned().chain(others).collect())
+        })
     }
 
     fn needs(&self, box_count: usize) -> Needs {

@@ -172,6 +172,11 @@ impl EpochKernels {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
     pub fn compile(&self) -> Result<(), Error> {
+        kernel::compile(&self.gpu, &self.kernels())
+    }
+
+    /// Lists the kernels of the stage, but for the one that [puts](Self::record_put) boxes in their places.
+    pub fn kernels(&self) -> Vec<&Kernel> {
         let Self {
             check, decide, mark, grow, select, gather, take, begin, list, merge, turn, place, join, header, ..
         } = self;
@@ -182,7 +187,7 @@ impl EpochKernels {
         kernels.extend([part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept]);
         kernels.extend([list_found, test_apart, test_kept]);
         kernels.extend(&self.scan_searched);
-        kernel::compile(&self.gpu, &kernels)
+        kernels
     }
 
     /// Records the putting of boxes that moved, `count` of them, in their places among those of the last step. The kernel is compiled

@@ -93,6 +93,11 @@ impl Prepare {
         [&self.boxes]
     }
 
+    /// Returns the kernel that is dispatched where the number of boxes lies in a buffer.
+    pub fn count_kernel(&self) -> &Kernel {
+        &self.count
+    }
+
     /// Records the preparing of the first `n` boxes: they are grown by their `margins`, and the whole space stands in place
     /// of those whose bit is set. `params` has the same number. What lies beyond the end of `margins` or `half_space_bits`
     /// counts as zero: where there are none, a buffer of any length that holds zeros stands for them.

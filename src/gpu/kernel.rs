@@ -10,6 +10,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::Gpu;
 use super::bind_groups::Bound;
+use super::scopes::Scopes;
 use super::timing::{START, Timer};
 use crate::Error;
 use crate::layout::dispatch_size;
@@ -158,6 +159,19 @@ pub fn compilation_options<'a>(
 
 impl Compiled {
     fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
+        let (compiled, scopes) = Self::begin(gpu, source, switches)?;
+        let closed = scopes.close(source.label);
+        // A module has no text to point at: what naga finds wrong is looked for once more, with the lines. A browser has the text.
+        #[cfg(not(target_arch = "wasm32"))]
+        let closed = closed.map_err(|error| match (&error, source.module()) {
+            (Error::Gpu { .. }, Err(with_lines)) => with_lines,
+            _ => error,
+        });
+        closed.map(|()| compiled)
+    }
+
+    /// Makes what there is of a kernel, which is good if the scopes have no errors.
+    fn begin(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<(Self, Scopes), Error> {
         let constants: Vec<_> = switches.iter().map(|&name| (name, 1.0)).collect();
         let text = source.text();
         let module = source.parse(&text)?;
@@ -197,12 +211,7 @@ impl Compiled {
             compilation_options: compilation_options(&constants, source.is_zeroed),
             cache: gpu.pipeline_cache(),
         });
-        // A module has no text to point at: what naga finds wrong is looked for once more, with the lines.
-        scopes.close(source.label).map_err(|error| match (&error, source.module()) {
-            (Error::Gpu { .. }, Err(with_lines)) => with_lines,
-            _ => error,
-        })?;
-        Ok(Self { pipeline, layout, bindings })
+        Ok((Self { pipeline, layout, bindings }, scopes))
     }
 }
 
@@ -237,6 +246,43 @@ impl Kernel {
             },
         };
         compiled.as_ref().map_err(Clone::clone)
+    }
+
+    /// Asks the browser for the kernel, if that was not done yet, and returns when it is compiled.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where naga or the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
+    #[cfg(target_arch = "wasm32")]
+    pub fn compile_later(&self, gpu: &Gpu) -> impl Future<Output = Result<(), Error>> + 'static {
+        let begun = match self.slot.result.get() {
+            Some(compiled) => Err(compiled.as_ref().map(|_| ()).map_err(Clone::clone)),
+            None => match Compiled::begin(gpu, &self.source, &self.switches) {
+                Ok((compiled, scopes)) => {
+                    // Calls may use it at once: they wait in the process of the device.
+                    _ = self.slot.result.set(Ok(compiled));
+                    Ok(scopes.close_later(self.source.label))
+                }
+                Err(error) => {
+                    _ = self.slot.result.set(Err(error.clone()));
+                    Err(Err(error))
+                }
+            },
+        };
+        async move {
+            match begun {
+                Ok(errors) => errors.await,
+                Err(known) => known,
+            }
+        }
+    }
+
+    /// Compiles the kernel, if it is not yet.
+    ///
+    /// # Errors
+    /// As [`compile`].
+    #[cfg(target_arch = "wasm32")]
+    pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
+        self.compiled(gpu).map(|_| ())
     }
 
     /// Runs `groups` workgroups, laid out in two dimensions where they are many.
@@ -297,16 +343,28 @@ impl Kernel {
 /// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again;
 /// [`Error::DeviceLost`].
 pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
-    compile_until(gpu, kernels, || false)
+    compile_until(gpu, kernels, || false, || ())
 }
 
-/// Compiles these kernels, and begins no further one once `is_cancelled`.
+/// Compiles these kernels, calls `count` after each, and begins no further one once `is_cancelled`.
 ///
 /// # Errors
 /// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again;
 /// [`Error::DeviceLost`].
-pub fn compile_until(gpu: &Gpu, kernels: &[&Kernel], is_cancelled: impl Fn() -> bool + Sync) -> Result<(), Error> {
-    let outcome = |kernel: &&Kernel| if is_cancelled() { Ok(()) } else { kernel.compiled(gpu).map(|_| ()) };
+pub fn compile_until(
+    gpu: &Gpu,
+    kernels: &[&Kernel],
+    is_cancelled: impl Fn() -> bool + Sync,
+    count: impl Fn() + Sync,
+) -> Result<(), Error> {
+    let outcome = |kernel: &&Kernel| {
+        if is_cancelled() {
+            return Ok(());
+        }
+        let outcome = kernel.compiled(gpu).map(|_| ());
+        count();
+        outcome
+    };
     // Usually all are compiled, and no other thread is needed.
     #[cfg(not(target_arch = "wasm32"))]
     if kernels.iter().any(|kernel| kernel.compiled_label().is_none()) {
@@ -335,7 +393,7 @@ impl<'encoder> Pass<'encoder> {
     /// Begins a pass whose dispatches are timed.
     pub fn begin_timed(gpu: &Gpu, encoder: &'encoder mut wgpu::CommandEncoder, timer: Option<&'encoder Timer>) -> Self {
         let mut pass = encoder
-            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("broadsweep"), timestamp_writes: None });
+            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(gpu.label()), timestamp_writes: None });
         if let Some(timer) = timer {
             timer.mark(&mut pass, START);
         }

@@ -55,6 +55,8 @@ pub struct Gpu {
     is_software: bool,
     /// The caller's cache of compiled kernels.
     pipeline_cache: Option<wgpu::PipelineCache>,
+    /// The label of its passes.
+    label: Arc<str>,
 }
 
 impl Gpu {
@@ -106,6 +108,7 @@ impl Gpu {
             queue,
             is_software,
             pipeline_cache: None,
+            label: "broadsweep".into(),
             lost: Arc::default(),
             kernels: Arc::default(),
             bind_groups: Arc::default(),
@@ -257,6 +260,18 @@ impl Gpu {
     /// and the device, with [`wgpu::Features::PIPELINE_CACHE`] ([`Gpu::from_device`]).
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
         Self { pipeline_cache: Some(cache), ..self }
+    }
+
+    /// Returns the same device, whose compute passes have this label in every engine and tree that is made with it, in place of
+    /// `broadsweep`: so that captures of a program with several of them tell which is which. Within a pass, each kernel has
+    /// a debug group with its own label.
+    pub fn with_label(self, label: &str) -> Self {
+        Self { label: label.into(), ..self }
+    }
+
+    /// Returns the label of its compute passes.
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// Returns the caller's cache of compiled kernels, if there is one.

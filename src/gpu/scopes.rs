@@ -67,13 +67,20 @@ impl Scopes {
     #[cfg(target_arch = "wasm32")]
     #[expect(missing_docs)]
     pub fn close_with(self, label: &'static str, readback: &mut Readback) -> Result<(), Error> {
+        readback.expect_errors(self.close_later(label));
+        Ok(())
+    }
+
+    /// Ends the sequence of calls at once, and returns its errors when they have arrived. In a browser that is when the calls
+    /// have run in the process of the device.
+    #[cfg(target_arch = "wasm32")]
+    pub fn close_later(self, label: &'static str) -> impl Future<Output = Result<(), Error>> + 'static {
         let (memory, validation, internal) = (self.memory.pop(), self.validation.pop(), self.internal.pop());
         let gpu = self.gpu;
-        readback.expect_errors(async move {
+        async move {
             let (memory, validation, internal) = (memory.await, validation.await, internal.await);
             verdict(&gpu, label, 0, memory, validation.or(internal))
-        });
-        Ok(())
+        }
     }
 }
 

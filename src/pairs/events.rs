@@ -205,8 +205,13 @@ impl EventKernels {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
     pub fn compile(&self) -> Result<(), Error> {
+        kernel::compile(&self.gpu, &self.kernels())
+    }
+
+    /// Lists the kernels of the stage.
+    pub fn kernels(&self) -> [&Kernel; 8] {
         let Self { begin, find, count, scan, headers, list, lost, keep, .. } = self;
-        kernel::compile(&self.gpu, &[begin, find, count, scan, headers, list, lost, keep])
+        [begin, find, count, scan, headers, list, lost, keep]
     }
 
     /// Records the comparison of the pairs of a step, in canonical order and with their header, with those of the last one,

@@ -111,17 +111,21 @@ impl Pipeline {
         }
     }
 
-    /// Compiles the kernels that a search needs, as far as they are not yet, and begins no further one once
-    /// `is_cancelled`. The first time that a device with subgroups has to sort, the trial of the sort **blocks**.
+    /// Compiles the kernels that a search needs, as far as they are not yet.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
     /// room for the trial of the sort.
-    pub fn compile(&self, needs: Needs, is_cancelled: impl Fn() -> bool + Sync) -> Result<(), Error> {
-        kernel::compile_until(&self.gpu, &self.kernels(needs)?, is_cancelled)
+    pub fn compile(&self, needs: Needs) -> Result<(), Error> {
+        kernel::compile(&self.gpu, &self.kernels(needs)?)
     }
 
-    fn kernels(&self, needs: Needs) -> Result<Vec<&Kernel>, Error> {
+    /// Lists the kernels that a search needs. The first time that a device with subgroups has to sort, the trial of the sort
+    /// **blocks**.
+    ///
+    /// # Errors
+    /// Those of the trial.
+    pub fn kernels(&self, needs: Needs) -> Result<Vec<&Kernel>, Error> {
         let prepare = self.prepare.kernels();
         let mut kernels = if needs.prepares_boxes { prepare.to_vec() } else { Vec::new() };
         if needs.tests_all_pairs {
@@ -189,7 +193,7 @@ impl Pipeline {
         let PairBuffers { path, hits, .. } = pairs;
         let lists = &filters.lists;
         // All that are missing at once, before the first is dispatched.
-        self.compile(Needs::of(search.tests_all_pairs, filters, pairs.list.order()), || false)?;
+        self.compile(Needs::of(search.tests_all_pairs, filters, pairs.list.order()))?;
         if search.tests_all_pairs {
             // This search overwrites the counts of the grid.
             grid.forget();

@@ -4,7 +4,11 @@ use crate::common::*;
 use broadsweep::internals::brute_force;
 use broadsweep::internals::gpu::buffers::{Buffer, Constants};
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder, SortVariant, wgpu};
+use broadsweep::internals::steps::begin_epochs_on_gpu_from;
+use broadsweep::{
+    Aabb, BroadPhase, CompilationProgress, Error, Filters, Gpu, GpuIdentity, Options, Pair, PairOrder, SortVariant,
+    wgpu,
+};
 use laboratory::scenes::Kind;
 
 /// A device of its own, without kernels.
@@ -102,6 +106,59 @@ fn what_is_compiled_ahead_is_what_the_call_needs() {
         assert_eq!(gpu.compiled_kernels(), compiled, "the call needed other kernels");
     }
     assert!(found[0].len() > 1 && found[0] == found[1]);
+}
+
+#[test]
+fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
+    let boxes = Kind::Uniform.generate(3000, 1);
+    for has_sleepers in [false, true] {
+        let gpu = device();
+        let mut broad_phase = BroadPhase::new(&gpu, Options { all_pairs_up_to: 0, ..CANONICAL }).unwrap();
+        begin_epochs_on_gpu_from(&mut broad_phase, 1);
+        let sleeping = if has_sleepers { vec![true; boxes.len()] } else { Vec::new() };
+        broad_phase.set_filters(Filters { sleeping, ..Filters::default() }).unwrap();
+        let mut compilation = broad_phase.compile_events_ahead(boxes.len());
+        pollster::block_on(&mut compilation).unwrap();
+        let compiled = gpu.compiled_kernels();
+        let CompilationProgress { compiled: count, kernels } = compilation.progress();
+        assert!(compilation.is_finished() && count == kernels && kernels >= compiled.len(), "{count} of {kernels}");
+        assert!(compiled.contains(&"events_find") && compiled.contains(&"epoch_merge"), "{compiled:?}");
+        let given = Buffer::of(&gpu, "boxes", &boxes, wgpu::BufferUsages::STORAGE).unwrap();
+        for _ in 0..3 {
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            let boxes_left = given.raw().slice(..);
+            broad_phase.record_events(&mut encoder, boxes_left, boxes.len() as u32, GpuIdentity::Index).unwrap();
+            gpu.queue().submit([encoder.finish()]);
+        }
+        gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        let expected = brute_force::find_pairs(&boxes).len();
+        assert_eq!(broad_phase.last_recorded().unwrap().count as usize, expected, "asleep: {has_sleepers}");
+        assert_eq!(gpu.compiled_kernels(), compiled, "a step needed other kernels; asleep: {has_sleepers}");
+    }
+}
+
+#[test]
+fn two_engines_of_one_device_share_its_kernels_and_record_into_one_encoder() {
+    let gpu = device();
+    assert_eq!(gpu.label(), "broadsweep");
+    let options = Options { all_pairs_up_to: 0, ..CANONICAL };
+    let mut engines = ["left", "right"].map(|label| BroadPhase::new(&gpu.clone().with_label(label), options).unwrap());
+    assert_eq!(engines.each_ref().map(|engine| engine.gpu().label()), ["left", "right"]);
+    let scenes = [1, 2].map(|seed| Kind::Uniform.generate(700, seed));
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let mut compiled = Vec::new();
+    for (engine, boxes) in engines.iter_mut().zip(&scenes) {
+        let given = Buffer::of(&gpu, "boxes", boxes, wgpu::BufferUsages::STORAGE).unwrap();
+        engine.record(&mut encoder, given.raw().slice(..), boxes.len() as u32).unwrap();
+        compiled.push(gpu.compiled_kernels());
+    }
+    gpu.queue().submit([encoder.finish()]);
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    assert!(!compiled[0].is_empty() && compiled[0] == compiled[1], "{compiled:?}");
+    for (engine, boxes) in engines.iter_mut().zip(&scenes) {
+        let count = engine.last_recorded().unwrap().count as usize;
+        assert_eq!(count, brute_force::find_pairs(boxes).len(), "{}", engine.gpu().label());
+    }
 }
 
 /// A kernel of two lines, and a body.

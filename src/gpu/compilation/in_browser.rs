@@ -1,0 +1,95 @@
+//! Compiling in a browser, which does it in a process of its own and tells when a pipeline is ready, or wrong.
+
+use std::cell::RefCell;
+use std::fmt::{self, Debug, Formatter};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+
+use super::CompilationProgress;
+use crate::Error;
+use crate::gpu::Gpu;
+use crate::gpu::kernel::Kernel;
+
+/// Kernels that are being compiled ahead of the calls that need them, by the browser. They are compiled one after the other,
+/// and only while the compilation is awaited or [looked at](Self::is_finished): each look that finds a kernel compiled begins the
+/// next one.
+#[derive(Debug)]
+#[must_use = "dropping it gives up on kernels whose turn has not come"]
+pub struct Compilation(RefCell<Turns>);
+
+/// Kernels that are compiled one after the other, so that there is progress to be seen, and the browser does other work in
+/// between.
+struct Turns {
+    gpu: Gpu,
+    /// Those whose turn has not come, the next one last.
+    kernels: Vec<Kernel>,
+    /// The one whose turn it is.
+    turn: Option<Pin<Box<dyn Future<Output = Result<(), Error>>>>>,
+    progress: CompilationProgress,
+    /// The first error.
+    result: Result<(), Error>,
+}
+
+impl Debug for Turns {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turns").field("progress", &self.progress).field("result", &self.result).finish_non_exhaustive()
+    }
+}
+
+impl Turns {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        loop {
+            if let Some(turn) = &mut self.turn {
+                let result = ready!(turn.as_mut().poll(context));
+                self.end_turn(result);
+            }
+            match self.kernels.pop() {
+                Some(kernel) => self.turn = Some(Box::pin(kernel.compile_later(&self.gpu))),
+                None => return Poll::Ready(self.result.clone()),
+            }
+        }
+    }
+
+    fn end_turn(&mut self, result: Result<(), Error>) {
+        self.turn = None;
+        self.progress.compiled += 1;
+        if self.result.is_ok() {
+            self.result = result;
+        }
+    }
+}
+
+#[expect(missing_docs)]
+impl Compilation {
+    pub(crate) fn start(gpu: &Gpu, list: impl FnOnce() -> Result<Vec<Kernel>, Error>) -> Self {
+        let (mut kernels, result) = match list() {
+            Ok(kernels) => (kernels, Ok(())),
+            Err(error) => (Vec::new(), Err(error)),
+        };
+        kernels.reverse();
+        let progress = CompilationProgress { compiled: 0, kernels: kernels.len() };
+        Self(RefCell::new(Turns { gpu: gpu.clone(), kernels, turn: None, progress, result }))
+    }
+
+    pub fn is_finished(&self) -> bool {
+        self.0.borrow_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    pub fn progress(&self) -> CompilationProgress {
+        self.0.borrow().progress
+    }
+
+    pub fn wait(self) -> Result<(), Error> {
+        let Turns { gpu, kernels, result, .. } = self.0.into_inner();
+        result.and_then(|()| kernels.iter().rev().try_for_each(|kernel| kernel.compile(&gpu)))
+    }
+}
+
+impl Future for Compilation {
+    type Output = Result<(), Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.get_mut().0.get_mut().poll(context)
+    }
+}

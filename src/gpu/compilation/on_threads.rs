@@ -1,0 +1,121 @@
+//! Compiling on other threads.
+
+use std::future::Future;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread::{Builder, JoinHandle};
+
+use super::CompilationProgress;
+use crate::Error;
+use crate::gpu::Gpu;
+use crate::gpu::kernel::{Kernel, compile_until};
+
+/// Kernels that are being compiled ahead of the calls that need them, on other threads; in browsers, by the browser.
+/// [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead) and
+/// [`compile_events_ahead`](crate::BroadPhase::compile_events_ahead) start one.
+///
+/// There are three ways to use it: look at each frame whether it [is finished](Self::is_finished), and draw its
+/// [progress](Self::progress) until it is; `.await` it, for it is a future; or [wait](Self::wait).
+///
+/// A call that needs a kernel which is being compiled waits for it, and compiles those whose turn has not come. Dropping
+/// the compilation gives up on those, and **blocks** for those that are being compiled, since a program that ends
+/// meanwhile would pull the driver out from under them.
+#[derive(Debug)]
+#[must_use = "dropping it gives up on kernels whose turn has not come"]
+pub struct Compilation {
+    thread: Option<JoinHandle<Result<(), Error>>>,
+    shared: Arc<Shared>,
+}
+
+/// What the threads tell, and are told.
+#[derive(Debug, Default)]
+struct Shared {
+    is_cancelled: AtomicBool,
+    is_finished: AtomicBool,
+    compiled: AtomicUsize,
+    kernels: AtomicUsize,
+    /// Whoever awaits the end.
+    waker: Mutex<Option<Waker>>,
+}
+
+/// Tells the end, even where a thread panics.
+struct End(Arc<Shared>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.is_finished.store(true, Ordering::Release);
+        if let Some(waker) = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Compilation {
+    /// Compiles the kernels that `list` returns on other threads, where `list` runs too. Where there is no other thread to be
+    /// had, nothing is compiled ahead.
+    pub(crate) fn start(gpu: &Gpu, list: impl FnOnce() -> Result<Vec<Kernel>, Error> + Send + 'static) -> Self {
+        let shared = Arc::new(Shared::default());
+        let (end, gpu) = (End(Arc::clone(&shared)), gpu.clone());
+        let compile = move || {
+            let shared = &end.0;
+            let kernels = list()?;
+            shared.kernels.store(kernels.len(), Ordering::Relaxed);
+            let kernels: Vec<_> = kernels.iter().collect();
+            let count = || _ = shared.compiled.fetch_add(1, Ordering::Relaxed);
+            compile_until(&gpu, &kernels, || shared.is_cancelled.load(Ordering::Relaxed), count)
+        };
+        let thread = Builder::new().name("broadsweep kernels".to_owned()).spawn(compile).ok();
+        Self { thread, shared }
+    }
+
+    /// Returns whether all kernels are compiled, or one of them was rejected.
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_none() || self.shared.is_finished.load(Ordering::Acquire)
+    }
+
+    /// Returns how many kernels are compiled, and of how many.
+    pub fn progress(&self) -> CompilationProgress {
+        CompilationProgress {
+            compiled: self.shared.compiled.load(Ordering::Relaxed),
+            kernels: self.shared.kernels.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Waits until all kernels are compiled. **Blocks**; in a browser, which cannot wait, what is not compiled yet is asked for
+    /// at once, and the first call that needs it waits on the device. Where there was no thread to be had, nothing is compiled
+    /// yet, and the call that needs a kernel compiles it.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`], [`Error::OutOfMemory`].
+    pub fn wait(mut self) -> Result<(), Error> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<(), Error> {
+        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+}
+
+/// Returns what [`wait`](Compilation::wait) returns, and blocks no thread.
+impl Future for Compilation {
+    type Output = Result<(), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        *self.shared.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
+        // It may have ended before the waker was there.
+        if self.is_finished() { Poll::Ready(self.join()) } else { Poll::Pending }
+    }
+}
+
+impl Drop for Compilation {
+    fn drop(&mut self) {
+        self.shared.is_cancelled.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Whoever wants to know waits.
+            drop(thread.join());
+        }
+    }
+}
