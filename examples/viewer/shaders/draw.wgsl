@@ -17,6 +17,10 @@ struct Pointed {
 @group(0) @binding(5) var<storage, read> ended: array<u32>;
 @group(0) @binding(6) var<storage, read> pointed: Pointed;
 @group(0) @binding(7) var<storage, read> ages: array<u32>;
+@group(0) @binding(8) var<storage, read> pairs: array<vec2u>;
+
+// Vertices of a box: three faces of two triangles. Nothing is drawn in instances: one of few vertices leaves most of a GPU idle.
+const BOX_VERTICES: u32 = 18u;
 
 struct Painted {
     @builtin(position) position: vec4f,
@@ -83,7 +87,9 @@ fn color_of(i: u32) -> vec3f {
 
 // Three faces of a box look at the eye, at most: two triangles each.
 @vertex
-fn box_vertex(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32) -> Painted {
+fn box_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
+    let i = vertex / BOX_VERTICES;
+    let v = vertex % BOX_VERTICES;
     let axis = v / 6u;
     let next = (axis + 1u) % 3u;
     let other = (axis + 2u) % 3u;
@@ -130,7 +136,9 @@ fn end_of(pair: vec2u, v: u32) -> vec3f {
 
 // From centre to centre; what just began is bright.
 @vertex
-fn pair_vertex(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32, @location(0) pair: vec2u) -> Painted {
+fn pair_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
+    let i = vertex / 2u;
+    let v = vertex % 2u;
     var flash = 0.0;
     if globals.has_ages != 0u {
         let age = ages[i];
@@ -140,12 +148,14 @@ fn pair_vertex(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32, @
         return nowhere();
     }
     let opacity = max(globals.opacity * f32(globals.draws_old), 0.8 * flash * flash);
-    return line(end_of(pair, v), vec4f(mix(vec3f(1.0, 0.78, 0.35), vec3f(1.0, 1.0, 0.95), flash), opacity));
+    return line(end_of(pairs[i], v), vec4f(mix(vec3f(1.0, 0.78, 0.35), vec3f(1.0, 1.0, 0.95), flash), opacity));
 }
 
 // Pairs that ended, while they fade.
 @vertex
-fn ended_vertex(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32) -> Painted {
+fn ended_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
+    let i = vertex / 2u;
+    let v = vertex % 2u;
     let left = left_of(ended[3u + 3u * i]);
     if left == 0.0 {
         return nowhere();

@@ -32,6 +32,7 @@ pub mod search;
 pub mod settings;
 pub mod simulation;
 pub mod touch;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod trace;
 pub mod viewer;
 #[cfg(feature = "window")]

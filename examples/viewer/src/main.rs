@@ -189,7 +189,8 @@ fn main() -> Result<()> {
     #[cfg(feature = "window")]
     {
         let (settings, mesh) = arguments.settings()?;
-        broadsweep_viewer::window::run(settings, mesh, size(&arguments.size)?, arguments.adapter)
+        let (size, adapter) = (size(&arguments.size)?, arguments.adapter);
+        broadsweep_viewer::window::run(broadsweep_viewer::window::Start { settings, mesh, size, adapter })
     }
     #[cfg(not(feature = "window"))]
     bail!("windows are not in this build: it takes the feature `window`, or --offscreen OUT.png")

@@ -240,7 +240,7 @@ impl<'a> Frames<'a> {
 /// Those of the viewer, the device and the file.
 pub fn run(viewer: &mut Viewer, shot: &Shot, trace: &Trace) -> Result<Measured> {
     let mut film = Film::create(shot)?;
-    viewer.wait_until_ready()?;
+    pollster::block_on(viewer.ready())?;
     let mut frames = Frames::new(viewer, shot, trace)?;
     // The first frame makes what later ones use again, and is not timed.
     frames.next()?;

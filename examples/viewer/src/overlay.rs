@@ -1,6 +1,6 @@
 //! The panel in which everything can be changed, and in which one reads what is found.
 
-use broadsweep::{CellSize, SweepAxis};
+use broadsweep::{CellSize, CompilationProgress, SweepAxis};
 
 use crate::scene::Kind;
 use crate::settings::{Lines, Settings};
@@ -121,7 +121,12 @@ fn row(ui: &mut egui::Ui, name: &str, value: String) {
 fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
     let told = viewer.told();
     row(ui, "boxes", grouped(viewer.box_count().into()));
-    row(ui, "pairs", told.pair_count().map_or_else(|| "compiling …".to_owned(), grouped));
+    match told.compilation {
+        Some(CompilationProgress { compiled, kernels }) => {
+            row(ui, "compiling", format!("{compiled} of {kernels} kernels"))
+        }
+        None => row(ui, "pairs", told.pair_count().map_or_else(|| "…".to_owned(), grouped)),
+    }
     if let Some(error) = viewer.refused() {
         ui.colored_label(egui::Color32::LIGHT_RED, format!("refused: {error}"));
     }

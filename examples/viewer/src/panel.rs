@@ -1,10 +1,25 @@
 //! Painting the panel over a picture.
 
+use std::sync::Arc;
+
 use broadsweep::wgpu;
 
 use crate::overlay::{self, Pace};
 use crate::picture::Target;
 use crate::viewer::Viewer;
+
+/// Returns egui's own fonts for text and numbers, without those for signs that the panel has none of: half of the bytes.
+fn fonts() -> egui::FontDefinitions {
+    let mut fonts = egui::FontDefinitions::empty();
+    for (family, name, data) in [
+        (egui::FontFamily::Proportional, "Ubuntu Light", epaint_default_fonts::UBUNTU_LIGHT),
+        (egui::FontFamily::Monospace, "Hack", epaint_default_fonts::HACK_REGULAR),
+    ] {
+        fonts.font_data.insert(name.to_owned(), Arc::new(egui::FontData::from_static(data)));
+        fonts.families.entry(family).or_default().push(name.to_owned());
+    }
+    fonts
+}
 
 /// The panel, with what it needs on a device.
 pub struct Panel {
@@ -19,7 +34,9 @@ impl Panel {
     /// Prepares to paint on textures of this format.
     pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
         let renderer = egui_wgpu::Renderer::new(device, format, egui_wgpu::RendererOptions::default());
-        Self { context: egui::Context::default(), renderer, freed: Vec::new() }
+        let context = egui::Context::default();
+        context.set_fonts(fonts());
+        Self { context, renderer, freed: Vec::new() }
     }
 
     /// Lays the panel out for this input, lets it change the viewer, and records its painting. Returns what the platform is to do.

@@ -28,7 +28,7 @@ pub struct Format {
 }
 
 const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-/// Vertices of the three faces of a box that one can see.
+/// Vertices of the three faces of a box that one can see, as in `shaders/draw.wgsl`.
 const BOX_VERTICES: u32 = 18;
 /// Twelve edges, and three circles of 64 lines.
 const POINTED_VERTICES: u32 = 24 + 3 * 128;
@@ -84,11 +84,6 @@ impl Picture {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        let pair = wgpu::VertexBufferLayout {
-            array_stride: 8,
-            step_mode: wgpu::VertexStepMode::Instance,
-            attributes: &wgpu::vertex_attr_array![0 => Uint32x2],
-        };
         let end = wgpu::VertexBufferLayout {
             array_stride: size_of::<LineEnd>() as u64,
             step_mode: wgpu::VertexStepMode::Vertex,
@@ -99,7 +94,7 @@ impl Picture {
         };
         Self {
             boxes: make("box_vertex", &[]),
-            pairs: make("pair_vertex", &[Some(pair)]),
+            pairs: make("pair_vertex", &[]),
             ended: make("ended_vertex", &[]),
             pointed: make("pointed_vertex", &[]),
             grid: make("grid_vertex", &[Some(end)]),
@@ -145,6 +140,8 @@ impl Picture {
             (5, &touch.ended),
             (6, &pointer.pointed),
             (7, touch.ages()),
+            // What is not drawn needs to be bound all the same.
+            (8, drawn.pairs.map_or(&touch.ended, |found| &found.pairs.pairs)),
         ];
         let group = bound.get(device, layout, &buffers);
         let (view, resolve_target) = match &textures.samples {
@@ -168,14 +165,13 @@ impl Picture {
         });
         pass.set_bind_group(0, group, &[]);
         pass.set_pipeline(&self.boxes);
-        pass.draw(0..BOX_VERTICES, 0..drawn.box_count);
+        pass.draw(0..BOX_VERTICES * drawn.box_count, 0..1);
         if let Some(found) = drawn.pairs {
             pass.set_pipeline(&self.pairs);
-            pass.set_vertex_buffer(0, found.pairs.pairs.slice(..));
-            pass.draw_indirect(&found.pairs.arguments, GpuPairs::DRAW_OFFSET);
+            pass.draw_indirect(&found.pairs.arguments, GpuPairs::DRAW_LIST_OFFSET);
             if found.events.is_some() {
                 pass.set_pipeline(&self.ended);
-                pass.draw(0..2, 0..ENDED_MOST);
+                pass.draw(0..2 * ENDED_MOST, 0..1);
             }
         }
         if self.grid_count > 0 {
@@ -221,7 +217,7 @@ fn layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     };
     let read = wgpu::BufferBindingType::Storage { read_only: true };
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform)];
-    entries.extend((1..8).map(|binding| entry(binding, read)));
+    entries.extend((1..9).map(|binding| entry(binding, read)));
     debug_assert!(size_of::<Globals>().is_multiple_of(16), "as a uniform has it");
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("draw"), entries: &entries })
 }

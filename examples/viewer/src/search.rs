@@ -1,7 +1,8 @@
 //! The broad phase of each frame: what is asked of the library, and what it tells without being waited for.
 
 use broadsweep::{
-    BroadPhase, Compilation, Error, Gpu, GpuEvents, GpuIdentity, GpuPairs, KernelTime, PairHeader, Report, wgpu,
+    BroadPhase, Compilation, CompilationProgress, Error, Gpu, GpuEvents, GpuIdentity, GpuPairs, KernelTime, PairHeader,
+    Report, wgpu,
 };
 
 use crate::scene::Scene;
@@ -24,6 +25,8 @@ pub struct Told {
     pub report: Option<Report>,
     /// How long each kernel took.
     pub times: Vec<KernelTime>,
+    /// How far kernels are compiled, where not all are.
+    pub compilation: Option<CompilationProgress>,
 }
 
 impl Told {
@@ -37,6 +40,7 @@ impl Told {
 pub struct Search {
     broad_phase: BroadPhase,
     box_count: u32,
+    finds_events: bool,
     /// Kernels that are not compiled yet.
     compilation: Option<Compilation>,
 }
@@ -49,8 +53,20 @@ impl Search {
     pub fn new(gpu: &Gpu, scene: &Scene, settings: &Settings) -> Result<Self, Error> {
         let mut broad_phase = BroadPhase::new(gpu, settings.options())?;
         broad_phase.set_filters(scene.filters.clone())?;
-        let compilation = Some(broad_phase.compile_ahead(scene.box_count() as usize));
-        Ok(Self { broad_phase, box_count: scene.box_count(), compilation })
+        let (box_count, finds_events) = (scene.box_count(), settings.finds_events());
+        let mut search = Self { broad_phase, box_count, finds_events, compilation: None };
+        search.compile();
+        Ok(search)
+    }
+
+    /// Starts to compile what the frames need.
+    fn compile(&mut self) {
+        let Self { broad_phase, finds_events, .. } = self;
+        let box_count = self.box_count as usize;
+        self.compilation = Some(match finds_events {
+            true => broad_phase.compile_events_ahead(box_count),
+            false => broad_phase.compile_ahead(box_count),
+        });
     }
 
     /// Goes over to another scene.
@@ -61,7 +77,7 @@ impl Search {
         self.broad_phase.forget_steps();
         self.broad_phase.set_filters(scene.filters.clone())?;
         self.box_count = scene.box_count();
-        self.compilation = Some(self.broad_phase.compile_ahead(scene.box_count() as usize));
+        self.compile();
         Ok(())
     }
 
@@ -74,7 +90,8 @@ impl Search {
             self.broad_phase.forget_steps();
         }
         self.broad_phase.set_options(settings.options())?;
-        self.compilation = Some(self.broad_phase.compile_ahead(self.box_count as usize));
+        self.finds_events = settings.finds_events();
+        self.compile();
         Ok(())
     }
 
@@ -87,16 +104,24 @@ impl Search {
             return Ok(self.compilation.is_none());
         };
         compilation.wait()?;
-        self.broad_phase.reserve(self.box_count as usize, self.box_count.saturating_mul(pairs_per_box))?;
+        self.make_room(pairs_per_box)?;
         Ok(true)
     }
 
-    /// Waits until all kernels are compiled.
+    /// Waits until all kernels are compiled, and makes room.
     ///
     /// # Errors
     /// Those of the library.
-    pub fn wait(&mut self) -> Result<(), Error> {
-        self.compilation.take().map_or(Ok(()), Compilation::wait)
+    pub async fn ready(&mut self, pairs_per_box: u32) -> Result<(), Error> {
+        if let Some(compilation) = self.compilation.take() {
+            compilation.await?;
+            self.make_room(pairs_per_box)?;
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, pairs_per_box: u32) -> Result<(), Error> {
+        self.broad_phase.reserve(self.box_count as usize, self.box_count.saturating_mul(pairs_per_box))
     }
 
     /// Records the search of a frame.
@@ -126,6 +151,7 @@ impl Search {
             header: self.broad_phase.last_recorded(),
             report: self.broad_phase.last_report(),
             times: self.broad_phase.last_times().unwrap_or_default(),
+            compilation: self.compilation.as_ref().map(Compilation::progress),
         }
     }
 

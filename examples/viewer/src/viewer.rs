@@ -233,15 +233,24 @@ impl Viewer {
         Ok(())
     }
 
-    /// Waits until all kernels are compiled, and there is room for what they need.
+    /// Waits until all kernels are compiled and there is room for what they need, without blocking the thread.
     ///
     /// # Errors
     /// [`Error`].
-    pub fn wait_until_ready(&mut self) -> Result<(), Error> {
+    pub async fn ready(&mut self) -> Result<(), Error> {
         self.apply()?;
-        self.search.wait()?;
-        self.search.is_ready(self.stage.scene.pairs_per_box)?;
-        Ok(())
+        Ok(self.search.ready(self.stage.scene.pairs_per_box).await?)
+    }
+
+    /// Returns whether boxes would move in a frame: all kernels are compiled, and there is room for what they need.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn is_ready(&mut self) -> Result<bool, Error> {
+        self.apply()?;
+        let is_ready = self.search.is_ready(self.stage.scene.pairs_per_box)?;
+        self.told = self.search.told();
+        Ok(is_ready)
     }
 
     /// Records a frame: boxes move, their pairs are found, and what is seen of it is drawn. Nothing waits for the device. While
@@ -250,8 +259,7 @@ impl Viewer {
     /// # Errors
     /// [`Error`].
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder, target: &Target<'_>) -> Result<bool, Error> {
-        self.apply()?;
-        let is_ready = self.search.is_ready(self.stage.scene.pairs_per_box)?;
+        let is_ready = self.is_ready()?;
         let moves = is_ready && (!self.settings.is_paused || self.is_stepped);
         self.write_globals(target, moves);
         let Self { settings, stage, search, globals, clock, .. } = self;
@@ -277,7 +285,6 @@ impl Viewer {
         if self.good != *settings {
             (self.good, self.refused) = (*settings, None);
         }
-        self.told = search.told();
         if is_ready {
             mark(clock, Clock::mark, encoder);
         }

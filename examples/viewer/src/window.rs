@@ -1,10 +1,14 @@
-//! A window with frames, and what keys and mouse do to them.
+//! A window with frames, or the canvas of a page, and what keys and mouse do to them.
 
+use std::cell::RefCell;
+use std::fmt::{self, Display, Formatter};
+use std::future::Future;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
-use broadsweep::{Aabb, CellSize, Gpu, wgpu};
+use broadsweep::{Aabb, CellSize, CompilationProgress, Gpu, wgpu};
 use glam::Vec2;
 use web_time::Instant;
 use winit::application::ApplicationHandler;
@@ -12,7 +16,7 @@ use winit::dpi::{PhysicalPosition, PhysicalSize};
 use winit::event::{ElementState, KeyEvent, MouseButton, MouseScrollDelta, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, EventLoop};
 use winit::keyboard::{Key, NamedKey};
-use winit::window::{Window, WindowId};
+use winit::window::{Window, WindowAttributes, WindowId};
 
 use crate::camera::Camera;
 use crate::device;
@@ -29,6 +33,51 @@ const CLICK: f64 = 4.0;
 /// Devices that may be lost in a row before a frame is shown.
 const MOST_LOST: u32 = 3;
 
+/// What one is told of the frames.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Status {
+    /// Kernels are compiled, and nothing moves.
+    Compiling(CompilationProgress),
+    /// Frames are shown.
+    Running {
+        /// The boxes.
+        box_count: u32,
+        /// Their pairs, once that is known.
+        pair_count: Option<u64>,
+        /// Milliseconds from frame to frame.
+        frame: f64,
+    },
+    /// It ended, for this reason.
+    Failed(String),
+}
+
+impl Display for Status {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compiling(CompilationProgress { compiled, kernels }) => {
+                write!(f, "compiling, {compiled} of {kernels} kernels")
+            }
+            Self::Running { box_count, pair_count, frame } => {
+                let pairs = pair_count.map_or("…".to_owned(), grouped);
+                write!(f, "{} boxes, {pairs} pairs, {frame:.1} ms", grouped((*box_count).into()))
+            }
+            Self::Failed(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// What a window is opened with.
+pub struct Start {
+    /// What is to be seen at first.
+    pub settings: Settings,
+    /// The boxes of [`Kind::Mesh`].
+    pub mesh: Vec<Aabb>,
+    /// The size of a window; a canvas has that of its page.
+    pub size: [u32; 2],
+    /// A part of the name of the adapter that is wanted.
+    pub adapter: Option<String>,
+}
+
 /// What there is while there is a device.
 struct Open {
     surface: wgpu::Surface<'static>,
@@ -37,6 +86,9 @@ struct Open {
     panel: Panel,
     input: egui_winit::State,
     is_lost: Arc<AtomicBool>,
+    /// Frames that were submitted and have not run.
+    #[cfg(target_arch = "wasm32")]
+    on_their_way: Arc<std::sync::atomic::AtomicU32>,
 }
 
 /// A button that is down.
@@ -47,13 +99,16 @@ struct Press {
 }
 
 struct App {
-    settings: Settings,
+    start: Start,
     camera: Option<Camera>,
-    mesh: Vec<Aabb>,
-    size: [u32; 2],
-    adapter: Option<String>,
+    #[cfg(target_arch = "wasm32")]
+    canvas: web_sys::HtmlCanvasElement,
     window: Option<Arc<Window>>,
     open: Option<Open>,
+    /// What was asked for and has arrived.
+    opened: Rc<RefCell<Option<Result<Open>>>>,
+    /// Tells how it goes.
+    tell: Box<dyn Fn(&Window, &Status)>,
     pointer: PhysicalPosition<f64>,
     press: Option<Press>,
     has_panel: bool,
@@ -68,36 +123,34 @@ struct App {
 ///
 /// # Errors
 /// Why there is no window, or no device.
-pub fn run(settings: Settings, mesh: Vec<Aabb>, size: [u32; 2], adapter: Option<String>) -> Result<()> {
+#[cfg(not(target_arch = "wasm32"))]
+pub fn run(start: Start) -> Result<()> {
     let events = EventLoop::new().context("there is no display for a window; --offscreen OUT.png needs none")?;
-    let mut app = App {
-        settings,
-        camera: None,
-        mesh,
-        size,
-        adapter,
-        window: None,
-        open: None,
-        pointer: PhysicalPosition::default(),
-        press: None,
-        has_panel: true,
-        pace: Pace::default(),
-        last_frame: None,
-        titled: None,
-        lost_in_a_row: 0,
-        failure: None,
-    };
+    let tell = |window: &Window, status: &Status| window.set_title(&format!("broadsweep: {status}"));
+    let mut app = App::new(start, Box::new(tell));
     events.run_app(&mut app)?;
     app.failure.map_or(Ok(()), Err)
 }
 
+/// Shows frames in a canvas from now on, and tells now and then how it goes.
+///
+/// # Errors
+/// Why there can be none.
+#[cfg(target_arch = "wasm32")]
+pub fn spawn(canvas: web_sys::HtmlCanvasElement, start: Start, tell: impl Fn(&Status) + 'static) -> Result<()> {
+    use winit::platform::web::EventLoopExtWebSys;
+    let app = App::new(start, canvas, Box::new(move |_: &Window, status: &Status| tell(status)));
+    EventLoop::new()?.spawn_app(app);
+    Ok(())
+}
+
 impl Open {
     /// Requests a device that can show frames in a window, and puts the scene there.
-    fn new(window: &Arc<Window>, app: &App) -> Result<Self> {
+    async fn new(window: Arc<Window>, start: Start, camera: Option<Camera>) -> Result<Self> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-        let surface = instance.create_surface(Arc::clone(window))?;
-        let adapter = pollster::block_on(adapter(&instance, &surface, app.adapter.as_deref()))?;
-        let gpu = pollster::block_on(device::request(&adapter)).map_err(anyhow::Error::msg)?;
+        let surface = instance.create_surface(Arc::clone(&window))?;
+        let adapter = adapter(&instance, &surface, start.adapter.as_deref()).await?;
+        let gpu = device::request(&adapter).await.map_err(anyhow::Error::msg)?;
         let is_lost = Arc::new(AtomicBool::new(false));
         let lost = Arc::clone(&is_lost);
         gpu.device().set_device_lost_callback(move |reason, message| {
@@ -110,22 +163,36 @@ impl Open {
             .context("the adapter cannot show anything in this window")?;
         let formats = surface.get_capabilities(&adapter).formats;
         configuration.format = formats.iter().copied().find(wgpu::TextureFormat::is_srgb).unwrap_or(formats[0]);
+        // Colours are linear in shaders. A canvas takes no format that says so, but a view of it does.
+        let color = configuration.format.add_srgb_suffix();
+        if color != configuration.format {
+            configuration.view_formats.push(color);
+        }
         surface.configure(gpu.device(), &configuration);
-        let format = Format { color: configuration.format, samples: device::samples(&gpu) };
-        let mut viewer = Viewer::new(&gpu, format, app.settings, app.mesh.clone())?;
-        if let Some(camera) = app.camera {
+        let format = Format { color, samples: device::samples(&gpu) };
+        let mut viewer = Viewer::new(&gpu, format, start.settings, start.mesh)?;
+        if let Some(camera) = camera {
             viewer.camera = camera;
         }
-        let panel = Panel::new(gpu.device(), configuration.format);
+        let panel = Panel::new(gpu.device(), color);
         let input = egui_winit::State::new(
             panel.context.clone(),
             egui::ViewportId::ROOT,
-            window,
+            &window,
             Some(window.scale_factor() as f32),
             None,
             Some(gpu.device().limits().max_texture_dimension_2d as usize),
         );
-        Ok(Self { surface, configuration, viewer, panel, input, is_lost })
+        Ok(Self {
+            surface,
+            configuration,
+            viewer,
+            panel,
+            input,
+            is_lost,
+            #[cfg(target_arch = "wasm32")]
+            on_their_way: Arc::default(),
+        })
     }
 
     fn gpu(&self) -> &Gpu {
@@ -147,6 +214,14 @@ impl Open {
         if size.width == 0 || size.height == 0 {
             return Ok(None);
         }
+        #[cfg(target_arch = "wasm32")]
+        {
+            // A canvas does not wait for frames, and behind many of them no kernel would be compiled for a long time.
+            let most = if self.viewer.is_ready()? { 2 } else { 1 };
+            if self.on_their_way.load(Ordering::Relaxed) >= most {
+                return Ok(None);
+            }
+        }
         use wgpu::CurrentSurfaceTexture as Current;
         let frame = match self.surface.get_current_texture() {
             Current::Success(frame) | Current::Suboptimal(frame) => frame,
@@ -161,7 +236,8 @@ impl Open {
             }
         };
         let start = Instant::now();
-        let view = frame.texture.create_view(&Default::default());
+        let format = Some(self.viewer.format().color);
+        let view = frame.texture.create_view(&wgpu::TextureViewDescriptor { format, ..Default::default() });
         let target = Target { view: &view, size: [self.configuration.width, self.configuration.height] };
         let mut encoder = self.gpu().device().create_command_encoder(&Default::default());
         self.viewer.record(&mut encoder, &target)?;
@@ -171,11 +247,25 @@ impl Open {
             self.input.handle_platform_output(window, output);
         }
         self.gpu().queue().submit([encoder.finish()]);
+        #[cfg(target_arch = "wasm32")]
+        {
+            let on_their_way = Arc::clone(&self.on_their_way);
+            on_their_way.fetch_add(1, Ordering::Relaxed);
+            self.gpu().queue().on_submitted_work_done(move || _ = on_their_way.fetch_sub(1, Ordering::Relaxed));
+        }
         let recording = start.elapsed().as_secs_f64();
         window.pre_present_notify();
         self.gpu().queue().present(frame);
         Ok(Some(recording))
     }
+}
+
+/// Runs what may have to wait: at once and to its end, or in a browser, where nothing may wait, when it can go on.
+fn go_on(work: impl Future<Output = ()> + 'static) {
+    #[cfg(target_arch = "wasm32")]
+    wasm_bindgen_futures::spawn_local(work);
+    #[cfg(not(target_arch = "wasm32"))]
+    pollster::block_on(work);
 }
 
 /// Requests the adapter with this name, or else the one that the system prefers for the surface.
@@ -202,8 +292,51 @@ async fn adapter(
 }
 
 impl App {
+    fn new(
+        start: Start,
+        #[cfg(target_arch = "wasm32")] canvas: web_sys::HtmlCanvasElement,
+        tell: Box<dyn Fn(&Window, &Status)>,
+    ) -> Self {
+        Self {
+            start,
+            camera: None,
+            #[cfg(target_arch = "wasm32")]
+            canvas,
+            window: None,
+            open: None,
+            opened: Rc::default(),
+            tell,
+            pointer: PhysicalPosition::default(),
+            press: None,
+            has_panel: true,
+            pace: Pace::default(),
+            last_frame: None,
+            titled: None,
+            lost_in_a_row: 0,
+            failure: None,
+        }
+    }
+
+    /// Says what the window is to be.
+    fn attributes(&self) -> WindowAttributes {
+        let attributes = Window::default_attributes().with_title("broadsweep");
+        #[cfg(target_arch = "wasm32")]
+        {
+            use winit::platform::web::WindowAttributesExtWebSys;
+            attributes.with_canvas(Some(self.canvas.clone()))
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let [width, height] = self.start.size;
+            attributes.with_inner_size(PhysicalSize::new(width, height))
+        }
+    }
+
     /// Ends the program with what went wrong.
     fn fail(&mut self, events: &ActiveEventLoop, error: anyhow::Error) {
+        if let Some(window) = &self.window {
+            (self.tell)(window, &Status::Failed(format!("{error:#}")));
+        }
         self.failure = Some(error);
         events.exit();
     }
@@ -215,18 +348,38 @@ impl App {
         Vec2::new(part(at.x, size.width), -part(at.y, size.height))
     }
 
-    /// Makes a device, again where there was one.
+    /// Asks for a device, again where there was one.
     fn open(&mut self, events: &ActiveEventLoop) {
         let Some(window) = self.window.clone() else { return };
         // Two surfaces of one window cannot be.
         self.open = None;
-        match Open::new(&window, self) {
-            Ok(open) => self.open = Some(open),
-            Err(error) => self.fail(events, error),
+        let Start { settings, size, .. } = self.start;
+        let start = Start { settings, mesh: self.start.mesh.clone(), size, adapter: self.start.adapter.clone() };
+        let opened = Rc::clone(&self.opened);
+        let opening = Open::new(Arc::clone(&window), start, self.camera);
+        go_on(async move {
+            *opened.borrow_mut() = Some(opening.await);
+            window.request_redraw();
+        });
+        self.take_opened(events);
+    }
+
+    /// Takes the device in use that has arrived.
+    fn take_opened(&mut self, events: &ActiveEventLoop) {
+        let opened = self.opened.borrow_mut().take();
+        match (opened, &self.window) {
+            (Some(Ok(mut open)), Some(window)) => {
+                // It may have changed meanwhile.
+                open.resize(window.inner_size());
+                self.open = Some(open);
+            }
+            (Some(Err(error)), _) => self.fail(events, error),
+            _ => {}
         }
     }
 
     fn draw(&mut self, events: &ActiveEventLoop) {
+        self.take_opened(events);
         let (Some(window), Some(open)) = (self.window.clone(), &mut self.open) else { return };
         let drawn = open.draw(&window, self.has_panel, self.pace);
         let is_lost = open.is_lost.load(Ordering::Relaxed);
@@ -244,7 +397,7 @@ impl App {
                 self.pace_of(recording);
                 self.title();
             }
-            Ok(None) => {}
+            Ok(None) => self.title(),
         }
         window.request_redraw();
     }
@@ -253,7 +406,7 @@ impl App {
     fn open_again(&mut self, events: &ActiveEventLoop) {
         self.lost_in_a_row += 1;
         if let Some(open) = &self.open {
-            (self.settings, self.camera) = (open.viewer.settings, Some(open.viewer.camera));
+            (self.start.settings, self.camera) = (open.viewer.settings, Some(open.viewer.camera));
         }
         if self.lost_in_a_row > MOST_LOST {
             self.fail(events, anyhow::anyhow!("one device after the other is lost"));
@@ -271,17 +424,23 @@ impl App {
         }
     }
 
-    /// Says now and then in the title how many pairs there are.
+    /// Tells now and then how it goes.
     fn title(&mut self) {
         let (Some(window), Some(open)) = (&self.window, &self.open) else { return };
         if self.titled.is_some_and(|titled| titled.elapsed().as_secs_f64() < 0.25) {
             return;
         }
         self.titled = Some(Instant::now());
-        let boxes = grouped(open.viewer.box_count().into());
-        let pairs =
-            open.viewer.told().pair_count().map_or("compiling".to_owned(), |count| format!("{} pairs", grouped(count)));
-        window.set_title(&format!("broadsweep: {boxes} boxes, {pairs}, {:.1} ms", 1e3 * self.pace.frame));
+        let (viewer, told) = (&open.viewer, open.viewer.told());
+        let status = match told.compilation {
+            Some(progress) => Status::Compiling(progress),
+            None => Status::Running {
+                box_count: viewer.box_count(),
+                pair_count: told.pair_count(),
+                frame: 1e3 * self.pace.frame,
+            },
+        };
+        (self.tell)(window, &status);
     }
 
     fn key(&mut self, events: &ActiveEventLoop, key: &Key) {
@@ -392,10 +551,7 @@ fn scale_cells(viewer: &mut Viewer, factor: f32) {
 impl ApplicationHandler for App {
     fn resumed(&mut self, events: &ActiveEventLoop) {
         if self.window.is_none() {
-            let [width, height] = self.size;
-            let attributes =
-                Window::default_attributes().with_title("broadsweep").with_inner_size(PhysicalSize::new(width, height));
-            match events.create_window(attributes) {
+            match events.create_window(self.attributes()) {
                 Ok(window) => self.window = Some(Arc::new(window)),
                 Err(error) => return self.fail(events, anyhow::Error::new(error).context("there is no window")),
             }
@@ -409,7 +565,7 @@ impl ApplicationHandler for App {
     fn suspended(&mut self, _: &ActiveEventLoop) {
         // The surface is gone; the device need not be, but is as easily made again.
         if let Some(open) = self.open.take() {
-            (self.settings, self.camera) = (open.viewer.settings, Some(open.viewer.camera));
+            (self.start.settings, self.camera) = (open.viewer.settings, Some(open.viewer.camera));
         }
     }
 

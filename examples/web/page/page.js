@@ -1,0 +1,144 @@
+// The page around the canvas. What the address may say behind its question mark:
+//   scene=pile|clusters|city|robots   n=20000   engine=cpu   check (compares the engines, and then shows the scene)
+import init, { CpuView, check, show } from "./broadsweep_web.js";
+
+const asked = new URLSearchParams(location.search);
+const element = (id) => document.getElementById(id);
+const canvas = element("canvas");
+
+// What a test reads when it is over.
+const outcome = { errors: [], lines: [], status: "", frames: 0, compiled: null, opened: performance.now() };
+window.broadsweep = outcome;
+const original = console.error;
+console.error = (...what) => {
+  outcome.errors.push(what.map(String).join(" "));
+  original(...what);
+};
+addEventListener("error", (event) => outcome.errors.push(String(event.message)));
+addEventListener("unhandledrejection", (event) => outcome.errors.push(String(event.reason)));
+
+function say(text) {
+  outcome.status = text;
+  element("status").textContent = text;
+}
+
+function notice(text) {
+  element("notice").textContent = text;
+  element("notice").hidden = false;
+}
+
+function otherEngine(name, engine) {
+  const other = new URLSearchParams(asked);
+  if (engine) other.set("engine", engine);
+  else other.delete("engine");
+  element("other").textContent = name;
+  element("other").href = `?${other}`;
+}
+
+// Returns why there is no WebGPU, or nothing where there is.
+async function missing() {
+  if (!navigator.gpu) {
+    const reason = window.isSecureContext
+      ? "This browser has no WebGPU."
+      : "A page has WebGPU only over https, or from this very machine.";
+    return `${reason} Chrome and Edge have it since 113 (on Linux since 144), Safari since 26, Firefox since 141 on Windows and 145 on Macs.`;
+  }
+  if (!(await navigator.gpu.requestAdapter())) {
+    return "This browser has WebGPU, but finds no GPU that it can use, or none that it allows.";
+  }
+  return "";
+}
+
+// Boxes on the CPU engine, drawn on a plain canvas.
+function showOnCpu(count) {
+  let view = null;
+  const output = element("size").querySelector("output");
+  const start = (n) => {
+    view?.free();
+    view = new CpuView(canvas, n);
+    output.textContent = n.toLocaleString("en");
+  };
+  const fit = () => {
+    canvas.width = Math.max(1, canvas.clientWidth);
+    canvas.height = Math.max(1, canvas.clientHeight);
+  };
+  new ResizeObserver(fit).observe(canvas);
+  fit();
+  start(count);
+  element("size").hidden = false;
+  element("count").value = count;
+  element("count").addEventListener("change", (event) => start(Number(event.target.value)));
+  canvas.addEventListener("pointermove", (event) => {
+    if (event.buttons) view.turn(event.movementX / canvas.clientHeight, event.movementY / canvas.clientHeight);
+  });
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    view.zoom(event.deltaY > 0 ? 1.1 : 0.9);
+  });
+  let last = performance.now();
+  const frame = (time) => {
+    view.frame((time - last) / 1000);
+    last = time;
+    outcome.frames += 1;
+    if (outcome.frames % 15 === 1) say(view.status());
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}
+
+// Frames on the GPU.
+function showOnGpu(scene, count) {
+  const bar = element("progress");
+  show(canvas, scene, count, (text, part) => {
+    say(text);
+    bar.hidden = !(part <= 1);
+    if (part <= 1) bar.value = part;
+    if (part > 1 && outcome.compiled === null) outcome.compiled = performance.now() - outcome.opened;
+    if (part > 1) outcome.frames += 1;
+    if (Number.isNaN(part)) notice(`There are no frames: ${text}`);
+  });
+}
+
+async function compare() {
+  const report = element("report");
+  report.hidden = false;
+  report.textContent = "";
+  const line = (text) => {
+    outcome.lines.push(text);
+    report.textContent += `${text}\n`;
+    report.scrollTop = report.scrollHeight;
+  };
+  element("check").disabled = true;
+  try {
+    const count = await check(line);
+    line(`${count} comparisons, all the same`);
+  } catch (error) {
+    outcome.errors.push(String(error));
+    line(String(error));
+  }
+  element("check").disabled = false;
+}
+
+async function main() {
+  await init();
+  const reason = await missing();
+  if (reason) notice(`${reason} What you see is found by the CPU engine, on one thread.`);
+  if (reason || asked.get("engine") === "cpu") {
+    if (!reason) otherEngine("on the GPU", "");
+    showOnCpu(Number(asked.get("n") ?? 3000));
+    return;
+  }
+  otherEngine("on the CPU", "cpu");
+  element("check").hidden = false;
+  element("check").addEventListener("click", compare);
+  if (asked.has("check")) {
+    say("comparing the engines");
+    await compare();
+  }
+  showOnGpu(asked.get("scene") ?? "pile", Number(asked.get("n") ?? 5000));
+}
+
+main().catch((error) => {
+  outcome.errors.push(String(error));
+  say(String(error));
+});

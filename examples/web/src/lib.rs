@@ -1,0 +1,59 @@
+//! The viewer in a page. `page/page.js` calls what is exported here, and is all that knows of the page itself:
+//! [`show`] runs frames in a canvas with WebGPU, [`CpuView`](cpu_view::CpuView) without, and [`check`](check::check) compares what
+//! the two engines find.
+
+#![cfg(target_arch = "wasm32")]
+#![warn(missing_docs)]
+
+mod check;
+mod cpu_view;
+
+use broadsweep_viewer::scene::Kind;
+use broadsweep_viewer::settings::Settings;
+use broadsweep_viewer::window::{self, Start, Status};
+use wasm_bindgen::prelude::*;
+use web_sys::HtmlCanvasElement;
+
+/// Lets panics say where, in the console.
+#[wasm_bindgen(start)]
+pub fn start() {
+    console_error_panic_hook::set_once();
+}
+
+/// Shows frames of a scene in a canvas from now on. `tell` is called with what there is to say, and with how far the kernels are
+/// compiled, from 0 to 1, or beyond once they are; or with `NaN` where it failed.
+///
+/// # Errors
+/// Why there can be none.
+#[wasm_bindgen]
+pub fn show(canvas: HtmlCanvasElement, scene: &str, box_count: u32, tell: js_sys::Function) -> Result<(), JsValue> {
+    let kind = kind(scene)?;
+    let settings = Settings { kind, box_count, ..Settings::default() };
+    let start = Start { settings, mesh: Vec::new(), size: [0; 2], adapter: None };
+    let tell = move |status: &Status| {
+        let part = match status {
+            Status::Compiling(progress) => progress.compiled as f64 / progress.kernels.max(1) as f64,
+            Status::Running { .. } => 2.0,
+            Status::Failed(_) => f64::NAN,
+        };
+        // A page that throws is not ours to mend.
+        _ = tell.call2(&JsValue::NULL, &status.to_string().into(), &part.into());
+    };
+    window::spawn(canvas, start, tell).map_err(|error| told(&format!("{error:#}")))
+}
+
+/// Returns the scene of this name.
+fn kind(name: &str) -> Result<Kind, JsValue> {
+    let named = Kind::NAMED.iter().find(|(other, kind)| *other == name && *kind != Kind::Mesh);
+    named.map(|(_, kind)| *kind).ok_or_else(|| told(&format!("there is no scene '{name}'")))
+}
+
+/// Makes an error for the page.
+fn told(message: &str) -> JsValue {
+    js_sys::Error::new(message).into()
+}
+
+/// Returns the milliseconds since the page was opened.
+fn now() -> f64 {
+    web_sys::window().and_then(|window| window.performance()).map_or(0.0, |performance| performance.now())
+}

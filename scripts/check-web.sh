@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Builds the page, runs it in headless Chromium on a GPU in software, compares what both engines find there, and fails if they
+# differ, if nothing is to be seen, or if anything is wrong in the console. Leaves pictures to be looked at.
+#
+#   scripts/check-web.sh [FOLDER FOR THE PICTURES]
+#
+# Needs what scripts/web.sh needs, python3, and Chromium (Debian: chromium); CHROMIUM may name another one.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+out=${1:-target/web-check}
+mkdir -p "$out"
+chromium=$(command -v "${CHROMIUM:-chromium}" || true)
+[ -n "$chromium" ] || { echo "missing: chromium" >&2; exit 3; }
+
+scripts/web.sh
+python3 scripts/check_web.py target/web "$chromium" "$out"
