@@ -13,6 +13,9 @@
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
 // rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
+// On a GPU, knots are searched in workgroup memory, and the entries of boxes in one or two cells along u and v, which are
+// most, are counted at all levels at once. Both save operations, of which there are most here. A software adapter counts
+// knots, and entries level by level.
 // Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns here.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -27,6 +30,11 @@ const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_
 // The last level has one cell for all, and no shift.
 const HIGH_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[4], LEVEL_SHIFTS[5], LEVEL_SHIFTS[6], 31u);
 
+override ON_GPU: bool = false;
+
+// On a GPU, where the segments of the position scale start, and their quanta per unit length.
+var<workgroup> knot_starts: array<f32, KNOT_COUNT>;
+var<workgroup> knot_quanta: array<f32, KNOT_COUNT>;
 // Entries at the levels, per invocation, then per run of sixteen.
 var<workgroup> low_sums: array<vec4<u32>, 256>;
 var<workgroup> high_sums: array<vec4<u32>, 256>;
@@ -45,18 +53,44 @@ fn knots_before(x: f32, first: u32) -> u32 {
     return counts.x + counts.y + counts.z + counts.w;
 }
 
-// Quantises x on the sweep axis. Monotone: comparisons choose the segment, and inside it a product is clamped to the
-// segment's quanta. Counting all knots is quicker than a search among them: it loads from constant places.
-fn position(x: f32) -> u32 {
+// Goes on by `step` segments if x is not before the one there.
+fn go_on(segment: u32, step: u32, x: f32) -> u32 {
+    let next = segment + step;
+    return select(segment, next, knot_starts[next] <= x);
+}
+
+// A segment of the position scale: its number, where it starts, and quanta per unit length in it.
+struct Segment {
+    number: u32,
+    start: f32,
+    quanta: f32,
+}
+
+// Returns the last segment that starts at or before x, or the first. For a software adapter, to count all knots is quicker
+// than to search among them: it loads from constant places.
+fn segment_of(x: f32) -> Segment {
+    if ON_GPU {
+        let half = go_on(0u, 16u, x);
+        let eighth = go_on(go_on(half, 8u, x), 4u, x);
+        let number = go_on(go_on(eighth, 2u, x), 1u, x);
+        return Segment(number, knot_starts[number], knot_quanta[number]);
+    }
     let before = knots_before(x, 0u) + knots_before(x, 4u) + knots_before(x, 8u) + knots_before(x, 12u);
-    let segment = max(before, 1u) - 1u;
+    let number = max(before, 1u) - 1u;
+    let knots = frame.knots[number / 2u];
+    let knot = select(knots.xy, knots.zw, number % 2u == 1u);
+    return Segment(number, knot.x, knot.y);
+}
+
+// Quantises x on the sweep axis. Monotone: comparisons choose the segment, and inside it a product is clamped to the
+// segment's quanta.
+fn position(x: f32) -> u32 {
+    let segment = segment_of(x);
     let segment_bits = frame.position_bits - KNOT_BITS;
     let last = (1u << segment_bits) - 1u;
-    let knots = frame.knots[segment / 2u];
-    let knot = select(knots.xy, knots.zw, segment % 2u == 1u);
     // Of more than 24 bits, the last quantum rounds up to the first of the next segment: clamped as an integer.
-    let quantum = u32(clamp((x - knot.x) * knot.y, 0.0, f32(last)));
-    return (segment << segment_bits) | min(quantum, last);
+    let quantum = u32(clamp((x - segment.start) * segment.quanta, 0.0, f32(last)));
+    return (segment.number << segment_bits) | min(quantum, last);
 }
 
 // Returns what the keys of a world's entries are changed by, bit by bit, so that they differ from those of most other
@@ -70,23 +104,79 @@ fn tile_of(world: u32) -> u32 {
     return cell << frame.position_bits;
 }
 
+// What is the same for all boxes.
+struct Known {
+    // Whether the axes are coordinate axes; and which of them, along the sweep, u and v, are y, and which z.
+    is_straight: bool,
+    is_y: vec3<bool>,
+    is_z: vec3<bool>,
+    // Whether any box may be plain, and of the cells of one that may be: what to add to their coordinates, and how many
+    // there are then along u and v.
+    has_plain: bool,
+    before: vec4<i32>,
+    ids: vec4<u32>,
+    // Whether no box in one or two cells along u and v is a giant.
+    has_few: bool,
+}
+
+fn what_is_known() -> Known {
+    let ids = vec2<i32>(vec2<u32>(1u) << frame.tile_bits);
+    let before = select(vec2<i32>(0), ids / 2, frame.cell_min < vec2<i32>(0));
+    let is_x = vec3<f32>(frame.sweep.x, frame.plane_u.x, frame.plane_v.x) == vec3<f32>(1.0);
+    let is_y = vec3<f32>(frame.sweep.y, frame.plane_u.y, frame.plane_v.y) == vec3<f32>(1.0);
+    let is_z = vec3<f32>(frame.sweep.z, frame.plane_u.z, frame.plane_v.z) == vec3<f32>(1.0);
+    return Known(
+        all(is_x | is_y | is_z),
+        is_y,
+        is_z,
+        frame.sweep_slop == 0.0 && frame.inverse_cell <= PLAIN_INVERSE_CELL,
+        before.xyxy,
+        vec4<u32>(ids.xyxy),
+        frame.giant_cells >= 4u && all(frame.max_span >= vec2<u32>(2u)),
+    );
+}
+
+// The intervals of a box along the sweep axis, u and v.
+struct Intervals {
+    low: vec3<f32>,
+    high: vec3<f32>,
+}
+
+// Projects a box. Along a coordinate axis that is one of its coordinates.
+fn intervals_of(low: vec3<f32>, high: vec3<f32>, known: Known) -> Intervals {
+    if ON_GPU && known.is_straight {
+        return Intervals(
+            select(select(low.xxx, low.yyy, known.is_y), low.zzz, known.is_z),
+            select(select(high.xxx, high.yyy, known.is_y), high.zzz, known.is_z),
+        );
+    }
+    let sweep = project(frame.sweep, low, high);
+    let u = project(frame.plane_u, low, high);
+    let v = project(frame.plane_v, low, high);
+    return Intervals(vec3<f32>(sweep.x, u.x, v.x), vec3<f32>(sweep.y, u.y, v.y));
+}
+
 // Tells whether a box is plain: where it overlaps another plain box by enough of what the grid knows of both, the boxes
 // overlap (docs/exactness.md). The axes are those of the coordinates. None of its cells has the id of another cell
 // that a plain box may be in: where ids repeat, those about the origin count. Its interval is longer than what its ends
 // were moved by. No rounding to zero matters.
-fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
-    let ids = vec2<i32>(vec2<u32>(1u) << frame.tile_bits);
-    let before = select(vec2<i32>(0), ids / 2, frame.cell_min < vec2<i32>(0));
-    let is_central = all(own.cells.xy + before >= vec2<i32>(0)) && all(own.cells.zw + before < ids);
+fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, known: Known) -> bool {
+    // A negative number is above all others without a sign.
+    let is_central = all(vec4<u32>(own.cells + known.before) < known.ids);
     let start = own.position.x & ((1u << frame.position_bits) - 1u);
     let is_long = own.position.y >= start + SURE_QUANTA;
-    let has_denormal = any(is_denormal(min_bits)) || any(is_denormal(max_bits));
-    let is_scaled = frame.sweep_slop == 0.0 && frame.inverse_cell <= PLAIN_INVERSE_CELL;
-    return is_scaled && is_central && is_long && !has_denormal;
+    let has_denormal = least_of(min(beyond_zero(min_bits), beyond_zero(max_bits))) < 0x007fffffu;
+    return known.has_plain & is_central & is_long & !has_denormal;
 }
 
-fn is_denormal(bits: vec3<u32>) -> vec3<bool> {
-    return (bits & vec3<u32>(0x7fffffffu)) - vec3<u32>(1u) < vec3<u32>(0x007fffffu);
+// Returns how far the bits of floats without their signs are behind those of the smallest denormal; of zero, more than
+// of any.
+fn beyond_zero(bits: vec3<u32>) -> vec3<u32> {
+    return (bits & vec3<u32>(0x7fffffffu)) - vec3<u32>(1u);
+}
+
+fn least_of(three: vec3<u32>) -> u32 {
+    return min(three.x, min(three.y, three.z));
 }
 
 // A box in the grid, as `cells` and `positions` have it.
@@ -96,7 +186,7 @@ struct Binned {
 }
 
 // Puts box i, of these bounds, into the grid.
-fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> Binned {
+fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known: Known) -> Binned {
     var own = Binned(select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID), vec4<u32>(0u));
     let world = world_of(i);
     if world == WORLD_GLOBAL {
@@ -104,19 +194,23 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> Bin
     } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
         let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
         let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
-        let place = place_of(low, high);
-        let interval = project(frame.sweep, low, high);
-        let start = position(interval.x - frame.sweep_slop);
-        let end = position(interval.y + frame.sweep_slop);
+        let along = intervals_of(low, high, known);
+        let place = place_along(vec2<f32>(along.low.y, along.high.y), vec2<f32>(along.low.z, along.high.z));
+        let start = position(along.low.x - frame.sweep_slop);
+        let end = position(along.high.x + frame.sweep_slop);
         let last = (1u << frame.position_bits) - 1u;
+        var tile = 0u;
+        if HAS_WORLDS {
+            tile = tile_of(world);
+        }
         own.cells = place.cells;
         own.position = vec4<u32>(
-            tile_of(world) | (max(start, 1u) - 1u),
+            tile | (max(start, 1u) - 1u),
             min(end, last - 1u) + 1u,
             footprint_of(place.fractions),
             0u,
         );
-        if is_plain(own, min_bits, max_bits) {
+        if is_plain(own, min_bits, max_bits, known) {
             own.position.z |= FOOTPRINT_PLAIN;
         }
     } else if HAS_WORLDS && kind != KIND_INVALID && world < arrayLength(&world_cells) {
@@ -156,6 +250,61 @@ fn add_box(totals: Totals, own: vec4<i32>, is_invalid: bool) -> Totals {
         totals.low_giants + select(vec4<u32>(0u), may_be_giant, low_counts == vec4<u32>(0u)),
         totals.high_giants + select(vec4<u32>(0u), may_be_giant, high_counts == vec4<u32>(0u)),
         totals.invalid + select(0u, 1u, is_invalid),
+    );
+}
+
+// Entries of boxes in one or two cells along u and v, in bytes: how many more than one at levels 0 to 3; the same at
+// levels 4 to 6; and above those, the boxes.
+struct Few {
+    low: u32,
+    high: u32,
+}
+
+const_assert BIN_BLOCK == 1024u;
+
+// Tells whether a box is in one or two cells along u and v.
+fn has_few(own: vec4<i32>) -> bool {
+    // Where there are none, the difference is -1.
+    let more = vec2<u32>(own.zw - own.xy);
+    return (more.x | more.y) <= 1u;
+}
+
+// Adds such a box. Cells that follow each other are apart at a level if the bit of its shift is among those in which they
+// differ. A box in two cells along one of u and v has one entry more there, and one in two along both has three.
+fn add_few(few: Few, own: vec4<i32>) -> Few {
+    let along_u = u32(own.x ^ own.z);
+    let along_v = u32(own.y ^ own.w);
+    let either = along_u | along_v;
+    let both = along_u & along_v;
+    return Few(
+        few.low + low_levels(either) + 2u * low_levels(both),
+        few.high + high_levels(either) + 2u * high_levels(both) + 0x01000000u,
+    );
+}
+
+const_assert LEVEL_SHIFTS[0] == 0u && LEVEL_SHIFTS[1] == 1u && LEVEL_SHIFTS[2] == 2u && LEVEL_SHIFTS[3] == 3u;
+const_assert LEVEL_SHIFTS[4] == 4u && LEVEL_SHIFTS[5] == 6u && LEVEL_SHIFTS[6] == 8u;
+
+// Moves bits 0 to 3 into a byte each: copies that are seven bits apart, which do not meet.
+fn low_levels(bits: u32) -> u32 {
+    return ((bits & 0xfu) * 0x00204081u) & 0x01010101u;
+}
+
+// Moves bits 4, 6 and 8 into a byte each: copies that are six bits apart, which do not meet.
+fn high_levels(bits: u32) -> u32 {
+    return (((bits >> 4u) & 0x15u) * 0x00001041u) & 0x00010101u;
+}
+
+// Returns the totals with those boxes.
+fn with_few(totals: Totals, few: Few) -> Totals {
+    let bytes = vec4<u32>(0u, 8u, 16u, 24u);
+    let boxes = vec4<u32>(few.high >> 24u);
+    return Totals(
+        totals.low_entries + boxes + ((vec4<u32>(few.low) >> bytes) & vec4<u32>(0xffu)),
+        totals.high_entries + boxes + ((vec4<u32>(few.high & 0x00ffffffu) >> bytes) & vec4<u32>(0xffu)),
+        totals.low_giants,
+        totals.high_giants,
+        totals.invalid,
     );
 }
 
@@ -212,15 +361,28 @@ fn bin_count(
     if local == 0u {
         atomicStore(&invalid, 0u);
     }
+    if ON_GPU {
+        if local < KNOT_COUNT {
+            let knots = frame.knots[local / 2u];
+            knot_starts[local] = select(knots.x, knots.z, local % 2u == 1u);
+            knot_quanta[local] = select(knots.y, knots.w, local % 2u == 1u);
+        }
+        workgroupBarrier();
+    }
+    let known = what_is_known();
     var totals = Totals();
+    var few = Few();
     for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
-        let min_bits = min_bits_of(i);
-        let max_bits = max_bits_of(i);
-        let kind = kind_of(min_bits, max_bits);
-        let own = place_box(i, kind, min_bits, max_bits);
+        let bits = load_box(i);
+        let kind = kind_of(bits.min, bits.max);
+        let own = place_box(i, kind, bits.min, bits.max, known);
         cells[i] = own.cells;
         positions[i] = own.position;
-        totals = add_box(totals, own.cells, kind == KIND_INVALID);
+        if ON_GPU && known.has_few && has_few(own.cells) {
+            few = add_few(few, own.cells);
+        } else {
+            totals = add_box(totals, own.cells, kind == KIND_INVALID);
+        }
     }
-    write_block(local, block, totals);
+    write_block(local, block, with_few(totals, few));
 }

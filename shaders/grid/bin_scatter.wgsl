@@ -152,29 +152,22 @@ fn write_entries(i: u32, own: vec4<i32>, level: u32, place: u32, first: vec2<u32
         return;
     }
     let span = coarse(own, level);
-    let width = u32(span.z - span.x) + 1u;
-    let height = u32(span.w - span.y) + 1u;
     // With the bits of its world, which change those of the cell.
     let start = positions[4u * i];
     let mask = (vec2<u32>(1u) << frame.cell_bits) - 1u;
     let u_bits = frame.cell_bits.x;
     let position_bits = frame.position_bits;
-    var du = first.x;
-    var dv = first.y;
-    for (var nth = 0u; nth < count; nth += 1u) {
-        let wrapped = (vec2<u32>(span.xy) + vec2<u32>(du, dv)) & mask;
-        let cell = (wrapped.y << u_bits) | wrapped.x;
-        keys[place + nth] = (cell << position_bits) ^ start;
-        entries[place + nth] = i
-            | select(0u, ENTRY_FIRST_U, du == 0u)
-            | select(0u, ENTRY_FIRST_V, dv == 0u)
-            | select(0u, ENTRY_LAST_U, du + 1u == width)
-            | select(0u, ENTRY_LAST_V, dv + 1u == height);
-        du += 1u;
-        if du == width {
-            du = 0u;
-            dv += 1u;
-        }
+    var cell = span.xy + vec2<i32>(first);
+    for (var at = place; at < place + count; at += 1u) {
+        let wrapped = vec2<u32>(cell) & mask;
+        keys[at] = (((wrapped.y << u_bits) | wrapped.x) << position_bits) ^ start;
+        let is_last_u = cell.x == span.z;
+        entries[at] = i
+            | select(0u, ENTRY_FIRST_U, cell.x == span.x)
+            | select(0u, ENTRY_FIRST_V, cell.y == span.y)
+            | select(0u, ENTRY_LAST_U, is_last_u)
+            | select(0u, ENTRY_LAST_V, cell.y == span.w);
+        cell = select(vec2<i32>(cell.x + 1, cell.y), vec2<i32>(span.x, cell.y + 1), is_last_u);
     }
 }
 

@@ -5,11 +5,14 @@ struct Place {
     fractions: vec4<u32>,     // of those cells
 }
 
-// Returns the cells of a box and where in them it lies. Monotone too: cell and fraction together ascend with the
-// coordinate.
+// Returns the cells of a box and where in them it lies.
 fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
-    let along_u = project(frame.plane_u, low, high);
-    let along_v = project(frame.plane_v, low, high);
+    return place_along(project(frame.plane_u, low, high), project(frame.plane_v, low, high));
+}
+
+// Returns the cells of a box with these intervals along u and v, and where in them it lies. Monotone too: cell and
+// fraction together ascend with the coordinate.
+fn place_along(along_u: vec2<f32>, along_v: vec2<f32>) -> Place {
     let corner = vec4<f32>(along_u.x, along_v.x, along_u.y, along_v.y);
     let at = (corner - frame.origin.xyxy) * frame.inverse_cell;
     // More than two units in the last place of `at`, which is all that two evaluations can differ by.
@@ -20,7 +23,7 @@ fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
     let whole = floor(inside);
     let cell = vec4<i32>(whole);
     let kept = clamp(cell, vec4<i32>(frame.cell_min, frame.cell_min), vec4<i32>(frame.cell_max, frame.cell_max));
-    let within = vec4<u32>(clamp((inside - whole) * f32(FRACTION_LAST + 1u), vec4<f32>(0.0), vec4<f32>(f32(FRACTION_LAST))));
+    let within = vec4<u32>(min((inside - whole) * f32(FRACTION_LAST + 1u), vec4<f32>(f32(FRACTION_LAST))));
     let fraction = select(select(within, vec4<u32>(0u), cell < kept), vec4<u32>(FRACTION_LAST), cell > kept);
     return Place(kept, fraction);
 }

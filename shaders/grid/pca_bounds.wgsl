@@ -10,28 +10,35 @@
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> bounds: array<BoundsPartial>;
 
+// Adds a box.
+fn with_box(before: BoundsPartial, bits: LoadedBox) -> BoundsPartial {
+    var partial = before;
+    if kind_of(bits.min, bits.max) == KIND_FINITE {
+        let own = Bounds(bitcast<vec3<f32>>(bits.min), 1u, bitcast<vec3<f32>>(bits.max), 0u);
+        partial.finite = united(partial.finite, own);
+        if is_within(bits.min, bits.max, ORDINARY_MAX) {
+            partial.ordinary = united(partial.ordinary, own);
+        }
+    }
+    return partial;
+}
+
 @compute @workgroup_size(128)
 fn pca_bounds(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
     let stride = pca_groups(params.box_count) * 128u;
-    var ordinary = no_bounds();
-    var finite = no_bounds();
-    for (var i = group.x * 128u + local; i < params.box_count; i += stride) {
-        let min_bits = min_bits_of(i);
-        let max_bits = max_bits_of(i);
-        if kind_of(min_bits, max_bits) == KIND_FINITE {
-            let low = bitcast<vec3<f32>>(min_bits);
-            let high = bitcast<vec3<f32>>(max_bits);
-            let own = Bounds(low, 1u, high, 0u);
-            finite = united(finite, own);
-            if is_within(min_bits, max_bits, ORDINARY_MAX) {
-                ordinary = united(ordinary, own);
-            }
-        }
+    var mine = BoundsPartial(no_bounds(), no_bounds());
+    // Four boxes are loaded at once, so that they are waited for once.
+    for (var i = group.x * 128u + local; i < params.box_count; i += 4u * stride) {
+        let a = load_box_or_none(i);
+        let b = load_box_or_none(i + stride);
+        let c = load_box_or_none(i + 2u * stride);
+        let d = load_box_or_none(i + 3u * stride);
+        mine = with_box(with_box(with_box(with_box(mine, a), b), c), d);
     }
-    let all_bounds = reduce_both(local, BoundsPartial(ordinary, finite));
+    let all_bounds = reduce_both(local, mine);
     if local == 0u {
         bounds[group.x] = all_bounds;
     }

@@ -15,31 +15,47 @@
 
 var<workgroup> sums: array<Moments, 128>;
 
+// What is the same for all boxes.
+struct Shift {
+    middle: vec3<f32>,
+    scale: f32,
+    limit: f32,
+}
+
+// Adds a box.
+fn with_box(before: Moments, bits: LoadedBox, shift: Shift) -> Moments {
+    if kind_of(bits.min, bits.max) != KIND_FINITE || !is_within(bits.min, bits.max, shift.limit) {
+        return before;
+    }
+    let low = bitcast<vec3<f32>>(bits.min) * shift.scale;
+    let high = bitcast<vec3<f32>>(bits.max) * shift.scale;
+    let centroid = (0.5 * low + 0.5 * high) - shift.middle;
+    let edge = high - low;
+    return combined(before, Moments(
+        centroid, 1.0,
+        centroid * centroid, 0.0,
+        centroid * centroid.yzx, 0.0,
+        edge, 0.0,
+        edge, 0.0,
+    ));
+}
+
 @compute @workgroup_size(128)
 fn pca_moments(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
     let scene = scene_scale(local);
-    let middle = 0.5 * scene.low + 0.5 * scene.high;
+    let shift = Shift(0.5 * scene.low + 0.5 * scene.high, scene.scale, scene.limit);
     let stride = pca_groups(params.box_count) * 128u;
     var mine = Moments();
-    for (var i = group.x * 128u + local; i < params.box_count; i += stride) {
-        let min_bits = min_bits_of(i);
-        let max_bits = max_bits_of(i);
-        if kind_of(min_bits, max_bits) == KIND_FINITE && is_within(min_bits, max_bits, scene.limit) {
-            let low = bitcast<vec3<f32>>(min_bits) * scene.scale;
-            let high = bitcast<vec3<f32>>(max_bits) * scene.scale;
-            let centroid = (0.5 * low + 0.5 * high) - middle;
-            let edge = high - low;
-            mine = combined(mine, Moments(
-                centroid, 1.0,
-                centroid * centroid, 0.0,
-                centroid * centroid.yzx, 0.0,
-                edge, 0.0,
-                edge, 0.0,
-            ));
-        }
+    // Four boxes are loaded at once, so that they are waited for once.
+    for (var i = group.x * 128u + local; i < params.box_count; i += 4u * stride) {
+        let a = load_box_or_none(i);
+        let b = load_box_or_none(i + stride);
+        let c = load_box_or_none(i + 2u * stride);
+        let d = load_box_or_none(i + 3u * stride);
+        mine = with_box(with_box(with_box(with_box(mine, a, shift), b, shift), c, shift), d, shift);
     }
     sums[local] = mine;
     workgroupBarrier();

@@ -1,13 +1,21 @@
 // The bounds of a whole workgroup, the sum of moments, and the magnitude of the scene from all partial bounds:
 // shared by pca_bounds, pca_moments and frame_choose, so that all of them scale alike.
 // For workgroups of at least 128 invocations, every one of which has to call. Kernels that want the magnitude
-// bind params and bounds.
+// bind params and bounds; all bind params and boxes.
 // Source: reduction in two levels, Harris, Optimizing parallel reduction in CUDA, 2007; here in runs, for fewer
 // barriers.
 
 // The bits of the least coordinates, and the number of boxes.
 var<workgroup> lows: array<vec4<u32>, 128>;
 var<workgroup> highs: array<vec3<f32>, 128>;
+
+// Loads box i; behind the last one, what is no box.
+fn load_box_or_none(i: u32) -> LoadedBox {
+    if i < params.box_count {
+        return load_box(i);
+    }
+    return LoadedBox(vec3<u32>(0xffffffffu), vec3<u32>(0xffffffffu));
+}
 
 fn no_bounds() -> Bounds {
     return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);

@@ -58,11 +58,6 @@ fn digit_of(key: u32, shift: u32) -> u32 {
     return (key >> shift) & (WIDE_RADIX - 1u);
 }
 
-// Returns a digit's half of a word.
-fn half_of(word: u32, digit: u32) -> u32 {
-    return (word >> ((digit & 1u) * 16u)) & 0xffffu;
-}
-
 // Returns the word at `at` of a list, or what stands for it behind the end.
 fn key_at(at: u32, n: u32) -> u32 {
     var key = 0xffffffffu;
@@ -88,9 +83,9 @@ fn four_values(at: u32, step: u32, n: u32) -> vec4<u32> {
     return vec4<u32>(value_at(at, n), value_at(at + step, n), value_at(at + 2u * step, n), value_at(at + 3u * step, n));
 }
 
-// Tells which invocations of the subgroup have this bit as it is in `digit`.
+// Tells which invocations of the subgroup have this bit, of this value, as it is in `digit`.
 fn with_bit(digit: u32, bit: u32) -> vec2<u32> {
-    let is_set = ((digit >> bit) & 1u) == 1u;
+    let is_set = (digit & bit) != 0u;
     let ones = subgroupBallot(is_set).xy;
     if UP_TO_64 {
         return select(~ones, ones, is_set);
@@ -119,23 +114,23 @@ fn first_of(lanes: vec2<u32>) -> u32 {
 fn rank_of(key: u32, lane: Lane) -> u32 {
     let digit = digit_of(key, lane.shift);
     // Not a loop: compilers do not unroll those that naga bounds.
-    let upper = with_bit(digit, 4u) & with_bit(digit, 5u) & with_bit(digit, 6u) & with_bit(digit, 7u);
-    let with_word = lane.active_lanes & upper & with_bit(digit, 1u) & with_bit(digit, 2u) & with_bit(digit, 3u);
-    let with_digit = with_word & with_bit(digit, 0u);
+    let upper = with_bit(digit, 16u) & with_bit(digit, 32u) & with_bit(digit, 64u) & with_bit(digit, 128u);
+    let with_word = lane.active_lanes & upper & with_bit(digit, 2u) & with_bit(digit, 4u) & with_bit(digit, 8u);
+    let with_digit = with_word & with_bit(digit, 1u);
     let lowest = first_of(with_word);
+    let half = (digit & 1u) * 16u;
     var before = 0u;
     if lane.index == lowest {
         let at = lane.counts_at + (digit >> 1u);
         let own = number_of(with_digit);
         let other = number_of(with_word) - own;
-        let half = (digit & 1u) * 16u;
         before = tile_words[at];
         tile_words[at] = before + (own << half) + (other << (16u - half));
     }
     before = subgroupShuffle(before, lowest);
     // The next round comes after this round's counts, and who reads them after the last of them.
     workgroupBarrier();
-    return half_of(before, digit) + number_of(with_digit & lane.below);
+    return ((before >> half) & 0xffffu) + number_of(with_digit & lane.below);
 }
 
 fn four_ranks(keys: vec4<u32>, lane: Lane) -> vec4<u32> {

@@ -29,19 +29,16 @@ override ON_GPU: bool = false;
 // On a GPU, the quads of keys that are looked at, four at once, before the search doubles its step.
 const REACH_QUADS: u32 = 16u;
 
-// How many of the entries that were looked at begin at or before the end of an interval, and how many of them for sure,
-// lane by lane of the quads.
-struct Begun {
-    all: vec4<u32>,
-    sure: vec4<u32>,
-}
-
-// Adds a quad with these keys.
-fn with_quad(begun: Begun, own: vec4<u32>, end_key: u32, last_sure: u32) -> Begun {
-    return Begun(
-        begun.all + select(vec4<u32>(0u), vec4<u32>(1u), own <= vec4<u32>(end_key)),
-        begun.sure + select(vec4<u32>(0u), vec4<u32>(1u), own <= vec4<u32>(last_sure)),
-    );
+// Counts how many of sixteen ascending keys are at most `most`, which the last of them is not.
+fn number_up_to(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>, most: u32) -> u32 {
+    // By halves: the quad whose last key is the first of the four that is above.
+    let is_upper = b.w <= most;
+    let low = select(a, c, is_upper);
+    let high = select(b, d, is_upper);
+    let is_high = low.w <= most;
+    let quad = select(low.xyz, high.xyz, is_high);
+    let ones = select(vec3<u32>(0u), vec3<u32>(1u), quad <= vec3<u32>(most));
+    return select(0u, 8u, is_upper) + select(0u, 4u, is_high) + ones.x + ones.y + ones.z;
 }
 
 // Finds the first rank from `first` on whose key is above `end_key`, which that of the rank before is not.
@@ -81,37 +78,40 @@ fn stretch_of(rank: u32, n: u32, cell: u32, own_end: u32) -> Stretch {
     let end_key = cell | own_end;
     let is_sure = own_end >= SURE_QUANTA;
     let last_sure = cell | select(0u, own_end - SURE_QUANTA, is_sure);
-    let first = (rank + 1u) / 4u;
-    var begun = Begun();
     var end = rank + 1u;
-    var quad = first;
-    var goes_on = true;
-    while ON_GPU && goes_on && quad < first + REACH_QUADS && quad * 4u + 16u <= n {
-        let a = key_quads[quad];
-        let b = key_quads[quad + 1u];
-        let c = key_quads[quad + 2u];
-        let d = key_quads[quad + 3u];
-        begun = with_quad(begun, a, end_key, last_sure);
-        begun = with_quad(begun, b, end_key, last_sure);
-        begun = with_quad(begun, c, end_key, last_sure);
-        begun = with_quad(begun, d, end_key, last_sure);
-        quad += 4u;
-        // The keys are sorted, and those up to the own one are not above the end.
-        end = first * 4u + sum_of(begun.all);
-        goes_on = end == quad * 4u;
+    var sure_end = end;
+    var is_found = false;
+    var is_sure_found = false;
+    if ON_GPU {
+        // Sixteen keys at a time, until the last of them is above `last_sure`. Keys of the first quad up to the own one may
+        // be above it too, but not above the end.
+        var quad = end / 4u;
+        let last_quad = min(quad + REACH_QUADS, n / 4u);
+        var a = vec4<u32>(0u);
+        var b = vec4<u32>(0u);
+        var c = vec4<u32>(0u);
+        var d = vec4<u32>(0u);
+        while !is_sure_found & (quad + 4u <= last_quad) {
+            a = key_quads[quad];
+            b = key_quads[quad + 1u];
+            c = key_quads[quad + 2u];
+            d = key_quads[quad + 3u];
+            quad += 4u;
+            is_sure_found = d.w > last_sure;
+        }
+        is_found = is_sure_found & (d.w > end_key);
+        let before = 4u * quad - 16u;
+        sure_end = max(sure_end, before + number_up_to(a, b, c, d, last_sure));
+        end = select(max(end, 4u * quad), before + number_up_to(a, b, c, d, end_key), is_found);
     }
-    // Where the own key is above `last_sure`, only ranks before the own one are not.
-    let sure_end = max(first * 4u + sum_of(begun.sure), rank + 1u);
-    var unsure = min(ALL_UNSURE, end - sure_end);
-    if goes_on {
+    if !is_found {
         end = search_end(end, n, end_key);
+    }
+    var unsure = min(ALL_UNSURE, end - sure_end);
+    if !is_sure_found {
         unsure = unsure_before(rank, end, last_sure);
     }
     return Stretch(quads_of(rank, end), end | (select(ALL_UNSURE, unsure, is_sure) << END_BITS));
-}
-
-fn sum_of(counts: vec4<u32>) -> u32 {
-    return counts.x + counts.y + counts.z + counts.w;
 }
 
 @compute @workgroup_size(256)
@@ -131,8 +131,7 @@ fn rank_ends(
     stretches[rank] = stretch_of(rank, n, keys[rank] & ~mask, own.y);
 
     // The box goes on beyond a cell that is not its first, or not its last.
-    let first = select(0u, 0x7fu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x7f0000u, (entry & ENTRY_FIRST_V) != 0u);
+    let first = select(0u, 0xffu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0xff0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
-    let flags = select(0u, 0x80u, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0x800000u, (entry & ENTRY_FIRST_V) != 0u);
-    footprints[rank] = (own.z & (first | 0x7f007f00u | FOOTPRINT_OF_BOX)) | last | flags;
+    footprints[rank] = ((own.z | FOOTPRINT_FIRST) & (first | 0xff00ff00u)) | last;
 }

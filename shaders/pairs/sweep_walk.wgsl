@@ -6,18 +6,23 @@
 // duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport 1975, Multiple byte
 // processing with full-word instructions.
 
-// Returns the last from `first` to `end` whose base is at most `at`, which that of the first is. The bases begin behind
-// `skipped` others.
+// Returns the last from `first` to before `end` whose base is at most `at`, which that of the first is. The bases begin
+// behind `skipped` others. Three are loaded at once, so that a search waits for memory half as often as one by halves.
 fn last_base(at: vec2<u32>, skipped: u32, first: u32, end: u32) -> u32 {
+    let last = end - 1u;
     var low = first;
-    var high = end;
-    while low + 1u < high {
-        let middle = low + (high - low) / 2u;
-        if less64(at, path_bases[skipped + middle]) {
-            high = middle;
-        } else {
-            low = middle;
-        }
+    var step = end - first;
+    while step > 1u {
+        step = (step + 3u) / 4u;
+        let a = min(low + step, last);
+        let b = min(a + step, last);
+        let c = min(b + step, last);
+        let base_a = path_bases[skipped + a];
+        let base_b = path_bases[skipped + b];
+        let base_c = path_bases[skipped + c];
+        low = select(a, low, less64(at, base_a));
+        low = select(b, low, less64(at, base_b));
+        low = select(c, low, less64(at, base_c));
     }
     return low;
 }
@@ -34,14 +39,19 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
     let block = last_base(of_section, sections + 1u, first, blocks);
     let within = sub64(of_section, path_bases[sections + 1u + block]).x;
     var rank = block * PATH_BLOCK;
-    var high = min(rank + PATH_BLOCK, n);
-    while rank + 1u < high {
-        let middle = rank + (high - rank) / 2u;
-        if within < stretches[middle].offset {
-            high = middle;
-        } else {
-            rank = middle;
-        }
+    // As `last_base` does.
+    let last = min(rank + PATH_BLOCK, n) - 1u;
+    for (var step = PATH_BLOCK; step > 1u;) {
+        step = (step + 3u) / 4u;
+        let a = min(rank + step, last);
+        let b = min(a + step, last);
+        let c = min(b + step, last);
+        let offset_a = stretches[a].offset;
+        let offset_b = stretches[b].offset;
+        let offset_c = stretches[c].offset;
+        rank = select(a, rank, within < offset_a);
+        rank = select(b, rank, within < offset_b);
+        rank = select(c, rank, within < offset_c);
     }
     return vec2<u32>(rank, within - stretches[rank].offset);
 }
@@ -50,7 +60,7 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
 struct Walk {
     rank: u32,
     quad: u32,
-    ends: vec2<u32>,          // the ranks where its candidates end, and those that are sure to begin before it ends
+    end: u32,                 // as `Stretch` has it
     own: u32,                 // its footprint
     left: u32,                // quads that are still to be walked
     is_over: bool,            // whether its stretch is over
@@ -67,26 +77,20 @@ fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     return Walk(
         start.x,
         (start.x + 1u) / 4u + start.y,
-        ends_at(start.x),
+        stretches[start.x].end,
         footprint_at(start.x),
         select(min(left.x, most), most, left.y > 0u),
         false,
     );
 }
 
-fn ends_at(rank: u32) -> vec2<u32> {
-    let stretch = stretches[rank];
-    let end = end_of(stretch);
-    let unsure = stretch.end >> END_BITS;
-    return vec2<u32>(end, select(end - unsure, 0u, unsure == ALL_UNSURE));
-}
-
-// Goes on to the stretch of the next entry.
+// Goes on to the stretch of the next entry. What it loads is looked at with the next quad, so that both are waited for
+// together.
 fn next_stretch(walk: ptr<function, Walk>) {
     let rank = (*walk).rank + 1u;
     (*walk).rank = rank;
     (*walk).quad = (rank + 1u) / 4u;
-    (*walk).ends = ends_at(rank);
+    (*walk).end = stretches[rank].end;
     (*walk).own = footprint_at(rank);
     (*walk).is_over = false;
 }
@@ -98,43 +102,36 @@ fn footprint_at(rank: u32) -> u32 {
 // What the footprints of an entry and four others tell: a bit for each of the four.
 struct Look {
     survives: u32,            // the boxes may overlap across the sweep axis, and would be reported in this cell
-    is_sure: u32,             // if they survive, they overlap across the sweep axis, and one begins before the other ends
+    is_sure: u32,             // if they survive, and the entry's box is plain, they overlap across the sweep axis
 }
 
 // Compares the footprint of an entry with four others.
 //
 // The first bytes of a footprint are where the box begins in the cell, the second ones where it ends, along u and v;
-// both are monotone in the coordinates, so boxes that overlap pass. Two bytes are compared in one subtraction, whose
-// borrow is caught by the eighth bit.
+// both are monotone in the coordinates, so boxes that overlap pass: each begins before the other ends. Of the beginnings
+// 127 less them is taken, so that all four comparisons of bytes are one subtraction, whose borrows are caught by the
+// eighth bits.
 // Two boxes that overlap share one cell in each cell that both touch. The pair belongs to the one whose coordinates
 // are the larger of the two boxes' first cells: there, along u and along v, one of the two entries is in its box's
 // first cell. Those flags are the eighth bits of the first bytes.
 // Boxes of one set do not pair.
 // Two plain boxes whose footprints share more than their slop do overlap (docs/exactness.md).
 fn look_at(own: u32, others: vec4<u32>) -> Look {
-    let bytes = FRACTION_LAST | (FRACTION_LAST << 16u);
-    let first = vec4<u32>(bytes);
-    let flags = vec4<u32>(FOOTPRINT_FIRST);
-    let begins_before = (((others >> vec4<u32>(8u)) & first) | flags) - vec4<u32>(own & bytes);
-    let ends_after = vec4<u32>(((own >> 8u) & bytes) | FOOTPRINT_FIRST) - (others & first);
-    // Where the eighth bits of both are set, as in every survivor, no byte borrows from the next.
-    let slop = vec4<u32>(SURE_FRACTIONS | (SURE_FRACTIONS << 16u));
-    let is_enough = (begins_before - slop) & (ends_after - slop) & flags;
-    let plain = others & vec4<u32>(own & FOOTPRINT_PLAIN);
-    var survives = bits_of((begins_before & ends_after & (vec4<u32>(own) | others) & flags) == flags);
+    let eighth = vec4<u32>(0x80808080u);
+    let begins = FRACTION_LAST | (FRACTION_LAST << 16u);
+    // The bytes of the entry that those of others are compared with: 127 less its ends, and its beginnings.
+    let limits = (((own >> 8u) & begins) | ((own & begins) << 8u)) ^ begins;
+    let room = ((others ^ vec4<u32>(begins)) | eighth) - vec4<u32>(limits);
+    // Where no byte borrowed, as in every survivor, none borrows from the next here either.
+    let slop = SURE_FRACTIONS * 0x01010101u;
+    let flags = (own & FOOTPRINT_FIRST) | (0x80808080u & ~FOOTPRINT_FIRST);
+    let passes = room & (others | vec4<u32>(flags)) & eighth;
+    let is_enough = (room - vec4<u32>(slop)) & (others | vec4<u32>(0x80808080u & ~FOOTPRINT_PLAIN)) & eighth;
+    var survives = bits_of(passes == eighth);
     if HAS_SETS {
         survives &= bits_of((vec4<u32>(own) ^ others) >= vec4<u32>(FOOTPRINT_SECOND));
     }
-    return Look(
-        survives,
-        bits_of((is_enough | plain) == vec4<u32>(FOOTPRINT_FIRST | FOOTPRINT_PLAIN)),
-    );
-}
-
-// Returns a bit for each of the four ranks of a quad that is below `end`.
-fn bits_below(quad: u32, end: u32) -> u32 {
-    let first = quad * 4u;
-    return 0xfu >> (4u - min(max(end, first) - first, 4u));
+    return Look(survives, bits_of(is_enough == eighth));
 }
 
 // Returns a bit for each of four that is set.
@@ -160,18 +157,27 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
     }
     var run = Run(0u, (*walk).rank, (*walk).quad, 0u);
     var sure = 0u;
-    for (var k = 0u; k < count; k += 1u) {
+    let end_bit = 4u * count;
+    for (var at = 0u; at < end_bit; at += 4u) {
+        let own = (*walk).own;
         let quad = (*walk).quad;
-        let ends = (*walk).ends;
-        let look = look_at((*walk).own, footprints[quad]);
-        let candidates = bits_below(quad, ends.x) & ~bits_below(quad, (*walk).rank + 1u);
-        run.hits |= (look.survives & candidates) << (4u * k);
-        sure |= (look.is_sure & bits_below(quad, ends.y)) << (4u * k);
+        let look = look_at(own, footprints[quad]);
+        // Of the ranks of the quad, counted from its first one, the candidates begin behind the entry and end at its end.
+        let first = quad * 4u;
+        let begin = max((*walk).rank + 1u, first) - first;
+        let end = end_of(Stretch(0u, (*walk).end));
+        let candidates = (1u << min(end - first, 4u)) - (1u << begin);
+        let unsure = (*walk).end >> END_BITS;
+        let is_unsure = (unsure == ALL_UNSURE) | ((own & FOOTPRINT_PLAIN) == 0u);
+        let sure_end = select(end - unsure, first, is_unsure);
+        let sure_ones = (1u << min(max(sure_end, first) - first, 4u)) - 1u;
+        run.hits |= (look.survives & candidates) << at;
+        sure |= (look.is_sure & sure_ones) << at;
         (*walk).quad = quad + 1u;
-        (*walk).is_over = quad * 4u + 4u >= ends.x;
-        if (*walk).is_over && k + 1u < count {
+        (*walk).is_over = end <= first + 4u;
+        if (*walk).is_over & (at + 4u < end_bit) {
             next_stretch(walk);
-            run.turns |= 2u << k;
+            run.turns |= 2u << (at / 4u);
         }
     }
     (*walk).left -= count;

@@ -1,6 +1,20 @@
 // The input boxes as bits, 24 bytes each: (min x, min y), (min z, max x), (max y, max z). Shared by every kernel that
 // binds boxes. Loads of two words, since software adapters pay for each load rather than for each byte.
 
+// A box, in bits.
+struct LoadedBox {
+    min: vec3<u32>,
+    max: vec3<u32>,
+}
+
+// Loads a box: three loads, where its two corners apart take four.
+fn load_box(i: u32) -> LoadedBox {
+    let first = boxes[i * 3u];
+    let middle = boxes[i * 3u + 1u];
+    let last = boxes[i * 3u + 2u];
+    return LoadedBox(vec3<u32>(first, middle.x), vec3<u32>(middle.y, last));
+}
+
 fn min_bits_of(i: u32) -> vec3<u32> {
     return vec3<u32>(boxes[i * 3u], boxes[i * 3u + 1u].x);
 }
@@ -10,8 +24,6 @@ fn max_bits_of(i: u32) -> vec3<u32> {
 }
 
 fn ordered_box(i: u32) -> OrderedBox {
-    let first = boxes[i * 3u];
-    let middle = boxes[i * 3u + 1u];
-    let last = boxes[i * 3u + 2u];
-    return OrderedBox(ordered(vec3<u32>(first, middle.x)), ordered(vec3<u32>(middle.y, last)));
+    let bits = load_box(i);
+    return OrderedBox(ordered(bits.min), ordered(bits.max));
 }

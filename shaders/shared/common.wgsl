@@ -412,7 +412,7 @@ fn window_length(count: vec2<u32>, window: Window) -> u32 {
 }
 
 fn less64(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return a.y < b.y || (a.y == b.y && a.x < b.x);
+    return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
 }
 
 fn mul64(a: u32, b: u32) -> vec2<u32> {
@@ -454,23 +454,27 @@ const KIND_FINITE: u32 = 0u;
 const KIND_UNBOUNDED: u32 = 1u;
 const KIND_INVALID: u32 = 2u;
 
+// Returns the bits of the largest coordinate of a box, without their signs. As integers, they ascend with the numbers;
+// infinity comes behind all numbers, and behind it what is none.
+fn reach_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
+    let reach = max(min_bits & vec3<u32>(0x7fffffffu), max_bits & vec3<u32>(0x7fffffffu));
+    return max(reach.x, max(reach.y, reach.z));
+}
+
 fn kind_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
-    let infinity = vec3<u32>(0x7f800000u);
-    let low = min_bits & vec3<u32>(0x7fffffffu);
-    let high = max_bits & vec3<u32>(0x7fffffffu);
-    let is_nan = any(low > infinity) || any(high > infinity);
-    if is_nan || any(ordered(min_bits) > ordered(max_bits)) {
+    let infinity = 0x7f800000u;
+    let reach = reach_of(min_bits, max_bits);
+    if reach > infinity || any(ordered(min_bits) > ordered(max_bits)) {
         return KIND_INVALID;
     }
-    return select(KIND_FINITE, KIND_UNBOUNDED, any(low == infinity) || any(high == infinity));
+    return select(KIND_FINITE, KIND_UNBOUNDED, reach == infinity);
 }
 
 // ---- projection ----
 
 // Tells whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
 fn is_within(min_bits: vec3<u32>, max_bits: vec3<u32>, limit: f32) -> bool {
-    let reach = max(abs(bitcast<vec3<f32>>(min_bits)), abs(bitcast<vec3<f32>>(max_bits)));
-    return all(reach <= vec3<f32>(limit));
+    return reach_of(min_bits, max_bits) <= bitcast<u32>(limit);
 }
 
 // Returns the interval of a box on a direction. Each corner's sum is monotone in the bounds under rounding, which

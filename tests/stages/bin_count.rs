@@ -15,6 +15,8 @@ use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
 pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), &Switches::default()));
+/// The kernels for software adapters, and those for GPUs.
+static BOTH: LazyLock<[Bin; 2]> = LazyLock::new(|| both().map(|gpu| Bin::new(&gpu, &Switches::default())));
 
 /// Returns the mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
@@ -24,13 +26,21 @@ pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
     mirror::frame::choose(&params, boxes, &bounds, &mirror::pca::moments(boxes, &bounds))
 }
 
+#[derive(Debug, PartialEq)]
 struct Counted {
     cells: Vec<[i32; 4]>,
     positions: Vec<[u32; 4]>,
     block_counts: Vec<u32>,
 }
 
+/// Returns what the kernels for software adapters and those for GPUs count alike.
 fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
+    let [counted, of_gpu] = [0, 1].map(|k| count_by(&BOTH[k], boxes, frame));
+    assert_eq!(counted, of_gpu);
+    counted
+}
+
+fn count_by(bin: &Bin, boxes: &[Aabb], frame: &Frame) -> Counted {
     let blocks = boxes.len().div_ceil(BIN_BLOCK as usize);
     let bins = Bins {
         cells: poisoned(boxes.len()),
@@ -41,7 +51,7 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, frame) = (upload(boxes), uniform(*frame));
-    run(|pass| BIN.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
+    run(|pass| bin.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
     assert!(written(&bins.bin_offsets).iter().all(is_poison));
     let counted = Counted {
         cells: written(&bins.cells),

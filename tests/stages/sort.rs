@@ -293,7 +293,7 @@ fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
             "number_of(with_digit & ~lane.below) - 1u",
         ),
         mutant("sort_ballot_early", "let w = rank_of(keys.w, lane)", "let w = z"),
-        mutant("sort_ballot_blind", "with_bit(digit, 7u)", "lane.active_lanes"),
+        mutant("sort_ballot_blind", "with_bit(digit, 128u)", "lane.active_lanes"),
         mutant("sort_ballot_rejected", "subgroupShuffle(before, lowest);", "subgroup?"),
     ];
     for wrong in &wrongs {
