@@ -153,7 +153,7 @@ fn check_scan_with(tile_capacity: u32, block_hits: &[u32], sweep_blocks: u32, fi
     };
     assert_eq!(written::<PairHeader>(&header), [expected]);
     let dispatch = dispatch_size(number.div_ceil(256));
-    let draw_list = [24 * number, 1, 0, 0];
+    let draw_list = [24 * number.min(u32::MAX / 24), 1, 0, 0];
     let expected = PairArguments { dispatch, unused: 0, draw: [24, number, 0, 0], draw_list };
     assert_eq!(written::<PairArguments>(&arguments), [expected]);
     let is_kept = sweep_tiles <= tile_capacity;

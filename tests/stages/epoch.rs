@@ -732,7 +732,7 @@ fn boxes_are_searched_as_they_are_where_there_is_no_epoch_and_the_header_is_left
             let overflow = u32::from(result > 6000);
             let own = PairHeader { count: result, capacity: 6000, overflow, written: whole, ..PairHeader::zeroed() };
             let dispatch = dispatch_size(whole.div_ceil(256));
-            let draw_list = [24 * whole, 1, 0, 0];
+            let draw_list = [24 * whole.min(u32::MAX / 24), 1, 0, 0];
             let own_arguments =
                 PairArguments { dispatch, draw: [24, whole, 0, 0], draw_list, ..PairArguments::zeroed() };
             assert_eq!(written(&header_now), [if is_none { left.0 } else { own }]);

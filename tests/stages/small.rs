@@ -117,7 +117,7 @@ impl<'a> Found<'a> {
         };
         assert_eq!(written(&header), [expected], "{what}");
         let dispatch = dispatch_size(number.div_ceil(256));
-        let draw_list = [24 * number, 1, 0, 0];
+        let draw_list = [24 * number.min(u32::MAX / 24), 1, 0, 0];
         let expected = PairArguments { dispatch, unused: 0, draw: [24, number, 0, 0], draw_list };
         assert_eq!(written(&arguments), [expected], "{what}");
     }
