@@ -8,10 +8,12 @@
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-out=${1:-target/web-check}
+command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
+target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+out=${1:-$target/page-check}
 mkdir -p "$out"
 chromium=$(command -v "${CHROMIUM:-chromium}" || true)
 [ -n "$chromium" ] || { echo "missing: chromium" >&2; exit 3; }
 
 scripts/web.sh
-python3 scripts/check_web.py target/web "$chromium" "$out"
+python3 scripts/check_web.py "$target/page" "$chromium" "$out"

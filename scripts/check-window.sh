@@ -9,14 +9,14 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
-out=${1:-target/window}
+target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+out=${1:-$target/window}
 mkdir -p "$out"
 for program in Xvfb openbox xdotool xwininfo import; do
     command -v "$program" >/dev/null || { echo "missing: $program" >&2; exit 3; }
 done
 
 cargo build --release --package broadsweep-viewer --locked
-target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
 # The server says which display it has taken.
 display_file=$(mktemp)
@@ -90,11 +90,14 @@ for size in '500 400' '1200 820' '120 60' '900 600'; do
     xdotool windowsize "$window" $size
     sleep 0.4
 done
-await '6,000 boxes, [0-9,]+ pairs' 'resized'
+# Frames go on: what is asked now is seen.
+xdotool key plus
+await '12,000 boxes, [0-9,]+ pairs' 'resized'
 xdotool windowminimize "$window"
 sleep 1.5
 xdotool windowactivate "$window"
 sleep 0.5
+xdotool windowfocus "$window" key minus
 await '6,000 boxes, [0-9,]+ pairs' 'minimised, and shown again'
 xdotool windowfocus "$window" key 2
 await '6,000 boxes, [0-9]{2},[0-9]+ pairs' 'clusters of as many'

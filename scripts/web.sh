@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the page: a folder of static files that any server can serve. With --serve, serves it on this machine.
+# Builds the page, target/page: a folder of static files that any server can serve. With --serve, serves it on this machine.
 #
 #   scripts/web.sh [--serve [PORT]]
 #
@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
 
 target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-out=$target/web
+out=$target/page
 tools=$target/web-tools
 version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)
 

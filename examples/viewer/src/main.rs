@@ -20,7 +20,7 @@ struct Arguments {
     #[arg(default_value = "pile")]
     scene: String,
     /// About how many boxes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
     n: Option<u32>,
     /// Which pairs are drawn: none, new or all
     #[arg(long, default_value = "new")]
@@ -41,34 +41,34 @@ struct Arguments {
     #[arg(long)]
     no_times: bool,
     /// Nearer than one begins with, or further away: a factor
-    #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", requires = "offscreen")]
     zoom: f32,
     /// Render without a window, into this file
     #[arg(long, value_name = "OUT.png")]
     offscreen: Option<PathBuf>,
     /// How many frames, without a window
-    #[arg(long, default_value_t = 60, value_name = "N")]
+    #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "offscreen")]
     frames: u32,
     /// Width and height of the picture, or of the window at first
     #[arg(long, default_value = "1280x800", value_name = "WxH")]
     size: String,
     /// Make an animation of every so many frames
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65_535), requires = "offscreen")]
     every: Option<u32>,
     /// Go around the scene: degrees for each frame
-    #[arg(long, default_value_t = 0.0, value_name = "DEGREES")]
+    #[arg(long, default_value_t = 0.0, value_name = "DEGREES", requires = "offscreen")]
     turn: f32,
     /// Samples of each pixel: 1, or 4 for smooth edges
-    #[arg(long, value_parser = ["1", "4"])]
+    #[arg(long, value_parser = ["1", "4"], requires = "offscreen")]
     samples: Option<String>,
     /// Paint the panel into the picture
-    #[arg(long)]
+    #[arg(long, requires = "offscreen")]
     panel: bool,
     /// Write when what happened, for chrome://tracing or Perfetto
-    #[arg(long, value_name = "OUT.json")]
+    #[arg(long, value_name = "OUT.json", requires = "offscreen")]
     trace: Option<PathBuf>,
     /// Print what was measured as JSON
-    #[arg(long)]
+    #[arg(long, requires = "offscreen")]
     json: bool,
 }
 
@@ -147,11 +147,11 @@ fn render(arguments: &Arguments, out: PathBuf) -> Result<()> {
         out,
         size: size(&arguments.size)?,
         frames: arguments.frames,
-        every: arguments.every.filter(|every| *every > 0),
+        every: arguments.every,
         turn: arguments.turn.to_radians(),
         has_panel: arguments.panel,
     };
-    let trace = Trace::default();
+    let trace = if arguments.trace.is_some() { Trace::default() } else { Trace::off() };
     let measured = offscreen::run(&mut viewer, &shot, &trace)?;
     if let Some(path) = &arguments.trace {
         let file = std::fs::File::create(path).with_context(|| format!("{}: cannot be written", path.display()))?;

@@ -239,9 +239,9 @@ impl<'a> Frames<'a> {
 /// # Errors
 /// Those of the viewer, the device and the file.
 pub fn run(viewer: &mut Viewer, shot: &Shot, trace: &Trace) -> Result<Measured> {
-    let mut film = Film::create(shot)?;
     pollster::block_on(viewer.ready())?;
     let mut frames = Frames::new(viewer, shot, trace)?;
+    let mut film = Film::create(shot)?;
     // The first frame makes what later ones use again, and is not timed.
     frames.next()?;
     frames.start()?;

@@ -3,7 +3,7 @@
 use broadsweep::{CellSize, CompilationProgress, SweepAxis};
 
 use crate::scene::Kind;
-use crate::settings::{Lines, Settings};
+use crate::settings::{BOXES, Lines, Settings};
 use crate::viewer::Viewer;
 
 /// What a panel says beside what the viewer knows.
@@ -75,6 +75,7 @@ pub const KEYS: [(&str, &str); 15] = [
 fn scene(ui: &mut egui::Ui, viewer: &mut Viewer) {
     let has_mesh = viewer.has_mesh();
     let Settings { kind, box_count, speed, .. } = &mut viewer.settings;
+    let dragged = ui.scope_id().with("dragged");
     ui.horizontal(|ui| {
         for (name, other) in Kind::NAMED {
             if other != Kind::Mesh || has_mesh {
@@ -82,10 +83,17 @@ fn scene(ui: &mut egui::Ui, viewer: &mut Viewer) {
             }
         }
     });
-    let most = 2_000_000;
-    let slider = egui::Slider::new(box_count, 100..=most).logarithmic(true).text("boxes");
-    // Not while it is dragged: each value is another scene.
-    ui.add_enabled(*kind != Kind::Mesh, slider.update_while_editing(false));
+    // Not while it is dragged or typed: each value is another scene.
+    let last = ui.data(|data| data.get_temp::<u32>(dragged));
+    let mut wanted = last.unwrap_or(*box_count);
+    let slider = egui::Slider::new(&mut wanted, BOXES).logarithmic(true).text("boxes").update_while_editing(false);
+    let response = ui.add_enabled(*kind != Kind::Mesh, slider.clamping(egui::SliderClamping::Edits));
+    if response.dragged() {
+        ui.data_mut(|data| data.insert_temp(dragged, wanted));
+    } else if last.is_some() || response.changed() {
+        *box_count = wanted;
+        ui.data_mut(|data| data.remove::<u32>(dragged));
+    }
     ui.add(egui::Slider::new(speed, 0.05..=4.0).logarithmic(true).text("speed"));
     ui.horizontal(|ui| {
         ui.toggle_value(&mut viewer.settings.is_paused, "pause");
@@ -171,7 +179,7 @@ fn search(ui: &mut egui::Ui, viewer: &mut Viewer) {
                 if is_auto { CellSize::Fixed(if edge.is_finite() { edge } else { 1.0 }) } else { CellSize::Auto };
         }
         if let CellSize::Fixed(edge) = cell_size {
-            ui.add(egui::Slider::new(edge, 0.05..=100.0).logarithmic(true));
+            ui.add(egui::Slider::new(edge, 1e-3..=1e4).logarithmic(true).clamping(egui::SliderClamping::Edits));
         } else {
             ui.label("as the method chooses");
         }
@@ -199,6 +207,7 @@ fn shown(ui: &mut egui::Ui, settings: &mut Settings) {
     ui.checkbox(&mut has_sphere, "sphere around the pointer");
     settings.sphere = has_sphere.then(|| settings.sphere.unwrap_or(2.0));
     if let Some(radius) = &mut settings.sphere {
-        ui.add(egui::Slider::new(radius, 0.1..=50.0).logarithmic(true).text("radius"));
+        let slider = egui::Slider::new(radius, 0.1..=50.0).logarithmic(true).text("radius");
+        ui.add(slider.clamping(egui::SliderClamping::Edits));
     }
 }

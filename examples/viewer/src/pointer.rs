@@ -82,7 +82,6 @@ impl Pointer {
             self.tree.record_refit(encoder, boxes, self.box_count)?;
         } else {
             self.tree.record_build(encoder, boxes, self.box_count)?;
-            self.is_built = true;
         }
         let mut pass = begin_pass(encoder, "aim");
         let aimed = [(0, globals), (1, &self.rays), (2, &self.askers)];
@@ -102,6 +101,8 @@ impl Pointer {
             let size = Size::Indirect(&touched.arguments, GpuLists::DISPATCH_OFFSET);
             self.mark.dispatch(&mut begin_pass(encoder, "mark"), &marked, size);
         }
+        // Not before: after an error nothing of it is submitted.
+        self.is_built = true;
         Ok(())
     }
 

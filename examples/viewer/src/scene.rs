@@ -308,15 +308,20 @@ fn waving(mesh: &[Aabb]) -> Scene {
     let (low, high) = if low.cmple(high).all() { (low, high) } else { (Vec3::ZERO, Vec3::ONE) };
     let middle = 0.5 * (low + high);
     // The shaders know lengths of this size.
-    let scale = 20.0 / (high - low).max_element().max(f32::MIN_POSITIVE);
+    let longest = (high - low).max_element();
+    let scale = if longest > 0.0 { (20.0 / longest).min(f32::MAX) } else { 1.0 };
     let bodies = mesh
         .iter()
         .map(|aabb| {
             let (min, max) = (Vec3::from(aabb.min), Vec3::from(aabb.max));
             let (at, half) = (scale * (0.5 * min + 0.5 * max - middle), 0.5 * scale * (max - min));
-            // What is endless is as large as can be drawn.
-            let (at, half) = if at.is_finite() { (at, half) } else { (Vec3::ZERO, Vec3::splat(1e4)) };
-            Body { motion: motion::WAVING, ..resting(at, half.min(Vec3::splat(1e4))) }
+            // What is endless is as large as can be drawn. A box with a NaN is none, and stays none.
+            let (at, half) = match min.is_nan() || max.is_nan() {
+                true => (at, Vec3::NAN),
+                false if at.is_finite() && half.is_finite() => (at, half.min(Vec3::splat(1e4))),
+                false => (Vec3::ZERO, Vec3::splat(1e4)),
+            };
+            Body { motion: motion::WAVING, ..resting(at, half) }
         })
         .collect();
     let look = Look { target: Vec3::ZERO, distance: 24.0, pitch: 0.4 };

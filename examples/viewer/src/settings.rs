@@ -4,6 +4,9 @@ use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
 
 use crate::scene::Kind;
 
+/// The fewest and the most boxes that one can ask for.
+pub const BOXES: std::ops::RangeInclusive<u32> = 2..=4_000_000;
+
 /// Which pairs are drawn as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {

@@ -68,16 +68,14 @@ pub struct Viewer {
 
 impl Stage {
     fn new(gpu: &Gpu, settings: &Settings, mesh: &[Aabb]) -> Result<Self, Error> {
+        Error::check(gpu.device(), settings.box_count)?;
         let scene = Scene::new(settings.kind, settings.box_count, mesh);
         Error::check(gpu.device(), scene.box_count())?;
-        Ok(Self {
-            simulation: Simulation::new(gpu.device(), &scene),
-            touch: Touch::new(gpu.device(), scene.box_count()),
-            pointer: Pointer::new(gpu, &scene)?,
-            scene,
-            frame: 0,
-            time: 0.0,
-            has_last: false,
+        Error::with_memory(gpu.device(), scene.box_count(), || {
+            let (simulation, touch) =
+                (Simulation::new(gpu.device(), &scene), Touch::new(gpu.device(), scene.box_count()));
+            let pointer = Pointer::new(gpu, &scene)?;
+            Ok(Self { simulation, touch, pointer, scene, frame: 0, time: 0.0, has_last: false })
         })
     }
 }
@@ -282,7 +280,8 @@ impl Viewer {
         if has_sphere || std::mem::take(&mut self.is_picking) {
             stage.pointer.record(encoder, &stage.simulation, globals, has_sphere)?;
         }
-        if self.good != *settings {
+        // What is not compiled may still be too much for the device.
+        if is_ready && self.good != *settings {
             (self.good, self.refused) = (*settings, None);
         }
         if is_ready {

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::fmt::{self, Display, Formatter};
 use std::future::Future;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use broadsweep::{Aabb, CellSize, CompilationProgress, Gpu, wgpu};
@@ -25,11 +25,14 @@ use crate::overlay::{AXES, Pace, grouped};
 use crate::panel::Panel;
 use crate::picture::{Format, Target};
 use crate::scene::Kind;
-use crate::settings::{Lines, Settings};
+use crate::settings::{BOXES, Lines, Settings};
 use crate::viewer::Viewer;
 
 /// Pixels by which the pointer may move while a button is down, for that to be a click.
 const CLICK: f64 = 4.0;
+/// How long it takes until one looks again whether there is something to draw to.
+#[cfg(not(target_arch = "wasm32"))]
+const UNSEEN: std::time::Duration = std::time::Duration::from_millis(15);
 /// Devices that may be lost in a row before a frame is shown.
 const MOST_LOST: u32 = 3;
 
@@ -86,6 +89,8 @@ struct Open {
     panel: Panel,
     input: egui_winit::State,
     is_lost: Arc<AtomicBool>,
+    /// What the device rejected that nobody was told of.
+    rejected: Arc<Mutex<Option<String>>>,
     /// Frames that were submitted and have not run.
     #[cfg(target_arch = "wasm32")]
     on_their_way: Arc<std::sync::atomic::AtomicU32>,
@@ -157,6 +162,12 @@ impl Open {
             eprintln!("the device is lost: {reason:?}: {message}");
             lost.store(true, Ordering::Relaxed);
         });
+        let rejected = Arc::<Mutex<Option<String>>>::default();
+        let first = Arc::clone(&rejected);
+        // Without a handler the first error that nobody waits for would end the program.
+        gpu.device().on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.to_string());
+        }));
         let size = window.inner_size();
         let mut configuration = surface
             .get_default_config(&adapter, size.width.max(1), size.height.max(1))
@@ -190,6 +201,7 @@ impl Open {
             panel,
             input,
             is_lost,
+            rejected,
             #[cfg(target_arch = "wasm32")]
             on_their_way: Arc::default(),
         })
@@ -252,6 +264,11 @@ impl Open {
             let on_their_way = Arc::clone(&self.on_their_way);
             on_their_way.fetch_add(1, Ordering::Relaxed);
             self.gpu().queue().on_submitted_work_done(move || _ = on_their_way.fetch_sub(1, Ordering::Relaxed));
+        }
+        let rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Of a device that is lost all is rejected, and another one is asked for.
+        if let Some(error) = rejected.filter(|_| !self.is_lost.load(Ordering::Relaxed)) {
+            return Err(Error::Device(error));
         }
         let recording = start.elapsed().as_secs_f64();
         window.pre_present_notify();
@@ -386,20 +403,28 @@ impl App {
         match drawn {
             _ if is_lost => self.open_again(events),
             Err(error) if error.is_loss() => self.open_again(events),
-            Err(error) => {
-                // What was asked is too much for the device: it goes on as before.
-                if let Err(error) = open.viewer.refuse(error) {
-                    self.fail(events, error.into());
-                }
-            }
+            Err(error) => self.refuse(events, error),
             Ok(Some(recording)) => {
                 self.lost_in_a_row = 0;
                 self.pace_of(recording);
                 self.title();
             }
-            Ok(None) => self.title(),
+            Ok(None) => {
+                self.title();
+                // Nothing waits for a screen while nothing is shown; a browser does all the same.
+                #[cfg(not(target_arch = "wasm32"))]
+                std::thread::sleep(UNSEEN);
+            }
         }
         window.request_redraw();
+    }
+
+    /// Goes on as before, where what was asked is too much for the device.
+    fn refuse(&mut self, events: &ActiveEventLoop, error: Error) {
+        let Some(open) = &mut self.open else { return };
+        if let Err(error) = open.viewer.refuse(error) {
+            self.fail(events, error.into());
+        }
     }
 
     /// Goes on with another device, with the same settings and from the same place.
@@ -473,11 +498,11 @@ impl App {
             Key::Character("c") => settings.cell_size = CellSize::Auto,
             Key::Character("[") => scale_cells(viewer, 0.8),
             Key::Character("]") => scale_cells(viewer, 1.25),
-            Key::Character("+" | "=") => settings.box_count = (2 * settings.box_count).min(4_000_000),
+            Key::Character("+" | "=") => settings.box_count = settings.box_count.saturating_mul(2).min(*BOXES.end()),
             Key::Character("-") => settings.box_count = (settings.box_count / 2).max(100),
             Key::Character("r") => {
                 if let Err(error) = viewer.restart() {
-                    self.fail(events, error.into());
+                    self.refuse(events, error);
                 }
             }
             Key::Character(number @ ("1" | "2" | "3" | "4" | "5")) => {
@@ -592,9 +617,13 @@ impl ApplicationHandler for App {
             }
             WindowEvent::RedrawRequested => self.draw(events),
             WindowEvent::KeyboardInput {
-                event: KeyEvent { logical_key, state: ElementState::Pressed, .. }, ..
+                event: KeyEvent { logical_key, state: ElementState::Pressed, repeat, .. },
+                ..
             } => {
-                self.key(events, &logical_key);
+                // Of a key that is held only what one would type again.
+                if !repeat || matches!(logical_key.as_ref(), Key::Character("." | "[" | "]")) {
+                    self.key(events, &logical_key);
+                }
             }
             WindowEvent::MouseInput { state, button, .. } => self.button(state, button),
             WindowEvent::CursorMoved { position, .. } => self.moved(position),

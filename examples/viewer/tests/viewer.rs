@@ -114,6 +114,32 @@ fn the_boxes_of_a_file_are_shown_even_where_some_have_no_end() {
     assert_eq!(measured.box_count, 400);
     assert_eq!(measured.pair_count, expected_pairs(&viewer, Filters::default()));
     assert!(part(&pixels, is_background) < 0.95);
+    // The one with a NaN touches nothing, as in the file; the endless one touches others.
+    let boxes: Vec<Aabb> = inspect::read(viewer.gpu(), viewer.boxes());
+    assert_eq!(boxes.iter().position(|aabb| !aabb.is_valid()), Some(9));
+    assert!(boxes[3].max[2] - boxes[3].min[2] > 1e3);
+    // One point has no size to go by.
+    let point = Aabb::new([5.0; 3], [5.0; 3]);
+    let mut viewer = Viewer::new(&GPU, FORMAT, Settings { is_paused: true, ..settings }, vec![point; 400]).unwrap();
+    assert_eq!(render(&mut viewer, 2, "point").0.pair_count, 400 * 399 / 2);
+    assert!(inspect::read::<Aabb>(viewer.gpu(), viewer.boxes()).iter().all(|aabb| aabb.min == aabb.max));
+}
+
+#[test]
+fn frames_leave_nothing_behind() {
+    // A device of its own: on the other one tests run beside each other.
+    let mut viewer = Viewer::new(&new_gpu(), FORMAT, settings(Kind::Pile, 300), Vec::new()).unwrap();
+    // What is made once is made.
+    render(&mut viewer, 60, "first");
+    let bytes = viewer.bytes();
+    let out = std::env::temp_dir().join(format!("broadsweep-viewer-{}-many.png", std::process::id()));
+    let shot = Shot { out: out.clone(), size: [48, 32], frames: 500, every: None, turn: 0.0, has_panel: false };
+    offscreen::run(&mut viewer, &shot, &Trace::off()).unwrap();
+    std::fs::remove_file(out).unwrap();
+    assert_eq!(viewer.bytes(), bytes);
+    let kept = (viewer.gpu().kept_bind_groups(), viewer.gpu().compiled_kernels().len());
+    render(&mut viewer, 100, "last");
+    assert_eq!((viewer.gpu().kept_bind_groups(), viewer.gpu().compiled_kernels().len()), kept);
 }
 
 #[test]

@@ -54,8 +54,9 @@ function showOnCpu(count) {
   let view = null;
   const output = element("size").querySelector("output");
   const start = (n) => {
+    const next = new CpuView(canvas, n);
     view?.free();
-    view = new CpuView(canvas, n);
+    view = next;
     output.textContent = n.toLocaleString("en");
   };
   const fit = () => {
@@ -119,13 +120,19 @@ async function compare() {
   element("check").disabled = false;
 }
 
+// How many boxes are asked for, as far as a page can have them.
+function boxes(otherwise, most) {
+  const n = Math.round(Number(asked.get("n")));
+  return n > 0 ? Math.min(n, most) : otherwise;
+}
+
 async function main() {
   await init();
   const reason = await missing();
   if (reason) notice(`${reason} What you see is found by the CPU engine, on one thread.`);
   if (reason || asked.get("engine") === "cpu") {
     if (!reason) otherEngine("on the GPU", "");
-    showOnCpu(Number(asked.get("n") ?? 3000));
+    showOnCpu(boxes(3000, 12000));
     return;
   }
   otherEngine("on the CPU", "cpu");
@@ -135,7 +142,7 @@ async function main() {
     say("comparing the engines");
     await compare();
   }
-  showOnGpu(asked.get("scene") ?? "pile", Number(asked.get("n") ?? 5000));
+  showOnGpu(asked.get("scene") ?? "pile", boxes(5000, 1_000_000));
 }
 
 main().catch((error) => {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::{Builder, JoinHandle};
 
@@ -22,11 +22,12 @@ use crate::gpu::kernel::{Kernel, compile_until};
 ///
 /// A call that needs a kernel which is being compiled waits for it, and compiles those whose turn has not come. Dropping
 /// the compilation gives up on those, and **blocks** for those that are being compiled, since a program that ends
-/// meanwhile would pull the driver out from under them.
+/// meanwhile would pull the driver out from under them. Those threads are rayon's: the only one of a pool cannot wait for a
+/// compilation, as it would wait for itself.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation {
-    thread: Option<JoinHandle<Result<(), Error>>>,
+    thread: Option<JoinHandle<()>>,
     shared: Arc<Shared>,
 }
 
@@ -39,6 +40,12 @@ struct Shared {
     kernels: AtomicUsize,
     /// Whoever awaits the end.
     waker: Mutex<Option<Waker>>,
+    /// What there is to tell at the end, until it is told; nothing where a thread panicked.
+    result: Mutex<Option<Result<(), Error>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tells the end, even where a thread panics.
@@ -47,7 +54,9 @@ struct End(Arc<Shared>);
 impl Drop for End {
     fn drop(&mut self) {
         self.0.is_finished.store(true, Ordering::Release);
-        if let Some(waker) = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        // Nobody is woken, nor any waker dropped, with the lock held: either may come back here.
+        let waker = lock(&self.0.waker).take();
+        if let Some(waker) = waker {
             waker.wake();
         }
     }
@@ -61,11 +70,13 @@ impl Compilation {
         let (end, gpu) = (End(Arc::clone(&shared)), gpu.clone());
         let compile = move || {
             let shared = &end.0;
-            let kernels = list()?;
-            shared.kernels.store(kernels.len(), Ordering::Relaxed);
-            let kernels: Vec<_> = kernels.iter().collect();
-            let count = || _ = shared.compiled.fetch_add(1, Ordering::Relaxed);
-            compile_until(&gpu, &kernels, || shared.is_cancelled.load(Ordering::Relaxed), count)
+            let result = list().and_then(|kernels| {
+                shared.kernels.store(kernels.len(), Ordering::Relaxed);
+                let kernels: Vec<_> = kernels.iter().collect();
+                let count = || _ = shared.compiled.fetch_add(1, Ordering::Relaxed);
+                compile_until(&gpu, &kernels, || shared.is_cancelled.load(Ordering::Relaxed), count)
+            });
+            *lock(&shared.result) = Some(result);
         };
         let thread = Builder::new().name("broadsweep kernels".to_owned()).spawn(compile).ok();
         Self { thread, shared }
@@ -91,11 +102,20 @@ impl Compilation {
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn wait(mut self) -> Result<(), Error> {
-        self.join()
+        self.join();
+        self.result()
     }
 
-    fn join(&mut self) -> Result<(), Error> {
-        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    /// Waits for the thread, and panics as it did.
+    fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
+    }
+
+    /// Returns what the thread told, once.
+    fn result(&self) -> Result<(), Error> {
+        lock(&self.shared.result).take().unwrap_or(Ok(()))
     }
 }
 
@@ -104,9 +124,25 @@ impl Future for Compilation {
     type Output = Result<(), Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        *self.shared.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
+        let waker = context.waker().clone();
+        let before = lock(&self.shared.waker).replace(waker);
+        drop(before);
         // It may have ended before the waker was there.
-        if self.is_finished() { Poll::Ready(self.join()) } else { Poll::Pending }
+        if !self.is_finished() {
+            return Poll::Pending;
+        }
+        let result = lock(&self.shared.result).take();
+        match result {
+            // The thread has nothing more to do; this may be it, where a waker polls.
+            Some(result) => {
+                self.thread = None;
+                Poll::Ready(result)
+            }
+            None => {
+                self.join();
+                Poll::Ready(Ok(()))
+            }
+        }
     }
 }
 
