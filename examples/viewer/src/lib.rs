@@ -35,5 +35,7 @@ pub mod touch;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod trace;
 pub mod viewer;
+#[cfg(not(target_arch = "wasm32"))]
+mod warm;
 #[cfg(feature = "window")]
 pub mod window;

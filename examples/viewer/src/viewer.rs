@@ -15,6 +15,8 @@ use crate::search::{Found, Search, Told};
 use crate::settings::{Lines, Settings};
 use crate::simulation::Simulation;
 use crate::touch::Touch;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::warm::Warm;
 
 /// Seconds between two frames, as the scene has it: whatever the machine, the same frames.
 pub const STEP: f32 = 1.0 / 60.0;
@@ -64,6 +66,9 @@ pub struct Viewer {
     told: Told,
     /// Where the device has timestamps.
     clock: Option<Clock>,
+    /// What one needs to pick, once what frames need is there.
+    #[cfg(not(target_arch = "wasm32"))]
+    warm: Option<Warm>,
 }
 
 impl Stage {
@@ -111,6 +116,8 @@ impl Viewer {
             is_stepped: false,
             told: Told::default(),
             clock: Clock::new(gpu.device(), gpu.queue()),
+            #[cfg(not(target_arch = "wasm32"))]
+            warm: None,
         })
     }
 
@@ -237,7 +244,23 @@ impl Viewer {
     /// [`Error`].
     pub async fn ready(&mut self) -> Result<(), Error> {
         self.apply()?;
-        Ok(self.search.ready(self.stage.scene.pairs_per_box).await?)
+        self.search.ready(self.stage.scene.pairs_per_box).await?;
+        #[cfg(not(target_arch = "wasm32"))]
+        if self.pointer_at.is_some() {
+            self.warm.get_or_insert_with(|| Warm::start(&self.gpu)).wait();
+        }
+        Ok(())
+    }
+
+    /// Returns whether one can pick without a frame that waits for a compiler, and sees to it that one soon can. A browser compiles
+    /// elsewhere.
+    fn can_pick(&mut self) -> bool {
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            self.warm.get_or_insert_with(|| Warm::start(&self.gpu)).is_ready(&self.stage.scene)
+        }
+        #[cfg(target_arch = "wasm32")]
+        true
     }
 
     /// Returns whether boxes would move in a frame: all kernels are compiled, and there is room for what they need.
@@ -258,6 +281,7 @@ impl Viewer {
     /// [`Error`].
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder, target: &Target<'_>) -> Result<bool, Error> {
         let is_ready = self.is_ready()?;
+        let can_pick = is_ready && self.can_pick();
         let moves = is_ready && (!self.settings.is_paused || self.is_stepped);
         self.write_globals(target, moves);
         let Self { settings, stage, search, globals, clock, .. } = self;
@@ -277,7 +301,7 @@ impl Viewer {
             stage.has_last = settings.finds_events();
         }
         let has_sphere = settings.sphere.is_some() && self.pointer_at.is_some();
-        if has_sphere || std::mem::take(&mut self.is_picking) {
+        if can_pick && (has_sphere || std::mem::take(&mut self.is_picking)) {
             stage.pointer.record(encoder, &stage.simulation, globals, has_sphere)?;
         }
         // What is not compiled may still be too much for the device.

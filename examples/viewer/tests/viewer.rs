@@ -257,6 +257,21 @@ fn the_pointer_picks_a_box_and_a_sphere_marks_what_it_touches() {
 }
 
 #[test]
+fn no_frame_compiles_a_kernel_of_the_library_once_it_is_ready() {
+    for kind in [Kind::Pile, Kind::Robots] {
+        let gpu = new_gpu();
+        let settings = Settings { sphere: Some(1.5), ..settings(kind, 3000) };
+        let mut viewer = Viewer::new(&gpu, FORMAT, settings, Vec::new()).unwrap();
+        viewer.point_at(Some(glam::Vec2::ZERO));
+        pollster::block_on(viewer.ready()).unwrap();
+        let compiled = gpu.compiled_kernels();
+        render(&mut viewer, 4, "ready");
+        assert_ne!(inspect::read::<u32>(&gpu, viewer.pointed())[0], u32::MAX, "{kind:?}: nothing is picked");
+        assert_eq!(gpu.compiled_kernels(), compiled, "{kind:?}");
+    }
+}
+
+#[test]
 fn what_is_too_much_for_a_device_is_refused_and_what_there_was_goes_on() {
     let limits =
         wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, max_buffer_size: 16 << 20, ..Gpu::required_limits() };
