@@ -98,8 +98,10 @@ impl Viewer {
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
+        let mut search = Search::new(gpu, &stage.scene, &settings)?;
         Ok(Self {
-            search: Search::new(gpu, &stage.scene, &settings)?,
+            told: search.told(),
+            search,
             camera: stage.scene.look.into(),
             picture: Picture::new(gpu.device(), format),
             gpu: gpu.clone(),
@@ -114,7 +116,6 @@ impl Viewer {
             globals,
             is_kicked: false,
             is_stepped: false,
-            told: Told::default(),
             clock: Clock::new(gpu.device(), gpu.queue()),
             #[cfg(not(target_arch = "wasm32"))]
             warm: None,

@@ -21,7 +21,7 @@ pub fn start() {
 }
 
 /// Shows frames of a scene in a canvas from now on. `tell` is called with what there is to say, and with how far the kernels are
-/// compiled, from 0 to 1, or beyond once they are; or with `NaN` where it failed.
+/// compiled, from 0 to 1, or beyond once pairs are found; or with `NaN` where it failed.
 ///
 /// # Errors
 /// Why there can be none.
@@ -33,6 +33,7 @@ pub fn show(canvas: HtmlCanvasElement, scene: &str, box_count: u32, tell: js_sys
     let tell = move |status: &Status| {
         let part = match status {
             Status::Compiling(progress) => progress.compiled as f64 / progress.kernels.max(1) as f64,
+            Status::Running { pair_count: None, .. } => 1.0,
             Status::Running { .. } => 2.0,
             Status::Failed(_) => f64::NAN,
         };
