@@ -69,6 +69,9 @@ impl Display for Status {
     }
 }
 
+/// Is told how it goes.
+type Tell = Box<dyn Fn(&Window, &Status)>;
+
 /// What a window is opened with.
 pub struct Start {
     /// What is to be seen at first.
@@ -112,8 +115,7 @@ struct App {
     open: Option<Open>,
     /// What was asked for and has arrived.
     opened: Rc<RefCell<Option<Result<Open>>>>,
-    /// Tells how it goes.
-    tell: Box<dyn Fn(&Window, &Status)>,
+    tell: Tell,
     pointer: PhysicalPosition<f64>,
     press: Option<Press>,
     has_panel: bool,
@@ -309,11 +311,7 @@ async fn adapter(
 }
 
 impl App {
-    fn new(
-        start: Start,
-        #[cfg(target_arch = "wasm32")] canvas: web_sys::HtmlCanvasElement,
-        tell: Box<dyn Fn(&Window, &Status)>,
-    ) -> Self {
+    fn new(start: Start, #[cfg(target_arch = "wasm32")] canvas: web_sys::HtmlCanvasElement, tell: Tell) -> Self {
         Self {
             start,
             camera: None,
@@ -619,11 +617,9 @@ impl ApplicationHandler for App {
             WindowEvent::KeyboardInput {
                 event: KeyEvent { logical_key, state: ElementState::Pressed, repeat, .. },
                 ..
-            } => {
-                // Of a key that is held only what one would type again.
-                if !repeat || matches!(logical_key.as_ref(), Key::Character("." | "[" | "]")) {
-                    self.key(events, &logical_key);
-                }
+            // Of a key that is held only what one would type again.
+            } if !repeat || matches!(logical_key.as_ref(), Key::Character("." | "[" | "]")) => {
+                self.key(events, &logical_key);
             }
             WindowEvent::MouseInput { state, button, .. } => self.button(state, button),
             WindowEvent::CursorMoved { position, .. } => self.moved(position),

@@ -1,6 +1,5 @@
 //! The viewer in a page. `page/page.js` calls what is exported here, and is all that knows of the page itself:
-//! [`show`] runs frames in a canvas with WebGPU, [`CpuView`](cpu_view::CpuView) without, and [`check`](check::check) compares what
-//! the two engines find.
+//! `show` runs frames in a canvas with WebGPU, `CpuView` without, and `check` compares what the two engines find.
 
 #![cfg(target_arch = "wasm32")]
 #![warn(missing_docs)]
