@@ -135,7 +135,7 @@ fn adapter(instance: &wgpu::Instance, name: Option<&str>) -> Result<wgpu::Adapte
 
 fn render(arguments: &Arguments, out: PathBuf) -> Result<()> {
     let (settings, mesh) = arguments.settings()?;
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = adapter(&instance, arguments.adapter.as_deref())?;
     let gpu = pollster::block_on(device::request(&adapter)).map_err(anyhow::Error::msg)?;
     let mut viewer = Viewer::new(&gpu, offscreen::format(&gpu, arguments.samples()), settings, mesh)?;

@@ -18,7 +18,7 @@ const FORMAT: Format = Format { color: offscreen::COLOR, samples: 1 };
 static GPU: LazyLock<Gpu> = LazyLock::new(new_gpu);
 
 fn adapter() -> wgpu::Adapter {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     pollster::block_on(instance.request_adapter(&Default::default())).expect("an adapter")
 }
 
