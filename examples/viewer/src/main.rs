@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use broadsweep::wgpu;
 use broadsweep_viewer::clock::PARTS;
 use broadsweep_viewer::scene::Kind;
-use broadsweep_viewer::settings::{Lines, Settings};
+use broadsweep_viewer::settings::{BOXES, Lines, Settings};
 use broadsweep_viewer::trace::Trace;
 use broadsweep_viewer::viewer::Viewer;
 use broadsweep_viewer::{device, offscreen};
@@ -20,7 +20,7 @@ struct Arguments {
     #[arg(default_value = "pile")]
     scene: String,
     /// About how many boxes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
+    #[arg(long, value_name = "N", value_parser = boxes())]
     n: Option<u32>,
     /// Which pairs are drawn: none, new or all
     #[arg(long, default_value = "new")]
@@ -70,6 +70,11 @@ struct Arguments {
     /// Print what was measured as JSON
     #[arg(long, requires = "offscreen")]
     json: bool,
+}
+
+/// Reads how many boxes are asked for.
+fn boxes() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(i64::from(*BOXES.start())..=i64::from(*BOXES.end()))
 }
 
 fn size(text: &str) -> Result<[u32; 2]> {

@@ -248,18 +248,21 @@ impl Viewer {
         self.search.ready(self.stage.scene.pairs_per_box).await?;
         #[cfg(not(target_arch = "wasm32"))]
         if self.pointer_at.is_some() {
-            self.warm.get_or_insert_with(|| Warm::start(&self.gpu)).wait();
+            self.prepare_picking().wait();
         }
         Ok(())
     }
 
-    /// Returns whether one can pick without a frame that waits for a compiler, and sees to it that one soon can. A browser compiles
-    /// elsewhere.
-    fn can_pick(&mut self) -> bool {
+    /// Starts to compile what a pick needs, where one may come. A browser compiles elsewhere.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn prepare_picking(&mut self) -> &mut Warm {
+        self.warm.get_or_insert_with(|| Warm::start(&self.gpu))
+    }
+
+    /// Returns whether what a pick needs is not being compiled just now.
+    fn can_pick(&self) -> bool {
         #[cfg(not(target_arch = "wasm32"))]
-        {
-            self.warm.get_or_insert_with(|| Warm::start(&self.gpu)).is_ready(&self.stage.scene)
-        }
+        return self.warm.as_ref().is_none_or(|warm| warm.is_ready(&self.stage.scene));
         #[cfg(target_arch = "wasm32")]
         true
     }

@@ -73,6 +73,7 @@ impl Display for Status {
 type Tell = Box<dyn Fn(&Window, &Status)>;
 
 /// What a window is opened with.
+#[derive(Clone)]
 pub struct Start {
     /// What is to be seen at first.
     pub settings: Settings,
@@ -254,7 +255,11 @@ impl Open {
         let view = frame.texture.create_view(&wgpu::TextureViewDescriptor { format, ..Default::default() });
         let target = Target { view: &view, size: [self.configuration.width, self.configuration.height] };
         let mut encoder = self.gpu().device().create_command_encoder(&Default::default());
-        self.viewer.record(&mut encoder, &target)?;
+        if self.viewer.record(&mut encoder, &target)? {
+            // Not before: the frames themselves come first.
+            #[cfg(not(target_arch = "wasm32"))]
+            self.viewer.prepare_picking();
+        }
         if has_panel {
             let input = self.input.take_egui_input(window);
             let output = self.panel.record(&mut encoder, &target, input, &mut self.viewer, pace);
@@ -368,10 +373,8 @@ impl App {
         let Some(window) = self.window.clone() else { return };
         // Two surfaces of one window cannot be.
         self.open = None;
-        let Start { settings, size, .. } = self.start;
-        let start = Start { settings, mesh: self.start.mesh.clone(), size, adapter: self.start.adapter.clone() };
         let opened = Rc::clone(&self.opened);
-        let opening = Open::new(Arc::clone(&window), start, self.camera);
+        let opening = Open::new(Arc::clone(&window), self.start.clone(), self.camera);
         go_on(async move {
             *opened.borrow_mut() = Some(opening.await);
             window.request_redraw();
