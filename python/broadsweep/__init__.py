@@ -1,0 +1,54 @@
+"""Every overlapping pair among millions of axis-aligned boxes: exact, lossless, deterministic.
+
+The *broad phase* of collision detection, on all cores of the CPU or on a GPU. The pairs are those of the double loop
+over the boxes, bit for bit; touching counts.
+
+>>> import numpy as np, broadsweep as bs
+>>> boxes = np.array([[0, 0, 0, 1, 1, 1], [1, 0, 0, 2, 1, 1], [3, 0, 0, 4, 1, 1]], np.float32)
+>>> bs.find_pairs(boxes)
+array([[0, 1]], dtype=uint32)
+
+What there is
+-------------
+find_pairs, find_pairs_between
+    The pairs of one set of boxes, or of two, in one call.
+BroadPhase
+    The same, call after call; events from step to step; lists in pieces.
+Tree
+    Rays, casts, overlaps and nearest boxes.
+Filters
+    Which pairs are wanted: groups, bodies, worlds, lists of pairs, margins, half-spaces.
+adapters
+    The GPUs of this machine.
+broadsweep.newton, broadsweep.dask
+    The broad phase of a Newton simulation; more boxes than one machine holds.
+"""
+
+from ._filters import GLOBAL, NO_PARENT, Filters
+from ._native import CandidateLimitError, GpuError, QueryReport, Report, StepReport, TreeReport, __version__, adapters
+from ._pairs import NEW, BroadPhase, Events, PairStream, find_pairs, find_pairs_between
+from ._queries import Hits, Lists, Nearest, Tree
+
+__all__ = [
+    "GLOBAL",
+    "NEW",
+    "NO_PARENT",
+    "BroadPhase",
+    "CandidateLimitError",
+    "Events",
+    "Filters",
+    "GpuError",
+    "Hits",
+    "Lists",
+    "Nearest",
+    "PairStream",
+    "QueryReport",
+    "Report",
+    "StepReport",
+    "Tree",
+    "TreeReport",
+    "__version__",
+    "adapters",
+    "find_pairs",
+    "find_pairs_between",
+]

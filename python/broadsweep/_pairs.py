@@ -1,0 +1,481 @@
+"""The pairs of boxes: in one call, from step to step, in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _arrays, _native
+from ._filters import changed, lists_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._filters import Filters
+    from ._native import Report, StepReport
+
+NEW = 0xFFFFFFFF
+"""The index, in `was`, of a box that the last step did not have; -1 in a list of signed integers."""
+
+
+def find_pairs(
+    boxes: ArrayLike | tuple[ArrayLike, ArrayLike],
+    *,
+    filters: Filters | None = None,
+    device: str = "auto",
+    order: Literal["canonical", "sweep"] = "canonical",
+) -> NDArray[np.uint32]:
+    """Find every pair of boxes that overlap, each once.
+
+    Parameters
+    ----------
+    boxes : (n, 6) or (n, 2, 3) array, or a tuple (lower, upper) of two (n, 3) arrays
+        Lower and upper corners, float32 or float64. Boxes in double precision are rounded outward to float32, so that none
+        that touch are missed. In 2D: (n, 4), (n, 2, 2), or a tuple of two (n, 2). Boxes are closed: touching counts. A box
+        with a NaN, or with a lower bound above the upper, pairs with nothing. Tensors on the CPU come through DLPack.
+    filters : Filters, optional
+        Which pairs are wanted.
+    device : str
+        ``"auto"`` is a GPU where there is a real one, else the CPU; ``"cpu"``; ``"gpu"``, which takes a driver in software
+        too; or part of the name of an adapter.
+    order : {"canonical", "sweep"}
+        ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: as they are found, which takes less time.
+
+    Returns
+    -------
+    (m, 2) array of uint32
+        Indices of the boxes, the smaller one first. ``pairs.view(np.int32)`` is the same memory.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For boxes or filters of another type or shape.
+    MemoryError
+        Where there is no room for so many boxes or pairs. Nothing is dropped instead.
+    CandidateLimitError
+        Where the boxes overlap too much to list their pairs.
+    GpuError
+        Where the GPU is not there or is lost.
+
+    See Also
+    --------
+    BroadPhase : the same, call after call, with memory that is kept.
+
+    Examples
+    --------
+    >>> import numpy as np, broadsweep as bs
+    >>> lower = np.array([[0.0, 0.0, 0.0], [0.5, 0.5, 0.5], [2.0, 2.0, 2.0]])
+    >>> bs.find_pairs((lower, lower + 1))
+    array([[0, 1]], dtype=uint32)
+    >>> bs.find_pairs(np.array([[0, 0, 1, 1], [1, 1, 2, 2]], np.float32))    # in 2D
+    array([[0, 1]], dtype=uint32)
+    """
+    return BroadPhase(device=device, filters=filters, order=order).find_pairs(boxes)
+
+
+def find_pairs_between(
+    first: ArrayLike | tuple[ArrayLike, ArrayLike],
+    second: ArrayLike | tuple[ArrayLike, ArrayLike],
+    *,
+    device: str = "auto",
+    order: Literal["canonical", "sweep"] = "canonical",
+) -> NDArray[np.uint32]:
+    """Find every pair of a box of one set and a box of another that overlap, each once.
+
+    Parameters
+    ----------
+    first, second : arrays of boxes
+        As for `find_pairs`.
+    device, order
+        As for `find_pairs`.
+
+    Returns
+    -------
+    (m, 2) array of uint32
+        An index in `first` and an index in `second`.
+
+    Raises
+    ------
+    TypeError, ValueError, MemoryError, CandidateLimitError, GpuError
+        As `find_pairs`.
+
+    Examples
+    --------
+    >>> import broadsweep as bs
+    >>> bs.find_pairs_between([[0, 0, 0, 1, 1, 1]], [[5, 5, 5, 6, 6, 6], [1, 1, 1, 2, 2, 2]])
+    array([[0, 1]], dtype=uint32)
+    """
+    return BroadPhase(device=device, order=order).find_pairs_between(first, second)
+
+
+@dataclass(frozen=True)
+class Events:
+    """What began and what ended since the last step. It unpacks into `created` and `lost`.
+
+    Attributes
+    ----------
+    created, lost : (m, 2) arrays of uint32
+        The pairs of this step that the last one did not have, and those of the last step that this one does not have, by the
+        indices that they had there. Ascending.
+    pairs : (m, 2) array of uint32, or None
+        All pairs of this step, ascending; None where only changes were asked for, as the next two.
+    before : (m,) array of int64, or None
+        The place that each of `pairs` had in `pairs` of the last step, or -1: where a solver finds what it kept.
+    persisting : (m, 2) array of uint32, or None
+        The pairs of both steps, without those of which neither box is awake.
+    report : StepReport
+        Counts.
+    """
+
+    created: NDArray[np.uint32]
+    lost: NDArray[np.uint32]
+    pairs: NDArray[np.uint32] | None
+    before: NDArray[np.int64] | None
+    persisting: NDArray[np.uint32] | None
+    report: StepReport
+
+    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
+        return iter((self.created, self.lost))
+
+
+class PairStream:
+    """A list of pairs that comes in pieces: an iterator of ``(m, 2)`` arrays of uint32.
+
+    The engine works ahead by one piece. It takes no other call until the stream is exhausted or closed; a ``with`` statement
+    closes it.
+
+    Attributes
+    ----------
+    pair_count : int or None
+        How many pairs there will be, once the first piece has come.
+    report : Report or None
+        Counts, once the first piece has come.
+    """
+
+    def __init__(self, pieces: Iterator[NDArray[np.uint32]], report: Callable[[], Report | None]) -> None:
+        self._pieces: Iterator[NDArray[np.uint32]] | None = pieces
+        self._report = report
+
+    def __iter__(self) -> PairStream:
+        return self
+
+    def __next__(self) -> NDArray[np.uint32]:
+        if self._pieces is None:
+            raise StopIteration
+        return next(self._pieces)
+
+    @property
+    def report(self) -> Report | None:
+        return self._report()
+
+    @property
+    def pair_count(self) -> int | None:
+        report = self.report
+        return None if report is None else report.pair_count
+
+    def close(self) -> None:
+        """End the stream."""
+        pieces, self._pieces = self._pieces, None
+        if pieces is not None and hasattr(pieces, "close"):
+            pieces.close()
+
+    def __enter__(self) -> PairStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class BroadPhase:
+    """An engine that finds pairs, call after call: its memory and, on a GPU, its compiled kernels are kept.
+
+    Parameters
+    ----------
+    device : str
+        ``"auto"`` is a GPU where there is a real one, else the CPU; ``"cpu"``; ``"gpu"``, which takes a driver in software
+        too; or part of the name of an adapter (see `adapters`). ``repr(engine)`` says what was taken, and why.
+    filters : Filters, optional
+        Which pairs are wanted.
+    order : {"canonical", "sweep"}
+        ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: as they are found, which takes less time.
+    axis : {"auto", "principal", "x", "y", "z"}
+        The direction along which the boxes are swept.
+    cell_size : "auto", "usscd" or float
+        The edge of a cell of the grid across that direction, in the units of the boxes.
+    all_pairs_up_to : int, optional
+        Up to this many boxes, every box is tested against every other.
+    memory_budget : int, optional
+        The most GPU memory to use, in bytes.
+    candidate_limit : int, optional
+        The most box pairs that one call may test; past that it is refused.
+    threads : int, optional
+        Threads of the CPU engine; as many as ``RAYON_NUM_THREADS`` says or the machine has, if not given.
+
+    Raises
+    ------
+    ValueError
+        For an option that has no meaning.
+    GpuError
+        Where there is no such GPU.
+
+    Notes
+    -----
+    No option changes the set of pairs. Calls release the interpreter's lock, and Ctrl-C ends them at once: what was begun
+    goes on in the background to its end, and the next call waits for it. Up to 32,768 boxes, float32 in C order, are taken
+    where they lie, and Ctrl-C takes effect when the call ends; others are copied first. An engine may be used from several
+    threads, one call at a time. After a fork, an engine on the CPU works on; one on a GPU raises `GpuError`.
+
+    Examples
+    --------
+    >>> import numpy as np, broadsweep as bs
+    >>> engine = bs.BroadPhase(device="cpu", threads=2)
+    >>> engine
+    BroadPhase(device='cpu', threads=2, order='canonical')
+    >>> engine.find_pairs(np.zeros((3, 6), np.float32))
+    array([[0, 1],
+           [0, 2],
+           [1, 2]], dtype=uint32)
+    >>> engine.report.candidate_count
+    3
+    """
+
+    def __init__(
+        self,
+        device: str = "auto",
+        *,
+        filters: Filters | None = None,
+        order: Literal["canonical", "sweep"] = "canonical",
+        axis: Literal["auto", "principal", "x", "y", "z"] = "auto",
+        cell_size: Literal["auto", "usscd"] | float = "auto",
+        all_pairs_up_to: int | None = None,
+        memory_budget: int | None = None,
+        candidate_limit: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self._engine = _native.Engine(
+            device, axis, cell_size, order, all_pairs_up_to, memory_budget, candidate_limit, threads
+        )
+        self._order = order
+        self._report: Report | None = None
+        if filters is not None:
+            self.set_filters(filters)
+
+    def __repr__(self) -> str:
+        return f"BroadPhase({described(self._engine)}, order={self._order!r})"
+
+    @property
+    def device(self) -> str:
+        """``"cpu"``, or the name of the adapter."""
+        return "cpu" if self._engine.adapter is None else self._engine.adapter[0]
+
+    @property
+    def report(self) -> Report | None:
+        """Counts and choices of the last `find_pairs` or `find_pairs_between`."""
+        return self._report
+
+    def find_pairs(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike]) -> NDArray[np.uint32]:
+        """Find every pair of boxes that overlap and that the filters keep, each once.
+
+        Parameters
+        ----------
+        boxes : array of boxes
+            As for `broadsweep.find_pairs`.
+
+        Returns
+        -------
+        (m, 2) array of uint32
+            Indices of the boxes, the smaller one first.
+
+        Raises
+        ------
+        TypeError, ValueError, MemoryError, CandidateLimitError, GpuError
+            As `broadsweep.find_pairs`. After an error, the engine can be used as before.
+        """
+        pairs, self._report = self._engine.find_pairs(_arrays.boxes(boxes))
+        return pairs
+
+    def find_pairs_between(
+        self, first: ArrayLike | tuple[ArrayLike, ArrayLike], second: ArrayLike | tuple[ArrayLike, ArrayLike]
+    ) -> NDArray[np.uint32]:
+        """Find every pair of a box of one set and a box of another that overlap, each once.
+
+        Parameters
+        ----------
+        first, second : arrays of boxes
+            As for `broadsweep.find_pairs`. Filters by box hold for both, one after the other.
+
+        Returns
+        -------
+        (m, 2) array of uint32
+            An index in `first` and an index in `second`.
+
+        Raises
+        ------
+        TypeError, ValueError, MemoryError, CandidateLimitError, GpuError
+            As `broadsweep.find_pairs`.
+        """
+        boxes = _arrays.boxes(first, "first"), _arrays.boxes(second, "second")
+        pairs, self._report = self._engine.find_pairs_between(*boxes)
+        return pairs
+
+    def events(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], **said: Any) -> Events:
+        """Find what began and what ended since the last step, and nothing else: `step` with ``changes_only=True``.
+
+        Examples
+        --------
+        >>> import numpy as np, broadsweep as bs
+        >>> boxes = np.array([[0, 0, 0, 1, 1, 1], [0.5, 0, 0, 1.5, 1, 1]], np.float32)
+        >>> engine = bs.BroadPhase("cpu")
+        >>> created, lost = engine.events(boxes)
+        >>> created
+        array([[0, 1]], dtype=uint32)
+        >>> created, lost = engine.events(boxes + np.array([[0], [5]], np.float32))
+        >>> lost
+        array([[0, 1]], dtype=uint32)
+        """
+        return self.step(boxes, changes_only=True, **said)
+
+    def step(
+        self,
+        boxes: ArrayLike | tuple[ArrayLike, ArrayLike],
+        *,
+        generations: ArrayLike | None = None,
+        was: ArrayLike | None = None,
+        moved: ArrayLike | None = None,
+        changes_only: bool = False,
+    ) -> Events:
+        """Find the pairs of a step, compared with those of the last one. What does not move costs little.
+
+        Parameters
+        ----------
+        boxes : array of boxes
+            As for `broadsweep.find_pairs`. Their number may be another than in the last step.
+        generations : (n,) integers, optional
+            A number for each box: where it is another than in the last step, the box is a new one in the place of one that is
+            gone.
+        was : (n,) integers, optional
+            The index of each box in the last step, no two the same, or -1 for a new box.
+        moved : (k,) integers, optional
+            The only boxes that may not be where they were. If another one moved, events are wrong.
+        changes_only : bool
+            Whether only `created` and `lost` are wanted.
+
+        Returns
+        -------
+        Events
+
+        Raises
+        ------
+        TypeError, ValueError, MemoryError, CandidateLimitError, GpuError
+            As `broadsweep.find_pairs`. A step that was refused does not count as the last one.
+        """
+        if generations is not None and was is not None:
+            raise ValueError("generations and was exclude each other")
+        created, lost, whole, report = self._engine.find_events(
+            _arrays.boxes(boxes),
+            None if generations is None else _arrays.words(generations, "generations"),
+            None if was is None else _arrays.words(was, "was", none=True),
+            None if moved is None else _arrays.words(moved, "moved"),
+            changes_only,
+        )
+        if whole is None:
+            return Events(created, lost, None, None, None, report)
+        pairs, before, persisting = whole
+        return Events(created, lost, pairs, before.view(np.int64), persisting, report)
+
+    def forget_steps(self) -> None:
+        """Forget all steps: in the next one, every pair is created."""
+        self._engine.forget_steps()
+
+    def stream(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], *, piece: int = 1 << 20) -> PairStream:
+        """Find pairs and hand them over in pieces, so that a list may be longer than memory.
+
+        Parameters
+        ----------
+        boxes : array of boxes
+            As for `broadsweep.find_pairs`.
+        piece : int
+            The most pairs of a piece on the CPU, where the list is in memory anyway. On a GPU, pieces are as long as its list.
+
+        Returns
+        -------
+        PairStream
+            An iterator of (m, 2) arrays. In canonical order, they are ascending one after the other on the CPU; on a GPU
+            pieces follow each other as they are found, unless there is only one.
+
+        Examples
+        --------
+        >>> import numpy as np, broadsweep as bs
+        >>> with bs.BroadPhase("cpu").stream(np.zeros((100, 6))) as stream:
+        ...     sum(len(piece) for piece in stream), stream.pair_count
+        (4950, 4950)
+        """
+        if piece < 1:
+            raise ValueError(f"piece is {piece}; it must be at least 1")
+        array = _arrays.boxes(boxes)
+        if self._engine.adapter is not None:
+            pieces = self._engine.stream(array)
+            return PairStream(pieces, lambda: pieces.report)
+        pairs, self._report = self._engine.find_pairs(array)
+        report = self._report
+        return PairStream((pairs[at : at + piece] for at in range(0, len(pairs), piece)), lambda: report)
+
+    def set_filters(self, filters: Filters | None) -> None:
+        """Set which pairs are wanted, from the next call on.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a value that has no meaning; the old filters then stay.
+        """
+        self._engine.set_filters(lists_of(filters))
+
+    def change_filters(self, name: str, values: ArrayLike, *, first: int = 0) -> None:
+        """Change one list of the filters from box `first` on; the others need not be given again.
+
+        Parameters
+        ----------
+        name : str
+            ``"group"``, ``"mask"``, ``"body"``, ``"parent"``, ``"fixed"``, ``"sleeping"``, ``"second"``, ``"world"`` or
+            ``"margin"``.
+        values : (k,) array
+            The new values.
+        first : int
+            The first box whose value changes.
+        """
+        if first < 0:
+            raise ValueError(f"first is {first}; it must be at least 0")
+        self._engine.change_filters(name, first, changed(name, values))
+
+    def memory_plan(self, box_count: int) -> dict[str, int]:
+        """Return the GPU memory, in bytes, that each buffer takes for this many boxes; nothing for the CPU engine."""
+        return dict(self._engine.memory_plan(box_count))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory that are kept for the next call: on the GPU, or else by the CPU engine."""
+        return self._engine.memory_bytes()
+
+    def compile(self, box_count: int, progress: Callable[[int, int], object] | None = None) -> None:
+        """Compile what a call for this many boxes needs, now rather than in that call. The CPU engine compiles nothing.
+
+        Parameters
+        ----------
+        box_count : int
+            The number of boxes.
+        progress : callable, optional
+            Called many times with the number of kernels that are compiled and of all.
+        """
+        self._engine.compile(box_count, progress)
+
+
+def described(engine: Any) -> str:
+    """Describe where an engine runs."""
+    if engine.adapter is not None:
+        name, kind = engine.adapter
+        return f"device={name!r}, {kind}"
+    reason = f" ({engine.reason})" if engine.reason else ""
+    return f"device='cpu'{reason}, threads={engine.thread_count}"

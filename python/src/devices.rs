@@ -1,0 +1,104 @@
+//! Which device a name stands for, and the devices that are open.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use broadsweep::wgpu::{AdapterInfo, DeviceType};
+use broadsweep::{Error, Gpu};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::running;
+
+/// Where an engine runs.
+pub enum Device {
+    /// On the CPU, and why, where nobody asked for that.
+    Cpu(Option<String>),
+    /// On a GPU.
+    Gpu(Gpu),
+}
+
+/// A device that is open, the process that opened it, and the name that it was asked for by. A device keeps the kernels
+/// that were compiled for it, so that the next engine on it need not compile them again.
+type Open = (u32, Option<String>, Gpu);
+
+static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
+
+fn open_devices() -> MutexGuard<'static, Vec<Open>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Forgets all open devices, of which one was lost: the next engine asks for a device anew.
+pub fn forget() {
+    // Those of the process that this one was forked from cannot be closed here.
+    let process = std::process::id();
+    open_devices().retain(|(opener, _, _)| *opener != process);
+}
+
+fn open(name: Option<&str>) -> Result<Gpu, Error> {
+    let process = std::process::id();
+    let is_it = |open: &&Open| open.0 == process && open.1.as_deref() == name;
+    if let Some((_, _, gpu)) = open_devices().iter().find(is_it) {
+        return Ok(gpu.clone());
+    }
+    let gpu = match name {
+        Some(name) => Gpu::headless_named(name)?,
+        None => Gpu::headless()?,
+    };
+    open_devices().push((process, name.map(str::to_owned), gpu.clone()));
+    Ok(gpu)
+}
+
+impl Device {
+    /// Opens the device that a name stands for: `"cpu"`, `"gpu"`, `"auto"`, or part of the name of an adapter.
+    pub fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
+        match name {
+            "cpu" => Ok(Self::Cpu(None)),
+            "auto" => py.detach(|| {
+                Ok(match open(None) {
+                    Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => Self::Gpu(gpu),
+                    Ok(gpu) => Self::Cpu(Some(format!("{} is a driver in software", gpu.adapter_info().name))),
+                    Err(error) => Self::Cpu(Some(reason(error))),
+                })
+            }),
+            _ => {
+                let name = (name != "gpu").then(|| name.to_owned());
+                running::run(py, move || open(name.as_deref())).map(Self::Gpu)
+            }
+        }
+    }
+}
+
+/// Says in short why there is no GPU.
+fn reason(error: Error) -> String {
+    match error {
+        Error::NoAdapter { reason } => format!("no GPU was found: {reason}"),
+        Error::NoDevice { adapter, reason } => format!("{adapter} refused a device: {reason}"),
+        other => other.to_string(),
+    }
+}
+
+/// Says what kind of adapter it is.
+pub fn kind(adapter: &AdapterInfo) -> &'static str {
+    match adapter.device_type {
+        DeviceType::DiscreteGpu => "discrete GPU",
+        DeviceType::IntegratedGpu => "integrated GPU",
+        DeviceType::VirtualGpu => "virtual GPU",
+        DeviceType::Cpu => "software",
+        DeviceType::Other => "unknown",
+    }
+}
+
+/// Lists the adapters of this machine: name, type, backend and driver of each.
+#[pyfunction]
+pub fn adapters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let found = py.detach(Gpu::adapters);
+    let describe = |adapter: &AdapterInfo| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", &adapter.name)?;
+        dict.set_item("type", kind(adapter))?;
+        dict.set_item("backend", adapter.backend.to_string())?;
+        dict.set_item("driver", format!("{} {}", adapter.driver, adapter.driver_info).trim())?;
+        Ok(dict)
+    };
+    found.iter().map(describe).collect()
+}

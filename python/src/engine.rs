@@ -1,0 +1,273 @@
+//! The broad phase on either engine.
+
+use broadsweep::{
+    Aabb, BroadPhase, CellSize, Error, Events, Filters, Options, Overlaps, Pair, PairOrder, Step, StepReport,
+    SweepAxis, cpu,
+};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{Boxes, list, one_column, pairs};
+use crate::devices::{Device, kind};
+use crate::filters::{Change, filters};
+use crate::host::Host;
+use crate::reports::{self, Report};
+use crate::running::{self, PATIENCE};
+use crate::stream::Pieces;
+
+/// Either engine.
+pub enum Either {
+    /// On the CPU.
+    Cpu(Box<cpu::BroadPhase>),
+    /// On a GPU.
+    Gpu(Box<BroadPhase>),
+}
+
+/// Calls either engine.
+macro_rules! on {
+    ($engine:expr, $name:ident => $call:expr) => {
+        match $engine {
+            Either::Cpu($name) => $call,
+            Either::Gpu($name) => $call,
+        }
+    };
+}
+
+impl Either {
+    fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<Overlaps, Error> {
+        on!(self, engine => engine.find_pairs(boxes).map(drop).map(|()| engine.take_overlaps()))
+    }
+
+    fn find_pairs_between(&mut self, [first, second]: [&[Aabb]; 2]) -> Result<Overlaps, Error> {
+        on!(self, engine => engine.find_pairs_between(first, second).map(drop).map(|()| engine.take_overlaps()))
+    }
+
+    fn find_events(&mut self, step: Step<'_>) -> Result<&Events, Error> {
+        on!(self, engine => engine.find_events(step))
+    }
+}
+
+/// The broad phase on either engine.
+#[pyclass(frozen, module = "broadsweep._native")]
+pub struct Engine {
+    host: Host<Either>,
+    /// Why it is the CPU engine, where nobody asked for that.
+    #[pyo3(get)]
+    reason: Option<String>,
+    /// The name and the type of the adapter.
+    #[pyo3(get)]
+    adapter: Option<(String, &'static str)>,
+}
+
+/// The lists of a step that are as long as its pairs.
+type WholeLists<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray2<u32>>);
+
+/// What a step answers.
+type StepAnswer<'py> =
+    (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<u32>>, Option<WholeLists<'py>>, reports::StepReport);
+
+/// The lists of a step, copied out of the engine.
+struct StepLists {
+    created: Vec<Pair>,
+    lost: Vec<Pair>,
+    whole: Option<(Vec<Pair>, Vec<u64>, Vec<Pair>)>,
+    report: StepReport,
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (device, axis, cell_size, order, all_pairs_up_to, memory_budget, candidate_limit, threads))]
+    #[expect(clippy::too_many_arguments, reason = "they are the options of one call in Python")]
+    fn new(
+        py: Python<'_>,
+        device: &str,
+        axis: &str,
+        cell_size: &Bound<'_, PyAny>,
+        order: &str,
+        all_pairs_up_to: Option<u32>,
+        memory_budget: Option<u64>,
+        candidate_limit: Option<u64>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let defaults = Options::default();
+        let options = Options {
+            axis: axis_named(axis)?,
+            cell_size: cell_size_of(cell_size)?,
+            order: order_named(order)?,
+            all_pairs_up_to: all_pairs_up_to.unwrap_or(defaults.all_pairs_up_to),
+            memory_budget,
+            candidate_limit: candidate_limit.unwrap_or(defaults.candidate_limit),
+            ..defaults
+        };
+        let pool = running::pool(threads)?;
+        let (engine, reason, adapter) = match Device::named(py, device)? {
+            Device::Cpu(reason) => {
+                let engine = running::run(py, || cpu::BroadPhase::new(options))?;
+                (Either::Cpu(Box::new(engine)), reason, None)
+            }
+            Device::Gpu(gpu) => {
+                let engine = running::run(py, || pool.install(|| BroadPhase::new(&gpu, options)))?;
+                let info = gpu.adapter_info();
+                (Either::Gpu(Box::new(engine)), None, Some((info.name.clone(), kind(&info))))
+            }
+        };
+        Ok(Self { host: Host::new(engine, adapter.is_some(), threads), reason, adapter })
+    }
+
+    #[getter]
+    fn thread_count(&self) -> PyResult<usize> {
+        self.host.thread_count()
+    }
+
+    fn set_filters(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
+        let filters: Filters = filters(lists)?;
+        let mut lent = self.host.lend(py)?;
+        running::run(py, || on!(&mut lent.engine, engine => engine.set_filters(filters)))
+    }
+
+    fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let change = Change::of(values)?;
+        let attribute = change.attribute(name)?;
+        let mut lent = self.host.lend(py)?;
+        running::run(py, || on!(&mut lent.engine, engine => engine.change_filters(first, attribute)))
+    }
+
+    fn find_pairs<'py>(
+        &self,
+        py: Python<'py>,
+        boxes: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyArray2<u32>>, Report)> {
+        let found = self.host.with_boxes(py, &Boxes::of(boxes)?, Either::find_pairs)?;
+        Ok((pairs(py, found.pairs)?, (&found.report).into()))
+    }
+
+    fn find_pairs_between<'py>(
+        &self,
+        py: Python<'py>,
+        first: &Bound<'py, PyAny>,
+        second: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyArray2<u32>>, Report)> {
+        let sets = [&Boxes::of(first)?, &Boxes::of(second)?];
+        let found = self.host.with_two_sets(py, sets, Either::find_pairs_between)?;
+        Ok((pairs(py, found.pairs)?, (&found.report).into()))
+    }
+
+    #[pyo3(signature = (boxes, generations, was, moved, changes_only))]
+    fn find_events<'py>(
+        &self,
+        py: Python<'py>,
+        boxes: &Bound<'py, PyAny>,
+        generations: Option<PyReadonlyArray1<'py, u32>>,
+        was: Option<PyReadonlyArray1<'py, u32>>,
+        moved: Option<PyReadonlyArray1<'py, u32>>,
+        changes_only: bool,
+    ) -> PyResult<StepAnswer<'py>> {
+        let own = |array: Option<PyReadonlyArray1<'py, u32>>| array.map(|array| list(Some(&array))).transpose();
+        let (generations, was, moved) = (own(generations)?, own(was)?, own(moved)?);
+        let call = move |engine: &mut Either, boxes: &[Aabb]| {
+            let mut step = Step::new(boxes);
+            step = generations.as_deref().map_or(step, |numbers| step.with_generations(numbers));
+            step = was.as_deref().map_or(step, |indices| step.rebased(indices));
+            step = moved.as_deref().map_or(step, |indices| step.moved(indices));
+            step = if changes_only { step.changes_only() } else { step };
+            let events = engine.find_events(step)?;
+            Ok(StepLists {
+                created: events.created.clone(),
+                lost: events.lost.clone(),
+                whole: (!changes_only)
+                    .then(|| (events.pairs.clone(), events.before.clone(), events.persisting.clone())),
+                report: events.report.clone(),
+            })
+        };
+        let lists = self.host.with_boxes(py, &Boxes::of(boxes)?, call)?;
+        let whole = match lists.whole {
+            None => None,
+            Some((all, before, persisting)) => Some((pairs(py, all)?, one_column(py, before), pairs(py, persisting)?)),
+        };
+        Ok((pairs(py, lists.created)?, pairs(py, lists.lost)?, whole, (&lists.report).into()))
+    }
+
+    fn forget_steps(&self, py: Python<'_>) -> PyResult<()> {
+        let mut lent = self.host.lend(py)?;
+        on!(&mut lent.engine, engine => engine.forget_steps());
+        Ok(())
+    }
+
+    fn stream(&self, py: Python<'_>, boxes: &Bound<'_, PyAny>) -> PyResult<Pieces> {
+        Pieces::start(py, self.host.library(), &Boxes::of(boxes)?)
+    }
+
+    /// Returns every buffer that a call for this many boxes needs on the GPU, with its size in bytes; nothing for the CPU
+    /// engine.
+    fn memory_plan(&self, py: Python<'_>, box_count: usize) -> PyResult<Vec<(&'static str, u64)>> {
+        let lent = self.host.lend(py)?;
+        match &lent.engine {
+            Either::Cpu(_) => Ok(Vec::new()),
+            Either::Gpu(engine) => running::run(py, || engine.memory_plan(box_count).map(|plan| plan.buffers())),
+        }
+    }
+
+    fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        let lent = self.host.lend(py)?;
+        Ok(match &lent.engine {
+            Either::Cpu(engine) => engine.memory_bytes(),
+            Either::Gpu(engine) => engine.memory_bytes(),
+        })
+    }
+
+    /// Compiles what a call for this many boxes needs, and tells `progress` how many kernels of how many are compiled.
+    #[pyo3(signature = (box_count, progress))]
+    fn compile(&self, py: Python<'_>, box_count: usize, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let lent = self.host.lend(py)?;
+        let Either::Gpu(engine) = &lent.engine else { return Ok(()) };
+        let compilation = engine.compile_ahead(box_count);
+        loop {
+            let is_finished = compilation.is_finished();
+            if let Some(progress) = progress {
+                let now = compilation.progress();
+                progress.call1((now.compiled, now.kernels))?;
+            }
+            if is_finished {
+                return running::run(py, || compilation.wait());
+            }
+            py.detach(|| std::thread::sleep(PATIENCE));
+            py.check_signals()?;
+        }
+    }
+}
+
+fn axis_named(name: &str) -> PyResult<SweepAxis> {
+    Ok(match name {
+        "auto" => SweepAxis::Auto,
+        "principal" => SweepAxis::Principal,
+        "x" => SweepAxis::X,
+        "y" => SweepAxis::Y,
+        "z" => SweepAxis::Z,
+        _ => {
+            let text = format!("axis is {name:?}; it must be \"auto\", \"principal\", \"x\", \"y\" or \"z\"");
+            return Err(PyValueError::new_err(text));
+        }
+    })
+}
+
+fn order_named(name: &str) -> PyResult<PairOrder> {
+    match name {
+        "canonical" => Ok(PairOrder::Canonical),
+        "sweep" => Ok(PairOrder::Sweep),
+        _ => Err(PyValueError::new_err(format!("order is {name:?}; it must be \"canonical\" or \"sweep\""))),
+    }
+}
+
+fn cell_size_of(value: &Bound<'_, PyAny>) -> PyResult<CellSize> {
+    match value.extract::<String>().as_deref() {
+        Ok("auto") => Ok(CellSize::Auto),
+        Ok("usscd") => Ok(CellSize::Usscd),
+        Ok(name) => {
+            Err(PyValueError::new_err(format!("cell_size is {name:?}; it must be \"auto\", \"usscd\" or a number")))
+        }
+        Err(_) => value.extract().map(CellSize::Fixed),
+    }
+}

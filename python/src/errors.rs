@@ -1,0 +1,67 @@
+//! The library's errors as exceptions, with the library's text.
+
+use broadsweep::Error;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyMemoryError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(broadsweep, GpuError, PyRuntimeError, "A GPU that is not there, was lost, or refused something.");
+create_exception!(
+    broadsweep,
+    CandidateLimitError,
+    PyValueError,
+    "More candidates to test than `candidate_limit` allows: the boxes overlap too much to list their pairs."
+);
+
+/// Turns an error into the exception that stands for it.
+pub fn exception(error: &Error) -> PyErr {
+    let text = in_words_of_python(error);
+    match error {
+        Error::NoAdapter { .. }
+        | Error::NoDevice { .. }
+        | Error::DeviceTooSmall { .. }
+        | Error::DeviceLost { .. }
+        | Error::Gpu { .. } => GpuError::new_err(text),
+        Error::TooManyBoxes { .. }
+        | Error::OverBudget { .. }
+        | Error::ListTooLong { .. }
+        | Error::TooManyQueries { .. }
+        | Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
+        Error::TooManyCandidates { .. } => CandidateLimitError::new_err(text),
+        Error::BadOption { .. }
+        | Error::FilterLength { .. }
+        | Error::QueryFilterLength { .. }
+        | Error::OtherTree { .. }
+        | Error::TooManyHalfSpaces { .. }
+        | Error::BadFilter { .. }
+        | Error::BadStep { .. }
+        | Error::BadBuffer { .. } => PyValueError::new_err(text),
+        _ => PyRuntimeError::new_err(text),
+    }
+}
+
+/// Returns what an error says, with items of Rust in the words that Python has for them.
+fn in_words_of_python(error: &Error) -> String {
+    const WORDS: [(&str, &str); 9] = [
+        ("`broadsweep::cpu::find_pairs` needs no GPU", "device=\"cpu\" needs none"),
+        (
+            "Make a new device and a new `BroadPhase`, and call again",
+            "Make a new `BroadPhase` or `Tree`, and call again",
+        ),
+        ("`BroadPhase::stream_pairs`", "`BroadPhase.stream`"),
+        ("`BroadPhase::find_pairs`", "`BroadPhase.find_pairs`"),
+        ("`Options::memory_budget`", "`memory_budget`"),
+        ("`Options::candidate_limit`", "`candidate_limit`"),
+        ("CellSize::Fixed", "cell_size"),
+        ("Request the device with `Gpu::required_limits()`", "Choose another device"),
+        ("SortVariant::", ""),
+    ];
+    WORDS.iter().fold(error.to_string(), |text, (rust, python)| text.replace(rust, python))
+}
+
+/// Makes the exception for a panic, which is a fault of this package.
+pub fn panicked(payload: &(dyn std::any::Any + Send)) -> PyErr {
+    let said = payload.downcast_ref::<&str>().map(ToString::to_string);
+    let said = said.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+    PyException::new_err(format!("broadsweep failed: {said}. This is a fault of the package; please report it"))
+}

@@ -1,0 +1,120 @@
+//! Filters from the lists of a call.
+
+use broadsweep::{Attribute, Filters, GroupRule, HalfSpace, Pair, QueryFilters};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{list, rows};
+
+fn get<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>> {
+    match dict.get_item(name)? {
+        Some(value) if !value.is_none() => {
+            let wrong = |_| PyTypeError::new_err(format!("`{name}` has the wrong type or shape"));
+            value.extract().map(Some).map_err(wrong)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn words(dict: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<u32>> {
+    list(get::<PyReadonlyArray1<'_, u32>>(dict, name)?.as_ref())
+}
+
+fn flags(dict: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<bool>> {
+    list(get::<PyReadonlyArray1<'_, bool>>(dict, name)?.as_ref())
+}
+
+fn pairs(dict: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<Pair>> {
+    let Some(array) = get::<PyReadonlyArray2<'_, u32>>(dict, name)? else { return Ok(Vec::new()) };
+    let found: &[[u32; 2]] = bytemuck::cast_slice(rows(&array, 2)?);
+    Ok(found.iter().map(|&[a, b]| Pair::new(a, b)).collect())
+}
+
+fn half_spaces(dict: &Bound<'_, PyDict>) -> PyResult<Vec<HalfSpace>> {
+    let boxes = words(dict, "half_space_box")?;
+    let Some(array) = get::<PyReadonlyArray2<'_, f32>>(dict, "half_space")? else { return Ok(Vec::new()) };
+    let planes: &[[f32; 4]] = bytemuck::cast_slice(rows(&array, 4)?);
+    let made = boxes.into_iter().zip(planes);
+    Ok(made.map(|(index, &[x, y, z, offset])| HalfSpace { index, normal: [x, y, z], offset }).collect())
+}
+
+/// Makes filters of lists with these names.
+pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
+    Ok(Filters {
+        group: words(dict, "group")?,
+        mask: words(dict, "mask")?,
+        body: words(dict, "body")?,
+        parent: words(dict, "parent")?,
+        fixed: flags(dict, "fixed")?,
+        sleeping: flags(dict, "sleeping")?,
+        second: flags(dict, "second")?,
+        world: words(dict, "world")?,
+        margin: list(get::<PyReadonlyArray1<'_, f32>>(dict, "margin")?.as_ref())?,
+        rule: match get::<String>(dict, "rule")?.as_deref() {
+            None | Some("any") => GroupRule::Any,
+            Some("both") => GroupRule::Both,
+            Some(other) => {
+                return Err(PyValueError::new_err(format!("rule is {other:?}; it must be \"any\" or \"both\"")));
+            }
+        },
+        exclude: pairs(dict, "exclude")?,
+        include: pairs(dict, "include")?,
+        half_spaces: half_spaces(dict)?,
+    })
+}
+
+/// Makes what the queries of a batch say beside their shapes.
+pub fn askers(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
+    Ok(QueryFilters {
+        group: words(dict, "group")?,
+        mask: words(dict, "mask")?,
+        body: words(dict, "body")?,
+        world: words(dict, "world")?,
+        ignore: words(dict, "ignore")?,
+    })
+}
+
+/// New values of one list by box.
+pub enum Change {
+    /// Of a list of numbers.
+    Words(Vec<u32>),
+    /// Of a list of flags.
+    Flags(Vec<bool>),
+    /// Of margins.
+    Margins(Vec<f32>),
+}
+
+impl Change {
+    /// Takes the values of an array.
+    pub fn of(values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(words) = values.extract::<PyReadonlyArray1<'_, u32>>() {
+            list(Some(&words)).map(Self::Words)
+        } else if let Ok(flags) = values.extract::<PyReadonlyArray1<'_, bool>>() {
+            list(Some(&flags)).map(Self::Flags)
+        } else if let Ok(margins) = values.extract::<PyReadonlyArray1<'_, f32>>() {
+            list(Some(&margins)).map(Self::Margins)
+        } else {
+            Err(PyTypeError::new_err("the values have the wrong type or shape"))
+        }
+    }
+
+    /// Returns the change of the list with this name.
+    pub fn attribute(&self, name: &str) -> PyResult<Attribute<'_>> {
+        Ok(match (name, self) {
+            ("group", Self::Words(values)) => Attribute::Group(values),
+            ("mask", Self::Words(values)) => Attribute::Mask(values),
+            ("body", Self::Words(values)) => Attribute::Body(values),
+            ("parent", Self::Words(values)) => Attribute::Parent(values),
+            ("world", Self::Words(values)) => Attribute::World(values),
+            ("fixed", Self::Flags(values)) => Attribute::Fixed(values),
+            ("sleeping", Self::Flags(values)) => Attribute::Sleeping(values),
+            ("second", Self::Flags(values)) => Attribute::Second(values),
+            ("margin", Self::Margins(values)) => Attribute::Margin(values),
+            _ => {
+                return Err(PyValueError::new_err(format!("`{name}` is no list by box, or has values of another type")));
+            }
+        })
+    }
+}

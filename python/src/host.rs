@@ -1,0 +1,125 @@
+//! An engine or a tree, and how it is called: with boxes or queries of arrays, in its pool of threads.
+
+use std::mem::take;
+use std::sync::Arc;
+
+use broadsweep::{Aabb, Error};
+use bytemuck::Pod;
+use pyo3::prelude::*;
+use rayon::ThreadPool;
+
+use crate::arrays::{Boxes, Numbers};
+use crate::lending::{Lent, Library};
+use crate::running::{self, ALONE, SHORT};
+
+/// An engine or a tree that is called from Python.
+pub struct Host<E> {
+    library: Library<Working<E>>,
+    /// The threads that were asked for.
+    threads: Option<usize>,
+}
+
+/// What a call has while it works.
+pub struct Working<E> {
+    /// The engine.
+    pub engine: E,
+    /// Room for boxes that cannot be taken where they lie.
+    room: [Vec<Aabb>; 2],
+}
+
+impl<E: Send + 'static> Host<E> {
+    /// Keeps an engine, which is called in a pool of this many threads.
+    pub fn new(engine: E, is_on_gpu: bool, threads: Option<usize>) -> Self {
+        Self { library: Library::new(Working { engine, room: Default::default() }, is_on_gpu), threads }
+    }
+
+    /// Lends the engine to a call.
+    pub fn lend(&self, py: Python<'_>) -> PyResult<Lent<Working<E>>> {
+        self.library.lend(py)
+    }
+
+    /// Returns who lends the engine.
+    pub fn library(&self) -> &Library<Working<E>> {
+        &self.library
+    }
+
+    /// Counts the threads of the pool.
+    pub fn thread_count(&self) -> PyResult<usize> {
+        Ok(running::pool(self.threads)?.current_num_threads())
+    }
+
+    /// Calls the engine with boxes: where they lie, if there are few and they need not be rounded, and otherwise with a copy,
+    /// so that Ctrl-C can leave the call behind.
+    pub fn with_boxes<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        boxes: &Boxes<'_>,
+        call: impl FnOnce(&mut E, &[Aabb]) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let (mut lent, pool) = (self.library.lend(py)?, running::pool(self.threads)?);
+        let numbers = boxes.numbers()?;
+        match numbers {
+            Numbers::Single(boxes) if boxes.len() <= SHORT => {
+                running::run(py, || in_pool(&pool, boxes.len(), || call(&mut lent.engine, boxes)))
+            }
+            _ => {
+                let mut own = take(&mut lent.room[0]);
+                py.detach(|| in_pool(&pool, numbers.len(), || numbers.copy_to(&mut own)));
+                call_apart(py, own.len(), move || {
+                    let result = in_pool(&pool, own.len(), || call(&mut lent.engine, &own));
+                    lent.room[0] = own;
+                    result
+                })
+            }
+        }
+    }
+
+    /// Calls the engine with two sets of boxes.
+    pub fn with_two_sets<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        sets: [&Boxes<'_>; 2],
+        call: impl FnOnce(&mut E, [&[Aabb]; 2]) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let (mut lent, pool) = (self.library.lend(py)?, running::pool(self.threads)?);
+        let numbers = [sets[0].numbers()?, sets[1].numbers()?];
+        let all = numbers[0].len().saturating_add(numbers[1].len());
+        let mut own = take(&mut lent.room);
+        py.detach(|| {
+            in_pool(&pool, all, || numbers.iter().zip(&mut own).for_each(|(numbers, own)| numbers.copy_to(own)));
+        });
+        call_apart(py, all, move || {
+            let result = in_pool(&pool, all, || call(&mut lent.engine, [&own[0], &own[1]]));
+            lent.room = own;
+            result
+        })
+    }
+
+    /// Calls the engine with queries.
+    pub fn with_queries<Q: Pod + Send + Sync, T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        queries: &[Q],
+        call: impl FnOnce(&mut E, &[Q]) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let (mut lent, pool) = (self.library.lend(py)?, running::pool(self.threads)?);
+        if queries.len() <= SHORT {
+            return running::run(py, || pool.install(|| call(&mut lent.engine, queries)));
+        }
+        let own = queries.to_vec();
+        running::run_apart(py, move || pool.install(|| call(&mut lent.engine, &own)))
+    }
+}
+
+/// Does something in a pool. Where few boxes are concerned, no other thread is needed.
+fn in_pool<T: Send>(pool: &Arc<ThreadPool>, boxes: usize, what: impl FnOnce() -> T + Send) -> T {
+    if boxes <= ALONE { what() } else { pool.install(what) }
+}
+
+fn call_apart<T: Send + 'static>(
+    py: Python<'_>,
+    boxes: usize,
+    call: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    if boxes <= SHORT { running::run(py, call) } else { running::run_apart(py, call) }
+}

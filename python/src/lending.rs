@@ -1,0 +1,124 @@
+//! Who has an engine while it works.
+//!
+//! A call takes the engine and gives it back when it ends, even where nobody waits for that any more: after Ctrl-C the work
+//! goes on until its end on its own thread. Another call waits for it, and can be interrupted meanwhile. A stream keeps
+//! the engine until it is exhausted or closed; a call meanwhile would wait for ever, and is refused instead.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::errors::GpuError;
+use crate::running::PATIENCE;
+
+/// An engine that is lent to one call at a time.
+pub struct Library<T>(Arc<Shared<T>>);
+
+struct Shared<T> {
+    slot: Mutex<Slot<T>>,
+    returned: Condvar,
+    /// The process that the engine was made in.
+    process: u32,
+    /// Whether the engine lives on a device, of which a fork has none.
+    is_on_gpu: bool,
+}
+
+enum Slot<T> {
+    Here(Box<T>),
+    Lent,
+    Streaming,
+}
+
+/// An engine that is lent, and given back where this is dropped.
+pub struct Lent<T> {
+    value: Option<Box<T>>,
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Send> Library<T> {
+    /// Keeps an engine.
+    pub fn new(value: T, is_on_gpu: bool) -> Self {
+        let slot = Mutex::new(Slot::Here(Box::new(value)));
+        Self(Arc::new(Shared { slot, returned: Condvar::new(), process: std::process::id(), is_on_gpu }))
+    }
+
+    /// Lends the engine; waits while another call has it.
+    pub fn lend(&self, py: Python<'_>) -> PyResult<Lent<T>> {
+        self.take(py, || Slot::Lent)
+    }
+
+    /// Lends the engine to a stream, which refuses other calls until it ends.
+    pub fn lend_to_stream(&self, py: Python<'_>) -> PyResult<(Lent<T>, Streaming<T>)> {
+        let lent = self.take(py, || Slot::Streaming)?;
+        Ok((lent, Streaming(Arc::clone(&self.0))))
+    }
+
+    fn take(&self, py: Python<'_>, leave: impl Fn() -> Slot<T>) -> PyResult<Lent<T>> {
+        let shared = &self.0;
+        if shared.is_on_gpu && shared.process != std::process::id() {
+            let text = "the GPU of this engine belongs to the process that was forked. Make the engine after the fork";
+            return Err(GpuError::new_err(text));
+        }
+        loop {
+            let mut slot = shared.slot();
+            match std::mem::replace(&mut *slot, leave()) {
+                Slot::Here(value) => return Ok(Lent { value: Some(value), shared: Arc::clone(shared) }),
+                Slot::Streaming => {
+                    *slot = Slot::Streaming;
+                    let text = "a stream of this engine is open: exhaust it or close() it first";
+                    return Err(PyRuntimeError::new_err(text));
+                }
+                Slot::Lent => {
+                    *slot = Slot::Lent;
+                    drop(slot);
+                    py.detach(|| drop(shared.returned.wait_timeout(shared.slot(), PATIENCE)));
+                    py.check_signals()?;
+                }
+            }
+        }
+    }
+}
+
+/// Stands for a stream that has an engine.
+pub struct Streaming<T>(Arc<Shared<T>>);
+
+impl<T> Streaming<T> {
+    /// Says that no piece is asked for any more: a call waits until the engine is back, which it will be soon, and may be
+    /// already.
+    pub fn end(&self) {
+        let mut slot = self.0.slot();
+        if matches!(*slot, Slot::Streaming) {
+            *slot = Slot::Lent;
+        }
+    }
+}
+
+impl<T> Shared<T> {
+    fn slot(&self) -> MutexGuard<'_, Slot<T>> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> std::ops::Deref for Lent<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value.as_deref().expect("it is taken by the drop alone")
+    }
+}
+
+impl<T> std::ops::DerefMut for Lent<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.value.as_deref_mut().expect("it is taken by the drop alone")
+    }
+}
+
+impl<T> Drop for Lent<T> {
+    fn drop(&mut self) {
+        if let Some(value) = self.value.take() {
+            *self.shared.slot() = Slot::Here(value);
+            self.shared.returned.notify_all();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What Python calls: the module `broadsweep._native`, which `broadsweep/*.py` dress.
+//!
+//! | file | does |
+//! |---|---|
+//! | `arrays` | boxes and queries from arrays of NumPy, and lists of pairs to such, without a copy |
+//! | `devices` | which device a name stands for, and the devices that are open |
+//! | `errors` | the library's errors as exceptions |
+//! | `filters` | filters from the lists of a call |
+//! | `host` | an engine or a tree, called with what arrays hold |
+//! | `lending` | who has an engine while it works |
+//! | `running` | calls in a pool of threads that can be interrupted |
+//! | `engine` | the broad phase on either engine |
+//! | `stream` | a list that comes in pieces |
+//! | `tree` | the tree on either engine |
+//! | `reports` | what reports hold |
+//!
+//! Whatever arrives here has its final type and lies in C order; that is checked again, since what is wrong would be read as
+//! other boxes.
+
+#![forbid(unsafe_code)]
+
+mod arrays;
+mod devices;
+mod engine;
+mod errors;
+mod filters;
+mod host;
+mod lending;
+mod reports;
+mod running;
+mod stream;
+mod tree;
+
+use pyo3::prelude::*;
+
+/// Makes the module.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("GpuError", module.py().get_type::<errors::GpuError>())?;
+    module.add("CandidateLimitError", module.py().get_type::<errors::CandidateLimitError>())?;
+    module.add_class::<engine::Engine>()?;
+    module.add_class::<reports::Report>()?;
+    module.add_class::<reports::StepReport>()?;
+    module.add_class::<reports::TreeReport>()?;
+    module.add_class::<reports::QueryReport>()?;
+    module.add_class::<stream::Pieces>()?;
+    module.add_class::<tree::Tree>()?;
+    module.add_function(wrap_pyfunction!(devices::adapters, module)?)
+}

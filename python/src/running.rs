@@ -1,0 +1,95 @@
+//! Calls in a pool of threads that can be interrupted.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
+use std::time::Duration;
+
+use broadsweep::Error;
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::devices;
+use crate::errors::{exception, panicked};
+
+/// How long a thread waits before it looks whether somebody pressed Ctrl-C.
+pub const PATIENCE: Duration = Duration::from_millis(20);
+
+/// The most boxes or queries with which a call stays on the thread that called, where nothing interrupts it: starting
+/// another takes some 20 µs, and that many boxes a few ms, unless nearly all of them overlap.
+pub const SHORT: usize = 1 << 15;
+
+/// The most boxes with which the CPU engine asks for no pool.
+pub const ALONE: usize = 512;
+
+/// A pool, the process that it was made in, and the number of threads that was asked for.
+type Made = (u32, Option<usize>, Arc<ThreadPool>);
+
+/// Returns the pool with this many threads: those that were asked for, or as many as `RAYON_NUM_THREADS` says, or the
+/// machine has. A process that was forked makes a pool of its own, since threads are not forked.
+pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    static POOLS: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+    let process = std::process::id();
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, _, pool)) = pools.iter().find(|made| (made.0, made.1) == (process, threads)) {
+        return Ok(Arc::clone(pool));
+    }
+    let name = |i| format!("broadsweep {i}");
+    let made = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).thread_name(name).build();
+    let pool = Arc::new(made.map_err(|error| PyMemoryError::new_err(format!("no threads: {error}")))?);
+    // Pools of a process that this one was forked from are left as they are: to drop one would wait for its threads.
+    pools.push((process, threads, Arc::clone(&pool)));
+    Ok(pool)
+}
+
+/// Runs a short call on this thread, without the lock of the interpreter.
+pub fn run<T: Send>(py: Python<'_>, call: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
+    answer(py.detach(|| catch_unwind(AssertUnwindSafe(call))))
+}
+
+/// Runs a long call on a thread of its own, and waits for it without the lock of the interpreter. Where Ctrl-C is
+/// pressed, the exception comes at once, and the call goes on to its end, which nobody sees.
+pub fn run_apart<T: Send + 'static>(
+    py: Python<'_>,
+    call: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = channel();
+    let work = move || {
+        // Nobody may wait any more.
+        let _ = sender.send(catch_unwind(AssertUnwindSafe(call)));
+    };
+    let started = Builder::new().name("broadsweep call".to_owned()).spawn(work);
+    started.map_err(|error| PyMemoryError::new_err(format!("no thread for the call: {error}")))?;
+    match wait(py, &mut receiver)? {
+        Some(result) => answer(result),
+        None => Err(panicked(&"a thread ended")),
+    }
+}
+
+/// Waits for what a thread sends, without the lock of the interpreter; `None` where the thread ended.
+pub fn wait<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>) -> PyResult<Option<T>> {
+    loop {
+        let receiver = &mut *receiver;
+        let received = py.detach(move || receiver.recv_timeout(PATIENCE));
+        match received {
+            Ok(value) => return Ok(Some(value)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+        }
+    }
+}
+
+fn answer<T>(result: std::thread::Result<Result<T, Error>>) -> PyResult<T> {
+    match result {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => {
+            if matches!(error, Error::DeviceLost { .. }) {
+                devices::forget();
+            }
+            Err(exception(&error))
+        }
+        Err(payload) => Err(panicked(payload.as_ref())),
+    }
+}

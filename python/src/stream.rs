@@ -1,0 +1,147 @@
+//! A list of pairs that comes in pieces.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
+
+use broadsweep::{Aabb, Error, Pair};
+use numpy::PyArray2;
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+
+use crate::arrays::{Boxes, pairs};
+use crate::engine::Either;
+use crate::errors::{exception, panicked};
+use crate::host::Working;
+use crate::lending::{Lent, Library, Streaming};
+use crate::reports::Report;
+use crate::{devices, running};
+
+/// A list of pairs that comes in pieces: an iterator of arrays `(m, 2)`.
+#[pyclass(frozen, module = "broadsweep")]
+pub struct Pieces {
+    /// Where pieces come from; none once all have come.
+    source: Mutex<Option<Receiver<Message>>>,
+    report: Mutex<Option<broadsweep::Report>>,
+    /// Keeps others from the engine as long as pieces come.
+    streaming: Streaming<Working<Either>>,
+}
+
+enum Message {
+    Piece(broadsweep::Report, Vec<Pair>),
+    Done(Result<broadsweep::Report, Stop>),
+}
+
+/// Why a stream ends early.
+enum Stop {
+    /// Nobody takes pieces any more.
+    Closed,
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+fn send(
+    lent: &mut Lent<Working<Either>>,
+    boxes: &[Aabb],
+    sender: &SyncSender<Message>,
+) -> Result<broadsweep::Report, Stop> {
+    let each = |report: &broadsweep::Report, piece: &[Pair]| {
+        // An empty list has a piece too.
+        sender.send(Message::Piece(report.clone(), piece.to_vec())).map_err(|_| Stop::Closed)
+    };
+    match &mut lent.engine {
+        Either::Cpu(engine) => engine.stream_pairs(boxes, each),
+        Either::Gpu(engine) => engine.stream_pairs(boxes, each),
+    }
+}
+
+impl Pieces {
+    /// Starts to find pairs on a thread, which waits with each piece until the last one was taken.
+    pub fn start(py: Python<'_>, library: &Library<Working<Either>>, boxes: &Boxes<'_>) -> PyResult<Self> {
+        let (mut lent, streaming) = library.lend_to_stream(py)?;
+        let pool = running::pool(None)?;
+        let (numbers, mut own) = (boxes.numbers()?, Vec::new());
+        py.detach(|| pool.install(|| numbers.copy_to(&mut own)));
+        let (sender, receiver) = sync_channel(1);
+        let work = move || {
+            let result = send(&mut lent, &own, &sender);
+            drop(lent);
+            let _ = sender.send(Message::Done(result));
+        };
+        let started = Builder::new().name("broadsweep stream".to_owned()).spawn(work);
+        started.map_err(|error| PyMemoryError::new_err(format!("no thread for the stream: {error}")))?;
+        Ok(Self { source: Mutex::new(Some(receiver)), report: Mutex::default(), streaming })
+    }
+
+    fn end(&self) {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.streaming.end();
+    }
+}
+
+#[pymethods]
+impl Pieces {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<u32>>>> {
+        let Some(mut source) = self.source.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return Ok(None);
+        };
+        let received = running::wait(py, &mut source);
+        let (report, piece) = match received {
+            Ok(Some(Message::Piece(report, piece))) => {
+                *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+                (report, Some(piece))
+            }
+            Ok(Some(Message::Done(Ok(report)))) => {
+                self.end();
+                (report, None)
+            }
+            Ok(Some(Message::Done(Err(Stop::Failed(error))))) => {
+                self.end();
+                if matches!(error, Error::DeviceLost { .. }) {
+                    devices::forget();
+                }
+                return Err(exception(&error));
+            }
+            Ok(Some(Message::Done(Err(Stop::Closed)))) => {
+                self.end();
+                return Ok(None);
+            }
+            Ok(None) => {
+                self.end();
+                return Err(panicked(&"a thread ended"));
+            }
+            Err(interrupted) => {
+                *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+                return Err(interrupted);
+            }
+        };
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+        piece.map(|piece| pairs(py, piece)).transpose()
+    }
+
+    /// Ends the stream: the engine can be used again.
+    fn close(&self) {
+        self.end();
+    }
+
+    /// Counts and choices, once a piece has come.
+    #[getter]
+    fn report(&self) -> Option<Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Report::from)
+    }
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,271 @@
+//! The tree on either engine.
+
+use broadsweep::{
+    Aabb, Answers, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Hit, Lists, NearestQuery,
+    OrientedBox, QueryFilters, Ray, Shape, Sphere, SphereCast, cpu,
+};
+use bytemuck::Pod;
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{Boxes, list, one_column, queries, rows, two_columns};
+use crate::devices::{Device, kind};
+use crate::filters::{Change, askers, filters};
+use crate::host::Host;
+use crate::reports::{QueryReport, TreeReport};
+use crate::running;
+
+/// The tree of either engine.
+enum Either {
+    Cpu(Box<cpu::Tree>),
+    Gpu(Box<broadsweep::Tree>),
+}
+
+/// Calls the tree of either engine.
+macro_rules! on {
+    ($engine:expr, $name:ident => $call:expr) => {
+        match $engine {
+            Either::Cpu($name) => $call,
+            Either::Gpu($name) => $call,
+        }
+    };
+}
+
+/// Offsets of lists, their elements and counts.
+type ListsOf<'py, A> = (Bound<'py, PyArray1<u64>>, Bound<'py, A>, QueryReport);
+
+/// The tree on either engine.
+#[pyclass(frozen, module = "broadsweep._native")]
+pub struct Tree {
+    host: Host<Either>,
+    /// Why it is on the CPU, where nobody asked for that.
+    #[pyo3(get)]
+    reason: Option<String>,
+    /// The name and the type of the adapter.
+    #[pyo3(get)]
+    adapter: Option<(String, &'static str)>,
+}
+
+#[pymethods]
+impl Tree {
+    #[new]
+    fn new(py: Python<'_>, device: &str, threads: Option<usize>) -> PyResult<Self> {
+        let (tree, reason, adapter) = match Device::named(py, device)? {
+            Device::Cpu(reason) => (Either::Cpu(Box::default()), reason, None),
+            Device::Gpu(gpu) => {
+                let tree = running::run(py, || broadsweep::Tree::new(&gpu))?;
+                let info = gpu.adapter_info();
+                (Either::Gpu(Box::new(tree)), None, Some((info.name.clone(), kind(&info))))
+            }
+        };
+        running::pool(threads)?;
+        Ok(Self { host: Host::new(tree, adapter.is_some(), threads), reason, adapter })
+    }
+
+    #[getter]
+    fn thread_count(&self) -> PyResult<usize> {
+        self.host.thread_count()
+    }
+
+    fn set_filters(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
+        let filters: Filters = filters(lists)?;
+        let mut lent = self.host.lend(py)?;
+        running::run(py, || on!(&mut lent.engine, tree => tree.set_filters(filters)))
+    }
+
+    fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let change = Change::of(values)?;
+        let attribute = change.attribute(name)?;
+        let mut lent = self.host.lend(py)?;
+        running::run(py, || on!(&mut lent.engine, tree => tree.change_filters(first, attribute)))
+    }
+
+    fn build(&self, py: Python<'_>, boxes: &Bound<'_, PyAny>) -> PyResult<TreeReport> {
+        let call = |tree: &mut Either, boxes: &[Aabb]| on!(tree, tree => tree.build(boxes).cloned());
+        self.host.with_boxes(py, &Boxes::of(boxes)?, call).map(|report| (&report).into())
+    }
+
+    fn refit(&self, py: Python<'_>, boxes: &Bound<'_, PyAny>) -> PyResult<TreeReport> {
+        let call = |tree: &mut Either, boxes: &[Aabb]| on!(tree, tree => tree.refit(boxes).cloned());
+        self.host.with_boxes(py, &Boxes::of(boxes)?, call).map(|report| (&report).into())
+    }
+
+    fn report(&self, py: Python<'_>) -> PyResult<TreeReport> {
+        let lent = self.host.lend(py)?;
+        Ok(on!(&lent.engine, tree => tree.report()).into())
+    }
+
+    fn nearest_hits<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+        casts: PyReadonlyArray2<'py, f32>,
+        said: &Bound<'py, PyDict>,
+    ) -> PyResult<(Bound<'py, PyArray2<u32>>, QueryReport)> {
+        let answers = match kind {
+            "ray" => self.nearest_of::<Ray>(py, &casts, said),
+            "box" => self.nearest_of::<BoxCast>(py, &casts, said),
+            "sphere" => self.nearest_of::<SphereCast>(py, &casts, said),
+            _ => self.nearest_of::<CapsuleCast>(py, &casts, said),
+        }?;
+        Ok((two_columns(py, answers.answers)?, answers.report.into()))
+    }
+
+    fn any_hits<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+        casts: PyReadonlyArray2<'py, f32>,
+        said: &Bound<'py, PyDict>,
+    ) -> PyResult<(Bound<'py, PyArray1<bool>>, QueryReport)> {
+        let answers = match kind {
+            "ray" => self.any_of::<Ray>(py, &casts, said),
+            "box" => self.any_of::<BoxCast>(py, &casts, said),
+            "sphere" => self.any_of::<SphereCast>(py, &casts, said),
+            _ => self.any_of::<CapsuleCast>(py, &casts, said),
+        }?;
+        Ok((one_column(py, answers.answers), answers.report.into()))
+    }
+
+    /// Returns the first `k` hits, or all where `k` is none.
+    #[pyo3(signature = (kind, casts, k, said))]
+    fn hits<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+        casts: PyReadonlyArray2<'py, f32>,
+        k: Option<usize>,
+        said: &Bound<'py, PyDict>,
+    ) -> PyResult<ListsOf<'py, PyArray2<u32>>> {
+        let lists = match kind {
+            "ray" => self.hits_of::<Ray>(py, &casts, k, said),
+            "box" => self.hits_of::<BoxCast>(py, &casts, k, said),
+            "sphere" => self.hits_of::<SphereCast>(py, &casts, k, said),
+            _ => self.hits_of::<CapsuleCast>(py, &casts, k, said),
+        }?;
+        Ok((one_column(py, lists.offsets), two_columns(py, lists.answers)?, lists.report.into()))
+    }
+
+    fn overlaps<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+        shapes: PyReadonlyArray2<'py, f32>,
+        said: &Bound<'py, PyDict>,
+    ) -> PyResult<ListsOf<'py, PyArray1<u32>>> {
+        let lists = match kind {
+            "point" => self.overlaps_of::<[f32; 3]>(py, &shapes, said),
+            "box" => self.overlaps_of::<Aabb>(py, &shapes, said),
+            "sphere" => self.overlaps_of::<Sphere>(py, &shapes, said),
+            "oriented" => self.overlaps_of::<OrientedBox>(py, &shapes, said),
+            _ => self.overlaps_of::<Capsule>(py, &shapes, said),
+        }?;
+        Ok((one_column(py, lists.offsets), one_column(py, lists.answers), lists.report.into()))
+    }
+
+    /// Returns what touches convex shapes: shape `i` is cut out by rows `starts[i]` to `starts[i + 1]`.
+    fn overlaps_convex<'py>(
+        &self,
+        py: Python<'py>,
+        half_spaces: PyReadonlyArray2<'py, f32>,
+        starts: PyReadonlyArray1<'py, u64>,
+        said: &Bound<'py, PyDict>,
+    ) -> PyResult<ListsOf<'py, PyArray1<u32>>> {
+        let (filters, starts) = (askers(said)?, list(Some(&starts))?);
+        let planes: &[[f32; 4]] = bytemuck::cast_slice(rows(&half_spaces, 4)?);
+        let of = |ends: &[u64]| planes.get(ends[0] as usize..ends[1] as usize).map(<[[f32; 4]]>::to_vec);
+        let shapes: Option<Vec<_>> = starts.windows(2).map(of).collect();
+        let shapes = shapes.ok_or_else(|| PyValueError::new_err("`starts` must ascend within the half-spaces"))?;
+        let call = move |tree: &mut Either, _: &[u32]| {
+            let queries: Vec<_> = shapes.iter().map(|half_spaces| Convex { half_spaces }).collect();
+            on!(tree, tree => tree.overlaps(Batch { queries: &queries, filters: &filters }))
+        };
+        let lists = self.host.with_queries(py, &[], call)?;
+        Ok((one_column(py, lists.offsets), one_column(py, lists.answers), lists.report.into()))
+    }
+
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        points: PyReadonlyArray2<'py, f32>,
+        k: usize,
+        said: &Bound<'py, PyDict>,
+    ) -> PyResult<ListsOf<'py, PyArray2<u32>>> {
+        let filters = askers(said)?;
+        let call = move |tree: &mut Either, queries: &[NearestQuery]| on!(tree, tree => tree.nearest(Batch { queries, filters: &filters }, k));
+        let lists = self.host.with_queries(py, queries(&points)?, call)?;
+        Ok((one_column(py, lists.offsets), two_columns(py, lists.answers)?, lists.report.into()))
+    }
+}
+
+impl Tree {
+    fn nearest_of<C: Cast + Pod>(
+        &self,
+        py: Python<'_>,
+        casts: &PyReadonlyArray2<'_, f32>,
+        said: &Bound<'_, PyDict>,
+    ) -> PyResult<Answers<Hit>> {
+        let filters = askers(said)?;
+        self.ask(
+            py,
+            casts,
+            move |tree, queries: &[C]| on!(tree, tree => tree.nearest_hits(Batch { queries, filters: &filters })),
+        )
+    }
+
+    fn any_of<C: Cast + Pod>(
+        &self,
+        py: Python<'_>,
+        casts: &PyReadonlyArray2<'_, f32>,
+        said: &Bound<'_, PyDict>,
+    ) -> PyResult<Answers<bool>> {
+        let filters = askers(said)?;
+        self.ask(
+            py,
+            casts,
+            move |tree, queries: &[C]| on!(tree, tree => tree.any_hits(Batch { queries, filters: &filters })),
+        )
+    }
+
+    fn hits_of<C: Cast + Pod>(
+        &self,
+        py: Python<'_>,
+        casts: &PyReadonlyArray2<'_, f32>,
+        k: Option<usize>,
+        said: &Bound<'_, PyDict>,
+    ) -> PyResult<Lists<Hit>> {
+        let filters: QueryFilters = askers(said)?;
+        self.ask(py, casts, move |tree, queries: &[C]| {
+            let batch = Batch { queries, filters: &filters };
+            on!(tree, tree => match k {
+                Some(k) => tree.first_hits(batch, k),
+                None => tree.all_hits(batch),
+            })
+        })
+    }
+
+    fn overlaps_of<S: Shape + Pod>(
+        &self,
+        py: Python<'_>,
+        shapes: &PyReadonlyArray2<'_, f32>,
+        said: &Bound<'_, PyDict>,
+    ) -> PyResult<Lists<u32>> {
+        let filters = askers(said)?;
+        self.ask(
+            py,
+            shapes,
+            move |tree, queries: &[S]| on!(tree, tree => tree.overlaps(Batch { queries, filters: &filters })),
+        )
+    }
+
+    fn ask<Q: Pod + Send + Sync, T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        rows: &PyReadonlyArray2<'_, f32>,
+        call: impl FnOnce(&mut Either, &[Q]) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        self.host.with_queries(py, queries(rows)?, call)
+    }
+}

@@ -1,0 +1,188 @@
+"""The tree: rays, casts, overlaps, nearest boxes."""
+
+import numpy as np
+import pytest
+from conftest import brute_force, scene
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import broadsweep as bs
+
+
+@pytest.fixture
+def tree(device, boxes):
+    return bs.Tree(boxes, device=device)
+
+
+def slabs(boxes, origin, direction, limit):
+    """Return when a ray enters each box in exact arithmetic of small integers, or infinity."""
+    entry, leave = np.zeros(len(boxes)), np.full(len(boxes), limit)
+    for k in range(3):
+        low, high = boxes[:, k] - origin[k], boxes[:, 3 + k] - origin[k]
+        if direction[k] == 0:
+            leave[(low > 0) | (high < 0)] = -np.inf
+        else:
+            near, far = np.sort([low / direction[k], high / direction[k]], axis=0)
+            entry, leave = np.maximum(entry, near), np.minimum(leave, far)
+    return np.where(entry <= leave, entry, np.inf)
+
+
+def test_rays_hit_what_they_hit(device):
+    # Small integers and directions of powers of two: the loop above does not round.
+    rng = np.random.default_rng(0)
+    lower = rng.integers(-20, 20, (300, 3))
+    boxes = np.hstack([lower, lower + rng.integers(0, 4, (300, 3))]).astype(np.float32)
+    origins = rng.integers(-25, 25, (200, 3)).astype(np.float32)
+    directions = rng.choice([-2, -1, -0.5, 0, 0.5, 1, 2], (200, 3)).astype(np.float32)
+    tree = bs.Tree(boxes, device=device)
+    nearest = tree.rays(origins, directions)
+    every = tree.rays(origins, directions, hits="all")
+    first = tree.rays(origins, directions, hits=3)
+    some = tree.rays(origins, directions, 10.0, hits="any")
+    assert nearest.index.dtype == np.int32 and nearest.t.dtype == np.float32
+    for i in range(200):
+        times = slabs(boxes, origins[i], directions[i], np.inf)
+        order = np.lexsort([np.arange(300), times])[: np.isfinite(times).sum()]
+        assert np.array_equal(every[i], np.sort(order)) and np.array_equal(first[i], order[:3])
+        assert nearest.index[i] == (order[0] if len(order) else -1)
+        assert nearest.t[i] == (times[order[0]] if len(order) else np.inf)
+        assert some[i] == np.isfinite(slabs(boxes, origins[i], directions[i], 10.0)).any()
+    assert tree.query_report.query_count == 200
+
+
+def test_boxes_points_and_spheres_touch_exactly(tree, boxes):
+    asked = scene(50, 1, 0.2)
+    lists = tree.overlaps(asked)
+    for i in range(50):
+        whole = brute_force(np.vstack([asked[i : i + 1], boxes]))
+        assert np.array_equal(lists[i], whole[whole[:, 0] == 0][:, 1] - 1)
+    assert np.array_equal(lists.counts, [len(list) for list in lists]) and len(lists) == 50
+    assert np.array_equal(lists.query, np.repeat(np.arange(50), lists.counts))
+    points = asked[:, :3]
+    for i, list in enumerate(tree.overlap_points(points)):
+        assert np.array_equal(list, np.flatnonzero(((boxes[:, :3] <= points[i]) & (points[i] <= boxes[:, 3:])).all(1)))
+    for i, list in enumerate(tree.overlap_spheres(points, 0.125)):
+        gap = np.maximum(0, np.maximum(boxes[:, :3] - points[i], points[i] - boxes[:, 3:])).astype(np.float64)
+        squared = (gap**2).sum(1)
+        assert set(np.flatnonzero(squared < 0.125**2 - 1e-9)) <= set(list) <= set(np.flatnonzero(squared < 0.125**2 + 1e-9))
+
+
+def test_turned_shapes_miss_nothing(tree, boxes):
+    center = np.full((1, 3), 0.5)
+    inside = tree.overlap_oriented(center, [0.2, 0.3, 0.1], np.eye(3)[None])[0]
+    aligned = np.hstack([center[0] - [0.2, 0.3, 0.1], center[0] + [0.2, 0.3, 0.1]])
+    exact = tree.overlaps(aligned[None])[0]
+    assert set(exact) <= set(inside) and len(inside) <= len(exact) + 2
+    planes = np.array([[1, 0, 0, 0.7], [-1, 0, 0, -0.3], [0, 1, 0, 0.8], [0, -1, 0, -0.2], [0, 0, 1, 0.6], [0, 0, -1, -0.4]])
+    convex = tree.overlap_convex([planes, planes[:2], []])
+    assert set(exact) <= set(convex[0]) and len(convex[2]) == len(boxes) and len(convex[1]) > len(convex[0])
+    capsule = tree.overlap_capsules([[0.2, 0.5, 0.5]], [[0.8, 0.5, 0.5]], 0.05)[0]
+    on_axis = tree.overlaps([[0.2, 0.5, 0.5, 0.8, 0.5, 0.5]])[0]
+    assert set(on_axis) <= set(capsule)
+
+
+def test_what_moves_hits_as_its_bounds_do(tree):
+    start = np.array([[-1, 0.4, 0.4, -0.9, 0.5, 0.5]], np.float32)
+    boxes = tree.cast_boxes(start, [1, 0, 0], hits="all")
+    swept = tree.overlaps([[-1, 0.4, 0.4, 9, 0.5, 0.5]])
+    assert np.array_equal(boxes[0], swept[0])
+    spheres = tree.cast_spheres([[-1, 0.45, 0.45]], 0.05, [1, 0, 0], hits="all")
+    capsules = tree.cast_capsules([[-1, 0.45, 0.45]], [[-1, 0.45, 0.45]], 0.05, [1, 0, 0], hits="all")
+    assert np.array_equal(spheres[0], capsules[0]) and set(swept[0]) <= set(spheres[0])
+    assert boxes.t is not None and (np.diff(boxes.t[np.argsort(boxes.t)]) >= 0).all()
+
+
+def test_nearest_boxes_come_in_order(tree, boxes):
+    points = scene(40, 2)[:, :3]
+    found = tree.nearest(points, k=5)
+    gap = np.maximum(0, np.maximum(boxes[None, :, :3] - points[:, None], points[:, None] - boxes[None, :, 3:]))
+    squared = (gap.astype(np.float64) ** 2).sum(2)
+    assert found.index.shape == found.squared_distance.shape == (40, 5)
+    expected = np.take_along_axis(squared, found.index.astype(np.int64), 1)
+    assert np.allclose(found.squared_distance, expected, rtol=1e-5, atol=1e-12)
+    assert np.allclose(expected, np.sort(squared, 1)[:, :5])
+    few = tree.nearest(points[:1], k=500)
+    assert (few.index[0, :400] >= 0).all() and (few.index[0, 400:] == -1).all() and np.isinf(few.squared_distance[0, 400:]).all()
+    assert (tree.nearest(points, k=2, radii=0).index[:, 0] == -1).sum() >= 1
+
+
+def test_queries_say_what_they_meet(device, boxes):
+    n = len(boxes)
+    world = np.arange(n) % 3
+    tree = bs.Tree(boxes, device=device, filters=bs.Filters(world=world, body=np.arange(n) // 2))
+    asked = np.tile(np.array([[0, 0, 0, 1.2, 1.2, 1.2]]), (3, 1))
+    for i, list in enumerate(tree.overlaps(asked, world=[0, 1, 2])):
+        assert np.array_equal(list, np.flatnonzero(world == i))
+    assert all(len(list) == n - 1 for list in tree.overlaps(asked, ignore=5))
+    assert all(len(list) == n - 2 for list in tree.overlaps(asked, body=5))
+    with pytest.raises(ValueError, match="world"):
+        tree.overlaps(asked, world=[0])
+    with pytest.raises(TypeError, match="worlds"):
+        tree.overlaps(asked, worlds=[0, 1, 2])
+
+
+def test_a_tree_follows_its_boxes(tree, boxes):
+    moved = (boxes + np.float32(0.01)).astype(np.float32)
+    report = tree.refit(moved)
+    assert report.box_count == len(boxes) == len(tree) and report.growth > 0
+    assert np.array_equal(tree.overlaps(moved[:5])[0], bs.Tree(moved, device="cpu").overlaps(moved[:5])[0])
+    with pytest.raises(ValueError, match="Build it again"):
+        tree.refit(moved[:-1])
+    with pytest.raises(ValueError, match="half"):
+        tree.set_filters(bs.Filters(half_space_box=[0], half_space=[[0, 0, 1, 0]]))
+
+
+@pytest.mark.parametrize(
+    "ask, exception, word",
+    [
+        (lambda tree: tree.rays([[0, 0]], [[1, 0, 0]]), ValueError, "origins"),
+        (lambda tree: tree.rays([[0, 0, 0]] * 3, [[1, 0, 0]] * 2), ValueError, "rows"),
+        (lambda tree: tree.rays([[0, 0, 0]], [[1, 0, 0]], hits="some"), ValueError, "hits"),
+        (lambda tree: tree.rays([[0, 0, 0]], [[1, 0, 0]], hits=-1), ValueError, "hits"),
+        (lambda tree: tree.rays("here", "there"), TypeError, "origins"),
+        (lambda tree: tree.overlaps(np.zeros((3, 5))), ValueError, "boxes"),
+        (lambda tree: tree.overlap_oriented([[0, 0, 0]], [[1, 1, 1]], np.eye(2)), ValueError, "axes"),
+        (lambda tree: tree.overlap_convex([[[1, 0, 0]]]), ValueError, "shapes"),
+        (lambda tree: tree.nearest([[0, 0, 0]], k=-1), ValueError, "k is"),
+    ],
+)
+def test_what_is_no_query_is_refused(ask, exception, word):
+    with pytest.raises(exception, match=word):
+        ask(bs.Tree(scene(10), device="cpu"))
+
+
+def test_no_boxes_and_no_queries(device):
+    empty = bs.Tree([], device=device)
+    hits = empty.rays([[0, 0, 0]], [[1, 0, 0]])
+    assert hits.index.tolist() == [-1] and np.isinf(hits.t[0]) and len(empty) == 0
+    tree = bs.Tree(scene(10), device=device)
+    assert len(tree.rays(np.empty((0, 3)), np.empty((0, 3))).index) == 0
+    assert len(tree.overlaps([])) == 0 and len(tree.overlap_convex([])) == 0
+    assert tree.nearest(np.empty((0, 3)), k=3).index.shape == (0, 3)
+    assert tree.nearest([[0, 0, 0]], k=0).index.shape == (1, 0)
+
+
+def test_many_queries_have_a_thread_of_their_own(device):
+    tree = bs.Tree(scene(1000), device=device)
+    origins = np.random.default_rng(3).random((40_000, 3), np.float32)
+    hits = tree.rays(origins, [1, 0, 0])
+    assert np.array_equal(hits.index[:100], tree.rays(origins[:100], [1, 0, 0]).index)
+
+
+numbers = st.one_of(st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-45, 3e38]), st.floats(width=32))
+
+
+@given(hnp.arrays(np.float32, st.tuples(st.integers(0, 12), st.just(6)), elements=numbers), st.data())
+@settings(deadline=None)
+def test_any_numbers_are_answered_or_counted_as_invalid(boxes, data):
+    tree = bs.Tree(boxes, device="cpu")
+    rows = data.draw(hnp.arrays(np.float32, st.tuples(st.integers(0, 6), st.just(6)), elements=numbers))
+    lists = tree.overlaps(rows)
+    whole = brute_force(np.vstack([rows, boxes]))
+    for i in range(len(rows)):
+        expected = whole[(whole[:, 0] == i) & (whole[:, 1] >= len(rows))][:, 1] - len(rows)
+        assert np.array_equal(lists[i], expected)
+    tree.rays(rows[:, :3], rows[:, 3:], hits="all")
+    finite = np.isfinite(rows).all(1)
+    assert tree.query_report.invalid_count == (~finite).sum()
