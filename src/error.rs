@@ -179,6 +179,16 @@ pub enum Error {
         /// What is wrong, and what is needed.
         problem: String,
     },
+    /// A pair has a box for which no id was given: [`IdPair::append`](crate::IdPair::append).
+    #[error(
+        "box {index} is in a pair, and there are {id_count} ids. Give one for each box of the call that found the pair"
+    )]
+    NoId {
+        /// The box.
+        index: u32,
+        /// How many ids were given.
+        id_count: u64,
+    },
     /// A buffer of the caller's cannot be used.
     #[error("the {buffer} buffer {problem}")]
     BadBuffer {

@@ -55,6 +55,7 @@ mod filters;
 mod gpu;
 #[cfg(feature = "gpu")]
 mod grid;
+mod id_pair;
 #[doc(hidden)]
 pub mod internals;
 #[cfg(feature = "gpu")]
@@ -77,6 +78,7 @@ pub use events::{Events, Identity, Step, StepReport, StepWork};
 #[cfg(feature = "gpu")]
 pub use filters::GpuAttribute;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
+pub use id_pair::IdPair;
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use queries::{
     Answers, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Hit, Lists, Near, NearestQuery, OrientedBox,

@@ -34,6 +34,7 @@ pub fn describe(filters: &Filters) -> Option<String> {
     }
     let half_spaces = filters.half_spaces.len() as u64;
     parts.extend((half_spaces > 0).then(|| counted(half_spaces, "half-space")));
+    parts.extend(filters.owner.map(|_| "an owner region".to_owned()));
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -58,6 +59,7 @@ pub fn json(filters: &Filters) -> Value {
         "exclude": filters.exclude.len(),
         "include": filters.include.len(),
         "half_spaces": filters.half_spaces.len(),
+        "owner": filters.owner.is_some(),
     })
 }
 
@@ -80,6 +82,7 @@ pub fn of_first(filters: &Filters, box_count: usize) -> Filters {
         exclude: pairs(&filters.exclude),
         include: pairs(&filters.include),
         half_spaces,
+        owner: filters.owner,
     }
 }
 
@@ -116,8 +119,8 @@ fn counted(count: u64, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use broadsweep::HalfSpace;
     use broadsweep::internals::brute_force;
+    use broadsweep::{Aabb, HalfSpace};
     use laboratory::scenes;
 
     use super::*;
@@ -146,6 +149,7 @@ mod tests {
             Filters { exclude: pairs(3), ..none() },
             Filters { include: pairs(9), ..none() },
             Filters { half_spaces: [3, 20, 70].map(half_space).to_vec(), ..none() },
+            Filters { owner: Some(Aabb::new([0.2; 3], [0.9; 3])), ..none() },
         ];
         let half = boxes.len() / 2;
         let unfiltered = brute_force::find_pairs(&boxes[..half]);

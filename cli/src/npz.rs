@@ -17,7 +17,7 @@ use rawzip::{
 };
 
 /// The arrays that there can be.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "boxes",
     "group",
     "mask",
@@ -32,6 +32,7 @@ const KNOWN: [&str; 14] = [
     "include",
     "half_space_box",
     "half_space",
+    "owner",
 ];
 
 /// Reads the boxes of a file and its filters, whose rule is left to the caller.
@@ -138,10 +139,19 @@ impl<R: ReaderAt> Arrays<R> {
             exclude: pairs("exclude")?,
             include: pairs("include")?,
             half_spaces: self.half_spaces()?,
+            owner: self.owner()?,
             ..Filters::default()
         };
         filters.check(count).map_err(in_arrays)?;
         Ok((boxes, filters))
+    }
+
+    fn owner(&self) -> Result<Option<Aabb>> {
+        let Some(rows) = self.table("owner")? else { return Ok(None) };
+        let [min, max] = rows[..] else {
+            bail!("`owner`: it has {} rows; two are needed, `min` and `max`", rows.len())
+        };
+        Ok(Some(Aabb { min, max }))
     }
 
     fn half_spaces(&self) -> Result<Vec<HalfSpace>> {

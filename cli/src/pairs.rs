@@ -36,6 +36,7 @@ pub struct Args {
     /// never pair), `second` (nor do two that are alike in this: the pairs between two sets). Pairs of boxes, u4 (m, 2):
     /// `exclude` (never reported), `include` (always reported). Half-spaces, x n_x + y n_y + z n_z <= d: f4 (h, 4)
     /// `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,) `half_space_box`, the boxes that stand for them.
+    /// f4 (2, 3) `owner`, a region: only pairs whose intersection has its lower corner there.
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 

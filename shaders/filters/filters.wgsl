@@ -10,6 +10,7 @@
 override IS_FILTERED: bool = false;
 override HAS_LISTS: bool = false;
 override HAS_HALF_SPACES: bool = false;
+override HAS_OWNER: bool = false;
 
 // Tells whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
 // adapters run through in any case.
@@ -47,6 +48,9 @@ fn keeps(a: u32, b: u32) -> bool {
     }
     if HAS_HALF_SPACES {
         kept &= half_spaces_meet(a, b);
+    }
+    if HAS_OWNER {
+        kept &= is_owned(a, b);
     }
     return kept;
 }
@@ -106,4 +110,14 @@ fn half_space_of(i: u32) -> u32 {
         }
     }
     return low;
+}
+
+// Tells whether the lower corner of the intersection of two boxes is in the owner region: the larger of their lower bounds on each
+// axis. The region is half-open, in integers, of which there is one beyond infinity.
+fn is_owned(a: u32, b: u32) -> bool {
+    let at = filter_layout.owner;
+    let region_min = vec3<i32>(vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]));
+    let region_max = vec3<i32>(vec3<u32>(filters[at + 3u], filters[at + 4u], filters[at + 5u]));
+    let corner = max(ordered(min_bits_of(a)), ordered(min_bits_of(b)));
+    return all(region_min <= corner) & all(corner < region_max);
 }

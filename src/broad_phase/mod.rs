@@ -32,7 +32,7 @@ use self::arrived::Arrived;
 use self::arriving::Arriving;
 use self::core::Core;
 use self::record_steps::RecordedSteps;
-use self::step_epoch::StepEpoch;
+use self::step_epoch::{StepEpoch, lets_pairs_be_kept};
 use crate::epoch::EpochKernels;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
@@ -345,7 +345,7 @@ impl BroadPhase {
         let switches = Switches::of(filters);
         let mut others: Vec<Kernel> = EventKernels::new(gpu, &switches).kernels().into_iter().cloned().collect();
         let call = self.core.decide(box_count, &self.filters);
-        if call.is_ok_and(|call| self.epoch.is_worth_it(&call)) && filters.include.is_empty() {
+        if call.is_ok_and(|call| self.epoch.is_worth_it(&call)) && lets_pairs_be_kept(filters) {
             others.extend(EpochKernels::new(gpu, &switches).kernels().into_iter().cloned());
             // How many boxes there are to be searched is known on the device alone.
             others.push(self.core.pipeline.prepare().count_kernel().clone());

@@ -15,7 +15,7 @@ use crate::gpu::timing::Timer;
 use crate::layout::{Epoch, Params};
 use crate::memory::Call;
 use crate::pairs::SearchInput;
-use crate::{Aabb, Error, Step};
+use crate::{Aabb, Error, Filters, Step};
 
 /// The fewest boxes that an epoch is worth: with fewer, a GPU waits for dispatches longer than a search takes.
 pub(super) const FEWEST: u32 = 1 << 15;
@@ -134,8 +134,7 @@ impl StepEpoch {
         most: u64,
         left: Option<u64>,
     ) -> Result<bool, Error> {
-        // Pairs that are included are written whatever the boxes are.
-        if !self.is_worth_it(call) || !filters.filters().include.is_empty() {
+        if !self.is_worth_it(call) || !lets_pairs_be_kept(filters.filters()) {
             self.forget();
             return Ok(false);
         }
@@ -282,6 +281,12 @@ impl StepEpoch {
         }
         Ok(())
     }
+}
+
+/// Returns whether there can be epochs with these filters. Pairs that are included are written whatever the boxes are; and a grown
+/// box begins elsewhere than the box, so that another region may own its pairs.
+pub(super) fn lets_pairs_be_kept(filters: &Filters) -> bool {
+    filters.include.is_empty() && filters.owner.is_none()
 }
 
 /// Boxes that were brought to the device.

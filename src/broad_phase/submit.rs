@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::core::Core;
 use super::flight::{Kept, Mapping, Submission};
 use super::record::BoxCount;
-use super::step_epoch::{Brought, FEWEST, StepEpoch};
+use super::step_epoch::{Brought, FEWEST, StepEpoch, lets_pairs_be_kept};
 use crate::constants::INVALID_LISTED;
 use crate::filters::device::FilterSet;
 use crate::gpu::buffers::Buffer;
@@ -91,7 +91,7 @@ impl Core {
         }
         let Some((pairs, box_count)) = self.flight.last_step else { return Some((epoch, step)) };
         let has = self.workspace.made().map_or(0, |made| u64::from(made.plan.pair_capacity));
-        let is_alike = box_count / 2 <= call.box_count && filters.filters().include.is_empty();
+        let is_alike = box_count / 2 <= call.box_count && lets_pairs_be_kept(filters.filters());
         if is_alike && has < 2 * pairs && 2 * pairs <= MOST_KEPT * u64::from(box_count) {
             // Somewhat more, since what is kept is lost where the list grows.
             self.workspace.hope_for_pairs(2 * pairs + pairs / 2);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::call::make_room;
-use crate::filters::grown;
+use crate::filters::{WHOLE_SPACE, grown};
 use crate::{Aabb, Error, Filters, Pair};
 
 /// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
@@ -64,8 +64,10 @@ pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<
                 (None, Some(half_space)) => half_space.touches(box_a),
                 (Some(_), Some(_)) => false,
             };
+            let own = |i: u32| if half_spaces[i as usize].is_some() { &WHOLE_SPACE } else { &boxes[i as usize] };
+            let is_owned = filters.owner.is_none_or(|region| region.owns(own(a), own(b)));
             let pair = Pair { a, b };
-            if include.contains(&pair) || meet && filters.keeps(a, b) && !exclude.contains(&pair) {
+            if include.contains(&pair) || meet && is_owned && filters.keeps(a, b) && !exclude.contains(&pair) {
                 push(&mut pairs, pair)?;
             }
         }

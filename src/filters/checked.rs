@@ -6,7 +6,7 @@ use super::listed::{ListedPairs, ascending};
 use super::rows::TESTED_LISTS;
 use super::table::{Tested, Values};
 use super::{Attribute, Filters, HalfSpace};
-use crate::{Error, Pair};
+use crate::{Aabb, Error, Pair};
 
 /// Filters that were checked, with what engines look up: listed pairs by box, and worlds by number. They serve every
 /// number of boxes that [`fit`](Self::fit) accepts.
@@ -89,13 +89,18 @@ impl CheckedFilters {
     /// Returns whether a search reports every two boxes that overlap once prepared.
     pub fn keeps_all(&self) -> bool {
         let no_list = self.filters.tested().iter().all(|tested| tested.values.is_empty());
-        no_list && self.listed.others.is_empty() && self.half_spaces.is_empty()
+        no_list && self.decides_by_lists()
     }
 
     /// Returns whether nothing is said of boxes but in which of two sets they are.
     pub fn tells_sets_alone(&self) -> bool {
         let tells_sets = |tested: &Tested<'_>| tested.values.is_empty() == (tested.list != "second");
-        self.filters.tested().iter().all(tells_sets) && self.listed.others.is_empty() && self.half_spaces.is_empty()
+        self.filters.tested().iter().all(tells_sets) && self.decides_by_lists()
+    }
+
+    /// Returns whether nothing decides but lists by box.
+    fn decides_by_lists(&self) -> bool {
+        self.listed.others.is_empty() && self.half_spaces.is_empty() && self.filters.owner.is_none()
     }
 
     /// Puts `values` in place of those from box `first` on.
@@ -118,6 +123,11 @@ impl CheckedFilters {
     /// Sets which boxes sleep, and returns what was said of that before.
     pub fn set_sleeping(&mut self, sleeping: Vec<bool>) -> Vec<bool> {
         std::mem::replace(&mut self.filters.sleeping, sleeping)
+    }
+
+    /// Sets which region owns the pairs to report, and returns what was said of that before.
+    pub fn set_owner(&mut self, owner: Option<Aabb>) -> Option<Aabb> {
+        std::mem::replace(&mut self.filters.owner, owner)
     }
 
     /// Numbers the worlds from zero. Those that are neighbours in space often have numbers that follow each other, and

@@ -1,5 +1,6 @@
 //! What the exact tests are told of the [`Filters`]: which lists there are, and where each lies.
 
+use super::owner::ordered_bounds;
 use super::rows::FilterLayout;
 use super::{Attribute, CheckedFilters, Filters, GroupRule};
 use crate::Error;
@@ -45,7 +46,11 @@ impl Switches {
         let by_box =
             tested.iter().filter(|list| !list.values.is_empty() && counts(list.switch)).map(|list| list.switch);
         let has_lists = !filters.exclude.is_empty() || !filters.include.is_empty();
-        let others = [(has_lists, "HAS_LISTS"), (!filters.half_spaces.is_empty(), "HAS_HALF_SPACES")];
+        let others = [
+            (has_lists, "HAS_LISTS"),
+            (!filters.half_spaces.is_empty(), "HAS_HALF_SPACES"),
+            (filters.owner.is_some(), "HAS_OWNER"),
+        ];
         let others = others.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name);
         let mut names: Vec<_> = by_box.chain(others).collect();
         names.dedup();
@@ -175,7 +180,8 @@ impl FilterLists {
         let by_box = tested.fold(0, |sum: u64, tested| sum.saturating_add(tested.values.word_count(box_count)));
         let half_spaces = filters.half_spaces().len() as u64;
         let half_space_bits = if half_spaces == 0 { 0 } else { box_count.div_ceil(32) };
-        by_box.saturating_add(half_space_bits + filters.listed_words() + 5 * half_spaces)
+        let owner = if filters.filters().owner.is_some() { 6 } else { 0 };
+        by_box.saturating_add(half_space_bits + filters.listed_words() + 5 * half_spaces + owner)
     }
 }
 
@@ -198,6 +204,7 @@ fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32
         half_space_boxes: append(&half_spaces.iter().map(|half_space| half_space.index).collect::<Vec<_>>()),
         half_spaces: append(&half_spaces.iter().flat_map(|half_space| half_space.bits()).collect::<Vec<_>>()),
         half_space_count: half_spaces.len() as u32,
+        owner: append(&filters.filters().owner.iter().flat_map(ordered_bounds).collect::<Vec<_>>()),
         ..bytemuck::Zeroable::zeroed()
     };
     (layout.with_tested(by_box), all)

@@ -21,6 +21,7 @@ mod listed;
 #[cfg(feature = "gpu")]
 pub mod lists;
 mod margin;
+mod owner;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod part;
 mod predicate;
@@ -35,6 +36,7 @@ pub use checked::CheckedFilters;
 pub use half_space::HalfSpace;
 pub(crate) use half_space::{WHOLE_SPACE, reaches_into};
 pub(crate) use margin::grown;
+pub use predicate::SearchedBoxes;
 #[cfg(feature = "gpu")]
 pub use rows::GpuAttribute;
 pub use rows::{Attribute, Filters};
@@ -71,7 +73,7 @@ impl Filters {
     /// # Errors
     /// [`Error::FilterLength`] where a list by box has another length; [`Error::BadFilter`] for the first margin that is
     /// negative or not finite, the first pair of `exclude` or `include` with an index beyond the boxes or twice the
-    /// same, and the first half-space that is none.
+    /// same, the first half-space that is none, and an owner region that is no valid box.
     pub fn check(&self, box_count: usize) -> Result<(), Error> {
         self.check_lengths(box_count)?;
         self.check_values()?;
@@ -119,19 +121,31 @@ impl Filters {
             };
             return Err(Error::BadFilter { list: "half_spaces", index: at as u64, problem });
         }
+        if let Some(region) = self.owner
+            && let Some(axis) = (0..3).find(|&k| !(region.min[k] <= region.max[k]))
+        {
+            let problem = format!(
+                "is an axis on which the region reaches from {} to {}; give numbers, the smaller first",
+                region.min[axis], region.max[axis]
+            );
+            return Err(Error::BadFilter { list: "owner", index: axis as u64, problem });
+        }
         Ok(())
     }
 
     /// Refuses what queries do not know.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for half-spaces.
+    /// [`Error::BadFilter`] for half-spaces, and for an owner region.
     pub(crate) fn check_for_queries(&self) -> Result<(), Error> {
-        if self.half_spaces.is_empty() {
-            return Ok(());
-        }
-        let problem = "is a half-space, and queries know none".to_owned();
-        Err(Error::BadFilter { list: "half_spaces", index: 0, problem })
+        let (list, problem) = match self {
+            Self { half_spaces, .. } if !half_spaces.is_empty() => {
+                ("half_spaces", "is a half-space, and queries know none")
+            }
+            Self { owner: Some(_), .. } => ("owner", "is of a region that owns pairs, and queries know none"),
+            _ => return Ok(()),
+        };
+        Err(Error::BadFilter { list, index: 0, problem: problem.to_owned() })
     }
 
     /// Changes boxes to what is searched: grows them by their margins, and puts the whole space in place of those that

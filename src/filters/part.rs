@@ -16,7 +16,7 @@ impl CheckedFilters {
         }
         let half_spaces = self.half_spaces().iter();
         let half_spaces = half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect();
-        let mut part = Filters { rule: all.rule, exclude, half_spaces, ..all.picked(indices) };
+        let mut part = Filters { rule: all.rule, exclude, half_spaces, owner: all.owner, ..all.picked(indices) };
         if self.part_numbers_bodies() {
             part.body = indices.to_vec();
         }

@@ -48,21 +48,50 @@ impl Filters {
     }
 }
 
+/// The boxes of a search as they are searched: those of one list, and those of another behind them.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchedBoxes<'a> {
+    first: &'a [Aabb],
+    others: &'a [Aabb],
+}
+
+impl<'a> SearchedBoxes<'a> {
+    /// Takes the boxes of two sets, where the indices of the second follow those of the first.
+    pub fn of_sets(first: &'a [Aabb], others: &'a [Aabb]) -> Self {
+        Self { first, others }
+    }
+
+    /// Returns the box with this index.
+    #[inline]
+    fn of(&self, index: u32) -> &'a Aabb {
+        let index = index as usize;
+        self.first.get(index).unwrap_or_else(|| &self.others[index - self.first.len()])
+    }
+}
+
+impl<'a> From<&'a [Aabb]> for SearchedBoxes<'a> {
+    fn from(boxes: &'a [Aabb]) -> Self {
+        Self { first: boxes, others: &[] }
+    }
+}
+
 impl CheckedFilters {
     /// Returns whether a search reports the pair of two boxes that overlap once prepared.
-    pub fn keeps(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
-        self.filters().keeps(a, b) && !self.listed().contains(Pair::new(a, b)) && self.half_spaces_meet(boxes, a, b)
+    pub fn keeps(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
+        let is_owned = || self.filters().owner.is_none_or(|region| region.owns(boxes.of(a), boxes.of(b)));
+        let is_listed = || self.listed().contains(Pair::new(a, b));
+        self.filters().keeps(a, b) && is_owned() && !is_listed() && self.half_spaces_meet(boxes, a, b)
     }
 
     /// Returns whether two boxes meet where one of them stands for a half-space.
-    pub fn half_spaces_meet(&self, boxes: &[Aabb], a: u32, b: u32) -> bool {
+    pub fn half_spaces_meet(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         if self.half_spaces().is_empty() {
             return true;
         }
         match (self.half_space(a), self.half_space(b)) {
             (None, None) => true,
-            (Some(half_space), None) => half_space.touches(&boxes[b as usize]),
-            (None, Some(half_space)) => half_space.touches(&boxes[a as usize]),
+            (Some(half_space), None) => half_space.touches(boxes.of(b)),
+            (None, Some(half_space)) => half_space.touches(boxes.of(a)),
             (Some(_), Some(_)) => false,
         }
     }

@@ -14,7 +14,7 @@
 
 use super::table::filter_table;
 use super::{GroupRule, HalfSpace};
-use crate::Pair;
+use crate::{Aabb, Pair};
 
 filter_table! {
     /// Says of the boxes what their bounds do not. All of it is optional: an empty list is not used, costs no memory and
@@ -83,6 +83,43 @@ filter_table! {
             /// Lists the boxes that stand for half-spaces, whose bounds are not looked at; at most one half-space for a
             /// box.
             half_spaces: Vec<HalfSpace>;
+            /// Holds the region that owns the pairs to report: of the pairs that are found, those are reported whose boxes
+            /// have an intersection with its lower corner in this box. `None` reports all.
+            ///
+            /// This is what cuts a scene into *tiles*, each searched by itself, on any machine, without a word between them.
+            /// The lower corner of an intersection is one point, and so in one tile, where tiles partition space: **every pair
+            /// is reported by one tile, and by no other**. The tile needs the boxes that [overlap](Aabb::overlaps) its
+            /// region, touching included, and no others: the corner is a point of both boxes.
+            ///
+            /// The corner is, on each axis, the larger `min` of the two boxes as they are searched: grown by their margins,
+            /// so that it is the grown box that goes to each tile that it overlaps. A half-space is the whole space here; the
+            /// box that stands for it goes to every tile. The region is half-open: it has its lower faces, and not its upper ones.
+            /// One that ends at infinity has what lies there, unless it begins there too. So regions that share faces and reach
+            /// from -∞ to ∞ own every pair, of boxes at infinity too. Where `min` equals `max` on an axis, it owns nothing.
+            ///
+            /// Pairs of `include` are reported by every search that names them. From step to step, a pair whose corner leaves
+            /// the region is lost, and one whose corner enters it is created; on a GPU, such steps are searched from nothing.
+            /// Queries refuse an owner region. [`Aabb::owns`] is this rule for two boxes.
+            ///
+            /// ```
+            /// use broadsweep::{Aabb, Filters, IdPair, Options, cpu};
+            ///
+            /// let boxes = [0.0f32, 0.5, 1.0, 1.5].map(|x| Aabb::new([x, 0.0, 0.0], [x + 0.75, 1.0, 1.0]));
+            /// let mut all = Vec::new();
+            /// for (from, to) in [(f32::NEG_INFINITY, 1.0), (1.0, f32::INFINITY)] {
+            ///     let mut tile = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+            ///     (tile.min[0], tile.max[0]) = (from, to);
+            ///     // What one machine is given: the boxes that touch its tile, and their ids.
+            ///     let ids: Vec<u64> = (0..4).filter(|&id| boxes[id as usize].overlaps(&tile)).collect();
+            ///     let inside: Vec<Aabb> = ids.iter().map(|&id| boxes[id as usize]).collect();
+            ///     let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
+            ///     broad_phase.set_filters(Filters { owner: Some(tile), ..Filters::default() })?;
+            ///     IdPair::append(&broad_phase.find_pairs(&inside)?.pairs, &ids, &mut all)?;
+            /// }
+            /// assert_eq!(all, [IdPair::new(0, 1), IdPair::new(1, 2), IdPair::new(2, 3)]);
+            /// # Ok::<(), broadsweep::Error>(())
+            /// ```
+            owner: Option<Aabb>;
         }
     }
 
@@ -104,5 +141,7 @@ filter_table! {
         half_spaces,
         /// The number of half-spaces.
         half_space_count,
+        /// `[6]` the bounds of the owner region, as integers of the order of `f32`: it has the corners with `min <= corner < max`.
+        owner,
     }
 }

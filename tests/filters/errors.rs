@@ -55,6 +55,11 @@ fn values_without_a_meaning_are_refused_and_the_filters_before_stay() {
         let half_spaces = vec![good, half_space, half_space];
         wrong.push((("half_spaces", 1), Filters { half_spaces, ..Filters::default() }));
     }
+    for (k, from, to) in [(0, f32::NAN, 1.0), (1, 0.0, f32::NAN), (2, 1.0, 1f32.next_down()), (1, 1e-45, -0.0)] {
+        let mut region = Aabb::new([0.0; 3], [f32::INFINITY; 3]);
+        (region.min[k], region.max[k]) = (from, to);
+        wrong.push((("owner", k as u64), Filters { owner: Some(region), ..Filters::default() }));
+    }
     on_both(CANONICAL, |engine| {
         let boxes = Kind::Uniform.generate(N, 1);
         let filters = all(&mut Random(1), &boxes);

@@ -90,6 +90,12 @@ pub const ALONE: &[(&str, Make)] = &[
     ("exclude", |random, boxes| Filters { exclude: exclude(random, boxes), ..Filters::default() }),
     ("include", |random, boxes| Filters { include: some_pairs(random, boxes.len(), 60), ..Filters::default() }),
     ("half-spaces", |random, boxes| Filters { half_spaces: half_spaces(random, boxes), ..Filters::default() }),
+    ("owner", |random, boxes| Filters { owner: Some(owner(random, boxes)), ..Filters::default() }),
+    ("owner and half-spaces", |random, boxes| Filters {
+        half_spaces: half_spaces(random, boxes),
+        owner: Some(owner(random, boxes)),
+        ..Filters::default()
+    }),
 ];
 
 /// Makes all filters at once, each so that many pairs are left.
@@ -116,6 +122,7 @@ pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
         exclude,
         include,
         half_spaces: half_spaces(random, boxes),
+        owner: Some(owner(random, boxes)),
     }
 }
 
@@ -210,6 +217,31 @@ pub fn some_pairs(random: &mut Random, n: usize, count: usize) -> Vec<Pair> {
         }
     }
     pairs
+}
+
+/// Makes a region that is cut along an axis or two where boxes begin or end; now and then one that is flat.
+pub fn owner(random: &mut Random, boxes: &[Aabb]) -> Aabb {
+    let mut region = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    let bound = |random: &mut Random, k: usize| {
+        let Some(aabb) = boxes.get(random.below(boxes.len().max(1))) else { return 0.0 };
+        let bound = if random.below(4) == 0 { aabb.max[k] } else { aabb.min[k] };
+        if bound.is_nan() { 0.0 } else { bound }
+    };
+    for _ in 0..1 + random.below(2) {
+        let k = random.below(3);
+        let (one, other) = (bound(random, k), bound(random, k));
+        match random.below(8) {
+            0..3 => region.max[k] = one,
+            3..6 => region.min[k] = one,
+            _ => (region.min[k], region.max[k]) = (one.min(other), one.max(other)),
+        }
+    }
+    for k in 0..3 {
+        if region.min[k] > region.max[k] {
+            (region.min[k], region.max[k]) = (region.max[k], region.min[k]);
+        }
+    }
+    region
 }
 
 /// Makes some boxes half-spaces whose faces go through corners of others, straight and oblique.

@@ -17,6 +17,7 @@ mod joins;
 mod lists;
 mod memory;
 mod on_device;
+mod owner;
 mod rule;
 mod sets;
 mod submissions;

@@ -24,8 +24,11 @@ pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
                 (None, Some(half_space)) => is_touched(half_space, &boxes[i]),
                 (None, None) => overlap(&boxes[i], &boxes[j]),
             };
+            let low = |i: usize| if half_spaces[i].is_some() { [f32::NEG_INFINITY; 3] } else { boxes[i].min };
+            let is_owned = || filters.owner.is_none_or(|region| is_in(&region, low(i), low(j)));
             let pair = (i as u32, j as u32);
-            if include.contains(&pair) || meet && !exclude.contains(&pair) && is_kept(filters, i, j) {
+            let is_kept = || is_kept(filters, i, j) && is_owned();
+            if include.contains(&pair) || meet && !exclude.contains(&pair) && is_kept() {
                 pairs.push(Pair { a: pair.0, b: pair.1 });
             }
         }
@@ -65,6 +68,16 @@ fn is_kept(filters: &Filters, i: usize, j: usize) -> bool {
     groups && !one_set && !one_body && !child_of(i, j) && !child_of(j, i) && !two(fixed) && !two(sleeping) && !apart
 }
 
+/// Returns whether the lower corner of the boxes that begin there is in a region with its lower faces and without its upper ones.
+fn is_in(region: &Aabb, low: [f32; 3], other: [f32; 3]) -> bool {
+    (0..3).all(|k| {
+        let corner = if low[k] < other[k] { other[k] } else { low[k] };
+        let is_empty = region.min[k] >= region.max[k];
+        let is_below_end = corner < region.max[k] || region.max[k] == f32::INFINITY;
+        !is_empty && region.min[k] <= corner && is_below_end
+    })
+}
+
 fn is_valid(aabb: &Aabb) -> bool {
     aabb.min.iter().zip(&aabb.max).all(|(min, max)| min <= max)
 }
@@ -73,7 +86,8 @@ fn overlap(a: &Aabb, b: &Aabb) -> bool {
     is_valid(a) && is_valid(b) && (0..3).all(|k| a.min[k] <= b.max[k] && b.min[k] <= a.max[k])
 }
 
-fn grown(boxes: &[Aabb], filters: &Filters) -> Vec<Aabb> {
+/// Grows boxes by their margins, rounded outward.
+pub fn grown(boxes: &[Aabb], filters: &Filters) -> Vec<Aabb> {
     let grow = |(i, aabb): (usize, &Aabb)| match filters.margin.get(i) {
         None => *aabb,
         Some(&margin) => {

@@ -120,6 +120,8 @@ fn filters_that_do_not_fit_are_refused_and_say_so() {
     let half_spaces = vec![HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: 0.0 }];
     let refused = tree.set_filters(Filters { half_spaces, ..Filters::default() }).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");
+    let refused = tree.set_filters(Filters { owner: Some(boxes[0]), ..Filters::default() }).unwrap_err();
+    assert!(matches!(refused, Error::BadFilter { list: "owner", .. }), "{refused}");
     tree.set_filters(Filters { world: vec![0], ..Filters::default() }).unwrap();
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FilterLength { list: "world", length: 1, box_count: 2 });
     assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap().report.answer_count, 0);

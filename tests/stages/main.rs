@@ -24,6 +24,7 @@ mod inputs;
 mod made;
 mod neighbours;
 mod order;
+mod owner;
 mod pca;
 mod prepare;
 mod rank;

@@ -9,6 +9,7 @@ mod kept;
 mod kinds;
 mod moved;
 mod oracle;
+mod owner;
 mod recorded;
 mod refused;
 mod sequences;

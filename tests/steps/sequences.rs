@@ -79,7 +79,7 @@ impl Sequence {
                 let pair = |_| (n > 1).then(|| (random.below(n) as u32, random.below(n) as u32));
                 (0..10).filter_map(pair).filter(|(a, b)| a != b).map(|(a, b)| Pair::new(a, b)).collect()
             };
-            match random.below(12) {
+            match random.below(13) {
                 0 => filters.group = words(random, 8),
                 1 => filters.mask = words(random, 8),
                 2 => filters.body = words(random, 20),
@@ -96,6 +96,12 @@ impl Sequence {
                 8 => filters.exclude = pairs(random),
                 9 => filters.include = pairs(random),
                 10 => filters.second = bits(random),
+                11 => {
+                    let mut region = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+                    let k = random.below(3);
+                    (region.min[k], region.max[k]) = (random.below(5) as f32, (4 + random.below(5)) as f32);
+                    filters.owner = Some(region);
+                }
                 _ => {
                     let normal = [random.below(3) as f32 - 1.0, 1.0, random.below(3) as f32 - 1.0];
                     let index = random.below(n.max(1)) as u32;

@@ -1,7 +1,7 @@
 //! naga writes every kernel for every back end of `wgpu`, whatever switches are on.
 
 use broadsweep::internals::filters::lists::Switches;
-use broadsweep::{Filters, HalfSpace, Pair};
+use broadsweep::{Aabb, Filters, HalfSpace, Pair};
 use compilers::{Kernel, Set, Target, for_each};
 
 fn kernels() -> Vec<Kernel> {
@@ -42,6 +42,7 @@ fn all_filters() -> Filters {
         world: vec![0; 2],
         exclude: vec![Pair { a: 0, b: 1 }],
         half_spaces: vec![HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: 0.0 }],
+        owner: Some(Aabb::new([0.0; 3], [1.0; 3])),
         ..Filters::default()
     }
 }

@@ -217,6 +217,11 @@ impl<'a> Run<'a> {
             "{} has half-spaces, which queries do not know; leave `half_space` and `half_space_box` out",
             text::path(scene)
         );
+        ensure!(
+            filters.owner.is_none(),
+            "{} has an owner region, which queries do not know; leave `owner` out",
+            text::path(scene)
+        );
         if let (Some(engine @ (Engine::Cpu | Engine::Brute)), Some(_)) = (common.engine, &common.adapter) {
             let name = engine.of_pairs().name();
             bail!("--adapter chooses a GPU, which --engine {name} does not use");

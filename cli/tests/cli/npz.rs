@@ -80,6 +80,9 @@ fn arrays(scene: &[Aabb], filters: &Filters) -> Arrays {
         arrays.push(("half_space", floats(&format!("({}, 4)", filters.half_spaces.len()), &rows)));
         arrays.push(("half_space_box", list(&filters.half_spaces.iter().map(|h| h.index).collect::<Vec<_>>())));
     }
+    if let Some(region) = filters.owner {
+        arrays.push(("owner", floats("(2, 3)", &[region.min, region.max].concat())));
+    }
     arrays
 }
 
@@ -154,6 +157,7 @@ fn scene() -> (Vec<Aabb>, Filters) {
             HalfSpace { index: 20, normal: [0.1, 0.2, 1.0], offset: 0.3 },
             HalfSpace { index: 4, normal: [-1.0, 0.0, 1.0], offset: -0.5 },
         ],
+        owner: Some(Aabb::new([f32::NEG_INFINITY, 0.1, f32::NEG_INFINITY], [f32::INFINITY, f32::INFINITY, 0.8])),
     };
     (boxes, filters)
 }
@@ -174,6 +178,7 @@ fn each_alone(all: &Filters) -> Vec<Filters> {
         Filters { exclude: all.exclude.clone(), ..none() },
         Filters { include: all.include.clone(), ..none() },
         Filters { half_spaces: all.half_spaces.clone(), ..none() },
+        Filters { owner: all.owner, ..none() },
     ]
 }
 
@@ -211,7 +216,7 @@ fn the_report_tells_every_filter() {
     place.write("scene.npz", &stored(&arrays(&boxes, &filters)));
     let report = place.run("pairs scene.npz --engine cpu");
     let expected = "filters     group and mask (any), body, parent, 67 fixed, 40 sleeping, two sets, the second of 176 boxes, \
-                    3 worlds and 50 boxes in all of them, margins up to 0.08, 199 excluded pairs, 3 included pairs, 2 half-spaces\n";
+                    3 worlds and 50 boxes in all of them, margins up to 0.08, 199 excluded pairs, 3 included pairs, 2 half-spaces, an owner region\n";
     assert!(report.contains(expected), "{report}");
     let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --rule both --json")).unwrap();
     let filters = &object["filters"];
@@ -336,7 +341,7 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         (
             with("grup", list(&[1, 2, 3])),
             "it has an unknown array, \"grup\"; the known ones are boxes, group, mask, body, parent, fixed, sleeping, \
-             second, world, margin, exclude, include, half_space_box, half_space",
+             second, world, margin, exclude, include, half_space_box, half_space, owner",
         ),
         (
             patched(find(&good, b"group.npy"), b"group.txt"),
@@ -396,6 +401,11 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         (
             stored(&[("boxes", cubes.clone()), ("half_space", planes(1)), ("half_space_box", list(&[3]))]),
             "number 0 of `half_space` is of box 3, and there are 3 boxes",
+        ),
+        (with("owner", floats("(1, 3)", &[0.0; 3])), "`owner`: it has 1 rows; two are needed, `min` and `max`"),
+        (
+            with("owner", floats("(2, 3)", &[0.0, 1.0, 0.0, 1.0, 0.5, 1.0])),
+            "number 1 of `owner` is an axis on which the region",
         ),
     ];
     for (bytes, expected) in files {

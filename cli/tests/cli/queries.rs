@@ -197,6 +197,8 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
     place.write("rays.npz", &npz(&[("rays", array(&[2, 6], &[0.0f32; 12])), ("world", array(&[1], &[0u32]))]));
     let plane = [("boxes", array(&[2, 6], &[0.0f32; 12])), ("half_space", array(&[1, 4], &[1.0f32; 4]))];
     place.write("planes.npz", &npz(&[&plane[..], &[("half_space_box", array(&[1], &[0u32]))]].concat()));
+    let tile = [("boxes", array(&[2, 6], &[0.0f32; 12])), ("owner", array(&[2, 3], &[0.0f32; 6]))];
+    place.write("tile.npz", &npz(&tile));
     for (arguments, part) in [
         ("rays boxes.npy rows.npy --engine cpu", "its shape is (2, 5); (m, 6) or (m, 7) is needed for rays"),
         ("rays boxes.npy words.npy --engine cpu", "f4"),
@@ -204,6 +206,7 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
         ("rays boxes.npy rays.npz --engine cpu", "`world`: its shape is (1,); (2,) is needed, a number for each query"),
         ("rays boxes.npy lasers:10 --engine cpu", "there are no rays `lasers`"),
         ("rays planes.npz camera:10 --engine cpu", "half-spaces"),
+        ("rays tile.npz camera:10 --engine cpu", "owner region"),
         ("rays boxes.npy boxes.npy --out boxes.npy --engine cpu", "--out is the scene itself"),
         ("rays boxes.npy camera:4611686018427387904 --engine cpu", "there is no memory for 4,611,686,018,427,387,904"),
         ("rays boxes.npy boxes.npy --hits 18446744073709551615 --out hits.npz --engine cpu", "there is no memory"),

@@ -9,6 +9,7 @@ use super::search::Search;
 use crate::constants::INVALID_LISTED;
 use crate::cpu::call;
 use crate::cpu::tree::join::{self, Join, Set};
+use crate::filters::SearchedBoxes;
 use crate::filters::sets::{TwoSets, number_second};
 use crate::{Aabb, CellSize, Error, Filters, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 
@@ -129,8 +130,7 @@ impl BroadPhase {
         if filters.keeps_all() {
             asking.run(search, All)?;
         } else {
-            // Half-spaces alone would look boxes up.
-            asking.run(search, Filtered::new(filters, &[]))?;
+            asking.run(search, Filtered::new(filters, SearchedBoxes::of_sets(first.boxes, second.boxes)))?;
         }
         search.add(filters.include(), options)
     }

@@ -2,8 +2,8 @@
 //! nothing is asked.
 
 use crate::constants::FOOTPRINT_SECOND;
-use crate::filters::CheckedFilters;
-use crate::{Aabb, HalfSpace, Pair};
+use crate::filters::{CheckedFilters, SearchedBoxes};
+use crate::{HalfSpace, Pair};
 
 /// Decides which pairs that overlap are reported.
 pub trait Keep: Copy + Sync {
@@ -55,7 +55,7 @@ pub struct Filtered<'a> {
     /// The filters.
     pub filters: &'a CheckedFilters,
     /// The boxes as they are searched.
-    pub boxes: &'a [Aabb],
+    pub boxes: SearchedBoxes<'a>,
     /// What is set for every two boxes in place of the bit that tells two sets apart, where there are none.
     one_set: u32,
     /// Whether nothing is said of boxes but their sets.
@@ -64,9 +64,9 @@ pub struct Filtered<'a> {
 
 impl<'a> Filtered<'a> {
     /// Reports the pairs of these boxes that the filters keep.
-    pub fn new(filters: &'a CheckedFilters, boxes: &'a [Aabb]) -> Self {
+    pub fn new(filters: &'a CheckedFilters, boxes: impl Into<SearchedBoxes<'a>>) -> Self {
         let one_set = if filters.filters().second.is_empty() { FOOTPRINT_SECOND } else { 0 };
-        Self { filters, boxes, one_set, tells_sets_alone: filters.tells_sets_alone() }
+        Self { filters, boxes: boxes.into(), one_set, tells_sets_alone: filters.tells_sets_alone() }
     }
 }
 

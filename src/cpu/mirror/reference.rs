@@ -118,5 +118,5 @@ fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters) -> Result<Overlaps, Error
 
 /// Drops the pairs from `first` on that `filters` do not keep.
 fn retain(pairs: &mut Vec<Pair>, first: usize, filters: &CheckedFilters, boxes: &[Aabb]) {
-    pairs.extract_if(first.., |pair| !filters.keeps(boxes, pair.a, pair.b)).for_each(drop);
+    pairs.extract_if(first.., |pair| !filters.keeps(boxes.into(), pair.a, pair.b)).for_each(drop);
 }

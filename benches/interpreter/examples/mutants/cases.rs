@@ -148,6 +148,9 @@ impl Searches {
         add("smallest numbers", 8, SWEEP, Portable, smallest_numbers(400), none());
         let (boxes, grown) = margins(300);
         add("margins", 8, FEW, Portable, boxes, grown);
+        let boxes = smallest_numbers(400);
+        let owner = Some(Aabb::new(boxes[7].min, [f32::INFINITY, boxes[9].min[1], f32::INFINITY]));
+        add("an owner region", 8, SWEEP, Portable, boxes, Filters { owner, ..none() });
 
         // Many tests, of which a workgroup on a processor has several tiles.
         let boxes = Kind::Identical.generate(1150, 2);

@@ -30,7 +30,7 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
 
 /// Makes filters that trees know.
 pub fn filters(n: usize) -> Filters {
-    Filters { half_spaces: Vec::new(), include: Vec::new(), exclude: Vec::new(), ..searches::filters(n) }
+    Filters { half_spaces: Vec::new(), include: Vec::new(), exclude: Vec::new(), owner: None, ..searches::filters(n) }
 }
 
 fn of_queries(n: usize) -> QueryFilters {

@@ -82,6 +82,25 @@ fn margins_without_half_spaces_and_half_spaces_without_margins_are_exact_and_cle
 }
 
 #[test]
+fn owner_regions_are_exact_and_clean() {
+    let device = device(8, None);
+    let mut boxes = Kind::Touching.generate(500, 1);
+    boxes[3] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    boxes[4] = Aabb::new([f32::INFINITY; 3], [f32::INFINITY; 3]);
+    for aabb in [boxes[4], boxes[100], boxes[250]] {
+        let regions = [
+            Aabb::new([f32::NEG_INFINITY, aabb.min[1], f32::NEG_INFINITY], [f32::INFINITY; 3]),
+            Aabb::new([f32::NEG_INFINITY; 3], [aabb.min[0], f32::INFINITY, aabb.min[2]]),
+        ];
+        for owner in regions.map(Some) {
+            for options in [SWEEP, Options { all_pairs_up_to: u32::MAX, ..SWEEP }] {
+                check(&device, options, &boxes, &Filters { owner, ..Filters::default() }, "an owner region");
+            }
+        }
+    }
+}
+
+#[test]
 fn lists_in_many_pieces_are_exact_and_clean() {
     let device = device(32, None);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
@@ -112,8 +131,8 @@ fn steps_whose_pairs_are_kept_are_exact_and_clean() {
     for subgroup in [4, 64] {
         let (interpreter, gpu) = device(subgroup, None);
         let boxes = Kind::Uniform.generate(400, 2);
-        // With included pairs none are kept.
-        let filters = Filters { include: Vec::new(), ..filters(boxes.len()) };
+        // With included pairs or an owner region none are kept.
+        let filters = Filters { include: Vec::new(), owner: None, ..filters(boxes.len()) };
         let cut = steps::with_half_spaces(boxes.clone(), Filters::default());
         for (boxes, filters) in [(boxes.clone(), Filters::default()), (boxes, filters), cut] {
             let context = format!("steps at {subgroup}");

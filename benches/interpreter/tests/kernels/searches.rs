@@ -117,6 +117,8 @@ pub fn filters(n: usize) -> Filters {
         } else {
             Vec::new()
         },
+        // Through the corners of boxes that begin at zero and have no margin.
+        owner: Some(Aabb::new([f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY], [0.9, f32::INFINITY, f32::INFINITY])),
         ..Filters::default()
     }
 }
@@ -160,7 +162,7 @@ pub fn cases() -> Vec<Case> {
         filters,
         ..case(SWEEP, boxes, false, SortVariant::Wide)
     };
-    let kept_filters = Filters { include: Vec::new(), second: Vec::new(), ..filters(300) };
+    let kept_filters = Filters { include: Vec::new(), second: Vec::new(), owner: None, ..filters(300) };
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };

@@ -138,7 +138,7 @@ impl Escaped {
         }
         found.truncate(count);
         if !filters.keeps_all() {
-            Filtered::new(filters, fat).retain_last(found, 0);
+            Filtered::new(filters, &*fat).retain_last(found, 0);
         }
         order::canonical(found, &mut self.other, box_count);
         self.pairs.retain(|pair| (states[pair.a as usize] | states[pair.b as usize]) & FRESH == 0);

@@ -24,7 +24,8 @@ impl Tests<'_> {
     #[inline]
     pub fn meet(&self, pair: Pair) -> bool {
         let Pair { a, b } = pair;
-        self.boxes[a as usize].overlaps(&self.boxes[b as usize]) && self.filters.half_spaces_meet(self.boxes, a, b)
+        self.boxes[a as usize].overlaps(&self.boxes[b as usize])
+            && self.filters.half_spaces_meet(self.boxes.into(), a, b)
     }
 
     /// Tests pairs again of which a box moved, and returns how many overlap.
@@ -56,7 +57,7 @@ impl Tests<'_> {
                 // Whether two boxes overlap cannot be predicted.
                 *is = u8::from(overlap(&self.boxes[pair.a as usize], other) & (*stayed != 0));
                 if has_half_spaces && *is != 0 {
-                    *is = u8::from(self.filters.half_spaces_meet(self.boxes, pair.a, pair.b));
+                    *is = u8::from(self.filters.half_spaces_meet(self.boxes.into(), pair.a, pair.b));
                 }
                 count += usize::from(*is);
             }

@@ -21,7 +21,7 @@ use self::motion::Searched;
 use super::{BroadPhase, order};
 use crate::cpu::call;
 use crate::events::steps::Steps;
-use crate::{Attribute, Error, Events, Options, Pair, PairOrder, Step, StepReport};
+use crate::{Aabb, Attribute, Error, Events, Options, Pair, PairOrder, Step, StepReport};
 
 /// The most boxes of a step that are tested each against each.
 const MOST_IN_ALL_PAIRS: u32 = 1 << 10;
@@ -112,16 +112,18 @@ impl BroadPhase {
         let box_count = call::checked_count(step.boxes.len())?;
         self.kept.steps.check(&step.said())?;
         step.check_moved()?;
-        // As if nobody slept.
+        // As if nobody slept, and whatever region owns the pairs: what is kept are the pairs of all.
         let sleeping = self.filters.set_sleeping(Vec::new());
+        let owner = self.filters.set_owner(None);
         let found = if step.boxes.len() <= motion::ALONE {
             // Only a search is worth entering the pool.
-            self.find_step(step, box_count, may_stay)
+            self.find_step(step, box_count, may_stay, owner)
         } else {
             // The pool is entered once, and not once for each stage.
-            rayon::join(|| self.find_step(step, box_count, may_stay), || ()).0
+            rayon::join(|| self.find_step(step, box_count, may_stay, owner), || ()).0
         };
         self.filters.set_sleeping(sleeping);
+        self.filters.set_owner(owner);
         let (report, stays) = found?;
         let Kept { steps, pairs, in_step, .. } = &mut self.kept;
         if stays {
@@ -134,7 +136,13 @@ impl BroadPhase {
     }
 
     /// Finds the pairs of a step, unless they are those of the last one.
-    fn find_step(&mut self, step: &Step<'_>, box_count: u32, may_stay: bool) -> Result<(StepReport, bool), Error> {
+    fn find_step(
+        &mut self,
+        step: &Step<'_>,
+        box_count: u32,
+        may_stay: bool,
+        owner: Option<Aabb>,
+    ) -> Result<(StepReport, bool), Error> {
         let Self { options, filters, prepared, search, kept: Kept { epoch, pairs, .. }, .. } = self;
         let boxes = call::prepared_boxes(filters.filters(), step.boxes, prepared);
         // On a CPU a sweep is the faster from fewer boxes on, and the order is the same either way.
@@ -144,6 +152,9 @@ impl BroadPhase {
         let found = epoch.find(Searched { boxes, box_count, options, may_stay, moved, filters }, search, pairs)?;
         let (_, stays) = found;
         if !stays {
+            if let Some(region) = owner {
+                pairs.retain(|pair| region.owns(&boxes[pair.a as usize], &boxes[pair.b as usize]));
+            }
             call::make_room(pairs, filters.include().len() as u64)?;
             order::merge(pairs, filters.include());
         }

@@ -1,0 +1,67 @@
+//! Pairs by ids of the caller's: [`IdPair`].
+
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+
+use crate::{Error, Pair};
+
+/// The least number of pairs that a thread looks up.
+const CHUNK: usize = 1 << 14;
+
+/// A pair of boxes that overlap, by 64-bit ids of the caller's, `a <= b`: 16 bytes. The ids mean the same in every call, where
+/// the indices of a [`Pair`] mean the boxes of one call: those of one [tile](crate::Filters::owner), or of one step.
+///
+/// Id pairs order by `(a, b)`, which is their canonical order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+pub struct IdPair {
+    /// The smaller id.
+    pub a: u64,
+    /// The larger id. It is the same where the caller gave one id to two boxes that overlap.
+    pub b: u64,
+}
+
+impl IdPair {
+    /// Makes the pair of two ids, in either order.
+    pub const fn new(i: u64, j: u64) -> Self {
+        if i < j { Self { a: i, b: j } } else { Self { a: j, b: i } }
+    }
+
+    /// Appends `pairs` to a list, in their order, with the ids of their boxes in place of the indices: box `i` has the id
+    /// `ids[i]`. A list that comes piece by piece ([`stream_pairs`](crate::Engine::stream_pairs)) can be appended so.
+    ///
+    /// Ids may be any, in any order. Two boxes with one id give a pair of that id with itself. Pairs
+    /// [between two sets](crate::Engine::find_pairs_between) have indices in two lists, and are not for this.
+    ///
+    /// # Errors
+    /// [`Error::NoId`] for the first pair with an index that has no id; [`Error::ListTooLong`] where there is no memory. The list
+    /// then stays as it was.
+    ///
+    /// ```
+    /// use broadsweep::{IdPair, Pair};
+    ///
+    /// let mut list = Vec::new();
+    /// IdPair::append(&[Pair { a: 0, b: 1 }, Pair { a: 0, b: 2 }], &[7, 1 << 40, 3], &mut list)?;
+    /// assert_eq!(list, [IdPair { a: 7, b: 1 << 40 }, IdPair { a: 3, b: 7 }]);
+    /// # Ok::<(), broadsweep::Error>(())
+    /// ```
+    pub fn append(pairs: &[Pair], ids: &[u64], list: &mut Vec<Self>) -> Result<(), Error> {
+        let without = |pair: &Pair| pair.a.max(pair.b) as usize >= ids.len();
+        if let Some(pair) = pairs.par_iter().with_min_len(CHUNK).find_first(|pair| without(pair)) {
+            let index = pair.a.max(pair.b);
+            return Err(Error::NoId { index, id_count: ids.len() as u64 });
+        }
+        let pair_count = list.len() as u64 + pairs.len() as u64;
+        let required = pair_count.saturating_mul(size_of::<Self>() as u64);
+        list.try_reserve(pairs.len()).map_err(|_| Error::ListTooLong { pair_count, required })?;
+        let by_id = |pair: &Pair| Self::new(ids[pair.a as usize], ids[pair.b as usize]);
+        list.par_extend(pairs.par_iter().with_min_len(CHUNK).map(by_id));
+        Ok(())
+    }
+
+    /// Sorts a list into canonical order, in place, on all cores of the CPU. Lists of several tiles, put one behind the other and
+    /// sorted, are the list of the whole scene.
+    pub fn sort(list: &mut [Self]) {
+        list.par_sort_unstable();
+    }
+}
