@@ -26,7 +26,7 @@ broadsweep.newton, broadsweep.dask
 
 from ._filters import GLOBAL, NO_PARENT, Filters
 from ._native import CandidateLimitError, GpuError, QueryReport, Report, StepReport, TreeReport, __version__, adapters
-from ._pairs import NEW, BroadPhase, Events, PairStream, find_pairs, find_pairs_between
+from ._pairs import NEW, BroadPhase, Events, PairStream, find_pairs, find_pairs_between, id_pairs
 from ._queries import Hits, Lists, Nearest, Tree
 
 __all__ = [
@@ -51,4 +51,5 @@ __all__ = [
     "adapters",
     "find_pairs",
     "find_pairs_between",
+    "id_pairs",
 ]

@@ -39,6 +39,19 @@ def _margin(values: Any) -> NDArray[np.float32]:
         return _arrays.plain(np.where(single < array, np.nextafter(single, np.float32(np.inf)), single))
 
 
+def _region(owner: Any) -> NDArray[np.float32]:
+    """Return a region as ``(1, 6)``. What single precision does not hold is refused: a rounded face would be another."""
+    numbers = np.concatenate([_arrays.floats(part, "owner").reshape(-1) for part in owner]) if isinstance(owner, tuple) else owner
+    numbers = _arrays.floats(numbers, "owner").reshape(-1)
+    if numbers.shape != (6,):
+        raise ValueError(f"owner must have 6 numbers, not {numbers.size}")
+    with np.errstate(over="ignore"):
+        single = numbers.astype(np.float32)
+    if not np.array_equal(single, numbers, equal_nan=True):
+        raise ValueError("owner has numbers that float32 does not hold; tiles must share faces exactly, so round them first")
+    return _arrays.plain(single.reshape(1, 6))
+
+
 class Filters:
     """Say which of the pairs of boxes that overlap are wanted, and what boxes do not tell.
 
@@ -70,6 +83,10 @@ class Filters:
         Boxes that stand for half-spaces; their own bounds are not looked at.
     half_space : (h, 4) floats, optional
         Normal and offset of each: the points ``normal · x <= offset``. A floor at z = 0 is ``[0, 0, 1, 0]``.
+    owner : (6,) floats or a tuple (lower, upper), optional
+        A region: only pairs are reported whose intersection has its lower corner in it, upper faces excluded unless they are
+        at infinity. Where such regions tile space, each pair is reported for one of them, and needs only the boxes that
+        touch it: what `broadsweep.dask` does.
 
     Raises
     ------
@@ -106,6 +123,7 @@ class Filters:
         include: ArrayLike | None = None,
         half_space_box: ArrayLike | None = None,
         half_space: ArrayLike | None = None,
+        owner: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         if rule not in ("any", "both"):
             raise ValueError(f'rule is {rule!r}; it must be "any" or "both"')
@@ -133,6 +151,8 @@ class Filters:
             if planes.shape != (len(boxes), 4):
                 raise ValueError(f"half_space must have the shape ({len(boxes)}, 4), not {planes.shape}")
             lists["half_space_box"], lists["half_space"] = boxes, planes
+        if owner is not None:
+            lists["owner"] = _region(owner)
         if "group" in lists or "mask" in lists:
             lists["rule"] = rule
         self._lists = lists

@@ -111,6 +111,45 @@ def find_pairs_between(
     return BroadPhase(device=device, order=order).find_pairs_between(first, second)
 
 
+def id_pairs(pairs: ArrayLike, ids: ArrayLike) -> NDArray[np.uint64]:
+    """Name pairs by ids of 64 bits, where boxes of one call are some of those of a larger scene.
+
+    Parameters
+    ----------
+    pairs : (m, 2) array
+        Indices of boxes of one call.
+    ids : (n,) array
+        The id of each box of that call, from 0 to 2**64 - 1.
+
+    Returns
+    -------
+    (m, 2) array of uint64
+        The ids of each pair, the smaller one first, in the order of `pairs`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arrays of another type or shape, and for a pair of a box that has no id.
+
+    Examples
+    --------
+    >>> import broadsweep as bs
+    >>> bs.id_pairs([[0, 1], [0, 2]], [7_000_000_000, 5, 9_000_000_000])
+    array([[         5, 7000000000],
+           [7000000000, 9000000000]], dtype=uint64)
+    """
+    names = _arrays.as_array(ids, "ids")
+    if names.size == 0:
+        names = names.astype(np.uint64)
+    if names.dtype.kind not in "iu":
+        raise TypeError(f"ids must be integers, not {names.dtype}")
+    if names.ndim != 1:
+        raise ValueError(f"ids must have one dimension, not the shape {names.shape}")
+    if names.dtype.kind == "i" and names.size and int(names.min()) < 0:
+        raise ValueError(f"ids has {int(names.min())}; ids must be from 0 to 2**64 - 1")
+    return _native.id_pairs(_arrays.index_pairs(pairs, "pairs"), _arrays.plain(names, np.uint64))
+
+
 @dataclass(frozen=True)
 class Events:
     """What began and what ended since the last step. It unpacks into `created` and `lost`.

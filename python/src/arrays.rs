@@ -1,6 +1,6 @@
 //! Boxes and queries from arrays of NumPy, and lists to such, without a copy.
 
-use broadsweep::{Aabb, Pair};
+use broadsweep::{Aabb, IdPair, Pair};
 use bytemuck::Pod;
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::running::ALONE;
+use crate::running::{self, ALONE};
 
 /// Boxes of an array `(n, 6)`, lower and upper corners.
 pub enum Boxes<'py> {
@@ -125,4 +125,23 @@ pub fn two_columns<T: Pod>(py: Python<'_>, mut list: Vec<T>) -> PyResult<Bound<'
 /// Gives a list to Python, without a copy.
 pub fn one_column<T: Element>(py: Python<'_>, list: Vec<T>) -> Bound<'_, PyArray1<T>> {
     list.into_pyarray(py)
+}
+
+/// Names pairs by the ids of their boxes: `(m, 2)`, the smaller id first.
+#[pyfunction]
+pub fn id_pairs<'py>(
+    py: Python<'py>,
+    pairs: PyReadonlyArray2<'py, u32>,
+    ids: PyReadonlyArray1<'py, u64>,
+) -> PyResult<Bound<'py, PyArray2<u64>>> {
+    let pairs: &[Pair] = bytemuck::cast_slice(rows(&pairs, 2)?);
+    let ids = ids.as_slice().map_err(|_| PyValueError::new_err("the ids must be contiguous"))?;
+    let pool = running::pool(None)?;
+    let named = running::run(py, || {
+        let mut named = Vec::new();
+        pool.install(|| IdPair::append(pairs, ids, &mut named)).map(|()| named)
+    })?;
+    let rows = named.len();
+    let words: Vec<[u64; 2]> = bytemuck::allocation::cast_vec(named);
+    words.into_flattened().into_pyarray(py).reshape([rows, 2])
 }

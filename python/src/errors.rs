@@ -35,6 +35,7 @@ pub fn exception(error: &Error) -> PyErr {
         | Error::TooManyHalfSpaces { .. }
         | Error::BadFilter { .. }
         | Error::BadStep { .. }
+        | Error::NoId { .. }
         | Error::BadBuffer { .. } => PyValueError::new_err(text),
         _ => PyRuntimeError::new_err(text),
     }

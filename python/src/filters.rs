@@ -1,6 +1,6 @@
 //! Filters from the lists of a call.
 
-use broadsweep::{Attribute, Filters, GroupRule, HalfSpace, Pair, QueryFilters};
+use broadsweep::{Aabb, Attribute, Filters, GroupRule, HalfSpace, Pair, QueryFilters};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -40,6 +40,11 @@ fn half_spaces(dict: &Bound<'_, PyDict>) -> PyResult<Vec<HalfSpace>> {
     Ok(made.map(|(index, &[x, y, z, offset])| HalfSpace { index, normal: [x, y, z], offset }).collect())
 }
 
+fn owner(dict: &Bound<'_, PyDict>) -> PyResult<Option<Aabb>> {
+    let array = get::<PyReadonlyArray2<'_, f32>>(dict, "owner")?;
+    array.map(|array| rows(&array, 6).map(|numbers| bytemuck::cast_slice(numbers)[0])).transpose()
+}
+
 /// Makes filters of lists with these names.
 pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
     Ok(Filters {
@@ -62,6 +67,7 @@ pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
         exclude: pairs(dict, "exclude")?,
         include: pairs(dict, "include")?,
         half_spaces: half_spaces(dict)?,
+        owner: owner(dict)?,
     })
 }
 
@@ -113,7 +119,9 @@ impl Change {
             ("second", Self::Flags(values)) => Attribute::Second(values),
             ("margin", Self::Margins(values)) => Attribute::Margin(values),
             _ => {
-                return Err(PyValueError::new_err(format!("`{name}` is no list by box, or has values of another type")));
+                return Err(PyValueError::new_err(format!(
+                    "`{name}` is no list by box, or has values of another type"
+                )));
             }
         })
     }

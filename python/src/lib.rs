@@ -46,5 +46,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reports::QueryReport>()?;
     module.add_class::<stream::Pieces>()?;
     module.add_class::<tree::Tree>()?;
+    module.add_function(wrap_pyfunction!(arrays::id_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(devices::adapters, module)?)
 }

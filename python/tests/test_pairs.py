@@ -359,3 +359,36 @@ def test_memory_does_not_grow_from_call_to_call():
         engine.find_pairs(boxes)
         bs.Tree(boxes, device="cpu").nearest(boxes[:100, :3])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000  # KiB
+
+
+def test_tiles_own_each_pair_once(device, boxes):
+    infinity = np.inf
+    cuts = [-infinity, 0.25, float(boxes[3, 0]), 0.75, infinity]
+    cuts.sort()
+    ids = np.arange(len(boxes), dtype=np.uint64) * 10**10
+    engine, all_pairs = bs.BroadPhase(device), []
+    for low, high in zip(cuts, cuts[1:]):
+        inside = (boxes[:, 3] >= low) & (boxes[:, 0] <= high)
+        engine.set_filters(bs.Filters(owner=([low, -infinity, -infinity], [high, infinity, infinity])))
+        all_pairs.append(bs.id_pairs(engine.find_pairs(boxes[inside]), ids[inside]))
+    found = np.vstack(all_pairs)
+    found = found[np.lexsort([found[:, 1], found[:, 0]])]
+    assert np.array_equal(found, ids[brute_force(boxes)])
+
+
+@pytest.mark.parametrize(
+    "owner, word",
+    [([0, 0, 0, 1, 1], "6 numbers"), ([0.1, 0, 0, 1, 1, 1], "float32"), (["a"] * 6, "owner"), ([np.nan] * 6, "owner"), ([1] * 3 + [0] * 3, "owner")],
+)
+def test_a_region_that_is_none_is_refused(owner, word):
+    with pytest.raises((TypeError, ValueError), match=word):
+        bs.find_pairs(np.zeros((3, 6)), filters=bs.Filters(owner=owner), device="cpu")
+
+
+@pytest.mark.parametrize(
+    "pairs, ids, exception",
+    [([[0, 2]], [1, 2], ValueError), ([[0, 1]], [1.0, 2.0], TypeError), ([[0, 1]], [-1, 2], ValueError), ([0, 1], [1, 2], ValueError)],
+)
+def test_ids_that_name_no_pairs_are_refused(pairs, ids, exception):
+    with pytest.raises(exception):
+        bs.id_pairs(pairs, ids)
