@@ -12,7 +12,7 @@
 # No GPU test is ever skipped: without an adapter this script fails.
 #
 # MuJoCo, for the comparison with its contacts, is installed with pip into an environment under target/ where that is
-# possible; where it is not, a recording is compared with.
+# possible; where it is not, a recording is compared with. What the tests of the Python package need is installed there too.
 #
 #   BROADSWEEP_ONE_ADAPTER=1   go on where SwiftShader cannot be had (offline, another system); not in CI
 #
@@ -179,6 +179,28 @@ export_mujoco() {
         dog humanoid_CMU quadruped stacker tilted pairs humanoids:10 pile:300 sleepers)
 }
 
+# ---- Python ----
+
+python=$work/python/bin/python
+
+# Fails where there is no Python or no network.
+install_python() {
+    # An earlier run may have been stopped.
+    "$python" -c 'import dask, distributed, hypothesis, numpy, pyarrow, pytest, tqdm' && return
+    rm -rf "$work/python"
+    python3 -m venv "$work/python" || { install_packages python3-venv && python3 -m venv "$work/python"; } || return
+    "$python" -m pip install --quiet --retries 1 --timeout 20 'dask[distributed]' hypothesis numpy pyarrow pytest tqdm
+}
+
+# Puts the package together from the library that the workspace is built with: with checks of overflow, and without compiling
+# everything again as `scripts/wheel.sh` does.
+assemble_python() {
+    cargo build --workspace --lib --locked --features "$features" &&
+        rm -rf "$work/package" && mkdir "$work/package" &&
+        cp -r python/broadsweep python/tests python/README.md python/pyproject.toml "$work/package" &&
+        cp "$target/debug/libbroadsweep_python.so" "$work/package/broadsweep/_native.abi3.so"
+}
+
 # ---- tests ----
 
 total_passed=0
@@ -225,6 +247,23 @@ run_once() {
     step "tests: $name"
     "${test_command[@]}" --test "$test" 2>&1 | tee "$work/tests.txt" || status=$?
     add_results "$name" "$status" 0
+}
+
+# Runs the tests of the Python package, its doctests and the examples of its README, on the adapter that there is.
+run_python_tests() {
+    local status=0 passed failed skipped out=$work/python-tests.txt
+    step "Python"
+    (cd "$work/package" && BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
+        --doctest-modules tests broadsweep) 2>&1 | tee "$out" || status=$?
+    count() { grep -oE "[0-9]+ $1" "$out" | tail -n 1 | grep -oE '[0-9]+' || echo 0; }
+    passed=$(count passed) failed=$(($(count failed) + $(count 'errors?'))) skipped=$(count skipped)
+    if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+        echo "FAILED: pytest ended with status $status, and no test says why" >&2
+        failed=1
+    fi
+    total_passed=$((total_passed + passed))
+    total_failed=$((total_failed + failed))
+    summary+="Python: $passed passed, $failed failed, $skipped skipped"$'\n'
 }
 
 # Has Khronos' validator read all SPIR-V that naga writes. A module that is not valid counts as a failed test.
@@ -285,6 +324,16 @@ else
     echo "NOT RUN: MuJoCo, as it cannot be had here ($(tail -n 1 "$work/mujoco.log")); its recording is tested" >&2
 fi
 
+step "building for Python"
+has_python=false
+if install_python >"$work/python.log" 2>&1; then
+    assemble_python
+    has_python=true
+else
+    echo "NOT RUN: the Python package, as what it needs cannot be had here ($(tail -n 1 "$work/python.log"))" >&2
+    [ "${CI:-}" != true ] || fail "no Python"
+fi
+
 step "adapters"
 packages=()
 adapters || packages+=(libvulkan1 mesa-vulkan-drivers)
@@ -311,11 +360,17 @@ fi
 
 if has_gpu; then
     run_tests "this machine's GPU"
+    if $has_python; then
+        run_python_tests
+    fi
 fi
 for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
     if [ -e "$driver" ]; then
         use_driver "$driver"
         run_tests lavapipe
+        if $has_python; then
+            run_python_tests
+        fi
         break
     fi
 done
@@ -332,6 +387,9 @@ if ! $two_adapters; then
 fi
 if ! $has_spirv_val; then
     echo "NOT RUN: spirv-val"
+fi
+if ! $has_python; then
+    echo "NOT RUN: Python"
 fi
 if ! $has_mujoco; then
     echo "NOT RUN: MuJoCo here and now; its recording was tested"
