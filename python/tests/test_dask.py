@@ -1,0 +1,539 @@
+"""Pairs of more boxes than one machine holds: the same as those of one call, whatever the tiles and whoever dies."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import brute_force, scene
+
+import broadsweep as bs
+
+distributed = pytest.importorskip("distributed")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+import broadsweep.dask as bd  # noqa: E402
+from broadsweep.dask import _sources, _tasks, _tiles  # noqa: E402
+
+SMALL = 1 << 18  # memory of a task that holds 512 boxes: a few thousand boxes make many tiles
+INFINITY = np.float32(np.inf)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def find(client, tmp_path):
+    """Write boxes to a file and find their pairs."""
+
+    def find(boxes, *, memory=SMALL, **more):
+        np.save(tmp_path / "boxes.npy", boxes)
+        return bd.find_pairs(
+            tmp_path / "boxes.npy", tmp_path / "out", client=client, memory_per_task=memory, progress=False, **more
+        )
+
+    find.out = tmp_path / "out"
+    return find
+
+
+def pairs_of(out):
+    """Return all pairs of an output, ascending."""
+    table = pq.read_table(out, columns=["a", "b"])
+    pairs = np.stack([table[name].to_numpy() for name in "ab"], 1)
+    return pairs[np.lexsort(pairs.T[::-1])]
+
+
+def assert_same(out, expected):
+    found = pairs_of(out)
+    assert found.dtype == np.uint64
+    assert len(found) == len(expected) and (found == expected).all()
+
+
+def files_of(out):
+    return {str(path.relative_to(out)): path.read_bytes() for path in out.glob("tile=*/*")}
+
+
+def write_parquet(path, boxes, *, rows=300, names=_sources.IN_3D, **more):
+    columns = {name: boxes[:, k] for k, name in enumerate(names)}
+    pq.write_table(pa.table({**columns, **more}), path, row_group_size=rows)
+
+
+# ---- what is found ----
+
+
+def giants_and_small():
+    boxes = scene(4000, 3, 0.02)
+    boxes[::400, :3], boxes[::400, 3:] = 0, 1
+    boxes[7::1000, 0], boxes[7::1000, 3] = -INFINITY, INFINITY
+    return boxes
+
+
+def lattice():
+    """Boxes whose faces lie on each other, and so on the cuts."""
+    at = np.stack(np.meshgrid(*[np.arange(14, dtype=np.float32)] * 3, indexing="ij"), -1).reshape(-1, 3)
+    return np.hstack([at, at + 1])
+
+
+def at_infinity():
+    boxes = scene(3000, 4, 0.05)
+    rng = np.random.default_rng(4)
+    for column, value in ((0, -INFINITY), (3, INFINITY), (1, -INFINITY), (5, INFINITY)):
+        boxes[rng.choice(3000, 40, False), column] = value
+    boxes[:30], boxes[30:60] = INFINITY, -INFINITY
+    return boxes
+
+
+def with_invalid():
+    boxes = scene(3000, 5, 0.08)
+    boxes[::50, 1] = np.nan
+    boxes[25::50, 2], boxes[25::50, 5] = 2, 1
+    return boxes
+
+
+def many_at_one_corner():
+    boxes = scene(3000, 6, 0.05)
+    boxes[::3, :3] = 0.25
+    boxes[::3, 3:] = np.maximum(boxes[::3, 3:], 0.25)
+    return boxes
+
+
+SCENES = {
+    "uniform": lambda: scene(6000, 1, 0.06),
+    "dense": lambda: scene(2000, 2, 0.6),
+    "identical": lambda: np.tile(np.array([0, 0, 0, 1, 1, 1], np.float32), (900, 1)),
+    "points": lambda: np.repeat(np.round(scene(3000, 7, 0)[:, :3], 1), 1, 0)[:, [0, 1, 2, 0, 1, 2]],
+    "giants and small": giants_and_small,
+    "lattice": lattice,
+    "at infinity": at_infinity,
+    "with invalid": with_invalid,
+    "many at one corner": many_at_one_corner,
+    "twice": lambda: np.repeat(scene(1500, 8, 0.08), 2, 0),
+    "flat": lambda: scene(4000, 9, 0.03) * np.array([1, 1, 0, 1, 1, 0], np.float32),
+    "zeros of both signs": lambda: np.where(scene(2500, 10, 0.1) < 0.5, np.float32(-0.0), 0)[:, [0, 1, 2, 0, 1, 2]]
+    + scene(2500, 11, 0.1) * np.array([0, 0, 1, 0, 0, 1], np.float32),
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_pairs_are_those_of_one_call(find, name):
+    boxes = SCENES[name]()
+    summary = find(boxes, giant_tiles=8)
+    expected = bs.find_pairs(boxes, device="cpu")
+    assert_same(find.out, expected)
+    valid = (boxes[:, :3] <= boxes[:, 3:]).all(1)
+    assert (summary.boxes, summary.pairs, summary.invalid) == (len(boxes), len(expected), (~valid).sum())
+    assert summary.pairs == sum(tile.pairs for tile in summary.per_tile)
+    assert summary.tiles > 1 or name == "identical" or name == "dense"
+    assert not (find.out / "_work").exists()
+    if name == "giants and small":
+        assert summary.giants >= 10
+        assert (find.out / "tile=giants" / "pairs.parquet").exists()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_few_boxes_have_their_pairs(find, n):
+    boxes = np.tile(np.array([0, 0, 0, 1, 1, 1], np.float32), (n, 1))
+    summary = find(boxes)
+    assert_same(find.out, brute_force(boxes))
+    assert (summary.boxes, summary.tiles, summary.pairs) == (n, 1, n * (n - 1) // 2)
+
+
+def test_pairs_are_ascending_within_a_tile(find):
+    find(scene(5000, 1, 0.3), memory=1 << 17)
+    for path in find.out.glob("tile=*/pairs.parquet"):
+        table = pq.read_table(path, partitioning=None)
+        a, b = (table[name].to_numpy() for name in "ab")
+        assert (a < b).all()
+        assert ((a[1:] > a[:-1]) | ((a[1:] == a[:-1]) & (b[1:] > b[:-1]))).all()
+
+
+def test_two_calls_write_the_same_files(find, tmp_path):
+    boxes = giants_and_small()
+    find(boxes, giant_tiles=8)
+    first = files_of(find.out)
+    shutil.rmtree(find.out)
+    find(boxes, giant_tiles=8)
+    assert files_of(find.out) == first and len(first) > 10
+
+
+# ---- sources ----
+
+
+def test_parquet_in_many_files_with_ids(client, tmp_path):
+    boxes = scene(5000, 1, 0.06)
+    ids = np.random.default_rng(1).permutation(5000).astype(np.uint64) + np.uint64(1 << 63)
+    (tmp_path / "in" / "_hidden").mkdir(parents=True)
+    for k in range(5):
+        rows = slice(1000 * k, 1000 * k + 1000)
+        write_parquet(tmp_path / "in" / f"{k}.parquet", boxes[rows], name=ids[rows])
+    shutil.copy(tmp_path / "in" / "0.parquet", tmp_path / "in" / "_hidden" / "0.parquet")
+    bd.find_pairs(tmp_path / "in", tmp_path / "out", client=client, ids="name", memory_per_task=SMALL, progress=False)
+    expected = np.sort(ids[bs.find_pairs(boxes, device="cpu")], 1)
+    assert_same(tmp_path / "out", expected[np.lexsort(expected.T[::-1])])
+
+
+def test_a_row_group_that_is_larger_than_a_task(client, tmp_path):
+    boxes = giants_and_small()
+    write_parquet(tmp_path / "boxes.parquet", boxes, rows=1 << 20)
+    summary = bd.find_pairs(
+        tmp_path / "*.parquet", tmp_path / "out", client=client, memory_per_task=SMALL, giant_tiles=8, progress=False
+    )
+    assert summary.giants
+    assert_same(tmp_path / "out", bs.find_pairs(boxes, device="cpu"))
+
+
+def test_a_column_of_lists_and_one_of_two_dimensions(client, tmp_path):
+    boxes = scene(2000, 1, 0.1).astype(np.float64)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(boxes.reshape(-1)), 6)
+    pq.write_table(pa.table({"box": lists}), tmp_path / "lists.parquet")
+    write_parquet(tmp_path / "flat.parquet", boxes[:, [0, 1, 3, 4]], names=("w", "s", "e", "n"))
+    for name, columns, expected in (
+        ("lists", "box", boxes),
+        ("flat", ("w", "s", "e", "n"), boxes[:, [0, 1, 3, 4]]),
+    ):
+        bd.find_pairs(
+            tmp_path / f"{name}.parquet",
+            tmp_path / name,
+            columns=columns,
+            client=client,
+            memory_per_task=SMALL,
+            progress=False,
+        )
+        assert_same(tmp_path / name, bs.find_pairs(expected, device="cpu"))
+
+
+def test_doubles_are_rounded_outward_before_tiles_are_chosen(find):
+    # Cuts are lower corners in single precision; in double precision many boxes end just below one.
+    boxes = lattice().astype(np.float64) / 3
+    boxes[::2, 3:] -= 1e-12
+    find(boxes)
+    assert_same(find.out, bs.find_pairs(boxes, device="cpu"))
+
+
+def test_arrays_of_corners_and_of_the_plane(find):
+    boxes = scene(3000, 1, 0.1)
+    find(boxes.reshape(-1, 2, 3))
+    assert_same(find.out, bs.find_pairs(boxes, device="cpu"))
+    flat = np.ascontiguousarray(boxes[:, [0, 1, 3, 4]])
+    find(flat, overwrite=True)
+    assert_same(find.out, bs.find_pairs(flat, device="cpu"))
+
+
+def test_zarr(client, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    boxes = scene(4000, 1, 0.06)
+    path = str(tmp_path / "boxes.zarr")
+    array = zarr.open(path, mode="w", shape=boxes.shape, chunks=(300, 6), dtype=boxes.dtype)
+    array[:] = boxes
+    bd.find_pairs(path, tmp_path / "out", client=client, memory_per_task=SMALL, progress=False)
+    assert_same(tmp_path / "out", bs.find_pairs(boxes, device="cpu"))
+
+
+def test_filters_are_columns(client, tmp_path):
+    boxes = giants_and_small()
+    rng = np.random.default_rng(2)
+    said = {
+        "world": rng.integers(-1, 3, 4000).astype(np.int32),
+        "group": rng.integers(0, 4, 4000).astype(np.uint32),
+        "mask": rng.integers(0, 4, 4000).astype(np.uint32),
+        "body": rng.integers(0, 300, 4000).astype(np.int64),
+        "fixed": rng.random(4000) < 0.5,
+    }
+    write_parquet(tmp_path / "boxes.parquet", boxes, **said)
+    bd.find_pairs(
+        tmp_path / "boxes.parquet",
+        tmp_path / "out",
+        client=client,
+        filters=tuple(said),
+        rule="both",
+        memory_per_task=SMALL,
+        giant_tiles=8,
+        progress=False,
+    )
+    assert_same(tmp_path / "out", bs.find_pairs(boxes, filters=bs.Filters(**said, rule="both"), device="cpu"))
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    "make, more, says",
+    [
+        (lambda path: np.save(path, np.zeros((4, 5))), {}, r"boxes\.npy must have the shape .* not \(4, 5\)"),
+        (lambda path: np.save(path, np.zeros((4, 6), complex)), {}, "boxes.npy must be float32.* not complex128"),
+        (lambda path: np.save(path, np.zeros((4, 6))), {"ids": "name"}, "no column 'name'"),
+        (lambda path: np.save(path, np.zeros((4, 6))), {"filters": ["margin"]}, "'margin' is no filter"),
+        (lambda path: np.save(path, np.zeros((4, 6))), {"memory_per_task": 100}, "memory_per_task is 100"),
+        (lambda path: np.save(path, np.zeros((4, 6))), {"giant_tiles": 1}, "giant_tiles is 1"),
+        (lambda path: np.save(path, np.zeros((4, 6))), {"rule": "none"}, "rule is 'none'"),
+        (lambda path: np.save(path, np.zeros((4, 6))), {"columns": ["x", "y"]}, "columns has 2 names"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(client, tmp_path, make, more, says):
+    make(tmp_path / "boxes.npy")
+    with pytest.raises(ValueError, match=says):
+        bd.find_pairs(tmp_path / "boxes.npy", tmp_path / "out", client=client, progress=False, **more)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "columns, more, says",
+    [
+        ({"x": [1.0]}, {}, "no columns min_x.* it has x"),
+        ({**{name: [1.0] for name in _sources.IN_3D}, "min_x": ["a"]}, {}, "min_x of .* must be float32.* not string"),
+        ({name: [1.0] for name in _sources.IN_3D}, {"ids": "name"}, "no column 'name'"),
+        ({**{name: [1.0] for name in _sources.IN_3D}, "name": [0.5]}, {"ids": "name"}, "name of .* must be integers"),
+        ({**{name: [1.0] for name in _sources.IN_3D}, "name": [-1]}, {"ids": "name"}, "name of .* has -1"),
+        ({**{name: [1.0] for name in _sources.IN_3D}, "world": [-2]}, {"filters": ["world"]}, "world has -2"),
+        ({"box": [[1.0] * 6]}, {"columns": "box"}, "box of .* must be lists .* of a fixed size"),
+    ],
+)
+def test_columns_that_have_no_meaning_are_refused(client, tmp_path, columns, more, says):
+    pq.write_table(pa.table(columns), tmp_path / "boxes.parquet")
+    with pytest.raises(ValueError, match=says):
+        bd.find_pairs(tmp_path / "boxes.parquet", tmp_path / "out", client=client, progress=False, **more)
+
+
+def test_other_sources_are_refused(client, tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no source"):
+        bd.find_pairs(tmp_path / "nothing.npy", tmp_path / "out", client=client)
+    with pytest.raises(ValueError, match="source is ndarray"):
+        bd.find_pairs(scene(4), tmp_path / "out", client=client)
+
+
+def test_a_directory_with_other_files_is_left_alone(client, tmp_path):
+    np.save(tmp_path / "boxes.npy", scene(10))
+    for overwrite in (False, True):
+        with pytest.raises(FileExistsError, match=r"other files, such as boxes\.npy"):
+            bd.find_pairs(tmp_path / "boxes.npy", tmp_path, client=client, overwrite=overwrite)
+    assert (tmp_path / "boxes.npy").exists()
+
+
+def test_boxes_at_one_place_that_do_not_fit_are_refused_with_numbers(find):
+    with pytest.raises(MemoryError, match=r"4,000 boxes of tile 0 .* memory_per_task must be about"):
+        find(np.tile(np.array([0, 0, 0, 1, 1, 1], np.float32), (4000, 1)), memory=1 << 18)
+    assert not list(find.out.glob("tile=*/*")) and not (find.out / "_summary.json").exists()
+
+
+def test_without_dask_the_error_says_what_to_install():
+    script = "import sys; sys.modules['distributed'] = None; import broadsweep.dask as d; d.find_pairs('a.npy', 'b')"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "pip install broadsweep[dask]" in result.stderr
+
+
+# ---- interruptions ----
+
+
+def test_another_source_or_other_parameters_are_refused(find):
+    boxes = scene(3000, 1, 0.06)
+    find(boxes)
+    before = files_of(find.out)
+    with pytest.raises(ValueError, match="giant_tiles was 64 and is 70.*overwrite=True"):
+        find_again(find, giant_tiles=70)
+    with pytest.raises(ValueError, match="the source is another: .*boxes.npy"):
+        find(boxes + 1)
+    assert files_of(find.out) == before
+    find(boxes + 1, overwrite=True)
+    assert_same(find.out, bs.find_pairs(boxes + 1, device="cpu"))
+
+
+def find_again(find, **more):
+    """Find pairs again without writing the source."""
+    source = find.out.parent / "boxes.npy"
+    return bd.find_pairs(source, find.out, **{"memory_per_task": SMALL, "progress": False, **more})
+
+
+def test_a_call_goes_on_where_an_earlier_one_was_interrupted(find):
+    boxes = giants_and_small()
+    done = find(boxes, giant_tiles=8)
+    whole = files_of(find.out)
+    lost = sorted(path for path in find.out.glob("tile=*/*"))[::3]
+    times = {path: path.stat().st_mtime_ns for path in find.out.glob("tile=*/*") if path not in lost}
+    for path in lost:
+        path.unlink()
+    # What a worker leaves that is killed while it writes.
+    temporary = find.out / "_work" / "temporary" / "pairs.parquet.0123"
+    temporary.parent.mkdir(parents=True)
+    temporary.write_bytes(whole["tile=000000/pairs.parquet"][:50])
+    (find.out / "_work" / "split").mkdir()
+    (find.out / "_work" / "split" / "000000.rows").write_bytes(b"half")
+
+    again = find_again(find, giant_tiles=8)
+    assert files_of(find.out) == whole
+    assert all(path.stat().st_mtime_ns == time for path, time in times.items())
+    assert again.continued == len(times) and len(lost) > 3
+    assert [tile[:3] for tile in again.per_tile] == [tile[:3] for tile in done.per_tile]
+    assert not (find.out / "_work").exists()
+    assert_same(find.out, bs.find_pairs(boxes, device="cpu"))
+
+
+def test_a_call_that_is_done_is_answered_from_its_summary(find, monkeypatch):
+    first = find(scene(3000, 1, 0.06))
+    monkeypatch.setattr(bd._Run, "_do", lambda *_: pytest.fail("a task was started"))
+    again = find_again(find, memory_per_task=None)
+    assert again.pairs == first.pairs and again.per_tile == first.per_tile
+    assert again.continued == first.tiles
+    assert json.loads((find.out / "_summary.json").read_text())["pairs"] == first.pairs
+
+
+def test_a_source_that_changes_during_the_call_is_noticed(find, monkeypatch):
+    do = bd._Run._do
+
+    def change(self, stage, *rest):
+        if stage == "search":
+            os.utime(find.out.parent / "boxes.npy")
+        return do(self, stage, *rest)
+
+    monkeypatch.setattr(bd._Run, "_do", change)
+    with pytest.raises(ValueError, match="changed while its pairs were searched"):
+        find(scene(1000))
+    assert not (find.out / "_summary.json").exists()
+
+
+def test_a_worker_that_is_killed_costs_nothing_but_time(tmp_path):
+    boxes = scene(300_000, 1, 0.03)
+    np.save(tmp_path / "boxes.npy", boxes)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster, distributed.Client(cluster) as client:
+        processes = set(client.run(os.getpid).values())
+        killed = []
+
+        def kill():
+            while not killed:
+                if len(list((tmp_path / "out").glob("tile=*/*"))) >= 3:
+                    killed.append((min(processes), len(list((tmp_path / "out").glob("tile=*/*")))))
+                    os.kill(killed[0][0], signal.SIGKILL)
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=kill, daemon=True)
+        thread.start()
+        summary = bd.find_pairs(
+            tmp_path / "boxes.npy", tmp_path / "out", client=client, memory_per_task=1 << 22, progress=False
+        )
+        thread.join(10)
+        client.wait_for_workers(2)
+        left = set(client.run(os.getpid).values())
+    assert killed and killed[0][1] < summary.tiles, "nobody was killed in the middle"
+    assert killed[0][0] in processes and killed[0][0] not in left
+    assert_same(tmp_path / "out", bs.find_pairs(boxes, device="cpu"))
+
+
+# ---- tiles ----
+
+
+def region_of(regions, corner):
+    """Return the tiles whose regions have this point, by the rule of owner regions."""
+    low, high = regions[:, :3], regions[:, 3:]
+    return np.flatnonzero(((low <= corner) & ((corner < high) | ((high == INFINITY) & (low < high)))).all(1))
+
+
+def check_tiles(boxes, tiles):
+    """Check that tiles partition space, and that each pair is found in one of them, which both boxes touch."""
+    regions = tiles.regions()
+    assert (regions[:, :3] < regions[:, 3:]).all()
+    rows, offsets, giants = tiles.touched(boxes)
+    assert not len(giants) and len(offsets) == len(tiles) + 1
+    members = [set(rows[begin:end].tolist()) for begin, end in zip(offsets[:-1], offsets[1:])]
+    assert all(list(rows[begin:end]) == sorted(rows[begin:end]) for begin, end in zip(offsets[:-1], offsets[1:]))
+    points = np.concatenate([boxes[:, :3], boxes[:, 3:], regions[:, :3], regions[:, 3:]])
+    for point in points:
+        assert len(region_of(regions, point)) == 1, point
+    found = []
+    for tile, region in enumerate(regions):
+        own = np.array(sorted(members[tile]), np.int64)
+        pairs = bs.find_pairs(boxes[own], filters=bs.Filters(owner=region), device="cpu")
+        found.append(own[pairs])
+    found = np.concatenate(found)
+    found = found[np.lexsort(found.T[::-1])]
+    expected = bs.find_pairs(boxes, device="cpu")
+    assert len(found) == len(expected) and (found == expected).all()
+
+
+def test_tiles_partition_space_whatever_the_boxes():
+    hypothesis = pytest.importorskip("hypothesis")
+    st, extra = hypothesis.strategies, pytest.importorskip("hypothesis.extra.numpy")
+    few = st.sampled_from([float("-inf"), -3e38, -1.0, -0.0, 0.0, 1e-40, 0.5, 1.0, 1.5, 2.0, 3e38, float("inf")])
+    any_number = st.floats(width=32, allow_nan=False)
+    numbers = st.one_of(few, any_number)
+
+    @hypothesis.settings(max_examples=150, deadline=None)
+    @hypothesis.given(
+        corners=extra.arrays(np.float32, st.tuples(st.integers(0, 40), st.just(2), st.just(3)), elements=numbers),
+        most=st.integers(1, 12),
+        sampled=st.integers(1, 3),
+    )
+    def check(corners, most, sampled):
+        boxes = np.concatenate([corners.min(1), corners.max(1)], 1)
+        tiles = _tiles.plan(boxes[::sampled], float(sampled), most, 1 << 20, 8)
+        check_tiles(boxes, tiles)
+
+    check()
+
+
+def test_tiles_fit_their_budget():
+    boxes = scene(20_000, 1, 0.01)
+    tiles = _tiles.plan(boxes, 1.0, 1000, 1 << 40, 64)
+    rows, offsets, _ = tiles.touched(boxes)
+    sizes = np.diff(offsets)
+    assert sizes.max() <= 1000 and sizes.mean() > 400
+    assert len(rows) < 1.25 * len(boxes)
+
+
+def test_boxes_at_one_place_make_no_tiles_without_end():
+    boxes = np.tile(np.array([1, 1, 1, 2, 2, 2], np.float32), (5000, 1))
+    assert len(_tiles.plan(boxes, 1.0, 10, 1 << 40, 64)) == 1
+    # Every other box begins where all cuts would be first looked for.
+    mixed = scene(4000, 1, 0.001)
+    mixed[::2] = 0.5
+    sizes = np.diff(_tiles.plan(mixed, 1.0, 200, 1 << 40, 64).touched(mixed)[1])
+    assert np.sort(sizes)[-2] <= 200 and sizes.max() < 2200
+
+
+def test_giants_do_not_keep_tiles_from_being_cut():
+    boxes = scene(10_000, 1, 0.002)
+    boxes[::10, :3], boxes[::10, 3:] = 0, 1
+    tiles = _tiles.plan(boxes, 1.0, 500, 1 << 40, 16)
+    rows, offsets, giants = tiles.touched(boxes, giant_tiles=16)
+    assert (giants == np.arange(0, 10_000, 10)).all()
+    assert np.diff(offsets).max() <= 500 and len(rows) < 1.2 * 9000
+
+
+def test_dense_boxes_make_smaller_tiles():
+    sparse, dense = (_tiles.plan(scene(4000, 1, edge), 100.0, 200_000, 1_000_000, 64) for edge in (0.001, 0.1))
+    assert len(dense) > 2 * len(sparse)
+
+
+@pytest.mark.parametrize("most", [64, 300, 5000])
+def test_a_tile_in_pieces_has_its_pairs_in_order(monkeypatch, most):
+    """Few candidates at once, so that boxes are searched a few at a time, each with those that come after."""
+    boxes = scene(1500, 2, 0.5)
+    boxes[700:760] = [0, 0, 0, 1, 1, 1]
+    columns = _sources.Columns(_sources.IN_3D, None, ())
+    rows = np.empty(len(boxes), columns.row())
+    rows["bounds"], rows["id"] = boxes, np.arange(len(boxes)) * 3
+    job = _tasks.Job("", "", columns, 1 << 18, 64, "any", "cpu", 0)
+    monkeypatch.setattr(_tasks.Job, "most_candidates", 20_000)
+    monkeypatch.setattr(_tasks.Job, "most_boxes", most)
+    pieces = [bs.id_pairs(pairs, ids) for pairs, ids in _tasks._ascending(job, rows)]
+    assert max(map(len, pieces)) <= 20_000 and len(pieces) > 10
+    found, expected = np.concatenate(pieces), 3 * bs.find_pairs(boxes, device="cpu").astype(np.uint64)
+    assert len(found) == len(expected) and (found == expected).all()
+
+    giants = [bs.id_pairs(pairs, ids) for pairs, ids in _tasks._ascending(job, rows, giants=90)]
+    found = np.concatenate(giants)
+    expected = expected[(expected[:, 0] < 270) & (expected[:, 1] >= 270)]
+    assert max(map(len, giants)) <= 20_000
+    assert len(found) == len(expected) and (found == expected).all()
