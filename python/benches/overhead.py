@@ -39,7 +39,9 @@ def main(repeat: str, n: int = 100_000, rounds: int = 15) -> None:
             ratios.append(python / rust), ours.append(python), theirs.append(rust)
     low, middle, high = np.percentile(ratios, [25, 50, 75])
     print(f"{n} boxes, {len(pairs)} pairs, {rounds} rounds of {calls} calls")
-    print(f"Rust {np.median(theirs) * 1e3:.3f} ms, Python {np.median(ours) * 1e3:.3f} ms: {middle:.3f} times ({low:.3f} to {high:.3f})")
+    print(
+        f"Rust {np.median(theirs) * 1e3:.3f} ms, Python {np.median(ours) * 1e3:.3f} ms: {middle:.3f} times ({low:.3f} to {high:.3f})"
+    )
 
 
 if __name__ == "__main__":

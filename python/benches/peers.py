@@ -106,10 +106,16 @@ def warp_bvh(boxes):
     wp.init()
 
     @wp.kernel
-    def query(bvh: wp.uint64, lower: wp.array(dtype=wp.vec3), upper: wp.array(dtype=wp.vec3), out: wp.array(dtype=wp.vec2i), count: wp.array(dtype=wp.int32)):
+    def query(
+        bvh: wp.uint64,
+        lower: wp.array(dtype=wp.vec3),
+        upper: wp.array(dtype=wp.vec3),
+        out: wp.array(dtype=wp.vec2i),
+        count: wp.array(dtype=wp.int32),
+    ):
         i = wp.tid()
         found = wp.bvh_query_aabb(bvh, lower[i], upper[i])
-        j = int(0)
+        j = int(0)  # noqa: UP018: a variable of the kernel, not a constant
         while wp.bvh_query_next(found, j):
             if j > i:
                 k = wp.atomic_add(count, 0, 1)
@@ -120,7 +126,9 @@ def warp_bvh(boxes):
     out = wp.zeros(max(1024, 8 * len(boxes)), dtype=wp.vec2i, device="cpu")
 
     def call():
-        lower, upper = (wp.array(np.ascontiguousarray(part), dtype=wp.vec3, device="cpu") for part in (boxes[:, :3], boxes[:, 3:]))
+        lower, upper = (
+            wp.array(np.ascontiguousarray(part), dtype=wp.vec3, device="cpu") for part in (boxes[:, :3], boxes[:, 3:])
+        )
         tree = wp.Bvh(lower, upper)
         count = wp.zeros(1, dtype=wp.int32, device="cpu")
         wp.launch(query, dim=len(boxes), inputs=[tree.id, lower, upper, out, count], device="cpu")
@@ -145,7 +153,7 @@ def broadsweep_engine(order, threads=None):
 PEERS = [
     ("broadsweep.find_pairs", "broadsweep", broadsweep_once),
     ("broadsweep.BroadPhase", "broadsweep", broadsweep_engine("canonical")),
-    ("broadsweep.BroadPhase, order=\"sweep\"", "broadsweep", broadsweep_engine("sweep")),
+    ('broadsweep.BroadPhase, order="sweep"', "broadsweep", broadsweep_engine("sweep")),
     ("broadsweep.BroadPhase, threads=1", "broadsweep", broadsweep_engine("canonical", 1)),
     ("warp Bvh on the CPU", "warp-lang", warp_bvh),
     ("scipy cKDTree, then a filter", "scipy", scipy_tree),
@@ -172,7 +180,9 @@ def main():
     for n in arguments.n:
         boxes = scene(n)
         expected = key(*bs.find_pairs(boxes, device="cpu").T)
-        print(f"\n{n:,} boxes, {len(expected):,} pairs\n\n| package | version | ms | ms of all cores | pairs |\n|---|---|---|---|---|")
+        print(
+            f"\n{n:,} boxes, {len(expected):,} pairs\n\n| package | version | ms | ms of all cores | pairs |\n|---|---|---|---|---|"
+        )
         for name, package, prepare in PEERS:
             try:
                 version = importlib.metadata.version(package)
@@ -195,9 +205,13 @@ def main():
             except Exception as error:  # what another package raises is a line of the table
                 print(f"| {name} | {version} | | | {type(error).__name__}: {str(error)[:80]} |")
                 continue
-            if isinstance(found, tuple) or isinstance(found, np.ndarray):
+            if isinstance(found, (tuple, np.ndarray)):
                 pairs = key(*found)
-                verdict = "equal" if np.array_equal(pairs, expected) else f"{len(np.setdiff1d(expected, pairs))} missing, {len(np.setdiff1d(pairs, expected))} too many"
+                verdict = (
+                    "equal"
+                    if np.array_equal(pairs, expected)
+                    else f"{len(np.setdiff1d(expected, pairs))} missing, {len(np.setdiff1d(pairs, expected))} too many"
+                )
             else:
                 verdict = f"{found:,}, as many" if found == len(expected) else f"{found:,}, and not {len(expected):,}"
             print(f"| {name} | {version} | {best * 1e3:,.1f} | {cores * 1e3:,.1f} | {verdict} |", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ GLOBAL = 0xFFFFFFFF
 NO_PARENT = 0xFFFFFFFF
 """The parent of a body that has none; -1 in a list of signed integers."""
 
-_BY_BOX = {
+_BY_BOX: dict[str, Callable[[Any], NDArray[Any]]] = {
     "group": lambda values: _arrays.words(values, "group", bits=True),
     "mask": lambda values: _arrays.words(values, "mask", bits=True),
     "body": lambda values: _arrays.words(values, "body", bits=True),
@@ -41,7 +42,9 @@ def _margin(values: Any) -> NDArray[np.float32]:
 
 def _region(owner: Any) -> NDArray[np.float32]:
     """Return a region as ``(1, 6)``. What single precision does not hold is refused: a rounded face would be another."""
-    numbers = np.concatenate([_arrays.floats(part, "owner").reshape(-1) for part in owner]) if isinstance(owner, tuple) else owner
+    numbers = (
+        np.concatenate([_arrays.floats(part, "owner").reshape(-1) for part in owner]) if isinstance(owner, tuple) else owner
+    )
     numbers = _arrays.floats(numbers, "owner").reshape(-1)
     if numbers.shape != (6,):
         raise ValueError(f"owner must have 6 numbers, not {numbers.size}")

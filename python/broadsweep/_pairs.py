@@ -294,9 +294,7 @@ class BroadPhase:
         candidate_limit: int | None = None,
         threads: int | None = None,
     ) -> None:
-        self._engine = _native.Engine(
-            device, axis, cell_size, order, all_pairs_up_to, memory_budget, candidate_limit, threads
-        )
+        self._engine = _native.Engine(device, axis, cell_size, order, all_pairs_up_to, memory_budget, candidate_limit, threads)
         self._order = order
         self._report: Report | None = None
         if filters is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from ._native import QueryReport, TreeReport
 
 
-class Hits(NamedTuple):
-    """The nearest hit of each query.
+@dataclass(frozen=True)
+class Hits:
+    """The nearest hit of each query. It unpacks into `index` and `t`.
 
     Attributes
     ----------
@@ -32,9 +34,15 @@ class Hits(NamedTuple):
     index: NDArray[np.int32]
     t: NDArray[np.float32]
 
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return iter((self.index, self.t))
 
-class Nearest(NamedTuple):
+
+@dataclass(frozen=True)
+class Nearest:
     """The nearest boxes of each point, the nearest first; of two that are as far, the smaller index.
+
+    It unpacks into `index` and `squared_distance`.
 
     Attributes
     ----------
@@ -46,6 +54,9 @@ class Nearest(NamedTuple):
 
     index: NDArray[np.int32]
     squared_distance: NDArray[np.float32]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return iter((self.index, self.squared_distance))
 
 
 class Lists:
@@ -73,9 +84,7 @@ class Lists:
 
     __slots__ = ("index", "offsets", "t")
 
-    def __init__(
-        self, offsets: NDArray[np.int64], index: NDArray[np.int32], t: NDArray[np.float32] | None = None
-    ) -> None:
+    def __init__(self, offsets: NDArray[np.int64], index: NDArray[np.int32], t: NDArray[np.float32] | None = None) -> None:
         self.offsets, self.index, self.t = offsets, index, t
 
     def __len__(self) -> int:
@@ -216,12 +225,38 @@ class Tree:
     # ---- what moves ----
 
     @overload
-    def rays(self, origins: ArrayLike, directions: ArrayLike, limits: ArrayLike = ..., *, hits: Literal["nearest"] = ..., **said: ArrayLike) -> Hits: ...
+    def rays(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["nearest"] = ...,
+        **said: ArrayLike,
+    ) -> Hits: ...
     @overload
-    def rays(self, origins: ArrayLike, directions: ArrayLike, limits: ArrayLike = ..., *, hits: Literal["any"], **said: ArrayLike) -> NDArray[np.bool_]: ...
+    def rays(
+        self, origins: ArrayLike, directions: ArrayLike, limits: ArrayLike = ..., *, hits: Literal["any"], **said: ArrayLike
+    ) -> NDArray[np.bool_]: ...
     @overload
-    def rays(self, origins: ArrayLike, directions: ArrayLike, limits: ArrayLike = ..., *, hits: Literal["all"] | int, **said: ArrayLike) -> Lists: ...
-    def rays(self, origins, directions, limits=np.inf, *, hits="nearest", **said):
+    def rays(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["all"] | int,
+        **said: ArrayLike,
+    ) -> Lists: ...
+    def rays(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = np.inf,
+        *,
+        hits: Literal["nearest", "any", "all"] | int = "nearest",
+        **said: ArrayLike,
+    ) -> Hits | NDArray[np.bool_] | Lists:
         """Find what rays hit: the points ``origin + t * direction`` with ``0 <= t <= limit``.
 
         Parameters
@@ -243,7 +278,45 @@ class Tree:
         parts = [("origins", origins, 3), ("directions", directions, 3), ("limits", limits, 1)]
         return self._cast("ray", parts, hits, said)
 
-    def cast_boxes(self, boxes, directions, limits=np.inf, *, hits="nearest", **said):
+    @overload
+    def cast_boxes(
+        self,
+        boxes: ArrayLike | tuple[ArrayLike, ArrayLike],
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["nearest"] = ...,
+        **said: ArrayLike,
+    ) -> Hits: ...
+    @overload
+    def cast_boxes(
+        self,
+        boxes: ArrayLike | tuple[ArrayLike, ArrayLike],
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["any"],
+        **said: ArrayLike,
+    ) -> NDArray[np.bool_]: ...
+    @overload
+    def cast_boxes(
+        self,
+        boxes: ArrayLike | tuple[ArrayLike, ArrayLike],
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["all"] | int,
+        **said: ArrayLike,
+    ) -> Lists: ...
+    def cast_boxes(
+        self,
+        boxes: ArrayLike | tuple[ArrayLike, ArrayLike],
+        directions: ArrayLike,
+        limits: ArrayLike = np.inf,
+        *,
+        hits: Literal["nearest", "any", "all"] | int = "nearest",
+        **said: ArrayLike,
+    ) -> Hits | NDArray[np.bool_] | Lists:
         """Find what boxes hit that move: ``box + t * direction`` with ``0 <= t <= limit``.
 
         Parameters
@@ -256,7 +329,49 @@ class Tree:
         boxes = rounded_outward(_arrays.boxes(boxes))
         return self._cast("box", [("boxes", boxes, 6), ("directions", directions, 3), ("limits", limits, 1)], hits, said)
 
-    def cast_spheres(self, centers, radii, directions, limits=np.inf, *, hits="nearest", **said):
+    @overload
+    def cast_spheres(
+        self,
+        centers: ArrayLike,
+        radii: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["nearest"] = ...,
+        **said: ArrayLike,
+    ) -> Hits: ...
+    @overload
+    def cast_spheres(
+        self,
+        centers: ArrayLike,
+        radii: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["any"],
+        **said: ArrayLike,
+    ) -> NDArray[np.bool_]: ...
+    @overload
+    def cast_spheres(
+        self,
+        centers: ArrayLike,
+        radii: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["all"] | int,
+        **said: ArrayLike,
+    ) -> Lists: ...
+    def cast_spheres(
+        self,
+        centers: ArrayLike,
+        radii: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = np.inf,
+        *,
+        hits: Literal["nearest", "any", "all"] | int = "nearest",
+        **said: ArrayLike,
+    ) -> Hits | NDArray[np.bool_] | Lists:
         """Find what the bounding boxes of spheres hit that move. No box that a sphere touches is missed among all hits.
 
         Parameters
@@ -269,7 +384,53 @@ class Tree:
         parts = [("centers", centers, 3), ("radii", radii, 1), ("directions", directions, 3), ("limits", limits, 1)]
         return self._cast("sphere", parts, hits, said)
 
-    def cast_capsules(self, starts, ends, radii, directions, limits=np.inf, *, hits="nearest", **said):
+    @overload
+    def cast_capsules(
+        self,
+        starts: ArrayLike,
+        ends: ArrayLike,
+        radii: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["nearest"] = ...,
+        **said: ArrayLike,
+    ) -> Hits: ...
+    @overload
+    def cast_capsules(
+        self,
+        starts: ArrayLike,
+        ends: ArrayLike,
+        radii: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["any"],
+        **said: ArrayLike,
+    ) -> NDArray[np.bool_]: ...
+    @overload
+    def cast_capsules(
+        self,
+        starts: ArrayLike,
+        ends: ArrayLike,
+        radii: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["all"] | int,
+        **said: ArrayLike,
+    ) -> Lists: ...
+    def cast_capsules(
+        self,
+        starts: ArrayLike,
+        ends: ArrayLike,
+        radii: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = np.inf,
+        *,
+        hits: Literal["nearest", "any", "all"] | int = "nearest",
+        **said: ArrayLike,
+    ) -> Hits | NDArray[np.bool_] | Lists:
         """Find what the bounding boxes of capsules hit that move. No box that a capsule touches is missed among all hits.
 
         Parameters
@@ -289,15 +450,17 @@ class Tree:
         ]
         return self._cast("capsule", parts, hits, said)
 
-    def _cast(self, kind: str, parts: list[tuple[str, Any, int]], hits: Any, said: dict[str, Any]) -> Any:
+    def _cast(
+        self, kind: str, parts: list[tuple[str, Any, int]], hits: Any, said: dict[str, Any]
+    ) -> Hits | NDArray[np.bool_] | Lists:
         rows = _arrays.columns(parts)
         lists = askers(said, len(rows))
         if hits == "nearest":
             answers, self._query_report = self._tree.nearest_hits(kind, rows, lists)
             return Hits(answers[:, 0].view(np.int32), answers[:, 1].view(np.float32))
         if hits == "any":
-            answers, self._query_report = self._tree.any_hits(kind, rows, lists)
-            return answers
+            any_hit, self._query_report = self._tree.any_hits(kind, rows, lists)
+            return any_hit
         if hits != "all" and (isinstance(hits, (str, bool)) or not hasattr(hits, "__index__") or hits < 0):
             raise ValueError(f'hits is {hits!r}; it must be "nearest", "any", "all" or a number')
         k = None if hits == "all" else hits.__index__()

@@ -4,8 +4,14 @@ import os
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import broadsweep as bs
+
+# HYPOTHESIS_PROFILE=long takes some minutes.
+settings.register_profile("short", max_examples=100)
+settings.register_profile("long", max_examples=10_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 
 def devices():

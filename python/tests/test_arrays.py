@@ -66,7 +66,9 @@ def test_boxes_in_the_plane(boxes):
         assert np.array_equal(bs.find_pairs(given_as, device="cpu"), brute_force(flat))
 
 
-@pytest.mark.parametrize("empty", [[], np.empty((0, 6)), np.empty((0, 2, 3), "f4"), np.empty((0, 4)), (np.empty((0, 3)), np.empty((0, 3)))])
+@pytest.mark.parametrize(
+    "empty", [[], np.empty((0, 6)), np.empty((0, 2, 3), "f4"), np.empty((0, 4)), (np.empty((0, 3)), np.empty((0, 3)))]
+)
 def test_no_boxes_have_no_pairs(empty):
     pairs = bs.find_pairs(empty, device="cpu")
     assert pairs.shape == (0, 2) and pairs.dtype == np.uint32
@@ -180,8 +182,13 @@ def test_any_numbers_in_any_layout_give_the_pairs_of_brute_force(boxes):
 
 shapes = st.one_of(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=7))
 types = st.one_of(
-    hnp.floating_dtypes(), hnp.integer_dtypes(), hnp.unsigned_integer_dtypes(), hnp.complex_number_dtypes(), hnp.boolean_dtypes(),
-    hnp.unicode_string_dtypes(max_len=3), hnp.datetime64_dtypes(),
+    hnp.floating_dtypes(),
+    hnp.integer_dtypes(),
+    hnp.unsigned_integer_dtypes(),
+    hnp.complex_number_dtypes(),
+    hnp.boolean_dtypes(),
+    hnp.unicode_string_dtypes(max_len=3),
+    hnp.datetime64_dtypes(),
 )
 
 

@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -162,7 +161,7 @@ def test_steps_tell_what_began_and_ended(device):
     boxes = scene(500, 8)
     engine = bs.BroadPhase(device)
     last = np.empty((0, 2), np.uint32)
-    for step in range(6):
+    for _ in range(6):
         moves = rng.random((len(boxes), 1)) < 0.2
         shift = rng.normal(0, 0.05, (len(boxes), 3)) * moves
         boxes = (boxes + np.hstack([shift, shift])).astype(np.float32)
@@ -378,7 +377,13 @@ def test_tiles_own_each_pair_once(device, boxes):
 
 @pytest.mark.parametrize(
     "owner, word",
-    [([0, 0, 0, 1, 1], "6 numbers"), ([0.1, 0, 0, 1, 1, 1], "float32"), (["a"] * 6, "owner"), ([np.nan] * 6, "owner"), ([1] * 3 + [0] * 3, "owner")],
+    [
+        ([0, 0, 0, 1, 1], "6 numbers"),
+        ([0.1, 0, 0, 1, 1, 1], "float32"),
+        (["a"] * 6, "owner"),
+        ([np.nan] * 6, "owner"),
+        ([1] * 3 + [0] * 3, "owner"),
+    ],
 )
 def test_a_region_that_is_none_is_refused(owner, word):
     with pytest.raises((TypeError, ValueError), match=word):
@@ -387,7 +392,12 @@ def test_a_region_that_is_none_is_refused(owner, word):
 
 @pytest.mark.parametrize(
     "pairs, ids, exception",
-    [([[0, 2]], [1, 2], ValueError), ([[0, 1]], [1.0, 2.0], TypeError), ([[0, 1]], [-1, 2], ValueError), ([0, 1], [1, 2], ValueError)],
+    [
+        ([[0, 2]], [1, 2], ValueError),
+        ([[0, 1]], [1.0, 2.0], TypeError),
+        ([[0, 1]], [-1, 2], ValueError),
+        ([0, 1], [1, 2], ValueError),
+    ],
 )
 def test_ids_that_name_no_pairs_are_refused(pairs, ids, exception):
     with pytest.raises(exception):

@@ -103,7 +103,9 @@ def test_nearest_boxes_come_in_order(tree, boxes):
     assert np.allclose(found.squared_distance, expected, rtol=1e-5, atol=1e-12)
     assert np.allclose(expected, np.sort(squared, 1)[:, :5])
     few = tree.nearest(points[:1], k=500)
-    assert (few.index[0, :400] >= 0).all() and (few.index[0, 400:] == -1).all() and np.isinf(few.squared_distance[0, 400:]).all()
+    assert (
+        (few.index[0, :400] >= 0).all() and (few.index[0, 400:] == -1).all() and np.isinf(few.squared_distance[0, 400:]).all()
+    )
     assert (tree.nearest(points, k=2, radii=0).index[:, 0] == -1).sum() >= 1
 
 
