@@ -215,11 +215,14 @@ def test_a_column_of_lists_and_one_of_two_dimensions(client, tmp_path):
 
 
 def test_doubles_are_rounded_outward_before_tiles_are_chosen(find):
-    # Cuts are lower corners in single precision; in double precision many boxes end just below one.
-    boxes = lattice().astype(np.float64) / 3
-    boxes[::2, 3:] -= 1e-12
+    # Faces of neighbours are apart by about the distance of two floats: many touch only because they are rounded outward.
+    boxes = lattice().astype(np.float64) + 1
+    boxes[:, :3] += np.random.default_rng(1).random((len(boxes), 3)) * 3e-7
+    boxes[:, 3:] -= 1e-7
     find(boxes)
-    assert_same(find.out, bs.find_pairs(boxes, device="cpu"))
+    expected = bs.find_pairs(boxes, device="cpu")
+    assert_same(find.out, expected)
+    assert len(expected) > 1.1 * len(bs.find_pairs(boxes.astype(np.float32), device="cpu"))
 
 
 def test_arrays_of_corners_and_of_the_plane(find):
@@ -377,6 +380,28 @@ def test_a_call_goes_on_where_an_earlier_one_was_interrupted(find):
     assert [tile[:3] for tile in again.per_tile] == [tile[:3] for tile in done.per_tile]
     assert not (find.out / "_work").exists()
     assert_same(find.out, bs.find_pairs(boxes, device="cpu"))
+
+
+def test_a_task_whose_answer_was_lost_is_not_done_again(find):
+    summary = find(scene(3000, 1, 0.06))
+    manifest = json.loads((find.out / "_manifest.json").read_text())
+    columns = _sources.Columns(None, None, ())
+    job = _tasks.Job(str(find.out), manifest["plan"], columns, SMALL, 64, "any", "cpu", 6)
+    # What it would have to read is gone.
+    assert _tasks.search_tile(job, 2)[:3] == summary.per_tile[2][:3]
+
+
+def test_a_file_that_was_not_finished_is_not_there(tmp_path):
+    path = tmp_path / "tile" / "pairs.parquet"
+    with pytest.raises(RuntimeError), _tasks.whole(path, tmp_path / "temporary") as name:
+        with open(name, "w") as file:
+            file.write("half")
+        assert not path.exists()
+        raise RuntimeError
+    assert not path.exists() and not os.listdir(tmp_path / "temporary")
+    with _tasks.whole(path, tmp_path / "temporary") as name, open(name, "w") as file:
+        file.write("all")
+    assert path.read_text() == "all" and not os.listdir(tmp_path / "temporary")
 
 
 def test_a_call_that_is_done_is_answered_from_its_summary(find, monkeypatch):
@@ -537,3 +562,28 @@ def test_a_tile_in_pieces_has_its_pairs_in_order(monkeypatch, most):
     expected = expected[(expected[:, 0] < 270) & (expected[:, 1] >= 270)]
     assert max(map(len, giants)) <= 20_000
     assert len(found) == len(expected) and (found == expected).all()
+
+
+def test_a_join_has_no_more_pairs_than_there_is_room_for(monkeypatch):
+    """Boxes at one place meet all others: a join of many of them must be refused before its pairs are listed."""
+    boxes = scene(30_000, 2, 0.001)
+    boxes[10_000:20_000] = [0, 0, 0, 1, 1, 1]
+    longest = []
+
+    class Engine(bs.BroadPhase):
+        def find_pairs_between(self, first, second):
+            pairs = super().find_pairs_between(first, second)
+            longest.append(len(pairs))
+            return pairs
+
+    columns = _sources.Columns(_sources.IN_3D, None, ())
+    rows = np.empty(len(boxes), columns.row())
+    rows["bounds"], rows["id"] = boxes, np.arange(len(boxes))
+    job = _tasks.Job("", "", columns, 1 << 18, 64, "any", "cpu", 0)
+    monkeypatch.setattr(_tasks, "BroadPhase", Engine)
+    monkeypatch.setattr(_tasks.Job, "most_candidates", 2_000_000)
+    monkeypatch.setattr(_tasks.Job, "most_boxes", 30_000)
+    # The first two pieces are enough: they end where the boxes at one place begin.
+    pieces = _tasks._ascending(job, rows)
+    count = sum(len(next(pieces)[0]) for _ in range(2))
+    assert count > 1_000_000 and max(longest) <= 3_000_000

@@ -181,8 +181,7 @@ def _best_cut(boxes: NDArray[np.float32]) -> tuple[int, np.float32] | None:
             below, above = int(np.count_nonzero(starts < number)), int(np.count_nonzero(ends >= number))
             if below == 0 or max(below, above) > _SMALLER * count or below + above > _COPIES * count:
                 continue
-            # Adding 0 makes -0 to 0.
-            cut = (below + above, max(below, above), axis, number + np.float32(0))
+            cut = (below + above, max(below, above), axis, number)
             best = min(best, cut) if best is not None else cut
     return None if best is None else best[2:]
 
