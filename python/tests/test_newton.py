@@ -14,7 +14,6 @@ import warp as wp
 import broadsweep.newton
 from broadsweep.newton import PairBufferError, attach
 
-wp.config.quiet = True
 NEWTONS = {"sap": newton.geometry.BroadPhaseSAP, "nxn": newton.geometry.BroadPhaseAllPairs}
 
 
