@@ -40,7 +40,8 @@ def main(repeat: str, n: int = 100_000, rounds: int = 15) -> None:
     low, middle, high = np.percentile(ratios, [25, 50, 75])
     print(f"{n} boxes, {len(pairs)} pairs, {rounds} rounds of {calls} calls")
     print(
-        f"Rust {np.median(theirs) * 1e3:.3f} ms, Python {np.median(ours) * 1e3:.3f} ms: {middle:.3f} times ({low:.3f} to {high:.3f})"
+        f"Rust {np.median(theirs) * 1e3:.3f} ms, Python {np.median(ours) * 1e3:.3f} ms: "
+        f"{middle:.3f} times ({low:.3f} to {high:.3f})"
     )
 
 

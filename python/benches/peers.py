@@ -115,7 +115,7 @@ def warp_bvh(boxes):
     ):
         i = wp.tid()
         found = wp.bvh_query_aabb(bvh, lower[i], upper[i])
-        j = int(0)  # noqa: UP018: a variable of the kernel, not a constant
+        j = 0  # noqa: UP018 (a variable of the kernel, and no constant)
         while wp.bvh_query_next(found, j):
             if j > i:
                 k = wp.atomic_add(count, 0, 1)
@@ -181,7 +181,8 @@ def main():
         boxes = scene(n)
         expected = key(*bs.find_pairs(boxes, device="cpu").T)
         print(
-            f"\n{n:,} boxes, {len(expected):,} pairs\n\n| package | version | ms | ms of all cores | pairs |\n|---|---|---|---|---|"
+            f"\n{n:,} boxes, {len(expected):,} pairs\n\n"
+            "| package | version | ms | ms of all cores | pairs |\n|---|---|---|---|---|"
         )
         for name, package, prepare in PEERS:
             try:

@@ -53,13 +53,7 @@ impl Device {
     pub fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
         match name {
             "cpu" => Ok(Self::Cpu(None)),
-            "auto" => py.detach(|| {
-                Ok(match open(None) {
-                    Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => Self::Gpu(gpu),
-                    Ok(gpu) => Self::Cpu(Some(format!("{} is a driver in software", gpu.adapter_info().name))),
-                    Err(error) => Self::Cpu(Some(reason(error))),
-                })
-            }),
+            "auto" => Ok(py.detach(preferred)),
             _ => {
                 let name = (name != "gpu").then(|| name.to_owned());
                 running::run(py, move || open(name.as_deref())).map(Self::Gpu)
@@ -68,13 +62,23 @@ impl Device {
     }
 }
 
-/// Says in short why there is no GPU.
-fn reason(error: Error) -> String {
-    match error {
-        Error::NoAdapter { reason } => format!("no GPU was found: {reason}"),
-        Error::NoDevice { adapter, reason } => format!("{adapter} refused a device: {reason}"),
-        other => other.to_string(),
+/// Opens the GPU, if there is a real one. Where there is none, that is found out once in a process.
+fn preferred() -> Device {
+    static WITHOUT: Mutex<Option<(u32, String)>> = Mutex::new(None);
+    let process = std::process::id();
+    let mut without = WITHOUT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, reason)) = without.as_ref().filter(|(finder, _)| *finder == process) {
+        return Device::Cpu(Some(reason.clone()));
     }
+    let reason = match open(None) {
+        Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => return Device::Gpu(gpu),
+        Ok(gpu) => format!("{} is a driver in software", gpu.adapter_info().name),
+        Err(Error::NoAdapter { .. }) => "no GPU was found".to_owned(),
+        Err(Error::NoDevice { adapter, reason }) => format!("{adapter} refused a device: {reason}"),
+        Err(other) => other.to_string(),
+    };
+    *without = Some((process, reason.clone()));
+    Device::Cpu(Some(reason))
 }
 
 /// Says what kind of adapter it is.
