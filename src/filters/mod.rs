@@ -122,8 +122,10 @@ impl Filters {
             return Err(Error::BadFilter { list: "half_spaces", index: at as u64, problem });
         }
         if let Some(region) = self.owner
-            && let Some(axis) = (0..3).find(|&k| !(region.min[k] <= region.max[k]))
+            && !region.is_valid()
         {
+            let is_in_order = |k: &usize| region.min[*k] <= region.max[*k];
+            let axis = (0..2).find(|k| !is_in_order(k)).unwrap_or(2);
             let problem = format!(
                 "is an axis on which the region reaches from {} to {}; give numbers, the smaller first",
                 region.min[axis], region.max[axis]

@@ -89,7 +89,7 @@ filter_table! {
             /// This is what cuts a scene into *tiles*, each searched by itself, on any machine, without a word between them.
             /// The lower corner of an intersection is one point, and so in one tile, where tiles partition space: **every pair
             /// is reported by one tile, and by no other**. The tile needs the boxes that [overlap](Aabb::overlaps) its
-            /// region, touching included, and no others: the corner is a point of both boxes.
+            /// region, touching included: the corner is a point of both boxes. Further boxes change nothing.
             ///
             /// The corner is, on each axis, the larger `min` of the two boxes as they are searched: grown by their margins,
             /// so that it is the grown box that goes to each tile that it overlaps. A half-space is the whole space here; the
@@ -98,7 +98,8 @@ filter_table! {
             /// from -∞ to ∞ own every pair, of boxes at infinity too. Where `min` equals `max` on an axis, it owns nothing.
             ///
             /// Pairs of `include` are reported by every search that names them. From step to step, a pair whose corner leaves
-            /// the region is lost, and one whose corner enters it is created; on a GPU, such steps are searched from nothing.
+            /// the region is lost, and one whose corner enters it is created. On a GPU, such steps are searched from nothing; on
+            /// the CPU they cost what steps without a region cost.
             /// Queries refuse an owner region. [`Aabb::owns`] is this rule for two boxes.
             ///
             /// ```

@@ -301,7 +301,7 @@ fn ids_that_are_missing_are_named_and_the_list_stays() {
     let same = IdPair { a: u64::MAX, b: u64::MAX };
     assert_eq!(list, [IdPair { a: 4, b: 5 }, IdPair { a: 3, b: u64::MAX }, same]);
     // Long lists, by any number of threads, keep their order.
-    let ids: Vec<u64> = (0..5000u64).map(|i| i * i ^ 0xfff).collect();
+    let ids: Vec<u64> = (0..5000u64).map(|i| (i * i) ^ 0xfff).collect();
     let pairs: Vec<Pair> = (0..100_000).map(|i| Pair { a: i % 4999, b: 4999 }).collect();
     let mut long = list.clone();
     IdPair::append(&pairs, &ids, &mut long).unwrap();
