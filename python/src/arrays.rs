@@ -1,6 +1,6 @@
 //! Boxes and queries from arrays of NumPy, and lists to such, without a copy.
 
-use broadsweep::{Aabb, IdPair, Pair};
+use broadsweep::{Aabb, Error, IdPair, Pair};
 use bytemuck::Pod;
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::running::{self, ALONE};
+use crate::running;
 
 /// Boxes of an array `(n, 6)`, lower and upper corners.
 pub enum Boxes<'py> {
@@ -61,7 +61,11 @@ impl Numbers<'_> {
     }
 
     /// Copies the boxes, rounded outward where they are in double precision, with all threads of the pool that it is called in.
-    pub fn copy_to(&self, boxes: &mut Vec<Aabb>) {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn copy_to(&self, boxes: &mut Vec<Aabb>) -> Result<(), Error> {
+        make_room(boxes, self.len(), "the boxes")?;
         boxes.resize(self.len(), Aabb::new([0.0; 3], [0.0; 3]));
         match self {
             Self::Single(from) => each_chunk(boxes, from, <[Aabb]>::copy_from_slice),
@@ -71,14 +75,30 @@ impl Numbers<'_> {
                 }
             }),
         }
+        Ok(())
     }
+}
+
+/// Makes room for `count` elements in all.
+fn make_room<T>(list: &mut Vec<T>, count: usize, what: &str) -> Result<(), Error> {
+    let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+    let more = count.saturating_sub(list.len());
+    list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: format!("{what} on the host"), bytes })
+}
+
+/// Copies a list.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn copy<T: Copy>(list: &[T], what: &str) -> Result<Vec<T>, Error> {
+    let mut own = Vec::new();
+    make_room(&mut own, list.len(), what)?;
+    own.extend_from_slice(list);
+    Ok(own)
 }
 
 /// Hands chunks of two lists of one length to `each`, on all threads where there are many.
 fn each_chunk<A: Send, B: Sync>(to: &mut [A], from: &[B], each: impl Fn(&mut [A], &[B]) + Sync) {
-    if to.len() <= ALONE {
-        return each(to, from);
-    }
     const CHUNK: usize = 1 << 14;
     to.par_chunks_mut(CHUNK).zip(from.par_chunks(CHUNK)).for_each(|(to, from)| each(to, from));
 }

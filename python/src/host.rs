@@ -1,16 +1,15 @@
-//! An engine or a tree, and how it is called: with boxes or queries of arrays, in its pool of threads.
+//! An engine or a tree, and how it is called: with boxes or queries of arrays, in its pool of threads. Nothing is called outside
+//! it, however little there is to do: rayon's global pool, which is there then, does not survive a fork.
 
 use std::mem::take;
-use std::sync::Arc;
 
 use broadsweep::{Aabb, Error};
 use bytemuck::Pod;
 use pyo3::prelude::*;
-use rayon::ThreadPool;
 
-use crate::arrays::{Boxes, Numbers};
+use crate::arrays::{Boxes, Numbers, copy};
 use crate::lending::{Lent, Library};
-use crate::running::{self, ALONE, SHORT};
+use crate::running::{self, SHORT};
 
 /// An engine or a tree that is called from Python.
 pub struct Host<E> {
@@ -60,13 +59,13 @@ impl<E: Send + 'static> Host<E> {
         let numbers = boxes.numbers()?;
         match numbers {
             Numbers::Single(boxes) if boxes.len() <= SHORT => {
-                running::run(py, || in_pool(&pool, boxes.len(), || call(&mut lent.engine, boxes)))
+                running::run(py, || pool.install(|| call(&mut lent.engine, boxes)))
             }
             _ => {
                 let mut own = take(&mut lent.room[0]);
-                py.detach(|| in_pool(&pool, numbers.len(), || numbers.copy_to(&mut own)));
+                running::run(py, || pool.install(|| numbers.copy_to(&mut own)))?;
                 call_apart(py, own.len(), move || {
-                    let result = in_pool(&pool, own.len(), || call(&mut lent.engine, &own));
+                    let result = pool.install(|| call(&mut lent.engine, &own));
                     lent.room[0] = own;
                     result
                 })
@@ -85,11 +84,11 @@ impl<E: Send + 'static> Host<E> {
         let numbers = [sets[0].numbers()?, sets[1].numbers()?];
         let all = numbers[0].len().saturating_add(numbers[1].len());
         let mut own = take(&mut lent.room);
-        py.detach(|| {
-            in_pool(&pool, all, || numbers.iter().zip(&mut own).for_each(|(numbers, own)| numbers.copy_to(own)));
-        });
+        running::run(py, || {
+            pool.install(|| numbers.iter().zip(&mut own).try_for_each(|(numbers, own)| numbers.copy_to(own)))
+        })?;
         call_apart(py, all, move || {
-            let result = in_pool(&pool, all, || call(&mut lent.engine, [&own[0], &own[1]]));
+            let result = pool.install(|| call(&mut lent.engine, [&own[0], &own[1]]));
             lent.room = own;
             result
         })
@@ -106,14 +105,9 @@ impl<E: Send + 'static> Host<E> {
         if queries.len() <= SHORT {
             return running::run(py, || pool.install(|| call(&mut lent.engine, queries)));
         }
-        let own = queries.to_vec();
+        let own = running::run(py, || copy(queries, "the queries"))?;
         running::run_apart(py, move || pool.install(|| call(&mut lent.engine, &own)))
     }
-}
-
-/// Does something in a pool. Where few boxes are concerned, no other thread is needed.
-fn in_pool<T: Send>(pool: &Arc<ThreadPool>, boxes: usize, what: impl FnOnce() -> T + Send) -> T {
-    if boxes <= ALONE { what() } else { pool.install(what) }
 }
 
 fn call_apart<T: Send + 'static>(

@@ -21,9 +21,6 @@ pub const PATIENCE: Duration = Duration::from_millis(20);
 /// another takes some 20 µs, and that many boxes a few ms, unless nearly all of them overlap.
 pub const SHORT: usize = 1 << 15;
 
-/// The most boxes with which the CPU engine asks for no pool.
-pub const ALONE: usize = 512;
-
 /// A pool, the process that it was made in, and the number of threads that was asked for.
 type Made = (u32, Option<usize>, Arc<ThreadPool>);
 

@@ -9,7 +9,7 @@ use numpy::PyArray2;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
-use crate::arrays::{Boxes, pairs};
+use crate::arrays::{Boxes, copy, pairs};
 use crate::engine::Either;
 use crate::errors::{exception, panicked};
 use crate::host::Working;
@@ -52,7 +52,7 @@ fn send(
 ) -> Result<broadsweep::Report, Stop> {
     let each = |report: &broadsweep::Report, piece: &[Pair]| {
         // An empty list has a piece too.
-        sender.send(Message::Piece(report.clone(), piece.to_vec())).map_err(|_| Stop::Closed)
+        sender.send(Message::Piece(report.clone(), copy(piece, "a piece")?)).map_err(|_| Stop::Closed)
     };
     match &mut lent.engine {
         Either::Cpu(engine) => engine.stream_pairs(boxes, each),
@@ -66,7 +66,7 @@ impl Pieces {
         let (mut lent, streaming) = library.lend_to_stream(py)?;
         let pool = running::pool(None)?;
         let (numbers, mut own) = (boxes.numbers()?, Vec::new());
-        py.detach(|| pool.install(|| numbers.copy_to(&mut own)));
+        running::run(py, || pool.install(|| numbers.copy_to(&mut own)))?;
         let (sender, receiver) = sync_channel(1);
         let work = move || {
             let result = send(&mut lent, &own, &sender);

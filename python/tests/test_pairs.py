@@ -307,24 +307,66 @@ def test_the_lock_of_the_interpreter_is_released(device):
     assert len(ticks) > 3
 
 
+def calls(engine, boxes):
+    """Return what every kind of call answers."""
+    few = boxes[:300]
+    tree = bs.Tree(few, device="cpu")
+    return [
+        engine.find_pairs(boxes),
+        engine.find_pairs(few),
+        engine.find_pairs_between(few, boxes[300:400]),
+        engine.step(few).pairs,
+        bs.id_pairs(engine.find_pairs(few), np.arange(300)),
+        tree.refit(few).box_count,
+        tree.rays(few[:, :3], [1, 0, 0]).index,
+        tree.overlaps(few).index,
+        tree.nearest(few[:, :3], k=2).index,
+    ]
+
+
 def child(connection, boxes, engine):
-    connection.send(engine.find_pairs(boxes))
+    connection.send(calls(engine, boxes))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_an_engine_works_on_after_a_fork():
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning")
+def test_every_call_works_on_after_a_fork():
     # The threads of a pool do not survive a fork: a call that waited for them would wait for ever.
     boxes = scene(20_000, 12, 0.02)
     engine = bs.BroadPhase("cpu")
-    expected = engine.find_pairs(boxes)
+    calls(engine, boxes)
+    engine.forget_steps()
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
     process = context.Process(target=child, args=(theirs, boxes, engine))
     process.start()
-    assert ours.poll(30), "the child hangs"
-    assert np.array_equal(ours.recv(), expected)
+    answered = ours.poll(30)
+    if not answered:
+        process.kill()
+    assert answered, "the child hangs"
+    for theirs, expected in zip(ours.recv(), calls(engine, boxes)):
+        assert np.array_equal(theirs, expected)
     process.join(10)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or not bs.adapters(), reason="no fork, or no GPU")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning")
+def test_an_engine_on_a_gpu_says_that_it_was_forked():
+    engine = bs.BroadPhase("gpu")
+    ours, theirs = multiprocessing.get_context("fork").Pipe()
+    process = multiprocessing.get_context("fork").Process(target=gpu_child, args=(theirs, engine))
+    process.start()
+    assert ours.poll(30), "the child hangs"
+    assert "fork" in ours.recv()
+    process.join(10)
+
+
+def gpu_child(connection, engine):
+    try:
+        connection.send(str(engine.find_pairs(np.zeros((2, 6)))))
+    except bs.GpuError as error:
+        connection.send(str(error))
+    os._exit(0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal to send")
