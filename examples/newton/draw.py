@@ -27,7 +27,11 @@ def hits(kind, scale, center, q, origin, rays):
             half = scale[1] if kind == CAPSULE else 0.0
             t, normal = np.full(d.shape[:-1], np.inf), np.zeros(d.shape)
             if kind == CAPSULE:
-                a, b, c = (d[..., :2] ** 2).sum(-1), (o[..., :2] * d[..., :2]).sum(-1), (o[..., :2] ** 2).sum(-1) - scale[0] ** 2
+                a, b, c = (
+                    (d[..., :2] ** 2).sum(-1),
+                    (o[..., :2] * d[..., :2]).sum(-1),
+                    (o[..., :2] ** 2).sum(-1) - scale[0] ** 2,
+                )
                 t = (-b - np.sqrt(b * b - a * c)) / a
                 p = o + t[..., None] * d
                 t = np.where(np.abs(p[..., 2]) <= half, t, np.inf)
@@ -68,7 +72,11 @@ class Camera:
         """Return the origins and directions of the rays through pixels."""
         x, y = (columns + 0.5 - self.size[0] / 2) / self.scale, (self.size[1] / 2 - rows - 0.5) / self.scale
         across = x[..., None] * self.right + y[..., None] * self.up
-        return (self.eye, self.forward + across) if self.focal else (self.eye + across, np.broadcast_to(self.forward, across.shape))
+        return (
+            (self.eye, self.forward + across)
+            if self.focal
+            else (self.eye + across, np.broadcast_to(self.forward, across.shape))
+        )
 
     def seen(self, shapes):
         """Return, by pixel, the depth of the nearest shape, which it is, and its normal."""

@@ -119,7 +119,9 @@ def draw(model, where, pairs, comparison, path):
     from PIL import Image
 
     kinds = {newton.GeoType.SPHERE: rays.SPHERE, newton.GeoType.BOX: rays.BOX, newton.GeoType.CAPSULE: rays.CAPSULE}
-    types, scales, body, worlds = (x.numpy() for x in (model.shape_type, model.shape_scale, model.shape_body, model.shape_world))
+    types, scales, body, worlds = (
+        x.numpy() for x in (model.shape_type, model.shape_scale, model.shape_body, model.shape_world)
+    )
     meets = np.bincount(pairs.ravel(), minlength=model.shape_count)
     count = max(worlds) + 1
     apart = 2 * np.percentile(np.abs(where[:, 0]), 95) + 0.4
@@ -140,7 +142,14 @@ def draw(model, where, pairs, comparison, path):
     scene = figure.add_axes((0, 0.345, 1, 0.55))
     scene.imshow(image, interpolation="nearest", aspect="auto")
     scene.axis("off")
-    figure.text(0.03, 0.97, f"Newton on broadsweep's pairs: {count} worlds in one place, here side by side", fontsize=14, weight="bold", va="top")
+    figure.text(
+        0.03,
+        0.97,
+        f"Newton on broadsweep's pairs: {count} worlds in one place, here side by side",
+        fontsize=14,
+        weight="bold",
+        va="top",
+    )
     figure.text(
         0.03,
         0.933,
@@ -151,7 +160,11 @@ def draw(model, where, pairs, comparison, path):
         color="0.3",
     )
     times = figure.add_axes((0.07, 0.075, 0.40, 0.205))
-    names = {"nxn": ("Newton's all pairs", "0.65"), "sap": ("Newton's sweep and prune", "#d9822b"), "broadsweep": ("broadsweep", "#2b6cb0")}
+    names = {
+        "nxn": ("Newton's all pairs", "0.65"),
+        "sap": ("Newton's sweep and prune", "#d9822b"),
+        "broadsweep": ("broadsweep", "#2b6cb0"),
+    }
     for name, (label, color) in names.items():
         if name in comparison.seconds:
             ms = np.array(comparison.seconds[name]) * 1e3
@@ -198,7 +211,13 @@ def main():
     for _ in range(2):
         our_end, seconds, our_contacts = run(model, said.steps, said.buffer, True)
         ours.append(seconds)
-        their_end, seconds, their_contacts = run(model, said.steps, said.buffer, False, lambda step, pipeline: comparison.newton_counts.append(int(pipeline.broad_phase_pair_count.numpy()[0])))
+        their_end, seconds, their_contacts = run(
+            model,
+            said.steps,
+            said.buffer,
+            False,
+            lambda step, pipeline: comparison.newton_counts.append(int(pipeline.broad_phase_pair_count.numpy()[0])),
+        )
         theirs.append(seconds)
     print(f"the whole simulation: {min(ours):.2f} s with broadsweep, {min(theirs):.2f} s with SAP")
     print(f"contacts the same in each step: {our_contacts == their_contacts == contacts}, {contacts[-1]} in the last")

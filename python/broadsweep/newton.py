@@ -152,9 +152,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         self._engine = _Engine(device, **options)
         self._check = check
         flags = model.shape_flags
-        self._colliding = (
-            np.arange(model.shape_count) if flags is None else np.flatnonzero(flags.numpy() & _COLLIDES)
-        )
+        self._colliding = np.arange(model.shape_count) if flags is None else np.flatnonzero(flags.numpy() & _COLLIDES)
         # What follows is prepared by `_read_rules`: what it read, and what came of it.
         self._read: tuple[Any, ...] | None = None
         self._count = 0

@@ -117,7 +117,9 @@ def test_worlds_groups_and_filter_pairs_are_newtons():
         one.add_shape_sphere(body, radius=0.3)
         one.add_shape_box(body, hx=0.3, hy=0.3, hz=0.3)
     seen = newton.ModelBuilder.ShapeConfig(has_shape_collision=False)
-    one.add_shape_box(one.add_body(xform=wp.transform(wp.vec3(0.4, 0.4, 1.2), wp.quat_identity())), hx=0.5, hy=0.5, hz=0.5, cfg=seen)
+    one.add_shape_box(
+        one.add_body(xform=wp.transform(wp.vec3(0.4, 0.4, 1.2), wp.quat_identity())), hx=0.5, hy=0.5, hz=0.5, cfg=seen
+    )
     for pair in ((0, 1), (0, 3), (3, 18), (18, 20)):
         one.add_shape_collision_filter_pair(*pair)
     builder = newton.ModelBuilder()
@@ -193,7 +195,7 @@ def test_kinematic_bodies_are_filtered_where_the_pipeline_says_so():
 
 def test_a_change_of_the_models_arrays_is_seen():
     builder = newton.ModelBuilder()
-    for i in range(4):
+    for _ in range(4):
         builder.add_shape_sphere(builder.add_body(), radius=0.2)
     model = finalized(builder)
     pipeline = newton.CollisionPipeline(model, broad_phase="sap")
@@ -237,6 +239,15 @@ def test_gaps_and_displacements_are_those_of_all_pairs(any_model, said):
     expected = launched(newton.geometry.BroadPhaseAllPairs(worlds, device="cpu"), lower, upper, groups, worlds, **named)
     assert len(pairs) > len(launched(broadsweep.newton.BroadPhase(any_model), lower, upper, groups, worlds))
     np.testing.assert_array_equal(pairs, expected)
+
+
+def test_gaps_are_added_with_newtons_rounding(any_model):
+    # 100 + 4e-6 is 100.0000076 in single precision, so Newton finds that these touch; in exact numbers they are apart.
+    lower, upper = np.zeros((2, 3), np.float32), np.ones((2, 3), np.float32)
+    lower[0, 0], upper[0, 0], lower[1, 0], upper[1, 0] = np.nextafter(np.float32(100), np.float32(200)), 101, -1, -1e-6
+    gap, groups, worlds = np.array([100, 4e-6], np.float32), np.ones(2, np.int32), np.zeros(2, np.int32)
+    assert len(launched(newton.geometry.BroadPhaseAllPairs(worlds, device="cpu"), lower, upper, groups, worlds, gap=gap)) == 1
+    assert len(launched(broadsweep.newton.BroadPhase(any_model), lower, upper, groups, worlds, gap=gap)) == 1
 
 
 def test_pairs_that_touch_at_a_corner_are_all_pairs_and_sap_loses_some(any_model):
@@ -284,13 +295,19 @@ def test_a_buffer_that_is_too_small_raises_with_both_numbers():
 def test_an_own_narrow_phase_takes_it_as_an_expert_component():
     builder = newton.ModelBuilder()
     builder.add_ground_plane()
-    model = finalized(pile(builder, 9))
+    pile(builder, 9)
+    seen = newton.ModelBuilder.ShapeConfig(has_shape_collision=False)
+    builder.add_shape_box(
+        builder.add_body(xform=wp.transform(wp.vec3(0.4, 0.4, 1), wp.quat_identity())), hx=1, hy=1, hz=1, cfg=seen
+    )
+    model = finalized(builder)
     usual = newton.CollisionPipeline(model, broad_phase="nxn")
     pipeline = newton.CollisionPipeline(
         model, broad_phase=broadsweep.newton.BroadPhase(model, check=True), narrow_phase=usual.narrow_phase
     )
     simulate(model, pipeline, 5)
-    assert len(pipeline.broad_phase.pairs)
+    pairs = pipeline.broad_phase.pairs
+    assert len(pairs) and not (pairs == model.shape_count - 1).any(), "what is only seen does not collide"
 
 
 def test_what_cannot_be_attached_is_refused():
