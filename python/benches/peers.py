@@ -115,7 +115,7 @@ def warp_bvh(boxes):
     ):
         i = wp.tid()
         found = wp.bvh_query_aabb(bvh, lower[i], upper[i])
-        j = 0  # noqa: UP018 (a variable of the kernel, and no constant)
+        j = wp.int32(0)
         while wp.bvh_query_next(found, j):
             if j > i:
                 k = wp.atomic_add(count, 0, 1)
