@@ -181,7 +181,7 @@ def find_pairs(
     `out` gets ``tile=000000/pairs.parquet`` and so on, with columns ``a`` and ``b`` of uint64, the smaller id first,
     ascending within a file. Pairs of giants are in ``tile=giants/``, of giants with each other, and in
     ``tile=giants-000000/``, one for each part of the source, ascending by giant. All of it is read with
-    ``pyarrow.parquet.read_table(out)`` or ``dask.dataframe.read_parquet(out)``. A file is there whole or not at all;
+    ``pyarrow.parquet.read_table(out)``, and piece by piece with ``pyarrow.dataset.dataset(out)``. A file is there whole or not at all;
     ``_summary.json`` is there once all are. Two calls write the same files of pairs.
 
     While it runs, ``out/_work`` holds the boxes of each tile: 32 bytes for each box and copy, and 4 for each filter.
