@@ -186,10 +186,10 @@ python=$work/python/bin/python
 # Fails where there is no Python or no network.
 install_python() {
     # An earlier run may have been stopped.
-    "$python" -c 'import dask, distributed, hypothesis, numpy, pyarrow, pytest, tqdm' && return
+    "$python" -c 'import dask, distributed, hypothesis, mypy, numpy, pyarrow, pytest, tqdm, zarr' && return
     rm -rf "$work/python"
     python3 -m venv "$work/python" || { install_packages python3-venv && python3 -m venv "$work/python"; } || return
-    "$python" -m pip install --quiet --retries 1 --timeout 20 'dask[distributed]' hypothesis numpy pyarrow pytest tqdm
+    "$python" -m pip install --quiet --retries 1 --timeout 20 'dask[distributed]' hypothesis mypy numpy pyarrow pytest tqdm zarr
 }
 
 # Puts the package together from the library that the workspace is built with: with checks of overflow, and without compiling
@@ -253,6 +253,7 @@ run_once() {
 run_python_tests() {
     local status=0 passed failed skipped out=$work/python-tests.txt
     step "Python"
+    (cd "$work/package" && "$python" -B -m mypy --cache-dir "$work/mypy") || fail "types of the Python package"
     (cd "$work/package" && BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
         --doctest-modules tests broadsweep) 2>&1 | tee "$out" || status=$?
     count() { grep -oE "[0-9]+ $1" "$out" | tail -n 1 | grep -oE '[0-9]+' || echo 0; }

@@ -10,6 +10,7 @@ use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs};
 use crate::engines::{cpu, gpu};
 use crate::inputs::{margins, some_pairs, worlds};
 use crate::rule;
+use crate::submissions::{encoder, run, upload};
 
 const WHOLE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
 
@@ -325,4 +326,30 @@ fn lists_of_tiles_sorted_are_the_list_of_the_whole() {
     let whole = rule::find_pairs(&boxes, &Filters::default());
     let whole = whole.iter().map(|pair| IdPair { a: pair.a.into(), b: pair.b.into() });
     assert!(found.into_iter().eq(whole));
+}
+
+#[test]
+fn a_recorded_list_of_a_region_comes_in_windows() {
+    let boxes = Kind::Uniform.generate(1500, 4);
+    let buffer = upload(&boxes);
+    for options in [CANONICAL, ALL_PAIRS] {
+        let mut engine = BroadPhase::new(&GPU, options).unwrap();
+        for tile in tiles(&mut Random(6), &boxes, 1) {
+            let filters = Filters { owner: Some(tile), ..Filters::default() };
+            let expected = rule::find_pairs(&boxes, &filters);
+            engine.set_filters(filters).unwrap();
+            let mut recorded = encoder();
+            let left = engine.record(&mut recorded, buffer.slice(..), 1500).unwrap();
+            let (header, _) = run(recorded, left);
+            assert_eq!((u64::from(header.count), header.count_high), (expected.len() as u64, 0));
+            let mut found = Vec::new();
+            for first in (0..expected.len() as u64).step_by(700) {
+                let mut again = encoder();
+                let left = engine.record_window(&mut again, buffer.slice(..), 1500, first, 700).unwrap();
+                found.extend(run(again, left).1);
+            }
+            found.sort_unstable();
+            assert_pairs(&found, &expected, "in windows");
+        }
+    }
 }
