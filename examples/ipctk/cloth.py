@@ -2,13 +2,13 @@
 
 import argparse
 import time
+from itertools import combinations
 
 import ipctk
 import numpy as np
+from broad_phase import BroadPhase
 from scipy import sparse
 from scipy.sparse.linalg import cg
-
-from broad_phase import BroadPhase
 
 GRAVITY = np.array([0, 0, -9.81])
 OWN = [name for name in ("HashGrid", "SpatialHash", "BVH", "LBVH", "SweepAndPrune") if hasattr(ipctk, name)]
@@ -26,8 +26,12 @@ def grid(side, size):
 def ball(radius, rounds=3):
     """Return the vertices and faces of an icosahedron, each face of which was cut in four this many times."""
     g = (1 + 5**0.5) / 2
-    vertices = np.array([[-1, g, 0], [1, g, 0], [-1, -g, 0], [1, -g, 0], [0, -1, g], [0, 1, g], [0, -1, -g], [0, 1, -g], [g, 0, -1], [g, 0, 1], [-g, 0, -1], [-g, 0, 1]])  # fmt: skip
-    faces = np.array([[0, 11, 5], [0, 5, 1], [0, 1, 7], [0, 7, 10], [0, 10, 11], [1, 5, 9], [5, 11, 4], [11, 10, 2], [10, 7, 6], [7, 1, 8], [3, 9, 4], [3, 4, 2], [3, 2, 6], [3, 6, 8], [3, 8, 9], [4, 9, 5], [2, 4, 11], [6, 2, 10], [8, 6, 7], [9, 8, 1]])  # fmt: skip
+    # The corners are three rectangles; the faces are those of the twenty triples that are nearest.
+    vertices = np.array([np.roll([0, i, j * g], k) for k in range(3) for i in (-1, 1) for j in (-1, 1)])
+    near = np.linalg.norm(vertices[:, None] - vertices, axis=-1) < 2.1
+    faces = np.array([(a, b, c) for a, b, c in combinations(range(12), 3) if near[a, b] and near[b, c] and near[c, a]])
+    inward = np.linalg.det(vertices[faces]) < 0
+    faces[inward] = faces[inward][:, ::-1]
     for _ in range(rounds):
         a, b, c = faces.T
         edges, at = np.unique(np.sort(np.vstack([np.c_[a, b], np.c_[b, c], np.c_[c, a]]), 1), axis=0, return_inverse=True)
@@ -112,7 +116,7 @@ class Cloth:
         candidates, collisions = ipctk.Candidates(), ipctk.NormalCollisions()
         candidates.build(self.mesh, self.x, self.dhat / 2, broad_phase)
         collisions.build(candidates, self.mesh, self.x, self.dhat)
-        for iteration in range(20):
+        for _ in range(20):
             gradient, hessian = self.derivatives(self.x, aim, collisions)
             scale = sparse.diags(1 / hessian.diagonal())
             move, _ = cg(hessian, -gradient, rtol=1e-4, maxiter=400, M=scale)
@@ -253,9 +257,19 @@ def draw(cloth, moments, comparison, path):
             ha="center",
         )
     figure.text(0.03, 0.97, "IPC Toolkit on broadsweep's candidates", fontsize=14, weight="bold", va="top")
-    figure.text(0.03, 0.935, f"a cloth of {cloth.n:,} vertices falls on a ball; orange: within {1e3 * cloth.dhat:g} mm of the ball, red: of itself", fontsize=10.5, va="top", color="0.3")  # fmt: skip
+    near = f"{1e3 * cloth.dhat:g} mm from the ball or less, red: from itself"
+    said = f"a cloth of {cloth.n:,} vertices falls on a ball; orange: {near}"
+    figure.text(0.03, 0.935, said, fontsize=10.5, va="top", color="0.3")
     times = figure.add_axes((0.07, 0.08, 0.40, 0.24))
-    shades = {"broadsweep, pairs alone": ("#2b6cb0", "--"), "broadsweep": ("#2b6cb0", "-"), "HashGrid": ("#d9822b", "-"), "SpatialHash": ("#c9a227", "-"), "BVH": ("#884488", "-"), "LBVH": ("#3f8f5a", "-"), "SweepAndPrune": ("0.6", "-")}  # fmt: skip
+    shades = {
+        "broadsweep, pairs alone": ("#2b6cb0", "--"),
+        "broadsweep": ("#2b6cb0", "-"),
+        "HashGrid": ("#d9822b", "-"),
+        "SpatialHash": ("#c9a227", "-"),
+        "BVH": ("#884488", "-"),
+        "LBVH": ("#3f8f5a", "-"),
+        "SweepAndPrune": ("0.6", "-"),
+    }
     for name, (shade, style) in shades.items():
         if name in comparison.ms:
             times.plot(comparison.ms[name], style, color=shade, lw=1.3, label=f"{name} {np.median(comparison.ms[name]):.1f}")

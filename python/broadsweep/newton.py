@@ -77,9 +77,8 @@ def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bo
     ValueError
         For a model on a CUDA device, or an option that has no meaning.
     """
-    replaced = pipeline.broad_phase
-    if isinstance(replaced, BroadPhase):
-        replaced = replaced.replaced
+    now = pipeline.broad_phase
+    replaced: Any = now.replaced if isinstance(now, BroadPhase) else now
     if not isinstance(replaced, (newton.geometry.BroadPhaseSAP, newton.geometry.BroadPhaseAllPairs)):
         raise TypeError(
             f"the pipeline's broad phase is {type(replaced).__name__}, which tests a list of pairs and searches nothing; "
@@ -87,7 +86,8 @@ def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bo
         )
     broad_phase = BroadPhase(pipeline.model, device, check=check, **options)
     # The pipeline has its shapes from the model's flags, or, for rows with variants, from those of all that they may become.
-    broad_phase._colliding = np.unique(replaced.world_index_map.numpy())
+    world_index_map: Any = replaced.world_index_map
+    broad_phase._colliding = np.unique(world_index_map.numpy())
     broad_phase.replaced = replaced
     pipeline.broad_phase = broad_phase
     return broad_phase
@@ -151,7 +151,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         _refuse_cuda(model.device)
         self._engine = _Engine(device, **options)
         self._check = check
-        flags = model.shape_flags
+        flags: Any = model.shape_flags
         self._colliding = np.arange(model.shape_count) if flags is None else np.flatnonzero(flags.numpy() & _COLLIDES)
         # What follows is prepared by `_read_rules`: what it read, and what came of it.
         self._read: tuple[Any, ...] | None = None
@@ -295,7 +295,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         at_rest = gap is None and displacement is None
         if at_rest:
             self._boxes[:, :3], self._boxes[:, 3:] = lower[shapes], upper[shapes]
-            boxes = self._boxes
+            boxes: NDArray[Any] = self._boxes
         else:
             boxes = _swept(lower[shapes], upper[shapes], *(x if x is None else x[shapes] for x in (gap, displacement)))
         pairs = self._engine.find_pairs(boxes).view(np.int32)
@@ -324,12 +324,12 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         """Return the pairs that one of Newton's own broad phases finds, ascending."""
         capacity = len(self.pairs) + 1024
         while True:
-            found = warp.empty(capacity, dtype=warp.vec2i, device="cpu")
-            count = warp.zeros(1, dtype=warp.int32, device="cpu")
+            found: Any = warp.empty(capacity, dtype=warp.vec2i, device="cpu")
+            count: Any = warp.zeros(1, dtype=warp.int32, device="cpu")
             broad_phase.launch(*inputs, found, count, device="cpu", **named)
             needed = int(count.numpy()[0])
             if needed <= capacity:
-                pairs = found.numpy()[:needed].copy()
+                pairs: NDArray[np.int32] = found.numpy()[:needed].copy()
                 return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
             capacity = needed
 
@@ -355,8 +355,7 @@ def _same(now: NDArray[Any] | None, then: NDArray[Any] | None) -> bool:
 
 def _distinct(groups: NDArray[Any]) -> NDArray[Any]:
     """Return the groups that collide with anything."""
-    distinct = np.unique(groups)
-    return distinct[distinct != 0]
+    return np.unique(groups[groups != 0])
 
 
 def _of_groups(groups: NDArray[Any]) -> dict[str, NDArray[np.uint32]]:
@@ -387,7 +386,8 @@ def _of_groups(groups: NDArray[Any]) -> dict[str, NDArray[np.uint32]]:
 
 def _groups_collide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
     """Tell for pairs of groups whether they collide: Newton's `test_group_pair`."""
-    return (a != 0) & (b != 0) & np.where(a > 0, (a == b) | (b < 0), a != b)
+    collide: NDArray[np.bool_] = (a != 0) & (b != 0) & np.where(a > 0, (a == b) | (b < 0), a != b)
+    return collide
 
 
 def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.float64]:
@@ -417,7 +417,8 @@ def _touch(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displacem
     cutoff = np.float32(0) if gap is None else (gap[a] + gap[b])[:, None]
     near, far = lower[b] - cutoff, upper[b] + cutoff
     if displacement is None:
-        return ((lower[a] <= far) & (upper[a] >= near)).all(1)
+        touch: NDArray[np.bool_] = ((lower[a] <= far) & (upper[a] >= near)).all(1)
+        return touch
     delta = displacement[a] - displacement[b]
     still = delta == 0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -425,4 +426,5 @@ def _touch(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displacem
     enter = np.where(still, np.float32(0), np.minimum(first, last)).max(1).clip(min=0)
     leave = np.where(still, np.float32(1), np.maximum(first, last)).min(1).clip(max=1)
     apart = still & ((lower[a] > far) | (upper[a] < near))
-    return (enter <= leave) & ~apart.any(1)
+    touch = (enter <= leave) & ~apart.any(1)
+    return touch
