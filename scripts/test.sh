@@ -186,19 +186,20 @@ python=$work/python/bin/python
 # Fails where there is no Python or no network.
 install_python() {
     # An earlier run may have been stopped.
-    "$python" -c 'import dask, distributed, hypothesis, mypy, numpy, pyarrow, pytest, tqdm, zarr' && return
+    "$python" -c 'import dask, distributed, hypothesis, ipctk, mypy, numpy, pyarrow, pytest, scipy, tqdm, zarr' && return
     rm -rf "$work/python"
     python3 -m venv "$work/python" || { install_packages python3-venv && python3 -m venv "$work/python"; } || return
-    "$python" -m pip install --quiet --retries 1 --timeout 20 'dask[distributed]' hypothesis mypy numpy pyarrow pytest tqdm zarr
+    "$python" -m pip install --quiet --retries 1 --timeout 20 'dask[distributed]' hypothesis ipctk mypy numpy pyarrow pytest scipy tqdm zarr
 }
 
 # Puts the package together from the library that the workspace is built with: with checks of overflow, and without compiling
 # everything again as `scripts/wheel.sh` does.
 assemble_python() {
     cargo build --workspace --lib --locked --features "$features" &&
-        rm -rf "$work/package" && mkdir "$work/package" &&
-        cp -r python/broadsweep python/tests python/README.md python/pyproject.toml "$work/package" &&
-        cp "$target/debug/libbroadsweep_python.so" "$work/package/broadsweep/_native.abi3.so"
+        rm -rf "$work/package" && mkdir -p "$work/package/python" "$work/package/examples" &&
+        cp -r examples/ipctk "$work/package/examples" &&
+        cp -r python/broadsweep python/tests python/README.md python/pyproject.toml "$work/package/python" &&
+        cp "$target/debug/libbroadsweep_python.so" "$work/package/python/broadsweep/_native.abi3.so"
 }
 
 # ---- tests ----
@@ -253,9 +254,9 @@ run_once() {
 run_python_tests() {
     local status=0 passed failed skipped out=$work/python-tests.txt
     step "Python"
-    (cd "$work/package" && "$python" -B -m mypy --cache-dir "$work/mypy") || fail "types of the Python package"
-    (cd "$work/package" && BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
-        --doctest-modules tests broadsweep) 2>&1 | tee "$out" || status=$?
+    (cd "$work/package/python" && "$python" -B -m mypy --cache-dir "$work/mypy") || fail "types of the Python package"
+    (cd "$work/package/python" && BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
+        --doctest-modules --ignore broadsweep/newton.py tests broadsweep) 2>&1 | tee "$out" || status=$?
     count() { grep -oE "[0-9]+ $1" "$out" | tail -n 1 | grep -oE '[0-9]+' || echo 0; }
     passed=$(count passed) failed=$(($(count failed) + $(count 'errors?'))) skipped=$(count skipped)
     if [ "$status" != 0 ] && [ "$failed" = 0 ]; then

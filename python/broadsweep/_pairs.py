@@ -251,7 +251,7 @@ class BroadPhase:
     candidate_limit : int, optional
         The most box pairs that one call may test; past that it is refused.
     threads : int, optional
-        Threads of the CPU engine; as many as ``RAYON_NUM_THREADS`` says or the machine has, if not given.
+        Threads of the CPU engine, from 1 to 1,024; as many as ``RAYON_NUM_THREADS`` says or the machine has, if not given.
 
     Raises
     ------

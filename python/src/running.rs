@@ -7,7 +7,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use broadsweep::Error;
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -21,12 +21,18 @@ pub const PATIENCE: Duration = Duration::from_millis(20);
 /// another takes some 20 µs, and that many boxes a few ms, unless nearly all of them overlap.
 pub const SHORT: usize = 1 << 15;
 
+/// The most threads of a pool. More than a machine has cores only take turns; thousands take a second to start.
+const MOST_THREADS: usize = 1024;
+
 /// A pool, the process that it was made in, and the number of threads that was asked for.
 type Made = (u32, Option<usize>, Arc<ThreadPool>);
 
 /// Returns the pool with this many threads: those that were asked for, or as many as `RAYON_NUM_THREADS` says, or the
 /// machine has. A process that was forked makes a pool of its own, since threads are not forked.
 pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    if let Some(threads) = threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
+        return Err(PyValueError::new_err(format!("threads is {threads}; it must be from 1 to {MOST_THREADS}")));
+    }
     static POOLS: Mutex<Vec<Made>> = Mutex::new(Vec::new());
     let process = std::process::id();
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);

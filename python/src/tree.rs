@@ -52,6 +52,7 @@ pub struct Tree {
 impl Tree {
     #[new]
     fn new(py: Python<'_>, device: &str, threads: Option<usize>) -> PyResult<Self> {
+        running::pool(threads)?;
         let (tree, reason, adapter) = match Device::named(py, device)? {
             Device::Cpu(reason) => (Either::Cpu(Box::default()), reason, None),
             Device::Gpu(gpu) => {
@@ -60,7 +61,6 @@ impl Tree {
                 (Either::Gpu(Box::new(tree)), None, Some((info.name.clone(), kind(&info))))
             }
         };
-        running::pool(threads)?;
         Ok(Self { host: Host::new(tree, adapter.is_some(), threads), reason, adapter })
     }
 
