@@ -13,10 +13,10 @@ work=$PWD/target/engines
 python=$work/environment/bin/python
 mkdir -p "$work"
 
-"$python" -c 'import coal, ipctk, newton, rtree, scipy, warp' 2>/dev/null || {
+"$python" -c 'import coal, ipctk, jax, newton, rtree, scipy, warp' 2>/dev/null || {
     rm -rf "$work/environment"
     "${PYTHON:-python3}" -m venv "$work/environment"
-    "$python" -m pip install --quiet coal hypothesis ipctk matplotlib newton numpy pytest rtree scipy warp-lang
+    "$python" -m pip install --quiet coal hypothesis ipctk "jax[cpu]" matplotlib newton numpy pytest rtree scipy warp-lang
 }
 cargo build --release --locked -p broadsweep-python
 rm -rf "$work/package"
@@ -26,7 +26,7 @@ cp target/release/libbroadsweep_python.so "$work/package/broadsweep/_native.abi3
 export PYTHONPATH=$work/package
 
 if [ "${1:-}" != peers ]; then
-    (cd python && "$python" -B -m pytest -q -p no:cacheprovider tests/test_newton.py tests/test_ipctk.py)
+    (cd python && "$python" -B -m pytest -q -p no:cacheprovider tests/test_newton.py tests/test_ipctk.py tests/test_arrays.py)
     "$python" -B examples/newton/pile.py --worlds 2 --bodies 200 --steps 60
     "$python" -B examples/ipctk/cloth.py --steps 10
 fi

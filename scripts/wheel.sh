@@ -35,17 +35,21 @@ try() {
     local environment=$work/$1 installed=$2
     rm -rf "$environment" "$work/tests"
     "$python" -m venv "$environment"
-    "$environment/bin/pip" install --quiet "$installed" pytest hypothesis
+    "$environment/bin/pip" install --quiet "$installed[test]"
     mkdir "$work/tests"
     cp -r python/tests python/README.md "$work/tests"
     (
         cd "$work/tests"
-        # No cargo, no rustc.
-        PATH=/usr/bin:/bin "$environment/bin/python" -c '
-import shutil, sys, broadsweep
-assert not shutil.which("rustc") or "/usr/" in shutil.which("rustc"), "there is a Rust here"
+        # Where there is neither cargo nor rustc.
+        without_rust=$(tr ':' '\n' <<<"$PATH" | while read -r folder; do
+            [ -e "$folder/cargo" ] || [ -e "$folder/rustc" ] || printf '%s:' "$folder"
+        done)
+        export PATH=${without_rust%:}
+        "$environment/bin/python" -c '
+import shutil, broadsweep
+assert not shutil.which("rustc") and not shutil.which("cargo"), "there is a Rust here"
 print("installed:", broadsweep.__file__, broadsweep.__version__, broadsweep.BroadPhase())'
-        "$environment/bin/python" -m pytest -q -p no:cacheprovider tests
+        "$environment/bin/python" -m pytest -q -rs -p no:cacheprovider tests
     )
 }
 

@@ -36,6 +36,16 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} is no array: {error}") from error
 
 
+def number(value: Any, name: str, least: int, most: int) -> int:
+    """Return a whole number within these bounds."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    whole = int(value.__index__())
+    if not least <= whole <= most:
+        raise ValueError(f"{name} is {whole}; it must be from {least} to {most}")
+    return whole
+
+
 def plain(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
     """Return the same numbers in C order and aligned, without a copy where they are."""
     return np.require(array, dtype, ["C", "A"])

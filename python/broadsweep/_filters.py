@@ -20,7 +20,7 @@ NO_PARENT = 0xFFFFFFFF
 _BY_BOX: dict[str, Callable[[Any], NDArray[Any]]] = {
     "group": lambda values: _arrays.words(values, "group", bits=True),
     "mask": lambda values: _arrays.words(values, "mask", bits=True),
-    "body": lambda values: _arrays.words(values, "body", bits=True),
+    "body": lambda values: _arrays.words(values, "body"),
     "parent": lambda values: _arrays.words(values, "parent", none=True),
     "fixed": lambda values: _arrays.flags(values, "fixed"),
     "sleeping": lambda values: _arrays.flags(values, "sleeping"),
@@ -69,7 +69,8 @@ class Filters:
         ``"any"`` keeps a pair where ``group[a] & mask[b]`` or ``group[b] & mask[a]`` (MuJoCo, ODE); ``"both"`` where both
         (Bullet, rapier).
     body : (n,) integers, optional
-        The body of each box. Boxes of one body never pair.
+        The body of each box, at least 0. Boxes of one body never pair. If only `parent` is given, each box is a body of its
+        own, with its index as its number.
     parent : (n,) integers, optional
         The parent of each box's body, or -1. A box never pairs with boxes of its body's parent.
     fixed, sleeping : (n,) booleans, optional
@@ -158,7 +159,8 @@ class Filters:
             lists["owner"] = _region(owner)
         if "group" in lists or "mask" in lists:
             lists["rule"] = rule
-        self._lists = lists
+        # Arrays of the caller's may change later.
+        self._lists = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in lists.items()}
 
     def __repr__(self) -> str:
         def described(value: Any) -> str:

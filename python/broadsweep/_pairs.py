@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from ._filters import Filters
     from ._native import Report, StepReport
+
+MOST_THREADS = 1024
 
 NEW = 0xFFFFFFFF
 """The index, in `was`, of a box that the last step did not have; -1 in a list of signed integers."""
@@ -33,7 +36,8 @@ def find_pairs(
     Parameters
     ----------
     boxes : (n, 6) or (n, 2, 3) array, or a tuple (lower, upper) of two (n, 3) arrays
-        Lower and upper corners, float32 or float64. Boxes in double precision are rounded outward to float32, so that none
+        Lower and upper corners, float32 or float64. A tuple of two is always (lower, upper), and a list of two never is. Boxes
+        in double precision are rounded outward to float32, so that none
         that touch are missed. In 2D: (n, 4), (n, 2, 2), or a tuple of two (n, 2). Boxes are closed: touching counts. A box
         with a NaN, or with a lower bound above the upper, pairs with nothing. Tensors on the CPU come through DLPack.
     filters : Filters, optional
@@ -73,13 +77,20 @@ def find_pairs(
     >>> bs.find_pairs(np.array([[0, 0, 1, 1], [1, 1, 2, 2]], np.float32))    # in 2D
     array([[0, 1]], dtype=uint32)
     """
-    return BroadPhase(device=device, filters=filters, order=order).find_pairs(boxes)
+    engine = BroadPhase(device=device, filters=filters, order=order)
+    pairs = engine.find_pairs(boxes)
+    report = engine.report
+    if report is not None and report.invalid_count == report.box_count > 0:
+        text = f"all {report.box_count} boxes have a NaN, or a lower bound above the upper: are they corners, in this order?"
+        warnings.warn(text, stacklevel=2)
+    return pairs
 
 
 def find_pairs_between(
     first: ArrayLike | tuple[ArrayLike, ArrayLike],
     second: ArrayLike | tuple[ArrayLike, ArrayLike],
     *,
+    filters: Filters | None = None,
     device: str = "auto",
     order: Literal["canonical", "sweep"] = "canonical",
 ) -> NDArray[np.uint32]:
@@ -89,8 +100,8 @@ def find_pairs_between(
     ----------
     first, second : arrays of boxes
         As for `find_pairs`.
-    device, order
-        As for `find_pairs`.
+    filters, device, order
+        As for `find_pairs`. Filters by box hold for both sets, one after the other.
 
     Returns
     -------
@@ -108,7 +119,7 @@ def find_pairs_between(
     >>> bs.find_pairs_between([[0, 0, 0, 1, 1, 1]], [[5, 5, 5, 6, 6, 6], [1, 1, 1, 2, 2, 2]])
     array([[0, 1]], dtype=uint32)
     """
-    return BroadPhase(device=device, order=order).find_pairs_between(first, second)
+    return BroadPhase(device=device, filters=filters, order=order).find_pairs_between(first, second)
 
 
 def id_pairs(pairs: ArrayLike, ids: ArrayLike) -> NDArray[np.uint64]:
@@ -150,7 +161,7 @@ def id_pairs(pairs: ArrayLike, ids: ArrayLike) -> NDArray[np.uint64]:
     return _native.id_pairs(_arrays.index_pairs(pairs, "pairs"), _arrays.plain(names, np.uint64))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Events:
     """What began and what ended since the last step. It unpacks into `created` and `lost`.
 
@@ -178,6 +189,9 @@ class Events:
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         return iter((self.created, self.lost))
+
+    def __repr__(self) -> str:
+        return f"Events({len(self.created)} created, {len(self.lost)} lost, {self.report.pair_count} pairs)"
 
 
 class PairStream:
@@ -265,7 +279,8 @@ class BroadPhase:
     No option changes the set of pairs. Calls release the interpreter's lock, and Ctrl-C ends them at once: what was begun
     goes on in the background to its end, and the next call waits for it. Up to 32,768 boxes, float32 in C order, are taken
     where they lie, and Ctrl-C takes effect when the call ends; others are copied first. An engine may be used from several
-    threads, one call at a time. After a fork, an engine on the CPU works on; one on a GPU raises `GpuError`.
+    threads, one call at a time. After a fork, an engine on the CPU works on, unless it was at work; one on a GPU raises
+    `GpuError`.
 
     Examples
     --------
@@ -294,7 +309,19 @@ class BroadPhase:
         candidate_limit: int | None = None,
         threads: int | None = None,
     ) -> None:
-        self._engine = _native.Engine(device, axis, cell_size, order, all_pairs_up_to, memory_budget, candidate_limit, threads)
+        def whole(value: int | None, name: str, least: int, most: int) -> int | None:
+            return None if value is None else _arrays.number(value, name, least, most)
+
+        self._engine = _native.Engine(
+            device,
+            axis,
+            cell_size,
+            order,
+            whole(all_pairs_up_to, "all_pairs_up_to", 0, (1 << 32) - 1),
+            whole(memory_budget, "memory_budget", 0, (1 << 64) - 1),
+            whole(candidate_limit, "candidate_limit", 0, (1 << 64) - 1),
+            whole(threads, "threads", 1, MOST_THREADS),
+        )
         self._order = order
         self._report: Report | None = None
         if filters is not None:
@@ -407,7 +434,8 @@ class BroadPhase:
         Raises
         ------
         TypeError, ValueError, MemoryError, CandidateLimitError, GpuError
-            As `broadsweep.find_pairs`. A step that was refused does not count as the last one.
+            As `broadsweep.find_pairs`. A step that was refused does not count as the last one. After one that Ctrl-C ended,
+            the next step finds all its pairs created, since nobody saw what that one found.
         """
         if generations is not None and was is not None:
             raise ValueError("generations and was exclude each other")
@@ -440,8 +468,8 @@ class BroadPhase:
         Returns
         -------
         PairStream
-            An iterator of (m, 2) arrays. In canonical order, they are ascending one after the other on the CPU; on a GPU
-            pieces follow each other as they are found, unless there is only one.
+            An iterator of (m, 2) arrays, at least one. In canonical order, they are ascending one after the other on the CPU;
+            on a GPU pieces follow each other as they are found, unless there is only one.
 
         Examples
         --------
@@ -450,15 +478,14 @@ class BroadPhase:
         ...     sum(len(piece) for piece in stream), stream.pair_count
         (4950, 4950)
         """
-        if piece < 1:
-            raise ValueError(f"piece is {piece}; it must be at least 1")
+        piece = _arrays.number(piece, "piece", 1, (1 << 63) - 1)
         array = _arrays.boxes(boxes)
         if self._engine.adapter is not None:
             pieces = self._engine.stream(array)
             return PairStream(pieces, lambda: pieces.report)
         pairs, self._report = self._engine.find_pairs(array)
         report = self._report
-        return PairStream((pairs[at : at + piece] for at in range(0, len(pairs), piece)), lambda: report)
+        return PairStream((pairs[at : at + piece] for at in range(0, max(len(pairs), 1), piece)), lambda: report)
 
     def set_filters(self, filters: Filters | None) -> None:
         """Set which pairs are wanted, from the next call on.
@@ -483,13 +510,12 @@ class BroadPhase:
         first : int
             The first box whose value changes.
         """
-        if first < 0:
-            raise ValueError(f"first is {first}; it must be at least 0")
+        first = _arrays.number(first, "first", 0, (1 << 63) - 1)
         self._engine.change_filters(name, first, changed(name, values))
 
     def memory_plan(self, box_count: int) -> dict[str, int]:
         """Return the GPU memory, in bytes, that each buffer takes for this many boxes; nothing for the CPU engine."""
-        return dict(self._engine.memory_plan(box_count))
+        return dict(self._engine.memory_plan(_arrays.number(box_count, "box_count", 0, (1 << 63) - 1)))
 
     @property
     def memory_bytes(self) -> int:
@@ -506,7 +532,7 @@ class BroadPhase:
         progress : callable, optional
             Called many times with the number of kernels that are compiled and of all.
         """
-        self._engine.compile(box_count, progress)
+        self._engine.compile(_arrays.number(box_count, "box_count", 0, (1 << 63) - 1), progress)
 
 
 def described(engine: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _arrays, _native
 from ._filters import changed, lists_of
-from ._pairs import described
+from ._pairs import MOST_THREADS, described
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._native import QueryReport, TreeReport
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hits:
     """The nearest hit of each query. It unpacks into `index` and `t`.
 
@@ -38,7 +38,7 @@ class Hits:
         return iter((self.index, self.t))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Nearest:
     """The nearest boxes of each point, the nearest first; of two that are as far, the smaller index.
 
@@ -124,7 +124,8 @@ class Tree:
     device : str
         As for `BroadPhase`.
     filters : Filters, optional
-        What boxes say of themselves, to be compared with what queries say: groups, masks, bodies, worlds; and margins.
+        What boxes say of themselves, to be compared with what queries say: groups, masks, bodies, worlds; and margins. What
+        concerns two boxes (`fixed`, `sleeping`, `second`, `exclude`, `include`) is not looked at.
     threads : int, optional
         As for `BroadPhase`.
 
@@ -138,7 +139,9 @@ class Tree:
     Every query takes these keywords, each an array with an element per query, or one number for all:
 
     group, mask : integers
-        The groups that the query is in, and those that it meets, a bit each.
+        The groups that the query is in, and those that it meets, a bit each. The `rule` of the filters decides, as between
+        two boxes: with ``"any"``, a query meets those too whose own `mask` has its group. ``rule="both"``, or ``group=0``,
+        leaves the choice to the query's `mask`.
     body : integers
         The body that the query belongs to: it meets no box of that body.
     world : integers
@@ -170,6 +173,7 @@ class Tree:
         filters: Filters | None = None,
         threads: int | None = None,
     ) -> None:
+        threads = None if threads is None else _arrays.number(threads, "threads", 1, MOST_THREADS)
         self._tree = _native.Tree(device, threads)
         self._query_report: QueryReport | None = None
         if filters is not None:
@@ -218,8 +222,7 @@ class Tree:
 
     def change_filters(self, name: str, values: ArrayLike, *, first: int = 0) -> None:
         """Change one list of the filters from box `first` on. After another `world` or `margin`, build the tree again."""
-        if first < 0:
-            raise ValueError(f"first is {first}; it must be at least 0")
+        first = _arrays.number(first, "first", 0, (1 << 63) - 1)
         self._tree.change_filters(name, first, changed(name, values))
 
     # ---- what moves ----
@@ -461,9 +464,9 @@ class Tree:
         if hits == "any":
             any_hit, self._query_report = self._tree.any_hits(kind, rows, lists)
             return any_hit
-        if hits != "all" and (isinstance(hits, (str, bool)) or not hasattr(hits, "__index__") or hits < 0):
+        if isinstance(hits, str) and hits != "all":
             raise ValueError(f'hits is {hits!r}; it must be "nearest", "any", "all" or a number')
-        k = None if hits == "all" else hits.__index__()
+        k = None if isinstance(hits, str) else _arrays.number(hits, "hits", 0, (1 << 63) - 1)
         offsets, answers, self._query_report = self._tree.hits(kind, rows, k, lists)
         return Lists(offsets.view(np.int64), answers[:, 0].view(np.int32), answers[:, 1].view(np.float32))
 
@@ -501,7 +504,7 @@ class Tree:
         centers, halves : (q, 3) arrays
             The centre, and half of the length along each axis.
         axes : (q, 3, 3) array
-            The axes of each box as rows, of unit length: the transposed rotation matrix.
+            The axes of each box as rows: the transposed rotation matrix. They must be of unit length, which is not checked.
         **said
             What queries say beside their shapes; see `Tree`.
         """
@@ -556,12 +559,15 @@ class Tree:
         -------
         Nearest
         """
-        if k < 0:
-            raise ValueError(f"k is {k}; it must be at least 0")
+        k = _arrays.number(k, "k", 0, (1 << 31) - 1)
         rows = _arrays.columns([("points", points, 3), ("radii", radii, 1)])
-        offsets, answers, self._query_report = self._tree.nearest(rows, k, askers(said, len(rows)))
-        index = np.full((len(rows), k), -1, np.int32)
-        squared = np.full((len(rows), k), np.inf, np.float32)
+        lists = askers(said, len(rows))
+        try:
+            index = np.full((len(rows), k), -1, np.int32)
+            squared = np.full((len(rows), k), np.inf, np.float32)
+        except (MemoryError, ValueError) as error:
+            raise MemoryError(f"no room for {k} answers to each of {len(rows)} queries") from error
+        offsets, answers, self._query_report = self._tree.nearest(rows, k, lists)
         counts = np.diff(offsets.view(np.int64))
         filled = np.arange(k) < counts[:, None]
         index[filled], squared[filled] = answers[:, 0].view(np.int32), answers[:, 1].view(np.float32)

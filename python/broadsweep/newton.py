@@ -268,7 +268,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         if bodies is not None:
             # All shapes without a body are one body: that of the world, which does not collide with itself.
             body = np.maximum(bodies[shapes], -1)
-            lists["body"] = body
+            lists["body"] = body + 1
             if not with_kinematic and flags is not None:
                 kinematic = np.append((flags & _KINEMATIC) != 0, True)
                 lists["fixed"] = kinematic[body]

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
 use broadsweep::{Error, Gpu};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -53,6 +54,9 @@ impl Device {
     pub fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
         match name {
             "cpu" => Ok(Self::Cpu(None)),
+            "" => Err(PyValueError::new_err(
+                "device is empty; it must be \"auto\", \"cpu\", \"gpu\" or an adapter's name",
+            )),
             "auto" => Ok(py.detach(preferred)),
             _ => {
                 let name = (name != "gpu").then(|| name.to_owned());

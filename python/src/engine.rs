@@ -1,11 +1,13 @@
 //! The broad phase on either engine.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use broadsweep::{
     Aabb, BroadPhase, CellSize, Error, Events, Filters, Options, Overlaps, Pair, PairOrder, Step, StepReport,
     SweepAxis, cpu,
 };
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -53,6 +55,8 @@ impl Either {
 #[pyclass(frozen, module = "broadsweep._native")]
 pub struct Engine {
     host: Host<Either>,
+    /// Whether a step was left behind, of which nobody saw what it found.
+    left_a_step: AtomicBool,
     /// Why it is the CPU engine, where nobody asked for that.
     #[pyo3(get)]
     reason: Option<String>,
@@ -114,7 +118,8 @@ impl Engine {
                 (Either::Gpu(Box::new(engine)), None, Some((info.name.clone(), kind(&info))))
             }
         };
-        Ok(Self { host: Host::new(engine, adapter.is_some(), threads), reason, adapter })
+        let host = Host::new(engine, adapter.is_some(), threads);
+        Ok(Self { host, left_a_step: AtomicBool::new(false), reason, adapter })
     }
 
     #[getter]
@@ -167,7 +172,12 @@ impl Engine {
     ) -> PyResult<StepAnswer<'py>> {
         let own = |array: Option<PyReadonlyArray1<'py, u32>>| array.map(|array| list(Some(&array))).transpose();
         let (generations, was, moved) = (own(generations)?, own(was)?, own(moved)?);
+        // What a step found that Ctrl-C left behind was seen by nobody: the next one begins anew.
+        let begins_anew = self.left_a_step.load(Ordering::Relaxed);
         let call = move |engine: &mut Either, boxes: &[Aabb]| {
+            if begins_anew {
+                on!(engine, engine => engine.forget_steps());
+            }
             let mut step = Step::new(boxes);
             step = generations.as_deref().map_or(step, |numbers| step.with_generations(numbers));
             step = was.as_deref().map_or(step, |indices| step.rebased(indices));
@@ -182,7 +192,15 @@ impl Engine {
                 report: events.report.clone(),
             })
         };
-        let lists = self.host.with_boxes(py, &Boxes::of(boxes)?, call)?;
+        let lists = self.host.with_boxes(py, &Boxes::of(boxes)?, call);
+        let is_left = match &lists {
+            Ok(_) => false,
+            // Nothing may have been forgotten yet.
+            Err(error) if is_refusal(py, error) => begins_anew,
+            Err(_) => true,
+        };
+        self.left_a_step.store(is_left, Ordering::Relaxed);
+        let lists = lists?;
         let whole = match lists.whole {
             None => None,
             Some((all, before, persisting)) => Some((pairs(py, all)?, one_column(py, before), pairs(py, persisting)?)),
@@ -237,6 +255,14 @@ impl Engine {
             py.check_signals()?;
         }
     }
+}
+
+/// Tells whether an exception is the library's, and not one that a signal raised.
+fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyMemoryError>(py)
+        || error.is_instance_of::<PyRuntimeError>(py)
 }
 
 fn axis_named(name: &str) -> PyResult<SweepAxis> {

@@ -43,7 +43,8 @@ pub fn exception(error: &Error) -> PyErr {
 
 /// Returns what an error says, with items of Rust in the words that Python has for them.
 fn in_words_of_python(error: &Error) -> String {
-    const WORDS: [(&str, &str); 9] = [
+    const WORDS: [(&str, &str); 10] = [
+        ("`half_spaces`", "`half_space`"),
         ("`broadsweep::cpu::find_pairs` needs no GPU", "device=\"cpu\" needs none"),
         (
             "Make a new device and a new `BroadPhase`, and call again",

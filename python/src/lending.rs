@@ -4,6 +4,7 @@
 //! goes on until its end on its own thread. Another call waits for it, and can be interrupted meanwhile. A stream keeps
 //! the engine until it is exhausted or closed; a call meanwhile would wait for ever, and is refused instead.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
@@ -27,7 +28,8 @@ struct Shared<T> {
 enum Slot<T> {
     Here(Box<T>),
     Lent,
-    Streaming,
+    /// The stream with this number has the engine.
+    Streaming(u64),
 }
 
 /// An engine that is lent, and given back where this is dropped.
@@ -50,13 +52,16 @@ impl<T: Send> Library<T> {
 
     /// Lends the engine to a stream, which refuses other calls until it ends.
     pub fn lend_to_stream(&self, py: Python<'_>) -> PyResult<(Lent<T>, Streaming<T>)> {
-        let lent = self.take(py, || Slot::Streaming)?;
-        Ok((lent, Streaming(Arc::clone(&self.0))))
+        static STREAMS: AtomicU64 = AtomicU64::new(0);
+        let number = STREAMS.fetch_add(1, Ordering::Relaxed);
+        let lent = self.take(py, || Slot::Streaming(number))?;
+        Ok((lent, Streaming { shared: Arc::clone(&self.0), number }))
     }
 
     fn take(&self, py: Python<'_>, leave: impl Fn() -> Slot<T>) -> PyResult<Lent<T>> {
         let shared = &self.0;
-        if shared.is_on_gpu && shared.process != std::process::id() {
+        let is_forked = shared.process != std::process::id();
+        if shared.is_on_gpu && is_forked {
             let text = "the GPU of this engine belongs to the process that was forked. Make the engine after the fork";
             return Err(GpuError::new_err(text));
         }
@@ -64,15 +69,27 @@ impl<T: Send> Library<T> {
             let mut slot = shared.slot();
             match std::mem::replace(&mut *slot, leave()) {
                 Slot::Here(value) => return Ok(Lent { value: Some(value), shared: Arc::clone(shared) }),
-                Slot::Streaming => {
-                    *slot = Slot::Streaming;
+                busy if is_forked => {
+                    *slot = busy;
+                    let text =
+                        "this engine was at work when the process was forked, and has its work there. Make another";
+                    return Err(PyRuntimeError::new_err(text));
+                }
+                Slot::Streaming(number) => {
+                    *slot = Slot::Streaming(number);
                     let text = "a stream of this engine is open: exhaust it or close() it first";
                     return Err(PyRuntimeError::new_err(text));
                 }
                 Slot::Lent => {
                     *slot = Slot::Lent;
                     drop(slot);
-                    py.detach(|| drop(shared.returned.wait_timeout(shared.slot(), PATIENCE)));
+                    py.detach(|| {
+                        let slot = shared.slot();
+                        // It may have come back meanwhile.
+                        if matches!(*slot, Slot::Lent) {
+                            drop(shared.returned.wait_timeout(slot, PATIENCE));
+                        }
+                    });
                     py.check_signals()?;
                 }
             }
@@ -81,14 +98,18 @@ impl<T: Send> Library<T> {
 }
 
 /// Stands for a stream that has an engine.
-pub struct Streaming<T>(Arc<Shared<T>>);
+pub struct Streaming<T> {
+    shared: Arc<Shared<T>>,
+    number: u64,
+}
 
 impl<T> Streaming<T> {
     /// Says that no piece is asked for any more: a call waits until the engine is back, which it will be soon, and may be
     /// already.
     pub fn end(&self) {
-        let mut slot = self.0.slot();
-        if matches!(*slot, Slot::Streaming) {
+        let mut slot = self.shared.slot();
+        // The engine may be with a later stream already.
+        if matches!(*slot, Slot::Streaming(number) if number == self.number) {
             *slot = Slot::Lent;
         }
     }

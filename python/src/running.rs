@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -27,15 +27,26 @@ const MOST_THREADS: usize = 1024;
 /// A pool, the process that it was made in, and the number of threads that was asked for.
 type Made = (u32, Option<usize>, Arc<ThreadPool>);
 
+static POOLS: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+
+fn pools() -> MutexGuard<'static, Vec<Made>> {
+    POOLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Leaves the pools to the call that goes on in one of them, which others would have to wait for: they get new ones.
+fn leave_pools() {
+    let process = std::process::id();
+    pools().retain(|made| made.0 != process);
+}
+
 /// Returns the pool with this many threads: those that were asked for, or as many as `RAYON_NUM_THREADS` says, or the
 /// machine has. A process that was forked makes a pool of its own, since threads are not forked.
 pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     if let Some(threads) = threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
         return Err(PyValueError::new_err(format!("threads is {threads}; it must be from 1 to {MOST_THREADS}")));
     }
-    static POOLS: Mutex<Vec<Made>> = Mutex::new(Vec::new());
     let process = std::process::id();
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pools = pools();
     if let Some((_, _, pool)) = pools.iter().find(|made| (made.0, made.1) == (process, threads)) {
         return Ok(Arc::clone(pool));
     }
@@ -65,7 +76,7 @@ pub fn run_apart<T: Send + 'static>(
     };
     let started = Builder::new().name("broadsweep call".to_owned()).spawn(work);
     started.map_err(|error| PyMemoryError::new_err(format!("no thread for the call: {error}")))?;
-    match wait(py, &mut receiver)? {
+    match wait(py, &mut receiver).inspect_err(|_| leave_pools())? {
         Some(result) => answer(result),
         None => Err(panicked(&"a thread ended")),
     }

@@ -1,12 +1,12 @@
 //! A list of pairs that comes in pieces.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
 use broadsweep::{Aabb, Error, Pair};
 use numpy::PyArray2;
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::arrays::{Boxes, copy, pairs};
@@ -20,11 +20,19 @@ use crate::{devices, running};
 /// A list of pairs that comes in pieces: an iterator of arrays `(m, 2)`.
 #[pyclass(frozen, module = "broadsweep")]
 pub struct Pieces {
-    /// Where pieces come from; none once all have come.
-    source: Mutex<Option<Receiver<Message>>>,
+    /// Where pieces come from.
+    source: Mutex<Source>,
     report: Mutex<Option<broadsweep::Report>>,
     /// Keeps others from the engine as long as pieces come.
     streaming: Streaming<Working<Either>>,
+}
+
+enum Source {
+    Open(Receiver<Message>),
+    /// A thread waits for a piece.
+    Awaited,
+    /// All have come, or nobody wants more.
+    Closed,
 }
 
 enum Message {
@@ -75,12 +83,24 @@ impl Pieces {
         };
         let started = Builder::new().name("broadsweep stream".to_owned()).spawn(work);
         started.map_err(|error| PyMemoryError::new_err(format!("no thread for the stream: {error}")))?;
-        Ok(Self { source: Mutex::new(Some(receiver)), report: Mutex::default(), streaming })
+        Ok(Self { source: Mutex::new(Source::Open(receiver)), report: Mutex::default(), streaming })
+    }
+
+    fn source(&self) -> MutexGuard<'_, Source> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn end(&self) {
-        self.source.lock().unwrap_or_else(PoisonError::into_inner).take();
+        *self.source() = Source::Closed;
         self.streaming.end();
+    }
+
+    /// Puts the source back for the next piece, unless another thread has closed the stream meanwhile.
+    fn go_on(&self, source: Receiver<Message>) {
+        let mut place = self.source();
+        if matches!(*place, Source::Awaited) {
+            *place = Source::Open(source);
+        }
     }
 }
 
@@ -91,37 +111,44 @@ impl Pieces {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<u32>>>> {
-        let Some(mut source) = self.source.lock().unwrap_or_else(PoisonError::into_inner).take() else {
-            return Ok(None);
+        let mut source = {
+            let mut place = self.source();
+            match std::mem::replace(&mut *place, Source::Awaited) {
+                Source::Open(source) => source,
+                Source::Awaited => {
+                    return Err(PyRuntimeError::new_err("another thread waits for a piece of this stream"));
+                }
+                Source::Closed => {
+                    *place = Source::Closed;
+                    return Ok(None);
+                }
+            }
         };
-        let received = running::wait(py, &mut source);
+        let received = match running::wait(py, &mut source) {
+            Ok(received) => received,
+            Err(interrupted) => {
+                self.go_on(source);
+                return Err(interrupted);
+            }
+        };
         let (report, piece) = match received {
-            Ok(Some(Message::Piece(report, piece))) => {
-                *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+            Some(Message::Piece(report, piece)) => {
+                self.go_on(source);
                 (report, Some(piece))
             }
-            Ok(Some(Message::Done(Ok(report)))) => {
+            ended => {
                 self.end();
-                (report, None)
-            }
-            Ok(Some(Message::Done(Err(Stop::Failed(error))))) => {
-                self.end();
-                if matches!(error, Error::DeviceLost { .. }) {
-                    devices::forget();
+                match ended {
+                    Some(Message::Done(Ok(report))) => (report, None),
+                    Some(Message::Done(Err(Stop::Failed(error)))) => {
+                        if matches!(error, Error::DeviceLost { .. }) {
+                            devices::forget();
+                        }
+                        return Err(exception(&error));
+                    }
+                    Some(_) => return Ok(None),
+                    None => return Err(panicked(&"a thread ended")),
                 }
-                return Err(exception(&error));
-            }
-            Ok(Some(Message::Done(Err(Stop::Closed)))) => {
-                self.end();
-                return Ok(None);
-            }
-            Ok(None) => {
-                self.end();
-                return Err(panicked(&"a thread ended"));
-            }
-            Err(interrupted) => {
-                *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
-                return Err(interrupted);
             }
         };
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);

@@ -63,6 +63,11 @@ def assert_same(out, expected):
     assert len(found) == len(expected) and (found == expected).all()
 
 
+def tables_of(out):
+    """Return the pairs of each file, in their order."""
+    return {str(path.relative_to(out)): pq.ParquetFile(path).read().to_pydict() for path in out.glob("tile=*/*")}
+
+
 def files_of(out):
     return {str(path.relative_to(out)): path.read_bytes() for path in out.glob("tile=*/*")}
 
@@ -161,13 +166,14 @@ def test_pairs_are_ascending_within_a_tile(find):
         assert ((a[1:] > a[:-1]) | ((a[1:] == a[:-1]) & (b[1:] > b[:-1]))).all()
 
 
-def test_two_calls_write_the_same_files(find, tmp_path):
+def test_two_calls_write_the_same_pairs_in_the_same_order(find, tmp_path):
     boxes = giants_and_small()
     find(boxes, giant_tiles=8)
-    first = files_of(find.out)
+    first = tables_of(find.out)
     shutil.rmtree(find.out)
+    # The files also name the plan, and with it the time of the source.
     find(boxes, giant_tiles=8)
-    assert files_of(find.out) == first and len(first) > 10
+    assert tables_of(find.out) == first and len(first) > 10
 
 
 def test_without_a_client_a_cluster_is_started_for_the_call(tmp_path):
@@ -388,8 +394,9 @@ def test_a_call_goes_on_where_an_earlier_one_was_interrupted(find):
     temporary = find.out / "_work" / "temporary" / "pairs.parquet.0123"
     temporary.parent.mkdir(parents=True)
     temporary.write_bytes(whole["tile=000000/pairs.parquet"][:50])
-    (find.out / "_work" / "split").mkdir()
-    (find.out / "_work" / "split" / "000000.rows").write_bytes(b"half")
+    split = find.out / "_work" / f"split-{json.loads((find.out / '_manifest.json').read_text())['plan'][:16]}"
+    split.mkdir()
+    (split / "000000.rows").write_bytes(b"half")
 
     again = find_again(find, giant_tiles=8)
     assert files_of(find.out) == whole
@@ -609,3 +616,49 @@ def test_a_join_has_no_more_pairs_than_there_is_room_for(monkeypatch):
     pieces = _tasks._ascending(job, rows)
     count = sum(len(next(pieces)[0]) for _ in range(2))
     assert count > 1_000_000 and max(longest) <= 3_000_000
+
+
+@pytest.mark.parametrize("names", [("group", "mask"), ("mask",), ("body",), ("body", "parent"), ("world",), ("fixed",), ("sleeping",)])
+def test_each_filter_keeps_the_pairs_of_one_call(client, tmp_path, names):
+    boxes, rng = scene(1500, 31, 0.1), np.random.default_rng(32)
+    lists = {
+        "group": rng.integers(0, 8, 1500, np.uint32),
+        "mask": rng.integers(0, 8, 1500, np.uint32),
+        "body": rng.integers(0, 500, 1500, np.uint32),
+        "parent": rng.integers(0, 500, 1500, np.uint32),
+        "world": rng.integers(0, 3, 1500, np.uint32),
+        "fixed": rng.random(1500) < 0.5,
+        "sleeping": rng.random(1500) < 0.5,
+    }
+    used = {name: lists[name] for name in names}
+    write_parquet(tmp_path / "boxes.parquet", boxes, **used)
+    out = tmp_path / "out"
+    summary = bd.find_pairs(
+        tmp_path / "boxes.parquet", out, client=client, filters=names, memory_per_task=SMALL, progress=False
+    )
+    expected = bs.find_pairs(boxes, filters=bs.Filters(**used), device="cpu")
+    assert summary.tiles > 1 and len(expected) < len(brute_force(boxes))
+    assert_same(out, expected)
+
+
+def test_parents_without_bodies_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="body"):
+        bd.find_pairs(tmp_path / "boxes.parquet", tmp_path / "out", filters=("parent",))
+
+
+def test_what_a_task_of_another_plan_left_is_found_anew(find):
+    boxes = scene(3000, 33, 0.06)
+    find(boxes)
+    whole = files_of(find.out)
+    manifest = json.loads((find.out / "_manifest.json").read_text())
+    job = _tasks.Job(str(find.out), "another", _sources.Columns(None, None, ()), 1 << 20, 8, "any", "cpu", 1)
+    with pytest.raises(RuntimeError, match="anew"):
+        _tasks._write_pairs(job, _tasks.tile_name(0), lambda: iter([7]))
+    # The same without the check that it just ran into.
+    (find.out / "_manifest.json").write_text(json.dumps({**manifest, "plan": "another"}))
+    (find.out / "tile=000000" / "pairs.parquet").unlink()
+    _tasks._write_pairs(job, _tasks.tile_name(0), lambda: iter([7]))
+    (find.out / "_manifest.json").write_text(json.dumps(manifest, indent=1))
+    assert files_of(find.out) != whole
+    find_again(find)
+    assert files_of(find.out) == whole

@@ -43,6 +43,11 @@ def test_long_calls_give_the_same_as_short_ones(device):
     assert np.array_equal(pairs[(pairs < 20_000).all(1)], bs.find_pairs(half, device=device))
 
 
+def test_boxes_that_are_all_none_are_warned_of():
+    with pytest.warns(UserWarning, match="all 3 boxes"):
+        bs.find_pairs((np.ones((3, 3)), np.zeros((3, 3))), device="cpu")
+
+
 def test_two_sets_are_joined(device):
     first, second = scene(300, 4), scene(200, 5)
     pairs = bs.find_pairs_between(first, second, device=device)
@@ -117,6 +122,7 @@ def test_one_list_can_be_changed(device, boxes):
     [
         (dict(world=[0.5]), TypeError, "world"),
         (dict(world=[-2]), ValueError, "world"),
+        (dict(body=[0, -1]), ValueError, "body"),
         (dict(world=[1 << 32]), ValueError, "world"),
         (dict(world=[[1]]), ValueError, "world"),
         (dict(fixed=[2]), ValueError, "fixed"),
@@ -142,12 +148,19 @@ def test_filters_that_are_none_are_refused(lists, exception, word):
         (dict(margin=[-1.0, 0, 0]), "margin"),
         (dict(exclude=[[0, 3]]), "exclude"),
         (dict(include=[[1, 1]]), "include"),
-        (dict(half_space_box=[0], half_space=[[0, 0, 0, 1]]), "half_spaces"),
+        (dict(half_space_box=[0], half_space=[[0, 0, 0, 1]]), "half_space"),
     ],
 )
 def test_filters_that_do_not_fit_the_boxes_are_refused(device, lists, word):
     with pytest.raises(ValueError, match=word):
         bs.find_pairs(np.zeros((3, 6)), filters=bs.Filters(**lists), device=device)
+
+
+def test_filters_are_those_of_the_time_when_they_were_made():
+    world = np.zeros(3, np.uint32)
+    filters = bs.Filters(world=world)
+    world[:] = [0, 1, 2]
+    assert len(bs.find_pairs(np.zeros((3, 6)), filters=filters, device="cpu")) == 3
 
 
 def test_filters_can_be_pickled_and_compared():
@@ -228,6 +241,48 @@ def test_while_a_stream_is_open_the_engine_is_refused_and_not_waited_for():
     assert len(engine.find_pairs(np.zeros((2, 6)))) == 1
 
 
+def many_pieces():
+    """Return an engine with little room for a list, and boxes whose list is long."""
+    return bs.BroadPhase("gpu", memory_budget=4 << 20), scene(3000, 9, 0.6)
+
+
+def with_an_answer(engine):
+    """Call an engine on another thread, so that a call that waits for ever is seen."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(engine.find_pairs(np.zeros((2, 6)))), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert found and len(found[0]) == 1, "the engine hangs"
+
+
+@pytest.mark.skipif(not bs.adapters(), reason="on the CPU a stream has the whole list")
+def test_the_end_of_a_stream_does_not_end_the_next_one():
+    engine, boxes = many_pieces()
+    old = engine.stream(boxes)
+    assert sum(map(len, old)) > 0
+    new = engine.stream(boxes)
+    next(new)
+    del old
+    with pytest.raises(RuntimeError, match="stream"):
+        engine.find_pairs(boxes)
+    new.close()
+    with_an_answer(engine)
+
+
+@pytest.mark.skipif(not bs.adapters(), reason="on the CPU a stream has the whole list")
+def test_a_stream_may_be_closed_while_another_thread_waits_for_a_piece():
+    for wait in (0, 0.001, 0.01, 0.1):
+        engine, boxes = many_pieces()
+        stream = engine.stream(boxes)
+        thread = threading.Thread(target=lambda pieces=stream: list(pieces))
+        thread.start()
+        time.sleep(wait)
+        stream.close()
+        thread.join(30)
+        assert not thread.is_alive()
+        with_an_answer(engine)
+
+
 @pytest.mark.parametrize(
     "options, exception",
     [
@@ -240,10 +295,13 @@ def test_while_a_stream_is_open_the_engine_is_refused_and_not_waited_for():
         (dict(threads="two"), TypeError),
         (dict(threads=0), ValueError),
         (dict(threads=10**6), ValueError),
-        (dict(threads=-1), OverflowError),
-        (dict(memory_budget=-1), OverflowError),
+        (dict(threads=-1), ValueError),
+        (dict(memory_budget=-1), ValueError),
         (dict(device="no such adapter"), bs.GpuError),
         (dict(device=3), TypeError),
+        (dict(device=""), ValueError),
+        (dict(all_pairs_up_to=1 << 40), ValueError),
+        (dict(candidate_limit=1.5), TypeError),
         (dict(filters={"world": [1]}), TypeError),
     ],
 )
@@ -352,6 +410,35 @@ def test_every_call_works_on_after_a_fork():
     process.join(10)
 
 
+def busy_child(connection, engine):
+    try:
+        connection.send(len(engine.find_pairs(np.zeros((2, 6)))))
+    except RuntimeError as error:
+        connection.send(str(error))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning")
+def test_an_engine_that_was_at_work_says_that_it_was_forked():
+    engine = bs.BroadPhase("cpu", threads=1)
+    boxes = np.repeat(np.arange(40_000, dtype=np.float32), 6).reshape(-1, 6)
+    boxes[:12_000] = 0
+    thread = threading.Thread(target=engine.find_pairs, args=(boxes,))
+    thread.start()
+    time.sleep(0.1)
+    ours, theirs = multiprocessing.get_context("fork").Pipe()
+    process = multiprocessing.get_context("fork").Process(target=busy_child, args=(theirs, engine))
+    process.start()
+    answered = ours.poll(20)
+    if not answered:
+        process.kill()
+    assert answered, "the child hangs"
+    answer = ours.recv()
+    # Which of the two depends on the clock.
+    assert answer == 1 or "forked" in answer
+    process.join(10), thread.join()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork") or not bs.adapters(), reason="no fork, or no GPU")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning")
 def test_an_engine_on_a_gpu_says_that_it_was_forked():
@@ -390,6 +477,32 @@ print(len(engine.find_pairs(boxes[:40])))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["interrupted", "True", "780"], done.stdout + done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal to send")
+def test_a_step_that_ctrl_c_ends_loses_no_event():
+    program = """
+import os, signal, threading, numpy as np, broadsweep as bs
+engine = bs.BroadPhase("cpu", threads=1)
+boxes = np.repeat(np.arange(40_000, dtype=np.float32), 6).reshape(-1, 6)
+engine.events(boxes[:2])
+many = boxes.copy()
+many[:12_000] = 0   # 72 million pairs
+threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    engine.events(many)
+    print("not interrupted")
+except KeyboardInterrupt:
+    pass
+many = boxes.copy()
+many[:2000] = 0
+created, lost = engine.events(many)
+print(len(created), len(lost))
+created, lost = engine.events(many)
+print(len(created), len(lost))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["1999000", "0", "0", "0"], done.stdout + done.stderr
 
 
 def test_memory_does_not_grow_from_call_to_call():

@@ -147,6 +147,10 @@ def test_a_tree_follows_its_boxes(tree, boxes):
         (lambda tree: tree.overlap_oriented([[0, 0, 0]], [[1, 1, 1]], np.eye(2)), ValueError, "axes"),
         (lambda tree: tree.overlap_convex([[[1, 0, 0]]]), ValueError, "shapes"),
         (lambda tree: tree.nearest([[0, 0, 0]], k=-1), ValueError, "k is"),
+        (lambda tree: tree.nearest([[0, 0, 0]], k=1 << 70), ValueError, "k is"),
+        (lambda tree: tree.nearest([[0, 0, 0]], k=1.5), TypeError, "k must"),
+        (lambda tree: tree.nearest(np.zeros((1 << 14, 3)), k=(1 << 31) - 1), MemoryError, "no room"),
+        (lambda tree: tree.rays([[0, 0, 0]], [[1, 0, 0]], hits=1 << 70), ValueError, "hits"),
     ],
 )
 def test_what_is_no_query_is_refused(ask, exception, word):

@@ -180,9 +180,11 @@ def find_pairs(
     -----
     `out` gets ``tile=000000/pairs.parquet`` and so on, with columns ``a`` and ``b`` of uint64, the smaller id first,
     ascending within a file. Pairs of giants are in ``tile=giants/``, of giants with each other, and in
-    ``tile=giants-000000/``, one for each part of the source, ascending by giant. All of it is read with
+    ``tile=giants-000000/``, one for each part of the source, ascending by giant within each batch of boxes that fits the
+    memory. All of it is read with
     ``pyarrow.parquet.read_table(out)``, and piece by piece with ``pyarrow.dataset.dataset(out)``. A file is there whole or not at all;
-    ``_summary.json`` is there once all are. Two calls write the same files of pairs.
+    ``_summary.json`` is there once all are. Two calls write the same pairs, in the same order, to files
+    of the same names.
 
     While it runs, ``out/_work`` holds the boxes of each tile: 32 bytes for each box and copy, and 4 for each filter.
 
@@ -312,6 +314,9 @@ class _Run:
             calls = [call for call in calls if reports[_tasks.giants_name(call[0])] is None]
             found += self._do("giants", job, calls)
         reports |= {report.name: report for report in found}
+        other = [name for name in reports if _tasks.report_of(job, name) is None]
+        if other:
+            raise RuntimeError(f"tile {other[0]} in {self.out} was written by another call meanwhile; call again")
         return Summary(
             boxes=boxes,
             invalid=total["invalid"],
@@ -431,6 +436,9 @@ def _filter_names(filters: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in FILTERS:
             raise ValueError(f"{name!r} is no filter that a column can hold; there are {', '.join(FILTERS)}")
+    if "parent" in names and "body" not in names:
+        # A box without a body is one by its index, which is another in each tile.
+        raise ValueError("filters has parent without body: give each box its body too")
     return tuple(dict.fromkeys(names))
 
 

@@ -82,7 +82,8 @@ class Job:
 
     def work(self, stage: str, name: Any = None, end: str = "") -> Path:
         """Return the place of a file that is deleted in the end."""
-        folder = Path(self.out, "_work", stage)
+        # What a task of an earlier plan still writes, which nobody could stop, is not found by this one.
+        folder = Path(self.out, "_work", f"{stage}-{self.plan[:16]}" if stage == "split" else stage)
         return folder if name is None else folder / f"{name:06}{end}"
 
     def pairs(self, name: str) -> Path:
@@ -120,10 +121,12 @@ def giants_name(part: int | None) -> str:
 
 
 @contextmanager
-def whole(path: Path, folder: Path) -> Iterator[str]:
-    """Give a temporary name to write to, and the right one once all is on the disk: a file is there whole or not at all."""
-    for needed in (folder, path.parent):
-        needed.mkdir(parents=True, exist_ok=True)
+def whole(path: Path, folder: Path, check: Callable[[], None] = lambda: None) -> Iterator[str]:
+    """Give a temporary name to write to, and the right one once all is on the disk: a file is there whole or not at all.
+
+    Before it gets that name, `check` may raise.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / f"{path.name}.{uuid.uuid4().hex}"
     try:
         yield str(temporary)
@@ -132,6 +135,8 @@ def whole(path: Path, folder: Path) -> Iterator[str]:
             os.fsync(handle)
         finally:
             os.close(handle)
+        check()
+        path.parent.mkdir(parents=True, exist_ok=True)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -266,8 +271,9 @@ def _write_pairs(job: Job, name: str, pairs: Callable[[], Iterator[Any]]) -> Til
     begin = time.perf_counter()
     found = pairs()
     boxes, count = next(found), 0
-    schema = pa.schema([("a", pa.uint64()), ("b", pa.uint64())], {"broadsweep.boxes": str(boxes)})
-    with whole(path, job.work("temporary")) as temporary:
+    said = {"broadsweep.boxes": str(boxes), "broadsweep.plan": job.plan}
+    schema = pa.schema([("a", pa.uint64()), ("b", pa.uint64())], said)
+    with whole(path, job.work("temporary"), lambda: _check_plan(job.out, job.plan)) as temporary:
         # Differences of ascending ids are small, and ids that differ are no dictionary.
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", use_dictionary=False, column_encoding="DELTA_BINARY_PACKED"
@@ -292,6 +298,9 @@ def report_of(job: Job, name: str, earlier: dict[str, float] | None = None) -> T
     if not path.exists():
         return None
     meta = pq.read_metadata(path)
+    if meta.metadata.get(b"broadsweep.plan") != job.plan.encode():
+        # A task of an earlier plan was not to be stopped.
+        return None
     try:
         seconds = float(json.loads((job.work("done") / f"{name}.json").read_text()))
     except FileNotFoundError:
@@ -413,13 +422,18 @@ def _merged(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
     return pairs
 
 
+def _check_plan(out: str, plan: str) -> dict[str, Any]:
+    """Return what was planned, and refuse to go on by another plan."""
+    manifest: dict[str, Any] = json.loads(Path(out, "_manifest.json").read_text())
+    if manifest["plan"] != plan:
+        raise RuntimeError(f"{out} was begun anew while this task ran")
+    return manifest
+
+
 @lru_cache(maxsize=2)
 def _tiles(out: str, plan: str) -> Tiles:
     """Return the tiles of a plan, which a worker reads once."""
-    manifest = json.loads(Path(out, "_manifest.json").read_text())
-    if manifest["plan"] != plan:
-        raise RuntimeError(f"{out} was begun anew while this task ran")
-    return Tiles(manifest["tiles"])
+    return Tiles(_check_plan(out, plan)["tiles"])
 
 
 @lru_cache(maxsize=2)
