@@ -255,7 +255,8 @@ run_python_tests() {
     local status=0 passed failed skipped out=$work/python-tests.txt
     step "Python"
     (cd "$work/package/python" && "$python" -B -m mypy --cache-dir "$work/mypy") || fail "types of the Python package"
-    (cd "$work/package/python" && BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
+    # By its path, for the processes that tests start elsewhere.
+    (cd "$work/package/python" && PYTHONPATH=$PWD BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
         --doctest-modules --ignore broadsweep/newton.py tests broadsweep) 2>&1 | tee "$out" || status=$?
     count() { grep -oE "[0-9]+ $1" "$out" | tail -n 1 | grep -oE '[0-9]+' || echo 0; }
     passed=$(count passed) failed=$(($(count failed) + $(count 'errors?'))) skipped=$(count skipped)
