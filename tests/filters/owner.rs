@@ -332,7 +332,7 @@ fn lists_of_tiles_sorted_are_the_list_of_the_whole() {
 fn a_recorded_list_of_a_region_comes_in_windows() {
     let boxes = Kind::Uniform.generate(1500, 4);
     let buffer = upload(&boxes);
-    for options in [CANONICAL, ALL_PAIRS] {
+    for options in [SWEEP, ALL_PAIRS] {
         let mut engine = BroadPhase::new(&GPU, options).unwrap();
         for tile in tiles(&mut Random(6), &boxes, 1) {
             let filters = Filters { owner: Some(tile), ..Filters::default() };
@@ -346,7 +346,8 @@ fn a_recorded_list_of_a_region_comes_in_windows() {
             for first in (0..expected.len() as u64).step_by(700) {
                 let mut again = encoder();
                 let left = engine.record_window(&mut again, buffer.slice(..), 1500, first, 700).unwrap();
-                found.extend(run(again, left).1);
+                // There may be room for more than was asked for.
+                found.extend(run(again, left).1.into_iter().take(700));
             }
             found.sort_unstable();
             assert_pairs(&found, &expected, "in windows");
