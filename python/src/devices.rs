@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::running;
+use crate::errors::exception;
 
 /// Where an engine runs.
 pub enum Device {
@@ -28,8 +28,16 @@ fn open_devices() -> MutexGuard<'static, Vec<Open>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Forgets all open devices, of which one was lost: the next engine asks for a device anew.
-pub fn forget() {
+/// Turns an error of a call into its exception. Where a device was lost, all open ones are forgotten, so that the next engine
+/// asks for one anew.
+pub fn refusal(error: &Error) -> PyErr {
+    if matches!(error, Error::DeviceLost { .. }) {
+        forget();
+    }
+    exception(error)
+}
+
+fn forget() {
     // Those of the process that this one was forked from cannot be closed here.
     let process = std::process::id();
     open_devices().retain(|(opener, _, _)| *opener != process);
@@ -60,10 +68,30 @@ impl Device {
             "auto" => Ok(py.detach(preferred)),
             _ => {
                 let name = (name != "gpu").then(|| name.to_owned());
-                running::run(py, move || open(name.as_deref())).map(Self::Gpu)
+                py.detach(move || open(name.as_deref())).map(Self::Gpu).map_err(|error| exception(&error))
             }
         }
     }
+
+    /// Returns what Python is told of it.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Cpu(reason) => Place { reason: reason.clone(), adapter: None },
+            Self::Gpu(gpu) => {
+                let info = gpu.adapter_info();
+                let kind = kind(&info);
+                Place { reason: None, adapter: Some((info.name, kind)) }
+            }
+        }
+    }
+}
+
+/// What Python is told of where an engine runs.
+pub struct Place {
+    /// Why it is the CPU, where nobody asked for that.
+    pub reason: Option<String>,
+    /// The name and the type of the adapter.
+    pub adapter: Option<(String, &'static str)>,
 }
 
 /// Opens the GPU, if there is a real one. Where there is none, that is found out once in a process.
@@ -86,7 +114,7 @@ fn preferred() -> Device {
 }
 
 /// Says what kind of adapter it is.
-pub fn kind(adapter: &AdapterInfo) -> &'static str {
+fn kind(adapter: &AdapterInfo) -> &'static str {
     match adapter.device_type {
         DeviceType::DiscreteGpu => "discrete GPU",
         DeviceType::IntegratedGpu => "integrated GPU",

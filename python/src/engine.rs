@@ -2,54 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use broadsweep::{
-    Aabb, BroadPhase, CellSize, Error, Events, Filters, Options, Overlaps, Pair, PairOrder, Step, StepReport,
-    SweepAxis, cpu,
-};
+use broadsweep::{Aabb, BroadPhase, CellSize, Filters, Options, Pair, PairOrder, Step, StepReport, SweepAxis, cpu};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Boxes, list, one_column, pairs};
-use crate::devices::{Device, kind};
+use crate::devices::{Device, Place};
+use crate::either::{Either, on};
 use crate::filters::{Change, filters};
 use crate::host::Host;
 use crate::reports::{self, Report};
 use crate::running::{self, PATIENCE};
 use crate::stream::Pieces;
-
-/// Either engine.
-pub enum Either {
-    /// On the CPU.
-    Cpu(Box<cpu::BroadPhase>),
-    /// On a GPU.
-    Gpu(Box<BroadPhase>),
-}
-
-/// Calls either engine.
-macro_rules! on {
-    ($engine:expr, $name:ident => $call:expr) => {
-        match $engine {
-            Either::Cpu($name) => $call,
-            Either::Gpu($name) => $call,
-        }
-    };
-}
-
-impl Either {
-    fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<Overlaps, Error> {
-        on!(self, engine => engine.find_pairs(boxes).map(drop).map(|()| engine.take_overlaps()))
-    }
-
-    fn find_pairs_between(&mut self, [first, second]: [&[Aabb]; 2]) -> Result<Overlaps, Error> {
-        on!(self, engine => engine.find_pairs_between(first, second).map(drop).map(|()| engine.take_overlaps()))
-    }
-
-    fn find_events(&mut self, step: Step<'_>) -> Result<&Events, Error> {
-        on!(self, engine => engine.find_events(step))
-    }
-}
 
 /// The broad phase on either engine.
 #[pyclass(frozen, module = "broadsweep._native")]
@@ -107,15 +73,12 @@ impl Engine {
             ..defaults
         };
         let pool = running::pool(threads)?;
-        let (engine, reason, adapter) = match Device::named(py, device)? {
-            Device::Cpu(reason) => {
-                let engine = running::run(py, || cpu::BroadPhase::new(options))?;
-                (Either::Cpu(Box::new(engine)), reason, None)
-            }
+        let device = Device::named(py, device)?;
+        let Place { reason, adapter } = device.place();
+        let engine = match device {
+            Device::Cpu(_) => Either::Cpu(Box::new(running::run(py, || cpu::BroadPhase::new(options))?)),
             Device::Gpu(gpu) => {
-                let engine = running::run(py, || pool.install(|| BroadPhase::new(&gpu, options)))?;
-                let info = gpu.adapter_info();
-                (Either::Gpu(Box::new(engine)), None, Some((info.name.clone(), kind(&info))))
+                Either::Gpu(Box::new(running::run(py, || pool.install(|| BroadPhase::new(&gpu, options)))?))
             }
         };
         let host = Host::new(engine, adapter.is_some(), threads);

@@ -9,7 +9,8 @@
 //! | `host` | an engine or a tree, called with what arrays hold |
 //! | `lending` | who has an engine while it works |
 //! | `running` | calls in a pool of threads that can be interrupted |
-//! | `engine` | the broad phase on either engine |
+//! | `either` | the broad phase of either engine |
+//! | `engine` | the calls of the broad phase |
 //! | `stream` | a list that comes in pieces |
 //! | `tree` | the tree on either engine |
 //! | `reports` | what reports hold |
@@ -21,6 +22,7 @@
 
 mod arrays;
 mod devices;
+mod either;
 mod engine;
 mod errors;
 mod filters;

@@ -11,8 +11,8 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::devices;
-use crate::errors::{exception, panicked};
+use crate::devices::refusal;
+use crate::errors::panicked;
 
 /// How long a thread waits before it looks whether somebody pressed Ctrl-C.
 pub const PATIENCE: Duration = Duration::from_millis(20);
@@ -98,12 +98,7 @@ pub fn wait<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>) -> PyResult<Opt
 fn answer<T>(result: std::thread::Result<Result<T, Error>>) -> PyResult<T> {
     match result {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => {
-            if matches!(error, Error::DeviceLost { .. }) {
-                devices::forget();
-            }
-            Err(exception(&error))
-        }
+        Ok(Err(error)) => Err(refusal(&error)),
         Err(payload) => Err(panicked(payload.as_ref())),
     }
 }

@@ -10,12 +10,13 @@ use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::arrays::{Boxes, copy, pairs};
-use crate::engine::Either;
-use crate::errors::{exception, panicked};
+use crate::devices::refusal;
+use crate::either::Either;
+use crate::errors::panicked;
 use crate::host::Working;
 use crate::lending::{Lent, Library, Streaming};
 use crate::reports::Report;
-use crate::{devices, running};
+use crate::running;
 
 /// A list of pairs that comes in pieces: an iterator of arrays `(m, 2)`.
 #[pyclass(frozen, module = "broadsweep")]
@@ -62,10 +63,7 @@ fn send(
         // An empty list has a piece too.
         sender.send(Message::Piece(report.clone(), copy(piece, "a piece")?)).map_err(|_| Stop::Closed)
     };
-    match &mut lent.engine {
-        Either::Cpu(engine) => engine.stream_pairs(boxes, each),
-        Either::Gpu(engine) => engine.stream_pairs(boxes, each),
-    }
+    lent.engine.stream_pairs(boxes, each)
 }
 
 impl Pieces {
@@ -140,12 +138,7 @@ impl Pieces {
                 self.end();
                 match ended {
                     Some(Message::Done(Ok(report))) => (report, None),
-                    Some(Message::Done(Err(Stop::Failed(error)))) => {
-                        if matches!(error, Error::DeviceLost { .. }) {
-                            devices::forget();
-                        }
-                        return Err(exception(&error));
-                    }
+                    Some(Message::Done(Err(Stop::Failed(error)))) => return Err(refusal(&error)),
                     Some(_) => return Ok(None),
                     None => return Err(panicked(&"a thread ended")),
                 }

@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Boxes, list, one_column, queries, rows, two_columns};
-use crate::devices::{Device, kind};
+use crate::devices::{Device, Place};
+use crate::either::on;
 use crate::filters::{Change, askers, filters};
 use crate::host::Host;
 use crate::reports::{QueryReport, TreeReport};
@@ -21,16 +22,6 @@ use crate::running;
 enum Either {
     Cpu(Box<cpu::Tree>),
     Gpu(Box<broadsweep::Tree>),
-}
-
-/// Calls the tree of either engine.
-macro_rules! on {
-    ($engine:expr, $name:ident => $call:expr) => {
-        match $engine {
-            Either::Cpu($name) => $call,
-            Either::Gpu($name) => $call,
-        }
-    };
 }
 
 /// Offsets of lists, their elements and counts.
@@ -53,13 +44,11 @@ impl Tree {
     #[new]
     fn new(py: Python<'_>, device: &str, threads: Option<usize>) -> PyResult<Self> {
         running::pool(threads)?;
-        let (tree, reason, adapter) = match Device::named(py, device)? {
-            Device::Cpu(reason) => (Either::Cpu(Box::default()), reason, None),
-            Device::Gpu(gpu) => {
-                let tree = running::run(py, || broadsweep::Tree::new(&gpu))?;
-                let info = gpu.adapter_info();
-                (Either::Gpu(Box::new(tree)), None, Some((info.name.clone(), kind(&info))))
-            }
+        let device = Device::named(py, device)?;
+        let Place { reason, adapter } = device.place();
+        let tree = match device {
+            Device::Cpu(_) => Either::Cpu(Box::default()),
+            Device::Gpu(gpu) => Either::Gpu(Box::new(running::run(py, || broadsweep::Tree::new(&gpu))?)),
         };
         Ok(Self { host: Host::new(tree, adapter.is_some(), threads), reason, adapter })
     }
