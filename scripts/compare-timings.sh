@@ -9,6 +9,8 @@
 # quartiles beside it: AFTER is slower where the ratio is above 1. It fails where the two found other pairs.
 #
 #   ROUNDS=15          counted rounds
+#   RUNS=1             calls of each build, scene and round, of which the median counts: the first of a process asks the
+#                      system for all its memory, later ones have it
 #   ENGINES=gpu,cpu    as in `broadsweep bench --engines`
 #
 # Both builds need the benchmark: `cargo build --release --features broadsweep-cli/bench`.
@@ -17,7 +19,7 @@ set -euo pipefail
 export LC_ALL=C
 
 if [ $# -lt 3 ]; then
-    sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,17s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 before=$1 after=$2
@@ -28,7 +30,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 measure() {
-    "$2" bench --scenes "$scenes" --engines "${ENGINES:-gpu,cpu}" --runs 1 --limit 60 --out "$work/$1" >/dev/null
+    "$2" bench --scenes "$scenes" --engines "${ENGINES:-gpu,cpu}" --runs "${RUNS:-1}" --limit 60 --out "$work/$1" >/dev/null
     awk -F, -v round="$round" -v side="$1" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         { print round, side, $at["scene"] ":" $at["boxes"], $at["engine"], $at["median_ms"], $at["hash"] }

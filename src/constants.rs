@@ -55,15 +55,16 @@ shared_constants! {
     CELL_REACH: i32 = 1 << 29;
     /// A number above every cell, so that cells can be counted from it up and down without a sign.
     CELL_BASE: i32 = 1 << 30;
-    /// 2⁻¹²⁰, the smallest cell edge in scaled units. The inverse of a smaller one overflows.
-    CELL_MIN: f32 = 7.523_164e-37;
+    /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller one, a flushed denormal could be more than `PLANE_SLOP`.
+    CELL_MIN: f32 = 1.925_93e-34;
     /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty
     /// candidates; fewer entries mean larger cells and more candidates, which grow as the square.
     ENTRIES_PER_BOX: f32 = 1.95;
     /// 2⁶⁰, the largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
-    /// The part of a cell by which a box's range of cells is widened, whatever the size of the box.
-    PLANE_SLOP: f32 = 1.0 / 256.0;
+    /// The part of a cell by which a box's range of cells is widened, whatever the size of the box: more than a flushed denormal
+    /// of the smallest cell. Of a larger one, survivors of the sweep would have to share more to be sure.
+    PLANE_SLOP: f32 = 1.0 / 4096.0;
     /// 2⁻²¹: the part of the cell coordinate by which the range is widened further. Below 2⁻²² it no longer covers the
     /// rounding of two evaluations of the same expression.
     RELATIVE_SLOP: f32 = 1.0 / 2_097_152.0;
@@ -115,7 +116,7 @@ shared_constants! {
     FOOTPRINT_OF_BOX: u32 = FOOTPRINT_PLAIN | FOOTPRINT_SECOND;
     /// By how many 128ths of a cell two footprints must overlap, along u and v, so that the boxes overlap for sure. With
     /// fewer, what they share may be the slop of both.
-    SURE_FRACTIONS: u32 = 3;
+    SURE_FRACTIONS: u32 = 2;
     /// By how many quanta, widened as they are, two intervals on the sweep axis must overlap for the same. Three are
     /// enough; with five, two evaluations of a position may differ by two.
     SURE_QUANTA: u32 = 5;
@@ -413,7 +414,8 @@ mod tests {
     #[test]
     fn decimal_constants_are_the_powers_of_two_that_they_stand_for() {
         assert_eq!(ORDINARY_MAX, 2f32.powi(80));
-        assert_eq!(CELL_MIN, 2f32.powi(-120));
+        assert_eq!(CELL_MIN, 2f32.powi(-112));
+        assert!(CELL_MIN * PLANE_SLOP > f32::MIN_POSITIVE);
         assert_eq!(CELL_MAX, 2f32.powi(60));
         assert_eq!(PLAIN_INVERSE_CELL, 2f32.powi(100));
         assert_eq!(KNOT_MIN, 2f32.powi(-98));

@@ -14,6 +14,8 @@
 @group(0) @binding(3) var<storage, read_write> run_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> block_hits: array<u32>;
 
+override ON_GPU: bool = false;
+
 // Counts the pairs of an invocation's run in a tile.
 fn hits_in(tile: u32, end: u32, local: u32) -> u32 {
     if tile >= end {
@@ -47,6 +49,23 @@ fn place_tiles(tile: u32, end: u32, local: u32, before: u32) -> u32 {
     return starts.w + high.y;
 }
 
+// Places the runs from `first` to before `end` one after the other, and returns how many pairs they have.
+fn place_in_turn(first: u32, end: u32) -> u32 {
+    var running = 0u;
+    for (var i = first; i < end; i += 4u) {
+        let a = countOneBits(runs[i].hits);
+        let b = a + countOneBits(runs[i + 1u].hits);
+        let c = b + countOneBits(runs[i + 2u].hits);
+        let d = c + countOneBits(runs[i + 3u].hits);
+        run_offsets[i] = running;
+        run_offsets[i + 1u] = running + a;
+        run_offsets[i + 2u] = running + b;
+        run_offsets[i + 3u] = running + c;
+        running += d;
+    }
+    return running;
+}
+
 @compute @workgroup_size(256)
 fn emit_place(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -58,8 +77,12 @@ fn emit_place(
     let kept = min(counts.sweep_tiles, params.tile_capacity);
     let end = min(first + counts.sweep_tiles_per_block, kept);
     var running = 0u;
-    for (var tile = first; tile < end; tile += 4u) {
-        running = place_tiles(tile, end, local, running);
+    if ON_GPU {
+        for (var tile = first; tile < end; tile += 4u) {
+            running = place_tiles(tile, end, local, running);
+        }
+    } else if local == 0u {
+        running = place_in_turn(first * 256u, end * 256u);
     }
     // A workgroup beyond the last block has no tiles, and adds nothing.
     if local == 0u {

@@ -50,7 +50,7 @@ impl Emit {
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let switches = switches.names();
         Self {
-            place: Kernel::new(gpu, &PLACE),
+            place: Kernel::specialised(gpu, &PLACE, gpu.switches()),
             scan: Kernel::new(gpu, &SCAN),
             sweep: Kernel::specialised(gpu, &SWEEP, gpu.switches()),
             again: Kernel::specialised(gpu, &AGAIN, switches),

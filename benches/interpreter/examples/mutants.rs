@@ -1,6 +1,6 @@
 //! Changes the logic of kernels, one change at a time, and tells which changes are noticed.
 //!
-//!     cargo run --release -p broadsweep-interpreter --example mutants -- [--seed N] [--count N] [--kernel K] [--all]
+//!     cargo run --release -p broadsweep-interpreter --features mutants --example mutants -- [--seed N] [--count N] [--kernel K] [--all]
 //!
 //! Mutants are drawn evenly over kernels, or over changes of one kernel. Each runs beside its kernel in some searches, on
 //! the memory that the kernel gets. Where it differs, the whole search runs with it. So it is caught by a fault (or a call

@@ -134,6 +134,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         "for (var tile = first; tile < end; tile += 4u) {",
         Equal("four tiles at the end or beyond have no pairs, and are not placed"),
     ),
+    ("emit_place", "condition negated", "if ON_GPU {", Equal("both ways place every run where the other does")),
     ("pca_bounds", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("frame_choose", "0 becomes 1", "if local == 0u {\n        atomicStore", ANY_ONE),
     ("bin_count", "0 becomes 1", "if local == 0u {", ANY_ONE),

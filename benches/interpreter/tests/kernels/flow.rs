@@ -9,9 +9,12 @@ fn every_kind_of_scene_is_exact_and_clean_with_subgroups_of_every_size() {
         for (i, kind) in Kind::ALL.into_iter().enumerate() {
             let boxes = kind.generate(600, 3);
             device.0.set_order([Order::Forward, Order::Backward, Order::Mixed][(i + j) % 3]);
-            for filters in [Filters::default(), filters(boxes.len())] {
-                let is_filtered = filters != Filters::default();
-                let context = format!("{} at {subgroup}, filtered: {is_filtered}", kind.name());
+            for (k, filters) in [Filters::default(), filters(boxes.len())].into_iter().enumerate() {
+                // Each kind with filters and without, each in half of the sizes.
+                if !is_long() && (i + j + k) % 2 == 1 {
+                    continue;
+                }
+                let context = format!("{} at {subgroup}, filtered: {}", kind.name(), k == 1);
                 check(&device, SWEEP, &boxes, &filters, &context);
             }
         }

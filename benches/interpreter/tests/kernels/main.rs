@@ -23,6 +23,12 @@ use laboratory::scenes::Kind;
 
 use searches::*;
 
+/// Tells whether tests take what time they need, by BROADSWEEP_LONG=1. Without it those that take longest leave out what
+/// shows the same again.
+fn is_long() -> bool {
+    std::env::var("BROADSWEEP_LONG").is_ok_and(|value| value == "1")
+}
+
 /// What is flagged and known: kernel, fault, access, and why it stays.
 const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sweep_test", Fault::Unwritten, "load of footprints", "four at once; those of no entry are no candidates"),

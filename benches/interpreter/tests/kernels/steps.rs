@@ -20,7 +20,7 @@ struct Frame {
 }
 
 /// Makes steps of these boxes: with generations, without, and with boxes that are elsewhere in the array.
-fn frames(boxes: &[Aabb]) -> Vec<Frame> {
+fn frames(boxes: &[Aabb], owner: Option<&Aabb>) -> Vec<Frame> {
     let n = boxes.len() as u32;
     let moved = |part: usize| -> Vec<Aabb> {
         let mut boxes = boxes.to_vec();
@@ -33,8 +33,10 @@ fn frames(boxes: &[Aabb]) -> Vec<Frame> {
     };
     let generations = |of: u32| Some((0..n).map(|i| u32::from(i % 40 == of)).collect());
     let elsewhere = |i: u32| if i % 30 == 4 { Step::NEW } else { (i + n / 3) % n };
-    // Any two of them meet: more pairs than there is room for.
-    let together = vec![boxes[0]; boxes.len()];
+    // Any two of them meet, where the region owns them: more pairs than there is room for.
+    let owned =
+        boxes.iter().find(|aabb| owner.is_none_or(|owner| owner.owns(aabb, aabb))).expect("a box of the region");
+    let together = vec![*owned; boxes.len()];
     let doubled = (0..n).map(|i| i / 2).collect();
     vec![
         Frame { boxes: boxes.to_vec(), generations: generations(50), was: None, refused: 0 },
@@ -112,7 +114,7 @@ pub enum Kind {
 impl Kind {
     fn frames(self, boxes: &[Aabb], filters: &Filters) -> Vec<Frame> {
         match self {
-            Self::Compared => frames(boxes),
+            Self::Compared => frames(boxes, filters.owner.as_ref()),
             Self::Kept => kept_frames(boxes, *filters == Filters::default()),
             Self::Moved => kept_frames(boxes, false),
         }
