@@ -311,6 +311,8 @@ step "format"
 cargo fmt --all --check
 step "lints"
 cargo clippy --workspace --all-targets --locked --features "$features,broadsweep-interpreter/mutants" -- -D warnings
+# Of the library without a GPU, too: what only the GPU engine uses is not there.
+cargo clippy --package broadsweep --lib --no-default-features --locked -- -D warnings
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --features "$features"
 step "browser build"

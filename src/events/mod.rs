@@ -16,8 +16,7 @@ mod step;
 pub(crate) mod steps;
 
 #[cfg(feature = "gpu")]
-pub(crate) use step::OwnSaid;
-pub(crate) use step::Said;
+pub(crate) use step::{OwnSaid, Said};
 pub use step::{Identity, Step};
 
 use crate::{Pair, Report};

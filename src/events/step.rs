@@ -97,6 +97,7 @@ pub(crate) struct Said<'a> {
 }
 
 /// The same, with numbers of its own, of a step that is in flight.
+#[cfg(feature = "gpu")]
 #[derive(Debug)]
 pub(crate) struct OwnSaid {
     box_count: usize,
@@ -104,6 +105,7 @@ pub(crate) struct OwnSaid {
     lists_persisting: bool,
 }
 
+#[cfg(feature = "gpu")]
 #[derive(Debug)]
 enum OwnIdentity {
     Index,
@@ -111,6 +113,7 @@ enum OwnIdentity {
     Was(Vec<u32>),
 }
 
+#[cfg(feature = "gpu")]
 impl OwnSaid {
     /// Returns what is said.
     pub fn said(&self) -> Said<'_> {
@@ -123,6 +126,7 @@ impl OwnSaid {
     }
 }
 
+#[cfg(feature = "gpu")]
 impl From<Said<'_>> for OwnSaid {
     fn from(said: Said<'_>) -> Self {
         let Said { box_count, identity, lists_persisting } = said;

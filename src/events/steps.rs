@@ -27,6 +27,7 @@ pub struct Steps {
 
 impl Steps {
     /// Returns the number of boxes of the last step.
+    #[cfg(feature = "gpu")]
     pub fn box_count(&self) -> u32 {
         self.box_count
     }
