@@ -15,9 +15,9 @@ mod names;
 mod step;
 pub(crate) mod steps;
 
+pub use step::{Identity, Step};
 #[cfg(feature = "gpu")]
 pub(crate) use step::{OwnSaid, Said};
-pub use step::{Identity, Step};
 
 use crate::{Pair, Report};
 

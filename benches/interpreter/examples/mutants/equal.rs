@@ -135,6 +135,12 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         Equal("four tiles at the end or beyond have no pairs, and are not placed"),
     ),
     ("sort_scan", "< becomes <=", "for (var piece = 0u; piece < tile_count; piece += PIECE) {", KEEPS_NOTHING),
+    (
+        "frame_choose",
+        "32 becomes 33",
+        "let key_bits = select(div_ceil(wanted, ",
+        Equal("the next line takes 32 bits at most"),
+    ),
     ("tree_cube", "0 becomes 1", "if local == 0u {\n        var low", ANY_ONE),
     (
         "frame_choose",
