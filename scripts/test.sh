@@ -14,6 +14,7 @@
 # MuJoCo, for the comparison with its contacts, is installed with pip into an environment under target/ where that is
 # possible; where it is not, a recording is compared with. What the tests of the Python package need is installed there too.
 #
+#   BROADSWEEP_LONG=1          what shows the same again in the longest tests of the interpreter too
 #   BROADSWEEP_ONE_ADAPTER=1   go on where SwiftShader cannot be had (offline, another system); not in CI
 #
 # The last line is the number of tests over all adapters: `N passed, N failed`.

@@ -214,8 +214,11 @@ shared_constants! {
     TILE_QUADS_BITS: u32 = 11;
     /// Quads per tile of the sweep: 256 runs.
     TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
-    /// Runs that an invocation of `emit_place` looks at, and tiles that its workgroup takes at a time.
+    /// Tiles of a block of `emit_place` for each tile that the fewest blocks could have.
     PLACE_RUNS: u32 = 8;
+    /// The most tiles that may be kept where one invocation of `emit_place` takes all runs of a block, in eight turns for a tile:
+    /// Mesa's drivers in software end a loop after 65,535 turns.
+    MOST_TILES_IN_TURN: u32 = 8000;
     /// Tests per tile of a giant: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 256 * 32;
     /// Giants in a row whose bounds boxes are tested against first, where there are as many.
@@ -388,6 +391,7 @@ const _: () = {
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
+    assert!(8 * MOST_TILES_IN_TURN < 65_535);
     assert!(MOST_GROUP_TILES.is_power_of_two() && MOST_GROUP_TILES * RUN_TURNS < 65_535);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
@@ -415,7 +419,7 @@ mod tests {
     fn decimal_constants_are_the_powers_of_two_that_they_stand_for() {
         assert_eq!(ORDINARY_MAX, 2f32.powi(80));
         assert_eq!(CELL_MIN, 2f32.powi(-112));
-        assert!(CELL_MIN * PLANE_SLOP > f32::MIN_POSITIVE);
+        const { assert!(CELL_MIN * PLANE_SLOP > f32::MIN_POSITIVE) };
         assert_eq!(CELL_MAX, 2f32.powi(60));
         assert_eq!(PLAIN_INVERSE_CELL, 2f32.powi(100));
         assert_eq!(KNOT_MIN, 2f32.powi(-98));

@@ -4,8 +4,9 @@
 //         runs         [tiles * 256], of sweep_test, as far as they were kept
 // Writes  run_offsets  [tiles * 256] pairs before the run within its block
 // Changes block_hits   [sweep_blocks] pairs in tiles that were not kept, to all pairs
-// One workgroup per block; an invocation takes one run of each of PLACE_RUNS tiles at a time, so that neighbours read
-// neighbouring runs. A tile has at most 8,192 pairs: the counts of two tiles are scanned in one word.
+// One workgroup per block; an invocation takes one run of each of four tiles at a time, so that neighbours read
+// neighbouring runs. A tile has at most 8,192 pairs: the counts of two tiles are scanned in one word. IN_TURN, for software
+// adapters, which pay for each barrier: one invocation takes all runs. At most MOST_TILES_IN_TURN tiles are kept then.
 // Source: compaction by a scan of counts, Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -14,7 +15,7 @@
 @group(0) @binding(3) var<storage, read_write> run_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> block_hits: array<u32>;
 
-override ON_GPU: bool = false;
+override IN_TURN: bool = false;
 
 // Counts the pairs of an invocation's run in a tile.
 fn hits_in(tile: u32, end: u32, local: u32) -> u32 {
@@ -49,19 +50,33 @@ fn place_tiles(tile: u32, end: u32, local: u32, before: u32) -> u32 {
     return starts.w + high.y;
 }
 
-// Places the runs from `first` to before `end` one after the other, and returns how many pairs they have.
-fn place_in_turn(first: u32, end: u32) -> u32 {
+// Places four runs behind `before` pairs, and returns the pairs before the next run.
+fn place_four(first: u32, before: u32) -> u32 {
+    let a = before + countOneBits(runs[first].hits);
+    let b = a + countOneBits(runs[first + 1u].hits);
+    let c = b + countOneBits(runs[first + 2u].hits);
+    let d = c + countOneBits(runs[first + 3u].hits);
+    run_offsets[first] = before;
+    run_offsets[first + 1u] = a;
+    run_offsets[first + 2u] = b;
+    run_offsets[first + 3u] = c;
+    return d;
+}
+
+// Places the runs of some tiles one after the other, and returns how many pairs they have. Eight turns for a tile, since drivers
+// in software end a loop after 65,535 of them.
+fn place_in_turn(first_tile: u32, end_tile: u32) -> u32 {
     var running = 0u;
-    for (var i = first; i < end; i += 4u) {
-        let a = countOneBits(runs[i].hits);
-        let b = a + countOneBits(runs[i + 1u].hits);
-        let c = b + countOneBits(runs[i + 2u].hits);
-        let d = c + countOneBits(runs[i + 3u].hits);
-        run_offsets[i] = running;
-        run_offsets[i + 1u] = running + a;
-        run_offsets[i + 2u] = running + b;
-        run_offsets[i + 3u] = running + c;
-        running += d;
+    for (var turn = 8u * first_tile; turn < 8u * end_tile; turn += 1u) {
+        let first = 32u * turn;
+        running = place_four(first, running);
+        running = place_four(first + 4u, running);
+        running = place_four(first + 8u, running);
+        running = place_four(first + 12u, running);
+        running = place_four(first + 16u, running);
+        running = place_four(first + 20u, running);
+        running = place_four(first + 24u, running);
+        running = place_four(first + 28u, running);
     }
     return running;
 }
@@ -77,12 +92,12 @@ fn emit_place(
     let kept = min(counts.sweep_tiles, params.tile_capacity);
     let end = min(first + counts.sweep_tiles_per_block, kept);
     var running = 0u;
-    if ON_GPU {
+    if !IN_TURN {
         for (var tile = first; tile < end; tile += 4u) {
             running = place_tiles(tile, end, local, running);
         }
-    } else if local == 0u {
-        running = place_in_turn(first * 256u, end * 256u);
+    } else if local == 0u && first < end {
+        running = place_in_turn(first, end);
     }
     // A workgroup beyond the last block has no tiles, and adds nothing.
     if local == 0u {

@@ -4,6 +4,7 @@ use std::mem::offset_of;
 
 use super::sweep::{Hits, Path};
 use crate::Pair;
+use crate::constants::MOST_TILES_IN_TURN;
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -38,6 +39,8 @@ pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
 #[derive(Debug)]
 pub struct Emit {
     place: Kernel,
+    /// The same for a software adapter where few tiles are kept.
+    place_in_turn: Option<Kernel>,
     scan: Kernel,
     sweep: Kernel,
     again: Kernel,
@@ -50,7 +53,8 @@ impl Emit {
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let switches = switches.names();
         Self {
-            place: Kernel::specialised(gpu, &PLACE, gpu.switches()),
+            place: Kernel::new(gpu, &PLACE),
+            place_in_turn: gpu.is_software().then(|| Kernel::specialised(gpu, &PLACE, &["IN_TURN"])),
             scan: Kernel::new(gpu, &SCAN),
             sweep: Kernel::specialised(gpu, &SWEEP, gpu.switches()),
             again: Kernel::specialised(gpu, &AGAIN, switches),
@@ -59,9 +63,10 @@ impl Emit {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
-    pub fn kernels(&self) -> ([&Kernel; 5], &Kernel) {
-        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants], &self.include)
+    /// Returns the kernels that the stage always dispatches, or one of two, and the one that it dispatches where there are included pairs.
+    pub fn kernels(&self) -> (Vec<&Kernel>, &Kernel) {
+        let always = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants];
+        (always.into_iter().chain(&self.place_in_turn).collect(), &self.include)
     }
 
     /// Records the counting of the pairs before each run within its block, and of the pairs of each block.
@@ -80,7 +85,9 @@ impl Emit {
             ("run_offsets", hits.run_offsets.all()),
             ("block_hits", hits.block_hits.all()),
         ];
-        self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
+        let is_in_turn = hits.runs.len() <= u64::from(MOST_TILES_IN_TURN) * 256;
+        let place = self.place_in_turn.as_ref().filter(|_| is_in_turn).unwrap_or(&self.place);
+        place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
     }
 
     /// Records the counting of all pairs, and of those in `window`.

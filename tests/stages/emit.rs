@@ -52,6 +52,10 @@ fn run_offsets_of(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
 
 /// Makes random runs of `tiles` tiles, as far as `tile_capacity`, and random hits in those beyond.
 fn check_place(tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) {
+    check_place_by(&*BOTH, tiles, tiles_per_group, tile_capacity, seed);
+}
+
+fn check_place_by(kernels: &[Emit], tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) {
     let mut random = Random::new(seed);
     let tiles_per_block = tiles_per_group * PLACE_RUNS;
     let sweep_blocks = tiles.div_ceil(tiles_per_block);
@@ -80,7 +84,8 @@ fn check_place(tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) 
         ..poison()
     };
     let counts = counted(counts);
-    for size in [dispatch_size(sweep_blocks), in_columns(sweep_blocks)] {
+    let sizes = [dispatch_size(sweep_blocks), in_columns(sweep_blocks)];
+    for (size, emit) in sizes.into_iter().flat_map(|size| kernels.iter().map(move |emit| (size, emit))) {
         let sizes = dispatches(|sizes| sizes.emit_place = size);
         let hits = Hits {
             runs: guarded(&runs),
@@ -88,7 +93,7 @@ fn check_place(tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) 
             block_hits: guarded(&found_again),
             ..no_hits()
         };
-        run(|pass| EMIT.record_place(pass, &params, &counts, &sizes, &hits));
+        run(|pass| emit.record_place(pass, &params, &counts, &sizes, &hits));
         assert_eq!(written(&hits.block_hits), expected);
         assert!(written(&hits.run_offsets) == run_offsets_of(&runs, tiles_per_block));
         assert!(written(&hits.runs) == runs);
@@ -103,6 +108,15 @@ fn the_pairs_of_each_run_follow_those_of_the_runs_before_it_in_its_block() {
         }
     }
     check_place(300, 64, 300, 7);
+}
+
+#[test]
+fn blocks_of_the_most_tiles_are_placed() {
+    // Drivers in software end a loop after 65,535 turns. Behind the runs of an input are 300 more: two tiles.
+    check_place_by(&BOTH[..1], MOST_TILES_IN_TURN + 3, 2048, MOST_TILES_IN_TURN - 2, 1);
+    check_place(4096 + 3, 2048, 4096, 2);
+    // Few are kept, and numbers of runs of the last blocks do not fit a word.
+    check_place((1 << 24) + 100, 8192, 9, 3);
 }
 
 #[test]

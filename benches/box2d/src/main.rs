@@ -1,12 +1,15 @@
 //! Compares the events of our CPU engine with those of Box2D's dynamic tree, on flat boxes: times of a frame, and the events.
 //!
-//!     cargo run --release --manifest-path benches/box2d/Cargo.toml -- [BOXES...]
+//!     CFLAGS=-DNDEBUG cargo run --release --manifest-path benches/box2d/Cargo.toml -- [BOXES...]
+//!
+//! Without these flags Box2D checks its assertions, and takes longer.
 //!
 //! Box2D's broad phase itself is private to its world (`src/broad_phase.h`), which cannot be stepped without bodies and
-//! contacts. Its tree is public. Here it is used as the broad phase uses it: boxes are grown by a twentieth of an edge; those
-//! that left their grown box get another one, the parts of the tree that this enlarged are rebuilt, and they ask it; pairs of
-//! grown boxes are kept, for each box in a list, and tested tightly where one of the two moved. Both are told what moved, and
-//! asked for what began and ended alone; ours lists all pairs too. Box2D has two dimensions: boxes reach from 0 to 0 along z.
+//! contacts. Its tree is public. Here it is used much as the broad phase uses it: boxes are grown by a twentieth of an edge;
+//! those that left their grown box get another one, the parts of the tree that this enlarged are rebuilt, and they ask it (Box2D
+//! asks before it rebuilds, which takes seconds where boxes jump); pairs of grown boxes are kept, here in a list for each box
+//! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and asked for what began and ended alone; ours lists all pairs too. Box2D has two
+//! dimensions: boxes reach from 0 to 0 along z.
 
 use std::ffi::c_void;
 use std::time::Instant;
@@ -144,6 +147,7 @@ impl Box2d {
         // Safety: a tree that is only used by this value.
         let mut tree = unsafe { b2DynamicTree_Create(boxes.len() as i32) };
         let grown: Vec<b2AABB> = boxes.iter().map(|aabb| bounds(aabb, MARGIN)).collect();
+        // Safety: as above.
         let proxies = (0..).zip(&grown).map(|(i, grown)| unsafe { b2DynamicTree_CreateProxy(&mut tree, *grown, 1, i) });
         let proxies = proxies.collect();
         let contacts = boxes.iter().map(|_| Vec::new()).collect();

@@ -149,7 +149,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         Equal("where theta is zero the difference is zero too, and so within the tie"),
     ),
     ("", "1 becomes 2", "var y = 1u;", Equal("a dispatch of no workgroups has none in any number of rows")),
-    ("emit_place", "condition negated", "if ON_GPU {", Equal("both ways place every run where the other does")),
+    ("emit_place", "condition negated", "if !IN_TURN {", Equal("both ways place every run where the other does")),
     ("pca_bounds", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("frame_choose", "0 becomes 1", "if local == 0u {\n        atomicStore", ANY_ONE),
     ("bin_count", "0 becomes 1", "if local == 0u {", ANY_ONE),
