@@ -239,10 +239,10 @@ test_command=(cargo --color never test --workspace --locked --features "$feature
 # Runs the tests on an adapter: all, or those of some targets. The layer takes a fifth to a third of the time, and reads what
 # the library calls, which is the same on each adapter in software: one of them has it.
 run_tests() {
-    local name=$1 layer=$2 status=0 layer_failures=0
+    local name=$1 run=$2 status=0 layer_failures=0
     step "tests on $name"
-    "$layer" "${test_command[@]}" --no-fail-fast "${@:3}" 2>&1 | tee "$work/tests.txt" || status=$?
-    if [ "$layer" = without_layer ]; then
+    "$run" "${test_command[@]}" --no-fail-fast "${@:3}" 2>&1 | tee "$work/tests.txt" || status=$?
+    if [ "$run" = without_layer ]; then
         :
     elif ! layer_was_on; then
         echo "FAILED: the validation layer was not on, so nothing is known of its messages on $name" >&2
