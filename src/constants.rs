@@ -214,7 +214,7 @@ shared_constants! {
     TILE_QUADS_BITS: u32 = 11;
     /// Quads per tile of the sweep: 256 runs.
     TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
-    /// Tiles of a block of `emit_place` for each tile that the fewest blocks could have.
+    /// How many times as many tiles a block of `emit_place` has as `HIT_BLOCKS` blocks would need.
     PLACE_RUNS: u32 = 8;
     /// The most tiles that may be kept where one invocation of `emit_place` takes all runs of a block, in eight turns for a tile:
     /// Mesa's drivers in software end a loop after 65,535 turns.

@@ -39,7 +39,7 @@ pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
 #[derive(Debug)]
 pub struct Emit {
     place: Kernel,
-    /// The same for a software adapter where few tiles are kept.
+    /// The same for a software adapter, where at most `MOST_TILES_IN_TURN` tiles are kept.
     place_in_turn: Option<Kernel>,
     scan: Kernel,
     sweep: Kernel,
@@ -63,7 +63,8 @@ impl Emit {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, or one of two, and the one that it dispatches where there are included pairs.
+    /// Returns the kernels that the stage always dispatches (of the two that place runs, one), and the one that it dispatches
+    /// where there are included pairs.
     pub fn kernels(&self) -> (Vec<&Kernel>, &Kernel) {
         let always = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants];
         (always.into_iter().chain(&self.place_in_turn).collect(), &self.include)

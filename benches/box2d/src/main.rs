@@ -8,8 +8,8 @@
 //! contacts. Its tree is public. Here it is used much as the broad phase uses it: boxes are grown by a twentieth of an edge;
 //! those that left their grown box get another one, the parts of the tree that this enlarged are rebuilt, and they ask it (Box2D
 //! asks before it rebuilds, which takes seconds where boxes jump); pairs of grown boxes are kept, here in a list for each box
-//! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and asked for what began and ended alone; ours lists all pairs too. Box2D has two
-//! dimensions: boxes reach from 0 to 0 along z.
+//! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and asked for what
+//! began and ended alone; ours lists all pairs too. Box2D has two dimensions: boxes reach from 0 to 0 along z.
 
 use std::ffi::c_void;
 use std::time::Instant;
@@ -96,7 +96,7 @@ fn flat(center: [f32; 2], half: [f32; 2]) -> Aabb {
     Aabb::new([center[0] - half[0], center[1] - half[1], 0.0], [center[0] + half[0], center[1] + half[1], 0.0])
 }
 
-/// A pair of grown boxes, in the list of one of the two.
+/// A pair of grown boxes, in the list of one of them.
 struct Contact {
     other: u32,
     touches: bool,

@@ -183,18 +183,18 @@ fn assert_missed(
 ) {
     let (mut not_missed, mut wrong) = (HashSet::new(), 0);
     let (listed, others): (Vec<_>, Vec<_>) =
-        mutants.iter().cloned().partition(|mutant| entry_of(mutant, known).is_some());
-    let seen_of_listed = compared(&listed, if is_long() { usize::MAX } else { 1 });
-    let seen_of_others = compared(&others, usize::MAX);
-    for (mutant, seen) in listed.iter().zip(&seen_of_listed).chain(others.iter().zip(&seen_of_others)) {
-        assert!(seen.dispatches > 0, "no case runs {}", mutant.0);
-        if !is_missed(mutant, seen) {
-            let entry = entry_of(mutant, known);
-            if entry.is_none() {
-                wrong += 1;
-                println!("{} is not missed and not listed: {}", mutant.0, describe(mutant));
+        mutants.iter().map(|mutant| (entry_of(mutant, known), mutant)).partition(|(entry, _)| entry.is_some());
+    for (those, most_cases) in [(listed, if is_long() { usize::MAX } else { 1 }), (others, usize::MAX)] {
+        let cloned: Vec<_> = those.iter().map(|(_, mutant)| (*mutant).clone()).collect();
+        for ((entry, mutant), seen) in those.into_iter().zip(&compared(&cloned, most_cases)) {
+            assert!(seen.dispatches > 0, "no case runs {}", mutant.0);
+            if !is_missed(mutant, seen) {
+                if entry.is_none() {
+                    wrong += 1;
+                    println!("{} is not missed and not listed: {}", mutant.0, describe(mutant));
+                }
+                not_missed.extend(entry);
             }
-            not_missed.extend(entry);
         }
     }
     for (k, (kernel, line, _)) in known.iter().enumerate().filter(|(k, _)| !not_missed.contains(k)) {
