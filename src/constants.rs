@@ -214,19 +214,17 @@ shared_constants! {
     TILE_QUADS_BITS: u32 = 11;
     /// Quads per tile of the sweep: 256 runs.
     TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
-    /// How many times as many tiles a block of `emit_place` has as `HIT_BLOCKS` blocks would need.
-    PLACE_RUNS: u32 = 8;
-    /// The most tiles that may be kept where one invocation of `emit_place` takes all runs of a block, in eight turns for a tile:
-    /// Mesa's drivers in software end a loop after 65,535 turns.
-    MOST_TILES_IN_TURN: u32 = 8000;
+    /// Tiles of the sweep in a block, whose pairs are counted together. More where there would be more than `MOST_BLOCKS`.
+    BLOCK_TILES: u32 = 8;
     /// Tests per tile of a giant: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 256 * 32;
     /// Giants in a row whose bounds boxes are tested against first, where there are as many.
     GIANT_GROUP: u32 = 32;
     /// Tiles of giants whose bits are kept, for each tile of a group whose near boxes are.
     NEAR_SHARE: u32 = 4;
-    /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test`.
-    HIT_BLOCKS: u32 = 65_535;
+    /// Most blocks of tiles of `sweep_test`, and as many of `giants_test`. With more, the numbers of pairs before all of them
+    /// take over 4 MiB, and a larger binding than there may be.
+    MOST_BLOCKS: u32 = (1 << 18) - 1;
     /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at
     /// each, with a search among as many listed pairs or half-spaces as there can be. Twice what they are.
     RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
@@ -339,6 +337,10 @@ shared_constants! {
     WORLD_GLOBAL: u32 = u32::MAX;
 }
 
+/// The most candidates of a call on a software adapter. With as many no block has more than `MOST_GROUP_TILES` tiles, so that
+/// Mesa's drivers end no loop over the tiles of a block.
+pub const SOFTWARE_CANDIDATES: u64 = 16_000_000_000;
+
 /// Counts the tiles of 256 by 256 tests that `small` has for this many boxes, at most `SMALL_MOST`.
 pub(crate) const fn small_tiles(box_count: u32) -> u32 {
     let blocks = box_count.div_ceil(256);
@@ -391,8 +393,15 @@ const _: () = {
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
-    assert!(8 * MOST_TILES_IN_TURN < 65_535);
     assert!(MOST_GROUP_TILES.is_power_of_two() && MOST_GROUP_TILES * RUN_TURNS < 65_535);
+    // A candidate takes a quarter of a quad, and an entry two quads beyond those of its candidates. Where there are as many boxes as a
+    // tile has tests of a giant, the tiles have at most twice the tests that there are; elsewhere each giant has one tile.
+    assert!(
+        SOFTWARE_CANDIDATES / 4 + 2 * MAX_ENTRIES as u64
+            <= MOST_BLOCKS as u64 * MOST_GROUP_TILES as u64 * TILE_QUADS as u64
+    );
+    assert!(2 * SOFTWARE_CANDIDATES <= MOST_BLOCKS as u64 * MOST_GROUP_TILES as u64 * HIT_TILE as u64);
+    assert!(HIT_TILE <= MOST_BLOCKS);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE < 1 << 16 && EVENT_TILE / 32 <= 256 && 32 % EVENT_RUN == 0);
@@ -407,7 +416,7 @@ const _: () = {
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
     assert!(MAX_ENTRIES <= ENTRY_BOX && MAX_ENTRIES < 1 << END_BITS);
     assert!(8 * SMALL_ROWS == 256 && SMALL_LINES * 32 == 256 && SMALL_LINES * SMALL_ROWS == 256);
-    assert!(SMALL_BOXES <= SMALL_MOST && small_tiles(SMALL_MOST) * 256 / SMALL_ROWS <= 2 * HIT_BLOCKS);
+    assert!(SMALL_BOXES <= SMALL_MOST && small_tiles(SMALL_MOST) * 256 / SMALL_ROWS <= 2 * MOST_BLOCKS);
     assert!(SMALL_MOST as u64 * (SMALL_MOST as u64 - 1) / 2 <= u32::MAX as u64);
 };
 

@@ -75,7 +75,7 @@ pub enum Error {
     TooManyCandidates {
         /// Candidates found; where a tree was asked, those until the refusal.
         candidate_count: u64,
-        /// `Options::candidate_limit`.
+        /// `Options::candidate_limit`, or what an adapter allows at most.
         limit: u64,
     },
     /// The pairs are counted, but a list of them does not fit host memory.

@@ -5,8 +5,8 @@
 // Writes  run_offsets  [tiles * 256] pairs before the run within its block
 // Changes block_hits   [sweep_blocks] pairs in tiles that were not kept, to all pairs
 // One workgroup per block; an invocation takes one run of each of four tiles at a time, so that neighbours read
-// neighbouring runs. A tile has at most 8,192 pairs: the counts of two tiles are scanned in one word. IN_TURN, for software
-// adapters, which pay for each barrier: one invocation takes all runs. At most MOST_TILES_IN_TURN tiles are kept then.
+// neighbouring runs. A tile has at most 8,192 pairs: the counts of two tiles are scanned in one word. On a software
+// adapter, which pays for each barrier, one invocation takes all runs of the block, one after the other.
 // Source: compaction by a scan of counts, Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -15,7 +15,7 @@
 @group(0) @binding(3) var<storage, read_write> run_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> block_hits: array<u32>;
 
-override IN_TURN: bool = false;
+override ON_GPU: bool = false;
 
 // Counts the pairs of an invocation's run in a tile.
 fn hits_in(tile: u32, end: u32, local: u32) -> u32 {
@@ -63,8 +63,7 @@ fn place_four(first: u32, before: u32) -> u32 {
     return d;
 }
 
-// Places the runs of some tiles one after the other, and returns how many pairs they have. Eight turns for a tile, since drivers
-// in software end a loop after 65,535 of them.
+// Places the runs of some tiles one after the other, 32 a turn, and returns how many pairs they have.
 fn place_in_turn(first_tile: u32, end_tile: u32) -> u32 {
     var running = 0u;
     for (var turn = 8u * first_tile; turn < 8u * end_tile; turn += 1u) {
@@ -92,7 +91,7 @@ fn emit_place(
     let kept = min(counts.sweep_tiles, params.tile_capacity);
     let end = min(first + counts.sweep_tiles_per_block, kept);
     var running = 0u;
-    if !IN_TURN {
+    if ON_GPU {
         for (var tile = first; tile < end; tile += 4u) {
             running = place_tiles(tile, end, local, running);
         }

@@ -6,10 +6,10 @@
 //         counts       candidates, tiles and blocks of sweep_test and giants_test, refused
 //         dispatches   of sweep_test, emit_place, emit_sweep, giants_near and giants_test
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
-// rounds. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Where there are more
-// tiles than HIT_BLOCKS, each block has 2, 4, 8, ... times as many in a row, so that the number of blocks stays bounded,
-// every one has the same amount of work, and the count is exact however many candidates there are. The tiles of some
-// workgroups of sweep_test in a row are one block, whose pairs are counted together.
+// rounds. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Some tiles in a row are a
+// block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has 2, 4, 8, ... times as many
+// tiles, so that the number of blocks stays bounded and every one has the same amount of work, however many candidates
+// there are.
 // Source: reduce, then scan, Blelloch 1990.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -18,10 +18,10 @@
 @group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> dispatches: Dispatches;
 
-// Returns the smallest power of two that leaves at most HIT_BLOCKS blocks.
-fn tiles_per_block(tiles: u32) -> u32 {
-    var per_block = 1u;
-    while div_ceil(tiles, per_block) > HIT_BLOCKS {
+// Returns how many tiles a block has, `least` or as few times two as leave at most MOST_BLOCKS blocks.
+fn tiles_per_block(tiles: u32, least: u32) -> u32 {
+    var per_block = least;
+    while div_ceil(tiles, per_block) > MOST_BLOCKS {
         per_block *= 2u;
     }
     return per_block;
@@ -29,12 +29,12 @@ fn tiles_per_block(tiles: u32) -> u32 {
 
 // Returns how many tiles a workgroup of sweep_test takes, which is a part of a block: as many as leave the device enough
 // workgroups, since an invocation looks for its place on the path once, but no more than loops may have turns for.
-fn tiles_per_group(tiles: u32, least: u32) -> u32 {
-    var per_group = least * PLACE_RUNS;
-    while per_group > least && tiles / per_group < params.sweep_groups {
+fn tiles_per_group(tiles: u32, per_block: u32) -> u32 {
+    var per_group = min(per_block, MOST_GROUP_TILES);
+    while per_group > 1u && tiles / per_group < params.sweep_groups {
         per_group /= 2u;
     }
-    return min(per_group, MOST_GROUP_TILES);
+    return per_group;
 }
 
 // Returns the quads and candidates of a section; none from `end` on.
@@ -100,13 +100,13 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
         let giant_tiles = select(giant_count * div_ceil(params.box_count, HIT_TILE), 0u, refused);
         counts.sweep_tiles = sweep_tiles;
-        let least = tiles_per_block(sweep_tiles);
-        let per_group = tiles_per_group(sweep_tiles, least);
+        let per_block = tiles_per_block(sweep_tiles, BLOCK_TILES);
+        let per_group = tiles_per_group(sweep_tiles, per_block);
         counts.sweep_tiles_per_group = per_group;
-        counts.sweep_tiles_per_block = least * PLACE_RUNS;
-        counts.sweep_blocks = div_ceil(sweep_tiles, least * PLACE_RUNS);
+        counts.sweep_tiles_per_block = per_block;
+        counts.sweep_blocks = div_ceil(sweep_tiles, per_block);
         counts.giant_tiles = giant_tiles;
-        counts.giant_tiles_per_block = tiles_per_block(giant_tiles);
+        counts.giant_tiles_per_block = tiles_per_block(giant_tiles, 1u);
         counts.giant_blocks = div_ceil(giant_tiles, counts.giant_tiles_per_block);
         dispatches.sweep_test = dispatch_size(div_ceil(sweep_tiles, per_group));
         dispatches.emit_place = dispatch_size(counts.sweep_blocks);

@@ -1,6 +1,7 @@
 //! What a call decides before its first command.
 
 use super::MemoryPlan;
+use crate::constants::SOFTWARE_CANDIDATES;
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::layout::Params;
@@ -33,6 +34,8 @@ impl Call {
     ) -> Result<Self, Error> {
         let plan = MemoryPlan::with_filters(box_count, options, limits, filters.rows(box_count))?;
         let candidate_limit = options.effective_candidate_limit();
+        let candidate_limit =
+            if gpu.is_software() { candidate_limit.min(SOFTWARE_CANDIDATES) } else { candidate_limit };
         let (cell_mode, cell_size) = options.cell_size.code();
         let params = Params {
             box_count: plan.box_count,

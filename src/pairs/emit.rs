@@ -4,7 +4,6 @@ use std::mem::offset_of;
 
 use super::sweep::{Hits, Path};
 use crate::Pair;
-use crate::constants::MOST_TILES_IN_TURN;
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -39,8 +38,6 @@ pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
 #[derive(Debug)]
 pub struct Emit {
     place: Kernel,
-    /// The same for a software adapter, where at most `MOST_TILES_IN_TURN` tiles are kept.
-    place_in_turn: Option<Kernel>,
     scan: Kernel,
     sweep: Kernel,
     again: Kernel,
@@ -53,8 +50,7 @@ impl Emit {
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let switches = switches.names();
         Self {
-            place: Kernel::new(gpu, &PLACE),
-            place_in_turn: gpu.is_software().then(|| Kernel::specialised(gpu, &PLACE, &["IN_TURN"])),
+            place: Kernel::specialised(gpu, &PLACE, gpu.switches()),
             scan: Kernel::new(gpu, &SCAN),
             sweep: Kernel::specialised(gpu, &SWEEP, gpu.switches()),
             again: Kernel::specialised(gpu, &AGAIN, switches),
@@ -63,11 +59,9 @@ impl Emit {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches (of the two that place runs, one), and the one that it dispatches
-    /// where there are included pairs.
-    pub fn kernels(&self) -> (Vec<&Kernel>, &Kernel) {
-        let always = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants];
-        (always.into_iter().chain(&self.place_in_turn).collect(), &self.include)
+    /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
+    pub fn kernels(&self) -> ([&Kernel; 5], &Kernel) {
+        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants], &self.include)
     }
 
     /// Records the counting of the pairs before each run within its block, and of the pairs of each block.
@@ -86,9 +80,7 @@ impl Emit {
             ("run_offsets", hits.run_offsets.all()),
             ("block_hits", hits.block_hits.all()),
         ];
-        let is_in_turn = hits.runs.len() <= u64::from(MOST_TILES_IN_TURN) * 256;
-        let place = self.place_in_turn.as_ref().filter(|_| is_in_turn).unwrap_or(&self.place);
-        place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
+        self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
     }
 
     /// Records the counting of all pairs, and of those in `window`.

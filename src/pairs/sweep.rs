@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{HIT_BLOCKS, NEAR_SHARE, PATH_BLOCK, PATH_SECTION};
+use crate::constants::{BLOCK_TILES, HIT_TILE, MOST_BLOCKS, NEAR_SHARE, PATH_BLOCK, PATH_SECTION, TILE_QUADS};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -38,6 +38,20 @@ pub struct SearchRoom {
     pub giant_tiles: u64,
 }
 
+impl SearchRoom {
+    /// Returns the most blocks of tiles that there can be, of the sweep and of giants together, and at least as many as
+    /// `small` has counts.
+    fn blocks(&self) -> u64 {
+        // Where each entry has all later ones as candidates: a quarter of a quad for each, and up to two quads beyond those.
+        let quads = self.entries * self.entries / 8 + 2 * self.entries;
+        let sweep_tiles = quads.div_ceil(u64::from(TILE_QUADS));
+        let giant_tiles = self.entries * self.entries.div_ceil(u64::from(HIT_TILE));
+        let most = |blocks: u64| blocks.min(u64::from(MOST_BLOCKS));
+        let found = most(sweep_tiles.div_ceil(u64::from(BLOCK_TILES))) + most(giant_tiles);
+        found.max(most(self.giant_tiles))
+    }
+}
+
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(room: SearchRoom) {
@@ -67,9 +81,9 @@ buffer_table! {
         hit_words: [u32; (room.giant_tiles + room.giant_tiles / u64::from(NEAR_SHARE)) * 256], STORAGE;
         /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles, zero before `sweep_test`; or the counts
         /// of `small_test`.
-        block_hits: [u32; 2 * u64::from(HIT_BLOCKS)], STORAGE;
+        block_hits: [u32; room.blocks()], STORAGE;
         /// `[sweep_blocks + giant_blocks + 1]` pairs before each block, low and high half.
-        hit_offsets: [[u32; 2]; 2 * u64::from(HIT_BLOCKS) + 1], STORAGE;
+        hit_offsets: [[u32; 2]; room.blocks() + 1], STORAGE;
     }
 }
 

@@ -152,6 +152,19 @@ fn more_candidates_than_the_limit_are_refused_with_both_numbers() {
     );
 }
 
+/// Drivers in software end long loops without a word, so that there pairs would be missing.
+#[test]
+fn a_software_adapter_takes_no_more_candidates_than_its_loops_do() {
+    if GPU.adapter_info().device_type != wgpu::DeviceType::Cpu {
+        println!("not a software adapter: nothing to refuse");
+        return;
+    }
+    let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 190_000];
+    let all = Options { candidate_limit: u64::MAX, ..CANONICAL };
+    let error = broad_phase(all).find_pairs(&boxes).unwrap_err();
+    assert_eq!(error, Error::TooManyCandidates { candidate_count: 190_000 * 189_999 / 2, limit: 16_000_000_000 });
+}
+
 #[test]
 fn a_million_and_a_half_boxes_fit_webgpus_default_limits() {
     let limits = wgpu::Limits::defaults();

@@ -3,7 +3,8 @@
 use broadsweep::{Aabb, Batch, Cast, Hit, Lists, Near};
 
 use super::both::Both;
-use super::cases::{self, Like, Numbers};
+use super::cases;
+use super::numbers::{Like, Numbers};
 use super::oracle::{self, Moving};
 
 /// Scenes of each kind of numbers, and queries of each.

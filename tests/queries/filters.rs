@@ -3,7 +3,7 @@
 use broadsweep::{Aabb, Attribute, Batch, Error, Filters, GroupRule, HalfSpace, Pair, QueryFilters, Ray};
 
 use super::both::Both;
-use super::cases::{Like, Numbers};
+use super::numbers::{Like, Numbers};
 use super::oracle;
 
 /// The rule, once more.

@@ -4,6 +4,8 @@ mod both;
 mod cases;
 mod exact;
 mod filters;
+#[path = "../common/numbers.rs"]
+mod numbers;
 mod oracle;
 mod recorded;
 mod rounded;

@@ -10,7 +10,8 @@ use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
 use super::both::GPU;
-use super::cases::{Like, Numbers, sphere_of};
+use super::cases::sphere_of;
+use super::numbers::{Like, Numbers};
 
 /// Returns a buffer of these values.
 fn upload<T: Pod>(values: &[T]) -> wgpu::Buffer {

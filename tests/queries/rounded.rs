@@ -3,7 +3,8 @@
 use broadsweep::{Aabb, BoxCast, CapsuleCast, Cast, SphereCast};
 
 use super::both::Both;
-use super::cases::{self, Like, Numbers, sphere_of};
+use super::cases::{self, sphere_of};
+use super::numbers::{Like, Numbers};
 
 /// Scenes of each kind of numbers, and queries of each.
 const SCENES: u64 = 20;

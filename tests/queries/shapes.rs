@@ -3,7 +3,8 @@
 use broadsweep::{Aabb, Capsule, Convex, HalfSpace, OrientedBox};
 
 use super::both::Both;
-use super::cases::{self, Like, Numbers};
+use super::cases;
+use super::numbers::{Like, Numbers};
 
 const QUERIES: usize = 200;
 

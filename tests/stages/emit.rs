@@ -57,7 +57,7 @@ fn check_place(tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) 
 
 fn check_place_by(kernels: &[Emit], tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) {
     let mut random = Random::new(seed);
-    let tiles_per_block = tiles_per_group * PLACE_RUNS;
+    let tiles_per_block = tiles_per_group * BLOCK_TILES;
     let sweep_blocks = tiles.div_ceil(tiles_per_block);
     let kept = tiles.min(tile_capacity);
     let runs: Vec<Run> = (0..kept as usize * TILE_WORDS)
@@ -112,10 +112,9 @@ fn the_pairs_of_each_run_follow_those_of_the_runs_before_it_in_its_block() {
 
 #[test]
 fn blocks_of_the_most_tiles_are_placed() {
-    // Drivers in software end a loop after 65,535 turns. Behind the runs of an input are 300 more: two tiles.
-    check_place_by(&BOTH[..1], MOST_TILES_IN_TURN + 3, 2048, MOST_TILES_IN_TURN - 2, 1);
-    check_place(4096 + 3, 2048, 4096, 2);
-    // Few are kept, and numbers of runs of the last blocks do not fit a word.
+    check_place(40 * MOST_GROUP_TILES + 3, MOST_GROUP_TILES / BLOCK_TILES, 40 * MOST_GROUP_TILES, 2);
+    // On a GPU there may be more. Few are kept, and numbers of runs of the last blocks do not fit a word.
+    check_place_by(&BOTH[1..], 4096 + 3, 2048, 4096, 2);
     check_place((1 << 24) + 100, 8192, 9, 3);
 }
 
@@ -200,12 +199,12 @@ fn pairs_are_counted_and_the_window_is_cut_as_it_should() {
 
 #[test]
 fn a_list_of_more_than_32_bits_is_counted_exactly() {
-    let block_hits = random_hits(2 * HIT_BLOCKS, 1 << 28, 3);
+    let block_hits = random_hits(2 * MOST_BLOCKS, 1 << 28, 3);
     let total: u64 = block_hits.iter().map(|&hits| u64::from(hits)).sum();
     assert!(total > 1 << 40);
     for first in [0, u64::from(u32::MAX), 1 << 32, (1 << 32) + 5, total - (1 << 32), total - 7, total, total + 1] {
         for capacity in [1, 7, 8, 1 << 24, u32::MAX] {
-            check_scan(&block_hits, HIT_BLOCKS, first, capacity, 0);
+            check_scan(&block_hits, MOST_BLOCKS, first, capacity, 0);
         }
     }
 }
@@ -289,7 +288,7 @@ impl Found {
         let [tile_capacity, giant_tile_capacity] = room;
         let n = self.giants.boxes.len() as u32;
         let [sweep_tiles, giant_tiles] = self.room();
-        let tiles_per_block = self.tiles_per_group * PLACE_RUNS;
+        let tiles_per_block = self.tiles_per_group * BLOCK_TILES;
         let sweep_hits = hits_of_runs(&self.runs, tiles_per_block);
         let giant_hits = hits_of_blocks(&self.words, self.tiles_per_group);
         let (sweep_blocks, giant_blocks) = (sweep_hits.len() as u32, giant_hits.len() as u32);
@@ -391,7 +390,7 @@ fn the_list_is_that_of_the_mirror() {
 #[test]
 fn windows_of_any_size_together_are_the_list() {
     let found = Found::random(1234, 400, 100, 1, 3);
-    assert!(found.sweep.tiles() > 2 * PLACE_RUNS && found.giants.tiles() > 3 && found.pairs.len() > 2000);
+    assert!(found.sweep.tiles() > 2 * BLOCK_TILES && found.giants.tiles() > 3 && found.pairs.len() > 2000);
     for capacities in [&[1000][..], &[1, 500], &[333, 7, 2000], &[found.pairs.len() as u32]] {
         found.check(capacities, found.room(), false);
     }
@@ -420,7 +419,7 @@ fn hits_that_had_no_room_are_found_again() {
     for tiles_per_group in [1, 2] {
         let found = Found::random(1234, 400, 100, tiles_per_group, 4);
         let [tiles, giant_tiles] = found.room();
-        assert!(tiles > 2 * PLACE_RUNS && giant_tiles > 3);
+        assert!(tiles > 2 * BLOCK_TILES && giant_tiles > 3);
         let all = found.pairs.len() as u32 + 1;
         for capacity in [0, 1, 5, 7, 8, 9, 16, 17, tiles - 1, tiles, tiles + 1] {
             found.check(&[all], [capacity, giant_tiles], false);

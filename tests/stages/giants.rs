@@ -95,9 +95,9 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
     let counts = upload(&[Counts {
         level: scene.level,
         giant_count: scene.giants.len() as u32,
-        sweep_tiles: 2 * PLACE_RUNS * sweep_blocks,
+        sweep_tiles: 2 * BLOCK_TILES * sweep_blocks,
         sweep_tiles_per_group: 2,
-        sweep_tiles_per_block: 2 * PLACE_RUNS,
+        sweep_tiles_per_block: 2 * BLOCK_TILES,
         sweep_blocks,
         giant_tiles: tiles,
         giant_tiles_per_block: tiles_per_block,

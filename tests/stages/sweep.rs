@@ -411,15 +411,14 @@ struct Division {
     candidate_limit: u64,
 }
 
-/// Returns the smallest power of two that leaves at most HIT_BLOCKS workgroups.
-fn tiles_each(tiles: u32) -> u32 {
-    (0..32).map(|k| 1 << k).find(|&each| tiles.div_ceil(each) <= HIT_BLOCKS).unwrap()
+/// Returns as few times two of `least` as leave at most MOST_BLOCKS blocks.
+fn tiles_of_block(tiles: u32, least: u32) -> u32 {
+    (0..32).map(|k| least << k).find(|&each| tiles.div_ceil(each) <= MOST_BLOCKS).unwrap()
 }
 
 /// Returns how many tiles a workgroup takes: the most, up to a block, that leave as many workgroups as are wanted.
-fn tiles_of_group(tiles: u32, least: u32, wanted: u32) -> u32 {
-    let each = (0..=PLACE_RUNS.ilog2()).rev().map(|k| least << k).find(|&each| tiles / each >= wanted).unwrap_or(least);
-    each.min(MOST_GROUP_TILES)
+fn tiles_of_group(tiles: u32, per_block: u32, wanted: u32) -> u32 {
+    [16, 8, 4, 2].into_iter().find(|&each| each <= per_block && tiles / each >= wanted).unwrap_or(1)
 }
 
 /// Counts the tiles of groups of giants, where there are as many.
@@ -464,19 +463,19 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     let kept = |tiles: u64| if refused { 0 } else { u32::try_from(tiles).unwrap() };
     let sweep_tiles = kept(length.div_ceil(u64::from(TILE_QUADS)));
     let giant_tiles = kept(u64::from(giant_count) * u64::from(box_count.div_ceil(HIT_TILE)));
-    let least = tiles_each(sweep_tiles);
-    let per_group = tiles_of_group(sweep_tiles, least, sweep_groups);
+    let per_block = tiles_of_block(sweep_tiles, BLOCK_TILES);
+    let per_group = tiles_of_group(sweep_tiles, per_block, sweep_groups);
     let expected = Counts {
         candidate_low: candidates as u32,
         candidate_high: (candidates >> 32) as u32,
         refused: u32::from(refused),
         sweep_tiles,
         sweep_tiles_per_group: per_group,
-        sweep_tiles_per_block: least * PLACE_RUNS,
-        sweep_blocks: sweep_tiles.div_ceil(least * PLACE_RUNS),
+        sweep_tiles_per_block: per_block,
+        sweep_blocks: sweep_tiles.div_ceil(per_block),
         giant_tiles,
-        giant_tiles_per_block: tiles_each(giant_tiles),
-        giant_blocks: giant_tiles.div_ceil(tiles_each(giant_tiles)),
+        giant_tiles_per_block: tiles_of_block(giant_tiles, 1),
+        giant_blocks: giant_tiles.div_ceil(tiles_of_block(giant_tiles, 1)),
         ..given
     };
     assert_eq!(written(&counts), [expected]);
@@ -520,32 +519,32 @@ fn the_path_is_divided_as_by_the_mirror() {
 }
 
 #[test]
-fn a_group_takes_twice_the_tiles_from_one_more_than_a_dispatch_has() {
+fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
     let division = Division {
-        sweep_groups: u32::MAX,
+        sweep_groups: 1,
         box_count: 1,
         entry_count: 2 * PATH_SECTION,
         giant_count: 0,
         tile_capacity: 1 << 20,
         candidate_limit: 1 << 44,
     };
-    for (tiles, per_group) in [
-        (1, 1),
-        (8, 1),
-        (65_535, 1),
-        (65_536, 2),
-        (131_070, 2),
-        (131_071, 4),
-        (1 << 20, 16),
-        (1 << 25, 16),
-        (1 << 26, 16),
+    for (tiles, per_group, per_block) in [
+        (1, 1, 8),
+        (7, 4, 8),
+        (8, 8, 8),
+        (8 * MOST_BLOCKS, 8, 8),
+        (8 * MOST_BLOCKS + 1, 16, 16),
+        (16 * MOST_BLOCKS, 16, 16),
+        (16 * MOST_BLOCKS + 1, 16, 32),
+        (1 << 26, 16, 512),
     ] {
         let quads = u64::from(TILE_QUADS);
         for length in [u64::from(tiles) * quads, u64::from(tiles - 1) * quads + 1] {
             let candidates = u64::from(u32::MAX);
             let first = Sums { quads: length / 2, candidates };
             let counts = check_scan(&division, &[first, Sums { quads: length - first.quads, candidates: 0 }]);
-            assert_eq!((counts.sweep_tiles, counts.sweep_tiles_per_group), (tiles, per_group));
+            let found = (counts.sweep_tiles, counts.sweep_tiles_per_group, counts.sweep_tiles_per_block);
+            assert_eq!(found, (tiles, per_group, per_block));
         }
     }
 }
@@ -561,7 +560,7 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
         candidate_limit: 1 << 48,
     };
     let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 29, 1));
-    assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_group > 1);
+    assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > BLOCK_TILES);
     // The longest of all: more than the host allows, and refused without overflow.
     let most = Sums { quads: 1 << 34, candidates: 1 << 36 };
     let longest = vec![most; (MAX_ENTRIES / PATH_SECTION) as usize];
@@ -580,8 +579,7 @@ fn tests_of_giants_past_32_bits_are_counted_exactly() {
         candidate_limit: 1 << 44,
     };
     let counts = check_scan(&division, &[]);
-    // One workgroup too many for 2^15 tiles each.
-    assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 16));
+    assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 14));
     let one_more = Division { box_count: (1 << 22) + 1, ..division };
     assert_eq!(check_scan(&one_more, &[]).refused, 1);
 }
@@ -622,7 +620,7 @@ fn check_filtered_test(
     let n = scene.entries.len() as u32;
     let tiles = scene.tiles();
     let groups = tiles.div_ceil(tiles_per_group);
-    let tiles_per_block = tiles_per_group * PLACE_RUNS;
+    let tiles_per_block = tiles_per_group * BLOCK_TILES;
     let blocks = tiles.div_ceil(tiles_per_block);
     let params = uniform(Params { box_count: scene.boxes.len() as u32, tile_capacity, ..Params::zeroed() });
     let counts = Counts {

@@ -48,7 +48,7 @@ fn all_filters() -> Filters {
 }
 
 /// Switches that follow from the device and not from filters.
-const OF_DEVICES: [&str; 3] = ["IN_TURN", "ON_GPU", "UP_TO_64"];
+const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
 
 /// The switches that queries have of their own.
 const OF_QUERIES: [&str; 7] = ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY"];

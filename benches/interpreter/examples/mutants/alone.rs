@@ -508,7 +508,7 @@ impl Runs {
                 let first: u64 = base + first;
                 let params = Params { tile_capacity: 1, ..Params::zeroed() };
                 let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
-                let counts = Counts { sweep_tiles: 1, sweep_tiles_per_block: PLACE_RUNS, ..Counts::zeroed() };
+                let counts = Counts { sweep_tiles: 1, sweep_tiles_per_block: BLOCK_TILES, ..Counts::zeroed() };
                 let (params, window, counts) = (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
                 let entries = self.buffer(&(0..2048).collect::<Vec<u32>>());
                 let (found, run_offsets) = (self.buffer(&runs), self.buffer(&offsets));

@@ -7,7 +7,9 @@ use broadsweep::{
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 
+use crate::asks::{self, AskedFrom};
 use crate::filter_cases::{bound_and_margin, half_space_and_box};
+use crate::numbers::{Like, Numbers};
 use crate::searches::{Case, SWEEP, What, cases, device, device_of, filters};
 
 use SortVariant::{Portable, Subgroup, Wide};
@@ -57,6 +59,7 @@ pub fn searches() -> Vec<Search> {
     searches.of_every_kind();
     searches.of_edges();
     searches.in_pieces();
+    searches.of_trees();
     // What is quick comes first: most mutants need no more.
     searches.0.sort_by_key(|search| (search.case.options.memory_budget.is_some(), search.case.boxes.len()));
     searches.0
@@ -158,6 +161,32 @@ impl Searches {
         self.0.push(Search { name: "many tests", subgroup: 8, is_software: true, case });
     }
 
+    /// Adds trees that are asked with numbers of every kind: with boxes that share them, filters, and worlds without boxes; and
+    /// trees that have hardly any box.
+    fn of_trees(&mut self) {
+        const NAMES: [&str; 5] = [
+            "a tree of whole numbers",
+            "a tree of usual numbers",
+            "a tree of any numbers",
+            "a tree of infinite numbers",
+            "a tree of half-open boxes",
+        ];
+        for (i, (name, like)) in NAMES.into_iter().zip(Like::ALL).enumerate() {
+            let mut boxes = Numbers::new(i as u64 + 1).boxes(90, like);
+            boxes[0].min[i % 3] = f32::NAN;
+            let world = (0..90).map(|i| [0, 3, 3, 7, Filters::GLOBAL][i % 5]).collect();
+            let filters = Filters { world, ..asks::filters(90) };
+            self.add_tree(name, boxes, filters, like);
+        }
+        self.add_tree("a tree of nothing", vec![Aabb::new([1.0; 3], [0.0; 3]); 70], Filters::default(), Like::Any);
+        self.add_tree("a tree of one", Numbers::new(9).boxes(1, Like::Usual), Filters::default(), Like::Usual);
+    }
+
+    fn add_tree(&mut self, name: &'static str, boxes: Vec<Aabb>, filters: Filters, like: Like) {
+        let case = Case { options: SWEEP, boxes, filters, variant: Wide, what: What::Ask(AskedFrom::Numbers(like)) };
+        self.0.push(Search { name, subgroup: 8, is_software: false, case });
+    }
+
     /// Adds lists in pieces, for which more is found than is kept: in tiles of the sweep, tiles of giants, and words of few
     /// boxes.
     fn in_pieces(&mut self) {
@@ -165,6 +194,8 @@ impl Searches {
         let mut add_short = |name, options, boxes, filters| self.add_short(name, options, boxes, filters);
         let none = Filters::default;
         add_short("in pieces, filtered", SWEEP, Kind::Identical.generate(700, 2), other_filters(700));
+        let of_both = Filters { rule: GroupRule::Both, ..other_filters(700) };
+        add_short("in pieces, groups of both", SWEEP, Kind::Identical.generate(700, 2), of_both);
         add_short("in pieces, included", SWEEP, Kind::Identical.generate(640, 2), included(640));
         add_short("in pieces, excluded", SWEEP, Kind::Identical.generate(640, 2), excluded(640, 7));
         // The half-space is in the last world, whose tiles are not kept.

@@ -7,6 +7,7 @@ use broadsweep::{
 };
 use bytemuck::Pod;
 
+use crate::numbers::{Like, Numbers};
 use crate::searches;
 
 /// Makes boxes on a grid, where many queries are in doubt, with some that are invalid, enormous or unbounded.
@@ -398,9 +399,63 @@ fn left(tree: &mut impl Asked) -> Result<Vec<u64>, Error> {
     Ok(all)
 }
 
+/// The answers to queries of numbers of this kind, in bits: with filters and without.
+fn answers_of_numbers(tree: &mut impl Asked, boxes: &[Aabb], like: Like) -> Result<Vec<u64>, Error> {
+    let (n, mut numbers) = (60, Numbers::new(3));
+    let mut rays: Vec<Ray> = (0..n).map(|_| numbers.ray(boxes, like)).collect();
+    let mut casts: Vec<BoxCast> = (0..n).map(|_| numbers.cast(boxes, like)).collect();
+    // Along one axis, which is the last one to be looked at.
+    for (i, (ray, cast)) in rays.iter_mut().zip(&mut casts).enumerate().filter(|(i, _)| i % 5 == 0) {
+        ray.direction = [0.0, 0.0, [1.0, -0.3][i % 2]];
+        (cast.direction, cast.limit) = (ray.direction, f32::INFINITY);
+    }
+    let spheres: Vec<Sphere> = (0..n).map(|_| numbers.sphere(boxes, like)).collect();
+    let points: Vec<NearestQuery> = (0..n).map(|_| numbers.nearest(boxes, like)).collect();
+    let regions: Vec<Aabb> = (0..n).map(|_| numbers.region(boxes, like)).collect();
+    let round = Round::of(&rays, &spheres);
+    let mut all: Vec<u64> = Vec::new();
+    for filters in [&QueryFilters::default(), &of_queries(n)] {
+        fn batch<'a, Q>(queries: &'a [Q], filters: &'a QueryFilters) -> Batch<'a, Q> {
+            Batch { queries, filters }
+        }
+        let nearest = [tree.nearest_hits(batch(&rays, filters))?, tree.nearest_hits(batch(&casts, filters))?];
+        all.extend(nearest.iter().flat_map(|hits| &hits.answers).map(|&hit| wide(bytemuck::cast(hit))));
+        let rows = [
+            tree.first_hits(batch(&rays, filters), ROW)?,
+            tree.first_hits(batch(&casts, filters), ROW)?,
+            tree.first_hits(batch(&round.spheres, filters), ROW)?,
+            tree.first_hits(batch(&round.casts, filters), ROW)?,
+            tree.all_hits(batch(&rays, filters))?,
+            tree.all_hits(batch(&casts, filters))?,
+        ];
+        for list in rows {
+            all.extend(list.offsets.iter().copied().chain(list.answers.iter().map(|&hit| wide(bytemuck::cast(hit)))));
+        }
+        for any in [tree.any_hits(batch(&rays, filters))?, tree.any_hits(batch(&casts, filters))?] {
+            all.extend(any.answers.iter().map(|&hit| u64::from(hit)).chain(marks(&any.report)));
+        }
+        for k in [1, 4] {
+            let near = tree.nearest(batch(&points, filters), k)?;
+            all.extend(near.offsets.iter().copied().chain(near.answers.iter().map(|&near| wide(bytemuck::cast(near)))));
+        }
+        let touching = [
+            tree.overlaps(batch(&spheres, filters))?,
+            tree.overlaps(batch(&regions, filters))?,
+            tree.overlaps(batch(&round.capsules, filters))?,
+            tree.overlaps(batch(&round.turned, filters))?,
+        ];
+        for list in touching {
+            all.extend(list.offsets.iter().copied().chain(list.answers.iter().map(|&index| u64::from(index))));
+        }
+    }
+    Ok(all)
+}
+
 /// From where a tree is asked.
 #[derive(Clone, Copy, Debug)]
 pub enum AskedFrom {
+    /// From host memory, with numbers of this kind.
+    Numbers(Like),
     /// From host memory; the tree is built and refitted.
     Host,
     /// From buffers of its device, where the answers stay; the tree is built.
@@ -415,8 +470,10 @@ impl AskedFrom {
     pub fn ask(self, tree: &mut impl Asked, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
         tree.set_filters(filters.clone())?;
         tree.build(boxes)?;
-        if let Self::Device = self {
-            return left(tree);
+        match self {
+            Self::Device => return left(tree),
+            Self::Numbers(like) => return answers_of_numbers(tree, boxes, like),
+            Self::Host => {}
         }
         let moved: Vec<Aabb> =
             boxes.iter().map(|aabb| Aabb { min: aabb.min.map(|x| x - 0.5), max: aabb.max.map(|x| x + 0.5) }).collect();

@@ -11,6 +11,8 @@ mod doubles;
 mod faults;
 mod flow;
 mod memory;
+#[path = "../../../../tests/common/numbers.rs"]
+mod numbers;
 mod searches;
 mod steps;
 mod trees;

@@ -3,7 +3,8 @@
 use broadsweep::Tree;
 
 use super::asks::{AskedFrom, boxes, filters};
-use super::{Filters, assert_clean, cpu, device};
+use super::numbers::{Like, Numbers};
+use super::{Filters, assert_clean, cpu, device, is_long};
 
 #[test]
 fn trees_answer_as_on_the_cpu_and_are_clean() {
@@ -19,5 +20,18 @@ fn trees_answer_as_on_the_cpu_and_are_clean() {
             assert!(found == expected, "{context}, asked from its {from:?}");
         }
         assert_clean(&interpreter.report(), &context);
+    }
+}
+
+#[test]
+fn trees_of_any_numbers_answer_as_on_the_cpu_and_are_clean() {
+    for like in if is_long() { &Like::ALL[..] } else { &[Like::Infinite] } {
+        let (interpreter, gpu) = device(8, None);
+        let boxes = Numbers::new(1).boxes(40, *like);
+        let from = AskedFrom::Numbers(*like);
+        let found = from.ask(&mut Tree::new(&gpu).unwrap(), &boxes, &filters(40)).unwrap();
+        let expected = from.ask(&mut cpu::Tree::new(), &boxes, &filters(40)).unwrap();
+        assert!(found == expected, "numbers that are {like:?}");
+        assert_clean(&interpreter.report(), &format!("numbers that are {like:?}"));
     }
 }
