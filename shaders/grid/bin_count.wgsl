@@ -1,6 +1,6 @@
 // bin_count: the cells and the quantised interval of each box, and how many entries each block of boxes has.
 //
-// Reads   boxes         [box_count * 3] bits of f32, two at a time
+// Reads   boxes         [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
 //         frame         one Frame
 //         filter_layout, filters: worlds and sets (filters.wgsl)
 //         world_cells   [world_count] of bin_worlds
@@ -25,6 +25,7 @@
 @group(0) @binding(4) var<storage, read_write> positions: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> block_counts: array<u32>;
 @group(0) @binding(6) var<storage, read> world_cells: array<vec4<u32>>;
+@group(0) @binding(7) var<storage, read> box_quads: array<vec4<u32>>;
 
 const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_SHIFTS[2], LEVEL_SHIFTS[3]);
 // The last level has one cell for all, and no shift.
@@ -373,7 +374,7 @@ fn bin_count(
     var totals = Totals();
     var few = Few();
     for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
-        let bits = load_box(i);
+        let bits = box_of(load_words(i), local % 2u == 1u);
         let kind = kind_of(bits.min, bits.max);
         let own = place_box(i, kind, bits.min, bits.max, known);
         cells[i] = own.cells;

@@ -1,6 +1,6 @@
 // pca_bounds: the bounds of the finite boxes, a partial result per workgroup.
 //
-// Reads   boxes    [box_count * 3] bits of f32, two at a time
+// Reads   boxes    [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
 // Writes  bounds   [pca_groups]
 // Two sets of boxes are kept apart: those whose coordinates are of ordinary magnitude, and all finite ones.
 // A single sentinel such as FLT_MAX would otherwise scale every other box to nothing.
@@ -9,6 +9,7 @@
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> bounds: array<BoundsPartial>;
+@group(0) @binding(3) var<storage, read> box_quads: array<vec4<u32>>;
 
 // Adds a box.
 fn with_box(before: BoundsPartial, bits: LoadedBox) -> BoundsPartial {
@@ -30,13 +31,17 @@ fn pca_bounds(
 ) {
     let stride = pca_groups(params.box_count) * 128u;
     var mine = BoundsPartial(no_bounds(), no_bounds());
-    // Four boxes are loaded at once, so that they are waited for once.
+    // Four boxes are loaded at once, so that they are waited for once. The stride is even.
+    let is_odd = local % 2u == 1u;
     for (var i = group.x * 128u + local; i < params.box_count; i += 4u * stride) {
-        let a = load_box_or_none(i);
-        let b = load_box_or_none(i + stride);
-        let c = load_box_or_none(i + 2u * stride);
-        let d = load_box_or_none(i + 3u * stride);
-        mine = with_box(with_box(with_box(with_box(mine, a), b), c), d);
+        let a = load_words(i);
+        let b = load_words(i + stride);
+        let c = load_words(i + 2u * stride);
+        let d = load_words(i + 3u * stride);
+        mine = with_box(mine, box_of(a, is_odd));
+        mine = with_box(mine, box_of(b, is_odd));
+        mine = with_box(mine, box_of(c, is_odd));
+        mine = with_box(mine, box_of(d, is_odd));
     }
     let all_bounds = reduce_both(local, mine);
     if local == 0u {

@@ -1,6 +1,6 @@
 // pca_moments: sums of centroids, of their products and of edge lengths, a partial result per workgroup.
 //
-// Reads   boxes    [box_count * 3] bits of f32, two at a time
+// Reads   boxes    [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
 //         bounds   [pca_groups], of pca_bounds
 // Writes  moments  [pca_groups]
 // Centroids are shifted by the middle of the bounds and scaled by a power of two, so that nothing overflows
@@ -12,6 +12,7 @@
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> bounds: array<BoundsPartial>;
 @group(0) @binding(3) var<storage, read_write> moments: array<Moments>;
+@group(0) @binding(4) var<storage, read> box_quads: array<vec4<u32>>;
 
 var<workgroup> sums: array<Moments, 128>;
 
@@ -49,13 +50,17 @@ fn pca_moments(
     let shift = Shift(0.5 * scene.low + 0.5 * scene.high, scene.scale, scene.limit);
     let stride = pca_groups(params.box_count) * 128u;
     var mine = Moments();
-    // Four boxes are loaded at once, so that they are waited for once.
+    // Four boxes are loaded at once, so that they are waited for once. The stride is even.
+    let is_odd = local % 2u == 1u;
     for (var i = group.x * 128u + local; i < params.box_count; i += 4u * stride) {
-        let a = load_box_or_none(i);
-        let b = load_box_or_none(i + stride);
-        let c = load_box_or_none(i + 2u * stride);
-        let d = load_box_or_none(i + 3u * stride);
-        mine = with_box(with_box(with_box(with_box(mine, a, shift), b, shift), c, shift), d, shift);
+        let a = load_words(i);
+        let b = load_words(i + stride);
+        let c = load_words(i + 2u * stride);
+        let d = load_words(i + 3u * stride);
+        mine = with_box(mine, box_of(a, is_odd), shift);
+        mine = with_box(mine, box_of(b, is_odd), shift);
+        mine = with_box(mine, box_of(c, is_odd), shift);
+        mine = with_box(mine, box_of(d, is_odd), shift);
     }
     sums[local] = mine;
     workgroupBarrier();

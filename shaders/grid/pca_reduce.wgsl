@@ -9,14 +9,6 @@
 var<workgroup> lows: array<vec4<u32>, 128>;
 var<workgroup> highs: array<vec3<f32>, 128>;
 
-// Loads box i; behind the last one, what is no box.
-fn load_box_or_none(i: u32) -> LoadedBox {
-    if i < params.box_count {
-        return load_box(i);
-    }
-    return LoadedBox(vec3<u32>(0xffffffffu), vec3<u32>(0xffffffffu));
-}
-
 fn no_bounds() -> Bounds {
     return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);
 }

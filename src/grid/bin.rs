@@ -14,7 +14,7 @@ use crate::layout::{Counts, Dispatches, Frame, Params};
 /// The source of `bin_worlds`.
 pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/cells");
 /// The source of `bin_count`.
-pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "grid/cells");
+pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "shared/box_quads", "grid/cells");
 /// The source of `bin_scan`.
 pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
 /// The source of `bin_scatter`.
@@ -103,7 +103,8 @@ impl Bin {
     ) {
         let buffers = [
             ("params", params.all()),
-            ("boxes", boxes),
+            ("boxes", boxes.clone()),
+            ("box_quads", boxes),
             ("filter_layout", filters.layout.all()),
             ("filters", filters.words.all()),
             ("frame", frame.all()),

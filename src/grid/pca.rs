@@ -7,9 +7,9 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{BoundsPartial, Moments, Params};
 
 /// The source of `pca_bounds`.
-pub const BOUNDS: Source = source!("grid/pca_bounds", "grid/pca_reduce", "shared/boxes");
+pub const BOUNDS: Source = source!("grid/pca_bounds", "grid/pca_reduce", "shared/boxes", "shared/box_quads");
 /// The source of `pca_moments`.
-pub const MOMENTS: Source = source!("grid/pca_moments", "grid/pca_reduce", "shared/boxes");
+pub const MOMENTS: Source = source!("grid/pca_moments", "grid/pca_reduce", "shared/boxes", "shared/box_quads");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[BOUNDS, MOMENTS];
 
@@ -46,8 +46,13 @@ impl Pca {
         bounds: &Buffer<BoundsPartial>,
         moments: &Buffer<Moments>,
     ) {
-        let buffers =
-            [("params", params.all()), ("boxes", boxes), ("bounds", bounds.all()), ("moments", moments.all())];
+        let buffers = [
+            ("params", params.all()),
+            ("boxes", boxes.clone()),
+            ("box_quads", boxes),
+            ("bounds", bounds.all()),
+            ("moments", moments.all()),
+        ];
         self.bounds.dispatch(pass, groups(box_count), &buffers);
         self.moments.dispatch(pass, groups(box_count), &buffers);
     }

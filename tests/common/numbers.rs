@@ -1,6 +1,10 @@
 //! Boxes and queries of random numbers: they share coordinates, so that faces, edges and corners meet, and are of every size.
 
+use broadsweep::internals::constants::USUAL_BITS;
 use broadsweep::{Aabb, BoxCast, NearestQuery, Ray, Sphere};
+
+/// The largest number that queries take for a usual one.
+const USUAL: f32 = f32::from_bits(USUAL_BITS);
 
 /// Numbers without an order.
 pub struct Numbers(u64);
@@ -44,7 +48,7 @@ impl Numbers {
             Like::Any | Like::Infinite => match self.below(8) {
                 0 => 0.0,
                 1 => -0.0,
-                2 => [f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1e-45, -1e-45][self.below(5) as usize],
+                2 => [f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1e-45, -1e-45, USUAL][self.below(6) as usize],
                 3 => self.finite(Like::Whole),
                 4 => self.finite(Like::Usual),
                 5 => self.finite(Like::Usual) * [1e30, 1e36][self.below(2) as usize],

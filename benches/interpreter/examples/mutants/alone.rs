@@ -660,13 +660,13 @@ impl Runs {
             let (moments, frame) = (self.output::<Moments>(groups as usize), self.output::<Frame>(1));
             let of = |name| match name {
                 "params" => (name, params.all()),
-                "boxes" => (name, boxes.all()),
+                "boxes" | "box_quads" => (name, boxes.all()),
                 "bounds" => (name, bounds.all()),
                 "moments" => (name, moments.all()),
                 _ => (name, frame.all()),
             };
-            self.dispatch("pca_bounds", groups, &["params", "boxes", "bounds"].map(of));
-            self.dispatch("pca_moments", groups, &["params", "boxes", "bounds", "moments"].map(of));
+            self.dispatch("pca_bounds", groups, &["params", "boxes", "box_quads", "bounds"].map(of));
+            self.dispatch("pca_moments", groups, &["params", "boxes", "box_quads", "bounds", "moments"].map(of));
             self.dispatch("frame_choose", 1, &["params", "boxes", "bounds", "moments", "frame"].map(of));
         }
     }

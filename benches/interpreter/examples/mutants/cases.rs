@@ -206,6 +206,8 @@ impl Searches {
         add_short("short stretches in pieces", SWEEP, Kind::Uniform.generate(14_000, 2), rare(14_000));
         add_short("few in pieces", FEW, Kind::Identical.generate(300, 2), none());
         add_short("few in pieces, included", FEW, Kind::Identical.generate(300, 2), included(300));
+        add_short("few in three blocks in pieces, included", FEW, Kind::Identical.generate(640, 2), included(640));
+        add_short("giants at zero in pieces", SWEEP, slabs_at_zero(900, 25), none());
         add_short("giants in pieces, masks", SWEEP, slabs(1200, 30), masks(1200));
         add_short("giants in pieces, groups", SWEEP, slabs(900, 25), other_filters(900));
         add_short("giants in pieces, excluded", SWEEP, slabs(900, 25), excluded(900, 25));
@@ -397,6 +399,18 @@ fn slabs(n: usize, every: usize) -> Vec<Aabb> {
             let low = (i / every) as f32 / (n / every) as f32;
             *aabb = Aabb::new([f32::NEG_INFINITY, f32::NEG_INFINITY, low], [f32::INFINITY, f32::INFINITY, low + 0.05]);
         }
+    }
+    boxes
+}
+
+/// Slabs and points of which most begin or end at zero, of either sign, or beside it.
+fn slabs_at_zero(n: usize, every: usize) -> Vec<Aabb> {
+    let numbers = [0.0, -0.0, f32::MIN_POSITIVE, -f32::MIN_POSITIVE, -1.0];
+    let mut boxes = slabs(n, every);
+    for (i, aabb) in boxes.iter_mut().enumerate() {
+        let number = numbers[i % 5];
+        // Slabs end at z, points lie there.
+        (aabb.min[2], aabb.max[2]) = if i % every == 0 { (number - 0.5, number) } else { (number, number) };
     }
     boxes
 }

@@ -204,6 +204,13 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         "let start = own.position.x & ((1u << frame.position_bits) - 1u);",
         Equal("cells have a bit along u at least, so that the bit above the position tells no worlds apart"),
     ),
+    ("", "0 becomes 1", "let end = end_of(Stretch(0u, (*walk).end));", UNUSED),
+    (
+        "rank_ends",
+        "0 becomes 1",
+        "let last_sure = cell | select(0u, ",
+        Equal("where no candidate is sure, how many are not is not counted"),
+    ),
     ("pca_bounds", "0 becomes 1", "let own = Bounds(bitcast<vec3<f32>>(bits.min), 1u, ", UNUSED),
     ("pca_bounds", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),
     ("pca_moments", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),
