@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `step` | what a caller says of a step ([`Step`]), and its check |
 //! | `compare` | two ascending lists of pairs, compared on all threads |
+//! | `edit` | the list of a step made of the last one by what changed |
 //! | `names` | the last list by the names of this step, where boxes were renamed |
 //! | `steps` | [`Steps`](steps::Steps): the last list, which the list of a step is compared with |
 //!
@@ -11,6 +12,7 @@
 //! comparison of two lists is right; how an engine came by a list does not matter here.
 
 mod compare;
+mod edit;
 mod names;
 mod step;
 pub(crate) mod steps;
@@ -96,6 +98,9 @@ pub struct StepWork {
     pub escaped_in_epoch: u32,
     /// Pairs of grown boxes that are kept.
     pub kept_pair_count: u64,
+    /// Whether of these only the pairs of boxes that moved were looked at, and the list of the last step was changed in place: on the
+    /// CPU, where at most one box in eight moved and the step asks for [changes alone](Step::changes_only).
+    pub edited: bool,
 }
 
 impl StepReport {

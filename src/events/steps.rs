@@ -3,6 +3,7 @@
 use std::mem::{swap, take};
 
 use super::compare::{Comparison, resize};
+use super::edit::Edit;
 use super::names::Names;
 use super::step::Said;
 use super::{Events, Identity, StepReport};
@@ -21,6 +22,7 @@ pub struct Steps {
     names: Names,
     /// A place to write.
     is_named: Vec<bool>,
+    edit: Edit,
     /// Whether every pair of the last step persists from the step before, at the same place, and both lists say so.
     is_settled: bool,
 }
@@ -88,6 +90,34 @@ impl Steps {
         Ok(())
     }
 
+    /// Returns whether the pairs that were created and lost are enough for a step.
+    pub fn may_change(&self, step: &Said<'_>) -> bool {
+        !step.lists_persisting && !Names::matter(step, &self.generations)
+    }
+
+    /// Advances by a step [for which they are enough](Self::may_change), and whose list is that of the last one but for these. The lists
+    /// of the last step come back.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn change(
+        &mut self,
+        step: &Said<'_>,
+        created: &mut Vec<Pair>,
+        lost: &mut Vec<Pair>,
+        report: StepReport,
+    ) -> Result<(), Error> {
+        self.is_settled = false;
+        let events = &mut self.events;
+        self.edit.apply(&mut events.pairs, created, lost)?;
+        events.before.clear();
+        events.persisting.clear();
+        swap(&mut events.created, created);
+        swap(&mut events.lost, lost);
+        self.take(step, report);
+        Ok(())
+    }
+
     /// Takes note of a step whose events are there.
     fn take(&mut self, step: &Said<'_>, report: StepReport) {
         let events = &mut self.events;
@@ -115,7 +145,7 @@ impl Steps {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let Self { events, generations, comparison, names, is_named, .. } = self;
+        let Self { events, generations, comparison, names, is_named, edit, .. } = self;
         let lists = [&events.pairs, &events.created, &events.lost, &events.persisting];
         lists.iter().map(|list| list.capacity() * size_of::<Pair>()).sum::<usize>()
             + events.before.capacity() * size_of::<u64>()
@@ -123,6 +153,7 @@ impl Steps {
             + is_named.capacity()
             + comparison.bytes()
             + names.bytes()
+            + edit.bytes()
     }
 
     /// Compares the pairs of a step with those of the last one; without any, they are the same.

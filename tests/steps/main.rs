@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod edited;
 mod epochs;
 mod identity;
 mod kept;

@@ -14,6 +14,7 @@
 
 use rayon::prelude::*;
 
+use super::changes::Changes;
 use super::escaped::{Escaped, grown};
 use super::kept::{Kept, Tests};
 use super::motion::{Motion, NO_BOX, Searched, Tally};
@@ -30,6 +31,11 @@ const MOST_ESCAPED: usize = 8;
 const FAST: u32 = 16;
 /// If more than this part of the boxes moved, all pairs are tested, in a loop that foresees nothing.
 const MANY: u32 = 4;
+/// If no more than this part of the boxes moved, only their pairs are looked at, once the epoch is this old.
+const FEW: u32 = 8;
+const LEAST_AGE: u32 = 2;
+/// Where the caller tells of no more than this part of the boxes that they moved, their speeds are known: few exceed any.
+const HARDLY_ANY: usize = 4 * FAST as usize;
 /// The fastest speed, in usual edges a step, at which an epoch begins; as a power of a half.
 const FASTEST: usize = 5;
 /// The margin in usual edges: at least this, at most that, and this many steps of the speed.
@@ -50,9 +56,15 @@ const LONGEST_WAIT: u32 = 64;
 #[derive(Debug, Default)]
 pub struct Epoch {
     sample: Sample,
+    /// Whether the sample is of an earlier step than the boxes that are kept.
+    is_sample_old: bool,
     motion: Motion,
     kept: Kept,
     escaped: Escaped,
+    /// The boxes that moved in this step, where they are few.
+    moved: Vec<u32>,
+    /// What changed since the last step, where that alone was looked for.
+    pub changes: Changes,
     /// The grown boxes; empty where there is no epoch.
     fat: Vec<Aabb>,
     margin: f32,
@@ -67,6 +79,17 @@ pub struct Epoch {
     pub fewest: Option<u32>,
 }
 
+/// How the pairs of a step were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// They are listed.
+    Listed,
+    /// They are those of the last step.
+    Same,
+    /// They are those of the last step with [`Epoch::changes`].
+    Changed,
+}
+
 impl Epoch {
     /// Ends the epoch: all boxes are searched in the next step.
     pub fn end(&mut self) {
@@ -78,8 +101,7 @@ impl Epoch {
         self.motion.refilter(first, count);
     }
 
-    /// Finds the pairs of a step, ascending, without the included ones. Returns the report, and whether the pairs are those of the
-    /// last step and were not listed again.
+    /// Finds the pairs of a step, ascending, without the included ones.
     ///
     /// # Errors
     /// Those of a search. Nothing is known of any box then.
@@ -88,7 +110,7 @@ impl Epoch {
         step: Searched<'_>,
         search: &mut Search,
         pairs: &mut Vec<Pair>,
-    ) -> Result<(StepReport, bool), Error> {
+    ) -> Result<(StepReport, Found), Error> {
         let found = self.try_find(step, search, pairs);
         if found.is_err() {
             let Self { wait, next_wait, most, fewest, .. } = *self;
@@ -102,13 +124,22 @@ impl Epoch {
         step: Searched<'_>,
         search: &mut Search,
         pairs: &mut Vec<Pair>,
-    ) -> Result<(StepReport, bool), Error> {
+    ) -> Result<(StepReport, Found), Error> {
         if step.box_count < self.fewest.unwrap_or(FEWEST) {
             self.end();
             self.sample.forget();
-            return search_alone(step, search, pairs).map(|report| (report, false));
+            return search_alone(step, search, pairs).map(|report| (report, Found::Listed));
         }
-        let speeds = self.sample.speeds(step.boxes);
+        let hardly_any = step.moved.is_some_and(|moved| moved.len() <= step.boxes.len() / HARDLY_ANY);
+        let speeds = if hardly_any && !self.fat.is_empty() {
+            self.is_sample_old = true;
+            None
+        } else {
+            if std::mem::take(&mut self.is_sample_old) {
+                self.sample.take(&self.motion.boxes);
+            }
+            Some(self.sample.speeds(step.boxes))
+        };
         if !self.fat.is_empty() {
             let tally = match step.moved {
                 Some(moved) => self.motion.observe_moved(step.boxes, &self.fat, moved),
@@ -116,25 +147,35 @@ impl Epoch {
             };
             if self.goes_on(&tally, step.box_count) && self.take_escaped(step, search)? {
                 self.age = self.age.saturating_add(1);
-                let stays = step.may_stay && tally.moved == 0 && tally.fresh == 0;
-                if !stays {
+                let found = if step.may_stay && tally.moved == 0 && tally.fresh == 0 {
+                    Found::Same
+                } else if self.change(step, &tally, search)? {
+                    Found::Changed
+                } else {
                     self.list(step, tally.moved > step.box_count / MANY, pairs)?;
-                }
-                let work = StepWork { moved_count: tally.moved, escaped_count: tally.fresh, ..self.work() };
-                return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, stays));
+                    Found::Listed
+                };
+                let work = StepWork {
+                    moved_count: tally.moved,
+                    escaped_count: tally.fresh,
+                    edited: found == Found::Changed,
+                    ..self.work()
+                };
+                return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, found));
             }
             self.end();
         }
+        let speeds = speeds.unwrap_or_else(|| Speeds::of_few(step.boxes));
         if self.begins(&speeds, step, search)? {
             let tally = self.motion.begin(step.boxes);
             self.list(step, true, pairs)?;
             let work = StepWork { searched: true, began_epoch: true, ..self.work() };
-            return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, false));
+            return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, Found::Listed));
         }
         let report = search_alone(step, search, pairs)?;
         let tested = search.found.report.candidate_count.max(pairs.len() as u64);
         self.most = MORE * tested + MORE_PER_BOX * u64::from(step.box_count);
-        Ok((report, false))
+        Ok((report, Found::Listed))
     }
 
     /// Returns what is kept.
@@ -152,6 +193,25 @@ impl Epoch {
         self.kept.test(tests, &self.motion.states, moved_many);
         self.escaped.test(tests)?;
         self.kept.list(&self.escaped.now, pairs)
+    }
+
+    /// Finds what changed, where few boxes moved. Returns whether it did.
+    fn change(&mut self, step: Searched<'_>, tally: &Tally, search: &mut Search) -> Result<bool, Error> {
+        let is_worth_it = self.age >= LEAST_AGE && tally.moved + tally.fresh <= step.box_count / FEW;
+        if !step.may_change || !is_worth_it {
+            return Ok(false);
+        }
+        let Self { motion, kept, escaped, moved, changes, .. } = self;
+        changes.clear();
+        motion.list_moved(moved);
+        let tests = Tests { boxes: &motion.boxes, filters: step.filters };
+        if !kept.change(tests, &motion.states, moved, &mut search.lists, changes)? {
+            return Ok(false);
+        }
+        escaped.test(tests)?;
+        escaped.change(changes)?;
+        changes.settle();
+        Ok(true)
     }
 
     /// Takes in the boxes that left their grown boxes in this step. Returns whether all that is kept takes no more tests than it may.
@@ -221,7 +281,12 @@ impl Epoch {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        self.motion.bytes() + self.kept.bytes() + self.escaped.bytes() + self.fat.capacity() * size_of::<Aabb>()
+        self.motion.bytes()
+            + self.kept.bytes()
+            + self.escaped.bytes()
+            + self.changes.bytes()
+            + self.moved.capacity() * size_of::<u32>()
+            + self.fat.capacity() * size_of::<Aabb>()
     }
 }
 

@@ -2,8 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::motion::{ESCAPED, NO_BOX};
+use super::changes::Changes;
+use super::motion::{ESCAPED, MOVED, NO_BOX};
+use super::rows::{Rows, Second};
 use crate::cpu::call::make_room;
+use crate::cpu::engine::task_lists::TaskLists;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Pair};
 
@@ -11,6 +14,8 @@ use crate::{Aabb, Error, Pair};
 const CHUNK: usize = 1 << 14;
 /// Pairs whose boxes are fetched at a time.
 const BLOCK: usize = 32;
+/// Boxes whose pairs a thread tests at a time.
+const TASK: usize = 1 << 9;
 
 /// Tests boxes as they are searched in this step.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +89,10 @@ pub struct Kept {
     are: Vec<u8>,
     /// Of each chunk: the pairs that overlap in this step, and those of other boxes that lie before the next chunk.
     counts: Vec<[usize; 2]>,
+    /// The pairs of each box, once they have been asked for.
+    rows: Rows,
+    /// Those that overlap and did not, or did and do not.
+    changed: Vec<Pair>,
 }
 
 impl Kept {
@@ -93,6 +102,7 @@ impl Kept {
     /// [`Error::ListTooLong`].
     pub fn begin(&mut self, pairs: &mut Vec<Pair>) -> Result<(), Error> {
         std::mem::swap(&mut self.pairs, pairs);
+        self.rows.clear();
         self.are.clear();
         self.are.try_reserve(self.pairs.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
         self.are.resize(self.pairs.len(), 0);
@@ -112,6 +122,75 @@ impl Kept {
             let chunks = self.pairs.par_chunks(CHUNK).zip(self.are.par_chunks_mut(CHUNK));
             chunks.zip(&mut self.counts).for_each(test);
         }
+    }
+
+    /// Tests only the pairs of `moved`, all boxes that moved or left, ascending, and adds those that changed to `changes`. Returns
+    /// whether it did; there may be too many pairs for it.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn change(
+        &mut self,
+        tests: Tests<'_>,
+        states: &[u8],
+        moved: &[u32],
+        lists: &mut TaskLists,
+        changes: &mut Changes,
+    ) -> Result<bool, Error> {
+        let Self { pairs, are, rows, changed, .. } = self;
+        if !rows.are_there() {
+            rows.fill(pairs, states.len())?;
+        }
+        if !rows.are_there() {
+            return Ok(false);
+        }
+        changed.clear();
+        let has_half_spaces = !tests.filters.half_spaces().is_empty();
+        let task = |&(first, end): &(usize, usize), list: &mut Vec<Pair>| {
+            for &id in &moved[first..end] {
+                let aabb = &tests.boxes[id as usize];
+                let state = states[id as usize];
+                // Whether two boxes overlap cannot be predicted; that what they do has changed, can.
+                let has_changed = |other: u32, number: usize, pair: Pair| {
+                    let stayed = (state | states[other as usize]) & ESCAPED == 0;
+                    let mut is = overlap(aabb, &tests.boxes[other as usize]) & stayed;
+                    if has_half_spaces && is {
+                        is = tests.filters.half_spaces_meet(tests.boxes.into(), pair.a, pair.b);
+                    }
+                    u8::from(is) != are[number]
+                };
+                let row = rows.of_first(id);
+                for (number, &pair) in row.clone().zip(&pairs[row]) {
+                    if has_changed(pair.b, number, pair) {
+                        make_room(list, 1)?;
+                        list.push(pair);
+                    }
+                }
+                for &Second { first, number } in rows.of_second(id) {
+                    let pair = Pair { a: first, b: id };
+                    // Of two that moved, the first asks.
+                    if has_changed(first, number as usize, pair) && states[first as usize] & MOVED == 0 {
+                        make_room(list, 1)?;
+                        list.push(pair);
+                    }
+                }
+            }
+            Ok(())
+        };
+        lists.fill(
+            (0..moved.len()).step_by(TASK).map(|first| (first, moved.len().min(first + TASK))),
+            changed,
+            task,
+        )?;
+        for &pair in &*changed {
+            let row = rows.of_first(pair.a);
+            let number = row.start + pairs[row].partition_point(|other| other < &pair);
+            are[number] ^= 1;
+            let list = if are[number] == 1 { &mut changes.created } else { &mut changes.lost };
+            make_room(list, 1)?;
+            list.push(pair);
+        }
+        Ok(true)
     }
 
     /// Lists the pairs that overlap, and `others` at their places. Both are ascending, and no pair is in both.
@@ -148,6 +227,8 @@ impl Kept {
         self.pairs.capacity() * size_of::<Pair>()
             + self.are.capacity()
             + self.counts.capacity() * size_of::<[usize; 2]>()
+            + self.changed.capacity() * size_of::<Pair>()
+            + self.rows.bytes()
     }
 }
 
@@ -203,7 +284,8 @@ mod tests {
             let mut expected: Vec<Pair> = others.iter().copied().chain(overlapping).collect();
             expected.sort_unstable();
             let count = |are: &[u8]| [are.iter().map(|is| usize::from(*is)).sum(), 0];
-            let mut kept = Kept { counts: are.chunks(CHUNK).map(count).collect(), pairs: all, are };
+            let counts = are.chunks(CHUNK).map(count).collect();
+            let mut kept = Kept { counts, pairs: all, are, ..Kept::default() };
             let mut list = vec![Pair { a: 9, b: 9 }; 5];
             kept.list(&others, &mut list).unwrap();
             assert!(list == expected, "{length}");

@@ -6,17 +6,21 @@
 //! | `speed` | how fast boxes move, of a sample |
 //! | `motion` | what each box did since the last step |
 //! | `kept` | the pairs of grown boxes, tested again where a box moved |
+//! | `rows` | which of these pairs each box is in |
 //! | `escaped` | the boxes that left their grown boxes |
+//! | `changes` | what changed, where few boxes moved |
 //!
 //! What the pairs of two steps have in common is found by [`Steps`](crate::events::steps::Steps), for both engines.
 
+mod changes;
 mod epoch;
 mod escaped;
 mod kept;
 mod motion;
+mod rows;
 mod speed;
 
-use self::epoch::Epoch;
+use self::epoch::{Epoch, Found};
 use self::motion::Searched;
 use super::{BroadPhase, order};
 use crate::cpu::call;
@@ -115,43 +119,51 @@ impl BroadPhase {
         // As if nobody slept, and whatever region owns the pairs: what is kept are the pairs of all.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let owner = self.filters.set_owner(None);
+        // Included pairs are merged with the list, and who owns a pair is asked of all in it.
+        let may_change = may_stay
+            && owner.is_none()
+            && self.filters.include().is_empty()
+            && self.kept.steps.may_change(&step.said());
+        let may = (may_stay, may_change);
         let found = if step.boxes.len() <= motion::ALONE {
             // Only a search is worth entering the pool.
-            self.find_step(step, box_count, may_stay, owner)
+            self.find_step(step, box_count, may, owner)
         } else {
             // The pool is entered once, and not once for each stage.
-            rayon::join(|| self.find_step(step, box_count, may_stay, owner), || ()).0
+            rayon::join(|| self.find_step(step, box_count, may, owner), || ()).0
         };
         self.filters.set_sleeping(sleeping);
         self.filters.set_owner(owner);
-        let (report, stays) = found?;
-        let Kept { steps, pairs, in_step, .. } = &mut self.kept;
-        if stays {
-            steps.stay(&step.said(), self.filters.filters(), report)?;
-        } else {
-            steps.advance(&step.said(), self.filters.filters(), pairs, report)?;
+        let (report, found) = found?;
+        let Kept { steps, pairs, epoch, in_step } = &mut self.kept;
+        match found {
+            Found::Same => steps.stay(&step.said(), self.filters.filters(), report)?,
+            Found::Changed => {
+                steps.change(&step.said(), &mut epoch.changes.created, &mut epoch.changes.lost, report)?;
+            }
+            Found::Listed => steps.advance(&step.said(), self.filters.filters(), pairs, report)?,
         }
         *in_step = Some(step.boxes.len());
         Ok(())
     }
 
-    /// Finds the pairs of a step, unless they are those of the last one.
+    /// Finds the pairs of a step, or what changed.
     fn find_step(
         &mut self,
         step: &Step<'_>,
         box_count: u32,
-        may_stay: bool,
+        (may_stay, may_change): (bool, bool),
         owner: Option<Aabb>,
-    ) -> Result<(StepReport, bool), Error> {
+    ) -> Result<(StepReport, Found), Error> {
         let Self { options, filters, prepared, search, kept: Kept { epoch, pairs, .. }, .. } = self;
         let boxes = call::prepared_boxes(filters.filters(), step.boxes, prepared);
         // On a CPU a sweep is the faster from fewer boxes on, and the order is the same either way.
         let all_pairs_up_to = options.all_pairs_up_to.min(MOST_IN_ALL_PAIRS);
         let moved = step.moved.filter(|_| may_stay);
         let options = &Options { order: PairOrder::Canonical, all_pairs_up_to, ..*options };
-        let found = epoch.find(Searched { boxes, box_count, options, may_stay, moved, filters }, search, pairs)?;
-        let (_, stays) = found;
-        if !stays {
+        let step = Searched { boxes, box_count, options, may_stay, may_change, moved, filters };
+        let found = epoch.find(step, search, pairs)?;
+        if found.1 == Found::Listed {
             if let Some(region) = owner {
                 pairs.retain(|pair| region.owns(&boxes[pair.a as usize], &boxes[pair.b as usize]));
             }

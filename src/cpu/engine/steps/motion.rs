@@ -37,6 +37,8 @@ pub struct Searched<'a> {
     pub options: &'a Options,
     /// Whether the pairs of the last step are at hand: where no box moves, they are not listed again.
     pub may_stay: bool,
+    /// Whether the changes of that list are enough.
+    pub may_change: bool,
     /// The only boxes that may have moved since the last step, whose boxes are those that are kept; if that is known.
     pub moved: Option<&'a [u32]>,
     pub filters: &'a CheckedFilters,
@@ -66,6 +68,10 @@ pub struct Motion {
     pub boxes: Vec<Aabb>,
     /// What each did, bits.
     pub states: Vec<u8>,
+    /// The boxes that moved in this step, in any order, if the caller told which.
+    told: Option<Vec<u32>>,
+    /// Boxes for which the filters have changed since the last step.
+    refiltered: Vec<u32>,
     tallies: Vec<Tally>,
 }
 
@@ -80,6 +86,8 @@ impl Motion {
     /// Takes the boxes of a step in place of those of the last one. `fat` has the grown boxes of all that were ever there in this
     /// epoch; it is empty where one begins.
     pub fn observe(&mut self, boxes: &[Aabb], fat: &mut Vec<Aabb>) -> Tally {
+        self.told = None;
+        self.refiltered.clear();
         let is_epoch = !fat.is_empty();
         let extent = if is_epoch { boxes.len().max(self.boxes.len()) } else { boxes.len() };
         self.boxes.resize(extent, NO_BOX);
@@ -109,31 +117,40 @@ impl Motion {
 
     /// Takes the boxes of a step of as many boxes, of which no others moved than these.
     pub fn observe_moved(&mut self, boxes: &[Aabb], fat: &[Aabb], moved: &[u32]) -> Tally {
-        let mut refiltered = Vec::new();
-        for (i, state) in (0..boxes.len() as u32).zip(&mut self.states) {
-            if *state & REFILTERED != 0 {
-                refiltered.push(i);
-            } else {
-                *state &= ESCAPED;
-            }
-        }
         // What is gone has been looked at.
-        self.states[boxes.len()..].iter_mut().for_each(|state| *state &= ESCAPED);
+        let quiet = |state: &mut u8| *state &= ESCAPED | REFILTERED;
+        let mut told = match self.told.take() {
+            // No others have moved.
+            Some(told) => {
+                told.iter().for_each(|&i| quiet(&mut self.states[i as usize]));
+                told
+            }
+            None => {
+                self.states.iter_mut().for_each(quiet);
+                Vec::new()
+            }
+        };
+        told.clear();
         for tally in &mut self.tallies {
             *tally = Tally { invalid: tally.invalid, ..Tally::default() };
         }
-        for i in refiltered.iter().chain(moved).map(|&i| i as usize) {
+        for i in self.refiltered.iter().chain(moved).map(|&i| i as usize).filter(|&i| i < boxes.len()) {
             let (tally, state) = (&mut self.tallies[i / CHUNK], &mut self.states[i]);
             let (was, then) = (*state, self.boxes[i]);
             let one = &boxes[i..=i];
             let seen = observe(one, &mut self.boxes[i..=i], slice::from_mut(state), &fat[i..=i]);
             // Where it is among them twice, it has been looked at.
             *state |= was & (MOVED | FRESH);
+            if was & MOVED == 0 && *state & MOVED != 0 {
+                told.push(i as u32);
+            }
             let was_invalid = u32::from(!is_valid(&then));
             tally.moved += seen.moved;
             tally.fresh += seen.fresh;
             tally.invalid = tally.invalid + seen.invalid - was_invalid;
         }
+        self.told = Some(told);
+        self.refiltered.clear();
         self.tallies.iter().fold(Tally::default(), Tally::united)
     }
 
@@ -143,6 +160,23 @@ impl Motion {
         for ((states, tally), first) in self.states.chunks(CHUNK).zip(&self.tallies).zip((0..).step_by(CHUNK)) {
             if tally.fresh > 0 {
                 to.extend((first..).zip(states).filter(|(_, state)| **state & FRESH != 0).map(|(i, _)| i));
+            }
+        }
+    }
+
+    /// Lists the boxes that moved in this step or left, ascending.
+    pub fn list_moved(&self, to: &mut Vec<u32>) {
+        to.clear();
+        if let Some(told) = &self.told {
+            to.extend_from_slice(told);
+            return to.sort_unstable();
+        }
+        // Eight boxes at a time, of which mostly none moved.
+        const EIGHT: u64 = u64::from_ne_bytes([MOVED; 8]);
+        for (eight, first) in self.states.chunks(8).zip((0..).step_by(8)) {
+            let is_any = eight.try_into().map_or(true, |eight| u64::from_ne_bytes(eight) & EIGHT != 0);
+            if is_any {
+                to.extend((first..).zip(eight).filter(|(_, state)| **state & MOVED != 0).map(|(i, _)| i));
             }
         }
     }
@@ -160,13 +194,19 @@ impl Motion {
 
     /// Notes that the filters have changed for some boxes.
     pub fn refilter(&mut self, first: usize, count: usize) {
-        self.states.iter_mut().skip(first).take(count).for_each(|state| *state |= REFILTERED);
+        for (i, state) in (0..).zip(&mut self.states).skip(first).take(count) {
+            if *state & REFILTERED == 0 {
+                *state |= REFILTERED;
+                self.refiltered.push(i);
+            }
+        }
     }
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         self.boxes.capacity() * size_of::<Aabb>()
             + self.states.capacity()
+            + (self.refiltered.capacity() + self.told.as_ref().map_or(0, Vec::capacity)) * size_of::<u32>()
             + self.tallies.capacity() * size_of::<Tally>()
     }
 }

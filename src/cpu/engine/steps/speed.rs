@@ -30,6 +30,15 @@ pub struct Speeds {
     pub counts: [u32; SPEEDS],
 }
 
+impl Speeds {
+    /// Returns the speeds of boxes of which hardly any moves.
+    pub fn of_few(boxes: &[Aabb]) -> Self {
+        let mut counts = [0; SPEEDS];
+        counts[SPEEDS - 1] = 1;
+        Self { edge: usual_edge(boxes), count: 1, counts }
+    }
+}
+
 impl Sample {
     /// Takes the boxes of a step in place of those of the last one. Other boxes than those have moved as fast as can be.
     pub fn speeds(&mut self, boxes: &[Aabb]) -> Speeds {
@@ -49,6 +58,13 @@ impl Sample {
             self.of = boxes.len();
         }
         speeds
+    }
+
+    /// Takes the boxes of the last step, where their speeds were not asked for.
+    pub fn take(&mut self, boxes: &[Aabb]) {
+        self.boxes.clear();
+        self.boxes.extend(sample(boxes, boxes.len().min(SAMPLE)));
+        self.of = boxes.len();
     }
 
     /// Forgets the last step.

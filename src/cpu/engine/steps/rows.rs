@@ -1,0 +1,121 @@
+//! Which of the kept pairs each box is in, so that only those of boxes that moved are looked at.
+
+use crate::cpu::call::make_room;
+use crate::{Error, Pair};
+
+/// A pair of a box that is its second one. The first is at hand too: the list of pairs lies anywhere in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Second {
+    pub first: u32,
+    pub number: u32,
+}
+
+/// The numbers of the pairs of each box, in an ascending list of pairs.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// `[box_count + 1]` where the pairs begin whose first box it is.
+    firsts: Vec<u32>,
+    /// `[box_count + 1]` where those begin, in `seconds`, whose second box it is.
+    starts: Vec<u32>,
+    /// `[pair_count]` pairs by their second box.
+    seconds: Vec<Second>,
+}
+
+impl Rows {
+    /// Forgets all pairs.
+    pub fn clear(&mut self) {
+        self.firsts.clear();
+    }
+
+    /// Returns whether there are rows.
+    pub fn are_there(&self) -> bool {
+        !self.firsts.is_empty()
+    }
+
+    /// Makes the rows of these pairs of `box_count` boxes. There are none of more pairs than 32 bits number.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn fill(&mut self, pairs: &[Pair], box_count: usize) -> Result<(), Error> {
+        let Ok(pair_count) = u32::try_from(pairs.len()) else { return Ok(()) };
+        let Self { firsts, starts, seconds } = self;
+        firsts.clear();
+        starts.clear();
+        seconds.clear();
+        make_room(firsts, box_count as u64 + 1)?;
+        make_room(starts, box_count as u64 + 1)?;
+        make_room(seconds, pairs.len() as u64)?;
+        for (number, pair) in (0..pair_count).zip(pairs) {
+            // The rows of boxes without pairs begin where the next one does.
+            firsts.resize(pair.a as usize + 1, number);
+        }
+        firsts.resize(box_count + 1, pair_count);
+        starts.resize(box_count + 1, 0);
+        for pair in pairs {
+            starts[pair.b as usize] += 1;
+        }
+        let mut end = 0;
+        for start in &mut *starts {
+            end += *start;
+            *start = end;
+        }
+        seconds.resize(pairs.len(), Second::default());
+        // From the end down, so that each row begins where its last pair was put.
+        for (number, pair) in (0..pair_count).zip(pairs).rev() {
+            let place = &mut starts[pair.b as usize];
+            *place -= 1;
+            seconds[*place as usize] = Second { first: pair.a, number };
+        }
+        Ok(())
+    }
+
+    /// Returns the numbers of the pairs whose first box this is.
+    pub fn of_first(&self, id: u32) -> std::ops::Range<usize> {
+        match self.firsts.get(id as usize..=id as usize + 1) {
+            Some(&[start, end]) => start as usize..end as usize,
+            // A box that came later.
+            _ => 0..0,
+        }
+    }
+
+    /// Returns the pairs whose second box this is.
+    pub fn of_second(&self, id: u32) -> &[Second] {
+        match self.starts.get(id as usize..=id as usize + 1) {
+            Some(&[start, end]) => &self.seconds[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        (self.firsts.capacity() + self.starts.capacity()) * size_of::<u32>()
+            + self.seconds.capacity() * size_of::<Second>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_all_pairs_of_each_box() {
+        let pair = |[a, b]: [u32; 2]| Pair { a, b };
+        let lists: [(&[[u32; 2]], usize); 4] =
+            [(&[], 0), (&[], 3), (&[[0, 1]], 2), (&[[0, 2], [0, 5], [2, 3], [2, 5], [4, 5], [7, 8]], 10)];
+        for (list, box_count) in lists {
+            let pairs: Vec<Pair> = list.iter().copied().map(pair).collect();
+            let mut rows = Rows::default();
+            rows.fill(&pairs, box_count).unwrap();
+            assert!(rows.are_there());
+            for id in 0..box_count as u32 + 2 {
+                let numbers = |is: &dyn Fn(&Pair) -> bool| -> Vec<usize> {
+                    (0..pairs.len()).filter(|&number| is(&pairs[number])).collect()
+                };
+                assert_eq!(rows.of_first(id).collect::<Vec<_>>(), numbers(&|pair| pair.a == id));
+                let seconds: Vec<usize> = rows.of_second(id).iter().map(|pair| pair.number as usize).collect();
+                assert!(rows.of_second(id).iter().all(|pair| pairs[pair.number as usize].a == pair.first));
+                assert_eq!(seconds, numbers(&|pair| pair.b == id));
+            }
+        }
+    }
+}
