@@ -1,6 +1,12 @@
 //! An ascending list of pairs, changed in place: what stays moves in whole stretches.
 
-use crate::{Error, Pair};
+use rayon::prelude::*;
+
+use super::compare::resize;
+use crate::{Error, Events, Pair};
+
+/// Pairs that a thread lists at a time.
+const PART: usize = 1 << 15;
 
 /// A stretch of the list that stays as it is.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +15,14 @@ struct Stretch {
     end: usize,
     /// Where it goes.
     to: usize,
+    /// How many pairs of earlier stretches stay.
+    earlier: usize,
+}
+
+impl Stretch {
+    fn len(&self) -> usize {
+        self.end - self.start
+    }
 }
 
 /// Changes lists, in memory that is kept.
@@ -42,12 +56,58 @@ impl Edit {
         // Created pairs fill what is between.
         let mut created = created;
         let mut next = 0;
-        let end = Stretch { start: before, end: before, to: after };
-        for stretch in self.stretches.iter().chain([&end]) {
-            let (own, others) = created.split_at(stretch.to - next);
-            pairs[next..stretch.to].copy_from_slice(own);
+        let ends = self.stretches.iter().map(|stretch| (stretch.to, stretch.len())).chain([(after, 0)]);
+        for (to, length) in ends {
+            let (own, others) = created.split_at(to - next);
+            pairs[next..to].copy_from_slice(own);
             created = others;
-            next = stretch.to + stretch.end - stretch.start;
+            next = to + length;
+        }
+        Ok(())
+    }
+
+    /// Lists the place that each pair had before the list was changed, and the pairs that stayed, of the list as it is now.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn list_stayed(&self, pairs: &[Pair], before: &mut Vec<u64>, stayed: &mut Vec<Pair>) -> Result<(), Error> {
+        let stretches = &self.stretches[..];
+        let count = stretches.last().map_or(0, |last| last.earlier + last.len());
+        resize(before, pairs.len(), Events::CREATED)?;
+        resize(stayed, count, Pair { a: 0, b: 0 })?;
+        // A part begins with the stretch that reaches beyond its first place.
+        let from = |first: usize, place: fn(&Stretch) -> usize| {
+            &stretches[stretches.partition_point(|stretch| place(stretch) + stretch.len() <= first)..]
+        };
+        // Of a stretch that goes to this place: what of it lies in a part, and where it begins there.
+        let within = |stretch: &Stretch, to: usize, first: usize, end: usize| {
+            let (low, high) = (first.max(to), end.min(to + stretch.len()));
+            (low - first..high.max(low) - first, low - to)
+        };
+        let name = |(part, before): (usize, &mut [u64])| {
+            let (first, end) = (part * PART, part * PART + before.len());
+            before.fill(Events::CREATED);
+            for stretch in from(first, |stretch| stretch.to).iter().take_while(|stretch| stretch.to < end) {
+                let (range, skipped) = within(stretch, stretch.to, first, end);
+                before[range].iter_mut().zip((stretch.start + skipped) as u64..).for_each(|(place, k)| *place = k);
+            }
+        };
+        let copy = |(part, stayed): (usize, &mut [Pair])| {
+            let (first, end) = (part * PART, part * PART + stayed.len());
+            for stretch in from(first, |stretch| stretch.earlier).iter().take_while(|stretch| stretch.earlier < end) {
+                let (range, skipped) = within(stretch, stretch.earlier, first, end);
+                let start = stretch.to + skipped;
+                let length = range.len();
+                stayed[range].copy_from_slice(&pairs[start..start + length]);
+            }
+        };
+        if pairs.len() <= PART {
+            // One thread is done before another would be awake.
+            before.chunks_mut(PART).enumerate().for_each(name);
+            stayed.chunks_mut(PART).enumerate().for_each(copy);
+        } else {
+            before.par_chunks_mut(PART).enumerate().for_each(name);
+            stayed.par_chunks_mut(PART).enumerate().for_each(copy);
         }
         Ok(())
     }
@@ -55,7 +115,7 @@ impl Edit {
     /// Cuts the list where pairs come or go.
     fn cut(&mut self, pairs: &[Pair], created: &[Pair], lost: &[Pair]) {
         let (mut created, mut lost) = (created.iter().peekable(), lost.iter().peekable());
-        let (mut start, mut to) = (0, 0);
+        let (mut start, mut to, mut earlier) = (0, 0, 0);
         loop {
             let comes = match (created.peek(), lost.peek()) {
                 (None, None) => break,
@@ -64,11 +124,12 @@ impl Edit {
             };
             let Some(&pair) = (if comes { created.next() } else { lost.next() }) else { break };
             let end = start + place_of(&pairs[start..], pair);
-            self.stretches.push(Stretch { start, end, to });
+            self.stretches.push(Stretch { start, end, to, earlier });
+            earlier += end - start;
             to += end - start + usize::from(comes);
             start = end + usize::from(!comes);
         }
-        self.stretches.push(Stretch { start, end: pairs.len(), to });
+        self.stretches.push(Stretch { start, end: pairs.len(), to, earlier });
     }
 
     /// Counts the bytes held.
@@ -92,6 +153,37 @@ fn place_of(pairs: &[Pair], pair: Pair) -> usize {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    fn place_in(then: &BTreeSet<Pair>, pair: &Pair) -> u64 {
+        if then.contains(pair) { then.range(..pair).count() as u64 } else { Events::CREATED }
+    }
+
+    #[test]
+    fn lists_of_several_parts_are_those_that_are_made_anew() {
+        // Pairs come and go at the borders of parts, and elsewhere.
+        let n = 3 * PART as u32 + 77;
+        let pair = |b: u32| Pair { a: 0, b };
+        let then: Vec<Pair> = (0..n).map(|i| pair(2 * i)).collect();
+        for lost_every in [1, 2, 5, 1000, n] {
+            let goes = |i: &u32| i.is_multiple_of(lost_every) || i % PART as u32 <= 1;
+            let lost: Vec<Pair> = (0..n).filter(goes).map(|i| pair(2 * i)).collect();
+            let created: Vec<Pair> =
+                (0..n).filter(|i| i % 777 == 5 || i % PART as u32 > PART as u32 - 3).map(|i| pair(2 * i + 1)).collect();
+            let mut pairs = then.clone();
+            let mut edit = Edit::default();
+            edit.apply(&mut pairs, &created, &lost).unwrap();
+            let (mut before, mut stayed) = (Vec::new(), Vec::new());
+            edit.list_stayed(&pairs, &mut before, &mut stayed).unwrap();
+            let kept: Vec<Pair> = (0..n).filter(|i| !goes(i)).map(|i| pair(2 * i)).collect();
+            let mut now = [&kept[..], &created].concat();
+            now.sort_unstable();
+            let place = |pair: &Pair| if pair.b.is_multiple_of(2) { u64::from(pair.b / 2) } else { Events::CREATED };
+            assert!(
+                pairs == now && stayed == kept && before == now.iter().map(place).collect::<Vec<_>>(),
+                "{lost_every}"
+            );
+        }
+    }
 
     #[test]
     fn lists_are_those_that_are_made_anew() {
@@ -124,6 +216,12 @@ mod tests {
             let now: Vec<Pair> =
                 then.difference(&lost).chain(&created).copied().collect::<BTreeSet<_>>().into_iter().collect();
             assert_eq!(pairs, now, "{then:?} without {lost:?} with {created:?}");
+
+            let (mut before, mut stayed) = (vec![7; 3], vec![pair(3); 5]);
+            edit.list_stayed(&pairs, &mut before, &mut stayed).unwrap();
+            let places: Vec<u64> = now.iter().map(|pair| place_in(&then, pair)).collect();
+            assert_eq!(before, places, "{then:?} without {lost:?} with {created:?}");
+            assert_eq!(stayed, then.difference(&lost).copied().collect::<Vec<_>>());
         }
     }
 }

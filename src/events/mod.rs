@@ -99,7 +99,7 @@ pub struct StepWork {
     /// Pairs of grown boxes that are kept.
     pub kept_pair_count: u64,
     /// Whether of these only the pairs of boxes that moved were looked at, and the list of the last step was changed in place: on the
-    /// CPU, where at most one box in eight moved and the step asks for [changes alone](Step::changes_only).
+    /// CPU, where few boxes moved.
     pub edited: bool,
 }
 

@@ -74,7 +74,7 @@ impl Steps {
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn stay(&mut self, step: &Said<'_>, filters: &Filters, report: StepReport) -> Result<(), Error> {
-        let all_awake = filters.sleeping.is_empty() && filters.fixed.is_empty();
+        let all_awake = all_awake(filters);
         let are_same = !Names::matter(step, &self.generations);
         let is_plain = step.lists_persisting && all_awake && are_same;
         if is_plain && self.is_settled {
@@ -91,8 +91,8 @@ impl Steps {
     }
 
     /// Returns whether the pairs that were created and lost are enough for a step.
-    pub fn may_change(&self, step: &Said<'_>) -> bool {
-        !step.lists_persisting && !Names::matter(step, &self.generations)
+    pub fn may_change(&self, step: &Said<'_>, filters: &Filters) -> bool {
+        (!step.lists_persisting || all_awake(filters)) && !Names::matter(step, &self.generations)
     }
 
     /// Advances by a step [for which they are enough](Self::may_change), and whose list is that of the last one but for these. The lists
@@ -110,8 +110,12 @@ impl Steps {
         self.is_settled = false;
         let events = &mut self.events;
         self.edit.apply(&mut events.pairs, created, lost)?;
-        events.before.clear();
-        events.persisting.clear();
+        if step.lists_persisting {
+            self.edit.list_stayed(&events.pairs, &mut events.before, &mut events.persisting)?;
+        } else {
+            events.before.clear();
+            events.persisting.clear();
+        }
         swap(&mut events.created, created);
         swap(&mut events.lost, lost);
         self.take(step, report);
@@ -165,7 +169,7 @@ impl Steps {
             let is = |list: &[bool]| list.get(i as usize).is_some_and(|is| *is);
             !is(&filters.sleeping) && !is(&filters.fixed)
         };
-        let all_awake = filters.sleeping.is_empty() && filters.fixed.is_empty();
+        let all_awake = all_awake(filters);
         let persists = step.lists_persisting.then_some(|pair: Pair| all_awake || awake(pair.a) || awake(pair.b));
         let mut run = || {
             if !Names::matter(step, generations) {
@@ -189,6 +193,11 @@ impl Steps {
         events.pairs = then;
         result
     }
+}
+
+/// Returns whether every persisting pair is listed.
+fn all_awake(filters: &Filters) -> bool {
+    filters.sleeping.is_empty() && filters.fixed.is_empty()
 }
 
 /// Puts places in the last list in place of those among the pairs that were named anew.

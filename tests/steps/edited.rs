@@ -91,7 +91,7 @@ fn lists_that_are_changed_in_place_are_those_of_searches() {
             }
             let moved = moved_since(&last, &frame.boxes, &mut random);
             let mut step = frame.step();
-            step.lists_persisting = random.below(8) == 0;
+            step.lists_persisting = random.below(3) == 0;
             if random.below(3) > 0 {
                 step = step.moved(&moved);
             }

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::changes::Changes;
 use super::escaped::{Escaped, grown};
 use super::kept::{Kept, Tests};
-use super::motion::{Motion, NO_BOX, Searched, Tally};
+use super::motion::{self, Motion, NO_BOX, Searched, Tally};
 use super::speed::{SPEEDS, Sample, Speeds};
 use crate::cpu::engine::ALONE;
 use crate::cpu::engine::search::Search;
@@ -31,8 +31,10 @@ const MOST_ESCAPED: usize = 8;
 const FAST: u32 = 16;
 /// If more than this part of the boxes moved, all pairs are tested, in a loop that foresees nothing.
 const MANY: u32 = 4;
-/// If no more than this part of the boxes moved, only their pairs are looked at, once the epoch is this old.
+/// If no more than this part of the boxes moved, only their pairs are looked at, once the epoch is this old; of so many boxes that
+/// several threads share the work, a smaller part. With a higher part it takes longer than to look through all pairs.
 const FEW: u32 = 8;
+const FEW_OF_MANY: u32 = 24;
 const LEAST_AGE: u32 = 2;
 /// Where the caller tells of no more than this part of the boxes that they moved, their speeds are known: few exceed any.
 const HARDLY_ANY: usize = 4 * FAST as usize;
@@ -197,7 +199,8 @@ impl Epoch {
 
     /// Finds what changed, where few boxes moved. Returns whether it did.
     fn change(&mut self, step: Searched<'_>, tally: &Tally, search: &mut Search) -> Result<bool, Error> {
-        let is_worth_it = self.age >= LEAST_AGE && tally.moved + tally.fresh <= step.box_count / FEW;
+        let part = if step.boxes.len() <= motion::ALONE { FEW } else { FEW_OF_MANY };
+        let is_worth_it = self.age >= LEAST_AGE && tally.moved + tally.fresh <= step.box_count / part;
         if !step.may_change || !is_worth_it {
             return Ok(false);
         }

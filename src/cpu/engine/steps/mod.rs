@@ -70,10 +70,11 @@ impl BroadPhase {
     /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call. In the
     /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
     ///
-    /// The time follows what moves. Where boxes stay, or move by little, their pairs are kept from step to step and only looked
-    /// through; where they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The lists are the same bytes either
+    /// The time follows what moves. Where few boxes move, only their pairs are looked at, and the list is changed in place; to find them
+    /// takes a look at every box, unless the step [says](Step::moved) which they are. Where all move by little, their pairs are kept
+    /// from step to step and only looked through; where they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The lists are the same bytes either
     /// way. [`StepWork`](crate::StepWork) says what was done. Beside what a search keeps, that takes some 50 bytes for each box, as
-    /// many again once some leave their grown boxes, and some 60 for each pair.
+    /// many again once some leave their grown boxes, and some 70 for each pair.
     ///
     /// Between two steps anything may change: boxes, their number and [identity](crate::Identity), filters, options. Other
     /// [`sleeping`](crate::Filters::sleeping) flags cost nothing; to [change another list](Self::change_filters) costs as if those
@@ -116,14 +117,14 @@ impl BroadPhase {
         let box_count = call::checked_count(step.boxes.len())?;
         self.kept.steps.check(&step.said())?;
         step.check_moved()?;
+        // Included pairs are merged with the list, and who owns a pair is asked of all in it.
+        let may_change = may_stay
+            && self.filters.filters().owner.is_none()
+            && self.filters.include().is_empty()
+            && self.kept.steps.may_change(&step.said(), self.filters.filters());
         // As if nobody slept, and whatever region owns the pairs: what is kept are the pairs of all.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let owner = self.filters.set_owner(None);
-        // Included pairs are merged with the list, and who owns a pair is asked of all in it.
-        let may_change = may_stay
-            && owner.is_none()
-            && self.filters.include().is_empty()
-            && self.kept.steps.may_change(&step.said());
         let may = (may_stay, may_change);
         let found = if step.boxes.len() <= motion::ALONE {
             // Only a search is worth entering the pool.
