@@ -222,9 +222,8 @@ shared_constants! {
     GIANT_GROUP: u32 = 32;
     /// Tiles of giants whose bits are kept, for each tile of a group whose near boxes are.
     NEAR_SHARE: u32 = 4;
-    /// Most blocks of tiles of `sweep_test`, and as many of `giants_test`. With more, the numbers of pairs before all of them
-    /// take over 4 MiB, and a larger binding than there may be.
-    MOST_BLOCKS: u32 = (1 << 18) - 1;
+    /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test`.
+    MOST_BLOCKS: u32 = 65_535;
     /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at
     /// each, with a search among as many listed pairs or half-spaces as there can be. Twice what they are.
     RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
@@ -337,9 +336,9 @@ shared_constants! {
     WORLD_GLOBAL: u32 = u32::MAX;
 }
 
-/// The most candidates of a call on a software adapter. With as many no block has more than `MOST_GROUP_TILES` tiles, so that
-/// Mesa's drivers end no loop over the tiles of a block.
-pub const SOFTWARE_CANDIDATES: u64 = 16_000_000_000;
+/// The most candidates of a call on a software adapter. With as many no block has more than `MOST_GROUP_TILES` tiles of the sweep, or
+/// twice as many of giants, so that Mesa's drivers end no loop over the tiles of a block.
+pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
 /// Counts the tiles of 256 by 256 tests that `small` has for this many boxes, at most `SMALL_MOST`.
 pub(crate) const fn small_tiles(box_count: u32) -> u32 {
@@ -400,7 +399,9 @@ const _: () = {
         SOFTWARE_CANDIDATES / 4 + 2 * MAX_ENTRIES as u64
             <= MOST_BLOCKS as u64 * MOST_GROUP_TILES as u64 * TILE_QUADS as u64
     );
-    assert!(2 * SOFTWARE_CANDIDATES <= MOST_BLOCKS as u64 * MOST_GROUP_TILES as u64 * HIT_TILE as u64);
+    assert!(2 * SOFTWARE_CANDIDATES <= MOST_BLOCKS as u64 * 2 * MOST_GROUP_TILES as u64 * HIT_TILE as u64);
+    // In a tile an invocation tests 32 boxes, each with the search of `RUN_TURNS`.
+    assert!(2 * MOST_GROUP_TILES * 32 * (1 + 33) < 65_535);
     assert!(HIT_TILE <= MOST_BLOCKS);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);

@@ -40,7 +40,7 @@ pub struct Options {
     /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested; where a tree is asked
     /// ([`Report::asked_tree`](crate::Report::asked_tree)), after some of them.
     /// The limit guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴², and on a
-    /// software adapter more than 16 billion means 16 billion, since their drivers end long loops.
+    /// software adapter more than 8 billion means 8 billion, since their drivers end long loops.
     /// Where a call takes several [passes](crate::Report::passes), it holds for each, and a refusal may come after others.
     pub candidate_limit: u64,
     /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices

@@ -268,8 +268,16 @@ fn key(pair: Pair) -> u64 {
 
 /// Makes a list this long, or returns an error instead of an abort.
 pub fn resize<T: Clone>(list: &mut Vec<T>, length: usize, value: T) -> Result<(), Error> {
-    let more = length.saturating_sub(list.len());
-    list.try_reserve(more).map_err(|_| Error::list_too_long(length as u64))?;
+    reserve(list, length)?;
     list.resize(length, value);
     Ok(())
+}
+
+/// Makes room for a list of this length.
+///
+/// # Errors
+/// [`Error::ListTooLong`].
+pub fn reserve<T>(list: &mut Vec<T>, length: usize) -> Result<(), Error> {
+    let more = length.saturating_sub(list.len());
+    list.try_reserve(more).map_err(|_| Error::list_too_long(length as u64))
 }

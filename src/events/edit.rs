@@ -46,8 +46,8 @@ impl Edit {
         self.cut(pairs, created, lost);
 
         pairs.resize(before.max(after), Pair { a: 0, b: 0 });
-        // A stretch that goes down never reaches into one before it that stays or goes up, nor the other way round: between the two
-        // lies what was created.
+        // New places ascend, and no two are the same. So a stretch that stays or goes up ends no later than where the next one will begin,
+        // and none that goes down reaches into it.
         let down = self.stretches.iter().filter(|stretch| stretch.to < stretch.start);
         down.for_each(|stretch| pairs.copy_within(stretch.start..stretch.end, stretch.to));
         let up = self.stretches.iter().rev().filter(|stretch| stretch.to > stretch.start);

@@ -2,7 +2,7 @@
 
 use std::mem::{swap, take};
 
-use super::compare::{Comparison, resize};
+use super::compare::{Comparison, reserve, resize};
 use super::edit::Edit;
 use super::names::Names;
 use super::step::Said;
@@ -109,6 +109,12 @@ impl Steps {
     ) -> Result<(), Error> {
         self.is_settled = false;
         let events = &mut self.events;
+        if step.lists_persisting {
+            // What has no room is known before the list is another one.
+            let after = events.pairs.len() + created.len() - lost.len();
+            reserve(&mut events.before, after)?;
+            reserve(&mut events.persisting, after)?;
+        }
         self.edit.apply(&mut events.pairs, created, lost)?;
         if step.lists_persisting {
             self.edit.list_stayed(&events.pairs, &mut events.before, &mut events.persisting)?;

@@ -48,7 +48,7 @@ impl SearchRoom {
         let giant_tiles = self.entries * self.entries.div_ceil(u64::from(HIT_TILE));
         let most = |blocks: u64| blocks.min(u64::from(MOST_BLOCKS));
         let found = most(sweep_tiles.div_ceil(u64::from(BLOCK_TILES))) + most(giant_tiles);
-        found.max(most(self.giant_tiles))
+        found.max(self.giant_tiles.min(2 * u64::from(MOST_BLOCKS)))
     }
 }
 

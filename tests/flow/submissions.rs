@@ -14,19 +14,25 @@ use wgpu::BufferUsages as U;
 
 #[test]
 fn a_submitted_result_is_there_after_polling() {
-    // So many that they take longer than it takes to look.
+    // So many that they take longer than it takes to look, unless this thread has to wait for a core: then it is tried again.
     let boxes = Kind::Uniform.generate(100_000, 1);
+    let expected = cpu::find_pairs(&boxes, &CANONICAL).unwrap().pairs;
     let mut broad_phase = broad_phase(CANONICAL);
-    broad_phase.submit(&boxes).unwrap();
     let mut polls = 0u64;
-    let overlaps = loop {
-        if let Some(overlaps) = broad_phase.try_take().unwrap() {
-            break overlaps;
+    for _ in 0..10 {
+        broad_phase.submit(&boxes).unwrap();
+        let overlaps = loop {
+            if let Some(overlaps) = broad_phase.try_take().unwrap() {
+                break overlaps;
+            }
+            polls += 1;
+        };
+        assert_pairs(&overlaps.pairs, &expected, "polled");
+        if polls > 0 {
+            return;
         }
-        polls += 1;
-    };
-    assert!(polls > 0, "the first look came after the result: did submit block?");
-    assert_pairs(&overlaps.pairs, &cpu::find_pairs(&boxes, &CANONICAL).unwrap().pairs, "polled");
+    }
+    panic!("every first look came after the result: does submit block?");
 }
 
 #[test]

@@ -536,7 +536,7 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
         (8 * MOST_BLOCKS + 1, 16, 16),
         (16 * MOST_BLOCKS, 16, 16),
         (16 * MOST_BLOCKS + 1, 16, 32),
-        (1 << 26, 16, 512),
+        (1 << 26, 16, 2048),
     ] {
         let quads = u64::from(TILE_QUADS);
         for length in [u64::from(tiles) * quads, u64::from(tiles - 1) * quads + 1] {
@@ -579,7 +579,7 @@ fn tests_of_giants_past_32_bits_are_counted_exactly() {
         candidate_limit: 1 << 44,
     };
     let counts = check_scan(&division, &[]);
-    assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 14));
+    assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 16));
     let one_more = Division { box_count: (1 << 22) + 1, ..division };
     assert_eq!(check_scan(&one_more, &[]).refused, 1);
 }

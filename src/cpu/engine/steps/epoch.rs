@@ -130,6 +130,7 @@ impl Epoch {
         if step.box_count < self.fewest.unwrap_or(FEWEST) {
             self.end();
             self.sample.forget();
+            self.is_sample_old = false;
             return search_alone(step, search, pairs).map(|report| (report, Found::Listed));
         }
         let hardly_any = step.moved.is_some_and(|moved| moved.len() <= step.boxes.len() / HARDLY_ANY);

@@ -72,9 +72,9 @@ impl BroadPhase {
     ///
     /// The time follows what moves. Where few boxes move, only their pairs are looked at, and the list is changed in place; to find them
     /// takes a look at every box, unless the step [says](Step::moved) which they are. Where all move by little, their pairs are kept
-    /// from step to step and only looked through; where they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The lists are the same bytes either
-    /// way. [`StepWork`](crate::StepWork) says what was done. Beside what a search keeps, that takes some 50 bytes for each box, as
-    /// many again once some leave their grown boxes, and some 70 for each pair.
+    /// from step to step and only looked through; where they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The
+    /// lists are the same bytes either way. [`StepWork`](crate::StepWork) says what was done. Beside what a search keeps, that takes
+    /// some 60 bytes for each box, as many again once some leave their grown boxes, and some 70 for each pair.
     ///
     /// Between two steps anything may change: boxes, their number and [identity](crate::Identity), filters, options. Other
     /// [`sleeping`](crate::Filters::sleeping) flags cost nothing; to [change another list](Self::change_filters) costs as if those

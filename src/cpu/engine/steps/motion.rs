@@ -117,7 +117,6 @@ impl Motion {
 
     /// Takes the boxes of a step of as many boxes, of which no others moved than these.
     pub fn observe_moved(&mut self, boxes: &[Aabb], fat: &[Aabb], moved: &[u32]) -> Tally {
-        // What is gone has been looked at.
         let quiet = |state: &mut u8| *state &= ESCAPED | REFILTERED;
         let mut told = match self.told.take() {
             // No others have moved.
@@ -126,6 +125,7 @@ impl Motion {
                 told
             }
             None => {
+                // What is gone has been looked at, too.
                 self.states.iter_mut().for_each(quiet);
                 Vec::new()
             }
