@@ -463,6 +463,7 @@ def gpu_child(connection, engine):
 def test_ctrl_c_ends_a_long_call_and_the_engine_goes_on():
     program = """
 import os, signal, threading, time, numpy as np, broadsweep as bs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 engine = bs.BroadPhase("cpu", threads=1)
 boxes = np.repeat(np.arange(40_000, dtype=np.float32), 6).reshape(-1, 6)
 boxes[:20_000] = 0   # 200 million pairs
@@ -483,6 +484,7 @@ print(len(engine.find_pairs(boxes[:40])))
 def test_a_step_that_ctrl_c_ends_loses_no_event():
     program = """
 import os, signal, threading, numpy as np, broadsweep as bs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 engine = bs.BroadPhase("cpu", threads=1)
 boxes = np.repeat(np.arange(40_000, dtype=np.float32), 6).reshape(-1, 6)
 engine.events(boxes[:2])
