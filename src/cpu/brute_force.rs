@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::call::make_room;
+use super::call::push;
 use crate::filters::{WHOLE_SPACE, grown};
 use crate::{Aabb, Error, Filters, Pair};
 
@@ -73,15 +73,6 @@ pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<
         }
     }
     Ok(pairs)
-}
-
-/// Appends a pair, or returns an error where `Vec::push` aborts.
-fn push(pairs: &mut Vec<Pair>, pair: Pair) -> Result<(), Error> {
-    if pairs.len() == pairs.capacity() {
-        make_room(pairs, 1)?;
-    }
-    pairs.push(pair);
-    Ok(())
 }
 
 /// Unwraps a list for the tests, whose lists are short.

@@ -6,7 +6,7 @@ use super::mirror::pca::CHUNK;
 use crate::constants::*;
 use crate::filters::CheckedFilters;
 use crate::layout::Params;
-use crate::{Aabb, Error, Filters, Options};
+use crate::{Aabb, Error, Filters, Options, Pair};
 
 /// Returns the number of boxes, if not more than a grid has entries.
 ///
@@ -87,4 +87,16 @@ fn grow(filters: &Filters, first: usize, boxes: &[Aabb], grown: &mut Vec<Aabb>) 
 pub(crate) fn make_room<T>(pairs: &mut Vec<T>, more: u64) -> Result<(), Error> {
     let pair_count = pairs.len() as u64 + more;
     usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(Error::list_too_long(pair_count))
+}
+
+/// Appends a pair, or returns an error where `Vec::push` aborts.
+///
+/// # Errors
+/// [`Error::ListTooLong`].
+pub(crate) fn push(pairs: &mut Vec<Pair>, pair: Pair) -> Result<(), Error> {
+    if pairs.len() == pairs.capacity() {
+        make_room(pairs, 1)?;
+    }
+    pairs.push(pair);
+    Ok(())
 }

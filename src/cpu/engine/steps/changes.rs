@@ -1,48 +1,77 @@
 //! What changed in the list of pairs since the last step, where that is known without a look at the list.
 
-use crate::Pair;
+use crate::cpu::call::{make_room, push};
+use crate::{Error, Pair};
 
 /// The pairs of this step that the last one did not have, and those of the last one that this one does not have.
 #[derive(Debug, Default)]
 pub struct Changes {
+    /// Ascending, once they are [settled](Self::settle).
     pub created: Vec<Pair>,
     pub lost: Vec<Pair>,
+    /// What was found of both: a pair may be in either.
+    come: Vec<Pair>,
+    gone: Vec<Pair>,
 }
 
 impl Changes {
     /// Forgets all changes.
     pub fn clear(&mut self) {
-        self.created.clear();
-        self.lost.clear();
+        for list in [&mut self.created, &mut self.lost, &mut self.come, &mut self.gone] {
+            list.clear();
+        }
     }
 
-    /// Puts both lists in order, without the pairs in both: those that are kept by boxes that left, and no longer by the epoch.
-    pub fn settle(&mut self) {
-        let Self { created, lost } = self;
-        created.sort_unstable();
-        lost.sort_unstable();
-        let (mut i, mut j) = (0, 0);
-        let (mut kept_created, mut kept_lost) = (0, 0);
-        while let (Some(&new), Some(&old)) = (created.get(i), lost.get(j)) {
-            if new < old {
-                created[kept_created] = new;
-                kept_created += 1;
-            }
-            if old < new {
-                lost[kept_lost] = old;
-                kept_lost += 1;
-            }
-            i += usize::from(new <= old);
-            j += usize::from(old <= new);
-        }
-        created.drain(kept_created..i);
-        lost.drain(kept_lost..j);
+    /// Adds a pair that overlaps and did not, or did and does not.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn push(&mut self, pair: Pair, overlaps: bool) -> Result<(), Error> {
+        push(if overlaps { &mut self.come } else { &mut self.gone }, pair)
+    }
+
+    /// Adds what changed from one ascending list to another.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn add(&mut self, then: &[Pair], now: &[Pair]) -> Result<(), Error> {
+        compare(then, now, &mut self.gone, &mut self.come)
+    }
+
+    /// Lists what was created and lost, without what has both come and gone: pairs that are kept by boxes that left, and no longer by
+    /// the epoch.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn settle(&mut self) -> Result<(), Error> {
+        let Self { created, lost, come, gone } = self;
+        come.sort_unstable();
+        gone.sort_unstable();
+        compare(gone, come, lost, created)
     }
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        (self.created.capacity() + self.lost.capacity()) * size_of::<Pair>()
+        let lists = [&self.created, &self.lost, &self.come, &self.gone];
+        lists.iter().map(|list| list.capacity() * size_of::<Pair>()).sum()
     }
+}
+
+/// Adds what only the first of two ascending lists has, and what only the second has.
+fn compare(mut a: &[Pair], b: &[Pair], only_a: &mut Vec<Pair>, only_b: &mut Vec<Pair>) -> Result<(), Error> {
+    make_room(only_a, a.len() as u64)?;
+    make_room(only_b, b.len() as u64)?;
+    for &pair in b {
+        let before = a.iter().take_while(|&&other| other < pair).count();
+        only_a.extend_from_slice(&a[..before]);
+        a = &a[before..];
+        match a.split_first() {
+            Some((&other, rest)) if other == pair => a = rest,
+            _ => only_b.push(pair),
+        }
+    }
+    only_a.extend_from_slice(a);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -61,8 +90,8 @@ mod tests {
             [&[9, 1], &[5, 7, 1, 8], &[9], &[5, 7, 8]],
         ];
         for [created, lost, is_created, is_lost] in lists {
-            let mut changes = Changes { created: pairs(created), lost: pairs(lost) };
-            changes.settle();
+            let mut changes = Changes { come: pairs(created), gone: pairs(lost), ..Changes::default() };
+            changes.settle().unwrap();
             assert_eq!([changes.created, changes.lost], [pairs(is_created), pairs(is_lost)]);
         }
     }

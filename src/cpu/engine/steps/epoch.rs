@@ -58,13 +58,9 @@ const LONGEST_WAIT: u32 = 64;
 #[derive(Debug, Default)]
 pub struct Epoch {
     sample: Sample,
-    /// Whether the sample is of an earlier step than the boxes that are kept.
-    is_sample_old: bool,
     motion: Motion,
     kept: Kept,
     escaped: Escaped,
-    /// The boxes that moved in this step, where they are few.
-    moved: Vec<u32>,
     /// What changed since the last step, where that alone was looked for.
     pub changes: Changes,
     /// The grown boxes; empty where there is no epoch.
@@ -130,18 +126,14 @@ impl Epoch {
         if step.box_count < self.fewest.unwrap_or(FEWEST) {
             self.end();
             self.sample.forget();
-            self.is_sample_old = false;
             return search_alone(step, search, pairs).map(|report| (report, Found::Listed));
         }
         let hardly_any = step.moved.is_some_and(|moved| moved.len() <= step.boxes.len() / HARDLY_ANY);
         let speeds = if hardly_any && !self.fat.is_empty() {
-            self.is_sample_old = true;
+            self.sample.skip();
             None
         } else {
-            if std::mem::take(&mut self.is_sample_old) {
-                self.sample.take(&self.motion.boxes);
-            }
-            Some(self.sample.speeds(step.boxes))
+            Some(self.sample.speeds(step.boxes, &self.motion.boxes))
         };
         if !self.fat.is_empty() {
             let tally = match step.moved {
@@ -205,16 +197,16 @@ impl Epoch {
         if !step.may_change || !is_worth_it {
             return Ok(false);
         }
-        let Self { motion, kept, escaped, moved, changes, .. } = self;
+        let Self { motion, kept, escaped, changes, .. } = self;
         changes.clear();
-        motion.list_moved(moved);
+        motion.list_moved();
         let tests = Tests { boxes: &motion.boxes, filters: step.filters };
-        if !kept.change(tests, &motion.states, moved, &mut search.lists, changes)? {
+        if !kept.change(tests, &motion.states, &motion.moved, &mut search.lists, changes)? {
             return Ok(false);
         }
         escaped.test(tests)?;
-        escaped.change(changes)?;
-        changes.settle();
+        changes.add(&escaped.then, &escaped.now)?;
+        changes.settle()?;
         Ok(true)
     }
 
@@ -289,7 +281,6 @@ impl Epoch {
             + self.kept.bytes()
             + self.escaped.bytes()
             + self.changes.bytes()
-            + self.moved.capacity() * size_of::<u32>()
             + self.fat.capacity() * size_of::<Aabb>()
     }
 }

@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::changes::Changes;
 use super::kept::Tests;
 use super::motion::{ESCAPED, FRESH, Motion, Searched};
 use crate::cpu::call::make_room;
@@ -54,9 +53,10 @@ pub struct Escaped {
     new: Vec<u32>,
     /// The pairs of grown boxes of which at least one has left, ascending.
     pairs: Vec<Pair>,
-    /// Those of them that overlap in this step, and those that did in the last one in which they were tested.
+    /// Those of them that overlap in this step.
     pub now: Vec<Pair>,
-    then: Vec<Pair>,
+    /// Those that did when they were last tested before.
+    pub then: Vec<Pair>,
     /// A tree of all grown boxes as they were when the first left; and one of those that have left.
     stayed: Join,
     left: Join,
@@ -171,27 +171,6 @@ impl Escaped {
         self.now.clear();
         make_room(&mut self.now, self.pairs.len() as u64)?;
         self.now.extend(self.pairs.iter().copied().filter(|&pair| tests.meet(pair)));
-        Ok(())
-    }
-
-    /// Adds the pairs that overlap and did not when they were last tested, or did and do not.
-    ///
-    /// # Errors
-    /// [`Error::ListTooLong`].
-    pub fn change(&self, changes: &mut Changes) -> Result<(), Error> {
-        let mut then = &self.then[..];
-        make_room(&mut changes.created, self.now.len() as u64)?;
-        make_room(&mut changes.lost, self.then.len() as u64)?;
-        for &pair in &self.now {
-            let before = then.iter().take_while(|&&other| other < pair).count();
-            changes.lost.extend_from_slice(&then[..before]);
-            then = &then[before..];
-            match then.split_first() {
-                Some((&other, rest)) if other == pair => then = rest,
-                _ => changes.created.push(pair),
-            }
-        }
-        changes.lost.extend_from_slice(then);
         Ok(())
     }
 

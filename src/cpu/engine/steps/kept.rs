@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::changes::Changes;
 use super::motion::{ESCAPED, MOVED, NO_BOX};
 use super::rows::{Rows, Second};
-use crate::cpu::call::make_room;
+use crate::cpu::call::{make_room, push};
 use crate::cpu::engine::task_lists::TaskLists;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Pair};
@@ -162,16 +162,14 @@ impl Kept {
                 let row = rows.of_first(id);
                 for (number, &pair) in row.clone().zip(&pairs[row]) {
                     if has_changed(pair.b, number, pair) {
-                        make_room(list, 1)?;
-                        list.push(pair);
+                        push(list, pair)?;
                     }
                 }
                 for &Second { first, number } in rows.of_second(id) {
                     let pair = Pair { a: first, b: id };
                     // Of two that moved, the first asks.
                     if has_changed(first, number as usize, pair) && states[first as usize] & MOVED == 0 {
-                        make_room(list, 1)?;
-                        list.push(pair);
+                        push(list, pair)?;
                     }
                 }
             }
@@ -186,9 +184,7 @@ impl Kept {
             let row = rows.of_first(pair.a);
             let number = row.start + pairs[row].partition_point(|other| other < &pair);
             are[number] ^= 1;
-            let list = if are[number] == 1 { &mut changes.created } else { &mut changes.lost };
-            make_room(list, 1)?;
-            list.push(pair);
+            changes.push(pair, are[number] == 1)?;
         }
         Ok(true)
     }

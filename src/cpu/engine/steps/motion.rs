@@ -68,8 +68,10 @@ pub struct Motion {
     pub boxes: Vec<Aabb>,
     /// What each did, bits.
     pub states: Vec<u8>,
-    /// The boxes that moved in this step, in any order, if the caller told which.
-    told: Option<Vec<u32>>,
+    /// The boxes that moved in this step or left, ascending, once they have been [listed](Self::list_moved).
+    pub moved: Vec<u32>,
+    /// Whether all of them are there, in any order.
+    knows_moved: bool,
     /// Boxes for which the filters have changed since the last step.
     refiltered: Vec<u32>,
     tallies: Vec<Tally>,
@@ -86,7 +88,7 @@ impl Motion {
     /// Takes the boxes of a step in place of those of the last one. `fat` has the grown boxes of all that were ever there in this
     /// epoch; it is empty where one begins.
     pub fn observe(&mut self, boxes: &[Aabb], fat: &mut Vec<Aabb>) -> Tally {
-        self.told = None;
+        self.knows_moved = false;
         self.refiltered.clear();
         let is_epoch = !fat.is_empty();
         let extent = if is_epoch { boxes.len().max(self.boxes.len()) } else { boxes.len() };
@@ -118,19 +120,14 @@ impl Motion {
     /// Takes the boxes of a step of as many boxes, of which no others moved than these.
     pub fn observe_moved(&mut self, boxes: &[Aabb], fat: &[Aabb], moved: &[u32]) -> Tally {
         let quiet = |state: &mut u8| *state &= ESCAPED | REFILTERED;
-        let mut told = match self.told.take() {
-            // No others have moved.
-            Some(told) => {
-                told.iter().for_each(|&i| quiet(&mut self.states[i as usize]));
-                told
-            }
-            None => {
-                // What is gone has been looked at, too.
-                self.states.iter_mut().for_each(quiet);
-                Vec::new()
-            }
-        };
-        told.clear();
+        if self.knows_moved {
+            // No others did in the last step.
+            self.moved.iter().for_each(|&i| quiet(&mut self.states[i as usize]));
+        } else {
+            // What is gone has been looked at, too.
+            self.states.iter_mut().for_each(quiet);
+        }
+        self.moved.clear();
         for tally in &mut self.tallies {
             *tally = Tally { invalid: tally.invalid, ..Tally::default() };
         }
@@ -142,14 +139,14 @@ impl Motion {
             // Where it is among them twice, it has been looked at.
             *state |= was & (MOVED | FRESH);
             if was & MOVED == 0 && *state & MOVED != 0 {
-                told.push(i as u32);
+                self.moved.push(i as u32);
             }
             let was_invalid = u32::from(!is_valid(&then));
             tally.moved += seen.moved;
             tally.fresh += seen.fresh;
             tally.invalid = tally.invalid + seen.invalid - was_invalid;
         }
-        self.told = Some(told);
+        self.knows_moved = true;
         self.refiltered.clear();
         self.tallies.iter().fold(Tally::default(), Tally::united)
     }
@@ -164,21 +161,22 @@ impl Motion {
         }
     }
 
-    /// Lists the boxes that moved in this step or left, ascending.
-    pub fn list_moved(&self, to: &mut Vec<u32>) {
-        to.clear();
-        if let Some(told) = &self.told {
-            to.extend_from_slice(told);
-            return to.sort_unstable();
+    /// Lists the boxes that moved in this step or left.
+    pub fn list_moved(&mut self) {
+        if self.knows_moved {
+            return self.moved.sort_unstable();
         }
+        self.moved.clear();
         // Eight boxes at a time, of which mostly none moved.
         const EIGHT: u64 = u64::from_ne_bytes([MOVED; 8]);
         for (eight, first) in self.states.chunks(8).zip((0..).step_by(8)) {
             let is_any = eight.try_into().map_or(true, |eight| u64::from_ne_bytes(eight) & EIGHT != 0);
             if is_any {
-                to.extend((first..).zip(eight).filter(|(_, state)| **state & MOVED != 0).map(|(i, _)| i));
+                let moved = (first..).zip(eight).filter(|(_, state)| **state & MOVED != 0).map(|(i, _)| i);
+                self.moved.extend(moved);
             }
         }
+        self.knows_moved = true;
     }
 
     /// Makes the report on this step, as far as it concerns boxes.
@@ -206,7 +204,7 @@ impl Motion {
     pub fn bytes(&self) -> usize {
         self.boxes.capacity() * size_of::<Aabb>()
             + self.states.capacity()
-            + (self.refiltered.capacity() + self.told.as_ref().map_or(0, Vec::capacity)) * size_of::<u32>()
+            + (self.refiltered.capacity() + self.moved.capacity()) * size_of::<u32>()
             + self.tallies.capacity() * size_of::<Tally>()
     }
 }

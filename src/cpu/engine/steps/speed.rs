@@ -1,5 +1,7 @@
 //! How fast boxes move, of a sample: whether an epoch is worth it, and how far its boxes are grown.
 
+use std::mem::take;
+
 use crate::Aabb;
 
 /// How many speeds are told apart: an edge a step, a half, a quarter, and so on.
@@ -16,6 +18,8 @@ pub struct Sample {
     boxes: Vec<Aabb>,
     /// How many boxes there were in all.
     of: usize,
+    /// Whether they are those of an earlier step.
+    is_old: bool,
 }
 
 /// How fast the boxes of a sample move.
@@ -40,8 +44,14 @@ impl Speeds {
 }
 
 impl Sample {
-    /// Takes the boxes of a step in place of those of the last one. Other boxes than those have moved as fast as can be.
-    pub fn speeds(&mut self, boxes: &[Aabb]) -> Speeds {
+    /// Takes the boxes of a step in place of those of the last one, which are `last` where steps were [skipped](Self::skip). Other boxes
+    /// than those have moved as fast as can be.
+    pub fn speeds(&mut self, boxes: &[Aabb], last: &[Aabb]) -> Speeds {
+        if take(&mut self.is_old) {
+            self.boxes.clear();
+            self.boxes.extend(sample(last, last.len().min(SAMPLE)));
+            self.of = last.len();
+        }
         let count = boxes.len().min(SAMPLE);
         let mut speeds = Speeds { edge: usual_edge(boxes), count: count as u32, ..Speeds::default() };
         let sample = sample(boxes, count);
@@ -60,16 +70,14 @@ impl Sample {
         speeds
     }
 
-    /// Takes the boxes of the last step, where their speeds were not asked for.
-    pub fn take(&mut self, boxes: &[Aabb]) {
-        self.boxes.clear();
-        self.boxes.extend(sample(boxes, boxes.len().min(SAMPLE)));
-        self.of = boxes.len();
+    /// Leaves out a step, whose speeds nobody asks for.
+    pub fn skip(&mut self) {
+        self.is_old = true;
     }
 
     /// Forgets the last step.
     pub fn forget(&mut self) {
-        self.of = 0;
+        (self.of, self.is_old) = (0, false);
     }
 }
 
