@@ -3,15 +3,11 @@
 //
 // In integers, since WGSL has no f64, and its f32 overflows and flushes denormals. Each term is a whole number of less
 // than 2^49 times a power of two. They are added from the highest power to the lowest, each time in units of the power
-// that is next. A sum of 2^55 such units or more has its sign for good: the terms left are MOST_TERMS - 1 at most, each
-// of less than 2^49 of these units. Any other sum is exact in 64 bits. Nothing is lost where terms cancel; where they do
+// that is next. A sum of 2^55 such units or more has its sign for good: the terms left are three at most, each of less
+// than 2^49 of these units. Any other sum is exact in 64 bits. Nothing is lost where terms cancel; where they do
 // not cancel, the lower bits need not be kept.
 // Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of which only the
 // leading 64 bits are kept.
-
-const MOST_TERMS: u32 = 18u;
-// 1.0, in bits.
-const ONE: u32 = 0x3f800000u;
 
 // A term, or a sum of terms: 64 bits in two's complement, times 2^power.
 struct Term {
@@ -23,12 +19,10 @@ struct Term {
 // Returns a.x b.x + a.y b.y + a.z b.z + a.w b.w, as far as its sign. All are bits of finite f32; of others the result
 // has no meaning.
 fn sum_of_products(a: vec4<u32>, b: vec4<u32>) -> Term {
-    let x_y_z = products(a.xyz, b.xyz);
-    let one_more = products(a.www, b.www);
-    var x = x_y_z[0];
-    var y = x_y_z[1];
-    var z = x_y_z[2];
-    var w = one_more[0];
+    var x = product_of(a.x, b.x);
+    var y = product_of(a.y, b.y);
+    var z = product_of(a.z, b.z);
+    var w = product_of(a.w, b.w);
     sort_terms(&x, &y);
     sort_terms(&z, &w);
     sort_terms(&x, &z);
@@ -37,27 +31,13 @@ fn sum_of_products(a: vec4<u32>, b: vec4<u32>) -> Term {
     return plus_term(plus_term(plus_term(x, y), z), w);
 }
 
-// Returns the products of f32, in bits.
-fn products(a_bits: vec3<u32>, b_bits: vec3<u32>) -> array<Term, 3> {
-    let sign = vec3<u32>(0x80000000u);
-    let a = a_bits & ~sign;
-    let b = b_bits & ~sign;
-    let is_negative = (a_bits ^ b_bits) >= sign;
-    // Multiplied in halves of 12 bits.
-    let n = whole_part(a);
-    let c = whole_part(b);
-    let half = vec3<u32>(0xfffu);
-    let shift = vec3<u32>(12u);
-    let lows = (n & half) * (c & half);
-    let middles = (n & half) * (c >> shift) + (n >> shift) * (c & half) + (lows >> shift);
-    let low = n * c;
-    let high = ((n >> shift) * (c >> shift) + (middles >> shift)) >> vec3<u32>(8u);
-    let power = vec3<i32>(power_part(a) + power_part(b));
-    return array<Term, 3>(
-        term(low.x, high.x, power.x, is_negative.x),
-        term(low.y, high.y, power.y, is_negative.y),
-        term(low.z, high.z, power.z, is_negative.z),
-    );
+// Returns the product of two f32, in bits.
+fn product_of(a: u32, b: u32) -> Term {
+    let bits = vec3<u32>(a, b, 0u) & vec3<u32>(0x7fffffffu);
+    let wholes = whole_part(bits);
+    let powers = power_part(bits);
+    let product = product64(wholes.x, wholes.y);
+    return term(product.x, product.y, i32(powers.x + powers.y), (a ^ b) >= 0x80000000u);
 }
 
 // Returns -1, 0 or 1 for a sum below, at or above zero.

@@ -1,6 +1,9 @@
 // A finite f32 that is not negative, in bits, as whole_part * 2^(power_part - 150). Denormals have the power of the
 // smallest normal numbers. Shared by the kernels that compute with bounds exactly.
 
+// 1.0, in bits.
+const ONE: u32 = 0x3f800000u;
+
 // Returns the whole part, of 24 bits, with the leading one.
 fn whole_part(bits: vec3<u32>) -> vec3<u32> {
     let fraction = bits & vec3<u32>(0x7fffffu);
@@ -10,4 +13,11 @@ fn whole_part(bits: vec3<u32>) -> vec3<u32> {
 // Returns the power part, at least 1.
 fn power_part(bits: vec3<u32>) -> vec3<u32> {
     return max(bits >> vec3<u32>(23u), vec3<u32>(1u));
+}
+
+// Returns a product of numbers of 24 bits as (low, high), multiplied in halves of 12 bits.
+fn product64(n: u32, c: u32) -> vec2<u32> {
+    let lows = (n & 0xfffu) * (c & 0xfffu);
+    let middles = (n & 0xfffu) * (c >> 12u) + (n >> 12u) * (c & 0xfffu) + (lows >> 12u);
+    return vec2<u32>(n * c, ((n >> 12u) * (c >> 12u) + (middles >> 12u)) >> 8u);
 }

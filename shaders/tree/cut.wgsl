@@ -2,7 +2,7 @@
 // that they write. Shared, with double.wgsl, by query_turned and query_capsule, which have
 //
 //   VECTORS       how many vectors there are
-//   NORMAL        the first number of the vector that is the normal; that of its magnitudes comes behind it
+//   NORMAL        the first number of the vector that is the normal
 //   MOST_PARTS_OF_ONE    the most half-spaces of one shape
 //   queries       what they write: regions, and the half-spaces behind them
 
@@ -15,11 +15,12 @@ fn half_to(power: u32) -> vec2<u32> {
     return vec2<u32>(0u, (1023u - power) << 20u);
 }
 
-// Returns the product of two vectors, which begin at these numbers.
-fn dot_of(a: u32, b: u32) -> vec2<u32> {
+// Returns the product of two vectors, which begin at these numbers, or with `is_of_sizes` of their magnitudes.
+fn dot_of(a: u32, b: u32, is_of_sizes: bool) -> vec2<u32> {
+    let kept = vec2<u32>(0xffffffffu, select(0xffffffffu, ~SIGN, is_of_sizes));
     var all = vec2<u32>(0u);
     for (var k = 0u; k < 3u; k += 1u) {
-        all = sum(all, product(numbers[a + k], numbers[b + k]));
+        all = sum(all, product(numbers[a + k], numbers[b + k]) & kept);
     }
     return all;
 }
@@ -58,9 +59,7 @@ fn edge_of(direction: vec3<u32>, axis: u32) -> vec3<u32> {
 // Makes a normal the vector at NORMAL.
 fn set_normal(normal: vec3<u32>) {
     for (var k = 0u; k < 3u; k += 1u) {
-        let own = widened(normal[k]);
-        numbers[NORMAL + k] = own;
-        numbers[NORMAL + 3u + k] = magnitude(own);
+        numbers[NORMAL + k] = widened(normal[k]);
     }
 }
 

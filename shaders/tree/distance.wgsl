@@ -55,57 +55,18 @@ fn ends_of(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
     return select(above, low, ordered(low) > ordered(point));
 }
 
-var<private> sum_terms: array<Term, MOST_TERMS>;
-// The powers of the terms that are not yet added, and NO_TERM of others.
-var<private> sum_powers: array<vec4<i32>, 5>;
-var<private> sum_count: u32;
-
-const NO_TERM: i32 = -10000;
-
-fn begin_sum() {
-    sum_count = 0u;
-    let none = vec4<i32>(NO_TERM);
-    sum_powers = array<vec4<i32>, 5>(none, none, none, none, none);
-}
-
-// Adds a product times 2^more.
-fn add_product(a: u32, b: u32, more: i32) {
-    var product = products(vec3<u32>(a), vec3<u32>(b))[0];
-    product.power += more;
-    sum_terms[sum_count] = product;
-    sum_powers[sum_count / 4u][sum_count % 4u] = product.power;
-    sum_count += 1u;
-}
-
-// Adds the square of the distance from the point to its nearest end: (a - b)^2 is a^2 - 2 a b + b^2.
-fn add_square(ends: vec3<u32>) {
-    add_ends(ends, 0u);
-}
-
-fn add_ends(ends: vec3<u32>, sign: u32) {
-    for (var k = 0u; k < 3u; k += 1u) {
-        if ends[k] != point[k] {
-            add_product(ends[k] ^ sign, ends[k], 0);
-            add_product(ends[k] ^ sign ^ SIGN, point[k], 1);
-            add_product(point[k] ^ sign, point[k], 0);
+// Adds the square of the distance from the point to its nearest end, or with SIGN takes it away: (a - b)^2 is a^2 - 2 a b + b^2.
+fn add_square(ends: vec3<u32>, sign: u32) {
+    for (var turn = 0u; turn < 9u; turn += 1u) {
+        let end = ends[turn / 3u];
+        let own = point[turn / 3u];
+        if end != own {
+            let part = turn % 3u;
+            let is_middle = part == 1u;
+            let flip = sign ^ select(0u, SIGN, is_middle);
+            add_product(select(end, own, part == 2u) ^ flip, select(own, end, part == 0u), select(0u, 1u, is_middle));
         }
     }
-}
-
-// Returns the sum, as far as its sign. The terms are taken by descending power.
-fn sum_up() -> Term {
-    var sum = Term(0u, 0u, 1000);
-    for (var k = 0u; k < sum_count; k += 1u) {
-        let pairwise = max(max(max(sum_powers[0], sum_powers[1]), max(sum_powers[2], sum_powers[3])), sum_powers[4]);
-        let highest = vec4<i32>(max(max(pairwise.x, pairwise.y), max(pairwise.z, pairwise.w)));
-        var those = bits_of(sum_powers[0] == highest) | (bits_of(sum_powers[1] == highest) << 4u);
-        those |= (bits_of(sum_powers[2] == highest) << 8u) | (bits_of(sum_powers[3] == highest) << 12u);
-        those |= bits_of(sum_powers[4] == highest) << 16u;
-        let next = firstTrailingBit(those);
-        sum_powers[next / 4u][next % 4u] = NO_TERM;
-        sum = plus_term(sum, sum_terms[next]);
-    }
-    return sum;
 }
 
 // Compares how far the point is from two boxes.
@@ -116,7 +77,7 @@ fn compare_boxes(a: BoxBits, b: BoxBits) -> i32 {
         return 0;
     }
     begin_sum();
-    add_ends(own, 0u);
-    add_ends(other, SIGN);
-    return sign_of(sum_up());
+    add_square(own, 0u);
+    add_square(other, SIGN);
+    return sign_of_sum();
 }

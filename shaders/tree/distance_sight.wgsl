@@ -65,7 +65,7 @@ fn decide(own: BoxBits) -> bool {
         return true;
     }
     begin_sum();
-    add_square(ends);
-    add_product(radius ^ SIGN, radius, 0);
-    return sign_of(sum_up()) <= 0;
+    add_square(ends, 0u);
+    add_product(radius ^ SIGN, radius, 0u);
+    return sign_of_sum() <= 0;
 }

@@ -79,7 +79,7 @@ fn next_of(waiting: Waiting) -> u32 {
 }
 
 fn without(waiting: Waiting, next: u32) -> Waiting {
-    return waiting & (waiting - 1u);
+    return waiting & ~(1u << (next % 8u));
 }
 
 fn do_wait(waiting: Waiting) -> bool {

@@ -14,18 +14,17 @@ const ROUNDING: f32 = 1.9073486e-6;
 const NEVER: f32 = 3e37;
 const SIGN: u32 = 0x80000000u;
 
-var<private> path_low: vec3<u32>;
-var<private> path_high: vec3<u32>;
+// The planes of the moving box along each axis that reach another box first, and that leave it last: the upper and the lower, or
+// the lower and the upper where it moves backward.
+var<private> path_front: vec3<u32>;
+var<private> path_rear: vec3<u32>;
+// 0 where it is -0.
 var<private> path_direction: vec3<u32>;
 var<private> path_limit: u32;
-// The same in f32: what is reached and left along each axis is compared with these.
-var<private> sight_reach: vec3<f32>;
-var<private> sight_leave: vec3<f32>;
+// The rest in f32.
 var<private> sight_inverse: vec3<f32>;
 var<private> sight_limit: f32;
 var<private> flushed: f32;
-var<private> is_backward: vec3<bool>;
-var<private> is_still: vec3<bool>;
 // The axes along which the path is still, a bit for each.
 var<private> still_axes: u32;
 var<private> is_usual: bool;
@@ -42,31 +41,30 @@ fn doubt_of(time: f32) -> f32 {
 // Reads the path of a query, and returns whether all its numbers have a meaning.
 fn begin_path(number: u32) -> bool {
     let at = number * query.words;
-    path_low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
-    path_high = path_low;
+    let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
+    var high = low;
     var next = at + 3u;
     if query.words == 10u {
-        path_high = vec3<u32>(queries[at + 3u], queries[at + 4u], queries[at + 5u]);
+        high = vec3<u32>(queries[at + 3u], queries[at + 4u], queries[at + 5u]);
         next = at + 6u;
     }
-    path_direction = vec3<u32>(queries[next], queries[next + 1u], queries[next + 2u]);
+    let direction = vec3<u32>(queries[next], queries[next + 1u], queries[next + 2u]);
+    path_direction = select(direction, vec3<u32>(0u), direction == vec3<u32>(SIGN));
     path_limit = queries[next + 3u];
     // -0 is a limit too.
     path_limit = select(path_limit, 0u, path_limit == SIGN);
-    let kind = kind_of(path_low, path_high);
+    let is_back = (path_direction & vec3<u32>(SIGN)) != vec3<u32>(0u);
+    path_front = select(high, low, is_back);
+    path_rear = select(low, high, is_back);
+    let kind = kind_of(low, high);
     let is_box = kind == KIND_FINITE || (kind == KIND_UNBOUNDED && query.words == 10u);
     let is_valid = is_box && all(are_finite(path_direction)) && path_limit <= INFINITY;
 
     let speed = path_direction & vec3<u32>(~SIGN);
-    is_still = speed == vec3<u32>(0u);
-    is_backward = path_direction > vec3<u32>(SIGN);
+    let is_still = speed == vec3<u32>(0u);
     let is_speed = is_still | ((speed >= vec3<u32>(SLOW_BITS)) & (speed <= vec3<u32>(USUAL_BITS)));
-    is_usual = class_of(path_low, path_high) == 0u && all(is_speed);
+    is_usual = class_of(low, high) == 0u && all(is_speed);
     if is_usual {
-        let low = bitcast<vec3<f32>>(path_low);
-        let high = bitcast<vec3<f32>>(path_high);
-        sight_reach = select(high, low, is_backward);
-        sight_leave = select(low, high, is_backward);
         let inverse = 1.0 / bitcast<vec3<f32>>(select(path_direction, vec3<u32>(ONE), is_still));
         sight_inverse = select(inverse, vec3<f32>(0.0), is_still);
         still_axes = bits_of(vec4<bool>(is_still, false));
@@ -90,29 +88,40 @@ struct Crossing {
     speed: u32,
 }
 
+// Compares the times of two crossings, of a number that is crossed by what moves from 0 at speed 1 too.
 fn compare_crossings(a: Crossing, b: Crossing) -> i32 {
     let numbers = vec4<u32>(a.plane, a.origin ^ SIGN, b.plane ^ SIGN, b.origin);
     return sign_of(sum_of_products(numbers, vec4<u32>(b.speed, b.speed, a.speed, a.speed)));
 }
 
-// Compares a time with a finite number.
-fn compare_time(a: Crossing, time: u32) -> i32 {
-    return sign_of(sum_of_products(vec4<u32>(a.plane, a.origin ^ SIGN, a.speed ^ SIGN, 0u), vec4<u32>(ONE, ONE, time, 0u)));
+// Returns when the moving box has reached the plane of another along an axis, or with `is_rear` has left it; as if it moved forward:
+// what is below zero is above then.
+fn crossing_along(k: u32, low: vec3<u32>, high: vec3<u32>, is_rear: bool) -> Crossing {
+    let turned = path_direction[k] & SIGN;
+    let plane = select(low[k], high[k], is_rear != (turned != 0u));
+    let origin = select(path_front[k], path_rear[k], is_rear);
+    return Crossing(plane ^ turned, origin ^ turned, path_direction[k] ^ turned);
+}
+
+// Tells whether there is a time when the moving box is there, by its numbers: it moves, and neither plane is infinite.
+fn is_crossing(what: Crossing) -> bool {
+    return what.speed != 0u && max(what.plane & ~SIGN, what.origin & ~SIGN) < INFINITY;
+}
+
+// Tells whether a plane lies above another.
+fn is_above(plane: u32, other: u32) -> bool {
+    let both = ordered(vec3<u32>(plane, other, 0u));
+    return both.x > both.y;
 }
 
 // Returns what the moving box has to reach last, of a box that it touches.
 fn latest(low: vec3<u32>, high: vec3<u32>) -> Crossing {
-    let plane = select(low, high ^ vec3<u32>(SIGN), is_backward);
-    let origin = select(path_high, path_low ^ vec3<u32>(SIGN), is_backward);
-    // An infinite plane is behind, or is never reached.
-    let is_ahead = (ordered(plane) > ordered(origin)) & are_finite(plane) & are_finite(origin) & !is_still;
     var found = Crossing(0u, 0u, 0u);
     for (var k = 0u; k < 3u; k += 1u) {
-        if is_ahead[k] {
-            let own = Crossing(plane[k], origin[k], path_direction[k] & ~SIGN);
-            if found.speed == 0u || compare_crossings(own, found) > 0 {
-                found = own;
-            }
+        let own = crossing_along(k, low, high, false);
+        // An infinite plane is behind, or is never reached.
+        if is_crossing(own) && is_above(own.plane, own.origin) && (found.speed == 0u || compare_crossings(own, found) > 0) {
+            found = own;
         }
     }
     return found;
@@ -120,31 +129,30 @@ fn latest(low: vec3<u32>, high: vec3<u32>) -> Crossing {
 
 // Tells whether the moving box touches another.
 fn enters(low: vec3<u32>, high: vec3<u32>) -> bool {
-    let sign = vec3<u32>(SIGN);
-    let touches = (ordered(low) <= ordered(path_high)) & (ordered(path_low) <= ordered(high));
-    let plane = select(low, high ^ sign, is_backward);
-    let origin = select(path_high, path_low ^ sign, is_backward);
-    let leave_plane = select(high, low ^ sign, is_backward);
-    let leave_origin = select(path_low, path_high ^ sign, is_backward);
-    // An infinite plane is not reached, unless both are infinite on the same side or the boxes touch already.
-    let opens = (ordered(plane) <= ordered(origin)) | (are_finite(plane) & are_finite(origin));
-    let is_open = opens & (ordered(leave_plane) >= ordered(leave_origin));
-    if any(ordered(low) > ordered(high)) || !all(select(is_open, touches, is_still)) {
+    if any(ordered(low) > ordered(high)) {
         return false;
+    }
+    for (var k = 0u; k < 3u; k += 1u) {
+        let reach = crossing_along(k, low, high, false);
+        let leave = crossing_along(k, low, high, true);
+        // An infinite plane is not reached, unless both are infinite on the same side or the boxes touch already.
+        let is_open = !is_above(reach.plane, reach.origin) || is_crossing(reach);
+        if !is_open || is_above(leave.origin, leave.plane) {
+            return false;
+        }
     }
     let last = latest(low, high);
     if last.speed == 0u {
         return true;
     }
-    if path_limit < INFINITY && compare_time(last, path_limit) > 0 {
-        return false;
-    }
-    let leaves = are_finite(leave_plane) & are_finite(leave_origin) & !is_still;
-    for (var k = 0u; k < 3u; k += 1u) {
-        if leaves[k] {
-            if compare_crossings(last, Crossing(leave_plane[k], leave_origin[k], path_direction[k] & ~SIGN)) > 0 {
-                return false;
-            }
+    // By the limit, and before it has left along any axis.
+    for (var k = 0u; k < 4u; k += 1u) {
+        var end = Crossing(path_limit, 0u, ONE);
+        if k < 3u {
+            end = crossing_along(k, low, high, true);
+        }
+        if is_crossing(end) && compare_crossings(last, end) > 0 {
+            return false;
         }
     }
     return true;

@@ -6,6 +6,16 @@ const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // Turns of loops that a decision takes.
 const DECISION: u32 = 12u;
 
+// Tells along which axes the path goes down.
+fn is_backward() -> vec3<bool> {
+    return path_direction >= vec3<u32>(SIGN);
+}
+
+// Tells along which axes the path goes nowhere.
+fn is_still() -> vec3<bool> {
+    return path_direction == vec3<u32>(0u);
+}
+
 fn see(at: u32) -> Seen {
     if !is_usual {
         return Seen(0u, 0xffu, vec4<f32>(0.0), vec4<f32>(0.0));
@@ -16,11 +26,12 @@ fn see(at: u32) -> Seen {
     // axes along which the path is still, `scale` is 0.
     let scale = step_sizes(head) * sight_inverse;
     let origin = bitcast<vec3<f32>>(head.xyz);
-    let from_origin = (origin - sight_reach) * sight_inverse;
-    let to_origin = (origin - sight_leave) * sight_inverse;
+    let from_origin = (origin - bitcast<vec3<f32>>(path_front)) * sight_inverse;
+    let to_origin = (origin - bitcast<vec3<f32>>(path_rear)) * sight_inverse;
     let doubt = (max(abs(from_origin), abs(to_origin)) + 255.0 * abs(scale)) * ROUNDING + (flushed + FLUSHED_STEPS);
     let reach = from_origin - doubt;
-    let leave = select(to_origin + doubt, vec3<f32>(NEVER), is_still);
+    let leave = select(to_origin + doubt, vec3<f32>(NEVER), is_still());
+    let backward = is_backward();
     var near_a = vec4<f32>(0.0);
     var near_b = near_a;
     var far_a = vec4<f32>(sight_limit + doubt_of(sight_limit));
@@ -30,8 +41,8 @@ fn see(at: u32) -> Seen {
     let z = nodes[at + 3u];
     for (var k = 0u; k < 3u; k += 1u) {
         let words = select(select(z, y, k == 1u), x, k == 0u);
-        let first = select(words.xy, words.zw, is_backward[k]);
-        let last = select(words.zw, words.xy, is_backward[k]);
+        let first = select(words.xy, words.zw, backward[k]);
+        let last = select(words.zw, words.xy, backward[k]);
         near_a = max(near_a, vec4<f32>(bytes_of(first.x)) * scale[k] + reach[k]);
         near_b = max(near_b, vec4<f32>(bytes_of(first.y)) * scale[k] + reach[k]);
         far_a = min(far_a, vec4<f32>(bytes_of(last.x)) * scale[k] + leave[k]);
@@ -54,8 +65,8 @@ fn see(at: u32) -> Seen {
 // last that the path reaches, and the other way round. Steps of the path are rounded outward.
 fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     let per_size = bitcast<f32>((254u << 23u) - bitcast<u32>(size));
-    let first = u32(ceil(clamp(bitcast<f32>(path_low[k]) - origin, size, 255.0 * size) * per_size));
-    let last = u32(floor(clamp(bitcast<f32>(path_high[k]) - origin, 0.0, 254.0 * size) * per_size));
+    let first = u32(ceil(clamp(bitcast<f32>(path_rear[k]) - origin, size, 255.0 * size) * per_size));
+    let last = u32(floor(clamp(bitcast<f32>(path_front[k]) - origin, 0.0, 254.0 * size) * per_size));
     // Two bytes at a time, with a bit of room above each.
     let even = vec4<u32>(0x00ff00ffu);
     let room = vec2<u32>(0x01000100u);
@@ -77,14 +88,15 @@ fn sight_of(own: BoxBits) -> Sight {
     if !is_usual || class_of(own.low, own.high) != 0u {
         return Sight(is_none(own), false, -1.0);
     }
-    let first = bitcast<vec3<f32>>(select(own.low, own.high, is_backward));
-    let last = bitcast<vec3<f32>>(select(own.high, own.low, is_backward));
-    let reached = select((first - sight_reach) * sight_inverse, vec3<f32>(-NEVER), is_still);
-    let left = select((last - sight_leave) * sight_inverse, vec3<f32>(NEVER), is_still);
+    let first = bitcast<vec3<f32>>(select(own.low, own.high, is_backward()));
+    let last = bitcast<vec3<f32>>(select(own.high, own.low, is_backward()));
+    let reached = select((first - bitcast<vec3<f32>>(path_front)) * sight_inverse, vec3<f32>(-NEVER), is_still());
+    let left = select((last - bitcast<vec3<f32>>(path_rear)) * sight_inverse, vec3<f32>(NEVER), is_still());
     let from_first = max(max(reached.x, reached.y), reached.z);
     let far = min(min(left.x, left.y), left.z);
-    let overlaps = (ordered(own.low) <= ordered(path_high)) & (ordered(path_low) <= ordered(own.high));
-    let touches = all(overlaps | !is_still);
+    // Where it is still, the front is the upper plane.
+    let overlaps = (ordered(own.low) <= ordered(path_front)) & (ordered(path_rear) <= ordered(own.high));
+    let touches = all(overlaps | !is_still());
     let is_first = from_first < -flushed;
     let near = max(from_first, 0.0);
     let doubt = doubt_of(max(near, abs(min(far, sight_limit))));

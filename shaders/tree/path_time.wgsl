@@ -5,7 +5,7 @@ alias Measure = Crossing;
 
 // Tells whether a number, not negative, is at most the time of a crossing.
 fn is_at_most(number: u32, what: Measure) -> bool {
-    return compare_time(what, number) >= 0;
+    return compare_crossings(what, Crossing(number, 0u, ONE)) >= 0;
 }
 
 // Returns when the path touches a box that it touches, rounded down, in bits.

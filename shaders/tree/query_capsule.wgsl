@@ -12,12 +12,12 @@
 
 const MOST_PARTS_OF_ONE: u32 = CAPSULE_PARTS;
 const CAPSULE_WORDS: u32 = 7u;
-// The first numbers of vectors: the ends, how large numbers become on the way, and the normal with its magnitudes.
+// The first numbers of vectors: the ends, how large numbers become on the way, and the normal.
 const FROM: u32 = 0u;
 const TO: u32 = 3u;
 const SIZES: u32 = 6u;
 const NORMAL: u32 = 9u;
-const VECTORS: u32 = 5u;
+const VECTORS: u32 = 4u;
 
 @compute @workgroup_size(64)
 fn query_capsule(
@@ -60,7 +60,7 @@ fn query_capsule(
             // Along the normal, where the ends are, how large numbers become, and the square of its length.
             var along = array<vec2<u32>, 4>();
             for (var k = 0u; k < 4u; k += 1u) {
-                along[k] = dot_of(select(NORMAL, NORMAL + 3u, k == 2u), FROM + 3u * k);
+                along[k] = dot_of(NORMAL, FROM + 3u * k, k == 2u);
             }
             let reach = product(thick, root(along[3]));
             let is_up = is_less(along[0], along[1]);

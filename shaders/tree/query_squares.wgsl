@@ -47,9 +47,9 @@ struct Measure {
 
 fn is_at_most(number: u32, what: Measure) -> bool {
     begin_sum();
-    add_square(what.ends);
-    add_product(number ^ SIGN, ONE, 0);
-    return sign_of(sum_up()) >= 0;
+    add_square(what.ends, 0u);
+    add_product(number ^ SIGN, ONE, 0u);
+    return sign_of_sum() >= 0;
 }
 
 // Returns the square of the distance to a box, rounded down, in bits.

@@ -12,15 +12,13 @@
 
 const MOST_PARTS_OF_ONE: u32 = TURNED_PARTS;
 const TURNED_WORDS: u32 = 15u;
-// The first numbers of vectors: the axes; the centre, its magnitudes, three arms, and how far they reach; the normal with its
-// magnitudes.
+// The first numbers of vectors: the axes; the centre, three arms, and how far they reach; the normal.
 const AXES: u32 = 0u;
 const CENTER: u32 = 9u;
-const CENTER_SIZES: u32 = 12u;
-const ARMS: u32 = 15u;
-const REACH: u32 = 24u;
-const NORMAL: u32 = 27u;
-const VECTORS: u32 = 11u;
+const ARMS: u32 = 12u;
+const REACH: u32 = 21u;
+const NORMAL: u32 = 24u;
+const VECTORS: u32 = 9u;
 
 var<private> half_edges: array<vec2<u32>, 3>;
 
@@ -40,9 +38,7 @@ fn query_turned(
         return;
     }
     for (var k = 0u; k < 3u; k += 1u) {
-        let center = widened(given[at + k]);
-        numbers[CENTER + k] = center;
-        numbers[CENTER_SIZES + k] = magnitude(center);
+        numbers[CENTER + k] = widened(given[at + k]);
         half_edges[k] = magnitude(widened(given[at + 3u + k]));
     }
     for (var k = 0u; k < 9u; k += 1u) {
@@ -112,7 +108,7 @@ fn find_arms() -> bool {
     var least = half_to(FLAT_BITS);
     for (var k = 0u; k < 4u; k += 1u) {
         let first = AXES + 3u * (max(k, 1u) - 1u);
-        let own = dot_of(first, select(first, ARMS, k == 0u));
+        let own = dot_of(first, select(first, ARMS, k == 0u), false);
         if k == 0u {
             volume = own;
         } else {
@@ -141,7 +137,7 @@ fn add_sides(number: u32, count: u32, normal: vec3<u32>, k: u32) -> u32 {
     // Along the normal: the centre; its magnitudes; the arms; how far they reach.
     var along = array<vec2<u32>, 6>();
     for (var j = 0u; j < select(6u, 2u, is_face); j += 1u) {
-        along[j] = dot_of(select(NORMAL, NORMAL + 3u, j == 1u || j == 5u), CENTER + 3u * j);
+        along[j] = dot_of(NORMAL, CENTER + 3u * (max(j, 1u) - 1u), j == 1u || j == 5u);
     }
     var across = vec2<u32>(0u);
     if is_face {

@@ -1,6 +1,7 @@
 // The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and how near it is in
 // f32, or -1 where that is not known. Shared by the kernels that rank; they have `compare_boxes`, which is exact, and
 // `doubt_of(near)` of two that are about as near as this.
+// A row stays where it is while boxes are put into it: in variables of an invocation it would take more registers than a GPU has.
 //
 // Changes states   [query_count] what a query leaves for the next dispatch: the place from which it is resumed, or NOWHERE;
 //                  the length of its row; how near the last answer is, in bits of f32; and the place of the last
@@ -16,9 +17,6 @@ var<private> single_id: u32;
 var<private> single_near: f32;
 var<private> row_first: u32;
 var<private> row_count: u32;
-// More than one answer so far: the place of each, and how near it is.
-var<private> row_places: array<u32, ROW>;
-var<private> row_nears: array<f32, ROW>;
 // The place of the box behind which this row begins, or NOWHERE.
 var<private> row_after: u32;
 
@@ -37,11 +35,6 @@ fn begin_row(number: u32) -> u32 {
         if left_at != AGAIN {
             sight_limit = min(sight_limit, bitcast<f32>(state.z));
         }
-        for (var k = 0u; k < row_count; k += 1u) {
-            let answer = rows[row_first + k];
-            row_places[k] = answer.x;
-            row_nears[k] = bitcast<f32>(answer.y);
-        }
     } else if query.is_next_row == 1u {
         row_after = rows[row_first + query.most - 1u].x;
         left_at = select(AGAIN, NOWHERE, states[number].y < query.most);
@@ -55,14 +48,8 @@ fn end_row(number: u32) {
     if is_ordered && resumed_at == 0u {
         row_count = 0u;
     }
-    if !IS_EXACT && IS_SINGLE {
-        if row_count == 1u {
-            rows[row_first] = vec2<u32>(single_place, bitcast<u32>(single_near));
-        }
-    } else {
-        for (var k = 0u; k < row_count; k += 1u) {
-            rows[row_first + k] = vec2<u32>(row_places[k], bitcast<u32>(row_nears[k]));
-        }
+    if !IS_EXACT && IS_SINGLE && row_count == 1u {
+        rows[row_first] = vec2<u32>(single_place, bitcast<u32>(single_near));
     }
     states[number] = vec4<u32>(resumed_at, row_count, bitcast<u32>(sight_limit), row_after);
 }
@@ -97,16 +84,25 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
         take_single(place, id, near);
         return;
     }
-    if row_after != NOWHERE && (place == row_after || comes_before(own, id, near, row_after, -1.0)) {
-        return;
-    }
-    // The first of the row that it comes before: in few comparisons, since they are dear where they are exact.
+    // The first of the row that it comes before: in few comparisons, since they are dear where they are exact. Before them the one
+    // with the last of the row before. Compilers write out each call, so that there is one.
     var first = 0u;
     var end = row_count;
-    while first < end {
+    var is_behind = row_after == NOWHERE;
+    while first < end || !is_behind {
         let middle = first + (end - first) / 2u;
         spent += 1u;
-        if comes_before(own, id, near, row_places[middle], row_nears[middle]) {
+        var answer = vec2<u32>(row_after, bitcast<u32>(-1.0));
+        if is_behind {
+            answer = rows[row_first + middle];
+        }
+        let is_before = comes_before(own, id, near, answer.x, bitcast<f32>(answer.y));
+        if !is_behind {
+            if is_before || place == row_after {
+                return;
+            }
+            is_behind = true;
+        } else if is_before {
             end = middle;
         } else {
             first = middle + 1u;
@@ -118,13 +114,14 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     row_count = min(row_count + 1u, query.most);
     spent += row_count - first;
     for (var turn = row_count - 1u; turn > first; turn -= 1u) {
-        row_places[turn] = row_places[turn - 1u];
-        row_nears[turn] = row_nears[turn - 1u];
+        rows[row_first + turn] = rows[row_first + turn - 1u];
     }
-    row_places[first] = place;
-    row_nears[first] = near;
-    if row_count == query.most && row_nears[row_count - 1u] >= 0.0 {
-        sight_limit = min(sight_limit, row_nears[row_count - 1u]);
+    rows[row_first + first] = vec2<u32>(place, bitcast<u32>(near));
+    if row_count == query.most {
+        let last_near = bitcast<f32>(rows[row_first + row_count - 1u].y);
+        if last_near >= 0.0 {
+            sight_limit = min(sight_limit, last_near);
+        }
     }
 }
 

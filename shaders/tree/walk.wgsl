@@ -6,7 +6,7 @@
 //   waiting_of(bits, seen)   those with a bit
 //   next_of(waiting)         which of them comes next: in the lowest three bits its number, and in the upper half about how near
 //                            it is; 0xffff there if there is none
-//   without(waiting, next)   the others
+//   without(waiting, next)   the others than this one
 //   do_wait(waiting)         whether there are any
 //   is_beyond(next)          whether it is surely so far, or none, that neither it nor any other that waits there matters
 //   see(at)                  what f32 says of the eight children of a node, which begins at `at` among the vectors
@@ -34,14 +34,13 @@ struct Sight {
     near: f32,                // how near it is; -1 where f32 cannot tell
 }
 
-// More levels than any tree has that fits a buffer.
-const MOST_LEVELS: u32 = 12u;
 
 // Whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, which decides. Most
 // queries have no doubts, and need not take the code along that decides.
 override IS_EXACT: bool = false;
 
-var<private> waiting_at: array<Waiting, MOST_LEVELS>;
+// The children that wait on the levels from 1 on. Above the highest is a root, with which none waits.
+var<private> waiting_at: array<Waiting, WAITING_LEVELS>;
 // About how many turns of loops the query took.
 var<private> spent: u32;
 var<private> is_ordered: bool;
@@ -101,7 +100,7 @@ fn walk(start: u32, end: u32) {
                 levels &= levels - 1u;
                 node >>= 3u * (up - level);
                 level = up;
-                waiting = waiting_at[up];
+                waiting = waiting_at[up % WAITING_LEVELS];
                 first = next_of(waiting);
                 is_here = !is_beyond(first);
                 spent += 1u;
@@ -124,17 +123,17 @@ fn walk(start: u32, end: u32) {
                 resumed_at = select(place, 0u, is_ordered);
                 return;
             }
-            waiting_at[level] = waiting;
+            waiting_at[level % WAITING_LEVELS] = waiting;
             levels |= select(0u, 1u << level, do_wait(waiting));
             level -= 1u;
             node = next;
             let seen = see((first_node(level) + node) * NODE_VECTORS);
             bits = (seen.met | seen.vast) & children_between(level, node, start, last);
             spent += 6u;
-            if IS_EXACT && level > 0u {
-                bits = decided(level, node, bits, seen.vast);
-            }
             waiting = waiting_of(select(0u, bits, level > 0u), seen);
+            if IS_EXACT && level > 0u {
+                waiting = decided(level, node, waiting, bits & seen.vast);
+            }
             bits = select(0u, bits, level == 0u);
         }
         look_at_boxes(8u * node, bits);
@@ -156,19 +155,19 @@ fn children_between(level: u32, node: u32, start: u32, last: u32) -> u32 {
     return (0xffu << from_child) & ((2u << to_child) - 1u);
 }
 
-// Returns the bits of children without those that are vast and not met.
-fn decided(level: u32, node: u32, children: u32, vast: u32) -> u32 {
-    var bits = children;
-    var undecided = bits & vast;
+// Returns the children that wait without those that are not met, of the ones that are vast.
+fn decided(level: u32, node: u32, children: Waiting, vast: u32) -> Waiting {
+    var waiting = children;
+    var undecided = vast;
     spent += DECISION * countOneBits(undecided);
     while undecided != 0u {
         let child = firstTrailingBit(undecided);
         undecided &= undecided - 1u;
         if !decide(child_of(level, node, child)) {
-            bits ^= 1u << child;
+            waiting = without(waiting, child);
         }
     }
-    return bits;
+    return waiting;
 }
 
 // Returns the bounds of a child of an inner node.

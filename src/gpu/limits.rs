@@ -3,6 +3,10 @@
 use super::table::Row;
 use crate::Error;
 
+/// The most bytes of a binding whatever a device says: what Metal's kernels are told of its size has 32 bits, and so have offsets in
+/// Vulkan's. Trees rest on it too: they have no more levels than `WAITING_LEVELS` says.
+pub const MOST_BINDING: u64 = u32::MAX as u64;
+
 /// Returns the most bytes that one binding of a storage buffer may have.
 pub fn largest_binding(limits: &wgpu::Limits) -> u64 {
     limit_name(limits).1
@@ -10,7 +14,7 @@ pub fn largest_binding(limits: &wgpu::Limits) -> u64 {
 
 /// Returns the limit that ends a storage buffer first, by name, and its bytes.
 pub fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
-    let binding = limits.max_storage_buffer_binding_size;
+    let binding = limits.max_storage_buffer_binding_size.min(MOST_BINDING);
     if binding <= limits.max_buffer_size {
         ("max_storage_buffer_binding_size", binding)
     } else {

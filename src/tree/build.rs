@@ -303,3 +303,26 @@ impl Build {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constants::WAITING_LEVELS;
+    use crate::gpu::limits::MOST_BINDING;
+
+    #[test]
+    fn no_tree_that_fits_a_binding_has_more_levels_than_walks_keep() {
+        let fits = |boxes: u64| TreeRoom { boxes, worlds: 0 }.vectors() * 16 <= MOST_BINDING;
+        let (mut boxes, mut step) = (0, 1 << 32);
+        while step > 0 {
+            boxes += if fits(boxes + step) { step } else { 0 };
+            step /= 2;
+        }
+        assert!(boxes > 1 << 26 && !fits(boxes + 1), "{boxes}");
+        let room = TreeRoom { boxes, worlds: 0 };
+        // The leaves, of which none waits, and the others.
+        assert_eq!(room.levels().count(), 1 + WAITING_LEVELS as usize);
+        assert!(room.shape().first_nodes.as_flattened().len() > WAITING_LEVELS as usize);
+        assert!(WAITING_LEVELS.is_power_of_two());
+    }
+}

@@ -25,7 +25,7 @@ pub const FIRST: Source = source!(
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
     "tree/query_near", "tree/rows", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight", "tree/places",
-    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_hits`.
@@ -48,7 +48,7 @@ pub const SQUARES: Source = source!(
     "tree/places",
     "tree/node",
     "tree/curve",
-    "shared/exact_sum",
+    "tree/long_sum",
     "shared/float_parts"
 );
 /// The source of `query_cross`.
@@ -66,7 +66,7 @@ pub const TOUCH: Source = source!(
 /// The source of `query_sphere`.
 pub const SPHERE: Source = source!(
     "tree/query_sphere", "tree/lists", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
-    "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_place`.

@@ -1,7 +1,7 @@
 //! What a Vulkan driver tells of its machine code for every kernel with every set of switches: registers, spills, memory of
 //! workgroups.
 //!
-//!     cargo run -p broadsweep-compilers --example statistics -- [extremes]
+//!     cargo run -p broadsweep-compilers --example statistics -- [extremes] [KERNEL...]
 //!
 //! Asks the first device. Mesa's RADV compiles for AMD's GPUs where there is none:
 //! `VK_DRIVER_FILES=…/radeon_icd.x86_64.json RADV_FORCE_FAMILY=navi21` (or gfx1100). Prints a table: each kernel without
@@ -28,15 +28,15 @@ struct Row {
 }
 
 fn main() -> ExitCode {
-    let is_wanted: fn(&Set) -> bool = match std::env::args().nth(1).as_deref() {
-        None => |_| true,
-        Some("extremes") => Set::is_extreme,
-        Some(word) => {
-            eprintln!("`{word}` is not `extremes`");
-            return ExitCode::FAILURE;
+    let mut labels: Vec<_> = std::env::args().skip(1).collect();
+    let is_wanted: fn(&Set) -> bool = match labels.first().map(String::as_str) {
+        Some("extremes") => {
+            labels.remove(0);
+            Set::is_extreme
         }
+        _ => |_| true,
     };
-    match ask(is_wanted) {
+    match ask(&labels, is_wanted) {
         Ok((device, rows)) => report(&device, &rows),
         Err(message) => {
             eprintln!("{message}");
@@ -45,10 +45,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the name of the device, and what it told.
-fn ask(is_wanted: fn(&Set) -> bool) -> Result<(String, Vec<Row>), String> {
+/// Returns the name of the device, and what it told of these kernels, or of all where none is named.
+fn ask(labels: &[String], is_wanted: fn(&Set) -> bool) -> Result<(String, Vec<Row>), String> {
     let device = Device::first()?;
-    let rows = for_each(&Kernel::all()?, is_wanted, |kernel| {
+    let mut kernels = Kernel::all()?;
+    if let Some(label) = labels.iter().find(|label| kernels.iter().all(|kernel| kernel.label != label.as_str())) {
+        return Err(format!("there is no kernel {label}"));
+    }
+    kernels.retain(|kernel| labels.is_empty() || labels.iter().any(|label| label == kernel.label));
+    let rows = for_each(&kernels, is_wanted, |kernel| {
         let spirv = kernel.translate(Target::Vulkan13)?;
         let statistics = device
             .statistics(kernel.label(), &spirv, &kernel.buffers())

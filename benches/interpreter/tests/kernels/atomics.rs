@@ -48,9 +48,6 @@ const ELEMENTS: &str = "needless: two places wherever both are stored, and value
 /// What the second store's value would be if the first had been done is what it is.
 const NOT_TAKEN: &str = "no case makes the first store change what the second one reads";
 
-/// The rounding of squares that 64 bits do not round.
-const ROUNDED: &str = "no case has a square that 64 bits leave open; tests of nearest boxes on drivers have";
-
 /// Words and variables that one invocation alone touches.
 const OWN: &str = "needless: two places of one invocation, and neither value rests on the other";
 
@@ -150,9 +147,6 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_hits", "*a = Term(", OWN),
     ("query_near", "radius = queries[at + 3u];", OWN),
     ("query_squares", "radius = queries[at + 3u];", OWN),
-    ("query_squares", "var product = products(vec3<u32>(a), vec3<u32>(b))[0];", ROUNDED),
-    ("query_squares", "product.power += more;", ROUNDED),
-    ("query_squares", "those |= bits_of(sum_powers[4] == highest) << 16u;", OWN),
     ("query_cross", "path_limit = queries[next + 3u];", OWN),
     ("query_cross", "*a = Term(", OWN),
     ("query_cross", "offsets[number].z = resumed_at;", OWN),
@@ -161,7 +155,6 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_touch", "offsets[number].z = resumed_at;", OWN),
     ("query_touch", "offsets[number].x = found;", OWN),
     ("query_sphere", "radius = queries[at + 3u];", OWN),
-    ("query_sphere", "those |= bits_of(sum_powers[4] == highest) << 16u;", OWN),
     ("query_sphere", "offsets[number].z = resumed_at;", OWN),
     ("query_sphere", "offsets[number].x = found;", OWN),
     ("query_times", "path_limit = queries[next + 3u];", OWN),

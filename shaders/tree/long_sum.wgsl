@@ -1,0 +1,67 @@
+// A sum of any products of f32, exactly, in one whole number of 640 bits. Shared, together with float_parts.wgsl, by the kernels
+// that compare distances.
+//
+// A product is a whole number of less than 2^48 times a power of two, from 2^-298 to 2^208; twice that is added too. In units of
+// 2^-300, that takes bits 2 to 557, and eighteen of them five bits more. So nothing is lost, in any order.
+// No array is indexed by what is only known on the way: on a GPU, that would be memory and no register.
+// Source: Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice.
+
+// The words of the sum in two's complement, from the lowest.
+var<private> sum_words: array<vec4<u32>, 5>;
+
+fn begin_sum() {
+    let none = vec4<u32>(0u);
+    sum_words = array<vec4<u32>, 5>(none, none, none, none, none);
+}
+
+// Adds a product times 2^more. Of what is not finite, the sum has no meaning.
+fn add_product(a_bits: u32, b_bits: u32, more: u32) {
+    let sign = vec2<u32>(0x80000000u);
+    let bits = vec3<u32>(a_bits, b_bits, 0u) & vec3<u32>(0x7fffffffu);
+    let wholes = whole_part(bits);
+    let powers = power_part(bits);
+    let product = product64(wholes.x, wholes.y);
+    let at = powers.x + powers.y + more;
+    // The product in three words of the sum, from word `at / 32` on.
+    let shift = at & 31u;
+    let words = vec3<u32>(
+        product.x << shift,
+        (product.y << shift) | ((product.x >> 1u) >> (31u - shift)),
+        (product.y >> 1u) >> (31u - shift),
+    );
+    // What is taken away from a number in two's complement is added to the one with all bits turned.
+    let turned = vec4<u32>(select(0u, 0xffffffffu, (a_bits ^ b_bits) >= 0x80000000u));
+    var carry = 0u;
+    let number = vec4<u32>(0u, 1u, 2u, 3u) - vec4<u32>(at / 32u);
+    sum_words[0] = added(sum_words[0] ^ turned, words, number, &carry) ^ turned;
+    sum_words[1] = added(sum_words[1] ^ turned, words, number + vec4<u32>(4u), &carry) ^ turned;
+    sum_words[2] = added(sum_words[2] ^ turned, words, number + vec4<u32>(8u), &carry) ^ turned;
+    sum_words[3] = added(sum_words[3] ^ turned, words, number + vec4<u32>(12u), &carry) ^ turned;
+    sum_words[4] = added(sum_words[4] ^ turned, words, number + vec4<u32>(16u), &carry) ^ turned;
+}
+
+// Returns four words of a sum with those of the three words that have these numbers, and with a carry.
+fn added(sum: vec4<u32>, words: vec3<u32>, numbers: vec4<u32>, carry: ptr<function, u32>) -> vec4<u32> {
+    let low = select(vec4<u32>(0u), vec4<u32>(words.x), numbers == vec4<u32>(0u));
+    let middle = select(low, vec4<u32>(words.y), numbers == vec4<u32>(1u));
+    let addend = select(middle, vec4<u32>(words.z), numbers == vec4<u32>(2u));
+    let partial = sum + addend;
+    let carries = select(vec4<u32>(0u), vec4<u32>(1u), partial < sum);
+    // A word that has carried is not all ones: it carries once.
+    var total = partial;
+    total.x += *carry;
+    let from_x = carries.x | select(0u, 1u, total.x < partial.x);
+    total.y += from_x;
+    let from_y = carries.y | select(0u, 1u, total.y < partial.y);
+    total.z += from_y;
+    let from_z = carries.z | select(0u, 1u, total.z < partial.z);
+    total.w += from_z;
+    *carry = carries.w | select(0u, 1u, total.w < partial.w);
+    return total;
+}
+
+// Returns -1, 0 or 1 for a sum below, at or above zero.
+fn sign_of_sum() -> i32 {
+    let any_bits = (sum_words[0] | sum_words[1]) | (sum_words[2] | sum_words[3]) | sum_words[4];
+    return select(select(0, 1, any(any_bits != vec4<u32>(0u))), -1, sum_words[4].w >= 0x80000000u);
+}
