@@ -16,7 +16,6 @@ fn begin_sum() {
 
 // Adds a product times 2^more. Of what is not finite, the sum has no meaning.
 fn add_product(a_bits: u32, b_bits: u32, more: u32) {
-    let sign = vec2<u32>(0x80000000u);
     let bits = vec3<u32>(a_bits, b_bits, 0u) & vec3<u32>(0x7fffffffu);
     let wholes = whole_part(bits);
     let powers = power_part(bits);

@@ -3,9 +3,9 @@
 // Reads   query, window
 //         rounds     of query_left
 //         offsets    with the switch IS_LISTED [query_count + 1] where the list of each query begins; with the switch IS_ANY
-//                    [query_count] how many boxes it met
+//                    [query_count] how many boxes it met, of which one is enough
 // Writes  ends       where IS_LISTED [2 * query_count + 2] the same: low and high, query by query; where IS_ANY [query_count]
-//                    1 where a box was met, and 0
+//                    the same: 1 or 0
 //         header     how many answers there are, and how many are written
 //         dispatches where IS_LISTED: of order, the workgroups of 256 that cover these answers
 // An invocation for each word of ends; the first alone where nothing is listed.
@@ -29,7 +29,7 @@ fn query_ends(
 ) {
     let i = group_index(group, groups) * 256u + local;
     if IS_ANY && i < query.query_count {
-        ends[i] = min(offsets[i].x, 1u);
+        ends[i] = offsets[i].x;
     }
     if IS_LISTED && i < 2u * (query.query_count + 1u) {
         ends[i] = select(offsets[i / 2u].x, offsets[i / 2u].y, i % 2u == 1u);

@@ -30,6 +30,10 @@ mod prepare;
 mod rank;
 mod small;
 mod sort;
+#[path = "../common/sums.rs"]
+mod sums;
+#[path = "sums.rs"]
+mod sums_of_products;
 mod sure;
 mod sweep;
 mod tree;

@@ -1,6 +1,7 @@
 //! Mutants that no search tells from their kernel, and why.
 
 /// Why a mutant is not caught.
+#[derive(Clone, Copy)]
 pub enum Reason {
     /// No input can tell it from its kernel.
     Equal(&'static str),
@@ -10,10 +11,26 @@ pub enum Reason {
 
 use Reason::{Equal, Stages};
 
+use crate::needless::{IN_DOUBLES, IN_SUMS};
+
 /// Arithmetic of 64 bits, and sizes of dispatches: `arithmetic.rs` of the tests of kernels runs each change of these
 /// functions on the same numbers.
 const CARRIES: Reason = Stages(
     "exact::counts_of_64_bits_carry_at_every_edge compares this function with the host's, and every change of it shows there",
+);
+/// Arithmetic that has tests of its own on many more numbers, and why what changes it is caught: `arithmetic.rs` of the tests of kernels
+/// runs each change of these files on the same numbers.
+const COMPARED: [(&str, Reason); 4] = [
+    (include_str!("../../../../shaders/tree/double.wgsl"), DOUBLES),
+    (include_str!("../../../../shaders/tree/long_sum.wgsl"), SUMS),
+    (include_str!("../../../../shaders/shared/exact_sum.wgsl"), SUMS),
+    (include_str!("../../../../shaders/shared/float_parts.wgsl"), SUMS),
+];
+const DOUBLES: Reason = Stages(
+    "made::numbers_of_64_bits_are_rounded_as_cpus_round_them compares this function, and every change of it shows there",
+);
+const SUMS: Reason = Stages(
+    "sums_of_products::sums_of_products_are_those_of_integers_of_any_length compares it, and every change of it shows there",
 );
 /// Of a difference of 64 bits, only the lower half is used.
 const LOWER_HALF: Reason = Equal("the kernel takes the lower half of the difference, and this changes the upper one");
@@ -264,7 +281,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
 ];
 
 /// Returns why a mutant that survived did, if that is known.
-pub fn reason(kernel: &str, text: &str) -> Option<&'static Reason> {
+pub fn reason(kernel: &str, text: &str) -> Option<Reason> {
     // What is changed, the line before, the line itself, and the one behind.
     let (what, lines) = text.split_once(":\n")?;
     let own = lines.lines().skip(1).collect::<Vec<_>>().join("\n");
@@ -272,5 +289,17 @@ pub fn reason(kernel: &str, text: &str) -> Option<&'static Reason> {
         let (of, changed, line) = (entry.0, entry.1, entry.2);
         (of.is_empty() || of == kernel) && what.starts_with(changed) && own.trim_start().starts_with(line)
     };
-    NOT_CAUGHT.iter().find(is).map(|(.., reason)| reason)
+    if let Some((.., reason)) = NOT_CAUGHT.iter().find(is) {
+        return Some(*reason);
+    }
+    let needless = IN_SUMS.iter().chain(IN_DOUBLES);
+    let mut needless = needless
+        .filter(|(of, line, _)| text.starts_with(of) && own.lines().next().is_some_and(|own| own.contains(line)));
+    if let Some((.., why)) = needless.next() {
+        return Some(Equal(why));
+    }
+    // The three lines, as they stand in a file.
+    let trimmed = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    let place = trimmed(lines);
+    COMPARED.iter().find(|(file, _)| trimmed(file).contains(&place)).map(|(_, reason)| *reason)
 }

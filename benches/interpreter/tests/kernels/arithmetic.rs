@@ -4,6 +4,7 @@ use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
 use interpreter::Mutation;
 
+use super::needless::{IN_DOUBLES, IN_SUMS};
 use super::*;
 
 /// Calls what `exact::counts_of_64_bits_carry_at_every_edge` calls.
@@ -39,14 +40,6 @@ fn exact_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
     );
 }";
 
-/// Changes of the arithmetic of doubles that change no result: what becomes what, in which line, and why.
-const NEEDLESS: &[(&str, &str, &str)] = &[
-    ("63 becomes 64:", "shl64(with_half, min(count - 1u, 63u))", "nothing is left of bits that were shifted by 64"),
-    ("1 becomes 2:", "bits.x | select(1u, 0u, is_zero64(lost))", "both bits lie below the half of what is kept"),
-    ("62 becomes 63:", "min(u32(large.power - small.power), 62u)", "what is shifted by 63 or 64 is less than a half"),
-    ("0 becomes 1:", "var bits = vec2<u32>(0u);", "64 turns shift out what the bits of a quotient begin with"),
-];
-
 /// Runs a kernel, which has operands and results, beside all changes of its logic. Returns those that no result shows, and how many
 /// there are.
 fn not_seen(source: &Source, operands: &[[u32; 4]]) -> (Vec<String>, usize) {
@@ -58,6 +51,7 @@ fn not_seen(source: &Source, operands: &[[u32; 4]]) -> (Vec<String>, usize) {
     interpreter.compare(mutants.iter().map(|&mutation| (source.label.to_owned(), mutation)));
     let input = Buffer::<[u32; 4]>::storage(&gpu, "operands", operands.len() as u64).unwrap();
     input.write(&gpu, operands);
+    // As much as any kernel writes of one operand.
     let results = Buffer::<[u32; 14]>::storage(&gpu, "results", operands.len() as u64).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = Pass::begin(&gpu, &mut encoder);
@@ -96,10 +90,22 @@ fn every_change_of_the_arithmetic_of_64_bits_shows_in_the_numbers_that_it_is_com
 fn every_change_of_the_arithmetic_of_doubles_shows_in_the_numbers_that_it_is_compared_with() {
     let operands: Vec<[u32; 4]> = doubles::operands(4096).into_iter().map(|pair| bytemuck::cast(pair)).collect();
     let (not_seen, count) = not_seen(&doubles::KERNEL, &operands);
-    assert_eq!(not_seen.len(), NEEDLESS.len(), "{not_seen:#?}");
-    for (change, line, why) in NEEDLESS {
+    assert_eq!(not_seen.len(), IN_DOUBLES.len(), "{not_seen:#?}");
+    for (change, line, why) in IN_DOUBLES {
         let is_there = not_seen.iter().any(|text| text.starts_with(change) && text.contains(line));
         assert!(is_there, "{change} in {line} is seen, though {why}: {not_seen:#?}");
     }
     assert!(count > 300, "{count} changes");
+}
+
+#[test]
+fn every_change_of_sums_of_products_shows_in_the_numbers_that_they_are_compared_with() {
+    let operands = sums::operands(4096).concat();
+    let (not_seen, count) = not_seen(&sums::KERNEL, &operands);
+    assert_eq!(not_seen.len(), IN_SUMS.len(), "{not_seen:#?}");
+    for (change, line, why) in IN_SUMS {
+        let is_there = not_seen.iter().any(|text| text.starts_with(change) && text.contains(line));
+        assert!(is_there, "{change} in {line} is seen, though {why}: {not_seen:#?}");
+    }
+    assert!(count > 200, "{count} changes");
 }

@@ -51,7 +51,8 @@ pub trait Asked: QueryEngine {
     /// rows of what is near; each with its marks.
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error>;
 
-    /// Returns the nearest hits that are left of many rays, with their marks.
+    /// Returns what is left of many rays: the nearest hits, whether there are any, and where the lists of all begin, of which few
+    /// are written; each with its marks.
     fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error>;
 }
 
@@ -118,6 +119,8 @@ impl Round {
 
 /// Answers in a row.
 const ROW: usize = 3;
+/// Answers of a list that has more.
+const FEW: usize = 40;
 
 fn wide([low, high]: [u32; 2]) -> u64 {
     u64::from(high) << 32 | u64::from(low)
@@ -177,7 +180,14 @@ impl Asked for cpu::Tree {
     fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error> {
         let hits = self.nearest_hits(rays)?;
         let answers = hits.answers.iter().map(|&hit| wide(bytemuck::cast(hit)));
-        Ok(answers.chain(marks(&hits.report)).collect())
+        let mut all: Vec<u64> = answers.chain(marks(&hits.report)).collect();
+        let any = self.any_hits(rays)?;
+        all.extend(any.answers.iter().map(|&hit| u64::from(hit)).chain(marks(&any.report)));
+        let hits = self.all_hits(rays)?;
+        let (count, written) = (hits.answers.len(), hits.answers.len().min(FEW));
+        all.extend(hits.offsets.iter().copied().chain(marks(&hits.report)));
+        all.extend([count, written, usize::from(count > written)].map(|word| word as u64));
+        Ok(all)
     }
 }
 
@@ -238,6 +248,24 @@ impl Recorder<'_> {
         let mut encoder = encoder(&self.gpu);
         let left = record(self.tree, &mut encoder, batch.with_askers(self.said.slice(..)).with_rounds(rounds))?;
         Ok((encoder, left))
+    }
+
+    /// Uploads rays, and records what is asked of them and nothing else.
+    fn record_alone<T>(
+        &mut self,
+        rays: &[Ray],
+        record: impl FnOnce(&mut Tree, &mut wgpu::CommandEncoder, GpuBatch<'_, Ray>) -> Result<T, Error>,
+    ) -> Result<(wgpu::CommandEncoder, T), Error> {
+        let paths = upload(&self.gpu, bytemuck::cast_slice(rays));
+        let mut encoder = encoder(&self.gpu);
+        let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(2);
+        let left = record(self.tree, &mut encoder, batch)?;
+        Ok((encoder, left))
+    }
+
+    fn any(&self, encoder: wgpu::CommandEncoder, left: &GpuAnswers) -> Vec<u64> {
+        let words = read(&self.gpu, encoder, &[(&left.answers, self.n), (&left.status, self.n)]);
+        words.iter().map(|&word| u64::from(word)).collect()
     }
 
     fn rows(&self, (encoder, left): (wgpu::CommandEncoder, GpuAnswers)) -> Vec<u64> {
@@ -307,8 +335,7 @@ impl Asked for Tree {
         let (encoder, left) = own.record::<Ray, _>(bytemuck::cast_slice(rays), 2, |tree, encoder, batch| {
             tree.record_any_hits(encoder, batch)
         })?;
-        let words = read(&own.gpu, encoder, &[(&left.answers, n), (&left.status, n)]);
-        all.extend(words.iter().map(|&word| u64::from(word)));
+        all.extend(own.any(encoder, &left));
         let points = points_of(spheres);
         let near = own.record::<NearestQuery, _>(bytemuck::cast_slice(&points), 8, |tree, encoder, batch| {
             tree.record_nearest(encoder, batch, ROW as u32)
@@ -325,9 +352,25 @@ impl Asked for Tree {
         let mut encoder = encoder(&gpu);
         let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(2);
         let left = self.record_nearest_hits(&mut encoder, batch)?;
-        let words = read(&gpu, encoder, &[(&left.answers, 2 * rays.len()), (&left.status, rays.len())]);
-        let (answers, marks) = words.split_at(2 * rays.len());
-        Ok(wide_all(answers).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))).collect())
+        let n = rays.len();
+        let words = read(&gpu, encoder, &[(&left.answers, 2 * n), (&left.status, n)]);
+        let (answers, marks) = words.split_at(2 * n);
+        let mut all: Vec<u64> =
+            wide_all(answers).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))).collect();
+        let mut own = Recorder { said: paths, tree: self, gpu, n };
+        let (encoder, left) = own.record_alone(rays, |tree, encoder, batch| tree.record_any_hits(encoder, batch))?;
+        all.extend(own.any(encoder, &left));
+        let (encoder, left) =
+            own.record_alone(rays, |tree, encoder, batch| tree.record_all_hits(encoder, batch, 0, FEW as u32))?;
+        // Of a list that is cut off, any answers are written.
+        let parts = [(&left.offsets, 2 * (n + 1)), (&left.status, n), (&left.header, size_of::<QueryHeader>() / 4)];
+        let words = read(&own.gpu, encoder, &parts);
+        let (offsets, words) = words.split_at(2 * (n + 1));
+        let (marks, header) = words.split_at(n);
+        let header: QueryHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(header));
+        all.extend(wide_all(offsets).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))));
+        all.extend([header.count, header.written, u32::from(header.overflow != 0)].map(u64::from));
+        Ok(all)
     }
 }
 
@@ -394,8 +437,8 @@ fn left(tree: &mut impl Asked) -> Result<Vec<u64>, Error> {
     let mut spheres: Vec<Sphere> = (0..20).map(|i| Sphere { center: at(i), radius: (i % 4) as f32 * 0.5 }).collect();
     (rays[7].limit, spheres[7].radius) = (f32::NAN, -1.0);
     let mut all = tree.left(&rays, &spheres, &of_queries(20))?;
-    // More than one workgroup counts, each with several that are left and several that have no meaning.
-    let mut many: Vec<Ray> = (0..300).map(|i| Ray::new(at(i % 70), way(i % 70))).collect();
+    // More than two workgroups count, each with several that are left and several that have no meaning.
+    let mut many: Vec<Ray> = (0..600).map(|i| Ray { limit: 0.25, ..Ray::new(at(i % 70), way(i % 70)) }).collect();
     for i in [4, 9, 260, 270] {
         many[i].origin[1] = f32::NAN;
     }

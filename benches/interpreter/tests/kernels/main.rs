@@ -11,10 +11,13 @@ mod doubles;
 mod faults;
 mod flow;
 mod memory;
+mod needless;
 #[path = "../../../../tests/common/numbers.rs"]
 mod numbers;
 mod searches;
 mod steps;
+#[path = "../../../../tests/common/sums.rs"]
+mod sums;
 mod trees;
 
 use broadsweep::internals::{brute_force, kernels};
