@@ -95,7 +95,7 @@ fn number(next: &mut impl FnMut() -> u32) -> u32 {
     match next() % 5 {
         0 => edges[(next() % 8) as usize] | bits & 0x8000_0000,
         1 => bits & 0xff80_0000,
-        2 | 3 => bits & 0x807f_ffff | (0x3f00_0000 + (next() % 16 << 23)),
+        2 | 3 => bits & 0x807f_ffff | (0x3f00_0000 + ((next() % 16) << 23)),
         _ => bits,
     }
 }
