@@ -153,7 +153,8 @@ shared_constants! {
     FLAT_BITS: u32 = 20;
     /// The levels above the leaves of the tallest tree that fits a binding; a power of two.
     WAITING_LEVELS: u32 = 8;
-    /// The most answers in a row of the first answers of a query, which is kept sorted: each goes to its place past those behind it. One that asks for more gets one row after the other.
+    /// The most answers in a row of the first answers of a query, which is kept sorted: each goes to its place past those behind it.
+    /// A query that asks for more gets one row after the other.
     ROW: u32 = 64;
     /// In place of the place among the leaves from which a query is resumed: nothing is left of it.
     NOWHERE: u32 = u32::MAX;

@@ -13,8 +13,8 @@ const FLUSHED: f32 = 1.8807910e-37;
 // What no square of usual numbers reaches.
 const NEVER: f32 = 3e38;
 const SIGN: u32 = 0x80000000u;
-// Turns of loops that a sum takes.
-const DECISION: u32 = 40u;
+// Turns of loops that a comparison takes, and some more.
+const DECISION: u32 = 20u;
 
 var<private> point: vec3<u32>;
 var<private> radius: u32;

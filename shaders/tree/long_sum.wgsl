@@ -2,7 +2,7 @@
 // that compare distances.
 //
 // A product is a whole number of less than 2^48 times a power of two, from 2^-298 to 2^208; twice that is added too. In units of
-// 2^-300, that takes bits 2 to 557, and eighteen of them five bits more. So nothing is lost, in any order.
+// 2^-300, that takes bits 2 to 556, and eighteen of them five bits more. So nothing is lost, in any order.
 // No array is indexed by what is only known on the way: on a GPU, that would be memory and no register.
 // Source: Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice.
 

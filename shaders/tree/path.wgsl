@@ -88,7 +88,7 @@ struct Crossing {
     speed: u32,
 }
 
-// Compares the times of two crossings, of a number that is crossed by what moves from 0 at speed 1 too.
+// Compares the times of two crossings. A number as a time is the crossing of it from 0, at speed 1.
 fn compare_crossings(a: Crossing, b: Crossing) -> i32 {
     let numbers = vec4<u32>(a.plane, a.origin ^ SIGN, b.plane ^ SIGN, b.origin);
     return sign_of(sum_of_products(numbers, vec4<u32>(b.speed, b.speed, a.speed, a.speed)));

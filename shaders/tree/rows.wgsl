@@ -84,8 +84,11 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
         take_single(place, id, near);
         return;
     }
-    // The first of the row that it comes before: in few comparisons, since they are dear where they are exact. Before them the one
-    // with the last of the row before. Compilers write out each call, so that there is one.
+    if place == row_after {
+        return;
+    }
+    // First whether it comes behind the row before, then the first of this row that it comes before; in few comparisons, since they are
+    // dear where they are exact. Both ask in one place, since compilers write out what is called in each.
     var first = 0u;
     var end = row_count;
     var is_behind = row_after == NOWHERE;
@@ -98,7 +101,7 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
         }
         let is_before = comes_before(own, id, near, answer.x, bitcast<f32>(answer.y));
         if !is_behind {
-            if is_before || place == row_after {
+            if is_before {
                 return;
             }
             is_behind = true;

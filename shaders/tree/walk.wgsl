@@ -34,12 +34,12 @@ struct Sight {
     near: f32,                // how near it is; -1 where f32 cannot tell
 }
 
-
 // Whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, which decides. Most
 // queries have no doubts, and need not take the code along that decides.
 override IS_EXACT: bool = false;
 
-// The children that wait on the levels from 1 on. Above the highest is a root, with which none waits.
+// The children that wait on each level from 1 to WAITING_LEVELS, of which the last is in place 0. A root may lie one level higher, and
+// shares a place with level 1: it begins when nothing waits on any level, and none waits beside it.
 var<private> waiting_at: array<Waiting, WAITING_LEVELS>;
 // About how many turns of loops the query took.
 var<private> spent: u32;

@@ -4,7 +4,7 @@ use super::table::Row;
 use crate::Error;
 
 /// The most bytes of a binding whatever a device says: what Metal's kernels are told of its size has 32 bits, and so have offsets in
-/// Vulkan's. Trees rest on it too: they have no more levels than `WAITING_LEVELS` says.
+/// Vulkan's. Trees rest on it too: they have no more levels above their leaves than `WAITING_LEVELS` says.
 pub const MOST_BINDING: u64 = u32::MAX as u64;
 
 /// Returns the most bytes that one binding of a storage buffer may have.

@@ -37,8 +37,7 @@ const MOST_ANSWERS: u64 = 1 << 23;
 /// The least room for answers.
 const LEAST_ANSWERS: u64 = 1 << 12;
 /// Turns of loops that a query may take in one dispatch, on a GPU and in software; where `f32` decides alone, and where doubts are
-/// decided too. The last node may take more: 700 turns, and 2,200 for eight boxes in a row of 64 where all is in doubt; and to read and
-/// to write such a row takes 128. Mesa's drivers
+/// decided too. The last node may take more: 700 turns, and 1,900 for eight boxes in a row of 64 where all is in doubt. Mesa's drivers
 /// in software end all loops of some eight or sixteen invocations after 65,535 turns together; other drivers end dispatches that
 /// take seconds.
 const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_100, 1_500]];

@@ -104,6 +104,10 @@ fn draw(asked: &Arguments) -> Vec<Mutant> {
 
 fn main() -> Result<(), String> {
     let asked = arguments()?;
+    let kernels: Vec<_> = kernels::sources().map(|source| (source.label, source.text())).collect();
+    if let Some(stale) = equal::stale(&kernels) {
+        return Err(stale);
+    }
     let mut mutants = draw(&asked);
     if mutants.is_empty() {
         return Err("there is no such kernel".to_owned());

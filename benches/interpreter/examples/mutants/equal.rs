@@ -11,7 +11,7 @@ pub enum Reason {
 
 use Reason::{Equal, Stages};
 
-use crate::needless::{IN_DOUBLES, IN_SUMS};
+use crate::needless::{IN_DOUBLES, IN_SUMS, is_of, own_lines};
 
 /// Arithmetic of 64 bits, and sizes of dispatches: `arithmetic.rs` of the tests of kernels runs each change of these
 /// functions on the same numbers.
@@ -58,37 +58,18 @@ const FOUR_BITS: Reason = Equal("the kernel asks for four bits at most, and for 
 const NEVER_ALIKE: Reason = Equal("no pair is in both lists");
 const GUESS: Reason = Equal("this kernel only guesses with it, and a number is rounded to the same from any guess");
 const UNREAD: Reason = Equal("this kernel asks all questions exactly, and reads nothing of what f32 says");
-const SHORT_CIRCUIT: Reason = Equal("the second condition decides the same without the first");
 
 /// The kernel (or any), what is changed, a part of the line, and why it is not caught.
 const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
-    ("rank_ends", "1 becomes 2", "var step = 1u;", Equal("a first step of any length finds the same end")),
-    (
-        "rank_ends",
-        "+ becomes -",
-        "var high = min(rank + FIRST_REACH, n);",
-        Equal("the search finds the same end from any place at or before the entry, and from the last place of all"),
-    ),
-    (
-        "rank_ends",
-        "store left out",
-        "var low = rank;",
-        Equal("the search finds the same end from any place at or before the entry"),
-    ),
     ("events_find", "store left out", "end = min(place + local, last_count);", ANY_RANGE),
     ("events_find", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
     ("events_find", "store left out", "var first = low;", ANY_RANGE),
     ("events_find", "< becomes <=", "if step_params.naming != NAMING_WAS && tile < pair_count {", ALL_THERE),
     ("events_find", "store left out", "if step_params.naming != NAMING_WAS && tile < pair_count {", ALL_THERE),
-    ("events_find", "store left out", "if a != EVENT_CREATED && b != EVENT_CREATED {", SHORT_CIRCUIT),
     ("epoch_join", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
     ("epoch_join", "store left out", "var first = low;", ANY_RANGE),
     ("epoch_place", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
     ("epoch_place", "store left out", "var first = low;", ANY_RANGE),
-    ("epoch_place", "", "before = first_not_below(0u, pair, before, high);", ANY_RANGE),
-    ("epoch_place", "store left out", "var before = ends[0];", ANY_RANGE),
-    ("epoch_place", "", "if is_first {", ANY_RANGE),
-    ("epoch_place", "store left out", "is_first = false;", ANY_RANGE),
     ("epoch_merge", "2 becomes 3", "let middle = first + (end - first) / 2u;", ANY_RANGE),
     ("epoch_merge", "store left out", "var first = low;", ANY_RANGE),
     ("epoch_place", "< becomes <=", "for (var k = 0u; k < EVENT_RUN; k += 1u) {", FOUR_BITS),
@@ -172,7 +153,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     (
         "query_times",
         "> becomes >=",
-        "if found.speed == 0u || compare_crossings(own, found) > 0 {",
+        "if is_crossing(own) && is_above(own.plane, own.origin) && ",
         Equal("of crossings at the same time either tells it"),
     ),
     (
@@ -295,8 +276,8 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("query_hits", "", "flushed = ", UNREAD),
     ("query_hits", "", "sight_limit = ", UNREAD),
     ("query_hits", "", "if path_limit < bitcast<u32>(NEVER) {", UNREAD),
-    ("query_hits", "", "let is_speed = ", UNREAD),
-    ("query_hits", "", "is_usual = class_of(", UNREAD),
+    ("query_hits", "", "let is_speed = ", GUESS),
+    ("query_hits", "", "is_usual = class_of(", GUESS),
     ("query_times", "", "let inverse = ", UNREAD),
     ("query_times", "", "sight_inverse = ", UNREAD),
     ("query_times", "", "still_axes = ", UNREAD),
@@ -304,8 +285,8 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("query_times", "", "flushed = ", UNREAD),
     ("query_times", "", "sight_limit = ", UNREAD),
     ("query_times", "", "if path_limit < bitcast<u32>(NEVER) {", UNREAD),
-    ("query_times", "", "let is_speed = ", UNREAD),
-    ("query_times", "", "is_usual = class_of(", UNREAD),
+    ("query_times", "", "let is_speed = ", GUESS),
+    ("query_times", "", "is_usual = class_of(", GUESS),
     ("query_squares", "", "sight_limit = ", UNREAD),
     ("query_squares", "", "if radius <= USUAL_BITS", UNREAD),
     (
@@ -350,14 +331,29 @@ pub fn reason(kernel: &str, text: &str) -> Option<Reason> {
     if let Some((.., reason)) = NOT_CAUGHT.iter().find(is) {
         return Some(*reason);
     }
-    let needless = IN_SUMS.iter().chain(IN_DOUBLES);
-    let mut needless = needless
-        .filter(|(of, line, _)| text.starts_with(of) && own.lines().next().is_some_and(|own| own.contains(line)));
-    if let Some((.., why)) = needless.next() {
+    if let Some((.., why)) = IN_SUMS.iter().chain(IN_DOUBLES).find(|entry| is_of(text, entry)) {
         return Some(Equal(why));
     }
+    // A constant is another one wherever it is used, and not only there.
+    if own_lines(text).starts_with("const ") {
+        return None;
+    }
     // The three lines, as they stand in a file.
-    let trimmed = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
     let place = trimmed(lines);
     COMPARED.iter().find(|(file, _)| trimmed(file).contains(&place)).map(|(_, reason)| *reason)
+}
+
+fn trimmed(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns an entry whose line is in no kernel, or not in its own.
+pub fn stale(kernels: &[(&str, String)]) -> Option<String> {
+    let kernels: Vec<_> = kernels.iter().map(|(label, text)| (*label, trimmed(text))).collect();
+    let stands = |entry: &&(&str, &str, &str, Reason)| {
+        let line = format!("\n{}", trimmed(entry.2));
+        kernels.iter().any(|(label, text)| (entry.0.is_empty() || entry.0 == *label) && text.contains(&line))
+    };
+    let (of, _, line, _) = NOT_CAUGHT.iter().find(|entry| !stands(entry))?;
+    Some(format!("`{line}` is no line of {}", if of.is_empty() { "any kernel" } else { of }))
 }

@@ -1,11 +1,27 @@
-//! Changes of arithmetic that no numbers show, and why.
+//! Changes of arithmetic that no numbers show, and why: what becomes what, a part of the line (and of the one behind), and the reason.
 
-/// Changes of the arithmetic of doubles that change no result: what becomes what, in which line, and why.
+/// Returns the line that is changed, and the one behind it: of what is changed, the line before, the line itself, and the one behind.
+pub fn own_lines(text: &str) -> String {
+    text.lines().skip(2).map(str::trim).collect::<Vec<_>>().join("\n")
+}
+
+/// Tells whether a change is the one of an entry.
+pub fn is_of(text: &str, (change, line, _): &(&str, &str, &str)) -> bool {
+    let own = own_lines(text);
+    let end = own.find('\n').unwrap_or(own.len());
+    text.starts_with(change) && own.find(line).is_some_and(|at| at < end)
+}
+
+/// Changes of the arithmetic of doubles that change no result.
 pub const IN_DOUBLES: &[(&str, &str, &str)] = &[
     ("63 becomes 64:", "shl64(with_half, min(count - 1u, 63u))", "nothing is left of bits that were shifted by 64"),
     ("1 becomes 2:", "bits.x | select(1u, 0u, is_zero64(lost))", "both bits lie below the half of what is kept"),
     ("62 becomes 63:", "min(u32(large.power - small.power), 62u)", "what is shifted by 63 or 64 is less than a half"),
-    ("0 becomes 1:", "var bits = vec2<u32>(0u);", "64 turns shift out what the bits of a quotient begin with"),
+    (
+        "0 becomes 1:",
+        "var bits = vec2<u32>(0u);\nfor (var turn = 0u; turn < 64u",
+        "64 turns shift out what the bits of a quotient begin with",
+    ),
 ];
 
 /// The same of sums of products.
@@ -19,8 +35,8 @@ pub const IN_SUMS: &[(&str, &str, &str)] = &[
     ("2147483648 becomes 2147483649:", "let sign = select(0u, 0xffffffffu, sum.high >= 0x80000000u)", SMALLER),
     (">= becomes >:", "let sign = select(0u, 0xffffffffu, sum.high >= 0x80000000u)", SMALLER),
     (">= becomes >:", "let is_sorted = first.power >= second.power;", "terms of one power come in either order"),
-    ("32 becomes 33:", "let high_bits = 32u - countLeadingZeros", ANY_BOUND),
     ("32 becomes 33:", "let low_bits = 32u - countLeadingZeros", ANY_BOUND),
+    ("32 becomes 33:", "let bits = select(32u + high_bits", ANY_BOUND),
     ("55 becomes 56:", "let is_final = bits + up > 55u", ANY_BOUND),
     ("> becomes >=:", "let is_final = bits + up > 55u", ANY_BOUND),
     ("0 becomes 1:", "add_product(a.x, b.w, 0u);", FORGOTTEN),
