@@ -311,7 +311,10 @@ run_spirv_val() {
 step "format"
 cargo fmt --all --check
 step "lints"
-cargo clippy --workspace --all-targets --locked --features "$features,broadsweep-interpreter/mutants" -- -D warnings
+lints=(--locked --features "$features,broadsweep-interpreter/mutants" -- -D warnings)
+cargo clippy --workspace --all-targets "${lints[@]}"
+# Those that run by themselves are no part of all targets.
+cargo clippy --workspace --test kernels --test translations "${lints[@]}"
 # Of the library without a GPU, too: what only the GPU engine uses is not there.
 cargo clippy --package broadsweep --lib --no-default-features --locked -- -D warnings
 step "documentation"

@@ -2,9 +2,6 @@
 
 use broadsweep::internals::gpu::kernel::Source;
 
-/// Words that the kernel writes for each operand: half of those of the long sum, its sign, and the sign of the short one.
-pub const RESULT_WORDS: usize = 12;
-
 /// Adds up four products in both ways: those of operands `2 i` and `2 i + 1`, of which the long sum takes every other one twice.
 pub const KERNEL: Source = Source {
     label: "sums_of_products",

@@ -6,8 +6,11 @@ use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::Kernel;
 use num_bigint::{BigInt, Sign};
 
-use crate::sums::{KERNEL, RESULT_WORDS, operands};
+use crate::sums::{KERNEL, operands};
 use crate::*;
+
+/// Words that the kernel writes for each operand: half of those of the long sum, its sign, and the sign of the short one.
+const RESULT_WORDS: usize = 12;
 
 static SUMS: LazyLock<Kernel> = LazyLock::new(|| Kernel::new(gpu(), &KERNEL));
 

@@ -98,7 +98,7 @@ fn assert_needless(not_seen: &[String], listed: &[(&str, &str, &str)]) {
 
 #[test]
 fn every_change_of_the_arithmetic_of_doubles_shows_in_the_numbers_that_it_is_compared_with() {
-    let operands: Vec<[u32; 4]> = doubles::operands(4096).into_iter().map(|pair| bytemuck::cast(pair)).collect();
+    let operands: Vec<[u32; 4]> = doubles::operands(4096).into_iter().map(bytemuck::cast).collect();
     let (not_seen, count) = not_seen(&doubles::KERNEL, &operands);
     assert_needless(&not_seen, IN_DOUBLES);
     assert!(count > 300, "{count} changes");
