@@ -24,7 +24,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use broadsweep::internals::constants::{RADIX_BITS, RUN_QUADS, WIDE_BITS};
+use broadsweep::internals::constants::{RADIX_BITS, RUN_QUADS, SORT_STEPS, WIDE_BITS};
 use broadsweep::internals::gpu::timing::KernelTime;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Pair, Report, SortVariant, SweepAxis, wgpu};
 use laboratory::engine::{Engine, timed};
@@ -309,9 +309,10 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     // An entry has a quad at least, and a quad four candidates at most.
     let runs = (report.candidate_count as f64 / 4.0 + entries) / f64::from(RUN_QUADS);
     // Passes beyond the key are recorded, and empty: the key is taken to be that of boxes that fill space.
-    let key_bits = if boxes > 3e5 { 32 } else { 24 };
-    let is_portable = kernels.iter().any(|time| time.kernel == "sort_scatter");
-    let passes = key_bits / if is_portable { RADIX_BITS } else { WIDE_BITS };
+    let has = |kernel| kernels.iter().any(|time| time.kernel == kernel);
+    // From 100,000 to a million boxes three steps of nine bits do, or four of eight.
+    let steps = if boxes > 1e6 || boxes > 1e5 && !has("sort_ballot") { SORT_STEPS } else { 3 };
+    let passes = if has("sort_scatter") { steps * WIDE_BITS / RADIX_BITS } else { steps };
     match stage {
         "pca" => 2.0 * 24.0 * boxes,
         "bin" => (24.0 + 32.0) * boxes + 32.0 * boxes + 8.0 * entries,

@@ -2,6 +2,7 @@
 //
 // Reads   frame          one Frame
 //         block_counts   [blocks * BIN_COUNTS], of bin_count
+//         sort_pass      a SortPass of the sort that comes next, for the size of its digits
 // Writes  bin_offsets  [blocks] entries, giants and invalid boxes before the block
 //         counts         level, entry_count, giant_count, invalid_count, key_bits
 //         dispatches     of bin_scatter and sort, and those over all entries, for whoever reads the grid
@@ -16,6 +17,7 @@
 @group(0) @binding(3) var<storage, read_write> bin_offsets: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> counts: Counts;
 @group(0) @binding(5) var<storage, read_write> dispatches: Dispatches;
+@group(0) @binding(6) var<uniform> sort_pass: SortPass;
 
 const LANES: u32 = 256u / LEVELS;
 
@@ -158,8 +160,9 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
         counts.entry_count = scan.total.x;
         counts.giant_count = scan.total.y;
         counts.invalid_count = invalid.total;
-        let steps = div_ceil(frame.key_bits, WIDE_BITS);
-        counts.key_bits = steps * WIDE_BITS;
+        let step_bits = max(sort_pass.digit_bits, WIDE_BITS);
+        let steps = div_ceil(frame.key_bits, step_bits);
+        counts.key_bits = steps * step_bits;
         write_dispatches(block_count, scan.total.x, steps);
     }
 }

@@ -6,15 +6,15 @@
 @group(0) @binding(2) var<storage, read> keys_in: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> histograms: array<u32>;
 
-// The last one is for what lies behind the end.
-var<workgroup> histogram: array<atomic<u32>, WIDE_RADIX + 1u>;
+// The one behind those of the digits is for what lies behind the end.
+var<workgroup> histogram: array<atomic<u32>, BALLOT_RADIX + 1u>;
 
 fn count_tile(tile: u32, local: u32, invocations: u32) {
     let n = sort_length();
     let tile_count = div_ceil(n, SORT_TILE);
     let shift = sort_shift();
     let radix = 1u << sort_pass.digit_bits;
-    for (var bin = local; bin <= WIDE_RADIX; bin += invocations) {
+    for (var bin = local; bin <= radix; bin += invocations) {
         atomicStore(&histogram[bin], 0u);
     }
     workgroupBarrier();
@@ -22,7 +22,7 @@ fn count_tile(tile: u32, local: u32, invocations: u32) {
     for (var i = tile * (SORT_TILE / 4u) + local; i < end; i += invocations) {
         let digits = (keys_in[i] >> vec4<u32>(shift)) & vec4<u32>(radix - 1u);
         let behind = vec4<u32>(4u * i) + vec4<u32>(0u, 1u, 2u, 3u) >= vec4<u32>(n);
-        let bins = select(digits, vec4<u32>(WIDE_RADIX), behind);
+        let bins = select(digits, vec4<u32>(radix), behind);
         atomicAdd(&histogram[bins.x], 1u);
         atomicAdd(&histogram[bins.y], 1u);
         atomicAdd(&histogram[bins.z], 1u);
@@ -31,6 +31,6 @@ fn count_tile(tile: u32, local: u32, invocations: u32) {
     workgroupBarrier();
     let digits_end = select(0u, radix, tile < tile_count);
     for (var digit = local; digit < digits_end; digit += invocations) {
-        histograms[digit * tile_count + tile] = atomicLoad(&histogram[digit]);
+        histograms[tile * radix + digit] = atomicLoad(&histogram[digit]);
     }
 }

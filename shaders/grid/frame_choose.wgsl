@@ -466,16 +466,20 @@ fn place_grid(ids: CellIds, count: u32) {
 
 // Decides the bits of the sort key: enough position bits that an entry rarely shares its quantum with another of its
 // cell, also where boxes lie many times as densely as on average; all there are where the position tells the cell, so
-// that a cell has but a small part of the positions. Returns those of the position.
+// that a cell has but a small part of the positions. The key has whole digits of WIDE_BITS, or THREE_PASS_BITS where these
+// are more than three of those and one too few at most. Returns those of the position.
 fn choose_key(ids: CellIds) -> u32 {
     let cell_bits = ids.bits.x + ids.bits.y + ids.world.x + ids.world.y;
     let cells = min(ids.occupied * f32(max(params.world_count, 1u)), f32(1u << cell_bits));
     let crowd = 64.0 * f32(params.box_count) / cells;
     let wanted = cell_bits + max(bits_about(crowd), MIN_POSITION_BITS);
-    let key_bits = select(div_ceil(wanted, 2u * RADIX_BITS) * 2u * RADIX_BITS, 32u, is_oblique);
-    frame.key_bits = min(key_bits, 32u);
-    frame.position_bits = min(key_bits, 32u) - cell_bits;
-    return min(key_bits, 32u) - cell_bits;
+    let has_room = cell_bits + MIN_POSITION_BITS <= THREE_PASS_BITS;
+    let of_three = has_room && wanted > 3u * WIDE_BITS && wanted <= THREE_PASS_BITS + 1u;
+    let whole = select(min(div_ceil(wanted, WIDE_BITS) * WIDE_BITS, 32u), THREE_PASS_BITS, of_three);
+    let key_bits = select(whole, 32u, is_oblique);
+    frame.key_bits = key_bits;
+    frame.position_bits = key_bits - cell_bits;
+    return key_bits - cell_bits;
 }
 
 // Returns the smallest b from 1 to 30 with 2^b >= x: the exponent, and one more unless all other bits are zero.

@@ -1,11 +1,11 @@
-// sort_ballot: moves each key and its value to its place by a digit of WIDE_BITS; equal digits keep their order.
+// sort_ballot: moves each key and its value to its place by a digit of eight or nine bits; equal digits keep their order.
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [WIDE_RADIX * tiles + WIDE_RADIX], of sort_scan
+//         histograms   [tiles * digits + digits], of sort_scan
 //         keys_in, values_in     [n]
 // Writes  keys_out, values_out   [n]
-// Each subgroup takes a run of consecutive keys of the tile, in rounds of as many keys as it has invocations. Eight
+// Each subgroup takes a run of consecutive keys of the tile, in rounds of as many keys as it has invocations. Nine
 // ballots a round tell each invocation which others have its digit (Ashkiani et al. 2016, "GPU multisplit"). Two
 // digits share a word of counts, and the lowest of the invocations with either of them adds for all: so each word has
 // one writer a round, and a barrier between two rounds is all that orders them. The counts are scanned over the
@@ -14,7 +14,7 @@
 //
 // Keys are held in registers, four to a vector: an array with an index that varies would lie in memory. What is behind
 // the end counts as a key of ones, which sorts last, so that no step but the first and the last has to tell.
-// For subgroups of 8 to 64 invocations, the workgroup cut evenly.
+// For subgroups of 8 to 64 invocations, the workgroup cut evenly; with nine bits, of 16 to 64.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -24,13 +24,10 @@
 @group(0) @binding(5) var<storage, read_write> keys_out: array<u32>;
 @group(0) @binding(6) var<storage, read_write> values_out: array<u32>;
 
-// Words of counts for each subgroup: digits 2 w and 2 w + 1 have the halves of word w.
-const WORDS: u32 = WIDE_RADIX / 2u;
-
 // Whether subgroups may have more than 32 invocations.
 override UP_TO_64: bool = false;
 
-// One after the other: the counts, [subgroup * WORDS + word], of up to 32 subgroups; the tile's keys in order; for each
+// One after the other: the counts, [subgroup * words + word], of up to 32 subgroups; the tile's keys in order; for each
 // digit, what turns positions in the tile into places; the tile's values in order.
 var<workgroup> tile_words: array<u32, SORT_TILE>;
 
@@ -43,6 +40,7 @@ struct Lane {
     active_lanes: vec2<u32>,  // a bit for each invocation of the subgroup
     below: vec2<u32>,         // for each of them with a lower index
     shift: u32,
+    words: u32,               // of counts for a subgroup: digits 2 w and 2 w + 1 have the halves of word w
 }
 
 fn lane_of(index: u32, width: u32, subgroup: u32) -> Lane {
@@ -51,11 +49,13 @@ fn lane_of(index: u32, width: u32, subgroup: u32) -> Lane {
         select(0u, (1u << (index & 31u)) - 1u, index >= 32u),
     );
     let all = subgroupBallot(true).xy;
-    return Lane(index, subgroup * width + index, width, subgroup * WORDS, all, below, sort_shift());
+    let words = (1u << sort_pass.digit_bits) / 2u;
+    return Lane(index, subgroup * width + index, width, subgroup * words, all, below, sort_shift(), words);
 }
 
-fn digit_of(key: u32, shift: u32) -> u32 {
-    return (key >> shift) & (WIDE_RADIX - 1u);
+// Returns the digits of four keys.
+fn digits_of(keys: vec4<u32>, lane: Lane) -> vec4<u32> {
+    return (keys >> vec4<u32>(lane.shift)) & vec4<u32>(2u * lane.words - 1u);
 }
 
 // Returns the word at `at` of a list, or what stands for it behind the end.
@@ -109,13 +109,13 @@ fn first_of(lanes: vec2<u32>) -> u32 {
     return firstTrailingBit(lanes.x);
 }
 
-// One round: returns how many keys before this one, in the subgroup's part of the tile, have its digit. Every
+// One round: returns how many keys before this one, in the subgroup's part of the tile, have this digit. Every
 // invocation of the workgroup has to call.
-fn rank_of(key: u32, lane: Lane) -> u32 {
-    let digit = digit_of(key, lane.shift);
-    // Not a loop: compilers do not unroll those that naga bounds.
-    let upper = with_bit(digit, 16u) & with_bit(digit, 32u) & with_bit(digit, 64u) & with_bit(digit, 128u);
-    let with_word = lane.active_lanes & upper & with_bit(digit, 2u) & with_bit(digit, 4u) & with_bit(digit, 8u);
+fn rank_of(digit: u32, lane: Lane) -> u32 {
+    // Not a loop: compilers do not unroll those that naga bounds. No digit of eight bits has the highest one.
+    let upper = with_bit(digit, 32u) & with_bit(digit, 64u) & with_bit(digit, 128u) & with_bit(digit, 256u);
+    let lower = with_bit(digit, 2u) & with_bit(digit, 4u) & with_bit(digit, 8u) & with_bit(digit, 16u);
+    let with_word = lane.active_lanes & upper & lower;
     let with_digit = with_word & with_bit(digit, 1u);
     let lowest = first_of(with_word);
     let half = (digit & 1u) * 16u;
@@ -134,10 +134,11 @@ fn rank_of(key: u32, lane: Lane) -> u32 {
 }
 
 fn four_ranks(keys: vec4<u32>, lane: Lane) -> vec4<u32> {
-    let x = rank_of(keys.x, lane);
-    let y = rank_of(keys.y, lane);
-    let z = rank_of(keys.z, lane);
-    let w = rank_of(keys.w, lane);
+    let digits = digits_of(keys, lane);
+    let x = rank_of(digits.x, lane);
+    let y = rank_of(digits.y, lane);
+    let z = rank_of(digits.z, lane);
+    let w = rank_of(digits.w, lane);
     return vec4<u32>(x, y, z, w);
 }
 
@@ -147,13 +148,13 @@ struct Digits {
     totals: vec2<u32>,        // keys of the digit in all tiles
 }
 
-fn digits_of(tile: u32, word: u32, n: u32) -> Digits {
+fn own_digits(tile: u32, lane: Lane, n: u32) -> Digits {
     let tile_count = div_ceil(n, SORT_TILE);
     var digits = Digits(vec2<u32>(0u), vec2<u32>(0u));
-    if word < WORDS && tile < tile_count {
-        let row = 2u * word * tile_count;
-        let totals = WIDE_RADIX * tile_count + 2u * word;
-        digits.rows = vec2<u32>(histograms[row + tile], histograms[row + tile_count + tile]);
+    if lane.local < lane.words && tile < tile_count {
+        let row = 2u * (lane.words * tile + lane.local);
+        let totals = 2u * (lane.words * tile_count + lane.local);
+        digits.rows = vec2<u32>(histograms[row], histograms[row + 1u]);
         digits.totals = vec2<u32>(histograms[totals], histograms[totals + 1u]);
     }
     return digits;
@@ -164,15 +165,15 @@ fn digits_of(tile: u32, word: u32, n: u32) -> Digits {
 fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32, digits: Digits) -> vec2<u32> {
     let word = lane.local;
     var own = 0u;
-    if word < WORDS {
+    if word < lane.words {
         for (var k = 0u; k < subgroups; k += 1u) {
-            own += tile_words[k * WORDS + word];
+            own += tile_words[k * lane.words + word];
         }
     }
     // Of the tile, and of all tiles.
     let sums = vec2<u32>((own & 0xffffu) + (own >> 16u), digits.totals.x + digits.totals.y);
     let before = vec2<u32>(subgroupExclusiveAdd(sums.x), subgroupExclusiveAdd(sums.y));
-    let first = select(0u, tile_words[word & (WORDS - 1u)], word < WORDS);
+    let first = select(0u, tile_words[word & (lane.words - 1u)], word < lane.words);
     workgroupBarrier();
     // The first subgroup's counts are in registers: their words are free.
     if lane.index + 1u == lane.width {
@@ -181,20 +182,20 @@ fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32, digits: Digits) -> vec
     }
     workgroupBarrier();
     var base = before;
-    if word < WORDS {
+    if word < lane.words {
         for (var k = 0u; k < subgroup; k += 1u) {
             base += vec2<u32>(tile_words[2u * k], tile_words[2u * k + 1u]);
         }
     }
     workgroupBarrier();
     let even = own & 0xffffu;
-    if word < WORDS {
+    if word < lane.words {
         var running = base.x | ((base.x + even) << 16u);
         tile_words[word] = running;
         running += first;
         for (var k = 1u; k < subgroups; k += 1u) {
-            let count = tile_words[k * WORDS + word];
-            tile_words[k * WORDS + word] = running;
+            let count = tile_words[k * lane.words + word];
+            tile_words[k * lane.words + word] = running;
             running += count;
         }
     }
@@ -206,7 +207,7 @@ fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32, digits: Digits) -> vec
 
 // Returns the positions of four keys in the sorted tile.
 fn four_positions(keys: vec4<u32>, ranks: vec4<u32>, lane: Lane) -> vec4<u32> {
-    let digits = (keys >> vec4<u32>(lane.shift)) & vec4<u32>(WIDE_RADIX - 1u);
+    let digits = digits_of(keys, lane);
     let at = vec4<u32>(lane.counts_at) + (digits >> vec4<u32>(1u));
     let words = vec4<u32>(tile_words[at.x], tile_words[at.y], tile_words[at.z], tile_words[at.w]);
     return ((words >> ((digits & vec4<u32>(1u)) * 16u)) & vec4<u32>(0xffffu)) + ranks;
@@ -225,8 +226,8 @@ fn four_words(at: u32) -> vec4<u32> {
 }
 
 // Writes four keys, and returns their places.
-fn put_keys(keys: vec4<u32>, position: u32, length: u32, shift: u32) -> vec4<u32> {
-    let digits = (keys >> vec4<u32>(shift)) & vec4<u32>(WIDE_RADIX - 1u);
+fn put_keys(keys: vec4<u32>, position: u32, length: u32, lane: Lane) -> vec4<u32> {
+    let digits = digits_of(keys, lane);
     let starts = vec4<u32>(tile_words[digits.x], tile_words[digits.y], tile_words[digits.z], tile_words[digits.w]);
     let places = starts + vec4<u32>(position) + vec4<u32>(0u, 256u, 512u, 768u);
     if position < length {
@@ -274,7 +275,7 @@ fn sort_ballot(
     let first = tile * SORT_TILE + subgroup * SORT_RUN * width + index;
     let step = 4u * width;
 
-    for (var i = lane.local; i < subgroups * WORDS; i += 256u) {
+    for (var i = lane.local; i < subgroups * lane.words; i += 256u) {
         tile_words[i] = 0u;
     }
     workgroupBarrier();
@@ -283,7 +284,7 @@ fn sort_ballot(
     let keys_b = four_keys(first + step, width, n);
     let keys_c = four_keys(first + 2u * step, width, n);
     let keys_d = four_keys(first + 3u * step, width, n);
-    let digits = digits_of(tile, lane.local, n);
+    let digits = own_digits(tile, lane, n);
     let ranks_a = four_ranks(keys_a, lane);
     let ranks_b = four_ranks(keys_b, lane);
     let ranks_c = four_ranks(keys_c, lane);
@@ -310,16 +311,16 @@ fn sort_ballot(
     let sorted_c = four_words(at + 2048u);
     let sorted_d = four_words(at + 3072u);
     workgroupBarrier();
-    if at < WORDS {
+    if at < lane.words {
         tile_words[2u * at] = starts.x;
         tile_words[2u * at + 1u] = starts.y;
     }
     workgroupBarrier();
     let length = n - min(n, tile * SORT_TILE);
-    let places_a = put_keys(sorted_a, at, length, lane.shift);
-    let places_b = put_keys(sorted_b, at + 1024u, length, lane.shift);
-    let places_c = put_keys(sorted_c, at + 2048u, length, lane.shift);
-    let places_d = put_keys(sorted_d, at + 3072u, length, lane.shift);
+    let places_a = put_keys(sorted_a, at, length, lane);
+    let places_b = put_keys(sorted_b, at + 1024u, length, lane);
+    let places_c = put_keys(sorted_c, at + 2048u, length, lane);
+    let places_d = put_keys(sorted_d, at + 3072u, length, lane);
     workgroupBarrier();
 
     lay_out(positions_a, values_a);

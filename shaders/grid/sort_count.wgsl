@@ -3,7 +3,7 @@
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
 //         keys_in      [n], four at a time
-// Writes  histograms   [digits * tiles], digit by digit, within a digit tile by tile
+// Writes  histograms   [tiles * digits], tile by tile, within a tile digit by digit
 // First of the three steps of one stable radix pass: reduce, then scan, then scatter (Merrill and Grimshaw 2011).
 
 @compute @workgroup_size(256)

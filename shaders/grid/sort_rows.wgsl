@@ -2,10 +2,10 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-// Changes histograms   [digits * tiles] from counts to exclusive prefix sums within each digit
+// Changes histograms   [tiles * digits] from counts to exclusive prefix sums within each digit
 // Writes  histograms   [digits] behind them: how often each digit occurs
-// sort_scan for processors whose workgroups do not hide latency: an invocation for each digit, which takes its row one
-// tile after the other and waits for no other. A pass that is left out is not scanned.
+// sort_scan for processors whose workgroups do not hide latency: an invocation for each digit, which takes one tile
+// after the other and waits for no other. A pass that is left out is not scanned.
 // Source: as that of sort_wide.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
@@ -16,14 +16,15 @@
 fn sort_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile_count = scanned_tiles();
     let digit = group.x * WIDE_LANES + local;
-    let first = digit * tile_count;
+    let bits = sort_pass.digit_bits;
     var running = 0u;
-    for (var i = first; i < first + tile_count; i += 1u) {
-        let count = histograms[i];
-        histograms[i] = running;
+    for (var tile = 0u; tile < tile_count; tile += 1u) {
+        let at = (tile << bits) + digit;
+        let count = histograms[at];
+        histograms[at] = running;
         running += count;
     }
     if tile_count > 0u {
-        histograms[(tile_count << sort_pass.digit_bits) + digit] = running;
+        histograms[(tile_count << bits) + digit] = running;
     }
 }

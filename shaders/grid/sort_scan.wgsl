@@ -2,44 +2,86 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-// Changes histograms   [digits * tiles] from counts to exclusive prefix sums within each digit
+// Changes histograms   [tiles * digits] from counts to exclusive prefix sums within each digit
 // Writes  histograms   [digits] behind them: how often each digit occurs
-// A workgroup for each digit, whose row it takes in pieces of PIECE tiles with neighbouring invocations at
-// neighbouring words. Who needs places adds the sums over lower digits, which is a scan of so few numbers that it costs
-// less there than a dispatch. A pass that is left out is not scanned.
+// A workgroup for each SCAN_DIGITS digits, whose counts in one tile are a sector of memory. It takes the tiles in pieces
+// of PIECE, of which an invocation has a run for one of the digits. Who needs places adds the sums over lower digits,
+// which is a scan of so few numbers that it costs less there than a dispatch. A pass that is left out is not scanned.
 // Second step of a radix pass (Merrill and Grimshaw 2011).
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
 @group(0) @binding(2) var<storage, read_write> histograms: array<u32>;
 
-const PIECE: u32 = 512u;
+// Runs of tiles in a piece, and tiles in a run, of which all counts are loaded at once.
+const RUNS: u32 = 256u / SCAN_DIGITS;
+const RUN: u32 = 16u;
+const PIECE: u32 = RUNS * RUN;
+
+// [run * SCAN_DIGITS + digit] sums of the runs, of every other piece in the other half: so that no invocation can write
+// what another still reads.
+var<workgroup> run_sums: array<u32, 512>;
+
+// Returns the counts of one digit in four tiles that follow each other.
+fn four_counts(tile: u32, end: u32, digit: u32) -> vec4<u32> {
+    return vec4<u32>(count_of(tile, end, digit), count_of(tile + 1u, end, digit), count_of(tile + 2u, end, digit),
+        count_of(tile + 3u, end, digit));
+}
+
+fn count_of(tile: u32, end: u32, digit: u32) -> u32 {
+    var count = 0u;
+    if tile < end {
+        count = histograms[(tile << sort_pass.digit_bits) + digit];
+    }
+    return count;
+}
+
+// Writes what comes before each of four tiles, and returns what comes before the next.
+fn put_four(tile: u32, end: u32, digit: u32, before: u32, own: vec4<u32>) -> u32 {
+    put(tile, end, digit, before);
+    put(tile + 1u, end, digit, before + own.x);
+    put(tile + 2u, end, digit, before + own.x + own.y);
+    put(tile + 3u, end, digit, before + own.x + own.y + own.z);
+    return before + sum_of(own);
+}
+
+fn put(tile: u32, end: u32, digit: u32, before: u32) {
+    if tile < end {
+        histograms[(tile << sort_pass.digit_bits) + digit] = before;
+    }
+}
+
+fn sum_of(own: vec4<u32>) -> u32 {
+    return own.x + own.y + own.z + own.w;
+}
 
 @compute @workgroup_size(256)
 fn sort_scan(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile_count = scanned_tiles();
-    let row = group.x * tile_count;
-    var running = 0u;
+    let digit = group.x * SCAN_DIGITS + local % SCAN_DIGITS;
+    let run = local / SCAN_DIGITS;
+    var before_piece = 0u;
     for (var piece = 0u; piece < tile_count; piece += PIECE) {
-        let tiles = vec2<u32>(piece + local, piece + 256u + local);
-        var own = vec2<u32>(0u);
-        if tiles.x < tile_count {
-            own.x = histograms[row + tiles.x];
+        let first = piece + run * RUN;
+        let a = four_counts(first, tile_count, digit);
+        let b = four_counts(first + 4u, tile_count, digit);
+        let c = four_counts(first + 8u, tile_count, digit);
+        let d = four_counts(first + 12u, tile_count, digit);
+        let half = piece / PIECE % 2u * 256u;
+        run_sums[half + local] = sum_of(a) + sum_of(b) + sum_of(c) + sum_of(d);
+        workgroupBarrier();
+        var before = before_piece;
+        for (var k = 0u; k < RUNS; k += 1u) {
+            let sum = run_sums[half + k * SCAN_DIGITS + local % SCAN_DIGITS];
+            before += select(0u, sum, k < run);
+            before_piece += sum;
         }
-        if tiles.y < tile_count {
-            own.y = histograms[row + tiles.y];
-        }
-        let scan = scan_workgroup2(local, own);
-        if tiles.x < tile_count {
-            histograms[row + tiles.x] = running + scan.before.x;
-        }
-        running += scan.total.x;
-        if tiles.y < tile_count {
-            histograms[row + tiles.y] = running + scan.before.y;
-        }
-        running += scan.total.y;
+        before = put_four(first, tile_count, digit, before, a);
+        before = put_four(first + 4u, tile_count, digit, before, b);
+        before = put_four(first + 8u, tile_count, digit, before, c);
+        before = put_four(first + 12u, tile_count, digit, before, d);
     }
-    if local == 0u && tile_count > 0u {
-        histograms[(tile_count << sort_pass.digit_bits) + group.x] = running;
+    if run == 0u && tile_count > 0u {
+        histograms[(tile_count << sort_pass.digit_bits) + digit] = before_piece;
     }
 }

@@ -2,7 +2,7 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [RADIX * tiles + RADIX], of sort_scan
+//         histograms   [tiles * RADIX + RADIX], of sort_scan
 //         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]
 // Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two to a word and
@@ -56,7 +56,7 @@ fn sort_scatter(
     var tile_offset = 0u;
     var total = 0u;
     if local < RADIX && tile < tile_count {
-        tile_offset = histograms[local * tile_count + tile];
+        tile_offset = histograms[tile * RADIX + local];
         total = histograms[RADIX * tile_count + local];
     }
     if local < RADIX {

@@ -3,7 +3,7 @@
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
 //         keys_in      [n], four at a time
-// Writes  histograms   [digits * tiles], digit by digit, within a digit tile by tile
+// Writes  histograms   [tiles * digits], tile by tile, within a tile digit by digit
 // sort_count with as few invocations as sort_wide has: software adapters pay for each of them at every barrier.
 // Source: as that of sort_wide.
 

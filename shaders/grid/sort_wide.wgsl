@@ -2,7 +2,7 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [WIDE_RADIX * tiles + WIDE_RADIX], of sort_scan
+//         histograms   [tiles * WIDE_RADIX + WIDE_RADIX], of sort_scan
 //         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]
 // sort_scatter for processors whose workgroups do not hide latency, such as software adapters: so few invocations
@@ -60,7 +60,7 @@ fn sort_wide(
         start += sums[k];
     }
     for (var digit = local * DIGITS; digit < digits_end; digit += 1u) {
-        var running = start + histograms[digit * tile_count + tile];
+        var running = start + histograms[tile * WIDE_RADIX + digit];
         start += histograms[totals + digit];
         for (var k = 0u; k < WIDE_LANES; k += 1u) {
             let own = places[digit * WIDE_LANES + k];

@@ -113,14 +113,14 @@ struct Counts {
     pair_low: u32,
     pair_high: u32,
     written: u32,             // pairs in the window
-    key_bits: u32,            // that the entries are sorted by, a multiple of WIDE_BITS
+    key_bits: u32,            // that the entries are sorted by, in whole steps
     unused_a: u32,
     unused_b: u32,
 }
 
 // Indirect dispatch sizes.
 struct Dispatches {
-    bin_scatter: array<array<u32, 3>, 2>, // for an even and for an odd number of passes by WIDE_BITS
+    bin_scatter: array<array<u32, 3>, 2>, // for an even and for an odd number of steps of the sort
     sort_passes: array<array<u32, 3>, SORT_STEPS>,
     entries: array<u32, 3>,   // an invocation for each entry
     entry_runs: array<u32, 3>, // an invocation for each ENTRY_RUN entries

@@ -9,8 +9,8 @@ pub enum SortVariant {
     /// Eight bits a pass, eight invocations with counts of their own: `sort_tally`, `sort_rows` and `sort_wide`. Runs on
     /// any device; for processors that do not need many invocations to be busy, software adapters above all.
     Wide,
-    /// Eight bits a pass, counts per subgroup and ballots inside: `sort_ballot`. Needs
-    /// [`Gpu::SUBGROUP_FEATURES`](super::Gpu::SUBGROUP_FEATURES) and subgroups of 8 to 64.
+    /// Nine bits a pass, or eight where subgroups may have fewer than 16 invocations, counts per subgroup and ballots inside:
+    /// `sort_ballot`. Needs [`Gpu::SUBGROUP_FEATURES`](super::Gpu::SUBGROUP_FEATURES) and subgroups of 8 to 64.
     Subgroup,
 }
 

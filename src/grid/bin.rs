@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 
 use super::GridRoom;
+use super::sort::Sort;
 use crate::constants::{BIN_BLOCK, BIN_COUNTS};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
@@ -119,18 +120,21 @@ impl Bin {
         }
     }
 
-    /// Records the choice of the level of coarsening, and of the places where each block's entries go.
+    /// Records the choice of the level of coarsening, of the places where each block's entries go, and of the steps that
+    /// `sort` takes.
     pub fn record_scan(
         &self,
         pass: &mut Pass,
         params: &Buffer<Params>,
         frame: &Buffer<Frame>,
         bins: &Bins,
+        sort: &Sort,
         counts: &Buffer<Counts>,
         dispatches: &Buffer<Dispatches>,
     ) {
         let buffers = [
             ("params", params.all()),
+            ("sort_pass", sort.a_pass()),
             ("frame", frame.all()),
             ("block_counts", bins.block_counts.all()),
             ("bin_offsets", bins.bin_offsets.all()),

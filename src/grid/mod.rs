@@ -159,7 +159,7 @@ impl Grid {
             bin.record_worlds(pass, box_count, params, boxes.clone(), lists, frame, world_cells);
         }
         bin.record_count(pass, box_count, block_sizes, params, boxes, lists, frame, world_cells, bins);
-        bin.record_scan(pass, params, frame, bins, counts, dispatches);
+        bin.record_scan(pass, params, frame, bins, sort, counts, dispatches);
         let (starts, giants) = (sort.starts(sorted), &self.entries.giants);
         bin.record_scatter(pass, params, frame, bins, counts, dispatches, starts, giants);
         sort.record_entries(pass, counts, dispatches, sorted);

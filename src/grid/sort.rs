@@ -1,11 +1,13 @@
-//! A stable least-significant-digit radix sort of 32-bit keys with 32-bit values, four or eight bits a pass: see
+//! A stable least-significant-digit radix sort of 32-bit keys with 32-bit values, four, eight or nine bits a pass: see
 //! [`SortVariant`].
 
 use std::mem::offset_of;
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::constants::{RADIX_BITS, SORT_STEPS, SORT_TILE, WIDE_BITS, WIDE_LANES, WIDE_RADIX};
+use crate::constants::{
+    BALLOT_BITS, BALLOT_LANES, BALLOT_RADIX, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, SORT_TILE, WIDE_BITS, WIDE_LANES,
+};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::{Gpu, SortVariant};
@@ -16,7 +18,7 @@ pub const COUNT: Source = source!("grid/sort_count", "grid/count_tile", "grid/so
 /// The source of `sort_tally`.
 pub const TALLY: Source = source!("grid/sort_tally", "grid/count_tile", "grid/sort");
 /// The source of `sort_scan`.
-pub const SCAN: Source = source!("grid/sort_scan", "grid/sort", "shared/scan");
+pub const SCAN: Source = source!("grid/sort_scan", "grid/sort");
 /// The source of `sort_rows`.
 pub const ROWS: Source = source!("grid/sort_rows", "grid/sort");
 /// The source of `sort_scatter`.
@@ -32,8 +34,13 @@ pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, ROWS, SCATTER, WIDE, BALLOT
 const UNIFORM_ALIGNMENT: usize = 256;
 
 impl SortVariant {
-    fn digit_bits(self) -> u32 {
-        if self == Self::Portable { RADIX_BITS } else { WIDE_BITS }
+    /// Returns the bits of a pass on this device.
+    fn digit_bits(self, gpu: &Gpu) -> u32 {
+        match self {
+            Self::Portable => RADIX_BITS,
+            Self::Subgroup if gpu.adapter_info().subgroup_min_size >= BALLOT_LANES => BALLOT_BITS,
+            Self::Wide | Self::Subgroup => WIDE_BITS,
+        }
     }
 
     fn count(self) -> &'static Source {
@@ -42,12 +49,6 @@ impl SortVariant {
 
     fn scan(self) -> &'static Source {
         if self == Self::Wide { &ROWS } else { &SCAN }
-    }
-
-    /// Returns the workgroups of the scan, which has a workgroup or an invocation for each digit.
-    fn scan_groups(self) -> u32 {
-        let digits = 1 << self.digit_bits();
-        if self == Self::Wide { digits / WIDE_LANES } else { digits }
     }
 
     fn scatter(self) -> &'static Source {
@@ -63,6 +64,7 @@ impl SortVariant {
 #[derive(Debug)]
 pub struct Sort {
     variant: SortVariant,
+    digit_bits: u32,
     count: Kernel,
     scan: Kernel,
     scatter: Kernel,
@@ -86,9 +88,14 @@ pub struct SortBuffers {
     pub histograms: Buffer<u32>,
 }
 
+/// Returns how many passes of so many bits the longest key takes: `SORT_STEPS`, or twice as many of small digits.
+fn passes_of(digit_bits: u32) -> u32 {
+    if digit_bits < WIDE_BITS { SORT_STEPS * WIDE_BITS / digit_bits } else { SORT_STEPS }
+}
+
 /// Returns the words of histograms that sorting `n` elements takes: one of each tile and digit, and one of each digit.
 pub fn histogram_words(n: u64) -> u64 {
-    u64::from(WIDE_RADIX) * (n.div_ceil(u64::from(SORT_TILE)) + 1)
+    u64::from(BALLOT_RADIX) * (n.div_ceil(u64::from(SORT_TILE)) + 1)
 }
 
 impl SortBuffers {
@@ -140,14 +147,14 @@ impl Sort {
 
     /// Looks up the kernels of the stage in this variant, with `scatter` in place of the variant's own kernel.
     pub(super) fn with_scatter(gpu: &Gpu, variant: SortVariant, scatter: &Source) -> Result<Self, Error> {
-        let bits = variant.digit_bits();
+        let bits = variant.digit_bits(gpu);
         // Fewer instructions where a subgroup's ballot is one word. Only Vulkan promises the largest size.
         let info = gpu.adapter_info();
         let is_one_word = info.backend == wgpu::Backend::Vulkan && (1..=32).contains(&info.subgroup_max_size);
         let switches: &[_] = if variant == SortVariant::Subgroup && !is_one_word { &["UP_TO_64"] } else { &[] };
         let passes: Vec<_> = [0, 1]
             .into_iter()
-            .flat_map(|of_pairs| (0..32 / bits).map(move |i| (i * bits, of_pairs)))
+            .flat_map(|of_pairs| (0..passes_of(bits)).map(move |i| (i * bits, of_pairs)))
             .map(|(shift, of_pairs)| {
                 let mut padded = [0; UNIFORM_ALIGNMENT / 4];
                 let pass = SortPass { shift, of_pairs, digit_bits: bits, unused: 0 };
@@ -157,6 +164,7 @@ impl Sort {
             .collect();
         Ok(Self {
             variant,
+            digit_bits: bits,
             count: Kernel::new(gpu, variant.count()),
             scan: Kernel::new(gpu, variant.scan()),
             scatter: Kernel::specialised(gpu, scatter, switches),
@@ -174,8 +182,31 @@ impl Sort {
         self.variant
     }
 
-    /// Returns the keys and values from which [`Sort::record_entries`] starts: first for an even number of the steps of
-    /// [`WIDE_BITS`] that the key needs, then for an odd number. The sort ends in `keys` and `values` in either case.
+    /// Returns the bits that one pass sorts by.
+    pub fn digit_bits(&self) -> u32 {
+        self.digit_bits
+    }
+
+    /// Returns a [`SortPass`], for kernels that need to know the size of digits.
+    pub fn a_pass(&self) -> wgpu::BindingResource<'_> {
+        self.pass_at(0)
+    }
+
+    fn pass_at(&self, index: usize) -> wgpu::BindingResource<'_> {
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: self.passes.raw(),
+            offset: (index * UNIFORM_ALIGNMENT) as u64,
+            size: NonZeroU64::new(size_of::<SortPass>() as u64),
+        })
+    }
+
+    /// Returns the workgroups of the scan.
+    fn scan_groups(&self) -> u32 {
+        (1 << self.digit_bits) / if self.variant == SortVariant::Wide { WIDE_LANES } else { SCAN_DIGITS }
+    }
+
+    /// Returns the keys and values from which [`Sort::record_entries`] starts: first for an even number of the steps that
+    /// the key needs, then for an odd number. The sort ends in `keys` and `values` in either case.
     pub fn starts<'a>(&self, lists: &'a SortBuffers) -> [(&'a Buffer<u32>, &'a Buffer<u32>); 2] {
         let even = (&lists.keys, &lists.values);
         let odd = (&lists.other_keys, &lists.other_values);
@@ -191,7 +222,7 @@ impl Sort {
         lists: &SortBuffers,
     ) {
         let turned = &lists.turned();
-        let passes = 32 / self.variant.digit_bits() as usize;
+        let passes = passes_of(self.digit_bits) as usize;
         for i in 0..passes {
             let offset = offset_of!(Dispatches, sort_passes) + i * SORT_STEPS as usize / passes * size_of::<[u32; 3]>();
             let is_back = (passes - i) % 2 == 1;
@@ -209,10 +240,9 @@ impl Sort {
         lists: &SortBuffers,
         bits: u32,
     ) -> SortBuffers {
-        let digit_bits = self.variant.digit_bits();
         let mut lists = lists.clone();
-        for i in 0..bits.div_ceil(digit_bits) {
-            let index = (32 / digit_bits + i) as usize;
+        for i in 0..bits.div_ceil(self.digit_bits) {
+            let index = (passes_of(self.digit_bits) + i) as usize;
             self.record_pass(pass, counts, dispatches, offset_of!(Dispatches, sort_pairs), &lists, index);
             lists = lists.turned();
         }
@@ -229,13 +259,8 @@ impl Sort {
         lists: &SortBuffers,
         index: usize,
     ) {
-        let sort_pass = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-            buffer: self.passes.raw(),
-            offset: (index * UNIFORM_ALIGNMENT) as u64,
-            size: NonZeroU64::new(size_of::<SortPass>() as u64),
-        });
         let buffers = [
-            ("sort_pass", sort_pass),
+            ("sort_pass", self.pass_at(index)),
             ("counts", counts.all()),
             ("keys_in", lists.keys.all()),
             ("values_in", lists.values.all()),
@@ -244,7 +269,7 @@ impl Sort {
             ("values_out", lists.other_values.all()),
         ];
         self.count.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
-        self.scan.dispatch(pass, self.variant.scan_groups(), &buffers);
+        self.scan.dispatch(pass, self.scan_groups(), &buffers);
         self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
     }
 }

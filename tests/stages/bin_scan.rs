@@ -2,6 +2,7 @@
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::bin::Bins;
+use broadsweep::internals::grid::sort::Sort;
 use broadsweep::internals::layout::{Counts, Dispatches, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::mirror::bin::Totals;
@@ -9,11 +10,20 @@ use proptest::prelude::*;
 
 use crate::bin_count::BIN;
 use crate::inputs::Random;
+use crate::sort::SORTS;
 use crate::*;
 
 type Block = [u32; BIN_COUNTS as usize];
 
+/// Checks the scan before every variant of the sort; returns the level.
 fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -> u32 {
+    let levels: Vec<u32> =
+        SORTS.iter().map(|sort| check_before(sort, box_count, blocks, entry_capacity, key_bits)).collect();
+    assert!(levels.iter().all(|level| *level == levels[0]), "{levels:?}");
+    levels[0]
+}
+
+fn check_before(sort: &Sort, box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -> u32 {
     assert_eq!(blocks.len(), box_count.div_ceil(BIN_BLOCK) as usize);
     let params = uniform(Params { box_count, entry_capacity, ..Params::zeroed() });
     let frame = upload(&[Frame { key_bits, ..Frame::zeroed() }]);
@@ -25,7 +35,7 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
     };
     let counts = poisoned(1);
     let dispatches = poisoned(1);
-    run(|pass| BIN.record_scan(pass, &params, &frame, &bins, &counts, &dispatches));
+    run(|pass| BIN.record_scan(pass, &params, &frame, &bins, sort, &counts, &dispatches));
 
     let total = |i: u32| blocks.iter().map(|block| u64::from(block[i as usize])).sum::<u64>();
     let totals = Totals {
@@ -35,13 +45,14 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -
     };
     let level = mirror::bin::scan(&totals, box_count, entry_capacity);
     let entry_count = u32::try_from(totals.entries[level as usize]).unwrap();
-    let steps = key_bits.div_ceil(WIDE_BITS) as usize;
+    let step_bits = sort.digit_bits().max(WIDE_BITS);
+    let steps = key_bits.div_ceil(step_bits) as usize;
     let expected = Counts {
         level,
         entry_count,
         giant_count: totals.giants[level as usize],
         invalid_count: totals.invalid,
-        key_bits: steps as u32 * WIDE_BITS,
+        key_bits: steps as u32 * step_bits,
         ..poison()
     };
     assert_eq!(written::<Counts>(&counts), [expected]);
@@ -161,7 +172,7 @@ proptest! {
         most in 1..5000u32,
         seed: u64,
         capacity in prop_oneof![0..1000u32, 0..10_000_000u32],
-        key_bits in prop::sample::select(vec![8u32, 16, 24, 32]),
+        key_bits in prop::sample::select(vec![8u32, 16, 24, THREE_PASS_BITS, 32]),
     ) {
         check(n, &random_blocks(n, most, seed), capacity, key_bits);
     }

@@ -18,7 +18,7 @@ use crate::*;
 pub static SORT: LazyLock<Sort> = LazyLock::new(|| Sort::with_variant(gpu(), sort_variant(gpu()).unwrap()).unwrap());
 
 /// Every variant that this device can run.
-static SORTS: LazyLock<Vec<Sort>> = LazyLock::new(|| {
+pub static SORTS: LazyLock<Vec<Sort>> = LazyLock::new(|| {
     let can_run = |variant: &SortVariant| *variant != SortVariant::Subgroup || gpu().has_subgroups();
     let with = |variant| Sort::with_variant(gpu(), variant).unwrap();
     SortVariant::ALL.into_iter().filter(can_run).map(with).collect()
@@ -47,21 +47,33 @@ fn sorted(lists: &SortBuffers) -> (Vec<u32>, Vec<u32>) {
     (written(&lists.keys), written(&lists.values))
 }
 
+/// Returns keys and values in the order of the keys' low `bits`, those of equal ones as they were.
+fn sorted_by(keys: &[u32], values: &[u32], bits: u32) -> (Vec<u32>, Vec<u32>) {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|&i| keys[i] & u32::MAX >> (32 - bits.min(32)));
+    let sorted = (order.iter().map(|&i| keys[i]).collect(), order.iter().map(|&i| values[i]).collect());
+    if bits.is_multiple_of(RADIX_BITS) {
+        let mut mirrored = (keys.to_vec(), values.to_vec());
+        mirror::sort::sort(&mut mirrored.0, &mut mirrored.1, bits.min(32));
+        assert_eq!(mirrored, sorted, "the mirror, {bits} bits");
+    }
+    sorted
+}
+
 /// Sorts as entries and as pairs, with workgroups in a row and in columns, in every variant.
 fn check(keys: &[u32], key_bits: u32) {
     let n = keys.len() as u32;
     // Values that say where each key was: an unstable sort cannot hide.
     let values: Vec<u32> = (0..n).collect();
-    let (mut expected_keys, mut expected_values) = (keys.to_vec(), values.clone());
-    mirror::sort::sort(&mut expected_keys, &mut expected_values, key_bits);
-    let expected = (expected_keys, expected_values);
     let groups = n.div_ceil(SORT_TILE);
-    let steps = key_bits / WIDE_BITS;
 
     for sort in &*SORTS {
+        let step_bits = sort.digit_bits().max(WIDE_BITS);
+        let steps = key_bits.div_ceil(step_bits);
         let context = format!("{n} keys, {key_bits} bits, {:?}", sort.variant());
         for tiles in [dispatch_size(groups), in_columns(groups)] {
             // The number of the other kind is wrong on purpose.
+            let key_bits = steps * step_bits;
             let counts = upload(&[Counts { entry_count: n, written: n / 2 + 7, key_bits, ..Counts::zeroed() }]);
             let sizes = dispatches(|sizes| sizes.sort_passes[(SORT_STEPS - steps) as usize..].fill(tiles));
             let entries = poisoned_lists(keys.len());
@@ -69,7 +81,7 @@ fn check(keys: &[u32], key_bits: u32) {
             keys_in.write(gpu(), keys);
             values_in.write(gpu(), &values);
             run(|pass| sort.record_entries(pass, &counts, &sizes, &entries));
-            assert_eq!(sorted(&entries), expected, "as entries: {context}");
+            assert_eq!(sorted(&entries), sorted_by(keys, &values, key_bits), "as entries: {context}");
         }
         // Any number of bits, also one that is no multiple of a digit's: the digit they end in counts whole.
         let counts = upload(&[Counts { entry_count: n / 2 + 7, written: n, ..Counts::zeroed() }]);
@@ -77,6 +89,7 @@ fn check(keys: &[u32], key_bits: u32) {
         let pairs = lists(keys, &values);
         let mut result = pairs.clone();
         run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, key_bits));
+        let expected = sorted_by(keys, &values, key_bits.next_multiple_of(sort.digit_bits()));
         assert_eq!(sorted(&result), expected, "as pairs: {context}");
     }
 }
@@ -89,7 +102,7 @@ fn random_keys(n: u32, mask: u32, seed: u64) -> Vec<u32> {
 #[test]
 fn random_keys_are_sorted_at_every_size_and_width() {
     for n in SIZES.into_iter().chain([4095, 4096, 4097, 8192, 12_345]) {
-        for key_bits in [8, 16, 24, 32] {
+        for key_bits in [8, 16, 24, THREE_PASS_BITS, 32] {
             check(&random_keys(n, u32::MAX >> (32 - key_bits), u64::from(n)), key_bits);
         }
     }
@@ -97,7 +110,7 @@ fn random_keys_are_sorted_at_every_size_and_width() {
 
 #[test]
 fn bits_above_the_key_do_not_count() {
-    for key_bits in [8, 16, 24] {
+    for key_bits in [8, 16, 24, THREE_PASS_BITS] {
         check(&random_keys(5000, u32::MAX, 1), key_bits);
     }
 }
@@ -166,30 +179,29 @@ fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
     let counts = upload(&[Counts { written: 5000, ..Counts::zeroed() }]);
     let sizes = dispatches(|sizes| sizes.sort_pairs = dispatch_size(2));
     for sort in &*SORTS {
-        let digit_bits = if sort.variant() == SortVariant::Portable { RADIX_BITS } else { WIDE_BITS };
         for bits in [1, 4, 5, 9, 13, 20, 21, 32] {
             let pairs = lists(&keys, &values);
             let mut result = pairs.clone();
             run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, bits));
-            let mut expected = (keys.clone(), values.clone());
-            mirror::sort::sort(&mut expected.0, &mut expected.1, bits.next_multiple_of(digit_bits));
+            let expected = sorted_by(&keys, &values, bits.next_multiple_of(sort.digit_bits()));
             assert_eq!(sorted(&result), expected, "{bits} bits, {:?}", sort.variant());
         }
     }
 }
 
 #[test]
-fn histograms_are_counted_and_scanned_digit_by_digit() {
-    let kernels = [(&sort::COUNT, &sort::SCAN, 1), (&sort::TALLY, &sort::ROWS, WIDE_LANES)];
+fn histograms_are_counted_and_scanned_tile_by_tile() {
+    let kernels = [(&sort::COUNT, &sort::SCAN, SCAN_DIGITS), (&sort::TALLY, &sort::ROWS, WIDE_LANES)];
     // The last one has a tile more than a piece of the scan.
     let sizes = SIZES.into_iter().chain([4096, 4097, 100_000, 2_097_153]);
     for (n, (count, scan, digits_per_group)) in sizes.flat_map(|n| kernels.map(|kernels| (n, kernels))) {
         let (count, scan) = (Kernel::new(gpu(), count), Kernel::new(gpu(), scan));
-        for (shift, digit_bits) in [(0, 4), (4, 4), (28, 4), (0, 8), (24, 8)] {
+        for (shift, digit_bits) in [(0, 4), (4, 4), (28, 4), (0, 8), (24, 8), (0, 9), (23, 9)] {
             let keys = random_keys(n, u32::MAX, 6);
             let tiles = n.div_ceil(SORT_TILE);
-            // Of entries: laid out for keys of 32 bits.
-            let sort_pass = uniform(SortPass { shift: shift + 32 - 28, of_pairs: 0, digit_bits, unused: 0 });
+            // Of entries: laid out for keys of four steps.
+            let sort_pass =
+                uniform(SortPass { shift: shift + 4 * digit_bits.max(8) - 28, of_pairs: 0, digit_bits, unused: 0 });
             let counts = upload(&[Counts { entry_count: n, key_bits: 28, ..Counts::zeroed() }]);
             let keys_in = guarded(&keys);
             let radix = 1 << digit_bits;
@@ -212,7 +224,7 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
                 })
                 .collect();
             let of_digit = |digit: usize| by_tile.iter().map(move |counts| counts[digit]);
-            let expected: Vec<u32> = (0..radix as usize).flat_map(of_digit).collect();
+            let expected = by_tile.concat();
             let (counted, behind) = split(&histograms, radix);
             assert_eq!(counted, expected, "{n} keys, shift {shift}");
             assert_eq!(behind, vec![u32::MAX; radix as usize], "{n} keys, shift {shift}");
@@ -222,12 +234,15 @@ fn histograms_are_counted_and_scanned_digit_by_digit() {
             }
 
             run(|pass| scan.dispatch(pass, radix / digits_per_group, &buffers()));
-            let scanned = (0..radix as usize).flat_map(|digit| {
-                of_digit(digit).scan(0, |running, count| Some(std::mem::replace(running, *running + count)))
+            let mut running = vec![0; radix as usize];
+            let scanned = by_tile.iter().flat_map(|counts| {
+                let before = running.clone();
+                running.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+                before
             });
             let totals: Vec<u32> = (0..radix as usize).map(|digit| of_digit(digit).sum()).collect();
             let (found, behind) = split(&histograms, radix);
-            assert_eq!(found, scanned.collect::<Vec<_>>(), "{n} keys, shift {shift}");
+            assert_eq!(found, scanned.collect::<Vec<u32>>(), "{n} keys, shift {shift}");
             if tiles > 0 {
                 assert_eq!(behind, totals, "{n} keys, shift {shift}");
             }
@@ -251,17 +266,24 @@ fn split(histograms: &Buffer<u32>, radix: u32) -> (Vec<u32>, Vec<u32>) {
 
 #[test]
 fn a_pass_that_is_left_out_is_not_scanned() {
-    let histograms = poisoned::<u32>(3 << 8);
-    let cases = [(8, true), (16, true), (24, false), (32, false)];
-    let kernels = [(&sort::SCAN, WIDE_RADIX), (&sort::ROWS, WIDE_RADIX / WIDE_LANES)];
-    for ((key_bits, is_left_out), (scan, groups)) in cases.into_iter().flat_map(|case| kernels.map(|scan| (case, scan)))
+    let histograms = poisoned::<u32>(3 << 9);
+    // The second of four steps.
+    let cases = [1, 2, 3, 4].map(|steps| (steps, steps < 3));
+    let kernels = [
+        (&sort::SCAN, WIDE_BITS, WIDE_RADIX / SCAN_DIGITS),
+        (&sort::ROWS, WIDE_BITS, WIDE_RADIX / WIDE_LANES),
+        (&sort::SCAN, BALLOT_BITS, BALLOT_RADIX / SCAN_DIGITS),
+    ];
+    for ((steps, is_left_out), (scan, digit_bits, groups)) in
+        cases.into_iter().flat_map(|case| kernels.map(|(scan, bits, groups)| (case, (scan, bits, groups))))
     {
-        let sort_pass = uniform(SortPass { shift: 8, of_pairs: 0, digit_bits: 8, unused: 0 });
+        let key_bits = steps * digit_bits;
+        let sort_pass = uniform(SortPass { shift: digit_bits, of_pairs: 0, digit_bits, unused: 0 });
         let counts = upload(&[Counts { entry_count: 8000, key_bits, ..Counts::zeroed() }]);
-        histograms.write(gpu(), &[1; 3 << 8]);
+        histograms.write(gpu(), &[1; 3 << 9]);
         let buffers = [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
         run(|pass| Kernel::new(gpu(), scan).dispatch(pass, groups, &buffers));
-        assert_eq!(written(&histograms) == [1; 3 << 8], is_left_out, "{key_bits} bits");
+        assert_eq!(written(&histograms) == [1; 3 << 9], is_left_out, "{key_bits} bits");
     }
 }
 
@@ -292,7 +314,7 @@ fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
             "number_of(with_digit & lane.below)",
             "number_of(with_digit & ~lane.below) - 1u",
         ),
-        mutant("sort_ballot_early", "let w = rank_of(keys.w, lane)", "let w = z"),
+        mutant("sort_ballot_early", "let w = rank_of(digits.w, lane)", "let w = z"),
         mutant("sort_ballot_blind", "with_bit(digit, 128u)", "lane.active_lanes"),
         mutant("sort_ballot_rejected", "subgroupShuffle(before, lowest);", "subgroup?"),
     ];
@@ -321,7 +343,7 @@ proptest! {
         n in 0..10_000u32,
         mask in any::<u32>(),
         seed: u64,
-        key_bits in prop::sample::select(vec![8u32, 16, 24, 32]),
+        key_bits in prop::sample::select(vec![8u32, 16, 24, THREE_PASS_BITS, 32]),
     ) {
         check(&random_keys(n, mask, seed), key_bits);
     }

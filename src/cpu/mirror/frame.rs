@@ -412,7 +412,13 @@ fn choose_key(frame: &mut Frame, ids: &CellIds, params: &Params, is_oblique: boo
     let cells = f32::min(ids.occupied * params.world_count.max(1) as f32, (1u32 << cell_bits) as f32);
     let crowd = 64.0 * params.box_count as f32 / cells;
     let wanted = cell_bits + bits_about(crowd).max(MIN_POSITION_BITS);
-    frame.key_bits = if is_oblique { 32 } else { wanted.next_multiple_of(2 * RADIX_BITS).min(32) };
+    let has_room = cell_bits + MIN_POSITION_BITS <= THREE_PASS_BITS;
+    let of_three = has_room && wanted > 3 * WIDE_BITS && wanted <= THREE_PASS_BITS + 1;
+    frame.key_bits = match of_three {
+        _ if is_oblique => 32,
+        true => THREE_PASS_BITS,
+        false => wanted.next_multiple_of(WIDE_BITS).min(32),
+    };
     frame.position_bits = frame.key_bits - cell_bits;
 }
 

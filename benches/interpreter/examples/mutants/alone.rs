@@ -603,14 +603,19 @@ impl Runs {
             }
         }
         for (box_count, blocks, capacities) in runs {
-            for (entry_capacity, key_bits) in capacities.into_iter().zip([8, 16, 24, 32].into_iter().cycle()) {
+            for (entry_capacity, key_bits) in
+                capacities.into_iter().zip([8, 16, 24, THREE_PASS_BITS, 32].into_iter().cycle())
+            {
                 let params = self.buffer(&[Params { box_count, entry_capacity, ..Params::zeroed() }]);
                 let frame = self.buffer(&[Frame { key_bits, ..Frame::zeroed() }]);
                 let counted = self.buffer(blocks.as_flattened());
                 let offsets = self.output::<[u32; 4]>(blocks.len());
                 let (counts, dispatches) = (self.output::<Counts>(1), self.output::<Dispatches>(1));
+                let sort_pass =
+                    self.buffer(&[0u32, 0, if key_bits == THREE_PASS_BITS { BALLOT_BITS } else { WIDE_BITS }, 0]);
                 let buffers = [
                     ("params", params.all()),
+                    ("sort_pass", sort_pass.all()),
                     ("frame", frame.all()),
                     ("block_counts", counted.all()),
                     ("bin_offsets", offsets.all()),
@@ -628,7 +633,9 @@ impl Runs {
         for (digit_bits, tiles) in [(8, 1), (4, 256), (4, 257), (4, 512), (4, 600), (8, 1100)] {
             let words: Vec<u32> =
                 (0..(tiles << digit_bits) + (1 << digit_bits)).map(|_| (bits() % 4096) as u32).collect();
-            for (label, groups) in [("sort_scan", 1 << digit_bits), ("sort_rows", (1 << digit_bits) / WIDE_LANES)] {
+            for (label, groups) in
+                [("sort_scan", (1 << digit_bits) / SCAN_DIGITS), ("sort_rows", (1 << digit_bits) / WIDE_LANES)]
+            {
                 let sort_pass = self.buffer(&[0u32, 0, digit_bits, 0]);
                 let entry_count = tiles * SORT_TILE;
                 let counts = self.buffer(&[Counts { entry_count, key_bits: 32, ..Counts::zeroed() }]);
