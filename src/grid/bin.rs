@@ -122,6 +122,7 @@ impl Bin {
 
     /// Records the choice of the level of coarsening, of the places where each block's entries go, and of the steps that
     /// `sort` takes.
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_scan(
         &self,
         pass: &mut Pass,
