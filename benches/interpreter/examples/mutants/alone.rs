@@ -6,7 +6,7 @@ use broadsweep::internals::gpu::kernel::{Kernel, Pass};
 use broadsweep::internals::kernels;
 use broadsweep::internals::layout::{
     BoundsPartial, Counts, Dispatches, Epoch, EpochParams, EpochSizes, Frame, Moments, PairArguments, PairHeader,
-    Params, Run, StepCounts, StepParams, StepSizes, Window,
+    Params, Run, SortPass, StepCounts, StepParams, StepSizes, Window,
 };
 use broadsweep::{Aabb, Gpu};
 use bytemuck::{Pod, Zeroable};
@@ -606,25 +606,30 @@ impl Runs {
             for (entry_capacity, key_bits) in
                 capacities.into_iter().zip([8, 16, 24, THREE_PASS_BITS, 32].into_iter().cycle())
             {
-                let params = self.buffer(&[Params { box_count, entry_capacity, ..Params::zeroed() }]);
-                let frame = self.buffer(&[Frame { key_bits, ..Frame::zeroed() }]);
-                let counted = self.buffer(blocks.as_flattened());
-                let offsets = self.output::<[u32; 4]>(blocks.len());
-                let (counts, dispatches) = (self.output::<Counts>(1), self.output::<Dispatches>(1));
-                let sort_pass =
-                    self.buffer(&[0u32, 0, if key_bits == THREE_PASS_BITS { BALLOT_BITS } else { WIDE_BITS }, 0]);
-                let buffers = [
-                    ("params", params.all()),
-                    ("sort_pass", sort_pass.all()),
-                    ("frame", frame.all()),
-                    ("block_counts", counted.all()),
-                    ("bin_offsets", offsets.all()),
-                    ("counts", counts.all()),
-                    ("dispatches", dispatches.all()),
-                ];
-                self.dispatch("bin_scan", 1, &buffers);
+                self.bin_scan(box_count, entry_capacity, &blocks, key_bits);
             }
         }
+    }
+
+    /// Scans blocks with these counts, before a sort by digits of nine bits where that is a pass less.
+    fn bin_scan(&self, box_count: u32, entry_capacity: u32, blocks: &[[u32; BIN_COUNTS as usize]], key_bits: u32) {
+        let digit_bits = if key_bits == THREE_PASS_BITS { BALLOT_BITS } else { WIDE_BITS };
+        let params = self.buffer(&[Params { box_count, entry_capacity, ..Params::zeroed() }]);
+        let sort_pass = self.buffer(&[SortPass { digit_bits, ..SortPass::zeroed() }]);
+        let frame = self.buffer(&[Frame { key_bits, ..Frame::zeroed() }]);
+        let counted = self.buffer(blocks.as_flattened());
+        let offsets = self.output::<[u32; 4]>(blocks.len());
+        let (counts, dispatches) = (self.output::<Counts>(1), self.output::<Dispatches>(1));
+        let buffers = [
+            ("params", params.all()),
+            ("sort_pass", sort_pass.all()),
+            ("frame", frame.all()),
+            ("block_counts", counted.all()),
+            ("bin_offsets", offsets.all()),
+            ("counts", counts.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.dispatch("bin_scan", 1, &buffers);
     }
 
     /// sort_scan and sort_rows: more tiles than a piece of the scan has.
