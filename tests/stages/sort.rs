@@ -215,14 +215,7 @@ fn histograms_are_counted_and_scanned_tile_by_tile() {
                 ]
             };
             run(|pass| count.dispatch(pass, tiles, &buffers()));
-            let by_tile: Vec<Vec<u32>> = keys
-                .chunks(SORT_TILE as usize)
-                .map(|tile| {
-                    let mut counts = vec![0; 1 << digit_bits];
-                    tile.iter().for_each(|key| counts[(key >> shift) as usize % (1 << digit_bits)] += 1);
-                    counts
-                })
-                .collect();
+            let by_tile = counts_by_tile(&keys, shift, digit_bits);
             let of_digit = |digit: usize| by_tile.iter().map(move |counts| counts[digit]);
             let expected = by_tile.concat();
             let (counted, behind) = split(&histograms, radix);
@@ -255,6 +248,16 @@ fn histograms_are_counted_and_scanned_tile_by_tile() {
             }
         }
     }
+}
+
+/// Counts how often each digit occurs in each tile.
+fn counts_by_tile(keys: &[u32], shift: u32, digit_bits: u32) -> Vec<Vec<u32>> {
+    let count = |tile: &[u32]| {
+        let mut counts = vec![0; 1 << digit_bits];
+        tile.iter().for_each(|key| counts[(key >> shift) as usize % (1 << digit_bits)] += 1);
+        counts
+    };
+    keys.chunks(SORT_TILE as usize).map(count).collect()
 }
 
 /// Returns the rows of histograms, and the last `radix` words behind them.
