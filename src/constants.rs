@@ -187,7 +187,7 @@ shared_constants! {
     BALLOT_RADIX: u32 = 1 << BALLOT_BITS;
     /// The fewest invocations of a subgroup with which the counts of digits of `BALLOT_BITS` fit in 16 KiB.
     BALLOT_LANES: u32 = 16;
-    /// Bits of a key that three passes by `BALLOT_BITS` sort, and four others do.
+    /// Bits of a key that take three passes by `BALLOT_BITS`, and four by `WIDE_BITS`.
     THREE_PASS_BITS: u32 = 3 * BALLOT_BITS;
     /// Keys per invocation of `sort_scatter`, and of `sort_ballot`, which has four vectors of four. 256 times as many must
     /// fit 16 bits.

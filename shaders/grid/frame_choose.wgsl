@@ -466,8 +466,8 @@ fn place_grid(ids: CellIds, count: u32) {
 
 // Decides the bits of the sort key: enough position bits that an entry rarely shares its quantum with another of its
 // cell, also where boxes lie many times as densely as on average; all there are where the position tells the cell, so
-// that a cell has but a small part of the positions. The key has whole digits of WIDE_BITS, or THREE_PASS_BITS where these
-// are more than three of those and one too few at most. Returns those of the position.
+// that a cell has but a small part of the positions. The key has whole digits of WIDE_BITS; or THREE_PASS_BITS where
+// more than three such digits are wanted, and at most one bit more. Returns the bits of the position.
 fn choose_key(ids: CellIds) -> u32 {
     let cell_bits = ids.bits.x + ids.bits.y + ids.world.x + ids.world.y;
     let cells = min(ids.occupied * f32(max(params.world_count, 1u)), f32(1u << cell_bits));

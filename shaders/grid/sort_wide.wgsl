@@ -2,7 +2,7 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [tiles * WIDE_RADIX + WIDE_RADIX], of sort_scan
+//         histograms   [tiles * WIDE_RADIX + WIDE_RADIX], of sort_rows
 //         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]
 // sort_scatter for processors whose workgroups do not hide latency, such as software adapters: so few invocations

@@ -158,6 +158,23 @@ fn worlds_have_bits_of_their_own_beside_those_of_cells() {
     }
 }
 
+/// Makes a line of boxes in one cell, with two boxes so far away that ids of cells repeat.
+fn line_in_one_cell(n: u32) -> Vec<Aabb> {
+    let line = (0..n - 2).map(|i| [i as f32 / 64.0, 0.0, 0.0]);
+    line.chain([[0.0, 1000.0, 0.0], [0.0, 0.0, 1000.0]]).map(|min| Aabb::new(min, min.map(|x| x + 0.001))).collect()
+}
+
+#[test]
+fn keys_have_whole_bytes_or_three_steps_of_nine_bits() {
+    // Wanted are 24, 25, 28 and 29 bits: ten of the cell, and as many as 64 times the number of boxes has.
+    for (n, key_bits) in [(200, 24), (300, THREE_PASS_BITS), (3500, THREE_PASS_BITS), (5000, 32)] {
+        let (frame, mirror) = frames(&line_in_one_cell(n), AXIS_X, fixed(1.0));
+        check_alike(&frame, &mirror);
+        assert_eq!(frame.cell_bits, [5, 5], "{n} boxes");
+        assert_eq!(frame.key_bits, key_bits, "{n} boxes");
+    }
+}
+
 #[test]
 fn the_principal_axis_of_a_rod_is_its_direction() {
     for direction in [[1.0, 2.0, 3.0], [-3.0, 1.0, 0.5], [0.0, 1.0, -1.0], [1.0, 1.0, 1.0]] {
