@@ -8,7 +8,7 @@ use crate::gpu::kernel::Source;
 use crate::gpu::{Gpu, SortVariant};
 #[cfg(not(target_arch = "wasm32"))]
 use {
-    crate::constants::SORT_TILE,
+    crate::constants::{BALLOT_BITS, SORT_TILE},
     crate::gpu::buffers::Buffer,
     crate::gpu::kernel::Pass,
     crate::gpu::readback::Readback,
@@ -61,11 +61,17 @@ pub fn choose(gpu: &Gpu, kind: wgpu::DeviceType, ballot: &Source) -> Result<Sort
 /// Sorts a few thousand keys with `ballot` and returns whether they come out sorted. Blocks.
 #[cfg(not(target_arch = "wasm32"))]
 fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
+    // Two digits of any size, whose every bit varies within a subgroup.
+    let bits = 2 * BALLOT_BITS;
+    let random = |i: u32| {
+        let scattered = i.wrapping_mul(0x9e37_79b9);
+        (scattered ^ scattered >> 15).wrapping_mul(0x85eb_ca6b) >> (32 - bits)
+    };
     // Two tiles, the second one not full; a third of the keys have few digits, a third are in descending order.
     let n = SORT_TILE + 1234;
     let keys: Vec<u32> = (0..n)
         .map(|i| match i / 64 % 3 {
-            0 => i.wrapping_mul(0x9e37_79b9) >> 16,
+            0 => random(i),
             1 => i.wrapping_mul(0x85eb_ca6b) >> 31,
             _ => n - i,
         })
@@ -85,7 +91,7 @@ fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
 
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = Pass::begin(gpu, &mut encoder);
-    let sorted = sort.record_pairs(&mut pass, &counts, &dispatches, &lists, 16);
+    let sorted = sort.record_pairs(&mut pass, &counts, &dispatches, &lists, bits);
     pass.finish()?;
     drop(pass);
     let bytes = u64::from(n) * size_of::<u32>() as u64;
@@ -96,7 +102,7 @@ fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
     let mut readback = Readback::begin(gpu, &staging, 2 * bytes);
     scopes.close_with("trial of sort_ballot", &mut readback)?;
     gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| gpu.lost(&error.to_string()))?;
-    values.sort_by_key(|&i| keys[i as usize] & 0xffff);
+    values.sort_by_key(|&i| keys[i as usize]);
     let expected = [values.iter().map(|&i| keys[i as usize]).collect(), values].concat();
     readback.read(0, expected.len(), |found: &[u32]| found == expected)
 }

@@ -321,7 +321,9 @@ fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
         mutant("sort_ballot_blind", "with_bit(digit, 128u)", "lane.active_lanes"),
         mutant("sort_ballot_rejected", "subgroupShuffle(before, lowest);", "subgroup?"),
     ];
-    for wrong in &wrongs {
+    let blind_to_highest = mutant("sort_ballot_half_blind", "with_bit(digit, 256u)", "lane.active_lanes");
+    let has_large_digits = gpu().adapter_info().subgroup_min_size >= BALLOT_LANES;
+    for wrong in wrongs.iter().chain(has_large_digits.then_some(&blind_to_highest)) {
         let _turn = turn();
         let chosen = grid::choose(gpu(), broadsweep::wgpu::DeviceType::DiscreteGpu, wrong).unwrap();
         assert_eq!(chosen, SortVariant::Portable, "{}", wrong.label);
