@@ -308,9 +308,9 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let pairs = report.pair_count as f64;
     // An entry has a quad at least, and a quad four candidates at most.
     let runs = (report.candidate_count as f64 / 4.0 + entries) / f64::from(RUN_QUADS);
-    // Passes beyond the key are recorded, and empty: the key is taken to be that of boxes that fill space.
     let has = |kernel| kernels.iter().any(|time| time.kernel == kernel);
-    // From some 80,000 to 3,500,000 boxes the key has 27 bits: three steps of nine, or four of eight.
+    // Passes beyond the key are recorded, and empty: the key is taken to be that of boxes that fill space. From some 80,000 to
+    // 3,500,000 of them it has 27 bits: three steps of nine, or four of eight.
     let steps = if boxes > 3.5e6 || boxes > 8e4 && !has("sort_ballot") { SORT_STEPS } else { 3 };
     let passes = if has("sort_scatter") { steps * WIDE_BITS / RADIX_BITS } else { steps };
     match stage {

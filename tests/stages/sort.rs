@@ -71,6 +71,7 @@ fn check(keys: &[u32], key_bits: u32) {
         let step_bits = sort.digit_bits().max(WIDE_BITS);
         let steps = key_bits.div_ceil(step_bits);
         let context = format!("{n} keys, {key_bits} bits, {:?}", sort.variant());
+        let expected = sorted_by(keys, &values, steps * step_bits);
         for tiles in [dispatch_size(groups), in_columns(groups)] {
             // The number of the other kind is wrong on purpose.
             let key_bits = steps * step_bits;
@@ -81,7 +82,7 @@ fn check(keys: &[u32], key_bits: u32) {
             keys_in.write(gpu(), keys);
             values_in.write(gpu(), &values);
             run(|pass| sort.record_entries(pass, &counts, &sizes, &entries));
-            assert_eq!(sorted(&entries), sorted_by(keys, &values, key_bits), "as entries: {context}");
+            assert_eq!(sorted(&entries), expected, "as entries: {context}");
         }
         // Any number of bits, also one that is no multiple of a digit's: the digit they end in counts whole.
         let counts = upload(&[Counts { entry_count: n / 2 + 7, written: n, ..Counts::zeroed() }]);

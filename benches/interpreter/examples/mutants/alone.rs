@@ -641,7 +641,7 @@ impl Runs {
             for (label, groups) in
                 [("sort_scan", (1 << digit_bits) / SCAN_DIGITS), ("sort_rows", (1 << digit_bits) / WIDE_LANES)]
             {
-                let sort_pass = self.buffer(&[0u32, 0, digit_bits, 0]);
+                let sort_pass = self.buffer(&[SortPass { digit_bits, ..SortPass::zeroed() }]);
                 let entry_count = tiles * SORT_TILE;
                 let counts = self.buffer(&[Counts { entry_count, key_bits: 32, ..Counts::zeroed() }]);
                 let histograms = self.buffer(&words);
