@@ -213,8 +213,8 @@ shared_constants! {
     PATH_SECTION: u32 = 256 * ENTRY_RUN;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 25;
-    /// Bits of a `Stretch` that hold the rank where the candidates of the entry end. The bits above count the last
-    /// candidates that may begin after the entry ends, in spite of their keys.
+    /// Bits of a word of `stretches` that hold the rank where the candidates of the entry end. The bits above count the
+    /// last candidates that may begin after the entry ends, in spite of their keys.
     END_BITS: u32 = 26;
     /// The most that this count can be. It means all candidates.
     ALL_UNSURE: u32 = (1 << (32 - END_BITS)) - 1;
@@ -223,6 +223,10 @@ shared_constants! {
     FIRST_REACH: u32 = 4;
     /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
     RUN_QUADS: u32 = 8;
+    /// Words that a run takes in memory.
+    RUN_WORDS: u32 = 3;
+    /// Bits of a rank in the word of a run that holds its turns above.
+    RANK_BITS: u32 = 25;
     /// log2 of `TILE_QUADS`.
     TILE_QUADS_BITS: u32 = 11;
     /// Quads per tile of the sweep: 256 runs.
@@ -432,7 +436,8 @@ const _: () = {
     assert!(RADIX.is_multiple_of(SCAN_DIGITS));
     assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
-    assert!(MAX_ENTRIES <= ENTRY_BOX && MAX_ENTRIES < 1 << END_BITS);
+    assert!(MAX_ENTRIES <= ENTRY_BOX && MAX_ENTRIES < 1 << END_BITS && MAX_ENTRIES <= 1 << RANK_BITS);
+    assert!(RANK_BITS + RUN_QUADS - 1 == 32);
     assert!(8 * SMALL_ROWS == 256 && SMALL_LINES * 32 == 256 && SMALL_LINES * SMALL_ROWS == 256);
     assert!(SMALL_BOXES <= SMALL_MOST && small_tiles(SMALL_MOST) * 256 / SMALL_ROWS <= 2 * MOST_BLOCKS);
     assert!(SMALL_MOST as u64 * (SMALL_MOST as u64 - 1) / 2 <= u32::MAX as u64);

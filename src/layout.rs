@@ -160,7 +160,7 @@ twins! {
         pub unused_b: u32,
     }
 
-    /// What one invocation of `sweep_test` found.
+    /// What one invocation of `sweep_test` found. In memory it is [`Run::words`].
     #[allow(missing_docs)]
     pub struct Run {
         pub hits: u32,
@@ -415,12 +415,12 @@ twins! {
         pub unused: u32,
     }
 
-    /// A stretch of the path of the sweep: the part that one entry contributes.
-    #[derive(Eq)]
-    #[allow(missing_docs)]
-    pub struct Stretch {
-        pub offset: u32,
-        pub end: u32,
+}
+
+impl Run {
+    /// Returns the words that stand for the run, one in each of the parts of a tile of `runs`.
+    pub fn words(&self) -> [u32; RUN_WORDS as usize] {
+        [self.hits, self.first_quad, self.first_rank | self.turns >> 1 << RANK_BITS]
     }
 }
 

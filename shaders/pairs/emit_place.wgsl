@@ -1,7 +1,7 @@
 // emit_place: where the pairs of each run go within its block of tiles, and how many pairs the block has.
 //
 // Reads   params, counts
-//         runs         [tiles * 256], of sweep_test, as far as they were kept
+//         runs         [tiles * RUN_WORDS * 256], of sweep_test, as far as they were kept
 // Writes  run_offsets  [tiles * 256] pairs before the run within its block
 // Changes block_hits   [sweep_blocks] pairs in tiles that were not kept, to all pairs
 // One workgroup per block; an invocation takes one run of each of four tiles at a time, so that neighbours read
@@ -11,7 +11,7 @@
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> counts: Counts;
-@group(0) @binding(2) var<storage, read> runs: array<Run>;
+@group(0) @binding(2) var<storage, read> runs: array<u32>;
 @group(0) @binding(3) var<storage, read_write> run_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> block_hits: array<u32>;
 
@@ -22,7 +22,7 @@ fn hits_in(tile: u32, end: u32, local: u32) -> u32 {
     if tile >= end {
         return 0u;
     }
-    return countOneBits(runs[tile * 256u + local].hits);
+    return countOneBits(runs[tile * (RUN_WORDS * 256u) + local]);
 }
 
 // Writes where the pairs of the run in a tile go.
@@ -50,12 +50,13 @@ fn place_tiles(tile: u32, end: u32, local: u32, before: u32) -> u32 {
     return starts.w + high.y;
 }
 
-// Places four runs behind `before` pairs, and returns the pairs before the next run.
-fn place_four(first: u32, before: u32) -> u32 {
-    let a = before + countOneBits(runs[first].hits);
-    let b = a + countOneBits(runs[first + 1u].hits);
-    let c = b + countOneBits(runs[first + 2u].hits);
-    let d = c + countOneBits(runs[first + 3u].hits);
+// Places four runs, whose hits are at `hits` and those behind it, behind `before` pairs, and returns the pairs before the
+// next run.
+fn place_four(hits: u32, first: u32, before: u32) -> u32 {
+    let a = before + countOneBits(runs[hits]);
+    let b = a + countOneBits(runs[hits + 1u]);
+    let c = b + countOneBits(runs[hits + 2u]);
+    let d = c + countOneBits(runs[hits + 3u]);
     run_offsets[first] = before;
     run_offsets[first + 1u] = a;
     run_offsets[first + 2u] = b;
@@ -68,14 +69,15 @@ fn place_in_turn(first_tile: u32, end_tile: u32) -> u32 {
     var running = 0u;
     for (var turn = 8u * first_tile; turn < 8u * end_tile; turn += 1u) {
         let first = 32u * turn;
-        running = place_four(first, running);
-        running = place_four(first + 4u, running);
-        running = place_four(first + 8u, running);
-        running = place_four(first + 12u, running);
-        running = place_four(first + 16u, running);
-        running = place_four(first + 20u, running);
-        running = place_four(first + 24u, running);
-        running = place_four(first + 28u, running);
+        let hits = turn / 8u * (RUN_WORDS * 256u) + turn % 8u * 32u;
+        running = place_four(hits, first, running);
+        running = place_four(hits + 4u, first + 4u, running);
+        running = place_four(hits + 8u, first + 8u, running);
+        running = place_four(hits + 12u, first + 12u, running);
+        running = place_four(hits + 16u, first + 16u, running);
+        running = place_four(hits + 20u, first + 20u, running);
+        running = place_four(hits + 24u, first + 24u, running);
+        running = place_four(hits + 28u, first + 28u, running);
     }
     return running;
 }

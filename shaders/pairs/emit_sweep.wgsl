@@ -1,7 +1,7 @@
 // emit_sweep: writes the pairs that sweep_test found and kept, and that lie in the window.
 //
 // Reads   params, window, counts, entries
-//         runs           [tiles * 256], of sweep_test
+//         runs           [tiles * RUN_WORDS * 256], of sweep_test
 //         run_offsets    [tiles * 256], of emit_place
 //         hit_offsets    [sweep_blocks] pairs before each block of tiles, of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
@@ -14,7 +14,7 @@
 @group(0) @binding(1) var<uniform> window: Window;
 @group(0) @binding(2) var<uniform> counts: Counts;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
-@group(0) @binding(4) var<storage, read> runs: array<Run>;
+@group(0) @binding(4) var<storage, read> runs: array<u32>;
 @group(0) @binding(5) var<storage, read> run_offsets: array<u32>;
 @group(0) @binding(6) var<storage, read> hit_offsets: array<vec2<u32>>;
 @group(0) @binding(7) var<storage, read_write> pairs: array<vec2<u32>>;
@@ -28,11 +28,16 @@ const SHARE: u32 = 1024u;
 var<workgroup> shared_hits: array<u32, SHARE>;
 var<workgroup> tile_runs: array<vec4<u32>, 256>;
 
+// Loads a run.
+fn run_at(tile: u32, local: u32) -> Run {
+    let at = tile * (RUN_WORDS * 256u) + local;
+    return run_of(runs[at], runs[at + 256u], runs[at + 512u]);
+}
+
 // Writes the pairs of a run, one after the other.
 fn write_run(tile: u32, local: u32) {
-    let at = tile * 256u + local;
-    let run = runs[at];
-    let number = add64(hit_offsets[tile / counts.sweep_tiles_per_block], vec2<u32>(run_offsets[at], 0u));
+    let run = run_at(tile, local);
+    let number = add64(hit_offsets[tile / counts.sweep_tiles_per_block], vec2<u32>(run_offsets[tile * 256u + local], 0u));
     let part = part_in_window(number, countOneBits(run.hits));
     let to = number.x - window.first_low;
     var k = 0u;
@@ -80,10 +85,10 @@ fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
 // workgroup has to call.
 fn write_tile(tile: u32, local: u32) {
     let at = tile * 256u;
-    let run = runs[at + local];
+    let run = run_at(tile, local);
     let start = run_offsets[at];
     let before = run_offsets[at + local] - start;
-    let count = run_offsets[at + 255u] + countOneBits(runs[at + 255u].hits) - start;
+    let count = run_offsets[at + 255u] + countOneBits(runs[RUN_WORDS * at + 255u]) - start;
     let number = add64(hit_offsets[tile / counts.sweep_tiles_per_block], vec2<u32>(start, 0u));
     let part = part_in_window(number, count);
     let to = number.x - window.first_low;

@@ -4,8 +4,8 @@
 //         keys       [entry_count] sorted: cell and start; and the same four at a time as key_quads
 //         entries    [entry_count] in the same order: box index and flags
 //         positions  [box_count] (start, end, footprint)
-// Writes  stretches  [entry_count] quads of the path that the entry contributes; the first rank whose cell is another
-//                    or whose start is after the entry's end, and how many before it may be
+// Writes  stretches  [entry_count] the first rank whose cell is another or whose start is after the entry's end, and how
+//                    many before it may be
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
 //                    whether the box is plain, and its set
 // The start of an entry is its own rank. An end is only as far from it as the entry has candidates. So the
@@ -20,7 +20,7 @@
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
 @group(0) @binding(4) var<storage, read> positions: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read_write> stretches: array<Stretch>;
+@group(0) @binding(5) var<storage, read_write> stretches: array<u32>;
 @group(0) @binding(6) var<storage, read_write> footprints: array<u32>;
 @group(0) @binding(7) var<storage, read> key_quads: array<vec4<u32>>;
 
@@ -73,8 +73,8 @@ fn unsure_before(rank: u32, end: u32, last_sure: u32) -> u32 {
     return count;
 }
 
-// Returns the stretch of an entry whose interval ends at `own_end` in `cell`.
-fn stretch_of(rank: u32, n: u32, cell: u32, own_end: u32) -> Stretch {
+// Returns where the candidates of an entry end whose interval ends at `own_end` in `cell`, and how many are unsure.
+fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     let end_key = cell | own_end;
     let is_sure = own_end >= SURE_QUANTA;
     let last_sure = cell | select(0u, own_end - SURE_QUANTA, is_sure);
@@ -111,7 +111,7 @@ fn stretch_of(rank: u32, n: u32, cell: u32, own_end: u32) -> Stretch {
     if !is_sure_found {
         unsure = unsure_before(rank, end, last_sure);
     }
-    return Stretch(quads_of(rank, end), end | (select(ALL_UNSURE, unsure, is_sure) << END_BITS));
+    return end | (select(ALL_UNSURE, unsure, is_sure) << END_BITS);
 }
 
 @compute @workgroup_size(256)
@@ -128,7 +128,7 @@ fn rank_ends(
     let entry = entries[rank];
     let own = positions[entry & ENTRY_BOX];
     let mask = (1u << frame.position_bits) - 1u;
-    stretches[rank] = stretch_of(rank, n, keys[rank] & ~mask, own.y);
+    stretches[rank] = packed_end(rank, n, keys[rank] & ~mask, own.y);
 
     // The box goes on beyond a cell that is not its first, or not its last.
     let first = select(0u, 0xffu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0xff0000u, (entry & ENTRY_FIRST_V) != 0u);

@@ -1,7 +1,7 @@
 // sweep_count: how long the path of the sweep is, and where on it the stretch of each entry begins.
 //
 // Reads   counts
-// Changes stretches   [entry_count] two at a time: from the quads of the entry to the quads before it within its block
+// Changes stretches   behind the ends of the entries, written: [entry_count] quads before the entry within its block
 // Writes  path_sums   [sections] quads and candidates of each section of PATH_SECTION entries, each as (low, high)
 //         path_bases  [sections + 1 + blocks] behind the first sections + 1, quads before each block of PATH_BLOCK entries
 //                     within its section, as (low, high)
@@ -9,9 +9,8 @@
 // one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
 // of the path can span.
 // An invocation takes ENTRY_RUN entries, a workgroup a section. Sums over several blocks may wrap; differences of them
-// that are sums of one block do not, and are added in 64 bits. The entries of an invocation are loaded at once, four
-// words a load, and kept: a third of the sectors that they take one after the other. Behind the last entry, where their
-// number is odd, a stretch that nobody reads is written as it was.
+// that are sums of one block do not, and are added in 64 bits. The ends of an invocation are loaded at once, four
+// words a load, and offsets stored so. Where entries end within four words, the offsets behind them are read by nobody.
 // Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;
@@ -25,27 +24,37 @@ const_assert ENTRY_RUN == 8u;
 
 var<workgroup> block_starts: array<vec2<u32>, BLOCKS + 1u>;
 
-// Returns two stretches from an even rank on, as they lie in memory; as zeros what lies behind the last.
-fn two_stretches(rank: u32, n: u32) -> vec4<u32> {
+// Returns the ends of four entries from a multiple of four on; zeros where there are none.
+fn four_ends(rank: u32, n: u32) -> vec4<u32> {
     if rank < n {
-        return stretches[rank / 2u];
+        return stretches[rank / 4u];
     }
     return vec4<u32>(0u);
 }
 
 // Returns the quads and the candidates of an entry.
-fn counts_of(stretch: Stretch, rank: u32, n: u32) -> vec2<u32> {
-    return select(vec2<u32>(0u), vec2<u32>(stretch.offset, end_of(stretch) - rank - 1u), rank < n);
+fn counts_of(word: u32, rank: u32, n: u32) -> vec2<u32> {
+    let end = end_of(word);
+    return select(vec2<u32>(0u), vec2<u32>(quads_of(rank, end), end - rank - 1u), rank < n);
 }
 
-fn counts_of_two(two: vec4<u32>, rank: u32, n: u32) -> vec2<u32> {
-    return counts_of(Stretch(two.x, two.y), rank, n) + counts_of(Stretch(two.z, two.w), rank + 1u, n);
+// What four entries contribute to the path.
+struct Four {
+    starts: vec4<u32>,        // quads before each of them
+    all: vec2<u32>,           // quads and candidates of all of them
 }
 
-// Writes where two stretches begin, the first of them at `before`.
-fn place_two(two: vec4<u32>, before: u32, rank: u32, n: u32) {
+fn count_four(ends: vec4<u32>, rank: u32, n: u32) -> Four {
+    let a = counts_of(ends.x, rank, n);
+    let b = a + counts_of(ends.y, rank + 1u, n);
+    let c = b + counts_of(ends.z, rank + 2u, n);
+    return Four(vec4<u32>(0u, a.x, b.x, c.x), c + counts_of(ends.w, rank + 3u, n));
+}
+
+// Writes where the stretches of four entries begin, the first of them at `before`.
+fn place_four(four: Four, before: u32, rank: u32, n: u32) {
     if rank < n {
-        stretches[rank / 2u] = vec4<u32>(before, two.y, select(two.z, before + two.x, rank + 1u < n), two.w);
+        stretches[(first_offset(n) + rank) / 4u] = before + four.starts;
     }
 }
 
@@ -76,15 +85,11 @@ fn sweep_count(
     let n = counts.entry_count;
     let index = group_index(group, groups);
     let first = (index * 256u + local) * ENTRY_RUN;
-    let a = two_stretches(first, n);
-    let b = two_stretches(first + 2u, n);
-    let c = two_stretches(first + 4u, n);
-    let d = two_stretches(first + 6u, n);
-    let of_a = counts_of_two(a, first, n);
-    let of_b = counts_of_two(b, first + 2u, n);
-    let of_c = counts_of_two(c, first + 4u, n);
-    let of_d = counts_of_two(d, first + 6u, n);
-    let scan = scan_workgroup2(local, of_a + of_b + of_c + of_d);
+    let low_ends = four_ends(first, n);
+    let high_ends = four_ends(first + 4u, n);
+    let low = count_four(low_ends, first, n);
+    let high = count_four(high_ends, first + 4u, n);
+    let scan = scan_workgroup2(local, low.all + high.all);
     let block = local / BLOCK_INVOCATIONS;
     if local % BLOCK_INVOCATIONS == 0u {
         block_starts[block] = scan.before;
@@ -94,9 +99,7 @@ fn sweep_count(
     }
     workgroupBarrier();
     let before = scan.before.x - block_starts[block].x;
-    place_two(a, before, first, n);
-    place_two(b, before + of_a.x, first + 2u, n);
-    place_two(c, before + of_a.x + of_b.x, first + 4u, n);
-    place_two(d, before + of_a.x + of_b.x + of_c.x, first + 6u, n);
+    place_four(low, before, first, n);
+    place_four(high, before + low.all.x, first + 4u, n);
     write_sums(index, local, n);
 }

@@ -2,7 +2,7 @@
 //
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         counts, entries, stretches, footprints, path_bases: the path (see sweep_walk.wgsl)
-// Writes  runs        [tile_capacity * 256] what each run found, as far as there is room
+// Writes  runs        [tile_capacity * RUN_WORDS * 256] what each run found, as far as there is room
 //         block_hits  [sweep_blocks] pairs found in tiles that had no room; zero before
 // Every invocation looks at RUN_QUADS quads, whatever entries, cells or rows they belong to. What survives is tested
 // exactly. There is no barrier here: software adapters keep the registers of a kernel with barriers in memory.
@@ -12,10 +12,10 @@
 @group(0) @binding(1) var<uniform> counts: Counts;
 @group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
-@group(0) @binding(4) var<storage, read> stretches: array<Stretch>;
+@group(0) @binding(4) var<storage, read> stretches: array<u32>;
 @group(0) @binding(5) var<storage, read> footprints: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> path_bases: array<vec2<u32>>;
-@group(0) @binding(7) var<storage, read_write> runs: array<Run>;
+@group(0) @binding(7) var<storage, read_write> runs: array<u32>;
 @group(0) @binding(8) var<storage, read_write> block_hits: array<atomic<u32>>;
 
 @compute @workgroup_size(256)
@@ -39,7 +39,10 @@ fn sweep_test(
         var run = found.run;
         run.hits = exact_hits(found);
         if tile < params.tile_capacity {
-            runs[tile * 256u + nth % 256u] = run;
+            let at = tile * (RUN_WORDS * 256u) + nth % 256u;
+            runs[at] = run.hits;
+            runs[at + 256u] = run.first_quad;
+            runs[at + 512u] = packed_turns(run);
         } else {
             hit_count += countOneBits(run.hits);
         }

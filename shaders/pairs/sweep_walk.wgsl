@@ -38,6 +38,7 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
     let of_section = sub64(at, path_bases[section]);
     let block = last_base(of_section, sections + 1u, first, blocks);
     let within = sub64(of_section, path_bases[sections + 1u + block]).x;
+    let offsets = first_offset(n);
     var rank = block * PATH_BLOCK;
     // As `last_base` does.
     let last = min(rank + PATH_BLOCK, n) - 1u;
@@ -46,21 +47,21 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
         let a = min(rank + step, last);
         let b = min(a + step, last);
         let c = min(b + step, last);
-        let offset_a = stretches[a].offset;
-        let offset_b = stretches[b].offset;
-        let offset_c = stretches[c].offset;
+        let offset_a = stretches[offsets + a];
+        let offset_b = stretches[offsets + b];
+        let offset_c = stretches[offsets + c];
         rank = select(a, rank, within < offset_a);
         rank = select(b, rank, within < offset_b);
         rank = select(c, rank, within < offset_c);
     }
-    return vec2<u32>(rank, within - stretches[rank].offset);
+    return vec2<u32>(rank, within - stretches[offsets + rank]);
 }
 
 // A place on the path, and what is known of its entry.
 struct Walk {
     rank: u32,
     quad: u32,
-    end: u32,                 // as `Stretch` has it
+    end: u32,                 // as `stretches` has it
     own: u32,                 // its footprint
     left: u32,                // quads that are still to be walked
     is_over: bool,            // whether its stretch is over
@@ -77,7 +78,7 @@ fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     return Walk(
         start.x,
         (start.x + 1u) / 4u + start.y,
-        stretches[start.x].end,
+        stretches[start.x],
         footprint_at(start.x),
         select(min(left.x, most), most, left.y > 0u),
         false,
@@ -90,7 +91,7 @@ fn next_stretch(walk: ptr<function, Walk>) {
     let rank = (*walk).rank + 1u;
     (*walk).rank = rank;
     (*walk).quad = (rank + 1u) / 4u;
-    (*walk).end = stretches[rank].end;
+    (*walk).end = stretches[rank];
     (*walk).own = footprint_at(rank);
     (*walk).is_over = false;
 }
@@ -165,7 +166,7 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
         // Of the ranks of the quad, counted from its first one, the candidates begin behind the entry and end at its end.
         let first = quad * 4u;
         let begin = max((*walk).rank + 1u, first) - first;
-        let end = end_of(Stretch(0u, (*walk).end));
+        let end = end_of((*walk).end);
         let candidates = (1u << min(end - first, 4u)) - (1u << begin);
         let unsure = (*walk).end >> END_BITS;
         let is_unsure = (unsure == ALL_UNSURE) | ((own & FOOTPRINT_PLAIN) == 0u);

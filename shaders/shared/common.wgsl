@@ -320,16 +320,19 @@ struct QueryHeader {
     unused: u32,
 }
 
-// The stretch that an entry contributes to the path that the sweep walks (see sweep_walk.wgsl).
-struct Stretch {
-    offset: u32,              // quads of the path before this entry, within its block of entries; of rank_ends, its own
-    end: u32,                 // low END_BITS: rank of the first entry that starts after this one ends; above: how many
-                              // of the candidates before it may do so too, ALL_UNSURE for all
+// The list `stretches` has a word for each entry that says where the stretch ends that the entry contributes to the path
+// of the sweep (see sweep_walk.wgsl). Low END_BITS: rank of the first entry that starts after this one ends; above: how
+// many of the candidates before it may do so too, ALL_UNSURE for all. From `first_offset` on it has a word for each entry
+// again: quads of the path before the entry, within its block of entries. So who wants one of the two loads no other.
+
+// Returns where among `stretches` the offsets of n entries begin: behind whole quads of ends.
+fn first_offset(n: u32) -> u32 {
+    return (n + 3u) & ~3u;
 }
 
-// Returns the rank where the candidates of an entry end.
-fn end_of(stretch: Stretch) -> u32 {
-    return stretch.end & ((1u << END_BITS) - 1u);
+// Returns the rank where the candidates of an entry end, from such a word.
+fn end_of(word: u32) -> u32 {
+    return word & ((1u << END_BITS) - 1u);
 }
 
 // What one invocation found in RUN_QUADS quads of the path.
@@ -338,6 +341,19 @@ struct Run {
     first_rank: u32,          // the entry of the first quad
     first_quad: u32,
     turns: u32,               // bit k: quad k is the first of the next entry
+}
+
+// The list `runs` has RUN_WORDS times 256 words for a tile: the hits of all runs of it, then the first quads of all, then
+// their first ranks, with the turns above. So neighbours load and store words that lie side by side, and who counts hits
+// loads nothing else.
+
+// Returns the first rank and the turns of a run in one word. Bit 0 of the turns is never set.
+fn packed_turns(run: Run) -> u32 {
+    return run.first_rank | (run.turns << (RANK_BITS - 1u));
+}
+
+fn run_of(hits: u32, first_quad: u32, packed_turns: u32) -> Run {
+    return Run(hits, packed_turns & ((1u << RANK_BITS) - 1u), first_quad, (packed_turns >> RANK_BITS) << 1u);
 }
 
 // Returns the ranks of the two entries of a hit, of which only the bit is known.

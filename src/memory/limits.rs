@@ -4,8 +4,10 @@ use super::slots::SUMMARY_BYTES;
 use crate::constants::*;
 use crate::gpu::limits::{check_rows, largest_binding, limit_name};
 use crate::gpu::table::Row;
-use crate::layout::Stretch;
 use crate::{Aabb, Error, Pair};
+
+/// Bytes of an entry's stretch: where it begins and where it ends.
+const STRETCH_BYTES: u64 = 8;
 
 /// Refuses more boxes than the device's limits or the number of an entry allow.
 ///
@@ -21,7 +23,7 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
     let (buffer, each) = if boxes.saturating_mul(24) > binding {
         ("boxes", size_of::<Aabb>() as u64)
     } else {
-        ("stretches", size_of::<Stretch>() as u64)
+        ("stretches", STRETCH_BYTES)
     };
     let required = boxes.saturating_mul(each);
     let (limit, available) = if required > binding {
@@ -49,9 +51,9 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
     }
 }
 
-/// Returns the most entries whose stretches one binding holds, two of them together.
+/// Returns the most entries whose stretches one binding holds, four of them together.
 pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
-    u64::from(MAX_ENTRIES).min(largest_binding(limits) / (2 * size_of::<Stretch>() as u64) * 2)
+    u64::from(MAX_ENTRIES).min(largest_binding(limits) / (4 * STRETCH_BYTES) * 4)
 }
 
 /// Returns the most pairs in one binding, and in a staging buffer behind the summary; counted in 32 bits too.

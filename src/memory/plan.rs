@@ -7,7 +7,6 @@ use crate::filters::device::sum;
 use crate::gpu::limits::largest_binding;
 use crate::gpu::table::Row;
 use crate::grid::{Grid, GridRoom};
-use crate::layout::Run;
 use crate::pairs::PairBuffers;
 use crate::pairs::list::PairList;
 use crate::pairs::sweep::SearchRoom;
@@ -223,7 +222,7 @@ impl Room {
         // Ten quads per box.
         let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES)
             .max(wishes.tiles)
-            .min(binding / (256 * size_of::<Run>() as u64))
+            .min(binding / (256 * 4 * u64::from(RUN_WORDS)))
             .min(u64::from(u32::MAX / 256));
         let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
         Self { boxes, entries, tiles, giant_tiles, pairs }

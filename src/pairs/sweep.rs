@@ -2,13 +2,13 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{BLOCK_TILES, HIT_TILE, MOST_BLOCKS, NEAR_SHARE, PATH_BLOCK, PATH_SECTION, TILE_QUADS};
+use crate::constants::{BLOCK_TILES, HIT_TILE, MOST_BLOCKS, NEAR_SHARE, PATH_BLOCK, PATH_SECTION, RUN_WORDS, TILE_QUADS};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::layout::{Counts, Dispatches, Params, Run, Stretch};
+use crate::layout::{Counts, Dispatches, Params};
 
 /// The source of `sweep_count`.
 pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
@@ -55,9 +55,9 @@ impl SearchRoom {
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(room: SearchRoom) {
-        /// `[entry_count]`, and room for whole pairs of them: the stretch of each entry: where it begins within its
-        /// block, and the end of its candidates.
-        stretches: [Stretch; room.entries.next_multiple_of(2)], STORAGE;
+        /// `[entry_count]`, and room for whole quads of them: the end of each entry's candidates. Behind those, as many:
+        /// where the entry's stretch begins within its block.
+        stretches: [u32; 2 * room.entries.next_multiple_of(4)], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
         footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
         /// `[sections]` quads and candidates in the section, each low and high half.
@@ -72,8 +72,9 @@ buffer_table! {
 buffer_table! {
     /// The results of the exact tests of `sweep` and `giants`, or of `small`.
     pub struct Hits(room: SearchRoom) {
-        /// `[tiles * 256]` what each run of `sweep` found, as far as there is room.
-        runs: [Run; room.tiles * 256], STORAGE;
+        /// `[tiles * RUN_WORDS * 256]` what each run of `sweep` found, as far as there is room: the first words of all
+        /// runs of a tile, then the second ones, then the third ones.
+        runs: [u32; room.tiles * 256 * u64::from(RUN_WORDS)], STORAGE;
         /// `[tiles * 256]` pairs before the run within its block of tiles.
         run_offsets: [u32; room.tiles * 256], STORAGE;
         /// `[tiles * 256]` a bit per test of `giants`, as far as there is room; or of `small`. Behind them, for tiles of groups of giants,

@@ -14,7 +14,7 @@ use broadsweep::{Aabb, Pair};
 use proptest::prelude::*;
 
 use crate::inputs::Random;
-use crate::sweep::{TILE_WORDS, hits_of_blocks, hits_of_runs, no_hits};
+use crate::sweep::{TILE_WORDS, hits_of_blocks, hits_of_runs, no_hits, words_of};
 use crate::*;
 
 static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu(), &Switches::default()));
@@ -64,7 +64,7 @@ fn check_place_by(kernels: &[Emit], tiles: u32, tiles_per_group: u32, tile_capac
         .map(|_| {
             // None, all, or any.
             let hits = [0, u32::MAX, random.next() as u32][random.below(3) as usize];
-            Run { hits, first_rank: random.next() as u32, first_quad: random.next() as u32, turns: u32::MAX }
+            Run { hits, first_rank: random.below(MAX_ENTRIES), first_quad: random.next() as u32, turns: 0xfe }
         })
         .collect();
     let mut expected = hits_of_runs(&runs, tiles_per_block);
@@ -88,7 +88,7 @@ fn check_place_by(kernels: &[Emit], tiles: u32, tiles_per_group: u32, tile_capac
     for (size, emit) in sizes.into_iter().flat_map(|size| kernels.iter().map(move |emit| (size, emit))) {
         let sizes = dispatches(|sizes| sizes.emit_place = size);
         let hits = Hits {
-            runs: guarded(&runs),
+            runs: guarded(&words_of(&runs)),
             run_offsets: poisoned(runs.len()),
             block_hits: guarded(&found_again),
             ..no_hits()
@@ -96,7 +96,7 @@ fn check_place_by(kernels: &[Emit], tiles: u32, tiles_per_group: u32, tile_capac
         run(|pass| emit.record_place(pass, &params, &counts, &sizes, &hits));
         assert_eq!(written(&hits.block_hits), expected);
         assert!(written(&hits.run_offsets) == run_offsets_of(&runs, tiles_per_block));
-        assert!(written(&hits.runs) == runs);
+        assert!(written(&hits.runs) == words_of(&runs));
     }
 }
 
@@ -324,7 +324,7 @@ impl Found {
         let run_offsets = run_offsets_of(runs, tiles_per_block);
         let offsets: Vec<_> = offsets_of(&[sweep_hits, giant_hits].concat()).into_iter().map(halves).collect();
         let hits = Hits {
-            runs: guarded(runs),
+            runs: guarded(&words_of(runs)),
             run_offsets: guarded(&run_offsets),
             hit_words: guarded(&words_and_near),
             block_hits: poisoned(0),
@@ -370,7 +370,7 @@ impl Found {
         if let Some(at) = (0..all.len()).find(|&at| all[at] != self.pairs[at]) {
             panic!("pair {at} of {} is {:?} instead of {:?}", all.len(), all[at], self.pairs[at]);
         }
-        assert!(written(&hits.runs) == runs && written(&hits.run_offsets) == run_offsets);
+        assert!(written(&hits.runs) == words_of(runs) && written(&hits.run_offsets) == run_offsets);
         assert!(written(&hits.hit_words) == words_and_near);
     }
 }

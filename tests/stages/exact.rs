@@ -175,8 +175,10 @@ static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
         ) {
             let i = group_index(group, groups) * 64u + local;
             if i < arrayLength(&runs) {
+                // By way of the words that stand for it in memory.
+                let run = run_of(runs[i].hits, runs[i].first_quad, packed_turns(runs[i]));
                 for (var bit = 0u; bit < 32u; bit += 1u) {
-                    ranks[i * 32u + bit] = ranks_of(runs[i], bit);
+                    ranks[i * 32u + bit] = ranks_of(run, bit);
                 }
                 // An entry of this rank with as many candidates as the low bits of `turns` say.
                 quads[i] = quads_of(runs[i].first_rank, runs[i].first_rank + 1u + (runs[i].turns & 0xfffu));

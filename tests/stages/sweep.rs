@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::{FilterLists, Switches};
-use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, Stretch, dispatch_size};
+use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
 use broadsweep::{Aabb, Filters, Pair};
@@ -91,20 +91,21 @@ impl Scene {
         self.length().div_ceil(u64::from(TILE_QUADS)) as u32
     }
 
-    /// Returns what `rank_ends` leaves.
-    pub fn quads(&self) -> Vec<Stretch> {
-        let quads = mirror::sweep::count(&self.ends);
-        quads.into_iter().zip(self.packed_ends()).map(|(offset, end)| Stretch { offset, end }).collect()
+    /// Returns what `rank_ends` leaves, and room for the offsets with anything in it.
+    pub fn ends_and_room(&self) -> Vec<u32> {
+        let ends = self.ends.iter().zip(&self.unsure).map(|(&end, &unsure)| mirror::rank::packed_end(end, unsure));
+        let mut words: Vec<u32> = ends.collect();
+        words.resize(2 * words.len().next_multiple_of(4), poison());
+        words
     }
 
-    fn packed_ends(&self) -> impl Iterator<Item = u32> {
-        self.ends.iter().zip(&self.unsure).map(|(&end, &unsure)| mirror::rank::packed_end(end, unsure))
-    }
-
-    pub fn stretches(&self) -> Vec<Stretch> {
-        let block = PATH_BLOCK as usize;
+    /// Returns ends and offsets.
+    pub fn stretches(&self) -> Vec<u32> {
+        let (n, block) = (self.entries.len(), PATH_BLOCK as usize);
         let offset = |rank: usize| (self.offsets[rank] - self.offsets[rank / block * block]) as u32;
-        self.packed_ends().enumerate().map(|(rank, end)| Stretch { offset: offset(rank), end }).collect()
+        let mut words = self.ends_and_room();
+        (0..n).for_each(|rank| words[n.next_multiple_of(4) + rank] = offset(rank));
+        words
     }
 
     /// Quads and candidates of each section.
@@ -187,6 +188,12 @@ impl Scene {
         }
         pairs
     }
+}
+
+/// The words that stand for runs in memory, tile by tile.
+pub fn words_of(runs: &[Run]) -> Vec<u32> {
+    let of_tile = |tile: &[Run]| (0..RUN_WORDS as usize).flat_map(|k| tile.iter().map(move |run| run.words()[k])).collect();
+    runs.chunks(TILE_WORDS).flat_map(|tile| -> Vec<u32> { of_tile(tile) }).collect()
 }
 
 /// Hits of each block of tiles of giants.
@@ -334,13 +341,15 @@ fn check_count(scene: &Scene) {
         let sizes = dispatches(|sizes| sizes.entry_runs = size);
         let bases = scene.bases();
         let path = Path {
-            stretches: guarded(&scene.quads()),
+            stretches: guarded(&scene.ends_and_room()),
             footprints: poisoned(0),
             path_sums: poisoned(groups as usize),
             path_bases: poisoned(bases.len()),
         };
         run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
-        assert_eq!(written(&path.stretches), scene.stretches());
+        // Behind the last offset, in the quad that is stored nevertheless, there may be anything.
+        let (found, offsets) = (written(&path.stretches), (n as usize).next_multiple_of(4));
+        assert_eq!(found[..offsets + n as usize], scene.stretches()[..offsets + n as usize]);
         assert_eq!(written(&path.path_sums), scene.sums().into_iter().map(Sums::words).collect::<Vec<_>>());
         let of_sections = groups as usize + 1;
         let written = written(&path.path_bases);
@@ -367,11 +376,13 @@ fn the_path_of_the_most_entries_is_counted() {
     let end = |rank: u32| if (1..4).contains(&(rank / PATH_BLOCK)) { n } else { (rank + 1 + rank % 7).min(n) };
     let ends: Vec<u32> = (0..n).map(end).collect();
     let quads = mirror::sweep::count(&ends);
+    assert!(n.is_multiple_of(4));
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let groups = n.div_ceil(PATH_SECTION);
     let sizes = dispatches(|sizes| sizes.entry_runs = dispatch_size(groups));
     // The stretches alone have no guard: with one they would exceed the 128 MiB of a binding.
-    let given: Vec<_> = quads.iter().zip(&ends).map(|(&offset, &end)| Stretch { offset, end }).collect();
+    let mut given = ends.clone();
+    given.resize(2 * ends.len(), poison());
     let blocks = n.div_ceil(PATH_BLOCK) as usize;
     let path = Path {
         stretches: upload(&given),
@@ -382,13 +393,15 @@ fn the_path_of_the_most_entries_is_counted() {
     run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
     let (sums, bases) = (written(&path.path_sums), written(&path.path_bases));
     let (mut of_block, mut sum) = (0, Sums { quads: 0, candidates: 0 });
-    for (rank, stretch) in download(&path.stretches).into_iter().enumerate() {
+    let found = download(&path.stretches);
+    let (found_ends, found_offsets) = found.split_at(ends.len());
+    assert!(found_ends == ends);
+    for (rank, &offset) in found_offsets.iter().enumerate() {
         if rank % PATH_BLOCK as usize == 0 {
             of_block = 0;
             assert_eq!(bases[groups as usize + 1 + rank / PATH_BLOCK as usize], halves(sum.quads));
         }
-        let expected = Stretch { offset: of_block, end: ends[rank] };
-        assert!(stretch == expected, "{stretch:?} at rank {rank} instead of {expected:?}");
+        assert!(offset == of_block, "{offset} at rank {rank} instead of {of_block}");
         of_block += quads[rank];
         sum.quads += u64::from(quads[rank]);
         sum.candidates += u64::from(ends[rank]) - rank as u64 - 1;
@@ -638,11 +651,11 @@ fn check_filtered_test(
     for size in [dispatch_size(groups), in_columns(groups)] {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
         let block_hits = guarded(&vec![0; blocks as usize]);
-        let hits = Hits { runs: poisoned(kept.len()), block_hits, ..no_hits() };
+        let hits = Hits { runs: poisoned(kept.len() * RUN_WORDS as usize), block_hits, ..no_hits() };
         run(|pass| sweep.record_test(pass, &params, boxes.all(), filters, &counts, &sizes, &entries, &path, &hits));
         assert_eq!(written(&hits.block_hits), hits_of_runs(&without, tiles_per_block));
-        for (i, (found, expected)) in written(&hits.runs).iter().zip(kept).enumerate() {
-            assert!(found == expected, "run {i} of {n} entries: {found:x?} instead of {expected:x?}");
+        for (i, (found, expected)) in written(&hits.runs).iter().zip(words_of(kept)).enumerate() {
+            assert!(*found == expected, "word {i} of {n} entries: {found:x} instead of {expected:x}");
         }
     }
 }

@@ -500,6 +500,7 @@ impl Runs {
                 Run { hits: bits() as u32, first_rank, first_quad: first_rank.div_ceil(4), turns: 0 }
             })
             .collect();
+        let words: Vec<u32> = (0..3).flat_map(|k| runs.iter().map(move |run| run.words()[k])).collect();
         let before = |k: usize| runs[..k].iter().map(|run| run.hits.count_ones()).sum::<u32>();
         let offsets: Vec<u32> = (0..256).map(before).collect();
         let total = u64::from(before(256));
@@ -511,7 +512,7 @@ impl Runs {
                 let counts = Counts { sweep_tiles: 1, sweep_tiles_per_block: BLOCK_TILES, ..Counts::zeroed() };
                 let (params, window, counts) = (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
                 let entries = self.buffer(&(0..2048).collect::<Vec<u32>>());
-                let (found, run_offsets) = (self.buffer(&runs), self.buffer(&offsets));
+                let (found, run_offsets) = (self.buffer(&words), self.buffer(&offsets));
                 let hit_offsets = self.buffer(&[[base as u32, (base >> 32) as u32]]);
                 let list = self.output::<[u32; 2]>(capacity as usize);
                 let buffers = [

@@ -198,7 +198,6 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         "let start = own.position.x & ((1u << frame.position_bits) - 1u);",
         Equal("cells have a bit along u at least, so that the bit above the position tells no worlds apart"),
     ),
-    ("", "0 becomes 1", "let end = end_of(Stretch(0u, (*walk).end));", UNUSED),
     (
         "rank_ends",
         "0 becomes 1",

@@ -44,7 +44,7 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_scatter", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
-    ("sweep_count", Fault::Unwritten, "load of stretches", "two at once; that of no entry stays as it was"),
+    ("sweep_count", Fault::Unwritten, "load of stretches", "four at once; those of no entry count nothing"),
 ];
 
 /// Sizes of subgroups that GPUs have.
