@@ -51,8 +51,9 @@ shared_constants! {
     TESTS_PER_ENTRY: u32 = 64;
     /// Most cells of a binned box, whatever the number of boxes.
     MAX_CELLS: u32 = 4096;
-    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and its double in i32.
-    CELL_REACH: i32 = 1 << 29;
+    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and of 24 bits with its sign. Beyond
+    /// it, boxes of at least half a cell have no other coordinates than multiples of half a cell.
+    CELL_REACH: i32 = (1 << 23) - 1;
     /// A number above every cell, so that cells can be counted from it up and down without a sign.
     CELL_BASE: i32 = 1 << 30;
     /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller one, a flushed denormal could be more than `PLANE_SLOP`.
@@ -402,7 +403,7 @@ const _: () = {
     assert!(MAX_WORLD_BITS + 2 <= WORLD_CELL_BITS && WORLD_CELL_BITS + MIN_POSITION_BITS <= 32);
     assert!(WORLD_CELL_BITS <= 2 * MAX_CELL_BITS && 2 * MIN_WRAP_BITS <= WORLD_CELL_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
-    assert!(CELL_BASE > CELL_REACH);
+    assert!(CELL_BASE > CELL_REACH && CELL_REACH < 1 << 23);
     assert!(PATH_BLOCK.is_multiple_of(ENTRY_RUN) && PATH_SECTION.is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);

@@ -417,6 +417,18 @@ twins! {
 
 }
 
+/// Packs the cells of a box and the start of its interval into the words of `cells`, as `packed_cells` in WGSL does.
+pub fn packed_cells(cells: [i32; 4], start: u32) -> [u32; 4] {
+    let above = |k: usize| (cells[k] as u32) << 8 | (cells[3] as u32 >> (8 * k) & 0xff);
+    [above(0), above(1), above(2), start]
+}
+
+/// Returns the cells in such words.
+pub fn cells_from(words: [u32; 4]) -> [i32; 4] {
+    let last_v = (words[0] & 0xff) << 8 | (words[1] & 0xff) << 16 | words[2] << 24;
+    [words[0], words[1], words[2], last_v].map(|word| word as i32 >> 8)
+}
+
 impl Run {
     /// Returns the words that stand for the run, one in each of the parts of a tile of `runs`.
     pub fn words(&self) -> [u32; RUN_WORDS as usize] {

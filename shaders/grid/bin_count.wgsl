@@ -4,10 +4,11 @@
 //         frame         one Frame
 //         filter_layout, filters: worlds and sets (filters.wgsl)
 //         world_cells   [world_count] of bin_worlds
-// Writes  cells         [box_count] first and last cell, before any coarsening
-//         positions     [box_count] (start, end) on the sweep axis, and where in its first and last cells the box
-//                       begins and ends, as a footprint: bytes (first u, last u, first v, last v). Above the start,
-//                       where a key has the cell, are the bits that tell its world apart
+// Writes  cells         [box_count] first and last cell, before any coarsening, and the start on the sweep axis
+//                       (packed_cells): what bin_scatter wants. Above the start, where a key has the cell, are the bits
+//                       that tell the world of the box apart
+//         ends          [box_count] what rank_ends wants: the end on the sweep axis, and where in its first and last
+//                       cells the box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
@@ -21,8 +22,8 @@
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<uniform> frame: Frame;
-@group(0) @binding(3) var<storage, read_write> cells: array<vec4<i32>>;
-@group(0) @binding(4) var<storage, read_write> positions: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> cells: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> ends: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read_write> block_counts: array<u32>;
 @group(0) @binding(6) var<storage, read> world_cells: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> box_quads: array<vec4<u32>>;
@@ -164,8 +165,8 @@ fn intervals_of(low: vec3<f32>, high: vec3<f32>, known: Known) -> Intervals {
 fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, known: Known) -> bool {
     // A negative number is above all others without a sign.
     let is_central = all(vec4<u32>(own.cells + known.before) < known.ids);
-    let start = own.position.x & ((1u << frame.position_bits) - 1u);
-    let is_long = own.position.y >= start + SURE_QUANTA;
+    let start = own.start & ((1u << frame.position_bits) - 1u);
+    let is_long = own.end >= start + SURE_QUANTA;
     let has_denormal = least_of(min(beyond_zero(min_bits), beyond_zero(max_bits))) < 0x007fffffu;
     return known.has_plain & is_central & is_long & !has_denormal;
 }
@@ -180,15 +181,17 @@ fn least_of(three: vec3<u32>) -> u32 {
     return min(three.x, min(three.y, three.z));
 }
 
-// A box in the grid, as `cells` and `positions` have it.
+// A box in the grid.
 struct Binned {
     cells: vec4<i32>,
-    position: vec4<u32>,
+    start: u32,
+    end: u32,
+    footprint: u32,
 }
 
 // Puts box i, of these bounds, into the grid.
 fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known: Known) -> Binned {
-    var own = Binned(select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID), vec4<u32>(0u));
+    var own = Binned(select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID), 0u, 0u, 0u);
     let world = world_of(i);
     if world == WORLD_GLOBAL {
         // It meets boxes in the cells of every world.
@@ -205,24 +208,22 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known:
             tile = tile_of(world);
         }
         own.cells = place.cells;
-        own.position = vec4<u32>(
-            tile | (max(start, 1u) - 1u),
-            min(end, last - 1u) + 1u,
-            footprint_of(place.fractions),
-            0u,
-        );
+        own.start = tile | (max(start, 1u) - 1u);
+        own.end = min(end, last - 1u) + 1u;
+        own.footprint = footprint_of(place.fractions);
         if is_plain(own, min_bits, max_bits, known) {
-            own.position.z |= FOOTPRINT_PLAIN;
+            own.footprint |= FOOTPRINT_PLAIN;
         }
     } else if HAS_WORLDS && kind != KIND_INVALID && world < arrayLength(&world_cells) {
         // A world that there was not yet as the search was recorded has no cells, and its boxes without an end are giants.
         // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
-        let everywhere = footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
         own.cells = cells_of_world(world_cells[world]);
-        own.position = vec4<u32>(tile_of(world), (1u << frame.position_bits) - 1u, everywhere, 0u);
+        own.start = tile_of(world);
+        own.end = (1u << frame.position_bits) - 1u;
+        own.footprint = footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
     }
     if HAS_SETS {
-        own.position.z |= select(0u, FOOTPRINT_SECOND, bit_of(filter_layout.second, i) == 1u);
+        own.footprint |= select(0u, FOOTPRINT_SECOND, bit_of(filter_layout.second, i) == 1u);
     }
     return own;
 }
@@ -377,8 +378,8 @@ fn bin_count(
         let bits = box_of(load_words(i), local % 2u == 1u);
         let kind = kind_of(bits.min, bits.max);
         let own = place_box(i, kind, bits.min, bits.max, known);
-        cells[i] = own.cells;
-        positions[i] = own.position;
+        cells[i] = packed_cells(own.cells, own.start);
+        ends[i] = vec2<u32>(own.end, own.footprint);
         if ON_GPU && known.has_few && has_few(own.cells) {
             few = add_few(few, own.cells);
         } else {

@@ -1,15 +1,14 @@
 // bin_scatter: writes the entries of each box with their sort keys, and the lists of giants and invalid boxes.
 //
 // Reads   frame, counts (level)
-//         cells          [box_count], of bin_count
+//         cells          [box_count], of bin_count, with the starts
 //         bin_offsets  [blocks], of bin_scan
 // Writes  keys           [entry_count] [cell v bits | cell u bits | start position]
 //         entries        [entry_count] box index, with ENTRY_FIRST_U / ENTRY_FIRST_V set where the cell is the
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
 //         counts         first_invalid, ascending
-// Changes positions      [box_count * 4], of bin_count: where cells are merged, the footprints become those in merged
-//                        cells. Bound as words: while one invocation writes a footprint, another reads the start
+// Changes ends           [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
 // Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
 // unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
 // such a box does not hold up one invocation. Neighbouring invocations have neighbouring boxes, for the sake of a GPU's
@@ -21,8 +20,8 @@
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> frame: Frame;
 @group(0) @binding(2) var<storage, read_write> counts: Counts;
-@group(0) @binding(3) var<storage, read> cells: array<vec4<i32>>;
-@group(0) @binding(4) var<storage, read_write> positions: array<u32>;
+@group(0) @binding(3) var<storage, read> cells: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> ends: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read> bin_offsets: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> entries: array<u32>;
@@ -54,10 +53,10 @@ fn bin_scatter(
     }
     // Neighbours load neighbouring boxes, all four at once, and write their entries later.
     let first = block * BIN_BLOCK + local;
-    let own_a = cells_of(first);
-    let own_b = cells_of(first + 256u);
-    let own_c = cells_of(first + 512u);
-    let own_d = cells_of(first + 768u);
+    let own_a = words_of(first);
+    let own_b = words_of(first + 256u);
+    let own_c = words_of(first + 512u);
+    let own_d = words_of(first + 768u);
     let count_a = counted(first, own_a, level);
     let count_b = counted(first + 256u, own_b, level);
     let count_c = counted(first + 512u, own_c, level);
@@ -110,10 +109,10 @@ fn place_block(local: u32, block: u32, base: vec4<u32>) -> u32 {
 }
 
 // Merges the footprint of box i, where cells are, and writes its entries from `place` on unless they are dealt out.
-fn finish_box(i: u32, own: vec4<i32>, count: u32, level: u32, place: u32, deals: bool) {
+fn finish_box(i: u32, own: vec4<u32>, count: u32, level: u32, place: u32, deals: bool) {
     let entry_count = entries_in(count);
     if level > 0u && entry_count > 0u {
-        positions[4u * i + 2u] = merged_footprint(own, positions[4u * i + 2u], level);
+        ends[i].y = merged_footprint(cells_from(own), ends[i].y, level);
     }
     write_entries(i, own, level, place, vec2<u32>(0u), select(entry_count, 0u, deals));
 }
@@ -141,19 +140,19 @@ fn write_item(block: u32, level: u32, first: u32, item: u32) {
     }
     let nth = item - entry_offsets[at];
     let own = cells[block * BIN_BLOCK + at];
-    let span = coarse(own, level);
+    let span = coarse(cells_from(own), level);
     let width = u32(span.z - span.x) + 1u;
     write_entries(block * BIN_BLOCK + at, own, level, first + item, vec2<u32>(nth % width, nth / width), 1u);
 }
 
-// Writes `count` entries of box i, of which the first is in cell (du, dv) of its cells and goes to `place`.
-fn write_entries(i: u32, own: vec4<i32>, level: u32, place: u32, first: vec2<u32>, count: u32) {
+// Writes `count` entries of box i, which `own` are the words of; the first is in cell (du, dv) of its cells and goes to `place`.
+fn write_entries(i: u32, own: vec4<u32>, level: u32, place: u32, first: vec2<u32>, count: u32) {
     if count == 0u {
         return;
     }
-    let span = coarse(own, level);
+    let span = coarse(cells_from(own), level);
     // With the bits of its world, which change those of the cell.
-    let start = positions[4u * i];
+    let start = own.w;
     let mask = (vec2<u32>(1u) << frame.cell_bits) - 1u;
     let u_bits = frame.cell_bits.x;
     let position_bits = frame.position_bits;
@@ -183,19 +182,20 @@ fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     return merged | (footprint & FOOTPRINT_OF_BOX);
 }
 
-// Returns the cells of a box; of no box, those of one that is counted nowhere.
-fn cells_of(i: u32) -> vec4<i32> {
+// Loads the words of a box, if there is one.
+fn words_of(i: u32) -> vec4<u32> {
     if i < params.box_count {
         return cells[i];
     }
-    return CELLS_OF_INVALID;
+    return vec4<u32>(0u);
 }
 
-// Counts the entries of box i, which has these cells, or says that it is a giant, or invalid.
-fn counted(i: u32, own: vec4<i32>, level: u32) -> u32 {
+// Counts the entries of box i, which has these words, or says that it is a giant, or invalid.
+fn counted(i: u32, words: vec4<u32>, level: u32) -> u32 {
     if i >= params.box_count {
         return 0u;
     }
+    let own = cells_from(words);
     if is_binned(own) {
         let count = cell_count(own, level, frame.max_span, frame.giant_cells);
         return select(count, IS_GIANT, count == 0u);

@@ -10,7 +10,7 @@
 @group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> counts: Counts;
 @group(0) @binding(4) var<uniform> frame: Frame;
-@group(0) @binding(5) var<storage, read> cells: array<vec4<i32>>;
+@group(0) @binding(5) var<storage, read> cells: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> giants: array<u32>;
 @group(0) @binding(7) var<storage, read> hit_words: array<u32>;
 @group(0) @binding(8) var<storage, read> hit_offsets: array<vec2<u32>>;

@@ -31,7 +31,7 @@ var<workgroup> tile_runs: array<vec4<u32>, 256>;
 // Loads a run.
 fn run_at(tile: u32, local: u32) -> Run {
     let at = tile * (RUN_WORDS * 256u) + local;
-    return run_of(runs[at], runs[at + 256u], runs[at + 512u]);
+    return run_from(runs[at], runs[at + 256u], runs[at + 512u]);
 }
 
 // Writes the pairs of a run, one after the other.

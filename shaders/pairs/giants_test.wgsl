@@ -9,7 +9,7 @@
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> counts: Counts;
 @group(0) @binding(3) var<storage, read> frame: Frame;
-@group(0) @binding(4) var<storage, read> cells: array<vec4<i32>>;
+@group(0) @binding(4) var<storage, read> cells: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> giants: array<u32>;
 @group(0) @binding(6) var<storage, read_write> hit_words: array<u32>;
 @group(0) @binding(7) var<storage, read_write> block_hits: array<u32>;

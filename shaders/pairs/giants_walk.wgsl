@@ -31,7 +31,7 @@ fn test_boxes(tile: u32, local: u32) -> u32 {
         let bit = firstTrailingBit(left);
         let i = first + bit * 256u;
         if i < params.box_count {
-            let other = cells[i];
+            let other = cells_from(cells[i]);
             // An invalid box pairs with nothing, and two giants meet once.
             let is_candidate = is_binned(other) || other.y == CELLS_OF_UNBOUNDED.y;
             if is_candidate && (i > giant || !is_giant(other, counts.level, frame.max_span, frame.giant_cells)) && i != giant {

@@ -3,7 +3,7 @@
 // Reads   frame, counts
 //         keys       [entry_count] sorted: cell and start; and the same four at a time as key_quads
 //         entries    [entry_count] in the same order: box index and flags
-//         positions  [box_count] (start, end, footprint)
+//         ends       [box_count] end and footprint
 // Writes  stretches  [entry_count] the first rank whose cell is another or whose start is after the entry's end, and how
 //                    many before it may be
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
@@ -19,7 +19,7 @@
 @group(0) @binding(1) var<storage, read> counts: Counts;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
-@group(0) @binding(4) var<storage, read> positions: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> ends: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read_write> stretches: array<u32>;
 @group(0) @binding(6) var<storage, read_write> footprints: array<u32>;
 @group(0) @binding(7) var<storage, read> key_quads: array<vec4<u32>>;
@@ -126,12 +126,12 @@ fn rank_ends(
         return;
     }
     let entry = entries[rank];
-    let own = positions[entry & ENTRY_BOX];
+    let own = ends[entry & ENTRY_BOX];
     let mask = (1u << frame.position_bits) - 1u;
-    stretches[rank] = packed_end(rank, n, keys[rank] & ~mask, own.y);
+    stretches[rank] = packed_end(rank, n, keys[rank] & ~mask, own.x);
 
     // The box goes on beyond a cell that is not its first, or not its last.
     let first = select(0u, 0xffu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0xff0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
-    footprints[rank] = ((own.z | FOOTPRINT_FIRST) & (first | 0xff00ff00u)) | last;
+    footprints[rank] = ((own.y | FOOTPRINT_FIRST) & (first | 0xff00ff00u)) | last;
 }

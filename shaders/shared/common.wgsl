@@ -352,7 +352,7 @@ fn packed_turns(run: Run) -> u32 {
     return run.first_rank | (run.turns << (RANK_BITS - 1u));
 }
 
-fn run_of(hits: u32, first_quad: u32, packed_turns: u32) -> Run {
+fn run_from(hits: u32, first_quad: u32, packed_turns: u32) -> Run {
     return Run(hits, packed_turns & ((1u << RANK_BITS) - 1u), first_quad, (packed_turns >> RANK_BITS) << 1u);
 }
 
@@ -506,6 +506,19 @@ fn project(direction: vec3<f32>, low: vec3<f32>, high: vec3<f32>) -> vec2<f32> {
 
 const CELLS_OF_INVALID: vec4<i32> = vec4<i32>(1, 0, 0, 0);
 const CELLS_OF_UNBOUNDED: vec4<i32> = vec4<i32>(1, 1, 0, 0);
+
+// In the list `cells` a box has four words: three with its cells, of 24 bits each, and the start of its interval.
+
+// Returns these words. The last v is in the low bytes of three words, the other cells are above.
+fn packed_cells(cells: vec4<i32>, start: u32) -> vec4<u32> {
+    let last_v = vec3<u32>(u32(cells.w)) >> vec3<u32>(0u, 8u, 16u);
+    return vec4<u32>((vec3<u32>(cells.xyz) << vec3<u32>(8u)) | (last_v & vec3<u32>(0xffu)), start);
+}
+
+fn cells_from(words: vec4<u32>) -> vec4<i32> {
+    let last_v = (words.xyz & vec3<u32>(0xffu)) << vec3<u32>(8u, 16u, 24u);
+    return vec4<i32>(vec4<u32>(words.xyz, last_v.x | last_v.y | last_v.z)) >> vec4<u32>(8u);
+}
 
 // Returns the cells after coarsening: merging 2^shift by 2^shift of them; from 32 on, all into one.
 fn coarse(cells: vec4<i32>, level: u32) -> vec4<i32> {

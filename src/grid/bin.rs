@@ -35,11 +35,11 @@ pub struct Bin {
 buffer_table! {
     /// The buffers that [`Bin::record_count`] and [`Bin::record_scatter`] fill per box and per block of boxes.
     pub struct Bins(room: GridRoom) {
-        /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none.
-        cells: [[i32; 4]; room.boxes], STORAGE;
-        /// `[box_count]` quantised (start, end) on the sweep axis, footprint in the first and last cells, 0; above
-        /// the start, the bits that tell its world apart.
-        positions: [[u32; 4]; room.boxes], STORAGE;
+        /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none, and the quantised start on
+        /// the sweep axis with the bits that tell the world apart above: [`packed_cells`](crate::layout::packed_cells).
+        cells: [[u32; 4]; room.boxes], STORAGE;
+        /// `[box_count]` quantised end on the sweep axis, and footprint in the first and last cells.
+        ends: [[u32; 2]; room.boxes], STORAGE;
         /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
         block_counts: [u32; room.boxes.div_ceil(u64::from(BIN_BLOCK)) * u64::from(BIN_COUNTS)], STORAGE;
         /// `[blocks]` entries, giants, invalid boxes before the block.
@@ -86,7 +86,7 @@ impl Bin {
         self.worlds.dispatch(pass, box_count.div_ceil(256), &buffers);
     }
 
-    /// Records the finding of cells, positions and counts of `box_count` boxes, or of as many blocks of them as `block_sizes` says. The
+    /// Records the finding of cells, intervals and counts of `box_count` boxes, or of as many blocks of them as `block_sizes` says. The
     /// kernel reads `world_cells` where
     /// the filters have worlds.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
@@ -111,7 +111,7 @@ impl Bin {
             ("frame", frame.all()),
             ("world_cells", world_cells.all()),
             ("cells", bins.cells.all()),
-            ("positions", bins.positions.all()),
+            ("ends", bins.ends.all()),
             ("block_counts", bins.block_counts.all()),
         ];
         match block_sizes {
@@ -166,7 +166,7 @@ impl Bin {
                 ("frame", frame.all()),
                 ("counts", counts.all()),
                 ("cells", bins.cells.all()),
-                ("positions", bins.positions.all()),
+                ("ends", bins.ends.all()),
                 ("bin_offsets", bins.bin_offsets.all()),
                 ("keys", keys.all()),
                 ("entries", entries.all()),

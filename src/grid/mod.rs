@@ -41,7 +41,7 @@ pub struct GridRoom {
 pub struct Grid {
     /// The statistics over all boxes, and the frame and the counts that follow from them.
     pub summary: GridSummary,
-    /// The cells and positions of each box, and the counts of each block of boxes.
+    /// The cells and the interval of each box, and the counts of each block of boxes.
     pub bins: Bins,
     /// The entries, and the boxes that have none.
     pub entries: Entries,

@@ -6,7 +6,7 @@ use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::bin::{Bin, Bins};
-use broadsweep::internals::layout::{Frame, Params};
+use broadsweep::internals::layout::{Frame, Params, cells_from, packed_cells};
 use broadsweep::internals::mirror;
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
@@ -24,6 +24,24 @@ pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
     let params = Params { box_count: boxes.len() as u32, axis, cell_mode, cell_size, ..Params::zeroed() };
     let bounds = mirror::pca::bounds(boxes);
     mirror::frame::choose(&params, boxes, &bounds, &mirror::pca::moments(boxes, &bounds))
+}
+
+/// Returns what `bin_count` leaves of cells and positions of the mirror: `cells`, and `ends`.
+pub fn packed(cells: &[[i32; 4]], positions: &[[u32; 4]]) -> (Vec<[u32; 4]>, Vec<[u32; 2]>) {
+    (cells.iter().zip(positions).map(|(&cells, at)| packed_cells(cells, at[0])).collect(), ends_of(positions))
+}
+
+/// Returns what `rank_ends` wants of positions of the mirror.
+pub fn ends_of(positions: &[[u32; 4]]) -> Vec<[u32; 2]> {
+    positions.iter().map(|&[_, end, footprint, _]| [end, footprint]).collect()
+}
+
+/// Returns cells and positions, as the mirror has them, from what a kernel wrote.
+pub fn unpacked(bins: &Bins) -> (Vec<[i32; 4]>, Vec<[u32; 4]>) {
+    let (words, ends) = (written(&bins.cells), written(&bins.ends));
+    assert!(!words.iter().any(is_poison) && !ends.iter().any(is_poison));
+    let positions = words.iter().zip(&ends).map(|(words, &[end, footprint])| [words[3], end, footprint, 0]).collect();
+    (words.into_iter().map(cells_from).collect(), positions)
 }
 
 #[derive(Debug, PartialEq)]
@@ -44,7 +62,7 @@ fn count_by(bin: &Bin, boxes: &[Aabb], frame: &Frame) -> Counted {
     let blocks = boxes.len().div_ceil(BIN_BLOCK as usize);
     let bins = Bins {
         cells: poisoned(boxes.len()),
-        positions: poisoned(boxes.len()),
+        ends: poisoned(boxes.len()),
         block_counts: poisoned(blocks * BIN_COUNTS as usize),
         bin_offsets: poisoned(blocks),
     };
@@ -53,13 +71,8 @@ fn count_by(bin: &Bin, boxes: &[Aabb], frame: &Frame) -> Counted {
     let (input, frame) = (upload(boxes), uniform(*frame));
     run(|pass| bin.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
     assert!(written(&bins.bin_offsets).iter().all(is_poison));
-    let counted = Counted {
-        cells: written(&bins.cells),
-        positions: written(&bins.positions),
-        block_counts: written(&bins.block_counts),
-    };
-    assert!(!counted.positions.iter().any(is_poison));
-    counted
+    let (cells, positions) = unpacked(&bins);
+    Counted { cells, positions, block_counts: written(&bins.block_counts) }
 }
 
 /// Returns the interval of a box on a direction in double precision, where nothing is lost.
@@ -120,12 +133,12 @@ fn check(boxes: &[Aabb], frame: &Frame) -> Counted {
     for (i, aabb) in boxes.iter().enumerate() {
         let (found, mirror) = (counted.cells[i], cells[i]);
         if mirror::bin::is_binned(mirror) {
-            let [start, end, footprint, unused] = counted.positions[i];
+            let [start, end, footprint, _] = counted.positions[i];
             check_places(frame, aabb, places(found, footprint));
             check_positions(frame, aabb, [start, end]);
             let is_plain = mirror::bin::is_plain(aabb, frame, found, counted.positions[i]);
             let flags = if is_plain { FOOTPRINT_PLAIN } else { 0 };
-            assert_eq!((footprint & !0x7f7f_7f7f, unused), (flags, 0), "{aabb:?}");
+            assert_eq!(footprint & !0x7f7f_7f7f, flags, "{aabb:?}");
             if straight {
                 // Where an interval is widened or scaled, a driver may fuse or distribute a multiplication.
                 assert!((0..4).all(|k| found[k].abs_diff(mirror[k]) <= 1), "{found:?} for {mirror:?}: {aabb:?}");

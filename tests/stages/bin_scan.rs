@@ -29,7 +29,7 @@ fn check_before(sort: &Sort, box_count: u32, blocks: &[Block], entry_capacity: u
     let frame = upload(&[Frame { key_bits, ..Frame::zeroed() }]);
     let bins = Bins {
         cells: poisoned(0),
-        positions: poisoned(0),
+        ends: poisoned(0),
         block_counts: upload(blocks.as_flattened()),
         bin_offsets: poisoned(blocks.len()),
     };

@@ -6,7 +6,7 @@ use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
-use crate::bin_count::BIN;
+use crate::bin_count::{BIN, ends_of, packed};
 use crate::inputs::Random;
 use crate::*;
 
@@ -64,9 +64,10 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let frame_bits = frame.key_bits;
     let frame = upload(&[*frame]);
+    let (cells_in, ends_in) = packed(cells, &positions);
     let bins = Bins {
-        cells: upload(cells),
-        positions: guarded(&positions),
+        cells: upload(&cells_in),
+        ends: guarded(&ends_in),
         block_counts: poisoned(0),
         bin_offsets: upload(&bin_offsets),
     };
@@ -85,7 +86,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     starts[odd as usize] = (&keys, &entries);
     run(|pass| BIN.record_scatter(pass, &params, &frame, &bins, &counts, &sizes, starts, &giants));
     written(&none);
-    assert_eq!(written(&bins.positions), merged);
+    assert_eq!(written(&bins.ends), ends_of(&merged));
     assert_eq!(written(&keys), expected.keys);
     assert_eq!(written(&entries), expected.entries);
     assert_eq!(written(&giants), expected.giants);
@@ -133,7 +134,7 @@ fn a_block_without_entries_and_one_of_boxes_in_thousands_of_cells_are_written_al
 
 #[test]
 fn boxes_of_which_all_are_giants_or_all_invalid_have_no_entries() {
-    for cells in [mirror::bin::CELLS_OF_INVALID, mirror::bin::CELLS_OF_UNBOUNDED, [0, 0, 512, 0], [-9, 0, 0, 1 << 29]] {
+    for cells in [mirror::bin::CELLS_OF_INVALID, mirror::bin::CELLS_OF_UNBOUNDED, [0, 0, 512, 0], [-9, 0, 0, CELL_REACH]] {
         for n in [1, 3, 8, 9, 1234] {
             let expected = check(&vec![cells; n], &frame([10, 10], 12, MAX_CELLS), 0);
             assert!(expected.entries.is_empty());
@@ -157,11 +158,12 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
     let edges = [-CELL_REACH, -257, -256, -255, -65, -64, -1, 0, 1, 63, 64, 255, 256, CELL_REACH - 1];
     cells.extend(edges.iter().flat_map(|&u| edges.map(|v| [u, v, u + 1, v + 1])));
     let positions: Vec<_> = cells.iter().map(|_| [0, 0, any_footprint(&mut random), 0]).collect();
+    let (cells_in, ends_in) = packed(&cells, &positions);
     for level in 0..LEVELS {
         let host = frame([10, 10], 12, 64);
         let bins = Bins {
-            cells: upload(&cells),
-            positions: guarded(&positions),
+            cells: upload(&cells_in),
+            ends: guarded(&ends_in),
             block_counts: poisoned(0),
             bin_offsets: upload(&vec![[0; 4]; cells.len().div_ceil(BIN_BLOCK as usize)]),
         };
@@ -174,16 +176,16 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
         let starts = [(&keys, &entries); 2];
         run(|pass| BIN.record_scatter(pass, &params, &input, &bins, &counts, &sizes, starts, &giants));
         let shift = LEVEL_SHIFTS[level as usize];
-        for ((own, before), after) in cells.iter().zip(&positions).zip(written(&bins.positions)) {
+        for ((own, before), after) in cells.iter().zip(&ends_in).zip(written(&bins.ends)) {
             if !mirror::bin::is_binned(*own) || mirror::bin::is_giant(*own, level, &host) {
                 assert_eq!(after, *before);
                 continue;
             }
             // In one cell for all, no box is plain.
-            let flag = before[2] & if shift < 32 { FOOTPRINT_OF_BOX } else { FOOTPRINT_SECOND };
-            assert_eq!(after[2] & !0x7f7f_7f7f, flag);
+            let flag = before[1] & if shift < 32 { FOOTPRINT_OF_BOX } else { FOOTPRINT_SECOND };
+            assert_eq!(after[1] & !0x7f7f_7f7f, flag);
             let bytes = |footprint: u32| (footprint & 0x7f7f_7f7f).to_le_bytes().map(u32::from);
-            let [before, found] = [before[2], after[2]].map(bytes);
+            let [before, found] = [before[1], after[1]].map(bytes);
             let coarse = mirror::bin::coarse(*own, level);
             // Bytes are first u, last u, first v, last v; cells first u, first v, last u, last v.
             for (byte, corner) in [(0, 0), (1, 2), (2, 1), (3, 3)] {

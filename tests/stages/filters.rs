@@ -13,6 +13,7 @@ use broadsweep::internals::pairs::small::Small;
 use broadsweep::internals::pairs::sweep::Hits;
 use broadsweep::{Aabb, Filters, Pair};
 
+use crate::bin_count::unpacked;
 use crate::inputs::{Random, lattice, mixed};
 use crate::sweep::no_hits;
 use crate::*;
@@ -66,13 +67,13 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
     let blocks = n.div_ceil(BIN_BLOCK) as usize;
     let bins = Bins {
         cells: poisoned(boxes.len()),
-        positions: poisoned(boxes.len()),
+        ends: poisoned(boxes.len()),
         block_counts: poisoned(blocks * BIN_COUNTS as usize),
         bin_offsets: poisoned(blocks),
     };
     let ranges = upload(&mirror);
     run(|pass| BIN.record_count(pass, n, None, &params, input.all(), &lists, &frame, &ranges, &bins));
-    let (cells, positions): (Vec<[i32; 4]>, Vec<[u32; 4]>) = (written(&bins.cells), written(&bins.positions));
+    let (cells, positions) = unpacked(&bins);
     let (mut own_cells, mut own_positions) = (vec![[0; 4]; boxes.len()], vec![[0; 4]; boxes.len()]);
     mirror::bin::count(boxes, &worlds, &mirror, &host_frame, &mut own_cells, &mut own_positions);
     let start_bits = (1u64 << host_frame.position_bits) as u32 - 1;

@@ -12,6 +12,7 @@ use broadsweep::internals::pairs::giants::Giants;
 use broadsweep::internals::pairs::sweep::Hits;
 use proptest::prelude::*;
 
+use crate::bin_count::packed;
 use crate::bin_scatter::{SPAN, random_cells};
 use crate::inputs::{Random, lattice, ordinary};
 use crate::sweep::{TILE_WORDS, hits_of_blocks, no_hits};
@@ -83,7 +84,8 @@ impl Scene {
     }
 
     pub fn bins(&self) -> Bins {
-        Bins { cells: upload(&self.cells), positions: poisoned(0), block_counts: poisoned(0), bin_offsets: poisoned(0) }
+        let (cells, _) = packed(&self.cells, &vec![[0; 4]; self.cells.len()]);
+        Bins { cells: upload(&cells), ends: poisoned(0), block_counts: poisoned(0), bin_offsets: poisoned(0) }
     }
 }
 

@@ -9,6 +9,7 @@ use broadsweep::internals::pairs::rank::Rank;
 use broadsweep::internals::pairs::sweep::Path;
 use proptest::prelude::*;
 
+use crate::bin_count::ends_of;
 use crate::inputs::Random;
 use crate::*;
 
@@ -43,7 +44,7 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     let footprints = mirror::rank::footprints(entries, positions);
     let frame = upload(&[frame(position_bits)]);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let (keys, entries, positions) = (upload(keys), upload(entries), upload(positions));
+    let (keys, entries, positions) = (upload(keys), upload(entries), upload(&ends_of(positions)));
     let sizes = [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))];
     for (rank, size) in BOTH.iter().flat_map(|rank| sizes.map(|size| (rank, size))) {
         let sizes = dispatches(|sizes| sizes.entries = size);
@@ -202,7 +203,7 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
         path_sums: poisoned(0),
         path_bases: poisoned(0),
     };
-    let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&positions));
+    let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&ends_of(&positions)));
     let frame_in = upload(&[frame(16)]);
     let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
     let expected = stretches(&frame(16), &keys, &entries, &positions, &ends);
