@@ -23,6 +23,12 @@ shared_constants! {
     PCA_GROUPS: u32 = 256;
     /// Boxes that a workgroup of `pca` should have at least, while there are fewer than `PCA_GROUPS` of them.
     PCA_BLOCK: u32 = 2048;
+    /// log2 of the runs of four boxes that centroids and edges are added up of, where there are more boxes.
+    MOMENT_RUN_BITS: u32 = 14;
+    /// The most boxes that centroids and edges are added up of.
+    MOMENT_BOXES: u32 = 4 << MOMENT_RUN_BITS;
+    /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
+    GOLDEN: u32 = 2_654_435_769;
     /// The largest finite number: an empty minimum, and a sample that was not taken.
     FLOAT_MAX: f32 = f32::MAX;
     /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. With a higher value, a

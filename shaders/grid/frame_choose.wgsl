@@ -322,7 +322,7 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
         let widest = max(total.edge_max.x, max(total.edge_max.y, total.edge_max.z));
         let size = max(scene.high - scene.low, vec3<f32>(1e-30));
         let ratios = log(max(vec3<f32>(widest), vec3<f32>(1e-30)) / size);
-        return widest * usscd_cell(log(max(total.count, 1.0)) + ratios.x + ratios.y + ratios.z);
+        return widest * usscd_cell(log(f32(max(scene.count, 1u))) + ratios.x + ratios.y + ratios.z);
     }
     let kept = kept_edges(count);
     var sums_of_edges = vec2<f32>(0.0);
@@ -342,7 +342,7 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
     let least = oblique_error();
     let range_u = max(range(CENTRES_U, count), least);
     let range_v = max(range(CENTRES_V, count), least);
-    let sparse = sqrt(range_u) * sqrt(range_v) * sqrt(2.0 / max(total.count, 1.0));
+    let sparse = sqrt(range_u) * sqrt(range_v) * sqrt(2.0 / f32(max(scene.count, 1u)));
     return max(edges * mean_edge, sparse);
 }
 
@@ -499,7 +499,7 @@ fn sample_box(i: u32) -> u32 {
     if params.box_count <= SAMPLES {
         return i;
     }
-    let hash = (i + 1u) * 2654435769u;
+    let hash = (i + 1u) * GOLDEN;
     return mul64(hash, params.box_count).y;
 }
 

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use broadsweep::Aabb;
-use broadsweep::internals::constants::FLOAT_MAX;
+use broadsweep::internals::constants::{FLOAT_MAX, MOMENT_BOXES};
 use broadsweep::internals::grid::pca::{Pca, groups};
 use broadsweep::internals::layout::{BoundsPartial, Moments, Params};
 use broadsweep::internals::mirror;
@@ -78,8 +78,53 @@ fn check(boxes: &[Aabb]) {
 #[test]
 fn statistics_of_ordinary_boxes_are_those_of_the_mirror() {
     // Above 256 groups of 128, every invocation takes several boxes.
-    for n in SIZES.into_iter().chain([256 * 128, 256 * 128 + 1, 70_000]) {
+    for n in SIZES.into_iter().chain([256 * 128, 256 * 128 + 1]) {
         check(&ordinary(n, u64::from(n)));
+    }
+}
+
+#[test]
+fn centroids_and_edges_of_many_boxes_are_those_of_the_sample() {
+    // From the last number of boxes that are all added up; what is added up shows in the number of those that count, and
+    // in which is the largest.
+    for n in [0, 1, 3, 4, 5, 4464, 234_465].map(|more| MOMENT_BOXES + more) {
+        check(&ordinary(n, u64::from(n)));
+        check(&mixed(n, u64::from(n)));
+    }
+}
+
+#[test]
+fn the_sample_has_a_run_of_four_from_each_share_of_the_boxes_anywhere_in_it() {
+    let shares = MOMENT_BOXES / 4;
+    for n in [MOMENT_BOXES + 1, MOMENT_BOXES + 3, 3 * MOMENT_BOXES, 1_000_003, 1 << 25, u32::MAX] {
+        let mut places = [0; 8];
+        for run in 0..shares {
+            let first = mirror::pca::sampled_run(run, n);
+            assert!(first.is_multiple_of(4) && first < n - 3, "run {run} of {n} boxes begins at {first}");
+            // Eighths of a share, in runs.
+            let place = u64::from(first / 4) * u64::from(shares) * 8 / u64::from(n / 4);
+            assert!(place / 8 == u64::from(run) || n < 100 * shares, "run {run} of {n} boxes begins at {first}");
+            places[place as usize % 8] += 1;
+        }
+        // An eighth of all in each, and one in a hundred more or less.
+        let is_even = places.iter().all(|&count: &u32| count.abs_diff(shares / 8) < shares / 100);
+        assert!(is_even || n < 100 * shares, "{places:?} of {n} boxes");
+    }
+}
+
+#[test]
+fn a_sample_of_boxes_in_rows_has_the_variance_of_all() {
+    // Boxes whose place repeats with any period: what is sampled is none of one phase only.
+    for period in [2, 3, 4, 7, 8, 16, 61, 64, 256, 1000, 4096] {
+        let n = 4 * MOMENT_BOXES + 12;
+        let boxes: Vec<_> = (0..n).map(|i| (i % period) as f32).map(|x| Aabb::new([x; 3], [x + 1.0; 3])).collect();
+        let moments = mirror::pca::moments(&boxes, &mirror::pca::bounds(&boxes));
+        let count = moments.count;
+        assert_eq!(count as u32, MOMENT_BOXES);
+        let variance = moments.squares[0] / count - (moments.sum[0] / count).powi(2);
+        let scale = mirror::pca::scene_scale(&mirror::pca::bounds(&boxes)).scale;
+        let all = ((period * period - 1) as f32 / 12.0) * scale * scale;
+        assert!((variance / all - 1.0).abs() < 0.02, "{variance} instead of {all}: period {period}");
     }
 }
 

@@ -29,6 +29,8 @@ impl Default for Chunk {
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: Vec<Chunk>,
+    /// What moments are of where there are many boxes.
+    sample: Vec<Aabb>,
     /// `[world_count]` the range of cells of each world.
     world_cells: Vec<[u32; 4]>,
     /// `[box_count]` first and last cell (u, v, u, v).
@@ -42,14 +44,15 @@ impl Chunks {
     pub fn statistics(&mut self, boxes: &[Aabb]) -> (BoundsPartial, Moments) {
         self.chunks.clear();
         self.chunks.resize(boxes.len().div_ceil(CHUNK), Chunk::default());
-        let chunks = || boxes.par_chunks(CHUNK);
-        self.chunks.par_iter_mut().zip(chunks()).for_each(|(chunk, boxes)| chunk.bounds = pca::bounds(boxes));
+        let chunks = self.chunks.par_iter_mut().zip(boxes.par_chunks(CHUNK));
+        chunks.for_each(|(chunk, boxes)| chunk.bounds = pca::bounds(boxes));
         let bounds = self.chunks.iter().fold(Chunk::default().bounds, |total, chunk| BoundsPartial {
             ordinary: pca::united(total.ordinary, chunk.bounds.ordinary),
             finite: pca::united(total.finite, chunk.bounds.finite),
         });
         let scene = pca::scene_scale(&bounds);
-        self.chunks.par_iter_mut().zip(chunks()).for_each(|(chunk, boxes)| chunk.sums = Sums::of(boxes, &scene));
+        let sample = pca::sample(boxes, &mut self.sample).par_chunks(CHUNK);
+        self.chunks.par_iter_mut().zip(sample).for_each(|(chunk, boxes)| chunk.sums = Sums::of(boxes, &scene));
         let sums = self.chunks.iter().fold(Sums::default(), |total, chunk| total.united(&chunk.sums));
         (bounds, sums.moments())
     }
@@ -77,7 +80,7 @@ impl Chunks {
     /// Gives boxes that have no cells, but a world, the cells of their world. The mirror does so for all boxes at once,
     /// but here the cells of the other boxes are there already.
     fn put_into_worlds(&mut self, worlds: &[u32], world_count: u32, frame: &Frame) {
-        let Self { chunks, cells, positions, world_cells } = self;
+        let Self { chunks, cells, positions, world_cells, .. } = self;
         let is_outside = |cells: [i32; 4], world: u32| cells == bin::CELLS_OF_UNBOUNDED && world != WORLD_GLOBAL;
         if !cells.iter().zip(worlds).any(|(&own, &world)| is_outside(own, world)) {
             return;
@@ -127,6 +130,7 @@ impl Chunks {
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         self.chunks.capacity() * size_of::<Chunk>()
+            + self.sample.capacity() * size_of::<Aabb>()
             + (self.cells.capacity() + self.positions.capacity() + self.world_cells.capacity()) * 16
     }
 }

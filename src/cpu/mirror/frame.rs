@@ -223,7 +223,7 @@ impl Samples {
             let at = if boxes.len() <= SAMPLES {
                 i
             } else {
-                let hash = (i as u32 + 1).wrapping_mul(2_654_435_769);
+                let hash = (i as u32 + 1).wrapping_mul(GOLDEN);
                 ((u64::from(hash) * boxes.len() as u64) >> 32) as usize
             };
             let aabb = &boxes[at];
@@ -286,7 +286,7 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
     if params.cell_mode == CELL_USSCD {
         let widest = total.edge_max.iter().fold(0.0f32, |a, &b| a.max(b));
         let logs: f32 = (0..3).map(|k| (widest.max(1e-30) / (scene.high[k] - scene.low[k]).max(1e-30)).ln()).sum();
-        return widest * usscd_cell(total.count.max(1.0).ln() + logs);
+        return widest * usscd_cell((scene.count.max(1) as f32).ln() + logs);
     }
     let kept = samples.count - samples.count / 64;
     let (unit, means) = mean_edges(&samples.lists[EDGES][..kept]);
@@ -295,7 +295,7 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
     let more = ENTRIES_PER_BOX - 1.0;
     let edges = (1.0 + (1.0 + more * (means.y * (ratio * ratio))).sqrt()) / more;
     let [range_u, range_v] = [CENTRES_U, CENTRES_V].map(|list| samples.range(list).max(least));
-    let sparse = range_u.sqrt() * range_v.sqrt() * (2.0 / total.count.max(1.0)).sqrt();
+    let sparse = range_u.sqrt() * range_v.sqrt() * (2.0 / scene.count.max(1) as f32).sqrt();
     (edges * mean_edge).max(sparse)
 }
 

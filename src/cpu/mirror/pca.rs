@@ -116,9 +116,28 @@ impl Sums {
     }
 }
 
+/// Returns the first of four boxes of run `run` of the sample of more than [`MOMENT_BOXES`] boxes; see `pca_moments.wgsl`.
+pub fn sampled_run(run: u32, box_count: u32) -> u32 {
+    let within = (run + 1).wrapping_mul(GOLDEN) >> MOMENT_RUN_BITS;
+    let at = run << (32 - MOMENT_RUN_BITS) | within;
+    (u64::from(at) * u64::from(box_count / 4) >> 32) as u32 * 4
+}
+
+/// Returns the boxes that moments are of: all of them, or a sample, which is put into `room`.
+pub fn sample<'a>(boxes: &'a [Aabb], room: &'a mut Vec<Aabb>) -> &'a [Aabb] {
+    if boxes.len() <= MOMENT_BOXES as usize {
+        return boxes;
+    }
+    let run_of = |run| sampled_run(run, boxes.len() as u32) as usize;
+    room.clear();
+    room.extend((0..MOMENT_BOXES / 4).map(run_of).flat_map(|first| &boxes[first..first + 4]));
+    room
+}
+
 /// Adds up centroids (shifted to the middle of the bounds), their products and edges, in scaled units.
 pub fn moments(boxes: &[Aabb], bounds: &BoundsPartial) -> Moments {
     let scene = scene_scale(bounds);
-    let chunks = boxes.chunks(CHUNK).map(|chunk| Sums::of(chunk, &scene));
+    let mut room = Vec::new();
+    let chunks = sample(boxes, &mut room).chunks(CHUNK).map(|chunk| Sums::of(chunk, &scene));
     chunks.fold(Sums::default(), |total, chunk| total.united(&chunk)).moments()
 }
