@@ -211,10 +211,9 @@ shared_constants! {
 
     // ---- sweep, giants, emit ----
 
-    /// Entries per block of the path. Their candidates are counted in 32 bits, so `PATH_BLOCK * MAX_ENTRIES` must
-    /// not exceed 2³².
+    /// Entries whose candidates are counted in 32 bits, so that `PATH_BLOCK * MAX_ENTRIES` must not exceed 2³².
     PATH_BLOCK: u32 = 128;
-    /// Entries per invocation of kernels that take runs of entries, such as `sweep_count`.
+    /// Entries in a run: as many as an invocation of `sweep_count` takes.
     ENTRY_RUN: u32 = 8;
     /// Entries per section of the path, which is a workgroup of `sweep_count`. Its quads are counted in 64 bits.
     PATH_SECTION: u32 = 256 * ENTRY_RUN;

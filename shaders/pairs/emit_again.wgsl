@@ -12,7 +12,7 @@
 @group(0) @binding(2) var<uniform> counts: Counts;
 @group(0) @binding(3) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read> entries: array<u32>;
-@group(0) @binding(5) var<storage, read> stretches: array<u32>;
+@group(0) @binding(5) var<storage, read> stretches: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> footprints: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> path_bases: array<vec2<u32>>;
 @group(0) @binding(8) var<storage, read> hit_offsets: array<vec2<u32>>;

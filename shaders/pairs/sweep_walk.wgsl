@@ -30,31 +30,36 @@ fn last_base(at: vec2<u32>, skipped: u32, first: u32, end: u32) -> u32 {
 // Returns the entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
 fn walk_at(at: vec2<u32>) -> vec2<u32> {
     let n = counts.entry_count;
-    // The last section that starts at or before the quad, and its last block. Each of them has quads.
+    // The last section that starts at or before the quad, and its last run of entries. Each of them has quads.
     let sections = div_ceil(n, PATH_SECTION);
     let section = last_base(at, 0u, 0u, sections);
-    let first = section * (PATH_SECTION / PATH_BLOCK);
-    let blocks = min(first + PATH_SECTION / PATH_BLOCK, div_ceil(n, PATH_BLOCK));
+    let first = section * (PATH_SECTION / ENTRY_RUN);
+    let end = min(first + PATH_SECTION / ENTRY_RUN, div_ceil(n, ENTRY_RUN));
     let of_section = sub64(at, path_bases[section]);
-    let block = last_base(of_section, sections + 1u, first, blocks);
-    let within = sub64(of_section, path_bases[sections + 1u + block]).x;
-    let offsets = first_offset(n);
-    var rank = block * PATH_BLOCK;
-    // As `last_base` does.
-    let last = min(rank + PATH_BLOCK, n) - 1u;
-    for (var step = PATH_BLOCK; step > 1u;) {
-        step = (step + 3u) / 4u;
-        let a = min(rank + step, last);
-        let b = min(a + step, last);
-        let c = min(b + step, last);
-        let offset_a = stretches[offsets + a];
-        let offset_b = stretches[offsets + b];
-        let offset_c = stretches[offsets + c];
-        rank = select(a, rank, within < offset_a);
-        rank = select(b, rank, within < offset_b);
-        rank = select(c, rank, within < offset_c);
-    }
-    return vec2<u32>(rank, within - stretches[offsets + rank]);
+    let run = last_base(of_section, sections + 1u, first, end);
+    return entry_at(run * ENTRY_RUN, sub64(of_section, path_bases[sections + 1u + run]).x);
+}
+
+const_assert ENTRY_RUN == 8u;
+
+// Returns the entry, and the number of the quad among its own, at number `at` of the quads of a run of entries. Behind the
+// entry there may be no others; what is loaded of those is not looked at.
+fn entry_at(first: u32, at: u32) -> vec2<u32> {
+    let low = quads_of(first, stretches[first / 4u]);
+    let high = quads_of(first + 4u, stretches[first / 4u + 1u]);
+    var place = vec2<u32>(first, at);
+    place = passed(place, first, low.x);
+    place = passed(place, first + 1u, low.y);
+    place = passed(place, first + 2u, low.z);
+    place = passed(place, first + 3u, low.w);
+    place = passed(place, first + 4u, high.x);
+    place = passed(place, first + 5u, high.y);
+    return passed(place, first + 6u, high.z);
+}
+
+// Goes on behind the quads of an entry if the place is at that entry, and not among them.
+fn passed(place: vec2<u32>, rank: u32, quads: u32) -> vec2<u32> {
+    return select(place, vec2<u32>(rank + 1u, place.y - quads), place.x == rank && place.y >= quads);
 }
 
 // A place on the path, and what is known of its entry.
@@ -78,7 +83,7 @@ fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     return Walk(
         start.x,
         (start.x + 1u) / 4u + start.y,
-        stretches[start.x],
+        stretch_at(start.x),
         footprint_at(start.x),
         select(min(left.x, most), most, left.y > 0u),
         false,
@@ -91,9 +96,13 @@ fn next_stretch(walk: ptr<function, Walk>) {
     let rank = (*walk).rank + 1u;
     (*walk).rank = rank;
     (*walk).quad = (rank + 1u) / 4u;
-    (*walk).end = stretches[rank];
+    (*walk).end = stretch_at(rank);
     (*walk).own = footprint_at(rank);
     (*walk).is_over = false;
+}
+
+fn stretch_at(rank: u32) -> u32 {
+    return stretches[rank / 4u][rank % 4u];
 }
 
 fn footprint_at(rank: u32) -> u32 {

@@ -322,13 +322,7 @@ struct QueryHeader {
 
 // The list `stretches` has a word for each entry that says where the stretch ends that the entry contributes to the path
 // of the sweep (see sweep_walk.wgsl). Low END_BITS: rank of the first entry that starts after this one ends; above: how
-// many of the candidates before it may do so too, ALL_UNSURE for all. From `first_offset` on it has a word for each entry
-// again: quads of the path before the entry, within its block of entries. So who wants one of the two loads no other.
-
-// Returns where among `stretches` the offsets of n entries begin: behind whole quads of ends.
-fn first_offset(n: u32) -> u32 {
-    return (n + 3u) & ~3u;
-}
+// many of the candidates before it may do so too, ALL_UNSURE for all.
 
 // Returns the rank where the candidates of an entry end, from such a word.
 fn end_of(word: u32) -> u32 {
@@ -368,10 +362,12 @@ fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
     return vec2<u32>(rank, quad * 4u + bit % 4u);
 }
 
-// Counts the quads of the path that an entry with candidates (rank, end) contributes: those that hold any, but at least
-// one.
-fn quads_of(rank: u32, end: u32) -> u32 {
-    return max((end - 1u) / 4u, (rank + 1u) / 4u) - (rank + 1u) / 4u + 1u;
+// Counts the quads of the path that four entries in a row with such words contribute: each those that hold candidates,
+// but at least one.
+fn quads_of(first_rank: u32, words: vec4<u32>) -> vec4<u32> {
+    let first_quads = (first_rank + vec4<u32>(1u, 2u, 3u, 4u)) / 4u;
+    let ends = words & vec4<u32>((1u << END_BITS) - 1u);
+    return max((ends - 1u) / 4u, first_quads) - first_quads + 1u;
 }
 
 // ---- sizes of dispatches ----

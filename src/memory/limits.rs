@@ -6,8 +6,8 @@ use crate::gpu::limits::{check_rows, largest_binding, limit_name};
 use crate::gpu::table::Row;
 use crate::{Aabb, Error, Pair};
 
-/// Bytes of an entry's stretch: where it begins and where it ends.
-const STRETCH_BYTES: u64 = 8;
+/// Bytes of an entry in each list of entries.
+const ENTRY_BYTES: u64 = 4;
 
 /// Refuses more boxes than the device's limits or the number of an entry allow.
 ///
@@ -23,13 +23,13 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
     let (buffer, each) = if boxes.saturating_mul(24) > binding {
         ("boxes", size_of::<Aabb>() as u64)
     } else {
-        ("stretches", STRETCH_BYTES)
+        ("entries", ENTRY_BYTES)
     };
     let required = boxes.saturating_mul(each);
     let (limit, available) = if required > binding {
         limit_name(limits)
     } else {
-        ("the number of entries, times their 8 bytes,", u64::from(MAX_ENTRIES) * 8)
+        ("the number of entries, times their 4 bytes,", u64::from(MAX_ENTRIES) * ENTRY_BYTES)
     };
     Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
 }
@@ -51,9 +51,9 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
     }
 }
 
-/// Returns the most entries whose stretches one binding holds, four of them together.
+/// Returns the most entries whose lists fit a binding each, which have room for whole runs of them.
 pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
-    u64::from(MAX_ENTRIES).min(largest_binding(limits) / (4 * STRETCH_BYTES) * 4)
+    u64::from(MAX_ENTRIES).min((largest_binding(limits) / ENTRY_BYTES).saturating_sub(ENTRY_RUN.into()))
 }
 
 /// Returns the most pairs in one binding, and in a staging buffer behind the summary; counted in 32 bits too.

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{BLOCK_TILES, HIT_TILE, MOST_BLOCKS, NEAR_SHARE, PATH_BLOCK, PATH_SECTION, RUN_WORDS, TILE_QUADS};
+use crate::constants::{BLOCK_TILES, ENTRY_RUN, HIT_TILE, MOST_BLOCKS, NEAR_SHARE, PATH_SECTION, RUN_WORDS, TILE_QUADS};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -55,17 +55,16 @@ impl SearchRoom {
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(room: SearchRoom) {
-        /// `[entry_count]`, and room for whole quads of them: the end of each entry's candidates. Behind those, as many:
-        /// where the entry's stretch begins within its block.
-        stretches: [u32; 2 * room.entries.next_multiple_of(4)], STORAGE;
+        /// `[entry_count]`, and room for whole runs of them: where the candidates of each entry end.
+        stretches: [u32; room.entries.next_multiple_of(u64::from(ENTRY_RUN))], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
         footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
         /// `[sections]` quads and candidates in the section, each low and high half.
         path_sums: [[u32; 4]; room.entries.div_ceil(u64::from(PATH_SECTION))], STORAGE;
         /// `[sections + 1]` quads before the section, low and high half; the last is the length of the path. Behind them
-        /// `[blocks]` quads before the block within its section.
+        /// `[runs]` quads before the run of entries within its section.
         path_bases: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_SECTION)) + 1
-            + room.entries.div_ceil(u64::from(PATH_BLOCK))], STORAGE;
+            + room.entries.div_ceil(u64::from(ENTRY_RUN))], STORAGE;
     }
 }
 

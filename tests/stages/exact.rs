@@ -181,7 +181,12 @@ static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
                     ranks[i * 32u + bit] = ranks_of(run, bit);
                 }
                 // An entry of this rank with as many candidates as the low bits of `turns` say.
-                quads[i] = quads_of(runs[i].first_rank, runs[i].first_rank + 1u + (runs[i].turns & 0xfffu));
+                let end = runs[i].first_rank + 1u + (runs[i].turns & 0xfffu);
+                // Each of four in a row, by turns, among others that end anywhere.
+                let nth = i % 4u;
+                var words = vec4<u32>(0xffffffffu, 0x12345678u, 0u, 77u);
+                words[nth] = end | (runs[i].hits << END_BITS);
+                quads[i] = quads_of(runs[i].first_rank - nth, words)[nth];
             }
         }";
     Kernel::new(gpu(), &Source { label: "path_arithmetic", own, shared: SHARED, is_zeroed: false })

@@ -91,20 +91,11 @@ impl Scene {
         self.length().div_ceil(u64::from(TILE_QUADS)) as u32
     }
 
-    /// Returns what `rank_ends` leaves, and room for the offsets with anything in it.
-    pub fn ends_and_room(&self) -> Vec<u32> {
+    /// Returns what `rank_ends` leaves. Behind the last entry, in the run that is loaded nevertheless, there is anything.
+    pub fn stretches(&self) -> Vec<u32> {
         let ends = self.ends.iter().zip(&self.unsure).map(|(&end, &unsure)| mirror::rank::packed_end(end, unsure));
         let mut words: Vec<u32> = ends.collect();
-        words.resize(2 * words.len().next_multiple_of(4), poison());
-        words
-    }
-
-    /// Returns ends and offsets.
-    pub fn stretches(&self) -> Vec<u32> {
-        let (n, block) = (self.entries.len(), PATH_BLOCK as usize);
-        let offset = |rank: usize| (self.offsets[rank] - self.offsets[rank / block * block]) as u32;
-        let mut words = self.ends_and_room();
-        (0..n).for_each(|rank| words[n.next_multiple_of(4) + rank] = offset(rank));
+        words.resize(words.len().next_multiple_of(ENTRY_RUN as usize), poison());
         words
     }
 
@@ -117,12 +108,12 @@ impl Scene {
         mirror::sweep::count(&self.ends).chunks(section).zip(candidates.chunks(section)).map(of_section).collect()
     }
 
-    /// Quads before each section, and of all; then quads before each block within its section.
+    /// Quads before each section, and of all; then quads before each run of entries within its section.
     pub fn bases(&self) -> Vec<[u32; 2]> {
         let (n, section) = (self.entries.len(), PATH_SECTION as usize);
         let of_sections = self.offsets[..n].iter().step_by(section).chain([&self.offsets[n]]).copied();
-        let of_block = |rank: usize| self.offsets[rank] - self.offsets[rank / section * section];
-        of_sections.chain((0..n).step_by(PATH_BLOCK as usize).map(of_block)).map(halves).collect()
+        let of_run = |rank: usize| self.offsets[rank] - self.offsets[rank / section * section];
+        of_sections.chain((0..n).step_by(ENTRY_RUN as usize).map(of_run)).map(halves).collect()
     }
 
     /// Makes the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
@@ -341,15 +332,12 @@ fn check_count(scene: &Scene) {
         let sizes = dispatches(|sizes| sizes.entry_runs = size);
         let bases = scene.bases();
         let path = Path {
-            stretches: guarded(&scene.ends_and_room()),
+            stretches: upload(&scene.stretches()),
             footprints: poisoned(0),
             path_sums: poisoned(groups as usize),
             path_bases: poisoned(bases.len()),
         };
         run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
-        // Behind the last offset, in the quad that is stored nevertheless, there may be anything.
-        let (found, offsets) = (written(&path.stretches), (n as usize).next_multiple_of(4));
-        assert_eq!(found[..offsets + n as usize], scene.stretches()[..offsets + n as usize]);
         assert_eq!(written(&path.path_sums), scene.sums().into_iter().map(Sums::words).collect::<Vec<_>>());
         let of_sections = groups as usize + 1;
         let written = written(&path.path_bases);
@@ -371,38 +359,28 @@ fn the_path_is_that_of_the_mirror() {
 fn the_path_of_the_most_entries_is_counted() {
     // As many as one binding holds.
     let binding = gpu().device().limits().max_storage_buffer_binding_size;
-    let n = MAX_ENTRIES.min(u32::try_from(binding / 8).unwrap_or(MAX_ENTRIES));
+    let n = MAX_ENTRIES.min(u32::try_from(binding / 4).unwrap_or(MAX_ENTRIES));
     // Blocks of few entries that all reach the end: the candidates of each are nearly as many as 32 bits can count.
     let end = |rank: u32| if (1..4).contains(&(rank / PATH_BLOCK)) { n } else { (rank + 1 + rank % 7).min(n) };
     let ends: Vec<u32> = (0..n).map(end).collect();
     let quads = mirror::sweep::count(&ends);
-    assert!(n.is_multiple_of(4));
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let groups = n.div_ceil(PATH_SECTION);
     let sizes = dispatches(|sizes| sizes.entry_runs = dispatch_size(groups));
-    // The stretches alone have no guard: with one they would exceed the 128 MiB of a binding.
-    let mut given = ends.clone();
-    given.resize(2 * ends.len(), poison());
-    let blocks = n.div_ceil(PATH_BLOCK) as usize;
     let path = Path {
-        stretches: upload(&given),
+        stretches: upload(&ends),
         footprints: poisoned(0),
         path_sums: poisoned(groups as usize),
-        path_bases: poisoned(groups as usize + 1 + blocks),
+        path_bases: poisoned(groups as usize + 1 + n.div_ceil(ENTRY_RUN) as usize),
     };
     run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
     let (sums, bases) = (written(&path.path_sums), written(&path.path_bases));
-    let (mut of_block, mut sum) = (0, Sums { quads: 0, candidates: 0 });
-    let found = download(&path.stretches);
-    let (found_ends, found_offsets) = found.split_at(ends.len());
-    assert!(found_ends == ends);
-    for (rank, &offset) in found_offsets.iter().enumerate() {
-        if rank % PATH_BLOCK as usize == 0 {
-            of_block = 0;
-            assert_eq!(bases[groups as usize + 1 + rank / PATH_BLOCK as usize], halves(sum.quads));
+    let mut sum = Sums { quads: 0, candidates: 0 };
+    for rank in 0..ends.len() {
+        if rank % ENTRY_RUN as usize == 0 {
+            let (found, expected) = (bases[groups as usize + 1 + rank / ENTRY_RUN as usize], halves(sum.quads));
+            assert!(found == expected, "{found:?} at rank {rank} instead of {expected:?}");
         }
-        assert!(offset == of_block, "{offset} at rank {rank} instead of {of_block}");
-        of_block += quads[rank];
         sum.quads += u64::from(quads[rank]);
         sum.candidates += u64::from(ends[rank]) - rank as u64 - 1;
         if rank % PATH_SECTION as usize == PATH_SECTION as usize - 1 || rank + 1 == ends.len() {
