@@ -19,14 +19,16 @@ macro_rules! shared_constants {
 shared_constants! {
     // ---- statistics ----
 
-    /// Most workgroups of either reduction of `pca`, and partial results.
+    /// Most workgroups of `pca_bounds`, and partial results.
     PCA_GROUPS: u32 = 256;
-    /// Boxes that a workgroup of `pca` should have at least, while there are fewer than `PCA_GROUPS` of them.
+    /// Boxes that a workgroup of `pca_bounds` should have at least, while there are fewer than `PCA_GROUPS` of them.
     PCA_BLOCK: u32 = 2048;
     /// log2 of the runs of four boxes that centroids and edges are added up of, where there are more boxes.
     MOMENT_RUN_BITS: u32 = 14;
     /// The most boxes that centroids and edges are added up of.
     MOMENT_BOXES: u32 = 4 << MOMENT_RUN_BITS;
+    /// Of those, boxes that a workgroup of `pca_moments` adds up. Each workgroup reads all partial bounds.
+    MOMENT_BLOCK: u32 = 1024;
     /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
     GOLDEN: u32 = 2_654_435_769;
     /// The largest finite number: an empty minimum, and a sample that was not taken.

@@ -1,7 +1,7 @@
 // frame_choose: the sweep axis, the grid and the sort key, from the statistics and a sample of the boxes.
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time
-//         bounds   [pca_groups], moments [pca_groups], of pca
+//         bounds   [pca_groups], moments [moment_groups], of pca
 // Writes  frame    one Frame
 // One workgroup. Whatever it decides can change the time, never the set of pairs. One invocation decides; what it
 // decides from is added up and sorted by all, since a whole device waits for this kernel.
@@ -539,7 +539,7 @@ fn frame_choose(@builtin(local_invocation_index) local: u32) {
 
     if local < 32u {
         var mine = Moments();
-        for (var i = local; i < pca_groups(params.box_count); i += 32u) {
+        for (var i = local; i < moment_groups(params.box_count); i += 32u) {
             mine = combined(mine, moments[i]);
         }
         sums[local] = mine;

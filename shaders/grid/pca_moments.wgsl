@@ -2,7 +2,7 @@
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
 //         bounds   [pca_groups], of pca_bounds
-// Writes  moments  [pca_groups]
+// Writes  moments  [moment_groups]
 // Of more than MOMENT_BOXES boxes a sample of as many is added up: a run of four from each of as many equal shares of all
 // boxes, anywhere in its share. Four boxes are three whole sectors. The axes and the cell are no better for more: the error
 // of a variance is 1 in 100 even where boxes of a run are all alike.
@@ -62,7 +62,7 @@ fn pca_moments(
 ) {
     let scene = scene_scale(local);
     let shift = Shift(0.5 * scene.low + 0.5 * scene.high, scene.scale, scene.limit);
-    let stride = pca_groups(params.box_count) * 128u;
+    let stride = moment_groups(params.box_count) * 128u;
     var mine = Moments();
     // Four boxes are loaded at once, so that they are waited for once. The stride is even.
     let is_odd = local % 2u == 1u;

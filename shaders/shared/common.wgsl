@@ -399,9 +399,14 @@ fn div_ceil(a: u32, b: u32) -> u32 {
     return a / b + select(0u, 1u, a % b != 0u);
 }
 
-// Counts the workgroups of the reductions of pca, which is how many partial results there are.
+// Counts the workgroups of pca_bounds, which is how many partial results there are.
 fn pca_groups(box_count: u32) -> u32 {
     return clamp(div_ceil(box_count, PCA_BLOCK), 1u, PCA_GROUPS);
+}
+
+// Counts those of pca_moments.
+fn moment_groups(box_count: u32) -> u32 {
+    return max(div_ceil(min(box_count, MOMENT_BOXES), MOMENT_BLOCK), 1u);
 }
 
 // ---- 64-bit counts as (low, high) ----

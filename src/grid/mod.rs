@@ -60,7 +60,7 @@ buffer_table! {
         /// A share of the bounds for each workgroup of `pca`.
         bounds: [BoundsPartial; u64::from(PCA_GROUPS)], STORAGE;
         /// A share of the sums for each workgroup of `pca`.
-        moments: [Moments; u64::from(PCA_GROUPS)], STORAGE;
+        moments: [Moments; u64::from(MOMENT_BOXES / MOMENT_BLOCK)], STORAGE;
         /// Directions, cells and sort key.
         frame: [Frame; 1], CONSTANT;
         /// The numbers that the stages count, those of the pairs among them.

@@ -1,6 +1,6 @@
 //! Statistics of the boxes by reduction: bounds, then sums of centroids, of their products and of edges.
 
-use crate::constants::{PCA_BLOCK, PCA_GROUPS};
+use crate::constants::{MOMENT_BLOCK, MOMENT_BOXES, PCA_BLOCK, PCA_GROUPS};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -13,9 +13,14 @@ pub const MOMENTS: Source = source!("grid/pca_moments", "grid/pca_reduce", "shar
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[BOUNDS, MOMENTS];
 
-/// Returns the number of workgroups, and of partial results, for `box_count` boxes.
+/// Returns the number of workgroups of `pca_bounds`, and of partial results, for `box_count` boxes.
 pub fn groups(box_count: u32) -> u32 {
     box_count.div_ceil(PCA_BLOCK).clamp(1, PCA_GROUPS)
+}
+
+/// Returns the number of workgroups of `pca_moments`, and of partial results, for `box_count` boxes.
+pub fn moment_groups(box_count: u32) -> u32 {
+    box_count.min(MOMENT_BOXES).div_ceil(MOMENT_BLOCK).max(1)
 }
 
 /// The kernels of the stage `pca`.
@@ -54,6 +59,6 @@ impl Pca {
             ("moments", moments.all()),
         ];
         self.bounds.dispatch(pass, groups(box_count), &buffers);
-        self.moments.dispatch(pass, groups(box_count), &buffers);
+        self.moments.dispatch(pass, moment_groups(box_count), &buffers);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::frame::FrameStage;
-use broadsweep::internals::grid::pca::groups;
+use broadsweep::internals::grid::pca::{groups, moment_groups};
 use broadsweep::internals::layout::{BoundsPartial, Frame, Moments, Params};
 use broadsweep::internals::mirror;
 use laboratory::scenes::Kind;
@@ -30,14 +30,16 @@ const fn fixed(edge: f32) -> Cell {
 /// Statistics in as many parts as there are workgroups of `pca`: all of them have to be read.
 fn statistics(boxes: &[Aabb]) -> (Vec<BoundsPartial>, Vec<Moments>) {
     let all = mirror::pca::bounds(boxes);
-    let parts = groups(boxes.len() as u32) as usize;
-    (0..parts)
-        .map(|group| {
-            let share: Vec<_> = boxes.iter().skip(group).step_by(parts).copied().collect();
-            // The share's own bounds decide its scale, so that of all goes with it.
-            (mirror::pca::bounds(&share), mirror::pca::moments(&share, &all))
-        })
-        .unzip()
+    let n = boxes.len() as u32;
+    let share = |boxes: &[Aabb], parts: u32, part| -> Vec<Aabb> {
+        boxes.iter().skip(part as usize).step_by(parts as usize).copied().collect()
+    };
+    let bounds = (0..groups(n)).map(|part| mirror::pca::bounds(&share(boxes, groups(n), part))).collect();
+    let mut room = Vec::new();
+    let sample = mirror::pca::sample(boxes, &mut room);
+    // The share's own bounds decide its scale, so that of all goes with it.
+    let moments_of = |part| mirror::pca::moments(&share(sample, moment_groups(n), part), &all);
+    (bounds, (0..moment_groups(n)).map(moments_of).collect())
 }
 
 /// Returns the kernel's frame and the mirror's, after checking that the first is sound.

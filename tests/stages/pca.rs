@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::Aabb;
 use broadsweep::internals::constants::{FLOAT_MAX, MOMENT_BOXES};
-use broadsweep::internals::grid::pca::{Pca, groups};
+use broadsweep::internals::grid::pca::{Pca, groups, moment_groups};
 use broadsweep::internals::layout::{BoundsPartial, Moments, Params};
 use broadsweep::internals::mirror;
 use laboratory::scenes::Kind;
@@ -21,7 +21,7 @@ fn statistics(boxes: &[Aabb]) -> (BoundsPartial, Moments) {
     let input = upload(boxes);
     let n = boxes.len() as u32;
     let bounds = poisoned(groups(n) as usize);
-    let moments = poisoned(groups(n) as usize);
+    let moments = poisoned(moment_groups(n) as usize);
     run(|pass| PCA.record(pass, n, &params, input.all(), &bounds, &moments));
     let nothing = BoundsPartial { ordinary: mirror::pca::NO_BOUNDS, finite: mirror::pca::NO_BOUNDS };
     let bounds = written(&bounds).into_iter().fold(nothing, |a, b: BoundsPartial| BoundsPartial {

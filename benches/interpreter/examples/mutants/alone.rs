@@ -3,6 +3,7 @@
 use broadsweep::internals::constants::*;
 use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass};
+use broadsweep::internals::grid::pca::moment_groups;
 use broadsweep::internals::kernels;
 use broadsweep::internals::layout::{
     BoundsPartial, Counts, Dispatches, Epoch, EpochParams, EpochSizes, Frame, Moments, PairArguments, PairHeader,
@@ -670,7 +671,7 @@ impl Runs {
             }
             let params = self.buffer(&[Params { box_count: n, ..Params::zeroed() }]);
             let (boxes, bounds) = (self.buffer(&boxes), self.output::<BoundsPartial>(groups as usize));
-            let (moments, frame) = (self.output::<Moments>(groups as usize), self.output::<Frame>(1));
+            let (moments, frame) = (self.output::<Moments>(moment_groups(n) as usize), self.output::<Frame>(1));
             let of = |name| match name {
                 "params" => (name, params.all()),
                 "boxes" | "box_quads" => (name, boxes.all()),
@@ -679,7 +680,7 @@ impl Runs {
                 _ => (name, frame.all()),
             };
             self.dispatch("pca_bounds", groups, &["params", "boxes", "box_quads", "bounds"].map(of));
-            self.dispatch("pca_moments", groups, &["params", "boxes", "box_quads", "bounds", "moments"].map(of));
+            self.dispatch("pca_moments", moment_groups(n), &["params", "boxes", "box_quads", "bounds", "moments"].map(of));
             self.dispatch("frame_choose", 1, &["params", "boxes", "bounds", "moments", "frame"].map(of));
         }
     }
