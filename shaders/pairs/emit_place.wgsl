@@ -1,8 +1,9 @@
-// emit_place: where the pairs of each run go within its block of tiles, and how many pairs the block has.
+// emit_place: where the pairs of each tile go within its block of tiles, and how many pairs the block has.
 //
 // Reads   params, counts
 //         runs         [tiles * RUN_WORDS * 256], of sweep_test, as far as they were kept
-// Writes  run_offsets  [tiles * 256] pairs before the run within its block
+// Writes  run_offsets  [tiles * 256] pairs before the run within its block; on a GPU those of the first run of each tile
+//                      alone, since emit_sweep has all hits of a tile at hand there
 // Changes block_hits   [sweep_blocks] pairs in tiles that were not kept, to all pairs
 // One workgroup per block; an invocation takes one run of each of four tiles at a time, so that neighbours read
 // neighbouring runs. A tile has at most 8,192 pairs: the counts of two tiles are scanned in one word. On a software
@@ -25,15 +26,15 @@ fn hits_in(tile: u32, end: u32, local: u32) -> u32 {
     return countOneBits(runs[tile * (RUN_WORDS * 256u) + local]);
 }
 
-// Writes where the pairs of the run in a tile go.
-fn place_run(tile: u32, end: u32, local: u32, offset: u32) {
-    if tile < end {
-        run_offsets[tile * 256u + local] = offset;
+// Writes where the pairs of a tile go.
+fn place_tile(tile: u32, end: u32, local: u32, offset: u32) {
+    if tile < end && local == 0u {
+        run_offsets[tile * 256u] = offset;
     }
 }
 
-// Places the runs of four tiles, behind `before` pairs of the block, and returns the pairs before the next tile. Every
-// invocation of the workgroup has to call.
+// Places four tiles behind `before` pairs of the block, and returns the pairs before the next tile. Every invocation of the
+// workgroup has to call.
 fn place_tiles(tile: u32, end: u32, local: u32, before: u32) -> u32 {
     let first = vec2<u32>(hits_in(tile, end, local), hits_in(tile + 2u, end, local));
     let second = vec2<u32>(hits_in(tile + 1u, end, local), hits_in(tile + 3u, end, local));
@@ -41,12 +42,10 @@ fn place_tiles(tile: u32, end: u32, local: u32, before: u32) -> u32 {
     let low = scan.total & vec2<u32>(0xffffu);
     let high = scan.total >> vec2<u32>(16u);
     let starts = before + vec4<u32>(0u, low.x, low.x + high.x, low.x + high.x + low.y);
-    let within = vec4<u32>(scan.before.x & 0xffffu, scan.before.x >> 16u, scan.before.y & 0xffffu, scan.before.y >> 16u);
-    let offsets = starts + within;
-    place_run(tile, end, local, offsets.x);
-    place_run(tile + 1u, end, local, offsets.y);
-    place_run(tile + 2u, end, local, offsets.z);
-    place_run(tile + 3u, end, local, offsets.w);
+    place_tile(tile, end, local, starts.x);
+    place_tile(tile + 1u, end, local, starts.y);
+    place_tile(tile + 2u, end, local, starts.z);
+    place_tile(tile + 3u, end, local, starts.w);
     return starts.w + high.y;
 }
 

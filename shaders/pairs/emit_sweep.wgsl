@@ -2,7 +2,7 @@
 //
 // Reads   params, window, counts, entries
 //         runs           [tiles * RUN_WORDS * 256], of sweep_test
-//         run_offsets    [tiles * 256], of emit_place
+//         run_offsets    [tiles * 256], of emit_place; on a GPU those of the first run of each tile
 //         hit_offsets    [sweep_blocks] pairs before each block of tiles, of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
 // Any window, as often as asked: together with those of emit_again they are the whole list, each pair once.
@@ -84,17 +84,17 @@ fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
 // Writes the pairs of a tile, of which neighbouring invocations take neighbouring ones. Every invocation of the
 // workgroup has to call.
 fn write_tile(tile: u32, local: u32) {
-    let at = tile * 256u;
     let run = run_at(tile, local);
-    let start = run_offsets[at];
-    let before = run_offsets[at + local] - start;
-    let count = run_offsets[at + 255u] + countOneBits(runs[RUN_WORDS * at + 255u]) - start;
+    let start = run_offsets[tile * 256u];
+    let scan = scan_workgroup(local, countOneBits(run.hits));
+    // As a value that the compiler knows to be the same for all invocations.
+    let count = workgroupUniformLoad(&scan_bases[16]).x;
     let number = add64(hit_offsets[tile / counts.sweep_tiles_per_block], vec2<u32>(start, 0u));
     let part = part_in_window(number, count);
     let to = number.x - window.first_low;
     tile_runs[local] = vec4<u32>(run.hits, run.first_rank, run.first_quad, run.turns);
     for (var first = 0u; first < count; first += SHARE) {
-        share_run(local, run.hits, before, first);
+        share_run(local, run.hits, scan.before, first);
         workgroupBarrier();
         let mine = vec4<u32>(local) + vec4<u32>(0u, 256u, 512u, 768u);
         let is_written = (first + mine < vec4<u32>(count)) & (first + mine - part.x < vec4<u32>(part.y));

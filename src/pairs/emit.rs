@@ -16,7 +16,7 @@ pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
 /// The source of `emit_scan`.
 pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared/scan");
 /// The source of `emit_sweep`.
-pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window");
+pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window", "shared/scan");
 /// The source of `emit_again`.
 pub const AGAIN: Source = filtered!(
     "pairs/emit_again",

@@ -74,7 +74,7 @@ buffer_table! {
         /// `[tiles * RUN_WORDS * 256]` what each run of `sweep` found, as far as there is room: the first words of all
         /// runs of a tile, then the second ones, then the third ones.
         runs: [u32; room.tiles * 256 * u64::from(RUN_WORDS)], STORAGE;
-        /// `[tiles * 256]` pairs before the run within its block of tiles.
+        /// `[tiles * 256]` pairs before the run within its block of tiles; on a GPU for the first run of each tile alone.
         run_offsets: [u32; room.tiles * 256], STORAGE;
         /// `[tiles * 256]` a bit per test of `giants`, as far as there is room; or of `small`. Behind them, for tiles of groups of giants,
         /// a bit per box that is near.
