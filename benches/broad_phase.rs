@@ -24,7 +24,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use broadsweep::internals::constants::{RADIX_BITS, RUN_QUADS, SORT_STEPS, WIDE_BITS};
+use broadsweep::internals::constants::{MOMENT_BOXES, RADIX_BITS, RUN_QUADS, SORT_STEPS, WIDE_BITS};
 use broadsweep::internals::gpu::timing::KernelTime;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Pair, Report, SortVariant, SweepAxis, wgpu};
 use laboratory::engine::{Engine, timed};
@@ -314,15 +314,16 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let steps = if boxes > 3.5e6 || boxes > 8e4 && !has("sort_ballot") { SORT_STEPS } else { 3 };
     let passes = if has("sort_scatter") { steps * WIDE_BITS / RADIX_BITS } else { steps };
     match stage {
-        "pca" => 2.0 * 24.0 * boxes,
-        "bin" => (24.0 + 32.0) * boxes + 32.0 * boxes + 8.0 * entries,
+        "pca" => 24.0 * (boxes + boxes.min(f64::from(MOMENT_BOXES))),
+        "bin" => (24.0 + 24.0) * boxes + 16.0 * boxes + 8.0 * entries,
         // Of keys for the counts; of keys and values to and fro.
         "sort" => f64::from(passes) * 20.0 * entries,
-        "rank" => 20.0 * entries + 16.0 * boxes,
-        // The stretches are read and written; footprints, entries and boxes are read once; then there are the runs.
-        "sweep" => (16.0 + 8.0) * entries + 24.0 * boxes + 16.0 * runs,
+        "rank" => 16.0 * entries + 8.0 * boxes,
+        // The stretches are read twice; footprints, entries, boxes and a byte for each entry of a run once; then there are
+        // the runs, without what a software adapter keeps of their offsets.
+        "sweep" => (8.0 + 8.0 + 2.0) * entries + 24.0 * boxes + 12.0 * runs,
         "giants" => f64::from(report.giant_count) / 64.0 * 40.0 * boxes,
-        "emit" => (2.0 * 16.0 + 8.0) * runs + 4.0 * entries + 8.0 * pairs,
+        "emit" => (4.0 + 12.0) * runs + 4.0 * entries + 8.0 * pairs,
         _ => 0.0,
     }
 }
