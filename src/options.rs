@@ -99,7 +99,8 @@ pub enum SweepAxis {
     /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge.
     #[default]
     Auto,
-    /// The eigenvector of the largest eigenvalue of the centroid covariance, as in MuJoCo's `mj_broadphase`.
+    /// The eigenvector of the largest eigenvalue of the centroid covariance, as in MuJoCo's `mj_broadphase`. Of more than
+    /// 65,536 boxes, the covariance of a sample of as many.
     Principal,
     /// The x axis.
     X,
