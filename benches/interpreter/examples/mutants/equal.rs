@@ -195,7 +195,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     (
         "bin_count",
         "1 becomes 2",
-        "let start = own.position.x & ((1u << frame.position_bits) - 1u);",
+        "let start = own.start & ((1u << frame.position_bits) - 1u);",
         Equal("cells have a bit along u at least, so that the bit above the position tells no worlds apart"),
     ),
     (
