@@ -23,10 +23,10 @@ shared_constants! {
     PCA_GROUPS: u32 = 256;
     /// Boxes that a workgroup of `pca_bounds` should have at least, while there are fewer than `PCA_GROUPS` of them.
     PCA_BLOCK: u32 = 2048;
-    /// log2 of the runs of four boxes that centroids and edges are added up of, where there are more boxes.
-    MOMENT_RUN_BITS: u32 = 14;
-    /// The most boxes that centroids and edges are added up of.
-    MOMENT_BOXES: u32 = 4 << MOMENT_RUN_BITS;
+    /// log2 of the number of fours of boxes whose centroids and edges are added up, where there are more boxes.
+    MOMENT_FOURS_BITS: u32 = 14;
+    /// The most boxes whose centroids and edges are added up.
+    MOMENT_BOXES: u32 = 4 << MOMENT_FOURS_BITS;
     /// Of those, boxes that a workgroup of `pca_moments` adds up. Each workgroup reads all partial bounds.
     MOMENT_BLOCK: u32 = 1024;
     /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
@@ -59,8 +59,8 @@ shared_constants! {
     TESTS_PER_ENTRY: u32 = 64;
     /// Most cells of a binned box, whatever the number of boxes.
     MAX_CELLS: u32 = 4096;
-    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and of 24 bits with its sign. Beyond
-    /// it, boxes of at least half a cell have no other coordinates than multiples of half a cell.
+    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and of 24 bits with its sign. So far out
+    /// every box is widened by four cells (`RELATIVE_SLOP`), and cells hardly tell boxes apart.
     CELL_REACH: i32 = (1 << 23) - 1;
     /// A number above every cell, so that cells can be counted from it up and down without a sign.
     CELL_BASE: i32 = 1 << 30;
@@ -215,10 +215,10 @@ shared_constants! {
 
     /// Entries whose candidates are counted in 32 bits, so that `PATH_BLOCK * MAX_ENTRIES` must not exceed 2³².
     PATH_BLOCK: u32 = 128;
-    /// Entries in a run: as many as an invocation of `sweep_count` takes.
-    ENTRY_RUN: u32 = 8;
+    /// Entries from one that has a base on the path to the next: as many as an invocation of `sweep_count` takes.
+    ENTRY_STRIDE: u32 = 8;
     /// Entries per section of the path, which is a workgroup of `sweep_count`. Its quads are counted in 64 bits.
-    PATH_SECTION: u32 = 256 * ENTRY_RUN;
+    PATH_SECTION: u32 = 256 * ENTRY_STRIDE;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 25;
     /// Bits of a word of `stretches` that hold the rank where the candidates of the entry end. The bits above count the
@@ -411,7 +411,7 @@ const _: () = {
     assert!(WORLD_CELL_BITS <= 2 * MAX_CELL_BITS && 2 * MIN_WRAP_BITS <= WORLD_CELL_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
     assert!(CELL_BASE > CELL_REACH && CELL_REACH < 1 << 23);
-    assert!(PATH_BLOCK.is_multiple_of(ENTRY_RUN) && PATH_SECTION.is_multiple_of(PATH_BLOCK));
+    assert!(PATH_BLOCK.is_multiple_of(ENTRY_STRIDE) && PATH_SECTION.is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
     assert!(SORT_TILE < 1 << 16);
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);

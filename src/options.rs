@@ -96,7 +96,8 @@ impl Options {
 /// The direction along which the boxes are swept; the grid lies across it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SweepAxis {
-    /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge.
+    /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge. Of more
+    /// than 65,536 boxes, of a sample of as many.
     #[default]
     Auto,
     /// The eigenvector of the largest eigenvalue of the centroid covariance, as in MuJoCo's `mj_broadphase`. Of more than

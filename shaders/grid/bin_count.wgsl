@@ -7,7 +7,7 @@
 // Writes  cells         [box_count] first and last cell, before any coarsening, and the start on the sweep axis
 //                       (packed_cells): what bin_scatter wants. Above the start, where a key has the cell, are the bits
 //                       that tell the world of the box apart
-//         ends          [box_count] what rank_ends wants: the end on the sweep axis, and where in its first and last
+//         box_ends      [box_count] what rank_ends wants: the end on the sweep axis, and where in its first and last
 //                       cells the box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
@@ -23,7 +23,7 @@
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<uniform> frame: Frame;
 @group(0) @binding(3) var<storage, read_write> cells: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read_write> ends: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> box_ends: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read_write> block_counts: array<u32>;
 @group(0) @binding(6) var<storage, read> world_cells: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> box_quads: array<vec4<u32>>;
@@ -379,7 +379,7 @@ fn bin_count(
         let kind = kind_of(bits.min, bits.max);
         let own = place_box(i, kind, bits.min, bits.max, known);
         cells[i] = packed_cells(own.cells, own.start);
-        ends[i] = vec2<u32>(own.end, own.footprint);
+        box_ends[i] = vec2<u32>(own.end, own.footprint);
         if ON_GPU && known.has_few && has_few(own.cells) {
             few = add_few(few, own.cells);
         } else {

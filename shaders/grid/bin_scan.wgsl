@@ -120,7 +120,7 @@ fn write_dispatches(block_count: u32, entry_count: u32, steps: u32) {
         }
     }
     dispatches.entries = dispatch_size(div_ceil(entry_count, 256u));
-    dispatches.entry_runs = dispatch_size(div_ceil(entry_count, 256u * ENTRY_RUN));
+    dispatches.entry_strides = dispatch_size(div_ceil(entry_count, 256u * ENTRY_STRIDE));
 }
 
 @compute @workgroup_size(256)

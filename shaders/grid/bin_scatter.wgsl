@@ -8,7 +8,7 @@
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
 //         counts         first_invalid, ascending
-// Changes ends           [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
+// Changes box_ends       [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
 // Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
 // unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
 // such a box does not hold up one invocation. Neighbouring invocations have neighbouring boxes, for the sake of a GPU's
@@ -21,7 +21,7 @@
 @group(0) @binding(1) var<storage, read> frame: Frame;
 @group(0) @binding(2) var<storage, read_write> counts: Counts;
 @group(0) @binding(3) var<storage, read> cells: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read_write> ends: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> box_ends: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read> bin_offsets: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> entries: array<u32>;
@@ -112,7 +112,7 @@ fn place_block(local: u32, block: u32, base: vec4<u32>) -> u32 {
 fn finish_box(i: u32, own: vec4<u32>, count: u32, level: u32, place: u32, deals: bool) {
     let entry_count = entries_in(count);
     if level > 0u && entry_count > 0u {
-        ends[i].y = merged_footprint(cells_from(own), ends[i].y, level);
+        box_ends[i].y = merged_footprint(cells_from(own), box_ends[i].y, level);
     }
     write_entries(i, own, level, place, vec2<u32>(0u), select(entry_count, 0u, deals));
 }
@@ -182,7 +182,7 @@ fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     return merged | (footprint & FOOTPRINT_OF_BOX);
 }
 
-// Loads the words of a box, if there is one.
+// Loads the words of a box. Of no box they are zeros, which `counted` does not look at.
 fn words_of(i: u32) -> vec4<u32> {
     if i < params.box_count {
         return cells[i];

@@ -5,9 +5,10 @@
 // Writes  run_offsets  [tiles * 256] pairs before the run within its block; on a GPU those of the first run of each tile
 //                      alone, since emit_sweep has all hits of a tile at hand there
 // Changes block_hits   [sweep_blocks] pairs in tiles that were not kept, to all pairs
-// One workgroup per block; an invocation takes one run of each of four tiles at a time, so that neighbours read
+// On a GPU one workgroup per block; an invocation takes one run of each of four tiles at a time, so that neighbours read
 // neighbouring runs. A tile has at most 8,192 pairs: the counts of two tiles are scanned in one word. On a software
-// adapter, which pays for each barrier, one invocation takes all runs of the block, one after the other.
+// adapter, which pays for each barrier, one invocation takes all runs of a block, one after the other, and a workgroup as many
+// blocks as a processor has lanes: for a lane that has nothing to do it takes as long.
 // Source: compaction by a scan of counts, Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -17,6 +18,9 @@
 @group(0) @binding(4) var<storage, read_write> block_hits: array<u32>;
 
 override ON_GPU: bool = false;
+
+// On a software adapter, the blocks of a workgroup. The workgroups that are too many then have none.
+const TURN_BLOCKS: u32 = 8u;
 
 // Counts the pairs of an invocation's run in a tile.
 fn hits_in(tile: u32, end: u32, local: u32) -> u32 {
@@ -49,13 +53,13 @@ fn place_tiles(tile: u32, end: u32, local: u32, before: u32) -> u32 {
     return starts.w + high.y;
 }
 
-// Places four runs, whose hits are at `hits` and those behind it, behind `before` pairs, and returns the pairs before the
-// next run.
-fn place_four(hits: u32, first: u32, before: u32) -> u32 {
-    let a = before + countOneBits(runs[hits]);
-    let b = a + countOneBits(runs[hits + 1u]);
-    let c = b + countOneBits(runs[hits + 2u]);
-    let d = c + countOneBits(runs[hits + 3u]);
+// Places four runs behind `before` pairs, and returns the pairs before the next run. `at` is where the hits of the first one
+// are, and `first` its number.
+fn place_four(at: u32, first: u32, before: u32) -> u32 {
+    let a = before + countOneBits(runs[at]);
+    let b = a + countOneBits(runs[at + 1u]);
+    let c = b + countOneBits(runs[at + 2u]);
+    let d = c + countOneBits(runs[at + 3u]);
     run_offsets[first] = before;
     run_offsets[first + 1u] = a;
     run_offsets[first + 2u] = b;
@@ -68,15 +72,15 @@ fn place_in_turn(first_tile: u32, end_tile: u32) -> u32 {
     var running = 0u;
     for (var turn = 8u * first_tile; turn < 8u * end_tile; turn += 1u) {
         let first = 32u * turn;
-        let hits = turn / 8u * (RUN_WORDS * 256u) + turn % 8u * 32u;
-        running = place_four(hits, first, running);
-        running = place_four(hits + 4u, first + 4u, running);
-        running = place_four(hits + 8u, first + 8u, running);
-        running = place_four(hits + 12u, first + 12u, running);
-        running = place_four(hits + 16u, first + 16u, running);
-        running = place_four(hits + 20u, first + 20u, running);
-        running = place_four(hits + 24u, first + 24u, running);
-        running = place_four(hits + 28u, first + 28u, running);
+        let at = turn / 8u * (RUN_WORDS * 256u) + turn % 8u * 32u;
+        running = place_four(at, first, running);
+        running = place_four(at + 4u, first + 4u, running);
+        running = place_four(at + 8u, first + 8u, running);
+        running = place_four(at + 12u, first + 12u, running);
+        running = place_four(at + 16u, first + 16u, running);
+        running = place_four(at + 20u, first + 20u, running);
+        running = place_four(at + 24u, first + 24u, running);
+        running = place_four(at + 28u, first + 28u, running);
     }
     return running;
 }
@@ -87,7 +91,8 @@ fn emit_place(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let block = group_index(group, groups);
+    let index = group_index(group, groups);
+    let block = select(index * TURN_BLOCKS + local, index, ON_GPU);
     let first = block * counts.sweep_tiles_per_block;
     let kept = min(counts.sweep_tiles, params.tile_capacity);
     let end = min(first + counts.sweep_tiles_per_block, kept);
@@ -96,11 +101,10 @@ fn emit_place(
         for (var tile = first; tile < end; tile += 4u) {
             running = place_tiles(tile, end, local, running);
         }
-    } else if local == 0u && first < end {
+    } else if local < TURN_BLOCKS && block < counts.sweep_blocks && first < end {
         running = place_in_turn(first, end);
     }
-    // A workgroup beyond the last block has no tiles, and adds nothing.
-    if local == 0u {
+    if local < select(TURN_BLOCKS, 1u, ON_GPU) && block < counts.sweep_blocks {
         block_hits[block] += running;
     }
 }

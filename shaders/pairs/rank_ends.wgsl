@@ -3,9 +3,10 @@
 // Reads   frame, counts
 //         keys       [entry_count] sorted: cell and start; and the same four at a time as key_quads
 //         entries    [entry_count] in the same order: box index and flags
-//         ends       [box_count] end and footprint
+//         box_ends   [box_count] end and footprint
 // Writes  stretches  [entry_count] the first rank whose cell is another or whose start is after the entry's end, and how
-//                    many before it may be
+//                    many before it may be; zeros behind the last, up to a multiple of ENTRY_STRIDE, since so many are
+//                    loaded together
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
 //                    whether the box is plain, and its set
 // The start of an entry is its own rank. An end is only as far from it as the entry has candidates. So the
@@ -19,7 +20,7 @@
 @group(0) @binding(1) var<storage, read> counts: Counts;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
-@group(0) @binding(4) var<storage, read> ends: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read> box_ends: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read_write> stretches: array<u32>;
 @group(0) @binding(6) var<storage, read_write> footprints: array<u32>;
 @group(0) @binding(7) var<storage, read> key_quads: array<vec4<u32>>;
@@ -123,10 +124,13 @@ fn rank_ends(
     let rank = group_index(group, groups) * 256u + local;
     let n = counts.entry_count;
     if rank >= n {
+        if rank < div_ceil(n, ENTRY_STRIDE) * ENTRY_STRIDE {
+            stretches[rank] = 0u;
+        }
         return;
     }
     let entry = entries[rank];
-    let own = ends[entry & ENTRY_BOX];
+    let own = box_ends[entry & ENTRY_BOX];
     let mask = (1u << frame.position_bits) - 1u;
     stretches[rank] = packed_end(rank, n, keys[rank] & ~mask, own.x);
 

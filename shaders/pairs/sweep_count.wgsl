@@ -3,14 +3,14 @@
 // Reads   counts
 //         stretches   [entry_count] where the candidates of each entry end
 // Writes  path_sums   [sections] quads and candidates of each section of PATH_SECTION entries, each as (low, high)
-//         path_bases  [sections + 1 + runs] behind the first sections + 1, quads before each run of ENTRY_RUN entries
-//                     within its section, as (low, high)
+//         path_bases  [sections + 1 + ceil(entry_count / ENTRY_STRIDE)] behind the first sections + 1, quads before every
+//                     ENTRY_STRIDE-th entry within its section, as (low, high)
 // The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
 // one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
 // of the path can span.
-// An invocation takes a run, whose words are loaded at once, a workgroup a section. Sums over several blocks of PATH_BLOCK
-// entries may wrap; differences of them that are sums of one block do not, and are added in 64 bits. Where an entry of a
-// run begins, whoever wants it counts again from the ends, which it needs too: to write that would be more than to load these.
+// An invocation takes ENTRY_STRIDE entries, whose words are loaded at once, a workgroup a section. Sums over several blocks of
+// PATH_BLOCK entries may wrap; differences of them that are sums of one block do not, and are added in 64 bits. Entries
+// between two bases have none: who looks for one counts its way from the ends, which it needs too.
 // Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;
@@ -18,9 +18,9 @@
 @group(0) @binding(2) var<storage, read_write> path_sums: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
 
-const BLOCK_INVOCATIONS: u32 = PATH_BLOCK / ENTRY_RUN;
+const BLOCK_INVOCATIONS: u32 = PATH_BLOCK / ENTRY_STRIDE;
 const BLOCKS: u32 = PATH_SECTION / PATH_BLOCK;
-const_assert ENTRY_RUN == 8u;
+const_assert ENTRY_STRIDE == 8u;
 
 // Quads and candidates before each block, modulo 2^32, and of all; then quads before each.
 var<workgroup> block_starts: array<vec2<u32>, BLOCKS + 1u>;
@@ -72,7 +72,7 @@ fn sweep_count(
 ) {
     let n = counts.entry_count;
     let index = group_index(group, groups);
-    let first = (index * 256u + local) * ENTRY_RUN;
+    let first = (index * 256u + local) * ENTRY_STRIDE;
     let low = four_words(first, n);
     let high = four_words(first + 4u, n);
     let scan = scan_workgroup2(local, count_four(low, first, n) + count_four(high, first + 4u, n));
@@ -88,6 +88,6 @@ fn sweep_count(
     workgroupBarrier();
     if first < n {
         let within = scan.before.x - block_starts[block].x;
-        path_bases[div_ceil(n, PATH_SECTION) + 1u + first / ENTRY_RUN] = add64(block_bases[block], vec2<u32>(within, 0u));
+        path_bases[div_ceil(n, PATH_SECTION) + 1u + first / ENTRY_STRIDE] = add64(block_bases[block], vec2<u32>(within, 0u));
     }
 }

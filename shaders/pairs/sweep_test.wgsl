@@ -42,7 +42,7 @@ fn sweep_test(
             let at = tile * (RUN_WORDS * 256u) + nth % 256u;
             runs[at] = run.hits;
             runs[at + 256u] = run.first_quad;
-            runs[at + 512u] = packed_turns(run);
+            runs[at + 512u] = rank_and_turns(run);
         } else {
             hit_count += countOneBits(run.hits);
         }

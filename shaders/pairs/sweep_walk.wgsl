@@ -30,20 +30,20 @@ fn last_base(at: vec2<u32>, skipped: u32, first: u32, end: u32) -> u32 {
 // Returns the entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
 fn walk_at(at: vec2<u32>) -> vec2<u32> {
     let n = counts.entry_count;
-    // The last section that starts at or before the quad, and its last run of entries. Each of them has quads.
+    // The last section that starts at or before the quad, and the last entry of it that has a base. Each of them has quads.
     let sections = div_ceil(n, PATH_SECTION);
     let section = last_base(at, 0u, 0u, sections);
-    let first = section * (PATH_SECTION / ENTRY_RUN);
-    let end = min(first + PATH_SECTION / ENTRY_RUN, div_ceil(n, ENTRY_RUN));
+    let first = section * (PATH_SECTION / ENTRY_STRIDE);
+    let end = min(first + PATH_SECTION / ENTRY_STRIDE, div_ceil(n, ENTRY_STRIDE));
     let of_section = sub64(at, path_bases[section]);
-    let run = last_base(of_section, sections + 1u, first, end);
-    return entry_at(run * ENTRY_RUN, sub64(of_section, path_bases[sections + 1u + run]).x);
+    let stride = last_base(of_section, sections + 1u, first, end);
+    return entry_at(stride * ENTRY_STRIDE, sub64(of_section, path_bases[sections + 1u + stride]).x);
 }
 
-const_assert ENTRY_RUN == 8u;
+const_assert ENTRY_STRIDE == 8u;
 
-// Returns the entry, and the number of the quad among its own, at number `at` of the quads of a run of entries. Behind the
-// entry there may be no others; what is loaded of those is not looked at.
+// Returns the entry, and the number of the quad among its own, at number `at` of the quads of an entry with a base and those
+// behind it, before the next base.
 fn entry_at(first: u32, at: u32) -> vec2<u32> {
     let low = quads_of(first, stretches[first / 4u]);
     let high = quads_of(first + 4u, stretches[first / 4u + 1u]);

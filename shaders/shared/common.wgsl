@@ -123,7 +123,7 @@ struct Dispatches {
     bin_scatter: array<array<u32, 3>, 2>, // for an even and for an odd number of steps of the sort
     sort_passes: array<array<u32, 3>, SORT_STEPS>,
     entries: array<u32, 3>,   // an invocation for each entry
-    entry_runs: array<u32, 3>, // an invocation for each ENTRY_RUN entries
+    entry_strides: array<u32, 3>, // an invocation for each ENTRY_STRIDE entries
     sweep_test: array<u32, 3>,
     giants_near: array<u32, 3>,
     giants_test: array<u32, 3>,
@@ -341,13 +341,14 @@ struct Run {
 // their first ranks, with the turns above. So neighbours load and store words that lie side by side, and who counts hits
 // loads nothing else.
 
-// Returns the first rank and the turns of a run in one word. Bit 0 of the turns is never set.
-fn packed_turns(run: Run) -> u32 {
+// Returns the word with first rank and turns. Bit 0 of the turns is never set.
+fn rank_and_turns(run: Run) -> u32 {
     return run.first_rank | (run.turns << (RANK_BITS - 1u));
 }
 
-fn run_from(hits: u32, first_quad: u32, packed_turns: u32) -> Run {
-    return Run(hits, packed_turns & ((1u << RANK_BITS) - 1u), first_quad, (packed_turns >> RANK_BITS) << 1u);
+// Returns the run that these words stand for.
+fn run_from(hits: u32, first_quad: u32, both: u32) -> Run {
+    return Run(hits, both & ((1u << RANK_BITS) - 1u), first_quad, (both >> RANK_BITS) << 1u);
 }
 
 // Returns the ranks of the two entries of a hit, of which only the bit is known.

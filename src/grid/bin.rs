@@ -39,7 +39,7 @@ buffer_table! {
         /// the sweep axis with the bits that tell the world apart above: [`packed_cells`](crate::layout::packed_cells).
         cells: [[u32; 4]; room.boxes], STORAGE;
         /// `[box_count]` quantised end on the sweep axis, and footprint in the first and last cells.
-        ends: [[u32; 2]; room.boxes], STORAGE;
+        box_ends: [[u32; 2]; room.boxes], STORAGE;
         /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
         block_counts: [u32; room.boxes.div_ceil(u64::from(BIN_BLOCK)) * u64::from(BIN_COUNTS)], STORAGE;
         /// `[blocks]` entries, giants, invalid boxes before the block.
@@ -111,7 +111,7 @@ impl Bin {
             ("frame", frame.all()),
             ("world_cells", world_cells.all()),
             ("cells", bins.cells.all()),
-            ("ends", bins.ends.all()),
+            ("box_ends", bins.box_ends.all()),
             ("block_counts", bins.block_counts.all()),
         ];
         match block_sizes {
@@ -166,7 +166,7 @@ impl Bin {
                 ("frame", frame.all()),
                 ("counts", counts.all()),
                 ("cells", bins.cells.all()),
-                ("ends", bins.ends.all()),
+                ("box_ends", bins.box_ends.all()),
                 ("bin_offsets", bins.bin_offsets.all()),
                 ("keys", keys.all()),
                 ("entries", entries.all()),

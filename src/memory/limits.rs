@@ -20,11 +20,8 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
         return Ok(());
     }
     // Either the boxes themselves are too many bytes, or one entry for each of them.
-    let (buffer, each) = if boxes.saturating_mul(24) > binding {
-        ("boxes", size_of::<Aabb>() as u64)
-    } else {
-        ("entries", ENTRY_BYTES)
-    };
+    let (buffer, each) =
+        if boxes.saturating_mul(24) > binding { ("boxes", size_of::<Aabb>() as u64) } else { ("entries", ENTRY_BYTES) };
     let required = boxes.saturating_mul(each);
     let (limit, available) = if required > binding {
         limit_name(limits)
@@ -51,9 +48,9 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
     }
 }
 
-/// Returns the most entries whose lists fit a binding each, which have room for whole runs of them.
+/// Returns the most entries whose lists fit a binding each, whose lengths are rounded up.
 pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
-    u64::from(MAX_ENTRIES).min((largest_binding(limits) / ENTRY_BYTES).saturating_sub(ENTRY_RUN.into()))
+    u64::from(MAX_ENTRIES).min((largest_binding(limits) / ENTRY_BYTES).saturating_sub(ENTRY_STRIDE.into()))
 }
 
 /// Returns the most pairs in one binding, and in a staging buffer behind the summary; counted in 32 bits too.

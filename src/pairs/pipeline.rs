@@ -216,7 +216,7 @@ impl Pipeline {
         let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
         let (keys, entries, giants) = (&sorted.keys, &sorted.entries, &sorted.giants);
 
-        self.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.ends, path);
+        self.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.box_ends, path);
         self.sweep.record_count(pass, counts, dispatches, path);
         self.sweep.record_scan(pass, params, counts, dispatches, path);
         self.sweep.record_test(pass, params, boxes.clone(), lists, counts, dispatches, entries, path, hits);

@@ -40,7 +40,7 @@ impl Rank {
         dispatches: &Buffer<Dispatches>,
         keys: &Buffer<u32>,
         entries: &Buffer<u32>,
-        ends: &Buffer<[u32; 2]>,
+        box_ends: &Buffer<[u32; 2]>,
         path: &Path,
     ) {
         let buffers = [
@@ -49,7 +49,7 @@ impl Rank {
             ("keys", keys.all()),
             ("key_quads", keys.all()),
             ("entries", entries.all()),
-            ("ends", ends.all()),
+            ("box_ends", box_ends.all()),
             ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
         ];

@@ -2,7 +2,9 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{BLOCK_TILES, ENTRY_RUN, HIT_TILE, MOST_BLOCKS, NEAR_SHARE, PATH_SECTION, RUN_WORDS, TILE_QUADS};
+use crate::constants::{
+    BLOCK_TILES, ENTRY_STRIDE, HIT_TILE, MOST_BLOCKS, NEAR_SHARE, PATH_SECTION, RUN_WORDS, TILE_QUADS,
+};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -55,16 +57,16 @@ impl SearchRoom {
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(room: SearchRoom) {
-        /// `[entry_count]`, and room for whole runs of them: where the candidates of each entry end.
-        stretches: [u32; room.entries.next_multiple_of(u64::from(ENTRY_RUN))], STORAGE;
+        /// `[entry_count]`, zeros up to a multiple of ENTRY_STRIDE: where the candidates of each entry end.
+        stretches: [u32; room.entries.next_multiple_of(u64::from(ENTRY_STRIDE))], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
         footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
         /// `[sections]` quads and candidates in the section, each low and high half.
         path_sums: [[u32; 4]; room.entries.div_ceil(u64::from(PATH_SECTION))], STORAGE;
         /// `[sections + 1]` quads before the section, low and high half; the last is the length of the path. Behind them
-        /// `[runs]` quads before the run of entries within its section.
+        /// `[entry_count / ENTRY_STRIDE]` quads before every `ENTRY_STRIDE`-th entry within its section.
         path_bases: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_SECTION)) + 1
-            + room.entries.div_ceil(u64::from(ENTRY_RUN))], STORAGE;
+            + room.entries.div_ceil(u64::from(ENTRY_STRIDE))], STORAGE;
     }
 }
 
@@ -102,7 +104,7 @@ impl Sweep {
         [&self.count, &self.scan, &self.test]
     }
 
-    /// Records the finding of each entry's place on the path.
+    /// Records the finding of the places that entries have on the path.
     pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
         let buffers = [
             ("counts", counts.all()),
@@ -110,7 +112,7 @@ impl Sweep {
             ("path_sums", path.path_sums.all()),
             ("path_bases", path.path_bases.all()),
         ];
-        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, entry_runs), &buffers);
+        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, entry_strides), &buffers);
     }
 
     /// Records the counting of the candidates, and the division of their tests and of the tests of giants among

@@ -38,7 +38,7 @@ pub fn ends_of(positions: &[[u32; 4]]) -> Vec<[u32; 2]> {
 
 /// Returns cells and positions, as the mirror has them, from what a kernel wrote.
 pub fn unpacked(bins: &Bins) -> (Vec<[i32; 4]>, Vec<[u32; 4]>) {
-    let (words, ends) = (written(&bins.cells), written(&bins.ends));
+    let (words, ends) = (written(&bins.cells), written(&bins.box_ends));
     assert!(!words.iter().any(is_poison) && !ends.iter().any(is_poison));
     let positions = words.iter().zip(&ends).map(|(words, &[end, footprint])| [words[3], end, footprint, 0]).collect();
     (words.into_iter().map(cells_from).collect(), positions)
@@ -62,7 +62,7 @@ fn count_by(bin: &Bin, boxes: &[Aabb], frame: &Frame) -> Counted {
     let blocks = boxes.len().div_ceil(BIN_BLOCK as usize);
     let bins = Bins {
         cells: poisoned(boxes.len()),
-        ends: poisoned(boxes.len()),
+        box_ends: poisoned(boxes.len()),
         block_counts: poisoned(blocks * BIN_COUNTS as usize),
         bin_offsets: poisoned(blocks),
     };

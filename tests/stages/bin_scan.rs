@@ -29,7 +29,7 @@ fn check_before(sort: &Sort, box_count: u32, blocks: &[Block], entry_capacity: u
     let frame = upload(&[Frame { key_bits, ..Frame::zeroed() }]);
     let bins = Bins {
         cells: poisoned(0),
-        ends: poisoned(0),
+        box_ends: poisoned(0),
         block_counts: upload(blocks.as_flattened()),
         bin_offsets: poisoned(blocks.len()),
     };
@@ -73,7 +73,7 @@ fn check_before(sort: &Sort, box_count: u32, blocks: &[Block], entry_capacity: u
         bin_scatter: std::array::from_fn(|odd| if steps % 2 == odd { scatter } else { [0; 3] }),
         sort_passes: std::array::from_fn(|step| if step + steps >= SORT_STEPS as usize { tiles } else { [0; 3] }),
         entries: dispatch_size(entry_count.div_ceil(256)),
-        entry_runs: dispatch_size(entry_count.div_ceil(256 * ENTRY_RUN)),
+        entry_strides: dispatch_size(entry_count.div_ceil(256 * ENTRY_STRIDE)),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected]);

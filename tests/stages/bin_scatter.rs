@@ -67,7 +67,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     let (cells_in, ends_in) = packed(cells, &positions);
     let bins = Bins {
         cells: upload(&cells_in),
-        ends: guarded(&ends_in),
+        box_ends: guarded(&ends_in),
         block_counts: poisoned(0),
         bin_offsets: upload(&bin_offsets),
     };
@@ -86,7 +86,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     starts[odd as usize] = (&keys, &entries);
     run(|pass| BIN.record_scatter(pass, &params, &frame, &bins, &counts, &sizes, starts, &giants));
     written(&none);
-    assert_eq!(written(&bins.ends), ends_of(&merged));
+    assert_eq!(written(&bins.box_ends), ends_of(&merged));
     assert_eq!(written(&keys), expected.keys);
     assert_eq!(written(&entries), expected.entries);
     assert_eq!(written(&giants), expected.giants);
@@ -134,7 +134,9 @@ fn a_block_without_entries_and_one_of_boxes_in_thousands_of_cells_are_written_al
 
 #[test]
 fn boxes_of_which_all_are_giants_or_all_invalid_have_no_entries() {
-    for cells in [mirror::bin::CELLS_OF_INVALID, mirror::bin::CELLS_OF_UNBOUNDED, [0, 0, 512, 0], [-9, 0, 0, CELL_REACH]] {
+    for cells in
+        [mirror::bin::CELLS_OF_INVALID, mirror::bin::CELLS_OF_UNBOUNDED, [0, 0, 512, 0], [-9, 0, 0, CELL_REACH]]
+    {
         for n in [1, 3, 8, 9, 1234] {
             let expected = check(&vec![cells; n], &frame([10, 10], 12, MAX_CELLS), 0);
             assert!(expected.entries.is_empty());
@@ -163,7 +165,7 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
         let host = frame([10, 10], 12, 64);
         let bins = Bins {
             cells: upload(&cells_in),
-            ends: guarded(&ends_in),
+            box_ends: guarded(&ends_in),
             block_counts: poisoned(0),
             bin_offsets: upload(&vec![[0; 4]; cells.len().div_ceil(BIN_BLOCK as usize)]),
         };
@@ -176,7 +178,7 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
         let starts = [(&keys, &entries); 2];
         run(|pass| BIN.record_scatter(pass, &params, &input, &bins, &counts, &sizes, starts, &giants));
         let shift = LEVEL_SHIFTS[level as usize];
-        for ((own, before), after) in cells.iter().zip(&ends_in).zip(written(&bins.ends)) {
+        for ((own, before), after) in cells.iter().zip(&ends_in).zip(written(&bins.box_ends)) {
             if !mirror::bin::is_binned(*own) || mirror::bin::is_giant(*own, level, &host) {
                 assert_eq!(after, *before);
                 continue;

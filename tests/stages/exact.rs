@@ -176,7 +176,7 @@ static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
             let i = group_index(group, groups) * 64u + local;
             if i < arrayLength(&runs) {
                 // By way of the words that stand for it in memory.
-                let run = run_from(runs[i].hits, runs[i].first_quad, packed_turns(runs[i]));
+                let run = run_from(runs[i].hits, runs[i].first_quad, rank_and_turns(runs[i]));
                 for (var bit = 0u; bit < 32u; bit += 1u) {
                     ranks[i * 32u + bit] = ranks_of(run, bit);
                 }

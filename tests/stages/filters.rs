@@ -67,7 +67,7 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
     let blocks = n.div_ceil(BIN_BLOCK) as usize;
     let bins = Bins {
         cells: poisoned(boxes.len()),
-        ends: poisoned(boxes.len()),
+        box_ends: poisoned(boxes.len()),
         block_counts: poisoned(blocks * BIN_COUNTS as usize),
         bin_offsets: poisoned(blocks),
     };

@@ -85,7 +85,7 @@ impl Scene {
 
     pub fn bins(&self) -> Bins {
         let (cells, _) = packed(&self.cells, &vec![[0; 4]; self.cells.len()]);
-        Bins { cells: upload(&cells), ends: poisoned(0), block_counts: poisoned(0), bin_offsets: poisoned(0) }
+        Bins { cells: upload(&cells), box_ends: poisoned(0), block_counts: poisoned(0), bin_offsets: poisoned(0) }
     }
 }
 

@@ -94,21 +94,26 @@ fn centroids_and_edges_of_many_boxes_are_those_of_the_sample() {
 }
 
 #[test]
-fn the_sample_has_a_run_of_four_from_each_share_of_the_boxes_anywhere_in_it() {
+fn the_sample_has_four_boxes_from_each_share_of_the_boxes_anywhere_in_it() {
     let shares = MOMENT_BOXES / 4;
     for n in [MOMENT_BOXES + 1, MOMENT_BOXES + 3, 3 * MOMENT_BOXES, 1_000_003, 1 << 25, u32::MAX] {
-        let mut places = [0; 8];
-        for run in 0..shares {
-            let first = mirror::pca::sampled_run(run, n);
-            assert!(first.is_multiple_of(4) && first < n - 3, "run {run} of {n} boxes begins at {first}");
-            // Eighths of a share, in runs.
-            let place = u64::from(first / 4) * u64::from(shares) * 8 / u64::from(n / 4);
-            assert!(place / 8 == u64::from(run) || n < 100 * shares, "run {run} of {n} boxes begins at {first}");
-            places[place as usize % 8] += 1;
+        let fours = n / 4;
+        let mut places = [0u32; 8];
+        for share in 0..shares {
+            let first = mirror::pca::sampled_four(share, n);
+            assert!(first.is_multiple_of(4) && first / 4 < fours, "four {share} of {n} boxes begins at {first}");
+            // Where the share begins and ends, in fours of boxes: it may begin or end within one.
+            let edge = |share: u32| u64::from(share) * u64::from(fours) / u64::from(shares);
+            let is_within = (edge(share)..=edge(share + 1)).contains(&u64::from(first / 4));
+            assert!(is_within, "four {share} of {n} boxes begins at {first}");
+            let at = (u64::from(first / 4) * u64::from(shares) * 8 / u64::from(fours)) as u32;
+            places[at.saturating_sub(8 * share).min(7) as usize] += 1;
         }
-        // An eighth of all in each, and one in a hundred more or less.
-        let is_even = places.iter().all(|&count: &u32| count.abs_diff(shares / 8) < shares / 100);
-        assert!(is_even || n < 100 * shares, "{places:?} of {n} boxes");
+        // Where a share has hundreds of boxes: about as many in each eighth of it.
+        if n > 100 * MOMENT_BOXES {
+            let is_even = places.iter().all(|count| count.abs_diff(shares / 8) < shares / 100);
+            assert!(is_even, "{places:?} of {n} boxes");
+        }
     }
 }
 

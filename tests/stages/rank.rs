@@ -33,7 +33,10 @@ fn with_footprints(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
 /// Returns what the kernel should write of entries that end there.
 fn stretches(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let unsure = mirror::rank::unsure(frame, keys, entries, positions, ends);
-    ends.iter().zip(unsure).map(|(&end, unsure)| mirror::rank::packed_end(end, unsure)).collect()
+    let packed = ends.iter().zip(unsure).map(|(&end, unsure)| mirror::rank::packed_end(end, unsure));
+    let mut words: Vec<u32> = packed.collect();
+    words.resize(words.len().next_multiple_of(ENTRY_STRIDE as usize), 0);
+    words
 }
 
 /// Returns the ranks where the entries end, after a look at all that the kernel writes.
@@ -49,7 +52,7 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     for (rank, size) in BOTH.iter().flat_map(|rank| sizes.map(|size| (rank, size))) {
         let sizes = dispatches(|sizes| sizes.entries = size);
         let path = Path {
-            stretches: poisoned(n as usize),
+            stretches: poisoned(stretches.len()),
             footprints: poisoned(n as usize),
             path_sums: poisoned(0),
             path_bases: poisoned(0),
@@ -198,7 +201,7 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let sizes = dispatches(|sizes| sizes.entries = dispatch_size(n.div_ceil(256)));
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let path = Path {
-        stretches: poisoned(n as usize),
+        stretches: poisoned(n.next_multiple_of(ENTRY_STRIDE) as usize),
         footprints: poisoned(n as usize),
         path_sums: poisoned(0),
         path_bases: poisoned(0),

@@ -95,7 +95,7 @@ impl Scene {
     pub fn stretches(&self) -> Vec<u32> {
         let ends = self.ends.iter().zip(&self.unsure).map(|(&end, &unsure)| mirror::rank::packed_end(end, unsure));
         let mut words: Vec<u32> = ends.collect();
-        words.resize(words.len().next_multiple_of(ENTRY_RUN as usize), poison());
+        words.resize(words.len().next_multiple_of(ENTRY_STRIDE as usize), poison());
         words
     }
 
@@ -113,7 +113,7 @@ impl Scene {
         let (n, section) = (self.entries.len(), PATH_SECTION as usize);
         let of_sections = self.offsets[..n].iter().step_by(section).chain([&self.offsets[n]]).copied();
         let of_run = |rank: usize| self.offsets[rank] - self.offsets[rank / section * section];
-        of_sections.chain((0..n).step_by(ENTRY_RUN as usize).map(of_run)).map(halves).collect()
+        of_sections.chain((0..n).step_by(ENTRY_STRIDE as usize).map(of_run)).map(halves).collect()
     }
 
     /// Makes the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
@@ -183,7 +183,8 @@ impl Scene {
 
 /// The words that stand for runs in memory, tile by tile.
 pub fn words_of(runs: &[Run]) -> Vec<u32> {
-    let of_tile = |tile: &[Run]| (0..RUN_WORDS as usize).flat_map(|k| tile.iter().map(move |run| run.words()[k])).collect();
+    let of_tile =
+        |tile: &[Run]| (0..RUN_WORDS as usize).flat_map(|k| tile.iter().map(move |run| run.words()[k])).collect();
     runs.chunks(TILE_WORDS).flat_map(|tile| -> Vec<u32> { of_tile(tile) }).collect()
 }
 
@@ -329,7 +330,7 @@ fn check_count(scene: &Scene) {
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let groups = n.div_ceil(PATH_SECTION);
     for size in [dispatch_size(groups), in_columns(groups)] {
-        let sizes = dispatches(|sizes| sizes.entry_runs = size);
+        let sizes = dispatches(|sizes| sizes.entry_strides = size);
         let bases = scene.bases();
         let path = Path {
             stretches: upload(&scene.stretches()),
@@ -366,19 +367,19 @@ fn the_path_of_the_most_entries_is_counted() {
     let quads = mirror::sweep::count(&ends);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let groups = n.div_ceil(PATH_SECTION);
-    let sizes = dispatches(|sizes| sizes.entry_runs = dispatch_size(groups));
+    let sizes = dispatches(|sizes| sizes.entry_strides = dispatch_size(groups));
     let path = Path {
         stretches: upload(&ends),
         footprints: poisoned(0),
         path_sums: poisoned(groups as usize),
-        path_bases: poisoned(groups as usize + 1 + n.div_ceil(ENTRY_RUN) as usize),
+        path_bases: poisoned(groups as usize + 1 + n.div_ceil(ENTRY_STRIDE) as usize),
     };
     run(|pass| SWEEP.record_count(pass, &counts, &sizes, &path));
     let (sums, bases) = (written(&path.path_sums), written(&path.path_bases));
     let mut sum = Sums { quads: 0, candidates: 0 };
     for rank in 0..ends.len() {
-        if rank % ENTRY_RUN as usize == 0 {
-            let (found, expected) = (bases[groups as usize + 1 + rank / ENTRY_RUN as usize], halves(sum.quads));
+        if rank % ENTRY_STRIDE as usize == 0 {
+            let (found, expected) = (bases[groups as usize + 1 + rank / ENTRY_STRIDE as usize], halves(sum.quads));
             assert!(found == expected, "{found:?} at rank {rank} instead of {expected:?}");
         }
         sum.quads += u64::from(quads[rank]);

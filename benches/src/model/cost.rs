@@ -126,7 +126,8 @@ pub fn of_kernel(kernel: &str, work: &Work, sort: Sort) -> Option<Cost> {
     let share = (unit - low.0) / (high.0 - low.0);
     // Round trips grow with the logarithm.
     let of_chain = (unit / low.0).log2() / (high.0 / low.0).log2();
-    let between = |a: f64, b: f64, share: f64| (a + share * (b - a)).max(0.0);
+    // What fell between the last two, by the scenes' chance, does not go on falling.
+    let between = |a: f64, b: f64, share: f64| a + if b < a { share.min(1.0) } else { share } * (b - a);
     let (a, b) = (low.1.numbers(), high.1.numbers());
     let mut cost = Cost::from(std::array::from_fn(|k| between(a[k], b[k], share)));
     cost.chain = between(low.1.chain, high.1.chain, of_chain);
@@ -207,7 +208,9 @@ mod tests {
         for kernel in kernels(false, Sort::Subgroup) {
             let [low, middle, high, beyond] =
                 [1e5, 2e5, 3e5, 1e7].map(|boxes| of_kernel(kernel, &at(boxes), Sort::Subgroup).unwrap().operations);
-            assert!(low <= middle && middle <= high && high <= beyond, "{kernel}: {low} {middle} {high} {beyond}");
+            // Loops of one scene may end a little sooner than those of a smaller one.
+            let all_ascend = [low, middle, high, beyond].is_sorted_by(|a, b| *a <= 1.01 * b);
+            assert!(all_ascend, "{kernel}: {low} {middle} {high} {beyond}");
         }
         assert_eq!(of_kernel("no_such_kernel", &at(1e5), Sort::Subgroup), None);
         assert_eq!(kernels(true, Sort::Subgroup), ["small_emit", "small_test"]);

@@ -10,7 +10,7 @@ use crate::cpu::mirror::pca::{self, CHUNK, Sums};
 use crate::filters::CheckedFilters;
 use crate::layout::{BoundsPartial, Frame, Moments};
 
-/// Holds the sums and counts over the boxes of one chunk.
+/// Holds bounds and counts over the boxes of one chunk, and sums over a chunk of the sample.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     bounds: BoundsPartial,
@@ -40,7 +40,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Finds bounds and moments of all boxes.
+    /// Finds the bounds of all boxes, and the moments of the sample.
     pub fn statistics(&mut self, boxes: &[Aabb]) -> (BoundsPartial, Moments) {
         self.chunks.clear();
         self.chunks.resize(boxes.len().div_ceil(CHUNK), Chunk::default());

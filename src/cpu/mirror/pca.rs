@@ -116,10 +116,10 @@ impl Sums {
     }
 }
 
-/// Returns the first of four boxes of run `run` of the sample of more than [`MOMENT_BOXES`] boxes; see `pca_moments.wgsl`.
-pub fn sampled_run(run: u32, box_count: u32) -> u32 {
-    let within = (run + 1).wrapping_mul(GOLDEN) >> MOMENT_RUN_BITS;
-    let at = run << (32 - MOMENT_RUN_BITS) | within;
+/// Returns the first box of four number `four` of the sample of more than [`MOMENT_BOXES`] boxes; see `pca_moments.wgsl`.
+pub fn sampled_four(four: u32, box_count: u32) -> u32 {
+    let within = (four + 1).wrapping_mul(GOLDEN) >> MOMENT_FOURS_BITS;
+    let at = four << (32 - MOMENT_FOURS_BITS) | within;
     (u64::from(at) * u64::from(box_count / 4) >> 32) as u32 * 4
 }
 
@@ -128,9 +128,9 @@ pub fn sample<'a>(boxes: &'a [Aabb], room: &'a mut Vec<Aabb>) -> &'a [Aabb] {
     if boxes.len() <= MOMENT_BOXES as usize {
         return boxes;
     }
-    let run_of = |run| sampled_run(run, boxes.len() as u32) as usize;
+    let first_of = |four| sampled_four(four, boxes.len() as u32) as usize;
     room.clear();
-    room.extend((0..MOMENT_BOXES / 4).map(run_of).flat_map(|first| &boxes[first..first + 4]));
+    room.extend((0..MOMENT_BOXES / 4).map(first_of).flat_map(|first| &boxes[first..first + 4]));
     room
 }
 

@@ -513,20 +513,25 @@ impl Runs {
                 let counts = Counts { sweep_tiles: 1, sweep_tiles_per_block: BLOCK_TILES, ..Counts::zeroed() };
                 let (params, window, counts) = (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
                 let entries = self.buffer(&(0..2048).collect::<Vec<u32>>());
-                let (found, run_offsets) = (self.buffer(&words), self.buffer(&offsets));
+                let found = self.buffer(&words);
                 let hit_offsets = self.buffer(&[[base as u32, (base >> 32) as u32]]);
-                let list = self.output::<[u32; 2]>(capacity as usize);
-                let buffers = [
-                    ("params", params.all()),
-                    ("window", window.all()),
-                    ("counts", counts.all()),
-                    ("entries", entries.all()),
-                    ("runs", found.all()),
-                    ("run_offsets", run_offsets.all()),
-                    ("hit_offsets", hit_offsets.all()),
-                    ("pairs", list.all()),
-                ];
-                self.dispatch("emit_sweep", 1, &buffers);
+                // On a GPU the offset of the first run is all that is read.
+                let of_tile = (0..256).map(|k| if k == 0 { 0 } else { u32::MAX - k }).collect();
+                for (switches, offsets) in [(&[][..], &offsets), (&["ON_GPU"][..], &of_tile)] {
+                    let run_offsets = self.buffer::<u32>(offsets);
+                    let list = self.output::<[u32; 2]>(capacity as usize);
+                    let buffers = [
+                        ("params", params.all()),
+                        ("window", window.all()),
+                        ("counts", counts.all()),
+                        ("entries", entries.all()),
+                        ("runs", found.all()),
+                        ("run_offsets", run_offsets.all()),
+                        ("hit_offsets", hit_offsets.all()),
+                        ("pairs", list.all()),
+                    ];
+                    self.dispatch_as("emit_sweep", switches, 1, &buffers);
+                }
             }
         }
     }
@@ -680,7 +685,11 @@ impl Runs {
                 _ => (name, frame.all()),
             };
             self.dispatch("pca_bounds", groups, &["params", "boxes", "box_quads", "bounds"].map(of));
-            self.dispatch("pca_moments", moment_groups(n), &["params", "boxes", "box_quads", "bounds", "moments"].map(of));
+            self.dispatch(
+                "pca_moments",
+                moment_groups(n),
+                &["params", "boxes", "box_quads", "bounds", "moments"].map(of),
+            );
             self.dispatch("frame_choose", 1, &["params", "boxes", "bounds", "moments", "frame"].map(of));
         }
     }

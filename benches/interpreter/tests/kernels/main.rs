@@ -44,9 +44,6 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_scatter", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
-    ("sweep_count", Fault::Unwritten, "load of stretches", "four at once; those of no entry count nothing"),
-    ("sweep_test", Fault::Unwritten, "load of stretches", "a run at once; those of no entry are not looked at"),
-    ("emit_again", Fault::Unwritten, "load of stretches", "a run at once; those of no entry are not looked at"),
 ];
 
 /// Sizes of subgroups that GPUs have.
