@@ -120,7 +120,7 @@ impl Sums {
 pub fn sampled_four(four: u32, box_count: u32) -> u32 {
     let within = (four + 1).wrapping_mul(GOLDEN) >> MOMENT_FOURS_BITS;
     let at = four << (32 - MOMENT_FOURS_BITS) | within;
-    (u64::from(at) * u64::from(box_count / 4) >> 32) as u32 * 4
+    ((u64::from(at) * u64::from(box_count / 4)) >> 32) as u32 * 4
 }
 
 /// Returns the boxes that moments are of: all of them, or a sample, which is put into `room`.
