@@ -199,6 +199,20 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         Equal("cells have a bit along u at least, so that the bit above the position tells no worlds apart"),
     ),
     (
+        "bin_count",
+        "1 becomes 2",
+        "let low = world & ((1u << bits.x) - 1u);",
+        Equal("keys of all boxes of a world are changed by the same bits, whichever"),
+    ),
+    (
+        "rank_ends",
+        "+ becomes -",
+        "let last_quad = min(quad + REACH_QUADS, n / 4u);",
+        Equal("the search that doubles its step finds the same, wherever it begins"),
+    ),
+    ("", "2 becomes 3", "step = min(2u * step, 0x10000000u);", ANY_RANGE),
+    ("tree_invalid", "0 becomes 1", "if local == 0u && block * 256u < tree.box_count {", ANY_ONE),
+    (
         "rank_ends",
         "0 becomes 1",
         "let last_sure = cell | select(0u, ",
