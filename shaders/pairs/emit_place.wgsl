@@ -85,6 +85,34 @@ fn place_in_turn(first_tile: u32, end_tile: u32) -> u32 {
     return running;
 }
 
+// Places the tiles of a block. Every invocation of the workgroup has to call.
+fn place_block(block: u32, local: u32) {
+    let first = block * counts.sweep_tiles_per_block;
+    let end = end_of_block(first);
+    var running = 0u;
+    for (var tile = first; tile < end; tile += 4u) {
+        running = place_tiles(tile, end, local, running);
+    }
+    // A workgroup beyond the last block has no tiles.
+    if local == 0u && block < counts.sweep_blocks {
+        block_hits[block] += running;
+    }
+}
+
+// Places the runs of a block, one after the other.
+fn place_block_in_turn(block: u32) {
+    let first = block * counts.sweep_tiles_per_block;
+    let end = end_of_block(first);
+    if block < counts.sweep_blocks && first < end {
+        block_hits[block] += place_in_turn(first, end);
+    }
+}
+
+// Returns where the tiles of a block that were kept end; before its first one, where none was.
+fn end_of_block(first: u32) -> u32 {
+    return min(first + counts.sweep_tiles_per_block, min(counts.sweep_tiles, params.tile_capacity));
+}
+
 @compute @workgroup_size(256)
 fn emit_place(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -92,19 +120,9 @@ fn emit_place(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = group_index(group, groups);
-    let block = select(index * TURN_BLOCKS + local, index, ON_GPU);
-    let first = block * counts.sweep_tiles_per_block;
-    let kept = min(counts.sweep_tiles, params.tile_capacity);
-    let end = min(first + counts.sweep_tiles_per_block, kept);
-    var running = 0u;
     if ON_GPU {
-        for (var tile = first; tile < end; tile += 4u) {
-            running = place_tiles(tile, end, local, running);
-        }
-    } else if local < TURN_BLOCKS && block < counts.sweep_blocks && first < end {
-        running = place_in_turn(first, end);
-    }
-    if local < select(TURN_BLOCKS, 1u, ON_GPU) && block < counts.sweep_blocks {
-        block_hits[block] += running;
+        place_block(index, local);
+    } else if local < TURN_BLOCKS {
+        place_block_in_turn(index * TURN_BLOCKS + local);
     }
 }

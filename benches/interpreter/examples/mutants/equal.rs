@@ -143,7 +143,6 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         Equal("where theta is zero the difference is zero too, and so within the tie"),
     ),
     ("", "1 becomes 2", "var y = 1u;", Equal("a dispatch of no workgroups has none in any number of rows")),
-    ("emit_place", "condition negated", "if ON_GPU {", Equal("both ways place every run where the other does")),
     (
         "query_times",
         "> becomes >=",
