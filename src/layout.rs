@@ -414,7 +414,6 @@ twins! {
         #[allow(missing_docs)]
         pub unused: u32,
     }
-
 }
 
 /// Packs the cells of a box and the start of its interval into the words of `cells`, as `packed_cells` in WGSL does.
@@ -433,6 +432,11 @@ impl Run {
     /// Returns the words that stand for the run, one in each of the parts of a tile of `runs`.
     pub fn words(&self) -> [u32; RUN_WORDS as usize] {
         [self.hits, self.first_quad, self.first_rank | self.turns >> 1 << RANK_BITS]
+    }
+
+    /// Returns the words that stand for the runs of a tile: the first ones of all, then the second ones, then the third.
+    pub fn words_of_tile(runs: &[Self]) -> impl Iterator<Item = u32> {
+        (0..RUN_WORDS as usize).flat_map(|k| runs.iter().map(move |run| run.words()[k]))
     }
 }
 

@@ -37,10 +37,10 @@ fn four_words(rank: u32, n: u32) -> vec4<u32> {
 // Returns the quads and the candidates of those of four entries that there are.
 fn count_four(words: vec4<u32>, rank: u32, n: u32) -> vec2<u32> {
     let ranks = rank + vec4<u32>(0u, 1u, 2u, 3u);
-    let is = ranks < vec4<u32>(n);
-    let ends = words & vec4<u32>((1u << END_BITS) - 1u);
-    let quads = select(vec4<u32>(0u), quads_of(rank, words), is);
-    let candidates = select(vec4<u32>(0u), ends - ranks - 1u, is);
+    let are_there = ranks < vec4<u32>(n);
+    let ends = four_ends(words);
+    let quads = select(vec4<u32>(0u), quads_of(rank, ends), are_there);
+    let candidates = select(vec4<u32>(0u), ends - ranks - 1u, are_there);
     return vec2<u32>(
         quads.x + quads.y + quads.z + quads.w,
         candidates.x + candidates.y + candidates.z + candidates.w,

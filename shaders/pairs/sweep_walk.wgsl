@@ -45,8 +45,8 @@ const_assert ENTRY_STRIDE == 8u;
 // Returns the entry, and the number of the quad among its own, at number `at` of the quads of an entry with a base and those
 // behind it, before the next base.
 fn entry_at(first: u32, at: u32) -> vec2<u32> {
-    let low = quads_of(first, stretches[first / 4u]);
-    let high = quads_of(first + 4u, stretches[first / 4u + 1u]);
+    let low = quads_of(first, four_ends(stretches[first / 4u]));
+    let high = quads_of(first + 4u, four_ends(stretches[first / 4u + 1u]));
     var place = vec2<u32>(first, at);
     place = passed(place, first, low.x);
     place = passed(place, first + 1u, low.y);

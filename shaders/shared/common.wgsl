@@ -329,6 +329,11 @@ fn end_of(word: u32) -> u32 {
     return word & ((1u << END_BITS) - 1u);
 }
 
+// Does so for four entries.
+fn four_ends(words: vec4<u32>) -> vec4<u32> {
+    return words & vec4<u32>((1u << END_BITS) - 1u);
+}
+
 // What one invocation found in RUN_QUADS quads of the path.
 struct Run {
     hits: u32,                // bit 4k + j: candidate j of quad k
@@ -363,11 +368,10 @@ fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
     return vec2<u32>(rank, quad * 4u + bit % 4u);
 }
 
-// Counts the quads of the path that four entries in a row with such words contribute: each those that hold candidates,
-// but at least one.
-fn quads_of(first_rank: u32, words: vec4<u32>) -> vec4<u32> {
+// Counts the quads of the path that four entries in a row contribute, whose candidates end there: each those that hold
+// candidates, but at least one.
+fn quads_of(first_rank: u32, ends: vec4<u32>) -> vec4<u32> {
     let first_quads = (first_rank + vec4<u32>(1u, 2u, 3u, 4u)) / 4u;
-    let ends = words & vec4<u32>((1u << END_BITS) - 1u);
     return max((ends - 1u) / 4u, first_quads) - first_quads + 1u;
 }
 

@@ -6,8 +6,8 @@ use crate::gpu::limits::{check_rows, largest_binding, limit_name};
 use crate::gpu::table::Row;
 use crate::{Aabb, Error, Pair};
 
-/// Bytes of an entry in each list of entries.
-const ENTRY_BYTES: u64 = 4;
+/// Bytes of an entry in one list of entries.
+const WORD_BYTES: u64 = 4;
 
 /// Refuses more boxes than the device's limits or the number of an entry allow.
 ///
@@ -20,13 +20,12 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
         return Ok(());
     }
     // Either the boxes themselves are too many bytes, or one entry for each of them.
-    let (buffer, each) =
-        if boxes.saturating_mul(24) > binding { ("boxes", size_of::<Aabb>() as u64) } else { ("entries", ENTRY_BYTES) };
-    let required = boxes.saturating_mul(each);
-    let (limit, available) = if required > binding {
-        limit_name(limits)
+    let bytes = boxes.saturating_mul(size_of::<Aabb>() as u64);
+    let (buffer, required, (limit, available)) = if bytes > binding {
+        ("boxes", bytes, limit_name(limits))
     } else {
-        ("the number of entries, times their 4 bytes,", u64::from(MAX_ENTRIES) * ENTRY_BYTES)
+        let most = ("the number of entries, times their 4 bytes,", u64::from(MAX_ENTRIES) * WORD_BYTES);
+        ("entries", boxes.saturating_mul(WORD_BYTES), most)
     };
     Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
 }
@@ -50,7 +49,7 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
 
 /// Returns the most entries whose lists fit a binding each, whose lengths are rounded up.
 pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
-    u64::from(MAX_ENTRIES).min((largest_binding(limits) / ENTRY_BYTES).saturating_sub(ENTRY_STRIDE.into()))
+    u64::from(MAX_ENTRIES).min((largest_binding(limits) / WORD_BYTES).saturating_sub(ENTRY_STRIDE.into()))
 }
 
 /// Returns the most pairs in one binding, and in a staging buffer behind the summary; counted in 32 bits too.

@@ -26,7 +26,7 @@ pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
     mirror::frame::choose(&params, boxes, &bounds, &mirror::pca::moments(boxes, &bounds))
 }
 
-/// Returns what `bin_count` leaves of cells and positions of the mirror: `cells`, and `ends`.
+/// Returns what `bin_count` leaves of cells and positions of the mirror: `cells`, and `box_ends`.
 pub fn packed(cells: &[[i32; 4]], positions: &[[u32; 4]]) -> (Vec<[u32; 4]>, Vec<[u32; 2]>) {
     (cells.iter().zip(positions).map(|(&cells, at)| packed_cells(cells, at[0])).collect(), ends_of(positions))
 }

@@ -186,7 +186,7 @@ static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
                 let nth = i % 4u;
                 var words = vec4<u32>(0xffffffffu, 0x12345678u, 0u, 77u);
                 words[nth] = end | (runs[i].hits << END_BITS);
-                quads[i] = quads_of(runs[i].first_rank - nth, words)[nth];
+                quads[i] = quads_of(runs[i].first_rank - nth, four_ends(words))[nth];
             }
         }";
     Kernel::new(gpu(), &Source { label: "path_arithmetic", own, shared: SHARED, is_zeroed: false })

@@ -216,7 +216,7 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
             assert!(end == expected, "{end:x} at rank {rank} instead of {expected:x}");
         }
         assert!(written(&path.footprints) == mirror::rank::footprints(&entries, &positions));
-        path.stretches.write(gpu(), &vec![poison(); n as usize]);
+        path.stretches.write(gpu(), &vec![poison(); expected.len()]);
     }
 }
 

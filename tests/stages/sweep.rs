@@ -91,7 +91,7 @@ impl Scene {
         self.length().div_ceil(u64::from(TILE_QUADS)) as u32
     }
 
-    /// Returns what `rank_ends` leaves. Behind the last entry, in the run that is loaded nevertheless, there is anything.
+    /// Returns what `rank_ends` leaves. Behind the last entry, in words that are loaded nevertheless, there is anything.
     pub fn stretches(&self) -> Vec<u32> {
         let ends = self.ends.iter().zip(&self.unsure).map(|(&end, &unsure)| mirror::rank::packed_end(end, unsure));
         let mut words: Vec<u32> = ends.collect();
@@ -108,12 +108,12 @@ impl Scene {
         mirror::sweep::count(&self.ends).chunks(section).zip(candidates.chunks(section)).map(of_section).collect()
     }
 
-    /// Quads before each section, and of all; then quads before each run of entries within its section.
+    /// Quads before each section, and of all; then quads before every `ENTRY_STRIDE`-th entry within its section.
     pub fn bases(&self) -> Vec<[u32; 2]> {
         let (n, section) = (self.entries.len(), PATH_SECTION as usize);
         let of_sections = self.offsets[..n].iter().step_by(section).chain([&self.offsets[n]]).copied();
-        let of_run = |rank: usize| self.offsets[rank] - self.offsets[rank / section * section];
-        of_sections.chain((0..n).step_by(ENTRY_STRIDE as usize).map(of_run)).map(halves).collect()
+        let of_entry = |rank: usize| self.offsets[rank] - self.offsets[rank / section * section];
+        of_sections.chain((0..n).step_by(ENTRY_STRIDE as usize).map(of_entry)).map(halves).collect()
     }
 
     /// Makes the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
@@ -183,9 +183,7 @@ impl Scene {
 
 /// The words that stand for runs in memory, tile by tile.
 pub fn words_of(runs: &[Run]) -> Vec<u32> {
-    let of_tile =
-        |tile: &[Run]| (0..RUN_WORDS as usize).flat_map(|k| tile.iter().map(move |run| run.words()[k])).collect();
-    runs.chunks(TILE_WORDS).flat_map(|tile| -> Vec<u32> { of_tile(tile) }).collect()
+    runs.chunks(TILE_WORDS).flat_map(Run::words_of_tile).collect()
 }
 
 /// Hits of each block of tiles of giants.

@@ -501,7 +501,7 @@ impl Runs {
                 Run { hits: bits() as u32, first_rank, first_quad: first_rank.div_ceil(4), turns: 0 }
             })
             .collect();
-        let words: Vec<u32> = (0..3).flat_map(|k| runs.iter().map(move |run| run.words()[k])).collect();
+        let words: Vec<u32> = Run::words_of_tile(&runs).collect();
         let before = |k: usize| runs[..k].iter().map(|run| run.hits.count_ones()).sum::<u32>();
         let offsets: Vec<u32> = (0..256).map(before).collect();
         let total = u64::from(before(256));
