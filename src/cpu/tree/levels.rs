@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use super::gather::Gather;
 use super::node::{Node, ORDINARY, WIDTH};
 use crate::Aabb;
 
@@ -18,6 +19,7 @@ pub struct Levels {
     spare: Vec<Vec<Node>>,
     /// Half the surface of the nodes that a thread makes at a time, of one level.
     surfaces: Vec<f64>,
+    gather: Gather,
     /// Half the surface of all nodes but the topmost, added up.
     pub surface: f64,
     /// Whether all finite bounds are at most [`ORDINARY`].
@@ -36,6 +38,12 @@ struct Found {
 impl Levels {
     /// Makes all nodes, of boxes in the order of `ids`.
     pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32]) {
+        self.gather.plan(ids);
+        self.refill(boxes, ids);
+    }
+
+    /// Makes all nodes anew, of boxes in the order of the last [`fill`](Self::fill), which was that of `ids`.
+    pub fn refill(&mut self, boxes: &[Aabb], ids: &[u32]) {
         let level_count = level_count(ids.len());
         while self.levels.len() > level_count {
             self.spare.extend(self.levels.pop());
@@ -46,10 +54,11 @@ impl Levels {
         (self.surface, self.is_ordinary, self.has_invalid) = (0.0, true, false);
         let Some((leaves, above)) = self.levels.split_first_mut() else { return };
         leaves.resize(ids.len().div_ceil(WIDTH), Node::EMPTY);
+        let (boxes, sources) = self.gather.rows(boxes, ids);
         let found = leaves
             .par_chunks_mut(CHUNK)
-            .zip(ids.par_chunks(CHUNK * WIDTH))
-            .map(|(leaves, ids)| fill_leaves(leaves, ids, boxes));
+            .zip(sources.par_chunks(CHUNK * WIDTH))
+            .map(|(leaves, sources)| fill_leaves(leaves, sources, boxes));
         let usual = Found { is_ordinary: true, has_invalid: false };
         let found = found.reduce(
             || usual,
@@ -92,7 +101,7 @@ impl Levels {
     pub fn bytes(&self) -> usize {
         let nodes: usize =
             self.levels.iter().chain(&self.spare).map(|level| level.capacity() * size_of::<Node>()).sum();
-        nodes + self.surfaces.capacity() * size_of::<f64>()
+        nodes + self.surfaces.capacity() * size_of::<f64>() + self.gather.bytes()
     }
 }
 
@@ -107,19 +116,19 @@ pub fn level_count(box_count: usize) -> usize {
     levels
 }
 
-/// Puts boxes into leaves.
-fn fill_leaves(leaves: &mut [Node], ids: &[u32], boxes: &[Aabb]) -> Found {
+/// Puts boxes into leaves, from where `sources` says that they are.
+fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> Found {
     let mut found = Found { is_ordinary: true, has_invalid: false };
-    for (leaf, ids) in leaves.iter_mut().zip(ids.chunks(WIDTH)) {
-        // Boxes lie anywhere in memory: first only the loads, all of which are then under way at once.
+    for (leaf, sources) in leaves.iter_mut().zip(sources.chunks(WIDTH)) {
+        // Boxes lie in several places: first only the loads, all of which are then under way at once.
         let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
-        for (aabb, &id) in own.iter_mut().zip(ids) {
-            *aabb = boxes[id as usize];
+        for (aabb, &source) in own.iter_mut().zip(sources) {
+            *aabb = boxes[source as usize];
         }
         for (child, aabb) in own.iter().enumerate() {
             leaf.set(child, aabb);
         }
-        found.has_invalid |= own[..ids.len()].iter().fold(false, |any, aabb| any | !aabb.is_valid());
+        found.has_invalid |= own[..sources.len()].iter().fold(false, |any, aabb| any | !aabb.is_valid());
         let numbers = leaf.faces.as_flattened().iter();
         found.is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
     }

@@ -3,6 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `order` | sorts the boxes: by world, then along a Hilbert curve ([`hilbert`]) |
+//! | `gather` | brings the boxes into that order |
 //! | `levels` | makes the bounds of the nodes, eight children each, without pointers |
 //! | `node` | tests eight children at once, with numbers that are never too strict |
 //! | `walk` | the way of one query, the nearest first where that matters |
@@ -13,6 +14,7 @@
 //! | `join` | the join of two sets: a tree of one, asked with the boxes of the other |
 
 mod batch;
+mod gather;
 mod hilbert;
 pub(super) mod join;
 mod levels;
@@ -41,8 +43,8 @@ use crate::{
 /// missed, nothing is too many, and ties go to the smaller index. The tree takes the threads of the `rayon` pool that it is
 /// called from, and answers the same with any number of them.
 ///
-/// The tree takes 32 bytes for each box and keeps 16 more for the next build; margins take 24. Queries take what they
-/// answer, and 16 bytes each while they are asked.
+/// The tree takes 32 bytes for each box and keeps 16 more for the next build, and where there are more than 131,072 boxes
+/// another 32 for the next refit; margins take 24. Queries take what they answer, and 16 bytes each while they are asked.
 ///
 /// ```
 /// use broadsweep::{Aabb, NearestQuery, Ray, Sphere, cpu};
@@ -166,7 +168,7 @@ impl Tree {
         }
         self.filters.fit(boxes.len())?;
         let Self { filters, ids, levels, prepared, .. } = self;
-        rayon::join(|| levels.fill(prepared_boxes(filters.filters(), boxes, prepared), ids), || ());
+        rayon::join(|| levels.refill(prepared_boxes(filters.filters(), boxes, prepared), ids), || ());
         self.report_on(boxes.len() as u32);
         Ok(&self.report)
     }
