@@ -165,6 +165,13 @@ shared_constants! {
     /// The most answers in a row of the first answers of a query, which is kept sorted: each goes to its place past those behind it.
     /// A query that asks for more gets one row after the other.
     ROW: u32 = 64;
+    /// The answers of a list that the kernels which count keep, so that no list of so few is looked for twice; even. Each invocation
+    /// that puts one of them in order compares it with the others.
+    KEPT_ANSWERS: u32 = 32;
+    /// Invocations that put such a list in order.
+    SORTERS: u32 = 8;
+    /// Stands in the upper half of a number of answers for a list that is longer; answers take the bits below.
+    LONG_LIST: u32 = 1 << 16;
     /// In place of the place among the leaves from which a query is resumed: nothing is left of it.
     NOWHERE: u32 = u32::MAX;
     /// The same: it begins again at the first place, in any order.

@@ -184,6 +184,7 @@ twins! {
         pub emit_again: [u32; 3],
         pub sort_pairs: [u32; 3],
         pub order: [u32; 3],
+        pub query_times: [u32; 3],
     }
 
     /// What accompanies a list of pairs that stays on the GPU; every field is a little-endian `u32`.
@@ -379,7 +380,7 @@ twins! {
         pub round: u32,
         pub round_count: u32,
         pub part_count: u32,
-        pub unused: u32,
+        pub kept: u32,
     }
 
     /// What a dispatch of queries leaves to the next.

@@ -155,7 +155,7 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 /// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that the
 /// filters include; or they say in which order queries are asked, and where their lists begin; or how long lists of events are,
 /// and keep them; or how many pairs an epoch keeps.
-const PLACES_WHAT_ANOTHER_FOUND: [&str; 23] = [
+const PLACES_WHAT_ANOTHER_FOUND: [&str; 24] = [
     "emit_place",
     "emit_sweep",
     "emit_again",
@@ -178,6 +178,7 @@ const PLACES_WHAT_ANOTHER_FOUND: [&str; 23] = [
     "query_place",
     "query_scan",
     "query_offset",
+    "query_short",
     "query_ends",
 ];
 

@@ -132,6 +132,7 @@ struct Dispatches {
     emit_again: array<u32, 3>,
     sort_pairs: array<u32, 3>,
     order: array<u32, 3>,
+    query_times: array<u32, 3>,
 }
 
 // The header of a list of pairs that stays on the GPU.
@@ -295,7 +296,7 @@ struct QueryParams {
     round: u32,               // which dispatch of those that were recorded, one going on where the other ended
     round_count: u32,         // how many there are; of lists, as many count, and as many write
     part_count: u32,          // half-spaces
-    unused: u32,
+    kept: u32,                // answers of each list that counting keeps: KEPT_ANSWERS or 0
 }
 
 // What a dispatch leaves to the next.

@@ -3,7 +3,9 @@
 // Changes offsets   [query_count + 1] counts of answers, as (low, high), and where EMITS where the answers of each query
 //                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
 //                   NOWHERE, and how many answers it found
-// Writes  pairs     where EMITS: [capacity] (query, box) from number `window.first` on
+// Writes  pairs     where EMITS: [capacity] (query, box) from number `window.first` on, of lists that were not kept; else
+//                   [query_count * KEPT_ANSWERS / 2] the first boxes of each list, two by two, as many as `query.kept`, which is
+//                   KEPT_ANSWERS or 0
 
 override EMITS: bool = false;
 
@@ -28,9 +30,10 @@ fn begin_list(number: u32) -> u32 {
         list_first = sub64(vec2<u32>(offsets[number].x, offsets[number].y), first);
         let end = sub64(vec2<u32>(offsets[number + 1u].x, offsets[number + 1u].y), first);
         list_length = sub64(end, list_first);
-        // Nor has a query without answers anything to write: it may be one that was not counted to its end.
-        let is_empty = (list_length.x | list_length.y) == 0u;
-        let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u || is_empty;
+        // Nor is there anything to write of a list that was kept, or of one without answers: it may be of a query that was not
+        // counted to its end.
+        let is_kept = list_length.y == 0u && list_length.x <= query.kept;
+        let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u || is_kept;
         let is_behind = list_first.y < 0x80000000u && (list_first.y != 0u || list_first.x >= window.capacity);
         left_at = select(left_at, NOWHERE, is_before || is_behind);
     }
@@ -45,8 +48,14 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
         if number.y == 0u && number.x < window.capacity && is_own {
             pairs[number.x] = vec2<u32>(list_query, id);
         }
+    } else if found < query.kept {
+        keep(id);
     }
     found += 1u;
+}
+
+fn keep(id: u32) {
+    pairs[list_query * (KEPT_ANSWERS / 2u) + found / 2u][found % 2u] = id;
 }
 
 // Leaves the list as it is for the next dispatch.

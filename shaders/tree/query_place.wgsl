@@ -1,8 +1,9 @@
-// query_place: where the list of each query begins within its block of 256 queries, and how long those of the block are.
+// query_place: where the list of each query begins within its block of 256 queries, how long those of the block are, and how many
+// are too long to have been kept.
 //
 // Reads   query
 // Changes offsets   [query_count] (low, high) from counts to the answers before within the block
-// Writes  blocks    [workgroups] (low, high) answers of each block
+// Writes  blocks    [workgroups] (low, high) answers of each block, fewer than 2^40; LONG_LIST for each long list
 // Source: reduce, then scan, Blelloch 1990, Prefix sums and their applications.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
@@ -20,10 +21,11 @@ fn query_place(
     var own = vec2<u32>(0u);
     if i < query.query_count {
         own = offsets[i].xy;
+        own.y = select(0u, LONG_LIST, own.x > query.kept);
     }
     let scan = scan_workgroup64(local, own);
     if i < query.query_count {
-        offsets[i] = vec4<u32>(scan.before, 0u, 0u);
+        offsets[i] = vec4<u32>(scan.before.x, scan.before.y % LONG_LIST, 0u, 0u);
     }
     if local == 0u && block * 256u < query.query_count {
         blocks[block] = scan.total;

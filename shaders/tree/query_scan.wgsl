@@ -2,10 +2,11 @@
 // takes.
 //
 // Reads   query, window
-// Changes blocks       [query_count / 256, rounded up] (low, high) from answers of each block to the answers before
+// Changes blocks       [query_count / 256, rounded up] (low, high) from answers of each block, with LONG_LIST for each long list, to
+//                      the answers before
 // Writes  offsets      [query_count] behind the others: all answers
-//         counts       written
-//         dispatches   of order and the sort of pairs
+//         counts       written, of those to be put in order: none where all lists were kept, and come in order
+//         dispatches   of order and the sort of pairs, for as many; of query_times
 // One workgroup.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
@@ -19,23 +20,29 @@
 fn query_scan(@builtin(local_invocation_index) local: u32) {
     let block_count = div_ceil(query.query_count, 256u);
     var running = vec2<u32>(0u);
+    var has_long = false;
     for (var first = 0u; first < block_count; first += 256u) {
         let block = first + local;
         var own = vec2<u32>(0u);
         if block < block_count {
-            own = blocks[block];
+            // Of 256 blocks there are fewer than 2^48 answers.
+            let of_block = blocks[block];
+            own = vec2<u32>(of_block.x, of_block.y % LONG_LIST + select(0u, LONG_LIST, of_block.y >= LONG_LIST));
         }
         let scan = scan_workgroup64(local, own);
         if block < block_count {
-            blocks[block] = add64(running, scan.before);
+            blocks[block] = add64(running, vec2<u32>(scan.before.x, scan.before.y % LONG_LIST));
         }
-        running = add64(running, scan.total);
+        running = add64(running, vec2<u32>(scan.total.x, scan.total.y % LONG_LIST));
+        has_long |= scan.total.y >= LONG_LIST;
     }
     if local == 0u {
         offsets[query.query_count] = vec4<u32>(running, 0u, 0u);
         let written = window_length(running, window);
-        counts.written = written;
-        dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
-        dispatches.order = dispatch_size(div_ceil(written, 256u));
+        let in_disorder = select(0u, written, has_long);
+        counts.written = in_disorder;
+        dispatches.sort_pairs = dispatch_size(div_ceil(in_disorder, SORT_TILE));
+        dispatches.order = dispatch_size(div_ceil(in_disorder, 256u));
+        dispatches.query_times = dispatch_size(div_ceil(written, 256u));
     }
 }

@@ -1,6 +1,7 @@
 // query_times: when each path touches each box of its list.
 //
-// Reads   tree, query, counts
+// Reads   tree, query, window
+//         offsets   [query_count] behind the lists, how many answers there are
 //         nodes     of tree_leaves
 //         places    [box_count] the place of each box among the leaves
 //         queries   [query_count * words] bits of f32: rays or boxes that move (path.wgsl)
@@ -9,11 +10,12 @@
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
-@group(0) @binding(2) var<storage, read> counts: Counts;
-@group(0) @binding(3) var<storage, read> nodes: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read> places: array<u32>;
-@group(0) @binding(5) var<storage, read> queries: array<u32>;
-@group(0) @binding(6) var<storage, read_write> pairs: array<vec2<u32>>;
+@group(0) @binding(2) var<uniform> window: Window;
+@group(0) @binding(3) var<storage, read> offsets: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> nodes: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> places: array<u32>;
+@group(0) @binding(6) var<storage, read> queries: array<u32>;
+@group(0) @binding(7) var<storage, read_write> pairs: array<vec2<u32>>;
 
 @compute @workgroup_size(256)
 fn query_times(
@@ -22,7 +24,7 @@ fn query_times(
     @builtin(local_invocation_index) local: u32,
 ) {
     let i = group_index(group, groups) * 256u + local;
-    if i >= counts.written {
+    if i >= window_length(offsets[query.query_count].xy, window) {
         return;
     }
     let pair = pairs[i];

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::pack::{self, Packed};
 use super::query::{Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked};
 use super::{Built, Tree, Waiting, build};
-use crate::constants::{AGAIN, INVALID_QUERY, ROW};
+use crate::constants::{AGAIN, INVALID_QUERY, KEPT_ANSWERS, ROW};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -92,8 +92,9 @@ impl Memory {
             ranked: most(had.ranked, room.ranked),
             rows: most(had.rows, room.rows),
             lists: most(had.lists, room.lists),
+            short: most(had.short, room.short),
             pairs: most(had.pairs, room.pairs),
-            kept: most(had.kept, room.kept),
+            stays: most(had.stays, room.stays),
             rounds: most(had.rounds, room.rounds),
         };
         if all != had || self.made.is_none() {
@@ -253,6 +254,11 @@ impl Tree {
         (largest_binding(&self.gpu.device().limits()) / 4).min(1 << 30) as usize
     }
 
+    /// Returns of how many lists a binding has room for the first answers.
+    pub(super) fn most_kept(&self) -> usize {
+        self.most_words() / KEPT_ANSWERS as usize
+    }
+
     /// Returns how many queries one submission takes, of this many words and, in rows, answers.
     fn most_queries(&self, stride: usize, answers: usize) -> usize {
         let words = self.most_words();
@@ -300,6 +306,7 @@ impl Tree {
             part_count: (packed.words.len() as u32 - packed.parts) / 4,
             budget: budget(&self.gpu, asks.decides),
             rule: self.filters.filters().rule.code(),
+            kept: if room.short > 0 { KEPT_ANSWERS } else { 0 },
             ..bytemuck::Zeroable::zeroed()
         };
         let params = self.params.get(&self.gpu, said)?;
@@ -500,12 +507,24 @@ impl Tree {
         })
     }
 
-    /// Submits the canonical order of this many answers that were written, and reads them.
-    fn answers_once(&mut self, part: &Part, listed: Listed, length: u64) -> Result<Readback, Error> {
+    /// Submits the writing of the lists that were kept, and the canonical order of all answers in a window, of this many, if
+    /// others were written too; and reads them.
+    fn answers_once(
+        &mut self,
+        part: &Part,
+        listed: Listed,
+        window: &Buffer<Window>,
+        length: u64,
+        has_long: bool,
+    ) -> Result<Readback, Error> {
         let copies = [(part.buffers.pairs.raw(), length * size_of::<Pair>() as u64)];
         let box_count = part.built.room.boxes as u32;
         self.submit_part(part, &copies, |query, pass, input| {
-            query.record_answers(pass, &part.sort, listed, input, box_count, &part.buffers);
+            if part.said.kept > 0 {
+                query.record_short(pass, input, window, &part.buffers);
+            }
+            let sort = has_long.then_some(&part.sort);
+            query.record_answers(pass, sort, listed, input, window, box_count, &part.buffers);
         })
     }
 
@@ -533,6 +552,7 @@ impl Tree {
                 *buffers = part.buffers.clone();
             }
         }
+        let has_long = offsets.windows(2).any(|list| list[1] - list[0] > u64::from(part.said.kept));
         let mut first = 0;
         while first < total {
             let length = (total - first).min(capacity);
@@ -548,10 +568,12 @@ impl Tree {
             part.buffers.answer_counts.write(&self.gpu, &[counts]);
             part.buffers.answer_dispatches.write(&self.gpu, &[dispatches]);
             scopes.close("queries")?;
+            if has_long {
+                part.begin(self, false)?;
+                drop(self.list_all(&mut part, listed, &window, true, waiting).await?);
+            }
             part.begin(self, false)?;
-            drop(self.list_all(&mut part, listed, &window, true, waiting).await?);
-            part.begin(self, false)?;
-            let readback = self.answers_once(&part, listed, length)?;
+            let readback = self.answers_once(&part, listed, &window, length, has_long)?;
             let readback = wait(&self.gpu, readback, waiting).await?;
             readback.read(0, length as usize, |pairs: &[Pair]| out.extend(pairs.iter().map(&answer)))?;
             // A list that lies in two windows is sorted in each of them.
@@ -679,7 +701,7 @@ impl Tree {
         batch: Batch<'q, C>,
         waiting: Waiting,
     ) -> Result<Lists<Hit>, Error> {
-        let most = self.most_queries(C::WORDS, 1);
+        let most = self.most_queries(C::WORDS, 1).min(self.most_kept());
         let packed = |queries: &'q [C]| {
             let some = &queries[..queries.len().min(most)];
             (Packed::of_words(C::words(some), some.len()), Listed::Cross)
@@ -694,7 +716,7 @@ impl Tree {
         batch: Batch<'q, S>,
         waiting: Waiting,
     ) -> Result<Lists<u32>, Error> {
-        let (words, most) = (self.most_words(), self.most_queries(5, 1));
+        let (words, most) = (self.most_words(), self.most_queries(5, 1).min(self.most_kept()));
         let packed = |queries: &'q [S]| pack::shapes(&queries[..queries.len().min(most)], words);
         let is_valid = |shape: &S| shape.region().is_some();
         let parts = |shape: &S| shape.region().map_or(0, |region| pack::part_count(&region));
@@ -730,7 +752,8 @@ impl Tree {
         let mut first = 0;
         while self.built.is_some() && first < count {
             let (packed, listed) = packed(&batch.queries[first..]);
-            let room = QueryRoom { lists: packed.count as u64, ..QueryRoom::default() };
+            let asked = packed.count as u64;
+            let room = QueryRoom { lists: asked, short: asked, ..QueryRoom::default() };
             let mut part = self.begin_part(&packed, batch.filters, first, in_order, u32::MAX, room)?;
             let offsets = self.count_part(&mut part, listed, true, waiting).await?;
             let base = lists.answers.len() as u64;

@@ -178,12 +178,13 @@ impl TreeBuffers {
     }
 }
 
-/// Returns what [`Sort::record_pairs`] is told in order to sort this many elements.
+/// Returns what [`Sort::record_pairs`] is told in order to sort this many elements, and `query_times` of as many answers.
 pub fn sort_sizes(n: u32) -> (Counts, Dispatches) {
     let counts = Counts { written: n, ..Counts::zeroed() };
     let sizes = Dispatches {
         sort_pairs: dispatch_size(n.div_ceil(SORT_TILE)),
         order: dispatch_size(n.div_ceil(256)),
+        query_times: dispatch_size(n.div_ceil(256)),
         ..Dispatches::zeroed()
     };
     (counts, sizes)

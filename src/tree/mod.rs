@@ -43,7 +43,7 @@ use crate::{Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, N
 /// before they are written, and come in as many pieces as the device's limits need.
 ///
 /// The tree takes some 60 bytes of GPU memory for each box, beside the box itself ([`memory_plan`](Self::memory_plan)), and
-/// queries some 50 beside their answers.
+/// queries some 50 beside their answers, 180 where these are lists.
 ///
 /// ```no_run
 /// use broadsweep::{Aabb, Gpu, Ray, Tree};

@@ -1,6 +1,6 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
-use crate::constants::{CAPSULE_PARTS, REGION_WORDS, TURNED_PARTS, WALKERS};
+use crate::constants::{CAPSULE_PARTS, KEPT_ANSWERS, REGION_WORDS, SORTERS, TURNED_PARTS, WALKERS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -75,6 +75,8 @@ pub const PLACE: Source = source!("tree/query_place", "shared/scan");
 pub const SCAN: Source = source!("tree/query_scan", "shared/scan");
 /// The source of `query_offset`.
 pub const OFFSET: Source = source!("tree/query_offset");
+/// The source of `query_short`.
+pub const SHORT: Source = source!("tree/query_short");
 /// The source of `query_askers`.
 pub const ASKERS: Source = source!("tree/query_askers");
 /// The source of `query_moving`.
@@ -102,7 +104,7 @@ pub const TIMES: Source = source!(
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[
     MOVING, CAPSULE, TURNED, ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, SCAN,
-    OFFSET, TIMES, ENDS,
+    OFFSET, SHORT, TIMES, ENDS,
 ];
 
 /// Counts the words of a query.
@@ -198,6 +200,7 @@ pub struct Query {
     place: Kernel,
     scan: Kernel,
     offset: Kernel,
+    short: Kernel,
     times: Kernel,
     hits: Kernel,
     squares: Kernel,
@@ -219,10 +222,12 @@ pub struct QueryRoom {
     pub rows: u64,
     /// Queries whose answers are listed.
     pub lists: u64,
+    /// Queries whose first answers are kept while they are counted: all of those, or none.
+    pub short: u64,
     /// Answers in a list.
     pub pairs: u64,
     /// Queries whose answers stay on the device.
-    pub kept: u64,
+    pub stays: u64,
     /// Rounds that are recorded one after the other.
     pub rounds: u64,
 }
@@ -244,14 +249,16 @@ buffer_table! {
         offsets as "answer_offsets": [[u32; 4]; room.lists + 1], STORAGE;
         /// `[query_count / 256]` answers of each block of queries.
         blocks as "answer_blocks": [[u32; 2]; room.lists.div_ceil(256)], STORAGE;
+        /// `[query_count * KEPT_ANSWERS / 2]` the first answers of each list.
+        kept as "kept_answers": [[u32; 2]; room.short * u64::from(KEPT_ANSWERS / 2)], STORAGE;
         /// `[capacity]` the answers in the window.
         pairs as "answers": [Pair; room.pairs], STORAGE;
         /// What each round leaves to the next.
         rounds as "query_rounds": [Round; room.rounds], SIZES;
         /// `[query_count]` whether each query is answered.
-        status as "query_status": [u32; room.kept], STORAGE;
+        status as "query_status": [u32; room.stays], STORAGE;
         /// `[query_count + 1]` where the list of each query begins, as callers read it; or `[query_count]` whether it met a box.
-        ends as "answer_ends": [[u32; 2]; room.kept + 1], STORAGE;
+        ends as "answer_ends": [[u32; 2]; room.stays + 1], STORAGE;
         /// What accompanies the answers.
         header as "answer_header": [QueryHeader; 1], STORAGE;
         /// What the sort of queries is told.
@@ -380,6 +387,7 @@ impl Query {
             place: Kernel::new(gpu, &PLACE),
             scan: Kernel::new(gpu, &SCAN),
             offset: Kernel::new(gpu, &OFFSET),
+            short: Kernel::new(gpu, &SHORT),
             times: Kernel::new(gpu, &TIMES),
             hits: Kernel::new(gpu, &HITS),
             squares: Kernel::new(gpu, &SQUARES),
@@ -492,36 +500,53 @@ impl Query {
         self.offset.dispatch(pass, blocks, &bound);
     }
 
-    /// Records the canonical order of the answers that were written, and when paths touch them. Counts and sizes are there.
+    /// Records the writing of the lists that were kept, in order.
+    pub fn record_short(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
+        let bound = [
+            ("query", batch.params.all()),
+            ("window", window.all()),
+            ("offsets", buffers.offsets.all()),
+            ("kept", buffers.kept.all()),
+            ("pairs", buffers.pairs.all()),
+        ];
+        self.short.dispatch(pass, (batch.query_count * SORTERS).div_ceil(256), &bound);
+    }
+
+    /// Records the canonical order of the answers that were written, unless there is no `sort`, and when paths touch them.
+    /// Counts and sizes are there.
     pub fn record_answers(
         &self,
         pass: &mut Pass,
-        sort: &Sort,
+        sort: Option<&Sort>,
         listed: Listed,
         batch: &BatchInput,
+        window: &Buffer<Window>,
         box_count: u32,
         buffers: &QueryBuffers,
     ) {
         let most = box_count.max(batch.query_count);
         let (counts, dispatches) = (&buffers.answer_counts, &buffers.answer_dispatches);
-        self.canonical.record(pass, sort, most, counts, dispatches, &buffers.answer_lists(), &buffers.pairs);
+        if let Some(sort) = sort {
+            self.canonical.record(pass, sort, most, counts, dispatches, &buffers.answer_lists(), &buffers.pairs);
+        }
         if listed == Listed::Cross {
             let bound = [
                 ("tree", batch.shape.all()),
                 ("query", batch.params.all()),
-                ("counts", counts.all()),
+                ("window", window.all()),
+                ("offsets", buffers.offsets.all()),
                 ("nodes", batch.tree.nodes.all()),
                 ("places", batch.tree.places.all()),
                 ("queries", batch.queries.clone()),
                 ("pairs", buffers.pairs.all()),
             ];
-            let offset = std::mem::offset_of!(Dispatches, order);
+            let offset = std::mem::offset_of!(Dispatches, query_times);
             self.times.dispatch_indirect(pass, dispatches.raw(), offset, &bound);
         }
     }
 
-    /// Records the counting of all boxes that queries meet, or the writing of those in a window; of what the last dispatch
-    /// left, where the parameters say so.
+    /// Records the counting of all boxes that queries meet, or the writing of those in a window whose lists were not kept; of
+    /// what the last dispatch left, where the parameters say so.
     pub fn record_walk(
         &self,
         pass: &mut Pass,
@@ -539,7 +564,7 @@ impl Query {
         let mut bound = batch.walk_buffers();
         bound.push(("window", window.all()));
         bound.push(("offsets", buffers.offsets.all()));
-        bound.push(("pairs", buffers.pairs.all()));
+        bound.push(("pairs", if emits { buffers.pairs.all() } else { buffers.kept.all() }));
         batch.walk(pass, &self.walker(source, batch.asks, emits), buffers, &bound);
     }
 

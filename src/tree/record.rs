@@ -9,7 +9,7 @@ use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
 use super::query::{Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, words_of};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
-use crate::constants::ROW;
+use crate::constants::{KEPT_ANSWERS, ROW};
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -88,6 +88,8 @@ struct Prepared<'a> {
     window: Buffer<Window>,
     sort: Sort,
     is_sorted: bool,
+    /// Whether the first answers of lists are kept while they are counted.
+    keeps: bool,
     /// The queries, or those of which others are made; none where there are none.
     queries: Option<wgpu::BindingResource<'a>>,
     /// How others are made of them, if they are.
@@ -178,7 +180,11 @@ impl Prepared<'_> {
             Wanted::Rows(ranked, k) => query.record_ranked(pass, ranked, &first, k, buffers),
             Wanted::Any => {}
             Wanted::Lists(listed, _) => {
-                query.record_answers(pass, sort, listed, &first, self.asked.room.boxes as u32, buffers);
+                if self.keeps {
+                    query.record_short(pass, &first, window, buffers);
+                }
+                let box_count = self.asked.room.boxes as u32;
+                query.record_answers(pass, Some(sort), listed, &first, window, box_count, buffers);
             }
         }
         query.record_ends(pass, &first, wanted.kept(), window, buffers);
@@ -373,7 +379,9 @@ impl Tree {
             // Half-spaces are decided in integers anyway.
             decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
         };
-        let said = self.said(&batch, wanted, rounds);
+        let keeps = room.short > 0;
+        let kept = if keeps { KEPT_ANSWERS } else { 0 };
+        let said = QueryParams { kept, ..self.said(&batch, wanted, rounds) };
         let params = (0..wanted.phases() * said.round_count).map(|round| {
             let is_resumed = round % said.round_count > 0;
             let budget = budget(&self.gpu, is_resumed || asks.decides);
@@ -398,6 +406,7 @@ impl Tree {
             asked,
             asks,
             buffers,
+            keeps,
             worlds,
         })
     }
@@ -431,14 +440,18 @@ impl Tree {
             queries,
             words: Q::MADE.map_or(0, |made| queries * u64::from(made.words() + 4 * made.parts())),
             askers: if numbers_worlds { queries } else { 0 },
-            kept: queries,
+            stays: queries,
             rounds: u64::from(wanted.phases() * (rounds + 1)),
             ..QueryRoom::default()
         };
         let room = match wanted {
             Wanted::Rows(_, k) => QueryRoom { ranked: queries, rows: queries * u64::from(k), ..room },
             Wanted::Any => QueryRoom { lists: queries, ..room },
-            Wanted::Lists(_, window) => QueryRoom { lists: queries, pairs: window.capacity.into(), ..room },
+            Wanted::Lists(_, window) => {
+                // Where a binding has no room for them, lists are looked for twice.
+                let short = if queries <= self.most_kept() as u64 { queries } else { 0 };
+                QueryRoom { lists: queries, short, pairs: window.capacity.into(), ..room }
+            }
         };
         let (limit, available) = limit_name(&self.gpu.device().limits());
         let given = [("queries", batch.bytes()), ("askers", bytes::<Asker>(batch.query_count))];

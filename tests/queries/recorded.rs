@@ -507,6 +507,103 @@ fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
     }
 }
 
+/// Asks for lists of a recording by windows of this many answers, and returns each window.
+fn windows(
+    total: usize,
+    capacity: usize,
+    mut record: impl FnMut(&mut wgpu::CommandEncoder, u64, u32) -> GpuLists,
+    queries: usize,
+) -> Vec<Vec<[u32; 2]>> {
+    let window = |first: usize| {
+        let mut encoder = encoder();
+        let left = record(&mut encoder, first as u64, capacity as u32);
+        let listed = Listed::of(&mut encoder, &left, queries);
+        GPU.queue().submit([encoder.finish()]);
+        assert_eq!(listed.header().written as usize, (total - first).min(capacity), "{first}");
+        listed.answers.read::<[u32; 2]>()[..(total - first).min(capacity)].to_vec()
+    };
+    (0..total).step_by(capacity).map(window).collect()
+}
+
+#[test]
+fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_for_again() {
+    // Box `i` begins at `i`: what is at `j` and a half is in `j + 1` of them, whose numbers are mixed.
+    let n = 70;
+    let number = |i: usize| i * 37 % n;
+    let mut boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); n];
+    (0..n).for_each(|i| boxes[number(i)] = Aabb::new([i as f32, 0.0, 0.0], [99.0, 1.0, 1.0]));
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.build(&boxes).unwrap();
+    // Lists of no answers to 32, which are kept; of 31 to 34; of all lengths, the long ones first.
+    let asked: [Vec<usize>; 3] = [(0..=32).collect(), (31..=34).collect(), (0..=n).rev().collect()];
+    for (lengths, has_long) in asked.iter().zip([false, true, true]) {
+        let at = |&length: &usize| [length as f32 - 0.5, 0.5, 0.5];
+        let points: Vec<[f32; 3]> = lengths.iter().map(at).collect();
+        let spheres: Vec<Sphere> = lengths.iter().map(|length| Sphere { center: at(length), radius: 0.1 }).collect();
+        let rays: Vec<Ray> = lengths.iter().map(|length| Ray::new(at(length), [0.0, 1.0, 0.0])).collect();
+        let mut expected: Vec<[u32; 2]> = Vec::new();
+        for (query, &length) in lengths.iter().enumerate() {
+            let mut own: Vec<[u32; 2]> = (0..length).map(|i| [query as u32, number(i) as u32]).collect();
+            own.sort_unstable();
+            expected.extend(own);
+        }
+        let of_host = |offsets: &[u64], indices: Vec<u32>| -> Vec<[u32; 2]> {
+            let lists = offsets.windows(2).enumerate();
+            lists
+                .flat_map(|(query, list)| {
+                    indices[list[0] as usize..list[1] as usize].iter().map(move |&index| [query as u32, index])
+                })
+                .collect()
+        };
+        let found = tree.overlaps(&points).unwrap();
+        assert_eq!(of_host(&found.offsets, found.answers), expected);
+        let found = tree.overlaps(&spheres).unwrap();
+        assert_eq!(of_host(&found.offsets, found.answers), expected);
+        let found = tree.all_hits(&rays).unwrap();
+        assert!(found.answers.iter().all(|hit| hit.t == 0.0));
+        assert_eq!(of_host(&found.offsets, found.answers.iter().map(|hit| hit.index).collect()), expected);
+
+        let (queries, count) = (lengths.len(), lengths.len() as u32);
+        let (of_points, of_spheres, of_rays) = (upload(&points), upload(&spheres), upload(&rays));
+        for capacity in [1, 7, 33, expected.len() + 5] {
+            let by_points = |encoder: &mut wgpu::CommandEncoder, first, capacity| {
+                let batch = GpuBatch::<[f32; 3]>::new(of_points.slice(..), count);
+                tree.record_overlaps(encoder, batch, first, capacity).unwrap()
+            };
+            let by_points = windows(expected.len(), capacity, by_points, queries);
+            let by_spheres = |encoder: &mut wgpu::CommandEncoder, first, capacity| {
+                let batch = GpuBatch::<Sphere>::new(of_spheres.slice(..), count);
+                tree.record_overlaps(encoder, batch, first, capacity).unwrap()
+            };
+            let by_spheres = windows(expected.len(), capacity, by_spheres, queries);
+            let by_rays = |encoder: &mut wgpu::CommandEncoder, first, capacity| {
+                let batch = GpuBatch::<Ray>::new(of_rays.slice(..), count);
+                tree.record_all_hits(encoder, batch, first, capacity).unwrap()
+            };
+            // Of boxes and times.
+            let by_rays: Vec<Vec<[u32; 2]>> = windows(expected.len(), capacity, by_rays, queries);
+            for (part, expected) in expected.chunks(capacity).enumerate() {
+                assert!(by_points[part].is_sorted() && by_spheres[part].is_sorted());
+                if !has_long {
+                    // What is kept lies where it does in the list of all, whatever the windows.
+                    assert_eq!((&by_points[part][..], &by_spheres[part][..]), (expected, expected), "{capacity}");
+                    let of_rays: Vec<u32> = by_rays[part].iter().map(|hit| hit[0]).collect();
+                    assert_eq!(of_rays, expected.iter().map(|pair| pair[1]).collect::<Vec<_>>());
+                }
+            }
+            for mut all in [by_points.concat(), by_spheres.concat()] {
+                all.sort_unstable();
+                assert_eq!(all, expected, "windows of {capacity}");
+            }
+            let mut of_rays: Vec<u32> = by_rays.concat().iter().map(|hit| hit[0]).collect();
+            let mut indices: Vec<u32> = expected.iter().map(|pair| pair[1]).collect();
+            of_rays.sort_unstable();
+            indices.sort_unstable();
+            assert_eq!(of_rays, indices);
+        }
+    }
+}
+
 #[test]
 fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
     // All boxes are equally near, so that each is compared without rounding.
