@@ -565,7 +565,8 @@ fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_f
 
         let (queries, count) = (lengths.len(), lengths.len() as u32);
         let (of_points, of_spheres, of_rays) = (upload(&points), upload(&spheres), upload(&rays));
-        for capacity in [1, 7, 33, expected.len() + 5] {
+        // No more than some forty windows.
+        for capacity in [expected.len() / 40 + 2, 33.max(expected.len() / 8), expected.len() + 5] {
             let by_points = |encoder: &mut wgpu::CommandEncoder, first, capacity| {
                 let batch = GpuBatch::<[f32; 3]>::new(of_points.slice(..), count);
                 tree.record_overlaps(encoder, batch, first, capacity).unwrap()
