@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the sources and runs the whole test suite, on two implementations of Vulkan. For Linux; needs Rust.
+# Checks the sources and runs the whole test suite, and what depends on the adapter on a second implementation of Vulkan. For Linux;
+# needs Rust.
 #
 #   scripts/test.sh
 #
@@ -311,10 +312,6 @@ run_spirv_val() {
 
 # ---- what is run ----
 
-# Waits for a network while others wait for compilers.
-(install_python) >"$work/python.log" 2>&1 &
-python_job=$!
-
 step "format"
 cargo fmt --all --check
 step "lints"
@@ -353,7 +350,7 @@ fi
 
 step "building for Python"
 has_python=false
-if wait "$python_job"; then
+if install_python >"$work/python.log" 2>&1; then
     assemble_python
     has_python=true
 else
@@ -402,8 +399,8 @@ for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
 done
 if $two_adapters; then
     use_driver "$swiftshader/vk_swiftshader_icd.json"
-    # Those that depend on what an adapter computes. What the host does with submissions, pieces and lost devices is the same on
-    # each, and what it does for the command line.
+    # Those that depend on what an adapter computes. What the host does with submissions, pieces and lost devices, and for the command
+    # line, was tested on the first; the kernels that run then are those of the other tests.
     second=(--test filters --test flow --test queries --test stages --test steps --test laboratory)
     if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
         second+=(--test cli)

@@ -6,7 +6,7 @@
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters
 // Changes offsets    counts, or where lists begin (lists.wgsl)
-// Writes  pairs      where EMITS: (query, box); those of one query in no order
+// Writes  pairs      where EMITS: (query, box); those of one query in no order; else the first answers of each list (lists.wgsl)
 // An invocation for each query, which counts first and then, with the switch EMITS, writes.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;

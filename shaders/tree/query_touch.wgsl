@@ -7,7 +7,7 @@
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters
 // Changes offsets    counts, or where lists begin (lists.wgsl)
-// Writes  pairs      where EMITS: (query, box); those of one query in no order
+// Writes  pairs      where EMITS: (query, box); those of one query in no order; else the first answers of each list (lists.wgsl)
 // An invocation for each query, which counts first and then, with the switch EMITS, writes.
 // All boxes are decided in integers, exactly; nodes in steps that are rounded outward.
 

@@ -32,6 +32,8 @@ use crate::{
 pub(super) const SORTED: usize = 1 << 10;
 /// The most queries of one submission.
 const MOST_QUERIES: usize = 1 << 22;
+/// The most lists of one submission whose first answers are kept: 128 MiB of them.
+const MOST_KEPT: usize = 1 << 20;
 /// The most answers of one window, and those of all rows of one submission: 64 MiB.
 const MOST_ANSWERS: u64 = 1 << 23;
 /// The least room for answers.
@@ -81,8 +83,22 @@ impl Memory {
         }
     }
 
-    /// Makes buffers with at least this much room.
-    pub fn make_room(&mut self, gpu: &Gpu, room: QueryRoom) -> Result<QueryBuffers, Error> {
+    /// Makes buffers with at least this much room, and returns what room they have of what was asked for: where memory is short,
+    /// lists keep no answers.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn make_room(&mut self, gpu: &Gpu, room: QueryRoom) -> Result<(QueryRoom, QueryBuffers), Error> {
+        match self.make_all(gpu, room) {
+            Err(Error::OutOfMemory { .. }) if room.short > 0 => {
+                let room = QueryRoom { short: 0, ..room };
+                Ok((room, self.make_all(gpu, room)?))
+            }
+            buffers => Ok((room, buffers?)),
+        }
+    }
+
+    fn make_all(&mut self, gpu: &Gpu, room: QueryRoom) -> Result<QueryBuffers, Error> {
         let had = self.made.as_ref().map_or(QueryRoom::default(), |(room, _)| *room);
         let most = |a: u64, b: u64| a.max(b);
         let all = QueryRoom {
@@ -254,9 +270,9 @@ impl Tree {
         (largest_binding(&self.gpu.device().limits()) / 4).min(1 << 30) as usize
     }
 
-    /// Returns of how many lists a binding has room for the first answers.
+    /// Returns of how many lists the first answers are kept, as far as a binding has room.
     pub(super) fn most_kept(&self) -> usize {
-        self.most_words() / KEPT_ANSWERS as usize
+        MOST_KEPT.min(self.most_words() / KEPT_ANSWERS as usize)
     }
 
     /// Returns how many queries one submission takes, of this many words and, in rows, answers.
@@ -296,7 +312,7 @@ impl Tree {
             decides: packed.parts < packed.words.len() as u32,
         };
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
-        let buffers = self.memory.make_room(&self.gpu, room)?;
+        let (room, buffers) = self.memory.make_room(&self.gpu, room)?;
         self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
         let said = QueryParams {
             query_count: count as u32,
@@ -552,7 +568,9 @@ impl Tree {
                 *buffers = part.buffers.clone();
             }
         }
-        let has_long = offsets.windows(2).any(|list| list[1] - list[0] > u64::from(part.said.kept));
+        let is_long = |list: &[u64]| list[1] - list[0] > u64::from(part.said.kept);
+        let long: Vec<[u64; 2]> =
+            offsets.windows(2).filter(|list| is_long(list)).map(|list| [list[0], list[1]]).collect();
         let mut first = 0;
         while first < total {
             let length = (total - first).min(capacity);
@@ -568,6 +586,7 @@ impl Tree {
             part.buffers.answer_counts.write(&self.gpu, &[counts]);
             part.buffers.answer_dispatches.write(&self.gpu, &[dispatches]);
             scopes.close("queries")?;
+            let has_long = long.iter().any(|&[from, to]| from < first + length && to > first);
             if has_long {
                 part.begin(self, false)?;
                 drop(self.list_all(&mut part, listed, &window, true, waiting).await?);

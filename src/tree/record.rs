@@ -366,7 +366,7 @@ impl Tree {
         let asked = self.asked()?;
         let numbers_worlds = batch.askers.is_some() && asked.room.worlds > 0;
         let room = self.room_of(&batch, wanted, rounds, numbers_worlds)?;
-        let buffers = self.recorded.make_room(&self.gpu, room)?;
+        let (room, buffers) = self.recorded.make_room(&self.gpu, room)?;
         if let Some(built) = &self.built {
             self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
         }
@@ -380,8 +380,7 @@ impl Tree {
             decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
         };
         let keeps = room.short > 0;
-        let kept = if keeps { KEPT_ANSWERS } else { 0 };
-        let said = QueryParams { kept, ..self.said(&batch, wanted, rounds) };
+        let said = self.said(&batch, wanted, rounds, keeps);
         let params = (0..wanted.phases() * said.round_count).map(|round| {
             let is_resumed = round % said.round_count > 0;
             let budget = budget(&self.gpu, is_resumed || asks.decides);
@@ -412,7 +411,7 @@ impl Tree {
     }
 
     /// Returns what the kernels of all rounds are told of a batch, and of what is made of it.
-    fn said<Q: GpuQuery>(&self, batch: &GpuBatch<'_, Q>, wanted: Wanted, rounds: u32) -> QueryParams {
+    fn said<Q: GpuQuery>(&self, batch: &GpuBatch<'_, Q>, wanted: Wanted, rounds: u32, keeps: bool) -> QueryParams {
         let count = batch.query_count;
         let words = Q::MADE.map_or(words_of::<Q>(), Made::words);
         QueryParams {
@@ -423,6 +422,7 @@ impl Tree {
             part_count: Q::MADE.map_or(batch.half_space_count, |made| count * made.parts()),
             rule: self.filters.filters().rule.code(),
             round_count: rounds + 1,
+            kept: if keeps { KEPT_ANSWERS } else { 0 },
             ..QueryParams::zeroed()
         }
     }
@@ -448,7 +448,7 @@ impl Tree {
             Wanted::Rows(_, k) => QueryRoom { ranked: queries, rows: queries * u64::from(k), ..room },
             Wanted::Any => QueryRoom { lists: queries, ..room },
             Wanted::Lists(_, window) => {
-                // Where a binding has no room for them, lists are looked for twice.
+                // Of more lists none are kept: they are looked for twice.
                 let short = if queries <= self.most_kept() as u64 { queries } else { 0 };
                 QueryRoom { lists: queries, short, pairs: window.capacity.into(), ..room }
             }

@@ -2,7 +2,7 @@
 
 use broadsweep::{
     Aabb, Answers, Batch, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, QueryFilters, Ray, Sphere, Tree,
-    TreeReport, wgpu,
+    TreeReport, cpu, wgpu,
 };
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
@@ -242,6 +242,43 @@ fn a_long_list_comes_in_windows_and_a_long_row_in_parts() {
     assert!(hits.rows().all(|row| row.iter().map(|hit| (hit.index, hit.t)).eq((0..30_000).map(|i| (i, 1.0)))));
     let near = tree.nearest(&[NearestQuery::new([2.0; 3])], 300).unwrap();
     assert!(near.of(0).iter().map(|near| (near.index, near.squared_distance)).eq((0..300).map(|i| (i, 3.0))));
+}
+
+#[test]
+fn a_tree_of_many_boxes_is_refitted_with_any_number_of_threads() {
+    let boxes = Kind::Uniform.generate(140_000, 3);
+    let moved: Vec<Aabb> = (0..)
+        .zip(&boxes)
+        .map(|(i, aabb)| {
+            // Each its own way, of at most a half along each axis.
+            let way = [31, 57, 83].map(|step| (i * step % 101) as f32 / 101.0 - 0.5);
+            let to = |corner: [f32; 3]| std::array::from_fn(|k| corner[k] + way[k]);
+            Aabb::new(to(aabb.min), to(aabb.max))
+        })
+        .collect();
+    let rays = RayKind::Incoherent.generate(200, 7, &moved);
+    let points: Vec<NearestQuery> = rays.iter().map(|ray| NearestQuery::new(ray.origin)).collect();
+    let mut built = cpu::Tree::new();
+    built.build(&moved).unwrap();
+    let expected = (built.all_hits(&rays).unwrap(), built.nearest(&points, 3).unwrap());
+    // Few threads plan the way of boxes with the build, many with the first refit.
+    for threads in [1, 3, 9] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut tree = cpu::Tree::new();
+        pool.install(|| {
+            for turn in 0..2 {
+                tree.build(&boxes).unwrap();
+                tree.refit(&moved).unwrap();
+                tree.refit(&boxes).unwrap();
+                tree.refit(&moved).unwrap();
+                let found = (tree.all_hits(&rays).unwrap(), tree.nearest(&points, 3).unwrap());
+                assert!(found == expected, "{threads} threads, turn {turn}");
+                // Few boxes in between, which are loaded from where they lie.
+                tree.build(&boxes[..1000]).unwrap();
+                tree.refit(&moved[..1000]).unwrap();
+            }
+        });
+    }
 }
 
 #[test]

@@ -8,8 +8,7 @@ use rayon::prelude::*;
 
 use crate::Aabb;
 
-/// Parts of the list, unless more threads want one. Processors foresee about as many rows; with twice as many, the second step
-/// takes twice as long.
+/// Parts of the list. Processors foresee about as many rows; with twice as many, the second step takes twice as long.
 const PARTS: usize = 16;
 /// Boxes that are loaded from where they lie, as caches hold them.
 const FEW: usize = 1 << 17;
@@ -17,9 +16,11 @@ const FEW: usize = 1 << 17;
 /// Holds where boxes go, and the boxes that are on their way.
 #[derive(Debug, Default)]
 pub struct Gather {
+    /// Whether it is known where boxes go.
+    is_planned: bool,
     /// The length of a part.
     part_len: usize,
-    /// `[box_count]` where each box goes in the first step, within its part; empty where there are few boxes.
+    /// `[box_count]` where each box goes in the first step, within its part; empty where boxes are loaded from where they lie.
     slots: Vec<u32>,
     /// `[box_count]` the slot of the box at each place among the leaves.
     sources: Vec<u32>,
@@ -28,12 +29,22 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Plans the way of boxes into the order of `ids`, which lists all of them.
+    /// Forgets where boxes go, and keeps the memory.
+    pub fn forget(&mut self) {
+        self.is_planned = false;
+        self.slots.clear();
+    }
+
+    /// Plans the way of boxes into the order of `ids`, which lists all of them, unless it is known. One thread alone does that.
     pub fn plan(&mut self, ids: &[u32]) {
+        if self.is_planned {
+            return;
+        }
         let box_count = if ids.len() > FEW { ids.len() } else { 0 };
+        self.is_planned = true;
         self.slots.resize(box_count, 0);
         self.sources.resize(box_count, 0);
-        self.part_len = box_count.div_ceil(PARTS.max(rayon::current_num_threads())).max(1);
+        self.part_len = box_count.div_ceil(PARTS).max(1);
         let mut next: Vec<u32> = (0..box_count as u32).step_by(self.part_len).collect();
         for (source, &id) in self.sources.iter_mut().zip(ids) {
             let next = &mut next[id as usize / self.part_len];
@@ -42,8 +53,7 @@ impl Gather {
         }
     }
 
-    /// Returns boxes in a list, and for each place among the leaves which of them is there. `ids` is the list of the last
-    /// [`plan`](Self::plan).
+    /// Returns boxes in a list, and for each place among the leaves, in the order of `ids`, which of them is there.
     pub fn rows<'a>(&'a mut self, boxes: &'a [Aabb], ids: &'a [u32]) -> (&'a [Aabb], &'a [u32]) {
         if self.slots.is_empty() {
             return (boxes, ids);
@@ -71,14 +81,18 @@ mod tests {
 
     #[test]
     fn every_place_gets_its_box_with_any_number_of_threads() {
-        for n in [0, 1, FEW, FEW + 1, FEW + PARTS, 3 * FEW + 7] {
+        // Many boxes, fewer, and many again.
+        let mut gather = Gather::default();
+        for n in [0, FEW + PARTS, 1, FEW, FEW + 1, 3 * FEW + 7] {
             let boxes: Vec<Aabb> = (0..n).map(|i| Aabb::new([i as f32; 3], [i as f32 + 1.0; 3])).collect();
             // 7,919 is a prime, and no divisor of these numbers.
             let ids: Vec<u32> = (0..n).map(|place| (place * 7_919 % n) as u32).collect();
             for threads in [1, 3, 40] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
-                    let mut gather = Gather::default();
+                    gather.forget();
+                    let (rows, sources) = gather.rows(&boxes, &ids);
+                    assert!(sources.iter().zip(&ids).all(|(&at, &id)| rows[at as usize] == boxes[id as usize]));
                     gather.plan(&ids);
                     for turn in 0..2 {
                         let moved: Vec<Aabb> =

@@ -10,6 +10,10 @@ use crate::Aabb;
 /// Nodes that a thread makes at a time.
 const CHUNK: usize = 1 << 8;
 
+/// Threads that gather faster by a plan, for the first time: one of them makes it, while more would load boxes from where they lie in
+/// as short a time. The next time it is there.
+const PLANNERS: usize = 4;
+
 /// Holds the nodes.
 #[derive(Debug, Default)]
 pub struct Levels {
@@ -38,12 +42,20 @@ struct Found {
 impl Levels {
     /// Makes all nodes, of boxes in the order of `ids`.
     pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32]) {
-        self.gather.plan(ids);
-        self.refill(boxes, ids);
+        self.gather.forget();
+        if rayon::current_num_threads() <= PLANNERS {
+            self.gather.plan(ids);
+        }
+        self.make(boxes, ids);
     }
 
     /// Makes all nodes anew, of boxes in the order of the last [`fill`](Self::fill), which was that of `ids`.
     pub fn refill(&mut self, boxes: &[Aabb], ids: &[u32]) {
+        self.gather.plan(ids);
+        self.make(boxes, ids);
+    }
+
+    fn make(&mut self, boxes: &[Aabb], ids: &[u32]) {
         let level_count = level_count(ids.len());
         while self.levels.len() > level_count {
             self.spare.extend(self.levels.pop());
