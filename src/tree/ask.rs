@@ -283,6 +283,11 @@ impl Tree {
         MOST_QUERIES.min(words / stride.max(5)).min(of_rows.max(1)).min(words / (2 * answers.max(1))).max(1)
     }
 
+    /// Returns how many queries whose answers are listed one submission takes, of this many words.
+    fn most_lists(&self, stride: usize) -> usize {
+        self.most_queries(stride, 1).min(self.most_kept())
+    }
+
     /// Uploads a part of a batch, and submits the order in which its queries are asked.
     #[allow(clippy::too_many_arguments)]
     fn begin_part(
@@ -322,7 +327,7 @@ impl Tree {
             part_count: (packed.words.len() as u32 - packed.parts) / 4,
             budget: budget(&self.gpu, asks.decides),
             rule: self.filters.filters().rule.code(),
-            kept: if room.short > 0 { KEPT_ANSWERS } else { 0 },
+            kept: room.kept(),
             ..bytemuck::Zeroable::zeroed()
         };
         let params = self.params.get(&self.gpu, said)?;
@@ -536,9 +541,7 @@ impl Tree {
         let copies = [(part.buffers.pairs.raw(), length * size_of::<Pair>() as u64)];
         let box_count = part.built.room.boxes as u32;
         self.submit_part(part, &copies, |query, pass, input| {
-            if part.said.kept > 0 {
-                query.record_short(pass, input, window, &part.buffers);
-            }
+            query.record_short(pass, input, window, &part.buffers);
             let sort = has_long.then_some(&part.sort);
             query.record_answers(pass, sort, listed, input, window, box_count, &part.buffers);
         })
@@ -568,9 +571,6 @@ impl Tree {
                 *buffers = part.buffers.clone();
             }
         }
-        let is_long = |list: &[u64]| list[1] - list[0] > u64::from(part.said.kept);
-        let long: Vec<[u64; 2]> =
-            offsets.windows(2).filter(|list| is_long(list)).map(|list| [list[0], list[1]]).collect();
         let mut first = 0;
         while first < total {
             let length = (total - first).min(capacity);
@@ -586,7 +586,9 @@ impl Tree {
             part.buffers.answer_counts.write(&self.gpu, &[counts]);
             part.buffers.answer_dispatches.write(&self.gpu, &[dispatches]);
             scopes.close("queries")?;
-            let has_long = long.iter().any(|&[from, to]| from < first + length && to > first);
+            let is_here = |list: &[u64]| list[0] < first + length && list[1] > first;
+            let is_long = |list: &[u64]| list[1] - list[0] > u64::from(part.said.kept);
+            let has_long = offsets.windows(2).any(|list| is_here(list) && is_long(list));
             if has_long {
                 part.begin(self, false)?;
                 drop(self.list_all(&mut part, listed, &window, true, waiting).await?);
@@ -720,7 +722,7 @@ impl Tree {
         batch: Batch<'q, C>,
         waiting: Waiting,
     ) -> Result<Lists<Hit>, Error> {
-        let most = self.most_queries(C::WORDS, 1).min(self.most_kept());
+        let most = self.most_lists(C::WORDS);
         let packed = |queries: &'q [C]| {
             let some = &queries[..queries.len().min(most)];
             (Packed::of_words(C::words(some), some.len()), Listed::Cross)
@@ -735,7 +737,7 @@ impl Tree {
         batch: Batch<'q, S>,
         waiting: Waiting,
     ) -> Result<Lists<u32>, Error> {
-        let (words, most) = (self.most_words(), self.most_queries(5, 1).min(self.most_kept()));
+        let (words, most) = (self.most_words(), self.most_lists(5));
         let packed = |queries: &'q [S]| pack::shapes(&queries[..queries.len().min(most)], words);
         let is_valid = |shape: &S| shape.region().is_some();
         let parts = |shape: &S| shape.region().map_or(0, |region| pack::part_count(&region));

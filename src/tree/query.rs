@@ -232,6 +232,13 @@ pub struct QueryRoom {
     pub rounds: u64,
 }
 
+impl QueryRoom {
+    /// Returns how many answers of each list are kept while they are counted.
+    pub fn kept(&self) -> u32 {
+        if self.short > 0 { KEPT_ANSWERS } else { 0 }
+    }
+}
+
 buffer_table! {
     /// The buffers of a batch of queries.
     pub struct QueryBuffers(room: QueryRoom) {
@@ -500,7 +507,7 @@ impl Query {
         self.offset.dispatch(pass, blocks, &bound);
     }
 
-    /// Records the writing of the lists that were kept, in order.
+    /// Records the writing of the lists that were kept, in order; of none, where none are.
     pub fn record_short(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
         let bound = [
             ("query", batch.params.all()),

@@ -9,7 +9,7 @@ use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
 use super::query::{Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, words_of};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
-use crate::constants::{KEPT_ANSWERS, ROW};
+use crate::constants::ROW;
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -88,8 +88,6 @@ struct Prepared<'a> {
     window: Buffer<Window>,
     sort: Sort,
     is_sorted: bool,
-    /// Whether the first answers of lists are kept while they are counted.
-    keeps: bool,
     /// The queries, or those of which others are made; none where there are none.
     queries: Option<wgpu::BindingResource<'a>>,
     /// How others are made of them, if they are.
@@ -180,9 +178,7 @@ impl Prepared<'_> {
             Wanted::Rows(ranked, k) => query.record_ranked(pass, ranked, &first, k, buffers),
             Wanted::Any => {}
             Wanted::Lists(listed, _) => {
-                if self.keeps {
-                    query.record_short(pass, &first, window, buffers);
-                }
+                query.record_short(pass, &first, window, buffers);
                 let box_count = self.asked.room.boxes as u32;
                 query.record_answers(pass, Some(sort), listed, &first, window, box_count, buffers);
             }
@@ -379,8 +375,7 @@ impl Tree {
             // Half-spaces are decided in integers anyway.
             decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
         };
-        let keeps = room.short > 0;
-        let said = self.said(&batch, wanted, rounds, keeps);
+        let said = QueryParams { kept: room.kept(), ..self.said(&batch, wanted, rounds) };
         let params = (0..wanted.phases() * said.round_count).map(|round| {
             let is_resumed = round % said.round_count > 0;
             let budget = budget(&self.gpu, is_resumed || asks.decides);
@@ -405,13 +400,12 @@ impl Tree {
             asked,
             asks,
             buffers,
-            keeps,
             worlds,
         })
     }
 
     /// Returns what the kernels of all rounds are told of a batch, and of what is made of it.
-    fn said<Q: GpuQuery>(&self, batch: &GpuBatch<'_, Q>, wanted: Wanted, rounds: u32, keeps: bool) -> QueryParams {
+    fn said<Q: GpuQuery>(&self, batch: &GpuBatch<'_, Q>, wanted: Wanted, rounds: u32) -> QueryParams {
         let count = batch.query_count;
         let words = Q::MADE.map_or(words_of::<Q>(), Made::words);
         QueryParams {
@@ -422,7 +416,6 @@ impl Tree {
             part_count: Q::MADE.map_or(batch.half_space_count, |made| count * made.parts()),
             rule: self.filters.filters().rule.code(),
             round_count: rounds + 1,
-            kept: if keeps { KEPT_ANSWERS } else { 0 },
             ..QueryParams::zeroed()
         }
     }

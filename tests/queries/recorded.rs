@@ -465,6 +465,12 @@ fn queries_that_are_made_of_others_share_their_memory_within_an_encoder() {
     assert_lists(&most, &tree.overlaps(&turned).unwrap(), touch_words);
 }
 
+/// Returns query and index of each answer.
+fn in_one_list<T>(lists: &Lists<T>, index: impl Fn(&T) -> u32) -> Vec<[u32; 2]> {
+    let index = &index;
+    lists.rows().enumerate().flat_map(|(i, row)| row.iter().map(move |answer| [i as u32, index(answer)])).collect()
+}
+
 #[test]
 fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
     let boxes = Kind::Uniform.generate(3_000, 3);
@@ -472,8 +478,7 @@ fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
     let mut tree = Tree::new(&GPU).unwrap();
     tree.build(&boxes).unwrap();
     let expected = tree.overlaps(&shapes).unwrap();
-    let mut pairs: Vec<[u32; 2]> =
-        expected.rows().enumerate().flat_map(|(i, row)| row.iter().map(move |&index| [i as u32, index])).collect();
+    let mut pairs = in_one_list(&expected, |&index| index);
     let (total, capacity) = (pairs.len() as u64, 1_000u32);
     assert!(total > 4_000);
     let queries = upload(&shapes);
@@ -525,15 +530,6 @@ fn windows(
     (0..total).step_by(capacity).map(window).collect()
 }
 
-/// Returns query and index of each answer.
-fn in_one_list(offsets: &[u64], indices: Vec<u32>) -> Vec<[u32; 2]> {
-    let mut queries = Vec::new();
-    for (query, list) in offsets.windows(2).enumerate() {
-        queries.extend(std::iter::repeat_n(query as u32, (list[1] - list[0]) as usize));
-    }
-    queries.into_iter().zip(indices).map(|(query, index)| [query, index]).collect()
-}
-
 /// Compares windows of lists with all answers: together they are those, and with `is_exact` each where it belongs.
 fn assert_windows(windows: &[Vec<[u32; 2]>], expected: &[[u32; 2]], capacity: usize, is_exact: bool) {
     assert!(windows.iter().all(|window| window.is_sorted()));
@@ -567,13 +563,11 @@ fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_f
             own.sort_unstable();
             expected.extend(own);
         }
-        let found = tree.overlaps(&points).unwrap();
-        assert_eq!(in_one_list(&found.offsets, found.answers), expected);
-        let found = tree.overlaps(&spheres).unwrap();
-        assert_eq!(in_one_list(&found.offsets, found.answers), expected);
+        assert_eq!(in_one_list(&tree.overlaps(&points).unwrap(), |&index| index), expected);
+        assert_eq!(in_one_list(&tree.overlaps(&spheres).unwrap(), |&index| index), expected);
         let found = tree.all_hits(&rays).unwrap();
         assert!(found.answers.iter().all(|hit| hit.t == 0.0));
-        assert_eq!(in_one_list(&found.offsets, found.answers.iter().map(|hit| hit.index).collect()), expected);
+        assert_eq!(in_one_list(&found, |hit| hit.index), expected);
 
         let (queries, count) = (lengths.len(), lengths.len() as u32);
         let (of_points, of_spheres, of_rays) = (upload(&points), upload(&spheres), upload(&rays));

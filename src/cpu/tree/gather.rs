@@ -16,11 +16,9 @@ const FEW: usize = 1 << 17;
 /// Holds where boxes go, and the boxes that are on their way.
 #[derive(Debug, Default)]
 pub struct Gather {
-    /// Whether it is known where boxes go.
-    is_planned: bool,
     /// The length of a part.
     part_len: usize,
-    /// `[box_count]` where each box goes in the first step, within its part; empty where boxes are loaded from where they lie.
+    /// `[box_count]` where each box goes in the first step, within its part; empty where it is not planned.
     slots: Vec<u32>,
     /// `[box_count]` the slot of the box at each place among the leaves.
     sources: Vec<u32>,
@@ -31,20 +29,19 @@ pub struct Gather {
 impl Gather {
     /// Forgets where boxes go, and keeps the memory.
     pub fn forget(&mut self) {
-        self.is_planned = false;
         self.slots.clear();
     }
 
-    /// Plans the way of boxes into the order of `ids`, which lists all of them, unless it is known. One thread alone does that.
+    /// Plans the way of boxes into the order of `ids`, which lists all of them, unless they are few or it is known. One thread alone
+    /// does that.
     pub fn plan(&mut self, ids: &[u32]) {
-        if self.is_planned {
+        let box_count = ids.len();
+        if box_count <= FEW || !self.slots.is_empty() {
             return;
         }
-        let box_count = if ids.len() > FEW { ids.len() } else { 0 };
-        self.is_planned = true;
         self.slots.resize(box_count, 0);
         self.sources.resize(box_count, 0);
-        self.part_len = box_count.div_ceil(PARTS).max(1);
+        self.part_len = box_count.div_ceil(PARTS);
         let mut next: Vec<u32> = (0..box_count as u32).step_by(self.part_len).collect();
         for (source, &id) in self.sources.iter_mut().zip(ids) {
             let next = &mut next[id as usize / self.part_len];
