@@ -1,6 +1,7 @@
-// The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and how near it is in
-// f32, or -1 where that is not known. Shared by the kernels that rank; they have `compare_boxes`, which is exact, and
+// The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and its rank. Shared by the kernels that rank; they have `compare_boxes`, which is exact, and
 // `doubt_of(near)` of two that are about as near as this.
+// A rank says how near a box is: in bits of f32; where that is surely zero, which box it is, with RANK_ZERO; or UNRANKED. So that where
+// two are at distance zero, ranks alone say which of them is first.
 // A row stays where it is while boxes are put into it: in variables of an invocation it would take more registers than a GPU has.
 //
 // Changes states   [query_count] what a query leaves for the next dispatch: the place from which it is resumed, or NOWHERE;
@@ -8,8 +9,17 @@
 //                  answer of the row before, or NOWHERE. Where more answers are asked for than rows have, one row
 //                  comes after the other.
 
+const RANK_ZERO: u32 = 0x80000000u;
+const UNRANKED: u32 = 0xffffffffu;
+
 // Whether one answer is asked for.
 override IS_SINGLE: bool = false;
+
+// Which of two boxes comes first. Neither where that is in doubt.
+struct Order {
+    is_before: bool,
+    is_behind: bool,
+}
 
 // That answer so far.
 var<private> single_place: u32;
@@ -19,6 +29,9 @@ var<private> row_first: u32;
 var<private> row_count: u32;
 // The place of the box behind which this row begins, or NOWHERE.
 var<private> row_after: u32;
+
+// The limit with which this dispatch began.
+var<private> limit_before: f32;
 
 // Begins or resumes the row of a query, and returns the place from which it walks.
 fn begin_row(number: u32) -> u32 {
@@ -31,51 +44,56 @@ fn begin_row(number: u32) -> u32 {
         left_at = state.x;
         row_count = select(state.y, 0u, left_at == AGAIN);
         row_after = state.w;
-        // In doubt, a row may have had a box in a wrong place.
-        if left_at != AGAIN {
-            sight_limit = min(sight_limit, bitcast<f32>(state.z));
+        // So far are as many boxes as are asked for, whatever their order was: it had the limit before it was in doubt.
+        sight_limit = min(sight_limit, bitcast<f32>(state.z));
+        if !IS_EXACT && !IS_SINGLE && row_count == query.most {
+            make_heap(row_count / 2u, row_count);
         }
     } else if query.is_next_row == 1u {
         row_after = rows[row_first + query.most - 1u].x;
         left_at = select(AGAIN, NOWHERE, states[number].y < query.most);
     }
+    limit_before = sight_limit;
     return begin_walk(left_at);
 }
 
 // Leaves the row as it is for the next dispatch.
 fn end_row(number: u32) {
-    // What was ranked in another order would come twice.
-    if is_ordered && resumed_at == 0u {
-        row_count = 0u;
-    }
     if !IS_EXACT && IS_SINGLE && row_count == 1u {
-        rows[row_first] = vec2<u32>(single_place, bitcast<u32>(single_near));
+        rows[row_first] = vec2<u32>(single_place, rank_of(single_near, single_id));
     }
+    if !IS_EXACT && !IS_SINGLE && !is_doubtful {
+        sort_row();
+    }
+    // What was ranked in another order would come twice. With a limit that is much less, the nearest come first once more.
+    let begins_again = is_ordered && resumed_at == 0u;
+    if is_doubtful || begins_again && sight_limit < 0.9 * limit_before {
+        resumed_at = AGAIN;
+    }
+    row_count = select(row_count, 0u, begins_again);
     states[number] = vec4<u32>(resumed_at, row_count, bitcast<u32>(sight_limit), row_after);
 }
 
-// Tells whether a box comes before the box at a place, about as near as `other_near`: by what is compared, then by index.
-fn comes_before(own: BoxBits, id: u32, near: f32, other: u32, other_near: f32) -> bool {
-    // No nearness is less, and of this one there is no doubt.
-    if near == 0.0 && other_near == 0.0 {
-        return id < id_at(other);
-    }
-    if near >= 0.0 && other_near >= 0.0 {
-        let doubt = doubt_of(max(near, other_near));
-        if near < other_near - doubt {
-            return true;
-        }
-        if near > other_near + doubt {
-            return false;
-        }
-    }
-    if !IS_EXACT {
-        is_doubtful = true;
-        return false;
-    }
-    spent += DECISION;
-    let order = compare_boxes(own, box_at(other));
-    return order < 0 || (order == 0 && id < id_at(other));
+// Returns the rank of a box that is so near; -1 where that is not known.
+fn rank_of(near: f32, id: u32) -> u32 {
+    return select(select(bitcast<u32>(near), RANK_ZERO | id, near == 0.0), UNRANKED, near < 0.0);
+}
+
+// Returns how near a box of this rank is; -1 where that is not known.
+fn near_of(rank: u32) -> f32 {
+    return select(select(bitcast<f32>(rank), 0.0, rank >= RANK_ZERO), -1.0, rank == UNRANKED);
+}
+
+// Compares two boxes by their ranks: which comes first, if it is sure. A box that was seen before comes behind itself.
+fn comes_surely(own: u32, other: u32) -> Order {
+    let near = near_of(own);
+    let other_near = near_of(other);
+    let are_zero = near == 0.0 && other_near == 0.0;
+    let are_known = near >= 0.0 && other_near >= 0.0;
+    let doubt = doubt_of(max(near, other_near));
+    let is_before = select(near < other_near - doubt, own < other, are_zero);
+    let is_behind = select(near > other_near + doubt, own >= other, are_zero);
+    return Order(is_before && are_known, is_behind && are_known);
 }
 
 // Puts a box in its place in the row, if it is among the first.
@@ -87,6 +105,107 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     if place == row_after {
         return;
     }
+    let rank = rank_of(near, id);
+    if IS_EXACT {
+        put(place, id, own, rank);
+    } else {
+        put_surely(place, rank);
+    }
+    if row_count == query.most {
+        let last_near = near_of(rows[row_first + select(0u, row_count - 1u, IS_EXACT)].y);
+        if last_near >= 0.0 {
+            // In doubt, one of the others may be farther: by a doubt for each of the boxes above it in a heap of 64.
+            sight_limit = min(sight_limit, last_near + select(0.0, 8.0 * doubt_of(last_near), is_doubtful));
+        }
+    }
+}
+
+// Puts a box into the row, as long as ranks alone tell; in place of the last one, where the row is full. Rows that are full are heaps
+// meanwhile, with the last one in front: which of the others comes first is left open until the end.
+fn put_surely(place: u32, rank: u32) {
+    let is_full = row_count == query.most;
+    is_doubtful |= row_after != NOWHERE;
+    var sinking = select(0u, query.most / 2u, row_count + 1u == query.most);
+    var to = row_count;
+    if is_full {
+        let order = comes_surely(rank, rows[row_first].y);
+        is_doubtful |= !order.is_before && !order.is_behind;
+        if !order.is_before {
+            return;
+        }
+        sinking = 1u;
+        to = 0u;
+    }
+    rows[row_first + to] = vec2<u32>(place, rank);
+    row_count = min(row_count + 1u, query.most);
+    make_heap(sinking, row_count);
+}
+
+// Makes the row a heap, all of whose boxes from the `sinking`th on have none that comes behind them under them.
+fn make_heap(sinking: u32, count: u32) {
+    for (var at = sinking; at > 0u; at -= 1u) {
+        sink(at - 1u, count);
+    }
+}
+
+// Exchanges a box of the heap with the later one of the two under it, as long as that comes behind it.
+fn sink(top: u32, count: u32) {
+    let own = rows[row_first + top];
+    var at = top;
+    var below = 2u * top + 1u;
+    while below < count {
+        spent += 1u;
+        let a = rows[row_first + below];
+        // The last one may have no other beside it.
+        let beside = min(below + 1u, count - 1u);
+        let b = rows[row_first + beside];
+        let of_both = comes_surely(a.y, b.y);
+        let is_second = of_both.is_before;
+        let later = select(a, b, vec2<bool>(is_second));
+        let order = comes_surely(own.y, later.y);
+        is_doubtful |= beside > below && !of_both.is_before && !of_both.is_behind;
+        is_doubtful |= !order.is_before && !order.is_behind;
+        if order.is_before {
+            rows[row_first + at] = later;
+            at = select(below, beside, is_second);
+            below = 2u * at + 1u;
+        } else {
+            below = count;
+        }
+    }
+    rows[row_first + at] = own;
+}
+
+// Puts the row in order.
+fn sort_row() {
+    make_heap(row_count / 2u, row_count);
+    for (var count = row_count; count > 1u; count -= 1u) {
+        let last = rows[row_first];
+        rows[row_first] = rows[row_first + count - 1u];
+        rows[row_first + count - 1u] = last;
+        sink(0u, count - 1u);
+    }
+}
+
+// Tells whether a box comes before the box at a place, of this rank: by what is compared, then by index.
+fn comes_before(own: BoxBits, id: u32, rank: u32, other: u32, other_rank: u32) -> bool {
+    let order = comes_surely(rank, other_rank);
+    if order.is_before || order.is_behind {
+        return order.is_before;
+    }
+    spent += DECISION;
+    let compared = compare_boxes(own, box_at(other));
+    return compared < 0 || (compared == 0 && id < id_at(other));
+}
+
+fn move_back(to: u32, is_there: bool) {
+    if is_there {
+        rows[to] = rows[to - 1u];
+    }
+}
+
+// Puts a box in its place in the row, without a doubt.
+fn put(place: u32, id: u32, own: BoxBits, rank: u32) {
     // First whether it comes behind the row before, then the first of this row that it comes before; in few comparisons, since they are
     // dear where they are exact. Both ask in one place, since compilers write out what is called in each.
     var first = 0u;
@@ -95,11 +214,11 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     while first < end || !is_behind {
         let middle = first + (end - first) / 2u;
         spent += 1u;
-        var answer = vec2<u32>(row_after, bitcast<u32>(-1.0));
+        var answer = vec2<u32>(row_after, UNRANKED);
         if is_behind {
             answer = rows[row_first + middle];
         }
-        let is_before = comes_before(own, id, near, answer.x, bitcast<f32>(answer.y));
+        let is_before = comes_before(own, id, rank, answer.x, answer.y);
         if !is_behind {
             if is_before {
                 return;
@@ -111,21 +230,22 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
             first = middle + 1u;
         }
     }
-    if first >= query.most || is_doubtful {
+    if first >= query.most {
         return;
     }
     row_count = min(row_count + 1u, query.most);
-    spent += row_count - first;
-    for (var turn = row_count - 1u; turn > first; turn -= 1u) {
-        rows[row_first + turn] = rows[row_first + turn - 1u];
+    spent += (row_count - first) / 4u + 1u;
+    // Those behind it go one farther, from the last on, four in each turn.
+    var behind = row_count - 1u - first;
+    while behind > 0u {
+        let to = row_first + first + behind;
+        move_back(to, behind > 0u);
+        move_back(to - 1u, behind > 1u);
+        move_back(to - 2u, behind > 2u);
+        move_back(to - 3u, behind > 3u);
+        behind -= min(behind, 4u);
     }
-    rows[row_first + first] = vec2<u32>(place, bitcast<u32>(near));
-    if row_count == query.most {
-        let last_near = bitcast<f32>(rows[row_first + row_count - 1u].y);
-        if last_near >= 0.0 {
-            sight_limit = min(sight_limit, last_near);
-        }
-    }
+    rows[row_first + first] = vec2<u32>(place, rank);
 }
 
 // Keeps a box if it is the first, in no memory.
@@ -142,8 +262,9 @@ fn take_single(place: u32, id: u32, near: f32) {
     row_count = 1u;
 }
 
+// A row in doubt goes on, for its limit.
 fn is_done() -> bool {
-    return is_doubtful;
+    return IS_SINGLE && is_doubtful;
 }
 
 // ---- children that wait ----

@@ -13,7 +13,7 @@
 //   sight_of(box)            what f32 says of a box
 //   decide(box)              whether the query meets a box, where f32 leaves that in doubt; in DECISION turns of loops
 //   take(place, id, box, near)    takes a box that the query meets, at a place among the leaves
-//   is_done()                whether the query is answered
+//   is_done()                whether the query is answered, or there is no use in going on
 //
 // A query may take no more steps in one dispatch than `query.budget`: drivers end a dispatch that takes long, and some end
 // a loop after 65,535 turns of all loops together, without a word. What is left is resumed by another dispatch, from a
@@ -44,7 +44,7 @@ var<private> waiting_at: array<Waiting, WAITING_LEVELS>;
 // About how many turns of loops the query took.
 var<private> spent: u32;
 var<private> is_ordered: bool;
-// Whether f32 left a doubt that matters.
+// Whether f32 left a doubt that matters: then the query begins again.
 var<private> is_doubtful: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
@@ -137,10 +137,6 @@ fn walk(start: u32, end: u32) {
             bits = select(0u, bits, level == 0u);
         }
         look_at_boxes(8u * node, bits);
-        if is_doubtful {
-            resumed_at = AGAIN;
-            return;
-        }
         if is_done() {
             return;
         }
@@ -191,12 +187,13 @@ fn look_at_boxes(first: u32, candidates: u32) {
         let sight = sight_of(own);
         var is_met = !sight.is_missed;
         if is_met && !sight.is_sure {
-            if !IS_EXACT {
+            if IS_EXACT {
+                spent += DECISION;
+                is_met = decide(own);
+            } else {
                 is_doubtful = true;
-                return;
+                is_met = false;
             }
-            spent += DECISION;
-            is_met = decide(own);
         }
         if is_met {
             let id = id_at(place);

@@ -323,6 +323,45 @@ fn radii_that_are_larger_than_any_usual_number_are_compared() {
     }
 }
 
+/// Rows whose boxes are equally near, nearly so, or all at the point; longer than a dispatch in software has turns for, and than one
+/// row.
+#[test]
+fn first_answers_of_any_number_come_in_order() {
+    let lattice = |step: f32| {
+        let point = move |i: usize| [i % 16, i / 16 % 16, i / 256].map(|x| x as f32 * step);
+        (0..16 * 16 * 16).map(move |i| Aabb::new(point(i), point(i).map(|x| x + step / 2.0))).collect::<Vec<_>>()
+    };
+    // Above one another, so that each point is in hundreds of them, and no two of these begin along any ray at one place.
+    let nested = (0..3_000).map(|i| {
+        let reach = 8.0 + (i * 7 % 3_000) as f32 / 1_000.0;
+        Aabb::new([-reach; 3], [reach; 3])
+    });
+    let mut same = vec![Aabb::new([3.0; 3], [4.0; 3]); 300];
+    same.extend(Kind::Uniform.generate(3_000, 3));
+    let mut nearly = lattice(1.0);
+    for (i, aabb) in nearly.iter_mut().enumerate() {
+        aabb.max[i % 3] = f32::from_bits(aabb.max[i % 3].to_bits() + (i % 5) as u32);
+    }
+    let scenes = [lattice(1.0), lattice(0.1), nearly, nested.collect(), same, Kind::Uniform.generate(60_000, 1)];
+    for (number, boxes) in scenes.iter().enumerate() {
+        let mut tree = Both::new();
+        tree.build(boxes).unwrap();
+        let mut asked = points(100, 7, boxes);
+        asked.extend((0..24).map(|i| NearestQuery::new([(i % 16) as f32 + 0.25, 7.5, (i / 2) as f32])));
+        let mut rays = RayKind::Incoherent.generate(100, 7, boxes);
+        rays.extend((0..24).map(|i| Ray::new([-20.0, (i % 16) as f32 + 0.5, 7.25], [1.0, 0.0, (i / 16) as f32])));
+        for k in [2, 8, 63, 64, 150] {
+            let near = tree.nearest(&asked, k).unwrap();
+            let first = tree.first_hits(&rays, k).unwrap();
+            assert!(near.answers.len() == asked.len() * k.min(boxes.len()), "scene {number}: {k}");
+            assert!(
+                near.rows().all(|row| row.windows(2).all(|pair| pair[0].squared_distance <= pair[1].squared_distance))
+            );
+            assert!(first.rows().all(|row| row.windows(2).all(|pair| pair[0].t <= pair[1].t)), "scene {number}: {k}");
+        }
+    }
+}
+
 #[test]
 fn a_query_that_looks_at_many_nodes_and_no_leaf_misses_nothing() {
     // Eight small boxes at each point of a lattice, and one between two of its layers.
