@@ -324,10 +324,10 @@ twins! {
         pub level_count: u32,
         pub world_count: u32,
         pub first_id: u32,
-        pub partial_count: u32,
         pub first_box: u32,
         pub unused_a: u32,
         pub unused_b: u32,
+        pub unused_c: u32,
         pub first_nodes: [[u32; 4]; 3],
     }
 
@@ -344,9 +344,9 @@ twins! {
     #[allow(missing_docs)]
     pub struct LevelPass {
         pub level: u32,
-        pub first_partial: u32,
-        pub group_count: u32,
-        pub unused: u32,
+        pub unused_a: u32,
+        pub unused_b: u32,
+        pub unused_c: u32,
     }
 
     /// The part of space that the curve of a tree goes through.

@@ -245,10 +245,10 @@ struct TreeShape {
     level_count: u32,
     world_count: u32,
     first_id: u32,            // in vec4
-    partial_count: u32,
     first_box: u32,           // behind the nodes, in vec4; ids are behind the boxes
     unused_a: u32,
     unused_b: u32,
+    unused_c: u32,
     first_nodes: array<vec4<u32>, 3>,
 }
 
@@ -263,9 +263,9 @@ struct FilterChange {
 // What tree_levels does in one dispatch.
 struct LevelPass {
     level: u32,
-    first_partial: u32,
-    group_count: u32,
-    unused: u32,
+    unused_a: u32,
+    unused_b: u32,
+    unused_c: u32,
 }
 
 // The part of space that the curve goes through (curve.wgsl).

@@ -1,20 +1,23 @@
-// tree_levels: the nodes, three levels at a time.
+// tree_levels: the nodes of one level.
 //
 // Reads   tree
-//         level      the lowest of the three levels
+//         level      which one
 //         cube       for the unit of surfaces
-// Changes nodes      reads the boxes of tree_leaves, or the level below, and writes three levels
-// Writes  partials   [workgroups] from `first_partial` on: about the surfaces of the nodes, added up
-// An invocation for each node of the lowest level: it bounds eight children, and eight invocations bound what eight others did,
-// twice. What passes between them lies in workgroup memory; nothing that a workgroup writes is read by another.
-// Bounds are compared as integers; -0 counts as 0.
+//         below      [nodes of the level below] what bounds each of them, unless IS_LOWEST
+// Changes nodes      reads the boxes of tree_leaves where IS_LOWEST, and writes the nodes of the level
+// Writes  bounds     [nodes of the level] what bounds each of them, and about the surface of it and of all nodes under it
+// An invocation for each node, which bounds eight children. Bounds are compared as integers; -0 counts as 0.
 // Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, which lie without pointers in the same way.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> level: LevelPass;
 @group(0) @binding(2) var<uniform> cube: Cube;
 @group(0) @binding(3) var<storage, read_write> nodes: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read_write> partials: array<f32>;
+@group(0) @binding(4) var<storage, read> below: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> bounds: array<vec4<u32>>;
+
+// Whether the children are the boxes of a leaf.
+override IS_LOWEST: bool = false;
 
 // 2^120 in bits. What is larger counts as infinite, so that no step overflows.
 const LARGEST: u32 = (127u + 120u) << 23u;
@@ -27,8 +30,11 @@ const MOST_STEP_BITS: i32 = 22;
 
 const SIGN_BIT: u32 = 0x80000000u;
 
-var<workgroup> bounds: array<BoxBits, 64>;
-var<workgroup> areas: array<f32, 64>;
+// What is known of a child: its bounds, and about the surface of it and of all nodes under it.
+struct Child {
+    own: BoxBits,
+    surface: f32,
+}
 
 @compute @workgroup_size(64)
 fn tree_levels(
@@ -36,83 +42,45 @@ fn tree_levels(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let own_group = group_index(group, groups);
-    var area = 0.0;
-    for (var step = 0u; step < 3u; step += 1u) {
-        let own_level = level.level + step;
-        let nodes_of_group = 64u >> (3u * step);
-        let node = own_group * nodes_of_group + local;
-        let there = local < nodes_of_group && own_level < tree.level_count && node < node_count(own_level);
-        var own = nothing();
-        if there {
-            own = write_node(step, node, local);
-            area += surface_of(own);
-        }
-        workgroupBarrier();
-        if local < nodes_of_group {
-            bounds[local] = own;
-        }
-        workgroupBarrier();
+    let node = group_index(group, groups) * 64u + local;
+    if node >= node_count(level.level) {
+        return;
     }
-
-    areas[local] = area;
-    workgroupBarrier();
-    if local == 0u && own_group < level.group_count {
-        area = 0.0;
-        for (var k = 0u; k < 64u; k += 1u) {
-            area += areas[k];
-        }
-        partials[level.first_partial + own_group] = area;
-    }
+    let found = write_node(node);
+    let low = found.own.low;
+    let high = found.own.high;
+    bounds[2u * node] = vec4<u32>(low, high.x);
+    bounds[2u * node + 1u] = vec4<u32>(high.yz, bitcast<u32>(found.surface + surface_of(found.own)), 0u);
 }
 
 fn nothing() -> BoxBits {
     return BoxBits(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
 }
 
-// Returns the bounds of a child of a node: what this workgroup has found, a box, or what a node of the level below bounds.
-fn child_of(step: u32, node: u32, local: u32, child: u32) -> BoxBits {
-    if step > 0u {
-        return bounds[8u * local + child];
+// Returns a child by its number: a box, or a node of the level below.
+fn child_at(child: u32) -> Child {
+    if IS_LOWEST {
+        return Child(box_at(child), 0.0);
     }
-    let below = 8u * node + child;
-    if level.level == 0u {
-        return box_at(below);
+    if child >= node_count(level.level - 1u) {
+        return Child(nothing(), 0.0);
     }
-    if below >= node_count(level.level - 1u) {
-        return nothing();
-    }
-    let at = (first_node(level.level - 1u) + below) * NODE_VECTORS;
-    let x = nodes[at + 1u];
-    let y = nodes[at + 2u];
-    let z = nodes[at + 3u];
-    let low = vec3<u32>(least(x.xy), least(y.xy), least(z.xy));
-    if low.x == ABOVE_ALL {
-        return nothing();
-    }
-    return bounds_of(nodes[at], low, vec3<u32>(most(x.zw), most(y.zw), most(z.zw)));
+    let a = below[2u * child];
+    let b = below[2u * child + 1u];
+    return Child(BoxBits(a.xyz, vec3<u32>(a.w, b.xy)), bitcast<f32>(b.z));
 }
 
-// Returns the least of eight bytes.
-fn least(words: vec2<u32>) -> u32 {
-    let bytes = min(bytes_of(words.x), bytes_of(words.y));
-    return min(min(bytes.x, bytes.y), min(bytes.z, bytes.w));
-}
-
-// Returns the largest of eight bytes.
-fn most(words: vec2<u32>) -> u32 {
-    let bytes = max(bytes_of(words.x), bytes_of(words.y));
-    return max(max(bytes.x, bytes.y), max(bytes.z, bytes.w));
-}
-
-// Writes a node, and returns what bounds its children.
-fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
+// Writes a node, and returns what bounds its children, and the surfaces of these.
+fn write_node(node: u32) -> Child {
     // All bounds, and those that are not infinite.
     var all_of_them = nothing();
+    var surface = 0.0;
     var first = vec3<f32>(3e38);
     var last = vec3<f32>(-3e38);
     for (var child = 0u; child < 8u; child += 1u) {
-        let own = child_of(step, node, local, child);
+        let found = child_at(8u * node + child);
+        let own = found.own;
+        surface += found.surface;
         if !is_none(own) {
             all_of_them.low = select(all_of_them.low, own.low, ordered(own.low) < ordered(all_of_them.low));
             all_of_them.high = select(all_of_them.high, own.high, ordered(own.high) > ordered(all_of_them.high));
@@ -140,7 +108,7 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
     var z = vec4<u32>(0u);
     var vast = 0u;
     for (var child = 0u; child < 8u; child += 1u) {
-        let own = child_of(step, node, local, child);
+        let own = child_at(8u * node + child).own;
         var low = vec3<u32>(ABOVE_ALL);
         var high = vec3<u32>(BELOW_ALL);
         if !is_none(own) {
@@ -157,7 +125,7 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
         y |= in_place(child, low.y, high.y);
         z |= in_place(child, low.z, high.z);
     }
-    let at = (first_node(level.level + step) + node) * NODE_VECTORS;
+    let at = (first_node(level.level) + node) * NODE_VECTORS;
     let sizes = exponent.x | (exponent.y << 8u) | (exponent.z << 16u);
     let reach = max(abs(origin), abs(origin + 255.0)) * size;
     vast = select(vast, 0xffu, any(bitcast<vec3<u32>>(reach) > vec3<u32>(USUAL_BITS)));
@@ -165,7 +133,7 @@ fn write_node(step: u32, node: u32, local: u32) -> BoxBits {
     nodes[at + 1u] = x;
     nodes[at + 2u] = y;
     nodes[at + 3u] = z;
-    return all_of_them;
+    return Child(all_of_them, surface);
 }
 
 fn is_large(bits: vec3<u32>) -> vec3<bool> {

@@ -1,35 +1,20 @@
 // tree_summary: how many boxes are invalid, which are the first of them, and about how large the nodes are together.
 //
 // Reads   tree
-//         partials   [n] of tree_levels, all of them
+//         bounds     [1] of tree_levels, of the topmost node
 //         places     [box_count] of tree_leaves
 //         invalid    [box_count / 256, rounded up] of tree_invalid
 // Writes  summary
 // One workgroup. A query takes about as long as the surface of all nodes is large.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
-@group(0) @binding(1) var<storage, read> partials: array<f32>;
+@group(0) @binding(1) var<storage, read> bounds: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> places: array<u32>;
 @group(0) @binding(3) var<storage, read> invalid: array<u32>;
 @group(0) @binding(4) var<storage, read_write> summary: TreeSummary;
 
-var<workgroup> surfaces: array<f32, 256>;
-
 @compute @workgroup_size(256)
 fn tree_summary(@builtin(local_invocation_index) local: u32) {
-    var surface = 0.0;
-    for (var i = local; i < tree.partial_count; i += 256u) {
-        surface += partials[i];
-    }
-    surfaces[local] = surface;
-    workgroupBarrier();
-    if local == 0u {
-        surface = 0.0;
-        for (var k = 0u; k < 256u; k += 1u) {
-            surface += surfaces[k];
-        }
-        summary.surface = surface;
-    }
     let blocks = div_ceil(tree.box_count, 256u);
     var found = 0u;
     for (var first = 0u; first < blocks; first += 256u) {
@@ -53,5 +38,6 @@ fn tree_summary(@builtin(local_invocation_index) local: u32) {
     }
     if local == 0u {
         summary.invalid_count = found;
+        summary.surface = bitcast<f32>(bounds[1].z);
     }
 }

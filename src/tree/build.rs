@@ -21,8 +21,10 @@ pub const KEYS: Source = source!("tree/tree_keys", "tree/curve", "shared/boxes")
 pub const WORLDS: Source = source!("tree/tree_worlds"; rows::WGSL);
 /// The source of `tree_ranges`.
 pub const RANGES: Source = source!("tree/tree_ranges");
+/// The source of `tree_places`.
+pub const PLACES: Source = source!("tree/tree_places", "tree/tree", "tree/node");
 /// The source of `tree_leaves`.
-pub const LEAVES: Source = source!("tree/tree_leaves", "tree/tree", "tree/node", "shared/boxes");
+pub const LEAVES: Source = source!("tree/tree_leaves", "tree/node", "shared/boxes");
 /// The source of `tree_levels`.
 pub const LEVELS: Source = source!("tree/tree_levels", "tree/tree", "tree/node", "tree/places", "tree/curve");
 /// The source of `tree_invalid`.
@@ -30,14 +32,14 @@ pub const INVALID: Source = source!("tree/tree_invalid");
 /// The source of `tree_summary`.
 pub const SUMMARY: Source = source!("tree/tree_summary", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, LEAVES, LEVELS, INVALID, SUMMARY];
+pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, PLACES, LEAVES, LEVELS, INVALID, SUMMARY];
 
 /// Children of a node, and boxes of a leaf.
 const WIDTH: u64 = 8;
-/// Levels that one dispatch of `tree_levels` writes.
-const LEVELS_AT_ONCE: u32 = 3;
-/// Nodes that a workgroup of `tree_levels` reads.
+/// Nodes that a workgroup of `tree_levels` writes.
 const NODES_AT_ONCE: u32 = 64;
+/// Words that say what bounds a node while those above it are made.
+const BOUNDS_WORDS: u64 = 8;
 /// Vectors of a node.
 const NODE_VECTORS: u64 = 4;
 /// Vectors of the boxes of a leaf, and of their ids.
@@ -51,7 +53,9 @@ pub struct Build {
     keys: Kernel,
     worlds: Kernel,
     ranges: Kernel,
+    places: Kernel,
     leaves: Kernel,
+    lowest: Kernel,
     levels: Kernel,
     invalid: Kernel,
     summary: Kernel,
@@ -74,13 +78,9 @@ impl TreeRoom {
         std::iter::successors(first, |&nodes| (nodes > 1).then(|| nodes.div_ceil(WIDTH)))
     }
 
-    /// Returns the dispatches of `tree_levels`: the lowest level of each, and its workgroups.
-    fn passes(self) -> impl Iterator<Item = (u32, u32)> {
-        let nodes = self.levels().step_by(LEVELS_AT_ONCE as usize);
-        (0..)
-            .step_by(LEVELS_AT_ONCE as usize)
-            .zip(nodes)
-            .map(|(level, nodes)| (level, (nodes as u32).div_ceil(NODES_AT_ONCE)))
+    /// Returns the words of the scratch that holds keys, and then the bounds of the nodes of a level.
+    fn scratch_words(self) -> u64 {
+        self.boxes.max(self.boxes.div_ceil(WIDTH) * BOUNDS_WORDS)
     }
 
     /// Returns the vectors of all nodes.
@@ -98,10 +98,6 @@ impl TreeRoom {
         self.first_id() + self.boxes.div_ceil(WIDTH) * ID_VECTORS
     }
 
-    fn partials(self) -> u64 {
-        self.passes().map(|(_, groups)| u64::from(groups)).sum()
-    }
-
     /// Describes the tree to kernels.
     pub fn shape(self) -> TreeShape {
         let mut shape = TreeShape {
@@ -109,7 +105,6 @@ impl TreeRoom {
             world_count: self.worlds as u32,
             first_box: self.node_vectors() as u32,
             first_id: self.first_id() as u32,
-            partial_count: self.partials() as u32,
             ..TreeShape::zeroed()
         };
         let mut first = 0;
@@ -133,8 +128,6 @@ buffer_table! {
         ranges: [u32; room.worlds + 2], STORAGE;
         /// The part of space that the curve goes through.
         cube: [Cube; 1], CONSTANT;
-        /// `[workgroups]` surfaces of nodes.
-        partials as "tree_partials": [f32; room.partials()], STORAGE;
         /// `[box_count / 256]` invalid boxes of each 256.
         invalid as "tree_invalid": [u32; room.boxes.div_ceil(256)], STORAGE;
         /// What the host reads.
@@ -143,12 +136,12 @@ buffer_table! {
         counts as "tree_counts": [Counts; 1], CONSTANT;
         /// The sizes of the sort's dispatches.
         dispatches as "tree_dispatches": [Dispatches; 1], SIZES;
-        /// `[box_count]` places along the curve, or worlds.
-        keys as "tree_keys": [u32; room.boxes], STORAGE;
+        /// `[box_count]` places along the curve, or worlds; then the bounds of every other level.
+        keys as "tree_keys": [u32; room.scratch_words()], STORAGE;
         /// `[box_count]` boxes in the order of the keys.
         values as "tree_values": [u32; room.boxes], STORAGE;
-        /// Scratch.
-        other_keys as "tree_other_keys": [u32; room.boxes], STORAGE;
+        /// Scratch; then the bounds of the levels between them.
+        other_keys as "tree_other_keys": [u32; room.scratch_words()], STORAGE;
         /// Scratch.
         other_values as "tree_other_values": [u32; room.boxes], STORAGE;
         /// Scratch.
@@ -198,7 +191,9 @@ impl Build {
             keys: Kernel::new(gpu, &KEYS),
             worlds: Kernel::new(gpu, &WORLDS),
             ranges: Kernel::new(gpu, &RANGES),
+            places: Kernel::new(gpu, &PLACES),
             leaves: Kernel::new(gpu, &LEAVES),
+            lowest: Kernel::specialised(gpu, &LEVELS, &["IS_LOWEST"]),
             levels: Kernel::new(gpu, &LEVELS),
             invalid: Kernel::new(gpu, &INVALID),
             summary: Kernel::new(gpu, &SUMMARY),
@@ -206,13 +201,7 @@ impl Build {
         }
     }
 
-    /// Returns the kernels that every build dispatches, and those for worlds.
-    pub fn kernels(&self) -> ([&Kernel; 6], [&Kernel; 2]) {
-        let always = [&self.cube, &self.keys, &self.leaves, &self.levels, &self.invalid, &self.summary];
-        (always, [&self.worlds, &self.ranges])
-    }
-
-    /// Records the order of the leaves of a tree of this room, and returns the buffer that it will lie in.
+    /// Records the order of the leaves of a tree of this room, and where each box lies among them.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_order(
         &self,
@@ -223,7 +212,7 @@ impl Build {
         boxes: wgpu::BindingResource,
         filters: &FilterLists,
         tree: &TreeBuffers,
-    ) -> Buffer<u32> {
+    ) {
         let groups = (room.boxes as u32).div_ceil(256);
         let lists = tree.lists();
         let buffers = [
@@ -235,30 +224,35 @@ impl Build {
         ];
         self.cube.dispatch(pass, 1, &buffers);
         self.keys.dispatch(pass, groups, &buffers);
-        let sorted = sort.record_pairs(pass, &tree.counts, &tree.dispatches, &lists, u32::BITS);
-        if room.worlds == 0 {
-            return sorted.values;
+        let mut sorted = sort.record_pairs(pass, &tree.counts, &tree.dispatches, &lists, u32::BITS);
+        if room.worlds > 0 {
+            let buffers = [
+                ("tree", shape.all()),
+                ("keys", sorted.keys.all()),
+                ("values", sorted.values.all()),
+                ("filter_layout", filters.layout.all()),
+                ("filters", filters.words.all()),
+            ];
+            self.worlds.dispatch(pass, groups, &buffers);
+            let bits = u64::BITS - room.worlds.leading_zeros();
+            sorted = sort.record_pairs(pass, &tree.counts, &tree.dispatches, &sorted, bits);
+            let buffers = [("tree", shape.all()), ("keys", sorted.keys.all()), ("ranges", tree.ranges.all())];
+            self.ranges.dispatch(pass, (room.boxes as u32 + 1).div_ceil(256), &buffers);
         }
         let buffers = [
             ("tree", shape.all()),
-            ("keys", sorted.keys.all()),
-            ("values", sorted.values.all()),
-            ("filter_layout", filters.layout.all()),
-            ("filters", filters.words.all()),
+            ("ids", sorted.values.all()),
+            ("nodes", tree.nodes.all()),
+            ("places", tree.places.all()),
         ];
-        self.worlds.dispatch(pass, groups, &buffers);
-        let bits = u64::BITS - room.worlds.leading_zeros();
-        let by_world = sort.record_pairs(pass, &tree.counts, &tree.dispatches, &sorted, bits);
-        let buffers = [("tree", shape.all()), ("keys", by_world.keys.all()), ("ranges", tree.ranges.all())];
-        self.ranges.dispatch(pass, (room.boxes as u32 + 1).div_ceil(256), &buffers);
-        by_world.values
+        let places = (room.boxes.div_ceil(WIDTH) * WIDTH) as u32;
+        self.places.dispatch(pass, places.div_ceil(256), &buffers);
     }
 
-    /// Records the bounds of all nodes of a tree whose leaves have the order `ids`.
+    /// Records the bounds of all nodes of a tree whose leaves have an order, that of the last [`record_order`](Self::record_order).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_bounds(
         &self,
         gpu: &Gpu,
@@ -266,40 +260,37 @@ impl Build {
         room: TreeRoom,
         shape: &Buffer<TreeShape>,
         boxes: wgpu::BindingResource,
-        ids: &Buffer<u32>,
         tree: &TreeBuffers,
     ) -> Result<(), Error> {
         debug_assert!(room.boxes < u64::from(NO_BOX));
-        let buffers = [
-            ("tree", shape.all()),
-            ("boxes", boxes),
-            ("ids", ids.all()),
-            ("nodes", tree.nodes.all()),
-            ("places", tree.places.all()),
-        ];
-        let places = (room.boxes.div_ceil(WIDTH) * WIDTH) as u32;
-        self.leaves.dispatch(pass, places.div_ceil(256), &buffers);
-        let mut first_partial = 0;
-        for (level, groups) in room.passes() {
-            let own = self.passes.get(gpu, LevelPass { level, first_partial, group_count: groups, unused: 0 })?;
+        let buffers =
+            [("tree", shape.all()), ("boxes", boxes), ("nodes", tree.nodes.all()), ("places", tree.places.all())];
+        let groups = (room.boxes as u32).div_ceil(256);
+        self.leaves.dispatch(pass, groups, &buffers);
+        let (mut below, mut bounds) = (&tree.other_keys, &tree.keys);
+        for (level, nodes) in (0..).zip(room.levels()) {
+            let own = self.passes.get(gpu, LevelPass { level, ..LevelPass::zeroed() })?;
             let buffers = [
                 ("tree", shape.all()),
                 ("level", own.all()),
                 ("cube", tree.cube.all()),
                 ("nodes", tree.nodes.all()),
-                ("partials", tree.partials.all()),
+                ("below", below.all()),
+                ("bounds", bounds.all()),
             ];
-            self.levels.dispatch(pass, groups, &buffers);
-            first_partial += groups;
+            let kernel = if level == 0 { &self.lowest } else { &self.levels };
+            kernel.dispatch(pass, (nodes as u32).div_ceil(NODES_AT_ONCE), &buffers);
+            std::mem::swap(&mut below, &mut bounds);
         }
+        let of_topmost = below;
         let buffers = [
             ("tree", shape.all()),
-            ("partials", tree.partials.all()),
+            ("bounds", of_topmost.all()),
             ("places", tree.places.all()),
             ("invalid", tree.invalid.all()),
             ("summary", tree.summary.all()),
         ];
-        self.invalid.dispatch(pass, (room.boxes as u32).div_ceil(256), &buffers);
+        self.invalid.dispatch(pass, groups, &buffers);
         self.summary.dispatch(pass, 1, &buffers);
         Ok(())
     }

@@ -143,10 +143,10 @@ impl Tree {
         self.check_device()?;
         let Some((room, shape)) = self.begin_build(boxes)? else { return Ok(()) };
         let scopes = self.gpu.open_scopes();
-        let ids = self.record_all(encoder, room, &shape, boxes)?;
+        self.record_all(encoder, room, &shape, boxes)?;
         scopes.close("recording")?;
         let cube = Cube { low: [0.0; 3], scale: 0.0 };
-        self.built = Some(Built { room, shape, ids, cube, surface: f32::NAN });
+        self.built = Some(Built { room, shape, cube, surface: f32::NAN });
         self.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
         self.report.bytes = self.memory_bytes();
         Ok(())
@@ -184,9 +184,9 @@ impl Tree {
 
     async fn build_waiting(&mut self, boxes: Boxes<'_>, waiting: Waiting) -> Result<(), Error> {
         let Some((room, shape)) = self.begin_build(boxes)? else { return Ok(()) };
-        let (ids, readback) = self.submit(|tree, encoder| tree.record_all(encoder, room, &shape, boxes))?;
+        let ((), readback) = self.submit(|tree, encoder| tree.record_all(encoder, room, &shape, boxes))?;
         let (summary, cube) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
-        self.built = Some(Built { room, shape, ids, cube, surface: summary.surface });
+        self.built = Some(Built { room, shape, cube, surface: summary.surface });
         self.report_on(&summary);
         Ok(())
     }
@@ -214,24 +214,23 @@ impl Tree {
         Ok(Some((room, self.shapes.get(&self.gpu, room.shape())?)))
     }
 
-    /// Records a build, and returns the order of the leaves.
+    /// Records a build.
     fn record_all(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         room: TreeRoom,
         shape: &Buffer<TreeShape>,
         boxes: Boxes<'_>,
-    ) -> Result<Buffer<u32>, Error> {
+    ) -> Result<(), Error> {
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         tree.record_sizes(&self.gpu, encoder, room.boxes as u32)?;
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
         let filters = &self.filters.lists;
-        let ids = self.build.record_order(&mut pass, &sort, room, shape, searched.clone(), filters, tree);
-        self.build.record_bounds(&self.gpu, &mut pass, room, shape, searched, &ids, tree)?;
-        pass.finish()?;
-        Ok(ids)
+        self.build.record_order(&mut pass, &sort, room, shape, searched.clone(), filters, tree);
+        self.build.record_bounds(&self.gpu, &mut pass, room, shape, searched, tree)?;
+        pass.finish()
     }
 
     async fn refit_waiting(&mut self, boxes: Boxes<'_>, waiting: Waiting) -> Result<(), Error> {
@@ -263,8 +262,7 @@ impl Tree {
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
-        let Built { room, shape, ids, .. } = built;
-        self.build.record_bounds(&self.gpu, &mut pass, *room, shape, searched, ids, tree)?;
+        self.build.record_bounds(&self.gpu, &mut pass, built.room, &built.shape, searched, tree)?;
         pass.finish()
     }
 

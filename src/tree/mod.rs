@@ -92,8 +92,6 @@ pub struct Tree {
 struct Built {
     room: TreeRoom,
     shape: Buffer<TreeShape>,
-    /// The boxes in the order of the leaves.
-    ids: Buffer<u32>,
     cube: Cube,
     surface: f32,
 }

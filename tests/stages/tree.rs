@@ -72,11 +72,10 @@ fn build(boxes: &[Aabb], world_of: &[u32]) -> Tree {
     let mut encoder = gpu().device().create_command_encoder(&Default::default());
     buffers.record_sizes(gpu(), &mut encoder, n).unwrap();
     gpu().queue().submit([encoder.finish()]);
-    let mut ids = None;
-    run(|pass| ids = Some(BUILD.record_order(pass, &SORT, room, &shape, own.all(), &lists, &buffers)));
-    let ids = ids.unwrap();
-    run(|pass| BUILD.record_bounds(gpu(), pass, room, &shape, own.all(), &ids, &buffers).unwrap());
-    let order: Vec<u32> = download(&ids)[..boxes.len()].to_vec();
+    run(|pass| BUILD.record_order(pass, &SORT, room, &shape, own.all(), &lists, &buffers));
+    run(|pass| BUILD.record_bounds(gpu(), pass, room, &shape, own.all(), &buffers).unwrap());
+    let of_leaves = &download(&buffers.nodes)[room.shape().first_id as usize..];
+    let order: Vec<u32> = bytemuck::cast_slice(of_leaves)[..boxes.len()].to_vec();
     let mut sorted = order.clone();
     sorted.sort_unstable();
     assert!(sorted.iter().copied().eq(0..n), "not every box is there once");
@@ -119,7 +118,8 @@ fn check_order(tree: &Tree, boxes: &[Aabb], seed: u64) {
 fn check_nodes(tree: &Tree, boxes: &[Aabb]) {
     let Tree { room, buffers: tree, order, .. } = tree;
     let n = boxes.len();
-    let (leaves, filled, places) = mirror::tree::leaves(boxes, order);
+    let (filled, places) = mirror::tree::places(order);
+    let (leaves, places) = mirror::tree::leaves(boxes, &places);
     let nodes = download(&tree.nodes);
     let (first_box, first_id) = (room.shape().first_box as usize, room.shape().first_id as usize);
     let expected = mirror::tree::levels(&leaves);

@@ -97,20 +97,26 @@ pub fn ranges(keys: &[u32], world_count: u32) -> Vec<u32> {
     (0..world_count + 2).map(|world| keys.partition_point(|&key| key < world) as u32).collect()
 }
 
-/// Returns the leaves, eight boxes each, with the box of each place; and the place of each box, of which the highest bit is
-/// set for an invalid one.
-pub fn leaves(boxes: &[Aabb], ids: &[u32]) -> (Vec<Aabb>, Vec<u32>, Vec<u32>) {
-    let mut places = vec![0; boxes.len()];
-    let (mut leaves, mut filled) = (Vec::new(), ids.to_vec());
+/// Returns the box at each place among the leaves, filled up to an eight, and the place of each box.
+pub fn places(ids: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut places = vec![0; ids.len()];
     for (place, &id) in (0..).zip(ids) {
-        let aabb = boxes[id as usize];
-        leaves.push(if aabb.is_valid() { aabb } else { NOTHING });
-        places[id as usize] = place | u32::from(!aabb.is_valid()) << 31;
+        places[id as usize] = place;
     }
-    let length = ids.len().next_multiple_of(8);
-    leaves.resize(length, NOTHING);
-    filled.resize(length, NO_BOX);
-    (leaves, filled, places)
+    let mut filled = ids.to_vec();
+    filled.resize(ids.len().next_multiple_of(8), NO_BOX);
+    (filled, places)
+}
+
+/// Returns the boxes at their places among the leaves, eight to a leaf; and these places, of which the highest bit is set for an
+/// invalid box.
+pub fn leaves(boxes: &[Aabb], places: &[u32]) -> (Vec<Aabb>, Vec<u32>) {
+    let mut leaves = vec![NOTHING; boxes.len().next_multiple_of(8)];
+    for (aabb, &place) in boxes.iter().zip(places).filter(|(aabb, _)| aabb.is_valid()) {
+        leaves[place as usize] = *aabb;
+    }
+    let said = places.iter().zip(boxes).map(|(&place, aabb)| place | u32::from(!aabb.is_valid()) << 31);
+    (leaves, said.collect())
 }
 
 /// The words of a node: its origin, the exponents of its steps with a bit for each vast child, and twelve words of bytes.
@@ -120,8 +126,6 @@ pub type Node = [u32; 16];
 const LARGEST: f32 = f32::from_bits((127 + 120) << 23);
 /// How many steps the bounds of a node have between them, at most.
 const STEPS: f64 = 250.0;
-/// Levels that are bounded at once. What they bound comes from boxes, or from the steps of nodes below.
-const LEVELS_AT_ONCE: usize = 3;
 
 /// Returns the nodes of all levels, the leaves first, over boxes that are filled up to eights.
 pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Node>> {
@@ -129,12 +133,7 @@ pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Node>> {
     let mut below = leaves.to_vec();
     loop {
         let nodes: Vec<Node> = below.chunks(8).map(node).collect();
-        let is_last = levels.len() % LEVELS_AT_ONCE == LEVELS_AT_ONCE - 1;
-        let bounds: Vec<Aabb> = if is_last {
-            nodes.iter().map(|node| union(&children(node))).collect()
-        } else {
-            below.chunks(8).map(union).collect()
-        };
+        let bounds: Vec<Aabb> = below.chunks(8).map(union).collect();
         levels.push(nodes);
         if bounds.len() == 1 {
             return levels;

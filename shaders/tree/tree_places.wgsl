@@ -1,0 +1,37 @@
+// tree_places: where each box lies among the leaves.
+//
+// Reads   tree
+//         ids      [box_count] the box of each place among the leaves
+// Writes  nodes    behind all nodes, at the places that are left in the last leaf, no boxes; behind all boxes their ids, filled
+//                  up to an eight
+//         places   [box_count] the place of each box
+// An invocation for each place.
+
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<storage, read> ids: array<u32>;
+@group(0) @binding(2) var<storage, read_write> nodes: array<u32>;
+@group(0) @binding(3) var<storage, read_write> places: array<u32>;
+
+@compute @workgroup_size(256)
+fn tree_places(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let place = group_index(group, groups) * 256u + local;
+    if place >= 8u * node_count(0u) {
+        return;
+    }
+    var id = NO_BOX;
+    if place < tree.box_count {
+        id = ids[place];
+        places[id] = place;
+    } else {
+        let at = 4u * tree.first_box + 6u * place;
+        for (var k = 0u; k < 3u; k += 1u) {
+            nodes[at + k] = INFINITY;
+            nodes[at + 3u + k] = MINUS_INFINITY;
+        }
+    }
+    nodes[4u * tree.first_id + place] = id;
+}
