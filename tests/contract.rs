@@ -49,6 +49,63 @@ fn every_kernel_parses_and_validates() {
     }
 }
 
+/// Finds two operators that WGSL wants parentheses between and naga does not, in one expression of a shader: `&&` and `||`, or two of
+/// `&`, `|` and `^`.
+fn mixed_operators(text: &str) -> Option<String> {
+    let mut found: Vec<BTreeSet<&str>> = vec![BTreeSet::new()];
+    for line in text.lines() {
+        let code = line.split("//").next().unwrap_or(line);
+        let (mut rest, mut before) = (code, ' ');
+        while let Some(c) = rest.chars().next() {
+            let operator = ["&&", "||", "&", "|", "^"].into_iter().find(|operator| rest.starts_with(operator));
+            let length = operator.map_or(c.len_utf8(), str::len);
+            let top = found.last_mut().unwrap();
+            match (operator, c) {
+                // Behind anything else, it takes an address.
+                (Some(operator), _) if before.is_alphanumeric() || "_)]".contains(before) => {
+                    let is_logical = |operator: &str| operator.len() == 2;
+                    let is_assignment = rest[length..].starts_with('=') && !is_logical(operator);
+                    if !is_assignment
+                        && top.iter().any(|other| is_logical(other) == is_logical(operator) && *other != operator)
+                    {
+                        return Some(line.to_owned());
+                    }
+                    top.insert(operator);
+                }
+                (None, '(' | '[') => found.push(BTreeSet::new()),
+                (None, ')' | ']') => drop(found.pop()),
+                (None, '=') if rest.starts_with("==") || "=!<>".contains(before) => {}
+                (None, ',' | ';' | '{' | '}' | '=') => top.clear(),
+                _ => {}
+            }
+            before = if c.is_whitespace() { before } else { c };
+            rest = &rest[length..];
+        }
+    }
+    None
+}
+
+#[test]
+fn no_shader_leaves_out_parentheses_that_browsers_want() {
+    for bad in [
+        "if a || b && c {",
+        "x = a & b | c;",
+        "let y = f(a ^ (b | c), d | e ^ f);",
+        "a ||\n (b) && c",
+        "a && b == c || d",
+    ] {
+        assert!(mixed_operators(bad).is_some(), "{bad}");
+    }
+    for good in
+        ["if a || (b && c) {", "x = (a & b) | c; y = a & b;", "f(&a, b | c, a & b)", "x |= a & b;", "a == b && c & d"]
+    {
+        assert!(mixed_operators(good).is_none(), "{good}");
+    }
+    for (name, text) in shader_files() {
+        assert_eq!(mixed_operators(&text), None, "{name}");
+    }
+}
+
 #[test]
 fn every_shader_file_is_one_kernel_or_shared_by_some() {
     let mut kernels = 0;

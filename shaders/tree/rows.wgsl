@@ -67,7 +67,7 @@ fn end_row(number: u32) {
     }
     // What was ranked in another order would come twice. With a limit that is much less, the nearest come first once more.
     let begins_again = is_ordered && resumed_at == 0u;
-    if is_doubtful || begins_again && sight_limit < 0.9 * limit_before {
+    if is_doubtful || (begins_again && sight_limit < 0.9 * limit_before) {
         resumed_at = AGAIN;
     }
     row_count = select(row_count, 0u, begins_again);
