@@ -162,8 +162,8 @@ shared_constants! {
     FLAT_BITS: u32 = 20;
     /// The levels above the leaves of the tallest tree that fits a binding; a power of two.
     WAITING_LEVELS: u32 = 8;
-    /// The most answers in a row of the first answers of a query, which is kept sorted: each goes to its place past those behind it.
-    /// A query that asks for more gets one row after the other.
+    /// The most answers in a row of the first answers of a query. Where all is decided it is kept sorted: each goes to its place past
+    /// those behind it. A query that asks for more gets one row after the other.
     ROW: u32 = 64;
     /// The answers of a list that the kernels which count keep, so that no list of so few is looked for twice; even. Each invocation
     /// that puts one of them in order compares it with the others.

@@ -1,11 +1,12 @@
-// The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and its rank. Shared by the kernels that rank; they have `compare_boxes`, which is exact, and
-// `doubt_of(near)` of two that are about as near as this.
-// A rank says how near a box is: in bits of f32; where that is surely zero, which box it is, with RANK_ZERO; or UNRANKED. So that where
-// two are at distance zero, ranks alone say which of them is first.
+// The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and its rank. Shared by the
+// kernels that rank; they have `compare_boxes`, which is exact, and `doubt_of(near)` of two that are about as near as this.
+// A rank says how near a box is: in bits of f32; where that is surely zero, which box it is, with RANK_ZERO; or UNRANKED. So where two are
+// at distance zero, ranks alone say which of them is first; and as signed numbers ranks are in the order of what f32 says.
 // A row stays where it is while boxes are put into it: in variables of an invocation it would take more registers than a GPU has.
+// A dispatch that goes on with a row, or begins one behind another, decides (IS_EXACT).
 //
 // Changes states   [query_count] what a query leaves for the next dispatch: the place from which it is resumed, or NOWHERE;
-//                  the length of its row; how near the last answer is, in bits of f32; and the place of the last
+//                  the length of its row; the limit of what matters, in bits of f32; and the place of the last
 //                  answer of the row before, or NOWHERE. Where more answers are asked for than rows have, one row
 //                  comes after the other.
 
@@ -44,11 +45,8 @@ fn begin_row(number: u32) -> u32 {
         left_at = state.x;
         row_count = select(state.y, 0u, left_at == AGAIN);
         row_after = state.w;
-        // So far are as many boxes as are asked for, whatever their order was: it had the limit before it was in doubt.
+        // As many boxes as are asked for are no farther, whether their order was in doubt or not.
         sight_limit = min(sight_limit, bitcast<f32>(state.z));
-        if !IS_EXACT && !IS_SINGLE && row_count == query.most {
-            make_heap(row_count / 2u, row_count);
-        }
     } else if query.is_next_row == 1u {
         row_after = rows[row_first + query.most - 1u].x;
         left_at = select(AGAIN, NOWHERE, states[number].y < query.most);
@@ -62,7 +60,7 @@ fn end_row(number: u32) {
     if !IS_EXACT && IS_SINGLE && row_count == 1u {
         rows[row_first] = vec2<u32>(single_place, rank_of(single_near, single_id));
     }
-    if !IS_EXACT && !IS_SINGLE && !is_doubtful {
+    if !IS_EXACT && !IS_SINGLE && !is_doubtful && resumed_at == NOWHERE {
         sort_row();
     }
     // What was ranked in another order would come twice. With a limit that is much less, the nearest come first once more.
@@ -96,6 +94,14 @@ fn comes_surely(own: u32, other: u32) -> Order {
     return Order(is_before && are_known, is_behind && are_known);
 }
 
+// Compares two ranks that are known, and takes note where that is in doubt. Whether it is or not, ranks have one order, so that what
+// comes last in it is as far as any other, as f32 computes it.
+fn ranks_before(own: u32, other: u32) -> bool {
+    let order = comes_surely(own, other);
+    is_doubtful |= !order.is_before && !order.is_behind;
+    return bitcast<i32>(own) < bitcast<i32>(other);
+}
+
 // Puts a box in its place in the row, if it is among the first.
 fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     if !IS_EXACT && IS_SINGLE {
@@ -109,28 +115,23 @@ fn take(place: u32, id: u32, own: BoxBits, near: f32) {
     if IS_EXACT {
         put(place, id, own, rank);
     } else {
-        put_surely(place, rank);
+        put_by_rank(place, rank);
     }
     if row_count == query.most {
         let last_near = near_of(rows[row_first + select(0u, row_count - 1u, IS_EXACT)].y);
         if last_near >= 0.0 {
-            // In doubt, one of the others may be farther: by a doubt for each of the boxes above it in a heap of 64.
-            sight_limit = min(sight_limit, last_near + select(0.0, 8.0 * doubt_of(last_near), is_doubtful));
+            sight_limit = min(sight_limit, last_near);
         }
     }
 }
 
-// Puts a box into the row, as long as ranks alone tell; in place of the last one, where the row is full. Rows that are full are heaps
-// meanwhile, with the last one in front: which of the others comes first is left open until the end.
-fn put_surely(place: u32, rank: u32) {
-    let is_full = row_count == query.most;
-    is_doubtful |= row_after != NOWHERE;
+// Puts a box into the row by its rank; in place of the last one, where the row is full. Rows that are full are heaps meanwhile, with
+// the last one in front: which of the others comes first is left open until the end.
+fn put_by_rank(place: u32, rank: u32) {
     var sinking = select(0u, query.most / 2u, row_count + 1u == query.most);
     var to = row_count;
-    if is_full {
-        let order = comes_surely(rank, rows[row_first].y);
-        is_doubtful |= !order.is_before && !order.is_behind;
-        if !order.is_before {
+    if row_count == query.most {
+        if !ranks_before(rank, rows[row_first].y) {
             return;
         }
         sinking = 1u;
@@ -141,7 +142,7 @@ fn put_surely(place: u32, rank: u32) {
     make_heap(sinking, row_count);
 }
 
-// Makes the row a heap, all of whose boxes from the `sinking`th on have none that comes behind them under them.
+// Makes the row a heap, in which the boxes from number `sinking` on have none under them that comes behind them.
 fn make_heap(sinking: u32, count: u32) {
     for (var at = sinking; at > 0u; at -= 1u) {
         sink(at - 1u, count);
@@ -153,21 +154,20 @@ fn sink(top: u32, count: u32) {
     let own = rows[row_first + top];
     var at = top;
     var below = 2u * top + 1u;
+    spent += 1u;
     while below < count {
         spent += 1u;
-        let a = rows[row_first + below];
-        // The last one may have no other beside it.
-        let beside = min(below + 1u, count - 1u);
-        let b = rows[row_first + beside];
-        let of_both = comes_surely(a.y, b.y);
-        let is_second = of_both.is_before;
-        let later = select(a, b, vec2<bool>(is_second));
-        let order = comes_surely(own.y, later.y);
-        is_doubtful |= beside > below && !of_both.is_before && !of_both.is_behind;
-        is_doubtful |= !order.is_before && !order.is_behind;
-        if order.is_before {
+        var later = rows[row_first + below];
+        if below + 1u < count {
+            let beside = rows[row_first + below + 1u];
+            if ranks_before(later.y, beside.y) {
+                later = beside;
+                below += 1u;
+            }
+        }
+        if ranks_before(own.y, later.y) {
             rows[row_first + at] = later;
-            at = select(below, beside, is_second);
+            at = below;
             below = 2u * at + 1u;
         } else {
             below = count;

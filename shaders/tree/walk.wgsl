@@ -17,7 +17,7 @@
 //
 // A query may take no more steps in one dispatch than `query.budget`: drivers end a dispatch that takes long, and some end
 // a loop after 65,535 turns of all loops together, without a word. What is left is resumed by another dispatch, from a
-// place among the leaves on; then the nodes come in the order of their places.
+// place among the leaves on; then the nodes come in the order of their places. Or it begins again from the nearest on (rows.wgsl).
 
 // What f32 says of children: a bit for each. Children that the query misses have none.
 struct Seen {

@@ -39,7 +39,7 @@ const MOST_ANSWERS: u64 = 1 << 23;
 /// The least room for answers.
 const LEAST_ANSWERS: u64 = 1 << 12;
 /// Turns of loops that a query may take in one dispatch, on a GPU and in software; where `f32` decides alone, and where doubts are
-/// decided too. The last node, and a row of 64 that is put in order, may take 800 more; where all is in doubt, the last node 1,500. Mesa's
+/// decided too. The last node, and a row of 64 that is put in order, may take 800 more; where all is in doubt, the last node 1,700. Mesa's
 /// drivers in software end all loops of some eight or sixteen invocations after 65,535 turns together; other drivers end dispatches that
 /// take seconds.
 const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_100, 2_000]];

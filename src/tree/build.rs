@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 
 use crate::Error;
-use crate::constants::{NO_BOX, SORT_TILE};
+use crate::constants::{NO_BOX, SORT_TILE, WAITING_LEVELS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -197,7 +197,7 @@ impl Build {
             levels: Kernel::new(gpu, &LEVELS),
             invalid: Kernel::new(gpu, &INVALID),
             summary: Kernel::new(gpu, &SUMMARY),
-            passes: Constants::new("level"),
+            passes: Constants::keeping("level", 1 + WAITING_LEVELS as usize),
         }
     }
 
@@ -299,7 +299,6 @@ impl Build {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constants::WAITING_LEVELS;
     use crate::gpu::limits::MOST_BINDING;
 
     #[test]

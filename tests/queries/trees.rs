@@ -362,6 +362,30 @@ fn first_answers_of_any_number_come_in_order() {
     }
 }
 
+/// Boxes that come in an order that is a heap as far as `f32` is sure, each farther than the one above it by a doubt and more: the last of
+/// them is the farther from the first the deeper the heap is.
+#[test]
+fn no_answer_is_lost_where_each_comparison_is_in_doubt() {
+    let farther = |i: usize| [1, 2, 5, 6, 13, 14, 29, 30, 61, 62].iter().position(|&at| at == i).map_or(0, |s| s + 1);
+    for step in 1..40 {
+        let ulp = |i: usize, of: f32| (step * farther(i)) as f32 * of;
+        let (by_hits, by_distance): (Vec<Aabb>, Vec<Aabb>) = (0..64)
+            .map(|i| {
+                let (t, a) = (1.0 + ulp(i, f32::EPSILON), 0.99 + ulp(i, f32::EPSILON / 2.0));
+                (Aabb::new([t, -1.0, -1.0], [3.0 - t, 1.0, 1.0]), Aabb::new([a, -1.0, -1.0], [1.985 - a, 1.0, 1.0]))
+            })
+            .unzip();
+        let mut tree = Both::new();
+        for k in [31, 63, 64] {
+            tree.build(&by_hits).unwrap();
+            let found = tree.first_hits(&[Ray::new([0.0; 3], [1.0, 0.0, 0.0])], k).unwrap();
+            assert_eq!(found.answers.len(), k, "hits, by {step}");
+            tree.build(&by_distance).unwrap();
+            assert_eq!(tree.nearest(&[NearestQuery::new([0.0; 3])], k).unwrap().answers.len(), k, "nearest, by {step}");
+        }
+    }
+}
+
 #[test]
 fn a_query_that_looks_at_many_nodes_and_no_leaf_misses_nothing() {
     // Eight small boxes at each point of a lattice, and one between two of its layers.
