@@ -53,6 +53,9 @@ const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
 /// The switches that queries have of their own.
 const OF_QUERIES: [&str; 7] = ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY"];
 
+/// The switch that the kernels which build trees have of their own.
+const OF_TREES: [&str; 1] = ["IS_LOWEST"];
+
 /// The switches that changes of filters on the device have of their own: what the values are.
 const OF_CHANGES: [&str; 2] = ["IS_FLAGS", "IS_MARGINS"];
 /// The switches that epochs have of their own: which list a kernel works on, and how boxes lie in it.
@@ -69,7 +72,7 @@ fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {
     for kernel in kernels() {
         let sets = kernel.sets();
         assert_eq!(sets[0].switches, [""; 0], "{}", kernel.label);
-        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_EPOCHS, &OF_CHANGES].concat();
+        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_TREES, &OF_EPOCHS, &OF_CHANGES].concat();
         let of_filters = |name: &&String| !others.contains(&name.as_str());
         let last: Vec<_> = sets[sets.len() - 1].switches.iter().filter(of_filters).cloned().collect();
         let last = sorted(&last);
