@@ -102,7 +102,6 @@ fn without_parentheses(text: &str) -> Option<String> {
                     word.push(c);
                 }
                 ')' | ']' => word = ")".to_owned(),
-                '>' if length == 1 && !is_binary => {}
                 _ if c.is_whitespace() => {}
                 _ => word.clear(),
             }

@@ -64,7 +64,7 @@ fn end_list(number: u32) {
         offsets[number].x = found;
         offsets[number].y = 0u;
     }
-    offsets[number].z = select(resumed_at, AGAIN, is_doubtful);
+    offsets[number].z = resumed_at;
     offsets[number].w = found;
 }
 

@@ -60,12 +60,16 @@ fn end_row(number: u32) {
     if !IS_EXACT && IS_SINGLE && row_count == 1u {
         rows[row_first] = vec2<u32>(single_place, rank_of(single_near, single_id));
     }
-    if !IS_EXACT && !IS_SINGLE && !is_doubtful && resumed_at == NOWHERE {
+    if !IS_EXACT && !IS_SINGLE && resumed_at == NOWHERE {
         sort_row();
+        // Which of two answers comes first may be in doubt still.
+        if is_doubtful {
+            resumed_at = AGAIN;
+        }
     }
     // What was ranked in another order would come twice. With a limit that is much less, the nearest come first once more.
     let begins_again = is_ordered && resumed_at == 0u;
-    if is_doubtful || (begins_again && sight_limit < 0.9 * limit_before) {
+    if begins_again && sight_limit < 0.9 * limit_before {
         resumed_at = AGAIN;
     }
     row_count = select(row_count, 0u, begins_again);

@@ -22,7 +22,7 @@ fn tree_invalid(
         atomicStore(&count, 0u);
     }
     workgroupBarrier();
-    if i < tree.box_count && places[i] >= 0x80000000u {
+    if i < tree.box_count && places[i] >= INVALID_PLACE {
         atomicAdd(&count, 1u);
     }
     workgroupBarrier();

@@ -13,8 +13,6 @@
 @group(0) @binding(2) var<storage, read_write> nodes: array<u32>;
 @group(0) @binding(3) var<storage, read_write> places: array<u32>;
 
-const INVALID_BIT: u32 = 0x80000000u;
-
 @compute @workgroup_size(256)
 fn tree_leaves(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -29,8 +27,8 @@ fn tree_leaves(
     let is_invalid = kind_of(own.min, own.max) == KIND_INVALID;
     let low = select(own.min, vec3<u32>(INFINITY), is_invalid);
     let high = select(own.max, vec3<u32>(MINUS_INFINITY), is_invalid);
-    let place = places[i] & ~INVALID_BIT;
-    places[i] = place | select(0u, INVALID_BIT, is_invalid);
+    let place = places[i] & ~INVALID_PLACE;
+    places[i] = place | select(0u, INVALID_PLACE, is_invalid);
     let at = 4u * tree.first_box + 6u * place;
     nodes[at] = low.x;
     nodes[at + 1u] = low.y;

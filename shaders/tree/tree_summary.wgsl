@@ -28,7 +28,7 @@ fn tree_summary(@builtin(local_invocation_index) local: u32) {
         if count > 0u && rank < INVALID_LISTED {
             let end = min(block * 256u + 256u, tree.box_count);
             for (var i = block * 256u; i < end && rank < INVALID_LISTED; i += 1u) {
-                if places[i] >= 0x80000000u {
+                if places[i] >= INVALID_PLACE {
                     summary.first_invalid[rank] = vec4<u32>(i, 0u, 0u, 0u);
                     rank += 1u;
                 }

@@ -65,6 +65,9 @@ fn walk_ranges(places: vec4<u32>, from_place: u32) {
         let start = max(select(places.x, places.z, k == 1u), from_place);
         walk(start, select(places.y, places.w, k == 1u));
     }
+    if is_doubtful {
+        resumed_at = AGAIN;
+    }
 }
 
 fn walk(start: u32, end: u32) {
