@@ -284,8 +284,12 @@ shared_constants! {
 
     // ---- events ----
 
-    /// Pairs of a list that a workgroup compares with another list.
+    /// Pairs of a list that a workgroup compares with another list, or of which it lists some.
     EVENT_TILE: u32 = 1024;
+    /// Pairs that lie between two places of another list that are looked up beforehand.
+    EVENT_SPAN: u32 = 256;
+    /// Pairs that a workgroup counts: a word of 32 for each invocation.
+    EVENT_BLOCK: u32 = 32 * 256;
     /// Pairs in a row that an invocation of a workgroup of 256 lists.
     EVENT_RUN: u32 = EVENT_TILE / 256;
     /// In place of a place in the last list: the last step did not have the pair. In place of a name: it did not have the
@@ -294,8 +298,10 @@ shared_constants! {
 
     // ---- epochs ----
 
-    /// Boxes that a workgroup compares with their grown boxes.
-    EPOCH_TILE: u32 = 1024;
+    /// Boxes that a workgroup compares with those of the last step: four for each invocation.
+    EPOCH_BLOCK: u32 = 4 * 256;
+    /// Boxes that a workgroup counts which moved or left their grown boxes: a word of 32 for each invocation.
+    EPOCH_TILE: u32 = 32 * 256;
     /// Boxes of which is noted where they were in the last step.
     EPOCH_SAMPLE: u32 = 1024;
     /// What all but this part of the sample do decides on the margin.
@@ -440,7 +446,9 @@ const _: () = {
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE < 1 << 16 && EVENT_TILE / 32 <= 256 && 32 % EVENT_RUN == 0);
-    assert!(EPOCH_TILE.is_multiple_of(256) && EPOCH_TILE / 32 <= 256);
+    assert!(EVENT_RUN == 4);
+    assert!(EVENT_BLOCK == 32 * 256 && EVENT_BLOCK < 1 << 16);
+    assert!(EPOCH_BLOCK.is_multiple_of(256) && EPOCH_BLOCK / 256 <= 32 && EPOCH_TILE == 32 * 256);
     assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
     assert!(WIDE_LANES * (WIDE_RADIX + 1) * 4 <= 16_384 && WIDE_RADIX.is_multiple_of(WIDE_LANES));
     // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do; or those of 16 subgroups, of

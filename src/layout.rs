@@ -247,6 +247,7 @@ twins! {
     #[derive(Eq)]
     #[allow(missing_docs)]
     pub struct StepSizes {
+        pub ends: [u32; 3],
         pub find: [u32; 3],
         pub count: [u32; 3],
         pub list: [u32; 3],
@@ -300,6 +301,7 @@ twins! {
     #[allow(missing_docs)]
     pub struct EpochSizes {
         pub check: [u32; 3],
+        pub tally: [u32; 3],
         pub mark: [u32; 3],
         pub grow: [u32; 3],
         pub select: [u32; 3],
@@ -312,6 +314,8 @@ twins! {
         pub test_apart: [u32; 3],
         pub list_apart: [u32; 3],
         pub test_kept: [u32; 3],
+        pub between: [u32; 3],
+        pub count: [u32; 3],
         pub place: [u32; 3],
         pub join: [u32; 3],
     }

@@ -3,11 +3,13 @@
 // Reads   epoch    found
 //         pairs    [found] of grown boxes, in canonical order
 // Writes  kept     [found] the same
+//         stays    [tiles * 32] zeros
 // A workgroup per EVENT_TILE pairs.
 
 @group(0) @binding(0) var<storage, read> epoch: Epoch;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> kept: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read_write> stays: array<u32>;
 
 @compute @workgroup_size(256)
 fn epoch_begin(
@@ -19,5 +21,8 @@ fn epoch_begin(
     let end = min(tile + EVENT_TILE, epoch.found);
     for (var i = tile + local; i < end; i += 256u) {
         kept[i] = pairs[i];
+    }
+    if local < 32u && tile < end {
+        stays[tile / 32u + local] = 0u;
     }
 }

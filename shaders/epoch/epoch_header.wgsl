@@ -16,7 +16,8 @@
 @compute @workgroup_size(1)
 fn epoch_header() {
     let is_none = epoch.mode == EPOCH_NONE;
-    epoch_sizes.check = dispatch_size(select(div_ceil(epoch_params.slots, EPOCH_TILE), 0u, is_none));
+    epoch_sizes.check = dispatch_size(select(div_ceil(epoch_params.slots, EPOCH_BLOCK), 0u, is_none));
+    epoch_sizes.tally = dispatch_size(select(div_ceil(epoch_params.slots, EPOCH_TILE), 0u, is_none));
     if is_none {
         return;
     }

@@ -3,7 +3,8 @@
 // Reads   epoch_params
 //         epoch         result, result_apart, kept
 //         pairs         [kept] of grown boxes, in canonical order
-//         stays         [tiles * 32] a bit for each pair that overlaps
+//         stays         [kept] a bit for each pair that overlaps
+//         ranks         of epoch_count
 //         kept_tiles    [tiles] sums, of epoch_scan
 //         apart_result  [result_apart] in canonical order
 // Writes  listed        these pairs of the step, as far as there is room
@@ -13,9 +14,10 @@
 @group(0) @binding(1) var<storage, read> epoch: Epoch;
 @group(0) @binding(2) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> stays: array<u32>;
-@group(0) @binding(4) var<storage, read> kept_tiles: array<u32>;
-@group(0) @binding(5) var<storage, read> apart_result: array<vec2<u32>>;
-@group(0) @binding(6) var<storage, read_write> listed: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read> ranks: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> kept_tiles: array<u32>;
+@group(0) @binding(6) var<storage, read> apart_result: array<vec2<u32>>;
+@group(0) @binding(7) var<storage, read_write> listed: array<vec2<u32>>;
 
 fn pair_at(list: u32, i: u32) -> vec2<u32> {
     return pairs[i];
@@ -33,15 +35,11 @@ fn epoch_join(
     }
     let pair = apart_result[i];
     let place = first_not_below(0u, pair, 0u, epoch.kept);
-    let tile = place / EVENT_TILE;
-    // Behind the last tile there is no sum.
+    // Behind the last pair they are behind all.
     var rank = epoch.result - epoch.result_apart;
     if place < epoch.kept {
-        rank = kept_tiles[tile];
-        for (var word = tile * 32u; word < place / 32u; word += 1u) {
-            rank += countOneBits(stays[word]);
-        }
-        rank += countOneBits(stays[place / 32u] & ((1u << (place % 32u)) - 1u));
+        let word = place / 32u;
+        rank = kept_tiles[place / EVENT_TILE] + ranks[word].x + countOneBits(stays[word] & ((1u << (place % 32u)) - 1u));
     }
     if rank + i < epoch_params.list_capacity {
         listed[rank + i] = pair;

@@ -1,30 +1,23 @@
-// epoch_test: which of the pairs that are kept overlap as the boxes are now; or (IS_APART) of the pairs of boxes that have left
-// since the epoch began, which are no longer among those.
+// epoch_test: which of the pairs that are kept overlap as the boxes are now.
 //
 // Reads   params
-//         epoch        mode; kept or apart
+//         epoch        mode, kept
 //         states       which boxes moved, and which have left
-//         pairs        [kept] or [apart] of grown boxes
+//         pairs        [kept] of grown boxes
 //         boxes        [box_count * 3] bits of f32, two at a time
 //         filters      half-spaces, if there are any
-// Changes stays        [tiles * 32] a bit for each pair that overlaps. Of those that are kept it is that of the last step, where
-//                      neither box moved and the epoch does not begin
-// Writes  kept_tiles   [tiles] how many of each tile
-// A workgroup per EVENT_TILE pairs; an invocation takes four in a row. Boxes without a number are no longer there. All else that
-// filters say was said when a pair was found.
-
-override IS_APART: bool = false;
+//         stays        [kept] a bit for each pair that overlapped in the last step; none as the epoch begins
+// Changes flips        [kept] a bit for each pair of which that is to change, zero at first: it is tested where a box moved, and all are as
+//                      the epoch begins; those of boxes that have left do not overlap
+// An invocation per EVENT_RUN pairs. Most bits do not change.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> epoch: Epoch;
 @group(0) @binding(2) var<storage, read> states: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(5) var<storage, read_write> stays: array<u32>;
-@group(0) @binding(6) var<storage, read_write> kept_tiles: array<u32>;
-
-// The bits of the last step.
-var<workgroup> last_bits: array<u32, 32>;
+@group(0) @binding(5) var<storage, read> stays: array<u32>;
+@group(0) @binding(6) var<storage, read_write> flips: array<atomic<u32>>;
 
 @compute @workgroup_size(256)
 fn epoch_test(
@@ -32,58 +25,34 @@ fn epoch_test(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let tile = group_index(group, groups);
-    let first = tile * EVENT_TILE + local * EVENT_RUN;
-    let count = select(epoch.kept, epoch.apart, IS_APART);
-    let tests_all = IS_APART || epoch.mode == EPOCH_BEGIN;
-    if local < 32u {
-        last_bits[local] = 0u;
-        if !tests_all && tile * EVENT_TILE < count {
-            last_bits[local] = stays[tile * 32u + local];
-        }
+    let first = (group_index(group, groups) * 256u + local) * EVENT_RUN;
+    let count = epoch.kept;
+    if first >= count {
+        return;
     }
-    workgroupBarrier();
-    let before = run_of(last_bits[local / 8u], local);
-    var bits = 0u;
+    let begins = epoch.mode == EPOCH_BEGIN;
+    let before = (stays[first / 32u] >> (first % 32u)) & ((1u << EVENT_RUN) - 1u);
+    var bits = before;
+    var tested = 0u;
     for (var i = first; i < min(first + EVENT_RUN, count); i += 1u) {
         let pair = pairs[i];
-        var stays_here = ((before >> (i - first)) & 1u) != 0u;
-        var is_tested = tests_all;
-        if !IS_APART {
-            if is_touched(pair.x) || is_touched(pair.y) {
-                // The pairs of boxes that have left are in the other list.
-                let is_here = !has_left(pair.x) && !has_left(pair.y);
-                is_tested = is_here;
-                stays_here &= is_here;
-            }
-        }
-        if is_tested {
-            stays_here = do_meet(pair);
-        }
-        bits |= select(0u, 1u << (i - first), stays_here);
+        let bit = 1u << (i - first);
+        let states_of_a = states[pair.x / 32u] >> vec4<u32>(pair.x % 32u);
+        let states_of_b = states[pair.y / 32u] >> vec4<u32>(pair.y % 32u);
+        let either = (states_of_a | states_of_b) & vec4<u32>(1u);
+        // The pairs of boxes that have left are in the other list.
+        let is_here = either.z == 0u;
+        bits &= ~select(bit, 0u, is_here);
+        tested |= select(0u, bit, is_here && (begins || either.w != 0u));
     }
-    note_stays(tile, local, count, bits);
-}
-
-fn do_meet(pair: vec2<u32>) -> bool {
-    // The first is the smaller.
-    if pair.y >= params.box_count {
-        return false;
+    // A loop of its own: most often no pair is tested, and software adapters pay for branches that none of their lanes takes.
+    while tested != 0u {
+        let bit = tested & (0u - tested);
+        bits &= ~bit;
+        bits |= select(0u, bit, do_meet(pairs[first + firstTrailingBit(tested)]));
+        tested ^= bit;
     }
-    let a = ordered_box(pair.x);
-    let b = ordered_box(pair.y);
-    // A box that became invalid is in no order, or is not a number.
-    var meet = overlap(a, b) && is_valid_box(a) && is_valid_box(b);
-    if HAS_HALF_SPACES {
-        if meet {
-            meet = half_spaces_meet(pair.x, pair.y);
-        }
+    if bits != before {
+        atomicOr(&flips[first / 32u], (bits ^ before) << (first % 32u));
     }
-    return meet;
-}
-
-// Tells whether a box is valid, in integers that NaNs are beyond.
-fn is_valid_box(own: OrderedBox) -> bool {
-    let infinity = vec3<i32>(0x7f800000);
-    return all(own.min <= own.max) && all(own.min >= -infinity) && all(own.max <= infinity);
 }

@@ -3,7 +3,7 @@
 // Reads   step_params
 //         header        of the list of the step
 // Changes step_counts   pair_count, refused
-// Writes  step_sizes    of events_find and events_count
+// Writes  step_sizes    of events_ends, events_find and events_count
 // One invocation.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;
@@ -23,6 +23,8 @@ fn events_begin() {
     let last_count = select(step_counts.last_count, 0u, refused != 0u);
     step_counts.pair_count = pair_count;
     step_counts.refused = refused;
+    // One end more than there are spans.
+    step_sizes.ends = dispatch_size(div_ceil(pair_count, EVENT_SPAN) / 256u + 1u);
     step_sizes.find = dispatch_size(div_ceil(pair_count, EVENT_TILE));
-    step_sizes.count = dispatch_size(div_ceil(max(pair_count, last_count), EVENT_TILE));
+    step_sizes.count = dispatch_size(div_ceil(max(pair_count, last_count), EVENT_BLOCK));
 }

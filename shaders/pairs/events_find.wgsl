@@ -1,35 +1,37 @@
 // events_find: where each pair of a step was in the list of the last step, and which pairs of that list were found.
 //
-// Reads   step_params
-//         step_counts       pair_count, last_count, generation_count
+// Reads   step_counts       pair_count, last_count, generation_count
 //         pairs             [pair_count] of the step, in canonical order
 //         last_pairs        [last_count] of the last step, in canonical order
-//         names             [box_count] as step_params.naming says; or nothing that is read
-//         last_generations  [generation_count] of the last step that had some
-// Writes  before            [pair_count] places in the last list, or EVENT_CREATED
+//         event_ends        of events_ends
+//         names             [box_count] IS_RENAMED: the index that each box had; HAS_GENERATIONS: its generation; or nothing that is read
+//         last_generations  [generation_count] of the last step that had some; HAS_GENERATIONS alone
+// Writes  before            [pair_count] places in the last list, or EVENT_CREATED, as up to the next multiple of EVENT_RUN
 // Changes found             [last_count] bits, zero at first
-// A workgroup per EVENT_TILE pairs; an invocation takes four in a row. Both lists ascend: unless boxes moved in the array, the pairs of a workgroup lie between
-// those of its first and its last. Each is looked for behind the one before it, and then by bisection there.
+// An invocation per EVENT_RUN pairs. Both lists ascend: unless boxes moved in the array, the pairs of a span lie between its ends. Where
+// little changed, each is as far behind the first end as behind the first pair. Pairs that are not are looked for one after the other:
+// behind the one before, and then by bisection.
 // Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
 
-@group(0) @binding(0) var<uniform> step_params: StepParams;
-@group(0) @binding(1) var<storage, read> step_counts: StepCounts;
-@group(0) @binding(2) var<storage, read> pairs: array<vec2<u32>>;
-@group(0) @binding(3) var<storage, read> last_pairs: array<vec2<u32>>;
-@group(0) @binding(4) var<storage, read> names: array<u32>;
-@group(0) @binding(5) var<storage, read> last_generations: array<u32>;
+override IS_RENAMED: bool = false;
+override HAS_GENERATIONS: bool = false;
+
+@group(0) @binding(0) var<storage, read> step_counts: StepCounts;
+@group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read> last_pairs: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> names: array<u32>;
+@group(0) @binding(4) var<storage, read> last_generations: array<u32>;
+@group(0) @binding(5) var<storage, read> event_ends: array<u32>;
 @group(0) @binding(6) var<storage, read_write> before: array<u32>;
 @group(0) @binding(7) var<storage, read_write> found: array<atomic<u32>>;
 
-// The places in the last list between which the pairs of the workgroup lie.
-var<workgroup> ends: array<u32, 2>;
-
 // Returns the index that a box had in the last step, or EVENT_CREATED where it is new.
 fn name_of(i: u32) -> u32 {
+    if IS_RENAMED {
+        return names[i];
+    }
     var name = i;
-    if step_params.naming == NAMING_WAS {
-        name = names[i];
-    } else if step_params.naming == NAMING_GENERATIONS {
+    if HAS_GENERATIONS {
         if i < step_counts.generation_count {
             name = select(EVENT_CREATED, i, last_generations[i] == names[i]);
         }
@@ -37,26 +39,11 @@ fn name_of(i: u32) -> u32 {
     return name;
 }
 
-// Returns the first place from `low` on, and before `high`, whose pair is not below this one; `high` where there is none.
-fn first_not_below(pair: vec2<u32>, low: u32, high: u32) -> u32 {
-    var first = low;
-    var end = high;
-    while first < end {
-        let middle = first + (end - first) / 2u;
-        let other = last_pairs[middle];
-        if (other.x < pair.x) | ((other.x == pair.x) & (other.y < pair.y)) {
-            first = middle + 1u;
-        } else {
-            end = middle;
-        }
-    }
-    return first;
-}
-
-// Tells whether a pair is at this place of the last list.
-fn is_at(place: u32, pair: vec2<u32>) -> bool {
-    let other = last_pairs[place];
-    return (other.x == pair.x) & (other.y == pair.y);
+// Returns a pair by the indices that its boxes had in the last step; EVENT_CREATED is the second where one is new.
+fn named(pair: vec2<u32>) -> vec2<u32> {
+    let a = name_of(pair.x);
+    let b = name_of(pair.y);
+    return vec2<u32>(min(a, b), max(a, b));
 }
 
 @compute @workgroup_size(256)
@@ -65,61 +52,84 @@ fn events_find(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let tile = group_index(group, groups) * EVENT_TILE;
-    let pair_count = step_counts.pair_count;
-    let last_count = step_counts.last_count;
-    if local < 2u {
-        var end = select(0u, last_count, local == 1u);
-        if step_params.naming != NAMING_WAS && tile < pair_count {
-            let last = min(tile + EVENT_TILE, pair_count) - 1u;
-            // Of the last pair the place behind it, if it is there: it may be the last of the other list.
-            let place = first_not_below(pairs[select(tile, last, local == 1u)], 0u, last_count);
-            end = min(place + local, last_count);
-        }
-        ends[local] = end;
+    let first = (group_index(group, groups) * 256u + local) * EVENT_RUN;
+    if first >= step_counts.pair_count {
+        return;
     }
-    workgroupBarrier();
-    let first_of_run = tile + local * EVENT_RUN;
-    let end_of_run = min(first_of_run + EVENT_RUN, pair_count);
-    // Those that are found in a row lie in one word, or in two.
-    var word = 0u;
-    var bits = 0u;
-    // Where little changed, a pair is as far from the first of the workgroup as it was, and behind the one that was before it.
-    var likely = ends[0] + first_of_run - tile;
-    for (var i = first_of_run; i < end_of_run; i += 1u) {
-        let found_here = place_of(pairs[i], likely);
-        let place = found_here.x;
-        likely = found_here.y;
-        before[i] = place;
-        if place != EVENT_CREATED {
-            if place / 32u != word && bits != 0u {
-                atomicOr(&found[word], bits);
-                bits = 0u;
-            }
-            word = place / 32u;
-            bits |= 1u << (place % 32u);
-        }
+    var ends = vec2<u32>(0u, step_counts.last_count);
+    if !IS_RENAMED {
+        ends = vec2<u32>(event_ends[first / EVENT_SPAN], event_ends[first / EVENT_SPAN + 1u]);
     }
+    let count = min(EVENT_RUN, step_counts.pair_count - first);
+    let likely = ends.x + first % EVENT_SPAN;
+    var k = 0u;
+    while k < min(count, ends.y - min(likely, ends.y)) && all(last_pairs[likely + k] == named(pairs[first + k])) {
+        before[first + k] = likely + k;
+        k += 1u;
+    }
+    let bits = (1u << k) - 1u;
+    note_found(likely / 32u, bits << (likely % 32u));
+    if likely % 32u + k > 32u {
+        note_found(likely / 32u + 1u, bits >> (32u - likely % 32u));
+    }
+    look_for(first + k, first + count, ends);
+    // They are read four at a time.
+    for (var i = first + count; i < first + EVENT_RUN; i += 1u) {
+        before[i] = EVENT_CREATED;
+    }
+}
+
+// Takes note of pairs of the last list, 32 from this word on.
+fn note_found(word: u32, bits: u32) {
     if bits != 0u {
         atomicOr(&found[word], bits);
     }
 }
 
-// Returns the place of a pair in the last list, or EVENT_CREATED; and where the next one likely is. It is looked for at `likely` first.
-fn place_of(pair: vec2<u32>, likely: u32) -> vec2<u32> {
-    let a = name_of(pair.x);
-    let b = name_of(pair.y);
-    if a == EVENT_CREATED || b == EVENT_CREATED {
-        return vec2<u32>(EVENT_CREATED, likely);
+// Looks for pairs from one place to another, one after the other, between these ends of the last list.
+fn look_for(first: u32, behind: u32, ends: vec2<u32>) {
+    // What comes before the place of a pair is below all that follow; unless boxes moved in the array, where names do not ascend.
+    var low = ends.x;
+    for (var i = first; i < behind; i += 1u) {
+        let pair = named(pairs[i]);
+        var place = EVENT_CREATED;
+        if pair.y != EVENT_CREATED {
+            let looked_up = look_up(pair, low, ends);
+            if looked_up.is_there {
+                place = looked_up.place;
+                note_found(place / 32u, 1u << (place % 32u));
+            }
+            if !IS_RENAMED {
+                low = looked_up.place + u32(looked_up.is_there);
+            }
+        }
+        before[i] = place;
     }
-    let named = vec2<u32>(min(a, b), max(a, b));
-    let end = ends[1];
-    var place = likely;
-    if likely >= end || !is_at(likely, named) {
-        place = first_not_below(named, ends[0], end);
-        if place >= end || !is_at(place, named) {
-            return vec2<u32>(EVENT_CREATED, place);
+}
+
+struct LookedUp {
+    place: u32,               // the first one whose pair is not below the one that is looked up
+    is_there: bool,           // that pair is it
+}
+
+// Looks a pair up from `low` on within these ends, by bisection. Behind another pair of the run it is likely near: steps that grow
+// twofold come first.
+fn look_up(pair: vec2<u32>, low: u32, ends: vec2<u32>) -> LookedUp {
+    var first = low;
+    var end = ends.y;
+    var is_there = false;
+    // Zero is no limit.
+    var most = select(1u, 0u, low == ends.x);
+    while first < end {
+        let middle = first + min(most - 1u, (end - first) / 2u);
+        let other = last_pairs[middle];
+        if is_below(other, pair) {
+            first = middle + 1u;
+            most *= 2u;
+        } else {
+            end = middle;
+            is_there = all(other == pair);
         }
     }
-    return vec2<u32>(place, place + 1u);
+    return LookedUp(first, is_there);
 }

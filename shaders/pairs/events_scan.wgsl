@@ -18,7 +18,7 @@ fn events_scan(@builtin(local_invocation_index) local: u32) {
     let is_refused = step_counts.refused != 0u;
     let pair_count = step_counts.pair_count;
     let last_count = select(step_counts.last_count, 0u, is_refused);
-    let tiles = div_ceil(max(pair_count, last_count), EVENT_TILE);
+    let tiles = div_ceil(max(pair_count, last_count), EVENT_BLOCK);
     let run = div_ceil(tiles, 256u);
     let first = local * run;
     let end = min(first + run, tiles);

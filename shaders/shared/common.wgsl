@@ -175,6 +175,7 @@ struct StepCounts {
 
 // Indirect dispatch sizes of a step.
 struct StepSizes {
+    ends: array<u32, 3>,
     find: array<u32, 3>,
     count: array<u32, 3>,
     list: array<u32, 3>,
@@ -223,6 +224,7 @@ struct Epoch {
 // Indirect dispatch sizes of an epoch.
 struct EpochSizes {
     check: array<u32, 3>,     // of the next step
+    tally: array<u32, 3>,     // of the next step
     mark: array<u32, 3>,
     grow: array<u32, 3>,
     select: array<u32, 3>,    // and epoch_gather
@@ -235,6 +237,8 @@ struct EpochSizes {
     test_apart: array<u32, 3>,
     list_apart: array<u32, 3>,
     test_kept: array<u32, 3>,
+    between: array<u32, 3>,
+    count: array<u32, 3>,
     place: array<u32, 3>,
     join: array<u32, 3>,
 }

@@ -144,12 +144,12 @@ impl BroadPhase {
     /// it, or with [included](crate::Filters::include) pairs, all boxes are searched in every step. Other
     /// [`sleeping`](crate::Filters::sleeping) flags and margins cost nothing; any other change of filters as if all boxes had jumped.
     ///
-    /// Events take 36 bytes of GPU memory for each pair that the list has room for, and 4 for each box, beside the
+    /// Events take 37 bytes of GPU memory for each pair that the list has room for, and 4 for each box, beside the
     /// [`MemoryPlan`](crate::MemoryPlan); what is kept of grown boxes takes 25 and 81 more.
     /// [`forget_steps`](Self::forget_steps) gives them back. With a memory budget, half of it is
     /// for events from the first recorded step on, and other calls know of the other half alone. Where that has less room
     /// than the list, a step with more pairs does not count, and nothing is kept where there is no room left. On the GPU a pair takes
-    /// some 70 bytes of traffic beyond that of the search.
+    /// some 60 bytes of traffic beyond that of the search.
     ///
     /// Where a step needs larger buffers than the one before (a longer list, more boxes), this waits until what was
     /// submitted has run, once. With room [reserved](Self::reserve) for all, that does not happen. A consumer looks at
@@ -190,17 +190,17 @@ impl BroadPhase {
         let box_count = given.at_most();
         self.check_canonical("PairOrder::Canonical where events are recorded")?;
         self.core.flight.check_idle()?;
-        let (buffer, numbers) = match identity {
-            GpuIdentity::Index => ("", None),
-            GpuIdentity::Generations(numbers) => ("generations", Some(numbers)),
-            GpuIdentity::Was(numbers) => ("was", Some(numbers)),
+        let (buffer, numbers, naming) = match identity {
+            GpuIdentity::Index => ("", None, Naming::Index),
+            GpuIdentity::Generations(numbers) => ("generations", Some(numbers), Naming::Generations(())),
+            GpuIdentity::Was(numbers) => ("was", Some(numbers), Naming::Was(())),
         };
         if let Some(numbers) = numbers {
             let content = || format!("the numbers of {box_count} boxes");
             check(&self.core.gpu, numbers, bytes::<u32>(box_count), buffer, content)?;
         }
         self.check_given(boxes, given)?;
-        let call = self.make_room_for_events(box_count)?;
+        let call = self.make_room_for_events(box_count, naming)?;
         let lent = self.arrived.lend_timer(&self.core.gpu)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
         let left = self.options.memory_budget.map(|budget| (budget / 2).saturating_sub(self.recorded.bytes()));
@@ -260,7 +260,7 @@ impl BroadPhase {
     }
 
     /// Makes room for a search and its events, compiles the kernels of both, and returns what the search does.
-    fn make_room_for_events(&mut self, box_count: u32) -> Result<Call, Error> {
+    fn make_room_for_events(&mut self, box_count: u32, naming: Naming<()>) -> Result<Call, Error> {
         if !self.recorded.is_in_use() {
             self.apply_budget(true);
         }
@@ -272,7 +272,7 @@ impl BroadPhase {
             }
             (error, _) => error,
         });
-        let made = made.and_then(|call| self.make_event_buffers().map(|()| call));
+        let made = made.and_then(|call| self.make_event_buffers(naming).map(|()| call));
         if !self.recorded.is_in_use() {
             self.epoch.forget();
             self.apply_budget(false);
@@ -281,10 +281,10 @@ impl BroadPhase {
     }
 
     /// Makes room for the events of as many pairs and boxes as there is room for, or as many as half of the budget has room for.
-    fn make_event_buffers(&mut self) -> Result<(), Error> {
+    fn make_event_buffers(&mut self, naming: Naming<()>) -> Result<(), Error> {
         let Self { core, filters, recorded, epoch, .. } = self;
         let switches = || Switches::of(filters.filters());
-        recorded.kernels.get_or_insert_with(|| EventKernels::new(&core.gpu, &switches())).compile()?;
+        recorded.kernels.get_or_insert_with(|| EventKernels::new(&core.gpu, &switches())).compile(&naming)?;
         let plan = &core.workspace.made()?.plan;
         let wanted = EventRoom { pairs: plan.pair_capacity.into(), generations: plan.box_count.into() };
         if recorded.has_room(&wanted) {

@@ -44,6 +44,8 @@ buffer_table! {
         searched_tiles: [u32; room.slots.div_ceil(EVENT_TILE.into())], STORAGE;
         /// `[slots]` the boxes of the last step.
         last: [Aabb; room.slots], STORAGE;
+        /// What each of 32 boxes did in this step, bits: moved, left its grown box, and is gone.
+        moves: [[u32; 4]; room.slots.div_ceil(32)], STORAGE;
         /// What each of 32 boxes did, bits: moved, left its grown box in this step, and since the epoch began.
         states: [[u32; 4]; room.slots.div_ceil(32)], STORAGE;
         /// How many of each tile left their grown boxes in this step, since the epoch began, and moved.
@@ -56,8 +58,16 @@ buffer_table! {
         kept: [Pair; room.pairs], STORAGE;
         /// `[pairs]` bits: which of these overlap, and have no box that left.
         kept_stays: [u32; 32 * room.tiles()], STORAGE;
+        /// `[pairs]` bits: of which of these that is to change in this step.
+        flips: [u32; 32 * room.tiles()], STORAGE;
         /// How many of each tile.
         kept_tiles: [u32; room.tiles()], STORAGE;
+        /// How many pairs of boxes that left come between each 32 of these.
+        between: [u32; 32 * room.tiles()], STORAGE;
+        /// How many between those of each tile.
+        between_tiles: [u32; room.tiles()], STORAGE;
+        /// How many pairs of either list come before each 32 of these within their tile, and between them.
+        ranks: [[u32; 4]; 32 * room.tiles()], STORAGE;
         /// `[pairs]` the pairs of boxes that left, as they are grown now.
         apart: [Pair; room.pairs], STORAGE;
         /// `[pairs]` those of boxes that left in this step; then those that overlap of all that left.
@@ -110,6 +120,8 @@ impl EpochBuffers {
 
     /// Records what has to be zero before the first pass of a step.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.clear_buffer(self.marks.raw(), 0, None);
+        for buffer in [self.moves.raw(), self.marks.raw(), self.flips.raw(), self.between.raw()] {
+            encoder.clear_buffer(buffer, 0, None);
+        }
     }
 }

@@ -26,6 +26,8 @@ pub const CHECK: Source = source!(
     "shared/boxes",
     "shared/float_parts"
 );
+/// The source of `epoch_tally`.
+pub const TALLY: Source = source!("epoch/epoch_tally", "epoch/known", "shared/scan");
 /// The source of `epoch_decide`.
 pub const DECIDE: Source =
     source!("epoch/epoch_decide", "epoch/known", "epoch/margin", "epoch/wait", "shared/boxes", "shared/scan");
@@ -65,17 +67,23 @@ pub const MERGE: Source = source!("epoch/epoch_merge", "epoch/bisect");
 /// The source of `epoch_turn`.
 pub const TURN: Source = source!("epoch/epoch_turn");
 /// The source of `epoch_test`.
-pub const TEST: Source = filtered!("epoch/epoch_test", "epoch/states", "epoch/stays", "epoch/runs", "shared/boxes");
+pub const TEST: Source = filtered!("epoch/epoch_test", "epoch/states", "epoch/meet", "shared/boxes");
+/// The source of `epoch_apart`.
+pub const APART: Source = filtered!("epoch/epoch_apart", "epoch/meet", "epoch/stays", "shared/boxes");
+/// The source of `epoch_between`.
+pub const BETWEEN: Source = source!("epoch/epoch_between", "epoch/bisect");
+/// The source of `epoch_count`.
+pub const COUNT: Source = source!("epoch/epoch_count");
 /// The source of `epoch_place`.
-pub const PLACE: Source = source!("epoch/epoch_place", "epoch/bisect", "epoch/runs", "shared/scan");
+pub const PLACE: Source = source!("epoch/epoch_place", "epoch/bisect");
 /// The source of `epoch_join`.
 pub const JOIN: Source = source!("epoch/epoch_join", "epoch/bisect");
 /// The source of `epoch_header`.
 pub const HEADER: Source = source!("epoch/epoch_header");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[
-    PUT, CHECK, DECIDE, MARK, GROW, SELECT, GATHER, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, TEST, PLACE, JOIN,
-    HEADER,
+    PUT, CHECK, TALLY, DECIDE, MARK, GROW, SELECT, GATHER, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, APART, TEST,
+    BETWEEN, COUNT, PLACE, JOIN, HEADER,
 ];
 
 /// The kernels of the stage `epoch`.
@@ -84,6 +92,7 @@ pub struct EpochKernels {
     gpu: Gpu,
     put: Kernel,
     check: Kernel,
+    tally: Kernel,
     decide: Kernel,
     mark: Kernel,
     grow: Kernel,
@@ -103,7 +112,9 @@ pub struct EpochKernels {
     merge: Kernel,
     turn: Kernel,
     test_apart: Kernel,
-    test_kept: Kernel,
+    test: Kernel,
+    between: Kernel,
+    count: Kernel,
     place: Kernel,
     join: Kernel,
     header: Kernel,
@@ -140,6 +151,7 @@ impl EpochKernels {
             gpu: gpu.clone(),
             put: Kernel::new(gpu, &PUT),
             check: Kernel::new(gpu, &CHECK),
+            tally: Kernel::new(gpu, &TALLY),
             decide: Kernel::new(gpu, &DECIDE),
             mark: Kernel::specialised(gpu, &MARK, worlds),
             grow: Kernel::new(gpu, &GROW),
@@ -153,13 +165,15 @@ impl EpochKernels {
             scan_fresh: Kernel::specialised(gpu, &SCAN, &["IS_FRESH"]),
             scan_rest: Kernel::specialised(gpu, &SCAN, &["IS_REST"]),
             scan_apart: Kernel::specialised(gpu, &SCAN, &["IS_APART"]),
-            scan_kept: Kernel::new(gpu, &SCAN),
+            scan_kept: Kernel::specialised(gpu, &SCAN, &["IS_KEPT"]),
             list_found: Kernel::specialised(gpu, &LIST, packed),
             list: Kernel::new(gpu, &LIST),
             merge: Kernel::new(gpu, &MERGE),
             turn: Kernel::new(gpu, &TURN),
-            test_apart: Kernel::specialised(gpu, &TEST, &[half_spaces, &["IS_APART"]].concat()),
-            test_kept: Kernel::specialised(gpu, &TEST, half_spaces),
+            test_apart: Kernel::specialised(gpu, &APART, half_spaces),
+            test: Kernel::specialised(gpu, &TEST, half_spaces),
+            between: Kernel::new(gpu, &BETWEEN),
+            count: Kernel::new(gpu, &COUNT),
             place: Kernel::new(gpu, &PLACE),
             join: Kernel::new(gpu, &JOIN),
             header: Kernel::new(gpu, &HEADER),
@@ -178,14 +192,29 @@ impl EpochKernels {
     /// Lists the kernels of the stage, but for the one that [puts](Self::record_put) boxes in their places.
     pub fn kernels(&self) -> Vec<&Kernel> {
         let Self {
-            check, decide, mark, grow, select, gather, take, begin, list, merge, turn, place, join, header, ..
+            check,
+            tally,
+            decide,
+            mark,
+            grow,
+            select,
+            gather,
+            take,
+            begin,
+            list,
+            merge,
+            turn,
+            place,
+            join,
+            header,
+            ..
         } = self;
         let Self { part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept, .. } = self;
-        let Self { list_found, test_apart, test_kept, .. } = self;
+        let Self { list_found, test_apart, test, between, count, .. } = self;
         let mut kernels =
-            vec![check, decide, mark, grow, select, gather, take, begin, list, merge, turn, place, join, header];
+            vec![check, tally, decide, mark, grow, select, gather, take, begin, list, merge, turn, place, join, header];
         kernels.extend([part_fresh, part_rest, scan_fresh, scan_rest, scan_apart, scan_kept]);
-        kernels.extend([list_found, test_apart, test_kept]);
+        kernels.extend([list_found, test_apart, test, between, count]);
         kernels.extend(&self.scan_searched);
         kernels
     }
@@ -228,6 +257,7 @@ impl EpochKernels {
         let all = inputs.all();
         let sizes = inputs.buffers.epoch_sizes.raw();
         self.check.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, check), &all);
+        self.tally.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, tally), &all);
         self.decide.dispatch(pass, 1, &all);
         self.mark.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, mark), &all);
         self.grow.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, grow), &all);
@@ -244,10 +274,11 @@ impl EpochKernels {
     /// Records what comes behind the search of grown boxes: its pairs are kept as an epoch begins, and later take the place of those
     /// of the same boxes. And how many boxes are searched as they are.
     pub fn record_keep(&self, pass: &mut Pass, inputs: &Inputs<'_>) {
-        let EpochBuffers { kept, apart, fresh, epoch_sizes, .. } = inputs.buffers;
+        let EpochBuffers { kept, kept_stays, apart, fresh, epoch_sizes, .. } = inputs.buffers;
         let (pairs, sizes) = (&inputs.list.list.pairs, epoch_sizes.raw());
         self.take.dispatch(pass, 1, &inputs.all());
-        let begun = inputs.with(&[("pairs", pairs), ("kept", kept)]);
+        let mut begun = inputs.with(&[("pairs", pairs), ("kept", kept)]);
+        begun.insert(0, ("stays", kept_stays.all()));
         self.begin.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, begin), &begun);
         let found = inputs.with(&[("pairs", pairs), ("listed", fresh)]);
         self.part_fresh.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, part_fresh), &found);
@@ -275,7 +306,9 @@ impl EpochKernels {
         let mut of_kept = inputs.with(&[("pairs", kept), ("apart_result", fresh), ("listed", pairs)]);
         of_kept.insert(0, ("stays", kept_stays.all()));
         of_kept.insert(0, ("kept_tiles", kept_tiles.all()));
-        self.test_kept.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, test_kept), &of_kept);
+        self.test.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, test_kept), &of_kept);
+        self.between.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, between), &of_kept);
+        self.count.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, count), &of_kept);
         self.scan_kept.dispatch(pass, 1, &of_kept);
         self.place.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, place), &of_kept);
         self.join.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, join), &of_kept);
@@ -297,6 +330,7 @@ impl Inputs<'_> {
             ("fat", buffers.fat.all()),
             ("searched", buffers.searched.all()),
             ("searched_ids", buffers.searched_ids.all()),
+            ("moves", buffers.moves.all()),
             ("states", buffers.states.all()),
             ("escape_tiles", buffers.escape_tiles.all()),
             ("sample", buffers.sample.all()),
@@ -305,6 +339,10 @@ impl Inputs<'_> {
             ("direct_count", buffers.direct_count.all()),
             ("stays", buffers.stays.all()),
             ("kept_tiles", buffers.stay_tiles.all()),
+            ("flips", buffers.flips.all()),
+            ("between", buffers.between.all()),
+            ("between_tiles", buffers.between_tiles.all()),
+            ("ranks", buffers.ranks.all()),
             ("filter_changes", filter_changes.all()),
             ("filter_layout", filters.layout.all()),
             ("filters", filters.words.all()),

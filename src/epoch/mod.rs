@@ -17,6 +17,6 @@ pub mod buffers;
 mod kernels;
 
 pub use self::kernels::{
-    BEGIN, CHECK, DECIDE, EpochKernels, GATHER, GROW, HEADER, Inputs, JOIN, KERNELS, LIST, MARK, MERGE, PART, PLACE,
-    PUT, SCAN, SELECT, TAKE, TEST, TURN,
+    APART, BEGIN, BETWEEN, CHECK, COUNT, DECIDE, EpochKernels, GATHER, GROW, HEADER, Inputs, JOIN, KERNELS, LIST, MARK,
+    MERGE, PART, PLACE, PUT, SCAN, SELECT, TAKE, TALLY, TEST, TURN,
 };

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use bytemuck::Zeroable;
 
 use super::list::{List, PairList};
-use crate::constants::{EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
+use crate::constants::{EVENT_BLOCK, EVENT_SPAN, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
 use crate::filters::lists::{FilterLists, Switches};
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -17,30 +17,37 @@ use crate::{Error, Pair};
 
 /// The source of `events_begin`.
 pub const BEGIN: Source = source!("pairs/events_begin");
+/// The source of `events_ends`.
+pub const ENDS: Source = source!("pairs/events_ends", "pairs/events_bisect");
 /// The source of `events_find`.
-pub const FIND: Source = source!("pairs/events_find");
+pub const FIND: Source = source!("pairs/events_find", "pairs/events_bisect");
 /// The source of `events_count`.
-pub const COUNT: Source = source!("pairs/events_count", "pairs/events_class", "pairs/events_bits", "shared/scan", "filters/by_box"; rows::WGSL);
+pub const COUNT: Source =
+    source!("pairs/events_count", "pairs/events_bits", "shared/scan", "filters/by_box"; rows::WGSL);
 /// The source of `events_scan`.
 pub const SCAN: Source = source!("pairs/events_scan", "shared/scan");
 /// The source of `events_headers`.
 pub const HEADERS: Source = source!("pairs/events_headers");
 /// The source of `events_list`.
-pub const LIST: Source =
-    source!("pairs/events_list", "pairs/events_class", "shared/scan", "filters/by_box"; rows::WGSL);
+pub const LIST: Source = source!("pairs/events_list", "pairs/events_run");
 /// The source of `events_lost`.
-pub const LOST: Source = source!("pairs/events_lost", "pairs/events_bits", "shared/scan");
+pub const LOST: Source = source!("pairs/events_lost", "pairs/events_run");
 /// The source of `events_keep`.
 pub const KEEP: Source = source!("pairs/events_keep");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[BEGIN, FIND, COUNT, SCAN, HEADERS, LIST, LOST, KEEP];
+pub const KERNELS: &[Source] = &[BEGIN, ENDS, FIND, COUNT, SCAN, HEADERS, LIST, LOST, KEEP];
+
+/// The switches of `events_find` for each way of naming boxes, by `NAMING_*`.
+const FIND_SWITCHES: [&[&str]; 3] = [&[], &["HAS_GENERATIONS"], &["IS_RENAMED"]];
 
 /// The kernels of the stage `events`.
 #[derive(Debug)]
 pub struct EventKernels {
     gpu: Gpu,
     begin: Kernel,
-    find: Kernel,
+    ends: Kernel,
+    /// For each way of naming boxes.
+    finds: [Kernel; 3],
     count: Kernel,
     scan: Kernel,
     headers: Kernel,
@@ -61,6 +68,17 @@ pub enum Naming<T> {
     Was(T),
 }
 
+impl<T> Naming<T> {
+    /// Returns what stands for it on the GPU.
+    fn code(&self) -> u32 {
+        match self {
+            Self::Index => NAMING_INDEX,
+            Self::Generations(_) => NAMING_GENERATIONS,
+            Self::Was(_) => NAMING_WAS,
+        }
+    }
+}
+
 /// How much there is room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventRoom {
@@ -74,7 +92,7 @@ buffer_table! {
     /// The events of a step.
     pub struct EventLists(room: EventRoom) {
         /// `[pairs]` the place of each pair of the step in the list of the last step, or `EVENT_CREATED`.
-        before: [u32; room.pairs], STORAGE;
+        before: [u32; room.pairs.next_multiple_of(4)], STORAGE;
         /// `[pairs]` those that are created.
         created: [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// `[pairs]` those of the last step that are lost.
@@ -95,8 +113,12 @@ buffer_table! {
         persisting_arguments: [PairArguments; 1], SIZES;
         /// `[pairs]` bits: which pairs of the last list were found.
         found: [u32; room.pairs.div_ceil(32)], STORAGE;
+        /// Of each 32 pairs, which are events of each kind, and how many come before them within their tile.
+        event_words: [[[u32; 4]; 2]; room.pairs.div_ceil(32)], STORAGE;
+        /// Where the pairs of each span begin in the last list; and its end.
+        event_ends: [u32; room.pairs.div_ceil(EVENT_SPAN.into()) + 1], STORAGE;
         /// A count of each kind for each tile of pairs.
-        event_tiles: [[u32; 4]; room.pairs.div_ceil(u64::from(EVENT_TILE))], STORAGE;
+        event_tiles: [[u32; 4]; room.pairs.div_ceil(EVENT_BLOCK.into())], STORAGE;
     }
 }
 
@@ -189,29 +211,38 @@ impl EventKernels {
         Self {
             gpu: gpu.clone(),
             begin: Kernel::new(gpu, &BEGIN),
-            find: Kernel::new(gpu, &FIND),
+            ends: Kernel::new(gpu, &ENDS),
+            finds: FIND_SWITCHES.map(|switches| Kernel::specialised(gpu, &FIND, switches)),
             count: Kernel::specialised(gpu, &COUNT, rest),
             scan: Kernel::new(gpu, &SCAN),
             headers: Kernel::new(gpu, &HEADERS),
-            list: Kernel::specialised(gpu, &LIST, rest),
+            list: Kernel::new(gpu, &LIST),
             lost: Kernel::new(gpu, &LOST),
             keep: Kernel::new(gpu, &KEEP),
             params: Constants::new("step_params"),
         }
     }
 
-    /// Compiles the kernels of the stage, as far as they are not yet.
+    /// Compiles the kernels of the stage, for boxes that are named so, as far as they are not yet.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
-    pub fn compile(&self) -> Result<(), Error> {
-        kernel::compile(&self.gpu, &self.kernels())
+    pub fn compile<T>(&self, naming: &Naming<T>) -> Result<(), Error> {
+        kernel::compile(&self.gpu, &self.kernels_for(naming))
     }
 
-    /// Lists the kernels of the stage.
-    pub fn kernels(&self) -> [&Kernel; 8] {
-        let Self { begin, find, count, scan, headers, list, lost, keep, .. } = self;
-        [begin, find, count, scan, headers, list, lost, keep]
+    /// Lists the kernels of the stage, for boxes that are named so.
+    fn kernels_for<T>(&self, naming: &Naming<T>) -> [&Kernel; 9] {
+        let find = &self.finds[naming.code() as usize];
+        let Self { begin, ends, count, scan, headers, list, lost, keep, .. } = self;
+        [begin, ends, find, count, scan, headers, list, lost, keep]
+    }
+
+    /// Lists the kernels of the stage, for boxes that are named in any way.
+    pub fn kernels(&self) -> Vec<&Kernel> {
+        let mut kernels = self.kernels_for(&Naming::<()>::Index).to_vec();
+        kernels.extend(&self.finds[1..]);
+        kernels
     }
 
     /// Records the comparison of the pairs of a step, in canonical order and with their header, with those of the last one,
@@ -235,11 +266,11 @@ impl EventKernels {
         let List { pairs, header, .. } = &list.list;
         let EventBuffers { room, lists, last } = buffers;
         let LastStep { last_pairs, last_generations, step_counts, step_sizes } = last;
-        let (code, names) = match naming {
+        let code = naming.code();
+        let names = match naming {
             // Nothing is read of it.
-            Naming::Index => (NAMING_INDEX, lists.event_tiles.all()),
-            Naming::Generations(names) => (NAMING_GENERATIONS, names),
-            Naming::Was(names) => (NAMING_WAS, names),
+            Naming::Index => lists.event_tiles.all(),
+            Naming::Generations(names) | Naming::Was(names) => names,
         };
         let capacity = room.pairs as u32;
         let own = StepParams { capacity, naming: code, vertices_per_pair, unused: 0 };
@@ -252,7 +283,6 @@ impl EventKernels {
         ];
         self.begin.dispatch(pass, 1, &begin);
         let find = [
-            ("step_params", step_params.all()),
             ("step_counts", step_counts.all()),
             ("pairs", pairs.all()),
             ("last_pairs", last_pairs.all()),
@@ -260,9 +290,11 @@ impl EventKernels {
             ("last_generations", last_generations.all()),
             ("before", lists.before.all()),
             ("found", lists.found.all()),
+            ("event_ends", lists.event_ends.all()),
         ];
         let sizes = step_sizes.raw();
-        self.find.dispatch_indirect(pass, sizes, offset_of!(StepSizes, find), &find);
+        self.ends.dispatch_indirect(pass, sizes, offset_of!(StepSizes, ends), &find);
+        self.finds[code as usize].dispatch_indirect(pass, sizes, offset_of!(StepSizes, find), &find);
         let events = [
             ("step_counts", step_counts.all()),
             ("pairs", pairs.all()),
@@ -271,6 +303,7 @@ impl EventKernels {
             ("found", lists.found.all()),
             ("filter_layout", filters.layout.all()),
             ("filters", filters.words.all()),
+            ("event_words", lists.event_words.all()),
             ("event_tiles", lists.event_tiles.all()),
             ("created", lists.created.all()),
             ("persisting", lists.persisting.all()),

@@ -117,16 +117,16 @@ fn boxes_that_moved_and_left_are_those_of_the_mirror() {
             let slots = fat.len();
             let known = Epoch { version, slots: slots as u32, edge: EDGE, changes, age, moved, ..Epoch::zeroed() };
             let known_now = upload(&[known]);
-            let (mut last_after, mut fat_after, mut states_after) = (last.clone(), fat.clone(), states.clone());
+            let (mut last_after, mut fat_after) = (last.clone(), fat.clone());
             // Where there is no epoch, nothing is written.
-            let mut tiles = vec![poison(); slots.div_ceil(EPOCH_TILE as usize)];
+            let mut moves = vec![[0; 4]; states.len()];
             if (version, changes) == (VERSION, 4) {
-                tiles = mirror::epoch::check(&boxes, &mut last_after, &mut fat_after, &mut states_after, &known);
+                moves = mirror::epoch::check(&boxes, &mut last_after, &mut fat_after, &known);
             }
             let (params_now, count) = (params(slots, 1), counted_boxes(boxes.len()));
             let (boxes_now, last_now, fat_now, changes) =
                 (upload(&boxes), guarded(&last), guarded(&fat), upload(&[3u32, 1]));
-            let (states_now, tiles_now) = (guarded(&states), poisoned::<[u32; 4]>(tiles.len()));
+            let moves_now = guarded(&vec![[0u32; 4]; states.len()]);
             let buffers = [
                 ("params", count.all()),
                 ("epoch_params", params_now.all()),
@@ -134,15 +134,47 @@ fn boxes_that_moved_and_left_are_those_of_the_mirror() {
                 ("epoch", known_now.all()),
                 ("last", last_now.all()),
                 ("fat", fat_now.all()),
-                ("states", states_now.all()),
-                ("escape_tiles", tiles_now.all()),
+                ("moves", moves_now.all()),
                 ("filter_changes", changes.all()),
             ];
-            dispatch(&check, size(slots, EPOCH_TILE as usize, slots % 2), &buffers);
-            assert_eq!(written(&tiles_now), tiles, "{slots} slots");
-            assert_eq!(written(&states_now), states_after, "{slots} slots");
+            dispatch(&check, size(slots, EPOCH_BLOCK as usize, slots % 2), &buffers);
+            assert_eq!(written(&moves_now), moves, "{slots} slots");
             assert_eq!(bits(&written(&last_now)), bits(&last_after), "{slots} slots");
             assert_eq!(bits(&written(&fat_now)), bits(&fat_after), "{slots} slots");
+        }
+    }
+}
+
+#[test]
+fn what_boxes_did_is_added_to_what_they_did_before_and_counted() {
+    let tally = kernel(&epoch::TALLY, &[]);
+    let mut random = Random::new(19);
+    for slots in SIZES.into_iter().filter(|n| *n > 0).chain([EPOCH_TILE, 3 * EPOCH_TILE + 1]) {
+        for (version, changes) in [(VERSION, 4), (VERSION + 1, 4), (VERSION, 5)] {
+            let mut words =
+                || (0..slots.div_ceil(32)).map(|_| [0; 4].map(|_| random.next() as u32)).collect::<Vec<_>>();
+            let (mut moves, states) = (words(), words());
+            moves.iter_mut().for_each(|word| word[3] = 0);
+            let mut states_after = states.clone();
+            // Where there is no epoch, nothing is written.
+            let mut tiles = vec![poison(); slots.div_ceil(EPOCH_TILE) as usize];
+            if (version, changes) == (VERSION, 4) {
+                tiles = mirror::epoch::tally(&moves, &mut states_after);
+            }
+            let known = upload(&[Epoch { version, slots, changes, ..Epoch::zeroed() }]);
+            let (params_now, changes_now, moves_now) = (params(slots as usize, 1), upload(&[3u32, 1]), upload(&moves));
+            let (states_now, tiles_now) = (guarded(&states), poisoned::<[u32; 4]>(tiles.len()));
+            let buffers = [
+                ("epoch_params", params_now.all()),
+                ("epoch", known.all()),
+                ("filter_changes", changes_now.all()),
+                ("moves", moves_now.all()),
+                ("states", states_now.all()),
+                ("escape_tiles", tiles_now.all()),
+            ];
+            dispatch(&tally, size(slots as usize, EPOCH_TILE as usize, slots as usize % 2), &buffers);
+            assert_eq!(written(&tiles_now), tiles, "{slots} slots");
+            assert_eq!(written(&states_now), states_after, "{slots} slots");
         }
     }
 }
@@ -414,6 +446,10 @@ fn lengths() -> impl Iterator<Item = u32> {
     SIZES.into_iter().chain([EVENT_TILE - 1, EVENT_TILE, EVENT_TILE + 1, 5000])
 }
 
+fn flipped(words: &[u32], flips: &[u32]) -> Vec<u32> {
+    words.iter().zip(flips).map(|(word, flips)| word ^ flips).collect()
+}
+
 #[test]
 fn pairs_are_parted_and_tested_as_by_the_mirror() {
     let mut random = Random::new(31);
@@ -431,7 +467,7 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
     // Of other slots.
     let ids: Vec<u32> = (0..n).map(|i| i / 2 + random.below(2) + n / 3).collect();
     let ids_now = upload(&ids);
-    let test = [false, true].map(|is_apart| kernel(&epoch::TEST, if is_apart { &["IS_APART"] } else { &[] }));
+    let [test, test_apart] = [&epoch::TEST, &epoch::APART].map(|source| kernel(source, &[]));
     for (number, length) in lengths().enumerate() {
         let pairs = random_pairs(length, &mut random);
         let count = pairs.len() as u32;
@@ -439,7 +475,7 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
         let lists = no_filters();
         let run_one = |kernel: &Kernel, known: Epoch, before: &[u32]| {
             let (known, stays) = (upload(&[known]), guarded(before));
-            let kept_tiles = poisoned::<u32>(tiles(pairs.len()));
+            let (kept_tiles, flips) = (poisoned::<u32>(tiles(pairs.len())), guarded(&vec![0u32; before.len()]));
             let buffers = [
                 ("params", box_count.all()),
                 ("epoch", known.all()),
@@ -447,13 +483,14 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
                 ("pairs", pairs_now.all()),
                 ("boxes", boxes_now.all()),
                 ("stays", stays.all()),
+                ("flips", flips.all()),
                 ("kept_tiles", kept_tiles.all()),
                 ("searched_ids", ids_now.all()),
                 ("filter_layout", lists.layout.all()),
                 ("filters", lists.words.all()),
             ];
             dispatch(kernel, size(pairs.len(), EVENT_TILE as usize, number % 2), &buffers);
-            (written(&stays), written(&kept_tiles))
+            (flipped(&written(&stays), &written(&flips)), written(&kept_tiles))
         };
         let words = 32 * tiles(pairs.len());
         let of_slots = mirror::epoch::of_slots(&pairs, &ids);
@@ -466,76 +503,139 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
         }
         let last: Vec<bool> = pairs.iter().map(|_| random.below(2) == 0).collect();
         let own = &boxes[..boxes.len() - 9];
-        for (is_apart, mode) in [(false, EPOCH_BEGIN), (false, EPOCH_STAY), (true, EPOCH_PART)] {
-            let known = Epoch { kept: count, apart: count, mode, ..Epoch::zeroed() };
-            let before = Some(&last[..]).filter(|_| !is_apart);
-            let expected = mirror::epoch::test(&pairs, own, before, &states, mode == EPOCH_BEGIN);
-            let found = run_one(&test[usize::from(is_apart)], known, &noted(&last).0);
-            assert_eq!(found, noted(&expected), "{length} pairs, {mode}");
+        let known = |mode: u32| Epoch { kept: count, apart: count, mode, ..Epoch::zeroed() };
+        let expected = noted(&mirror::epoch::apart(&pairs, own));
+        assert_eq!(run_one(&test_apart, known(EPOCH_PART), &vec![u32::MAX; words]), expected, "{length} pairs");
+        // None has a bit as an epoch begins, where no box has left.
+        let none = vec![false; pairs.len()];
+        for (mode, last) in [(EPOCH_BEGIN, &none), (EPOCH_STAY, &last)] {
+            let expected = mirror::epoch::test(&pairs, own, last, &states, mode == EPOCH_BEGIN);
+            let (found, _) = run_one(&test, known(mode), &noted(last).0);
+            assert_eq!(found, noted(&expected).0, "{length} pairs, {mode}");
         }
     }
 }
 
-#[test]
-fn pairs_are_listed_and_merged_as_by_the_mirror() {
+/// Pairs that are kept, some of which stay, and others that come between them.
+struct TwoLists {
+    pairs: Vec<Pair>,
+    stays: Vec<bool>,
+    apart: Vec<Pair>,
+    known: Epoch,
+}
+
+/// Lists of all lengths.
+fn two_lists() -> Vec<TwoLists> {
     let mut random = Random::new(37);
-    let [list, merge, place, join, begin] =
-        [&epoch::LIST, &epoch::MERGE, &epoch::PLACE, &epoch::JOIN, &epoch::BEGIN].map(|source| kernel(source, &[]));
-    for (number, (length, other)) in
-        lengths().flat_map(|length| [0, 1, 30, 6000].map(|other| (length, other))).enumerate()
-    {
-        let side = number % 2;
+    let make = |(length, other): (u32, u32)| {
         let pairs = random_pairs(length, &mut random);
         let apart: Vec<Pair> =
             random_pairs(other, &mut random).into_iter().filter(|pair| pairs.binary_search(pair).is_err()).collect();
         let stays: Vec<bool> = pairs.iter().map(|_| random.below(3) > 0).collect();
-        let (words, counts) = noted(&stays);
-        let expected = mirror::epoch::list(&pairs, &stays);
-        let result = mirror::epoch::merge(&expected, &apart);
+        let result = stays.iter().filter(|stays| **stays).count() + apart.len();
         let known = Epoch {
             found: pairs.len() as u32,
             kept: pairs.len() as u32,
             rest: pairs.len() as u32,
             fresh: apart.len() as u32,
             tiles: tiles(pairs.len()) as u32,
-            result: result.len() as u32,
+            result: result as u32,
             result_apart: apart.len() as u32,
             ..Epoch::zeroed()
         };
-        // The list has room for all of some results, and for a part of others.
-        let (params_now, known) = (params(0, 1), upload(&[known]));
+        TwoLists { pairs, stays, apart, known }
+    };
+    lengths().flat_map(|length| [0, 1, 30, 6000].map(|other| (length, other))).map(make).collect()
+}
+
+#[test]
+fn pairs_are_listed_and_merged_as_by_the_mirror() {
+    let [list, merge, begin] = [&epoch::LIST, &epoch::MERGE, &epoch::BEGIN].map(|source| kernel(source, &[]));
+    for (number, TwoLists { pairs, stays, apart, known }) in two_lists().into_iter().enumerate() {
+        let (words, counts) = noted(&stays);
+        let known = upload(&[known]);
         let (pairs_now, apart_now, words_now, sums_now) =
             (upload(&pairs), upload(&apart), upload(&words), upload(&sums(&counts)));
-        let listed = poisoned::<Pair>(expected.len());
+        let expected = mirror::epoch::list(&pairs, &stays);
+        let (listed, kept) = (poisoned::<Pair>(expected.len()), poisoned::<Pair>(pairs.len()));
         let merged = poisoned::<Pair>(pairs.len() + apart.len());
-        let kept = poisoned::<Pair>(pairs.len());
+        let buffers = [
+            ("epoch", known.all()),
+            ("pairs", pairs_now.all()),
+            ("kept_tiles", sums_now.all()),
+            ("rest", pairs_now.all()),
+            ("fresh", apart_now.all()),
+            ("searched_ids", pairs_now.all()),
+            ("listed", listed.all()),
+            ("apart", merged.all()),
+            ("kept", kept.all()),
+        ];
+        let begun = poisoned::<u32>(words.len());
+        for (kernel, count, stays) in [
+            (&list, pairs.len(), &words_now),
+            (&merge, pairs.len() + apart.len(), &words_now),
+            (&begin, pairs.len(), &begun),
+        ] {
+            let all = [&[("stays", stays.all())][..], &buffers].concat();
+            dispatch(kernel, size(count, EVENT_TILE as usize, number % 2), &all);
+        }
+        let what = format!("{} and {} pairs", pairs.len(), apart.len());
+        assert!(written(&listed) == expected, "{what}: listed");
+        assert!(written(&merged) == mirror::epoch::merge(&pairs, &apart), "{what}: merged");
+        assert!(written(&kept) == pairs, "{what}: kept");
+        assert_eq!(written(&begun), vec![0; words.len()], "{what}");
+    }
+}
+
+#[test]
+fn pairs_that_are_kept_are_counted_and_placed_among_others_as_by_the_mirror() {
+    let [between, count] = [&epoch::BETWEEN, &epoch::COUNT].map(|source| kernel(source, &[]));
+    let [place, join] = [&epoch::PLACE, &epoch::JOIN].map(|source| kernel(source, &[]));
+    for (number, TwoLists { pairs, stays, apart, known }) in two_lists().into_iter().enumerate() {
+        let (words, counts) = noted(&stays);
+        // Some of them were others in the last step.
+        let flips: Vec<u32> = words.iter().map(|word| word & 0x8421_1248).collect();
+        // The list has room for all of some results, and for a part of others.
+        let (params_now, known) = (params(0, 1), upload(&[known]));
+        let (pairs_now, apart_now) = (upload(&pairs), upload(&apart));
+        let (words_now, flips_now) = (guarded(&flipped(&words, &flips)), upload(&flips));
+        let come_between = mirror::epoch::between(&pairs, &apart);
+        let (ranks, both) = mirror::epoch::count(&words, &come_between);
+        let (between_now, ranks_now) = (guarded(&vec![0u32; words.len()]), poisoned::<[u32; 4]>(words.len()));
+        let [stay_counts, between_counts] = [(); 2].map(|()| poisoned::<u32>(counts.len()));
+        let result = mirror::epoch::merge(&mirror::epoch::list(&pairs, &stays), &apart);
         let placed = poisoned::<Pair>(result.len().min(6000));
         let buffers = [
             ("epoch_params", params_now.all()),
             ("epoch", known.all()),
             ("pairs", pairs_now.all()),
             ("stays", words_now.all()),
-            ("kept_tiles", sums_now.all()),
+            ("flips", flips_now.all()),
             ("apart_result", apart_now.all()),
-            ("rest", pairs_now.all()),
-            ("fresh", apart_now.all()),
-            ("searched_ids", pairs_now.all()),
+            ("between", between_now.all()),
+            ("ranks", ranks_now.all()),
+            ("listed", placed.all()),
         ];
-        for (kernel, name, to, groups) in [
-            (&list, "listed", &listed, size(pairs.len(), EVENT_TILE as usize, side)),
-            (&merge, "apart", &merged, size(pairs.len() + apart.len(), EVENT_TILE as usize, side)),
-            (&begin, "kept", &kept, size(pairs.len(), EVENT_TILE as usize, side)),
-            (&place, "listed", &placed, size(pairs.len(), EVENT_TILE as usize, side)),
-            (&join, "listed", &placed, size(apart.len(), 256, side)),
+        let [stay_sums, between_sums] =
+            [0, 1].map(|k| upload(&sums(&both.iter().map(|tile| tile[k]).collect::<Vec<_>>())));
+        let side = number % 2;
+        for (kernel, groups, kept_tiles, between_tiles) in [
+            (&between, size(apart.len(), 256, side), &stay_counts, &between_counts),
+            (&count, size(counts.len(), 256, side), &stay_counts, &between_counts),
+            (&place, size(pairs.len(), EVENT_TILE as usize, side), &stay_sums, &between_sums),
+            (&join, size(apart.len(), 256, side), &stay_sums, &between_sums),
         ] {
-            let mut all = buffers.to_vec();
-            all.push((name, to.all()));
-            dispatch(kernel, groups, &all);
+            let of_tiles = [("kept_tiles", kept_tiles.all()), ("between_tiles", between_tiles.all())];
+            dispatch(kernel, groups, &[&of_tiles[..], &buffers].concat());
         }
-        assert!(written(&listed) == expected, "{length} and {other} pairs: listed");
-        assert!(written(&merged) == mirror::epoch::merge(&pairs, &apart), "{length} and {other} pairs: merged");
-        assert!(written(&kept) == pairs, "{length} and {other} pairs: kept");
-        assert!(written(&placed) == result[..result.len().min(6000)], "{length} and {other} pairs: placed");
+        let what = format!("{} and {} pairs", pairs.len(), apart.len());
+        assert_eq!(written(&between_now), come_between, "{what}");
+        assert_eq!(written(&words_now), words, "{what}");
+        assert_eq!(written(&ranks_now), ranks, "{what}");
+        let tiles: Vec<[u32; 2]> =
+            written(&stay_counts).into_iter().zip(written(&between_counts)).map(<[u32; 2]>::from).collect();
+        assert_eq!(tiles, both, "{what}");
+        assert!(written(&placed) == result[..result.len().min(6000)], "{what}: placed");
     }
 }
 
@@ -566,11 +666,20 @@ fn pairs_of_boxes_one_behind_the_other_are_listed_by_slot() {
     }
 }
 
+/// What a sum over tiles leaves.
+struct Scanned {
+    sums: Vec<u32>,
+    between: Vec<u32>,
+    known: Epoch,
+    sizes: EpochSizes,
+    grown_count: u32,
+}
+
 /// Sums the counts of tiles in a role, and returns them with what is known then and the sizes of dispatches.
-fn scanned(role: &'static str, known: Epoch, counts: &[u32]) -> (Vec<u32>, Epoch, EpochSizes, u32) {
-    let switches: Vec<&'static str> = Some(role).filter(|role| *role != "IS_KEPT").into_iter().collect();
-    let scan = kernel(&epoch::SCAN, &switches);
+fn scanned(role: &'static str, known: Epoch, counts: &[u32], between: &[u32]) -> Scanned {
+    let scan = kernel(&epoch::SCAN, &[role]);
     let (params_now, tiles_now) = (params(counts.len() * EVENT_TILE as usize, 1), guarded(counts));
+    let between_now = guarded(between);
     let (known_now, sizes, grown_count) = (guarded(&[known]), poisoned::<EpochSizes>(1), guarded(&[77u32]));
     let buffers = [
         ("epoch_params", params_now.all()),
@@ -578,9 +687,16 @@ fn scanned(role: &'static str, known: Epoch, counts: &[u32]) -> (Vec<u32>, Epoch
         ("epoch", known_now.all()),
         ("epoch_sizes", sizes.all()),
         ("grown_count", grown_count.all()),
+        ("between_tiles", between_now.all()),
     ];
     run(|pass| scan.dispatch(pass, 1, &buffers));
-    (written(&tiles_now), written(&known_now)[0], written(&sizes)[0], written(&grown_count)[0])
+    Scanned {
+        sums: written(&tiles_now),
+        between: written(&between_now),
+        known: written(&known_now)[0],
+        sizes: written(&sizes)[0],
+        grown_count: written(&grown_count)[0],
+    }
 }
 
 /// Checks the sizes of what follows `total` pairs of some tiles, and returns what is right to know then.
@@ -605,11 +721,13 @@ fn after(role: &str, known: Epoch, tiles: u32, total: u32, sizes: &EpochSizes) -
             assert_eq!(sizes.list_rest, groups(is_part));
             assert_eq!(sizes.merge, tiled(if is_part { apart } else { 0 }));
             assert_eq!(sizes.test_apart, tiled(apart));
-            assert_eq!(sizes.test_kept, tiled(if is_same { 0 } else { known.kept }));
+            let kept = if is_same { 0 } else { known.kept };
+            assert_eq!((sizes.test_kept, sizes.count), (tiled(kept), dispatch_size(kept.div_ceil(256 * EVENT_TILE))));
             Epoch { rest: if is_part { total } else { 0 }, apart, ..known }
         }
         "IS_APART" => {
             assert_eq!((sizes.list_apart, sizes.join), (groups(true), dispatch_size(total.div_ceil(256))));
+            assert_eq!(sizes.between, if is_same { dispatch_size(0) } else { sizes.join });
             Epoch { result: 500 + total, result_apart: total, ..known }
         }
         _ => {
@@ -632,6 +750,7 @@ fn tiles_are_summed_and_an_epoch_without_room_ends() {
         ("IS_REST", EPOCH_STAY, 0),
         ("IS_REST", EPOCH_NONE, 9),
         ("IS_APART", EPOCH_PART, 3),
+        ("IS_APART", EPOCH_STAY, 0),
         ("IS_KEPT", EPOCH_PART, 3),
         ("IS_KEPT", EPOCH_STAY, 0),
     ];
@@ -642,7 +761,9 @@ fn tiles_are_summed_and_an_epoch_without_room_ends() {
             let there = if mode == EPOCH_NONE { 0 } else { pairs };
             let base = Epoch { mode, moved, found: pairs, apart: there, kept: there, ..Epoch::zeroed() };
             let known = Epoch { fresh: 1000, next_wait: 4, result: 700, result_apart: 200, version: 5, ..base };
-            let (summed, found, sizes, searched) = scanned(role, known, &counts);
+            let between: Vec<u32> = (0..tiles).map(|_| random.below(50)).collect();
+            let after_scan = scanned(role, known, &counts, &between);
+            let Scanned { sums: summed, known: found, sizes, grown_count: searched, .. } = after_scan;
             let is_part = mode == EPOCH_PART;
             let is_summed = match role {
                 "IS_SEARCHED" | "IS_FRESH" | "IS_REST" => is_part,
@@ -651,6 +772,8 @@ fn tiles_are_summed_and_an_epoch_without_room_ends() {
             };
             let total = if is_summed { counts.iter().sum() } else { 0 };
             assert_eq!(summed, if is_summed { sums(&counts) } else { counts.clone() }, "{role} {mode}");
+            let is_kept = role == "IS_KEPT" && is_summed;
+            assert_eq!(after_scan.between, if is_kept { sums(&between) } else { between }, "{role} {mode}");
             assert_eq!(searched, if role == "IS_SEARCHED" && is_part { total } else { 77 }, "{role} {mode}");
             let is_scanned = matches!(role, "IS_APART" | "IS_KEPT") || is_part && role != "IS_SEARCHED";
             let expected = after(role, known, tiles, total, &sizes);
@@ -727,7 +850,9 @@ fn boxes_are_searched_as_they_are_where_there_is_no_epoch_and_the_header_is_left
             let direct = if is_beyond == 1 { u32::MAX } else { 99 };
             let is_none = mode == EPOCH_NONE;
             assert_eq!(written(&count), [if is_none { direct } else { 0 }]);
-            assert_eq!(written(&sizes)[0].check, dispatch_size(if is_none { 0 } else { 5000u32.div_ceil(EPOCH_TILE) }));
+            let of_slots = |each: u32| dispatch_size(if is_none { 0 } else { 5000u32.div_ceil(each) });
+            let sizes = written(&sizes)[0];
+            assert_eq!((sizes.check, sizes.tally), (of_slots(EPOCH_BLOCK), of_slots(EPOCH_TILE)));
             let whole = result.min(6000);
             let overflow = u32::from(result > 6000);
             let own = PairHeader { count: result, capacity: 6000, overflow, written: whole, ..PairHeader::zeroed() };

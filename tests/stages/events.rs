@@ -2,7 +2,9 @@
 
 use std::mem::offset_of;
 
-use broadsweep::internals::constants::{EVENT_CREATED, EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
+use broadsweep::internals::constants::{
+    EVENT_BLOCK, EVENT_CREATED, EVENT_SPAN, EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS,
+};
 use broadsweep::internals::filters::lists::{FilterLists, Switches};
 use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{
@@ -117,11 +119,34 @@ fn dispatch(kernel: &Kernel, size: [u32; 3], buffers: &[(&str, broadsweep::wgpu:
 }
 
 #[test]
+fn spans_of_a_step_begin_in_the_last_list_where_they_do_in_the_mirror() {
+    let kernel = Kernel::new(gpu(), &events::ENDS);
+    for (number, Lists { pairs, last }) in lists().iter().enumerate() {
+        let expected = mirror::events::ends(pairs, last);
+        let (pair_count, last_count) = (pairs.len() as u32, last.len() as u32);
+        let counts = upload(&[StepCounts { pair_count, last_count, ..StepCounts::zeroed() }]);
+        let (list, last_list, ends) = (upload(pairs), upload(last), poisoned::<u32>(expected.len()));
+        let buffers = [
+            ("step_counts", counts.all()),
+            ("pairs", list.all()),
+            ("last_pairs", last_list.all()),
+            ("event_ends", ends.all()),
+        ];
+        dispatch(&kernel, sizes(expected.len().div_ceil(256))[number % 2], &buffers);
+        assert_eq!(written(&ends), expected, "lists {number}");
+    }
+}
+
+#[test]
 fn pairs_are_found_in_the_last_list_by_any_names_as_by_the_mirror() {
-    let kernel = Kernel::new(gpu(), &events::FIND);
     for (naming, names, then) in names() {
-        let params = StepParams { naming, ..StepParams::zeroed() };
-        let (params, names_now, generations) = (uniform(params), upload(&names), upload(&then));
+        let switches: &[&str] = match naming {
+            NAMING_GENERATIONS => &["HAS_GENERATIONS"],
+            NAMING_WAS => &["IS_RENAMED"],
+            _ => &[],
+        };
+        let kernel = Kernel::specialised(gpu(), &events::FIND, switches);
+        let (names_now, generations) = (upload(&names), upload(&then));
         for (number, Lists { pairs, last }) in lists().iter().enumerate() {
             let expected = mirror::events::find(pairs, last, |i| name(naming, &names, &then, i));
             let counts = StepCounts {
@@ -131,21 +156,24 @@ fn pairs_are_found_in_the_last_list_by_any_names_as_by_the_mirror() {
                 ..StepCounts::zeroed()
             };
             let size = sizes(tiles(pairs.len()))[number % 2];
-            let before = poisoned::<u32>(pairs.len());
+            let before = poisoned::<u32>(pairs.len().next_multiple_of(4));
             let found = guarded(&vec![0u32; words(last.len())]);
             let (counts, list, last_list) = (upload(&[counts]), upload(pairs), upload(last));
+            let ends = upload(&mirror::events::ends(pairs, last));
             let buffers = [
-                ("step_params", params.all()),
                 ("step_counts", counts.all()),
                 ("pairs", list.all()),
                 ("last_pairs", last_list.all()),
                 ("names", names_now.all()),
                 ("last_generations", generations.all()),
+                ("event_ends", ends.all()),
                 ("before", before.all()),
                 ("found", found.all()),
             ];
             dispatch(&kernel, size, &buffers);
-            assert!((written(&before), written(&found)) == expected, "lists {number}, naming {naming}");
+            let (mut places, bits) = expected;
+            places.resize(pairs.len().next_multiple_of(4), EVENT_CREATED);
+            assert!((written(&before), written(&found)) == (places, bits), "lists {number}, naming {naming}");
         }
     }
 }
@@ -167,23 +195,37 @@ fn scanned(naming: u32, tiles: &[[u32; 4]], counts: StepCounts) -> (Vec<[u32; 4]
     (written(&event_tiles), written(&step_counts)[0], written(&sizes)[0])
 }
 
+/// Checks what is known of a step with so many events of each kind, and the sizes of what follows.
+fn check_totals(before: StepCounts, total: [u32; 4], found: StepCounts, sizes: StepSizes) {
+    let [created, persisting, lost, _] = total;
+    assert_eq!(found, StepCounts { created, persisting, lost, ..before });
+    let groups = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
+    assert_eq!(sizes.list, groups(before.pair_count));
+    assert_eq!(sizes.lost, groups(if lost == 0 { 0 } else { before.last_count }));
+    let is_same = (created, lost) == (0, 0);
+    assert_eq!(sizes.keep, groups(if is_same { 1 } else { before.pair_count.max(1) }));
+}
+
 #[test]
 fn events_are_counted_summed_and_listed_as_by_the_mirror() {
     for (filters, lists_of_filters) in filters() {
         let switches = Switches::of(&filters);
         let rest = switches.rest_names();
-        let [count, list] = [&events::COUNT, &events::LIST].map(|source| Kernel::specialised(gpu(), source, &rest));
-        let lost = Kernel::new(gpu(), &events::LOST);
+        let count = Kernel::specialised(gpu(), &events::COUNT, &rest);
+        let [list, lost] = [&events::LIST, &events::LOST].map(|source| Kernel::new(gpu(), source));
         for (number, Lists { pairs, last }) in lists().iter().enumerate() {
             let (before, found) = mirror::events::find(pairs, last, Some);
             let (pair_count, last_count) = (pairs.len() as u32, last.len() as u32);
             let counts_in = StepCounts { pair_count, last_count, ..StepCounts::zeroed() };
-            let most = tiles(pairs.len().max(last.len()));
+            let length = pairs.len().max(last.len());
             let side = number % 2;
 
             let (counts, list_now, last_list) = (upload(&[counts_in]), upload(pairs), upload(last));
-            let (before_now, found_now) = (upload(&before), upload(&found));
-            let event_tiles = poisoned::<[u32; 4]>(most);
+            let mut in_fours = before.clone();
+            in_fours.resize(before.len().next_multiple_of(4), 5);
+            let (before_now, found_now) = (upload(&in_fours), upload(&found));
+            let (event_words, event_tiles) =
+                (poisoned::<[[u32; 4]; 2]>(words(length)), poisoned::<[u32; 4]>(length.div_ceil(EVENT_BLOCK as usize)));
             let buffers = |event_tiles| {
                 [
                     ("step_counts", counts.all()),
@@ -193,31 +235,20 @@ fn events_are_counted_summed_and_listed_as_by_the_mirror() {
                     ("found", found_now.all()),
                     ("filter_layout", lists_of_filters.layout.all()),
                     ("filters", lists_of_filters.words.all()),
+                    ("event_words", event_words.all()),
                     ("event_tiles", event_tiles),
                 ]
             };
-            dispatch(&count, sizes(most)[side], &buffers(event_tiles.all()));
-            let expected = mirror::events::count(pairs, &before, last_count, &found, |i| rests(&filters, i));
+            dispatch(&count, sizes(length.div_ceil(EVENT_BLOCK as usize))[side], &buffers(event_tiles.all()));
+            let (words, expected) = mirror::events::count(pairs, &before, last_count, &found, |i| rests(&filters, i));
+            assert_eq!(written(&event_words), words, "lists {number}");
             assert_eq!(written(&event_tiles), expected, "lists {number}");
 
             let (tiles_found, counts_found, sizes_found) = scanned(NAMING_INDEX, &expected, counts_in);
             let (sums, total) = mirror::events::scan(&expected);
             assert_eq!(tiles_found, sums, "lists {number}");
             let event_tiles = upload(&sums);
-            let all = StepCounts {
-                pair_count,
-                last_count,
-                created: total[0],
-                persisting: total[1],
-                lost: total[2],
-                ..StepCounts::zeroed()
-            };
-            assert_eq!(counts_found, all);
-            let groups = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
-            assert_eq!(sizes_found.list, groups(pair_count));
-            assert_eq!(sizes_found.lost, groups(if total[2] == 0 { 0 } else { last_count }));
-            let is_same = (total[0], total[2]) == (0, 0);
-            assert_eq!(sizes_found.keep, groups(if is_same { 1 } else { pair_count.max(1) }));
+            check_totals(counts_in, total, counts_found, sizes_found);
 
             let (created, persisting) = mirror::events::list(pairs, &before, |i| rests(&filters, i));
             let lost_pairs = mirror::events::lost(last, &found);
@@ -237,7 +268,7 @@ fn events_are_counted_summed_and_listed_as_by_the_mirror() {
 fn a_step_begins_with_its_list_and_one_that_is_not_whole_is_refused() {
     let kernel = Kernel::new(gpu(), &events::BEGIN);
     let params = uniform(StepParams { capacity: 5000, ..StepParams::zeroed() });
-    let last_count = 3 * EVENT_TILE + 1;
+    let last_count = 3 * EVENT_BLOCK + 1;
     for (overflow, written_pairs, refused) in [(0, 0, 0), (0, 5000, 0), (0, 5001, 1), (1, 10, 1), (2, 0, 2)] {
         let header = PairHeader { overflow, written: written_pairs, ..PairHeader::zeroed() };
         let counts = guarded(&[StepCounts { last_count, refused: 7, pair_count: 9, ..StepCounts::zeroed() }]);
@@ -252,9 +283,10 @@ fn a_step_begins_with_its_list_and_one_that_is_not_whole_is_refused() {
         let pair_count = if refused == 0 { written_pairs } else { 0 };
         assert_eq!(written(&counts), [StepCounts { last_count, refused, pair_count, ..StepCounts::zeroed() }]);
         let sizes = written(&sizes)[0];
+        assert_eq!(sizes.ends, dispatch_size((pair_count.div_ceil(EVENT_SPAN) + 1).div_ceil(256)));
         assert_eq!(sizes.find, dispatch_size(pair_count.div_ceil(EVENT_TILE)));
         let both = if refused == 0 { pair_count.max(last_count) } else { 0 };
-        assert_eq!(sizes.count, dispatch_size(both.div_ceil(EVENT_TILE)));
+        assert_eq!(sizes.count, dispatch_size(both.div_ceil(EVENT_BLOCK)));
     }
 }
 
@@ -335,7 +367,7 @@ fn tiles_of_long_lists_are_summed_as_by_the_mirror() {
             let counts: Vec<[u32; 4]> =
                 (0..tiles).map(|_| [200 + random.below(100), random.below(500), random.below(200), 0]).collect();
             let (sums, total) = mirror::events::scan(&counts);
-            let pair_count = tiles * EVENT_TILE - 5;
+            let pair_count = tiles * EVENT_BLOCK - 5;
             // One pair too many is found of the last list, or none is.
             for (clash, refused) in [(0, 0), (1, 0), (0, 2)] {
                 let before = StepCounts {
@@ -362,10 +394,10 @@ fn tiles_of_long_lists_are_summed_as_by_the_mirror() {
         }
     }
     // Nothing has changed: the pairs are kept already, unless boxes have other names now, and so are not the generations.
-    for (naming, kept) in [(NAMING_INDEX, 1), (NAMING_GENERATIONS, 5 * BOXES), (NAMING_WAS, 99 * EVENT_TILE)] {
-        let same = StepCounts { pair_count: 99 * EVENT_TILE, last_count: 99 * EVENT_TILE, ..StepCounts::zeroed() };
-        let (_, after, sizes) = scanned(naming, &vec![[0, EVENT_TILE, 0, 0]; 99], same);
+    for (naming, kept) in [(NAMING_INDEX, 1), (NAMING_GENERATIONS, 5 * BOXES), (NAMING_WAS, 99 * EVENT_BLOCK)] {
+        let same = StepCounts { pair_count: 99 * EVENT_BLOCK, last_count: 99 * EVENT_BLOCK, ..StepCounts::zeroed() };
+        let (_, after, sizes) = scanned(naming, &vec![[0, EVENT_BLOCK, 0, 0]; 99], same);
         assert_eq!((sizes.keep, sizes.lost), (dispatch_size(kept.div_ceil(EVENT_TILE)), [0, 1, 1]));
-        assert_eq!(after.persisting, 99 * EVENT_TILE);
+        assert_eq!(after.persisting, 99 * EVENT_BLOCK);
     }
 }

@@ -59,7 +59,9 @@ const OF_TREES: [&str; 1] = ["IS_LOWEST"];
 /// The switches that changes of filters on the device have of their own: what the values are.
 const OF_CHANGES: [&str; 2] = ["IS_FLAGS", "IS_MARGINS"];
 /// The switches that epochs have of their own: which list a kernel works on, and how boxes lie in it.
-const OF_EPOCHS: [&str; 5] = ["IS_SEARCHED", "IS_FRESH", "IS_REST", "IS_APART", "IS_PACKED"];
+const OF_EPOCHS: [&str; 6] = ["IS_SEARCHED", "IS_FRESH", "IS_REST", "IS_APART", "IS_KEPT", "IS_PACKED"];
+/// The switches of the comparison of two steps: which box of the last one each box is.
+const OF_EVENTS: [&str; 2] = ["HAS_GENERATIONS", "IS_RENAMED"];
 
 #[test]
 fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {
@@ -72,7 +74,7 @@ fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {
     for kernel in kernels() {
         let sets = kernel.sets();
         assert_eq!(sets[0].switches, [""; 0], "{}", kernel.label);
-        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_TREES, &OF_EPOCHS, &OF_CHANGES].concat();
+        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_TREES, &OF_EPOCHS, &OF_EVENTS, &OF_CHANGES].concat();
         let of_filters = |name: &&String| !others.contains(&name.as_str());
         let last: Vec<_> = sets[sets.len() - 1].switches.iter().filter(of_filters).cloned().collect();
         let last = sorted(&last);

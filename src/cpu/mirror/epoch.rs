@@ -21,44 +21,41 @@ pub fn put(moved: &[(u32, Aabb)], boxes: &mut [Aabb]) {
 }
 
 /// Finds the boxes that moved, and those that left their grown boxes, or soon will where that counts in this step, and grows these
-/// where they are. Returns the counts of each tile of slots; `states` has what boxes did.
-pub fn check(
-    boxes: &[Aabb],
-    last: &mut [Aabb],
-    fat: &mut [Aabb],
-    states: &mut [[u32; 4]],
-    epoch: &Epoch,
-) -> Vec<[u32; 4]> {
+/// where they are. Returns what boxes did, 32 in a word of bits: moved, left, gone, 0.
+pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], epoch: &Epoch) -> Vec<[u32; 4]> {
     let margin = margin(escape_margin(epoch.edge));
     let is_early = epoch.age % EPOCH_PERIOD == 1 && epoch.moved <= boxes.len() as u32 / EPOCH_MOST_EARLY;
-    let mut tiles = vec![[0; 4]; fat.len().div_ceil(EPOCH_TILE as usize)];
-    for state in &mut *states {
-        *state = [0, 0, state[2], 0];
-    }
+    let mut moves = vec![[0; 4]; fat.len().div_ceil(32)];
     let bits = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).map(|bound| bound.to_bits()).collect::<Vec<_>>();
     for (i, (last, fat)) in last.iter_mut().zip(fat).enumerate() {
-        let (state, bit) = (&mut states[i / 32], 1 << (i % 32));
+        let (own, bit) = (&mut moves[i / 32], 1 << (i % 32));
         let is_there = i < boxes.len();
         let now = boxes.get(i).unwrap_or(&NO_INPUT);
         if !is_there && bits(fat) != bits(&NO_BOX) {
             (*last, *fat) = (NO_INPUT, NO_BOX);
-            state[0] |= bit;
-            state[2] |= bit;
-            tiles[i / EPOCH_TILE as usize][2] += 1;
+            own[0] |= bit;
+            own[2] |= bit;
         } else if is_there && bits(now) != bits(last) {
             let then = std::mem::replace(last, *now);
-            state[0] |= bit;
-            tiles[i / EPOCH_TILE as usize][2] += 1;
+            own[0] |= bit;
             let is_within = (0..3).all(|k| fat.min[k] <= now.min[k] && now.max[k] <= fat.max[k]);
             if now.is_valid() && (!is_within || is_early && is_finite(now) && leaves_soon(now, &then, fat)) {
                 *fat = grown(now, margin);
-                state[1] |= bit;
-                state[2] |= bit;
-                tiles[i / EPOCH_TILE as usize][0] += 1;
+                own[1] |= bit;
             }
         }
-        tiles[i / EPOCH_TILE as usize][1] += u32::from(state[2] & bit != 0);
-        state[3] = state[0] | state[2];
+    }
+    moves
+}
+
+/// Adds what boxes did to what they did before. Returns the counts of each tile of slots: of boxes that left, that have left, that moved.
+pub fn tally(moves: &[[u32; 4]], states: &mut [[u32; 4]]) -> Vec<[u32; 4]> {
+    let mut tiles = vec![[0; 4]; (32 * states.len()).div_ceil(EPOCH_TILE as usize)];
+    for (word, ([moved, left, gone, _], state)) in moves.iter().zip(states).enumerate() {
+        let all = state[2] | left | gone;
+        *state = [*moved, *left, all, moved | all];
+        let tile = &mut tiles[32 * word / EPOCH_TILE as usize];
+        tile.iter_mut().zip([*left, all, *moved]).for_each(|(count, bits)| *count += bits.count_ones());
     }
     tiles
 }
@@ -169,18 +166,49 @@ pub fn merge(rest: &[Pair], fresh: &[Pair]) -> Vec<Pair> {
     merged
 }
 
-/// Tells which pairs overlap as the boxes are now, of those that are kept: they did or did not in the last step (`last`), and have no
-/// box that left; all are tested where the epoch begins. Or, without `last`, of those of boxes that left.
-pub fn test(pairs: &[Pair], boxes: &[Aabb], last: Option<&[bool]>, states: &[[u32; 4]], begins: bool) -> Vec<bool> {
-    let of = |i: u32| boxes.get(i as usize).filter(|aabb| aabb.is_valid());
-    let meet = |pair: &Pair| of(pair.a).zip(of(pair.b)).is_some_and(|(a, b)| a.overlaps(b));
-    let either = |pair: &Pair, what: usize| is(states, pair.a, what) || is(states, pair.b, what);
-    let test = |(i, pair): (usize, &Pair)| match last {
-        Some(_) if either(pair, 2) => false,
-        Some(last) if !either(pair, 0) && !begins => last[i],
-        _ => meet(pair),
+/// Tells how many pairs of a step come before each 32 that are kept, within their tile: of those that stay, and of `apart`, and how many
+/// of these come between them; and counts both for each tile. `between` counts the pairs of `apart` by the 32 that they come before.
+pub fn count(stays: &[u32], between: &[u32]) -> (Vec<[u32; 4]>, Vec<[u32; 2]>) {
+    let mut counts = vec![[0; 2]; stays.len().div_ceil(32)];
+    let rank = |(word, (stays, between)): (usize, (&u32, &u32))| {
+        let [stayed, came] = &mut counts[word / 32];
+        let rank = [*stayed, *came, *between, 0];
+        *stayed += stays.count_ones();
+        *came += between;
+        rank
     };
-    pairs.iter().enumerate().map(test).collect()
+    let ranks = stays.iter().zip(between).enumerate().map(rank).collect();
+    (ranks, counts)
+}
+
+/// Counts how many pairs of `apart` come before a pair of each 32 that are kept, and not before one of the 32 in front of them.
+pub fn between(kept: &[Pair], apart: &[Pair]) -> Vec<u32> {
+    let mut between = vec![0; 32 * kept.len().div_ceil(EVENT_TILE as usize)];
+    let places = apart.iter().map(|pair| kept.partition_point(|kept| kept < pair));
+    places.filter(|place| *place < kept.len()).for_each(|place| between[place / 32] += 1);
+    between
+}
+
+/// Tells which pairs overlap as the boxes are now, of those that are kept: they did or did not in the last step (`last`), and have no
+/// box that left; all are tested where the epoch begins.
+pub fn test(pairs: &[Pair], boxes: &[Aabb], last: &[bool], states: &[[u32; 4]], begins: bool) -> Vec<bool> {
+    let either = |pair: &Pair, what: usize| is(states, pair.a, what) || is(states, pair.b, what);
+    let test = |(pair, last): (&Pair, &bool)| match either(pair, 2) {
+        true => false,
+        false if begins || either(pair, 0) => meet(pair, boxes),
+        false => *last,
+    };
+    pairs.iter().zip(last).map(test).collect()
+}
+
+/// Tells which pairs overlap as the boxes are now, of those of boxes that left.
+pub fn apart(pairs: &[Pair], boxes: &[Aabb]) -> Vec<bool> {
+    pairs.iter().map(|pair| meet(pair, boxes)).collect()
+}
+
+fn meet(pair: &Pair, boxes: &[Aabb]) -> bool {
+    let of = |i: u32| boxes.get(i as usize).filter(|aabb| aabb.is_valid());
+    of(pair.a).zip(of(pair.b)).is_some_and(|(a, b)| a.overlaps(b))
 }
 
 fn is_finite(aabb: &Aabb) -> bool {

@@ -1,7 +1,13 @@
 //! Mirror of `events`: the list of a step compared with the one before.
 
 use crate::Pair;
-use crate::constants::{EVENT_CREATED, EVENT_TILE};
+use crate::constants::{EVENT_BLOCK, EVENT_CREATED, EVENT_SPAN};
+
+/// Finds where in the list of the last step the pairs of each span begin; and behind them, where it ends.
+pub fn ends(pairs: &[Pair], last_pairs: &[Pair]) -> Vec<u32> {
+    let begin = |span: &[Pair]| last_pairs.partition_point(|last| *last < span[0]) as u32;
+    pairs.chunks(EVENT_SPAN as usize).map(begin).chain([last_pairs.len() as u32]).collect()
+}
 
 /// Finds the place of each pair in the list of the last step, or `EVENT_CREATED`, and which pairs of that list were found, as
 /// bits. `name` returns the index that a box had, if it was there.
@@ -17,26 +23,33 @@ pub fn find(pairs: &[Pair], last_pairs: &[Pair], name: impl Fn(u32) -> Option<u3
     (before, found)
 }
 
-/// Counts the pairs of each tile of both lists that are created, persist and are not at rest, and are lost.
+/// Tells of each 32 pairs of both lists which are created, persist and are not at rest, and are lost, as bits, and how many of each
+/// come before them within their tile; and counts those of each tile.
 pub fn count(
     pairs: &[Pair],
     before: &[u32],
     last_count: u32,
     found: &[u32],
     rests: impl Fn(u32) -> bool,
-) -> Vec<[u32; 4]> {
-    let tiles = (pairs.len() as u32).max(last_count).div_ceil(EVENT_TILE);
-    let mut counts = vec![[0; 4]; tiles as usize];
+) -> (Vec<[[u32; 4]; 2]>, Vec<[u32; 4]>) {
+    let length = (pairs.len() as u32).max(last_count);
+    let mut words = vec![[[0; 4]; 2]; length.div_ceil(32) as usize];
     for (i, (pair, &place)) in pairs.iter().zip(before).enumerate() {
         let [created, persisting] = class_of(place, pair, &rests);
-        let tile = &mut counts[i / EVENT_TILE as usize];
-        tile[0] += u32::from(created);
-        tile[1] += u32::from(persisting);
+        words[i / 32][0][0] |= u32::from(created) << (i % 32);
+        words[i / 32][0][1] |= u32::from(persisting) << (i % 32);
     }
     for place in (0..last_count).filter(|place| !is_found(found, *place)) {
-        counts[(place / EVENT_TILE) as usize][2] += 1;
+        words[place as usize / 32][0][2] |= 1 << (place % 32);
     }
-    counts
+    let mut counts = vec![[0; 4]; length.div_ceil(EVENT_BLOCK) as usize];
+    for (words, count) in words.chunks_mut(EVENT_BLOCK as usize / 32).zip(&mut counts) {
+        for [bits, ranks] in words {
+            *ranks = *count;
+            count.iter_mut().zip(bits).for_each(|(count, bits)| *count += bits.count_ones());
+        }
+    }
+    (words, counts)
 }
 
 /// Sums the counts of the tiles before each tile, and of all.

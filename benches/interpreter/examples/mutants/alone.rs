@@ -9,7 +9,8 @@ use broadsweep::internals::layout::{
     BoundsPartial, Counts, Dispatches, Epoch, EpochParams, EpochSizes, Frame, Moments, PairArguments, PairHeader,
     Params, Run, SortPass, StepCounts, StepParams, StepSizes, Window,
 };
-use broadsweep::{Aabb, Gpu};
+use broadsweep::internals::mirror;
+use broadsweep::{Aabb, Gpu, Pair};
 use bytemuck::{Pod, Zeroable};
 use interpreter::{Compared, Mutation};
 use laboratory::scenes::Kind;
@@ -137,7 +138,7 @@ impl Runs {
     fn steps(&self) {
         for (tiles, naming) in [(1, NAMING_INDEX), (257, NAMING_GENERATIONS), (300, NAMING_WAS), (1234, NAMING_INDEX)] {
             for created in [0, 3] {
-                let pair_count = tiles * EVENT_TILE;
+                let pair_count = tiles * EVENT_BLOCK;
                 let counts =
                     StepCounts { pair_count, last_count: pair_count - created * tiles, ..StepCounts::zeroed() };
                 let step_params = self.buffer(&[StepParams { naming, ..StepParams::zeroed() }]);
@@ -156,7 +157,7 @@ impl Runs {
             }
         }
         for (overflow, written) in [(0, 0), (0, 4999), (0, 5000), (0, 5001), (1, 10), (2, 0), (2, 6000)] {
-            for last_count in [0, 1, EVENT_TILE, 3 * EVENT_TILE + 1] {
+            for last_count in [0, 1, EVENT_BLOCK, 3 * EVENT_BLOCK + 1] {
                 let params = self.buffer(&[StepParams { capacity: 5000, ..StepParams::zeroed() }]);
                 let header = self.buffer(&[PairHeader { overflow, written, ..PairHeader::zeroed() }]);
                 let counts = self.buffer(&[StepCounts { last_count, ..StepCounts::zeroed() }]);
@@ -172,14 +173,14 @@ impl Runs {
         }
     }
 
-    /// epoch_list, epoch_merge, epoch_begin, epoch_place and epoch_join: lists of more than a tile, and of none, with room for all and
-    /// for fewer.
+    /// epoch_list, epoch_merge, epoch_begin, epoch_between, epoch_count, epoch_place and epoch_join: lists of more than a tile, and of
+    /// none, with room for all and for fewer.
     fn epoch_lists(&self) {
         let mut bits = random();
         for (length, other) in [(3000u32, 2500u32), (1025, 1), (1024, 0), (700, 3000), (1, 900)] {
-            let mut pairs = |length: u32| -> Vec<[u32; 2]> {
-                let mut pairs: Vec<_> =
-                    (0..length).map(|_| [(bits() % 400) as u32, 400 + (bits() % 90) as u32]).collect();
+            let mut pairs = |length: u32| -> Vec<Pair> {
+                let mut pair = || Pair { a: (bits() % 400) as u32, b: 400 + (bits() % 90) as u32 };
+                let mut pairs: Vec<_> = (0..length).map(|_| pair()).collect();
                 pairs.sort_unstable();
                 pairs.dedup();
                 pairs
@@ -189,52 +190,75 @@ impl Runs {
             let tiles = kept.len().div_ceil(EVENT_TILE as usize);
             let mut words: Vec<u32> = (0..32 * tiles).map(|_| bits() as u32).collect();
             words[kept.len() / 32..].fill(0);
-            let count = |words: &[u32]| words.iter().map(|word| word.count_ones()).sum::<u32>();
-            let counts = words.chunks(32).map(count);
-            let sums: Vec<u32> = counts.scan(0, |sum, own| Some(std::mem::replace(sum, *sum + own))).collect();
-            let (stay_count, apart_count) = (count(&words), apart.len() as u32);
-            let known = Epoch {
-                found: kept.len() as u32,
-                kept: kept.len() as u32,
-                rest: kept.len() as u32,
-                fresh: apart_count,
-                tiles: tiles as u32,
-                result: stay_count + apart_count,
-                result_apart: apart_count,
-                ..Epoch::zeroed()
-            };
-            let (known, rest, fresh) =
-                (self.buffer(&[known]), self.buffer(&kept), self.buffer(&[&apart[..], &[[0; 2]]].concat()));
-            let (words, sums) = (self.buffer(&words), self.buffer(&sums));
-            let ids = self.buffer(&(0..490u32).map(|i| 3 * i + 1).collect::<Vec<_>>());
-            let all = kept.len() + apart.len();
-            for list_capacity in [all as u32, (stay_count + apart_count) / 2] {
-                let params = self.buffer(&[EpochParams { list_capacity, ..EpochParams::zeroed() }]);
-                for (label, switches, name, groups) in [
-                    ("epoch_list", &[][..], "listed", tiles),
-                    ("epoch_list", &["IS_PACKED"], "listed", tiles),
-                    ("epoch_merge", &[], "apart", all.div_ceil(EVENT_TILE as usize)),
-                    ("epoch_begin", &[], "kept", tiles),
-                    ("epoch_place", &[], "listed", tiles),
-                    ("epoch_join", &[], "listed", apart.len().div_ceil(256)),
-                ] {
-                    let to = self.output::<[u32; 2]>(all);
-                    let buffers = [
-                        ("epoch_params", params.all()),
-                        ("epoch", known.all()),
-                        ("pairs", rest.all()),
-                        ("stays", words.all()),
-                        ("kept_tiles", sums.all()),
-                        ("apart_result", fresh.all()),
-                        ("rest", rest.all()),
-                        ("fresh", fresh.all()),
-                        ("searched_ids", ids.all()),
-                        (name, to.all()),
-                    ];
-                    self.dispatch_as(label, switches, groups as u32, &buffers);
-                }
+            let all = words.iter().map(|word| word.count_ones()).sum::<u32>() + apart.len() as u32;
+            for list_capacity in [(kept.len() + apart.len()) as u32, all / 2] {
+                self.epoch_list(&kept, &apart, &words, list_capacity);
             }
         }
+    }
+
+    /// Runs the kernels that list pairs that are kept, of which those with a bit stay, and others, in a list with so much room.
+    fn epoch_list(&self, kept: &[Pair], apart: &[Pair], words: &[u32], list_capacity: u32) {
+        let (tiles, all) = (words.len().div_ceil(32), kept.len() + apart.len());
+        let come_between = mirror::epoch::between(kept, apart);
+        let (ranks, counts) = mirror::epoch::count(words, &come_between);
+        let sums =
+            |k: usize| (0..tiles).map(|tile| counts[..tile].iter().map(|count| count[k]).sum()).collect::<Vec<u32>>();
+        let (stay_sums, between_sums) = (self.buffer(&sums(0)), self.buffer(&sums(1)));
+        let known = Epoch {
+            found: kept.len() as u32,
+            kept: kept.len() as u32,
+            rest: kept.len() as u32,
+            fresh: apart.len() as u32,
+            tiles: tiles as u32,
+            result: words.iter().map(|word| word.count_ones()).sum::<u32>() + apart.len() as u32,
+            result_apart: apart.len() as u32,
+            ..Epoch::zeroed()
+        };
+        let params = self.buffer(&[EpochParams { list_capacity, ..EpochParams::zeroed() }]);
+        let (known, rest, fresh) =
+            (self.buffer(&[known]), self.buffer(kept), self.buffer(&[apart, &[Pair { a: 0, b: 0 }]].concat()));
+        let ids = self.buffer(&(0..490u32).map(|i| 3 * i + 1).collect::<Vec<_>>());
+        let (words_now, ranks_now) = (self.buffer(words), self.buffer(&ranks));
+        let buffers = [
+            ("epoch_params", params.all()),
+            ("epoch", known.all()),
+            ("pairs", rest.all()),
+            ("stays", words_now.all()),
+            ("kept_tiles", stay_sums.all()),
+            ("apart_result", fresh.all()),
+            ("rest", rest.all()),
+            ("fresh", fresh.all()),
+            ("searched_ids", ids.all()),
+            ("ranks", ranks_now.all()),
+            ("between_tiles", between_sums.all()),
+        ];
+        for (label, switches, name, groups) in [
+            ("epoch_list", &[][..], "listed", tiles),
+            ("epoch_list", &["IS_PACKED"], "listed", tiles),
+            ("epoch_merge", &[], "apart", all.div_ceil(EVENT_TILE as usize)),
+            ("epoch_place", &[], "listed", tiles),
+            ("epoch_join", &[], "listed", apart.len().div_ceil(256)),
+        ] {
+            let to = self.output::<Pair>(all);
+            self.dispatch_as(label, switches, groups as u32, &[&[(name, to.all())][..], &buffers].concat());
+        }
+        let (between, flips) = (self.buffer(&vec![0u32; words.len()]), self.buffer(&vec![0x8421_1248u32; words.len()]));
+        let [kept_tiles, between_tiles] = [(); 2].map(|()| self.output::<u32>(tiles));
+        let (kept_now, ranks) = (self.output::<Pair>(all), self.output::<[u32; 4]>(words.len()));
+        let counted = [
+            ("between", between.all()),
+            ("flips", flips.all()),
+            ("ranks", ranks.all()),
+            ("kept_tiles", kept_tiles.all()),
+            ("between_tiles", between_tiles.all()),
+            ("kept", kept_now.all()),
+        ];
+        let counted = [&counted[..], &buffers].concat();
+        self.dispatch("epoch_between", apart.len().div_ceil(256) as u32, &counted);
+        self.dispatch("epoch_count", tiles.div_ceil(256) as u32, &counted);
+        let stays = self.output::<u32>(words.len());
+        self.dispatch("epoch_begin", tiles as u32, &[&[("stays", stays.all())][..], &counted].concat());
     }
 
     /// epoch_take, epoch_turn, epoch_header and epoch_scan: lists that just fit, and just do not; and every way of a step.
@@ -287,27 +311,28 @@ impl Runs {
             ("IS_REST", vec![1; 700], 4300),
             ("IS_REST", vec![0; 2], 0),
             ("IS_APART", vec![257; 300], 0),
-            ("", vec![3; 1300], 0),
+            ("IS_KEPT", vec![3; 1300], 0),
         ] {
             for moved in [0, 5] {
                 let count = counts.len() as u32 * EVENT_TILE - 1;
                 let known = Epoch { moved, fresh, found: count, apart: count, kept: count, next_wait: 5, ..base };
                 let (tiles, known, sizes) = (self.buffer(&counts), self.buffer(&[known]), self.output::<EpochSizes>(1));
                 let searched = self.output::<u32>(1);
+                let between = self.buffer(&(0..counts.len() as u32).map(|tile| tile % 7).collect::<Vec<_>>());
                 let buffers = [
                     ("epoch_params", params.all()),
                     ("kept_tiles", tiles.all()),
                     ("epoch", known.all()),
                     ("epoch_sizes", sizes.all()),
                     ("grown_count", searched.all()),
+                    ("between_tiles", between.all()),
                 ];
-                let switches: Vec<_> = Some(role).filter(|role| !role.is_empty()).into_iter().collect();
-                self.dispatch_as("epoch_scan", &switches, 1, &buffers);
+                self.dispatch_as("epoch_scan", &[role], 1, &buffers);
             }
         }
     }
 
-    /// epoch_check, epoch_decide, epoch_mark, epoch_grow, epoch_select, epoch_gather, epoch_part and epoch_test: bounds of every kind, at
+    /// epoch_check, epoch_tally, epoch_decide, epoch_mark, epoch_grow, epoch_select, epoch_gather, epoch_part, epoch_apart and epoch_test: bounds of every kind, at
     /// zero, far out and not a number; boxes in many cells.
     fn epoch_boxes(&self) {
         let odd = OddBoxes::new(2500, 60);
@@ -339,10 +364,12 @@ impl Runs {
         let (now, sample, pairs) = (self.buffer(&odd.now), self.buffer(&sample), self.buffer(pairs));
         let [filter_layout, filters] = [(); 2].map(|()| self.buffer(&[0u32; 64]));
         let filter_changes = self.buffer(&[3u32, 1]);
+        let moves = self.buffer(&vec![[0u32; 4]; slots.div_ceil(32) as usize]);
         let (fat, states, last) = (self.buffer(&odd.fat), self.buffer(&odd.states), self.buffer(&odd.last));
         let searched = self.output::<Aabb>(slots as usize);
         let escaped = self.buffer(&vec![[3u32, 40, 90, 0]; tiles as usize]);
         let (marks, stays) = (self.buffer(&[0u32; 257]), self.buffer(&[0x5555_1234u32; 96]));
+        let flips = self.buffer(&[0u32; 96]);
         let ids = self.buffer(&(0..slots).map(|i| i - i % 2 + i % 3 % 2).collect::<Vec<_>>());
         let (sizes, count, sums) = (self.output::<EpochSizes>(1), self.output::<u32>(1), self.output::<u32>(3));
         let buffers = [
@@ -354,6 +381,7 @@ impl Runs {
             ("last", last.all()),
             ("fat", fat.all()),
             ("searched", searched.all()),
+            ("moves", moves.all()),
             ("states", states.all()),
             ("escape_tiles", escaped.all()),
             ("sample", sample.all()),
@@ -364,6 +392,7 @@ impl Runs {
             ("filters", filters.all()),
             ("pairs", pairs.all()),
             ("stays", stays.all()),
+            ("flips", flips.all()),
             ("kept_tiles", sums.all()),
             ("searched_ids", ids.all()),
         ];
@@ -380,10 +409,11 @@ impl Runs {
         self.dispatch_as("epoch_gather", &["IS_PACKED"], tiles_of_slots, &packed.concat());
         self.dispatch("epoch_grow", slots.div_ceil(256), &buffers);
         self.dispatch("epoch_test", 3, &buffers);
-        self.dispatch_as("epoch_test", &["IS_APART"], 3, &buffers);
+        self.dispatch("epoch_apart", 3, &buffers);
         self.dispatch_as("epoch_part", &["IS_FRESH"], 3, &buffers);
         self.dispatch_as("epoch_part", &["IS_FRESH", "IS_PACKED"], 3, &buffers);
-        self.dispatch("epoch_check", tiles, &buffers);
+        self.dispatch("epoch_check", slots.div_ceil(EPOCH_BLOCK), &buffers);
+        self.dispatch("epoch_tally", tiles, &buffers);
         self.dispatch("epoch_decide", 1, &buffers);
     }
 
