@@ -96,6 +96,67 @@ fn ground_that_worlds_have_in_common_is_exact_in_any_number_of_pieces() {
     }
 }
 
+/// Makes boxes among giants without an end: rods, plates, corners, all of space, and half-spaces in any direction, of which some touch
+/// nothing.
+fn among_endless(endless: usize, half_spaces: usize, is_filtered: bool) -> (Vec<Aabb>, Filters) {
+    let mut boxes = Kind::Uniform.generate(1200, 5);
+    boxes.extend(Kind::Infinite.generate(60, 6));
+    boxes.extend(Kind::Invalid.generate(60, 7));
+    let mut random = Random((97 * endless + half_spaces) as u64);
+    let mut number = |low: f32, high: f32| low + (high - low) * random.below(1 << 20) as f32 / (1 << 20) as f32;
+    for k in 0..endless {
+        let min = [0; 3].map(|_| number(-1.0, 12.0));
+        let mut giant = Aabb::new(min, min.map(|x| x + number(0.0, 0.5)));
+        for axis in (0..3).filter(|axis| (k % 15 + 1) & (1 << axis) != 0) {
+            giant.min[axis] = if k % 2 == 0 { f32::NEG_INFINITY } else { giant.min[axis] };
+            giant.max[axis] = f32::INFINITY;
+        }
+        // Among the others, so that pairs have either as the smaller index.
+        boxes.insert(37 * k % boxes.len(), giant);
+    }
+    let mut spaces = Vec::new();
+    for k in 0..half_spaces {
+        let normal = [number(-1.0, 1.0), number(-1.0, 1.0), if k % 7 == 0 { 0.0 } else { number(-1.0, 1.0) }];
+        spaces.push(HalfSpace { index: 41 * k as u32 + 3, normal, offset: number(-20.0, 1.0) });
+    }
+    let mut filters = Filters { half_spaces: spaces, ..Filters::default() };
+    if is_filtered {
+        filters.group = (0..boxes.len() as u32).map(|i| 1 << (i % 3)).collect();
+        filters.mask = vec![5; boxes.len()];
+        filters.world = (0..boxes.len() as u32).map(|i| if i % 5 < 3 { Filters::GLOBAL } else { i % 4 }).collect();
+    }
+    (boxes, filters)
+}
+
+#[test]
+fn giants_without_an_end_are_exact_in_any_number() {
+    for (endless, half_spaces) in [(15, 0), (17, 0), (0, 15), (0, 16), (10, 7), (70, 20)] {
+        for is_filtered in [false, true] {
+            let (boxes, filters) = among_endless(endless, half_spaces, is_filtered);
+            let what = format!("{endless} and {half_spaces}, filtered: {is_filtered}");
+            assert_filtered(&boxes, &filters, &[CANONICAL, SWEEP], &what);
+        }
+    }
+}
+
+#[test]
+fn giants_without_an_end_give_the_same_list_in_any_number_of_threads() {
+    let found = |threads: usize, boxes: &[Aabb], filters: &Filters| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut engine = cpu::BroadPhase::new(SWEEP).unwrap();
+            engine.set_filters(filters.clone()).unwrap();
+            engine.find_pairs(boxes).unwrap().pairs.clone()
+        })
+    };
+    let (boxes, filters) = among_endless(300, 35, true);
+    let one = found(1, &boxes, &filters);
+    assert!(one.len() > 1000);
+    for threads in [2, 5] {
+        assert!(found(threads, &boxes, &filters) == one, "{threads} threads");
+    }
+}
+
 #[test]
 fn common_ground_gives_the_same_list_in_any_number_of_threads_and_little_room_for_what_nobody_wants() {
     let (boxes, filters) = on_common_ground(400, false);

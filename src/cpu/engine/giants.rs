@@ -1,7 +1,8 @@
-//! Giants against all boxes. A few of them, and those without an end, are tested against each, a few boxes at a time, which then stay
-//! in a first-level cache. Many are put in a tree, which all boxes ask.
+//! Giants against all boxes. A few of them are tested against each, a few boxes at a time, which then stay in a first-level cache. Many
+//! with an end are put in a tree, which all boxes ask. Many without one (endless boxes, half-spaces) ask a tree of all boxes: in a tree of
+//! their own, every node would be without an end.
 //!
-//! Many are what worlds have in common: a global box is in the cells of every world, and so a giant, however small it is.
+//! Many with an end are what worlds have in common: a global box is in the cells of every world, and so a giant, however small it is.
 
 use super::keep::Keep;
 use super::task_lists::TaskLists;
@@ -16,6 +17,9 @@ const GROUP: usize = 1 << 3;
 /// The fewest giants that are put in a tree: with fewer, to build it and to ask it takes longer.
 const FEWEST_IN_A_TREE: usize = 24;
 
+/// The fewest giants without an end that ask a tree of all boxes.
+const FEWEST_THAT_ASK: usize = 16;
+
 /// The giants of a search, with the memory that it takes to find their pairs.
 #[derive(Debug, Default)]
 pub struct Giants {
@@ -26,6 +30,11 @@ pub struct Giants {
     /// Those that are in the tree, and their boxes.
     in_tree: Vec<u32>,
     boxes: Vec<Aabb>,
+    /// Boxes without an end that ask a tree of all boxes.
+    endless: Vec<u32>,
+    endless_boxes: Vec<Aabb>,
+    /// Those that stand for half-spaces, which do so too.
+    half_spaces: Vec<u32>,
     join: Join,
 }
 
@@ -40,25 +49,45 @@ impl Giants {
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
         self.divide(boxes, keep);
-        // A pair of two giants is reported once: from the smaller index.
-        let is_reported = |giant: u32, i: u32| i > giant || i < giant && !is_giant(i);
-        if !self.alone.is_empty() {
-            lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
-                for &giant in &self.alone {
-                    make_room(list, BOXES as u64)?;
-                    let (own, before, half_space) = (&boxes[giant as usize], list.len(), keep.half_space(giant));
-                    for (aabb, i) in boxes[first..boxes.len().min(first + BOXES)].iter().zip(first as u32..) {
-                        let meets =
-                            half_space.map_or_else(|| own.overlaps(aabb), |half_space| half_space.touches(aabb));
-                        if meets && is_reported(giant, i) {
-                            list.push(Pair::new(giant, i));
-                        }
-                    }
-                    keep.retain_last(list, before);
-                }
-                Ok(())
-            })?;
+        let reported = Reported { is_giant, keep };
+        self.test_alone(boxes, &reported, lists, pairs)?;
+        self.ask_tree_of_giants(boxes, &reported, lists, pairs)?;
+        self.ask_tree_of_all(boxes, &reported, lists, pairs)
+    }
+
+    fn test_alone(
+        &self,
+        boxes: &[Aabb],
+        reported: &Reported<impl Fn(u32) -> bool + Sync, impl Keep>,
+        lists: &mut TaskLists,
+        pairs: &mut Vec<Pair>,
+    ) -> Result<(), Error> {
+        if self.alone.is_empty() {
+            return Ok(());
         }
+        lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
+            for &giant in &self.alone {
+                make_room(list, BOXES as u64)?;
+                let (own, before, half_space) = (&boxes[giant as usize], list.len(), reported.keep.half_space(giant));
+                for (aabb, i) in boxes[first..boxes.len().min(first + BOXES)].iter().zip(first as u32..) {
+                    let meets = half_space.map_or_else(|| own.overlaps(aabb), |half_space| half_space.touches(aabb));
+                    if meets && reported.is_reported(giant, i) {
+                        list.push(Pair::new(giant, i));
+                    }
+                }
+                reported.keep.retain_last(list, before);
+            }
+            Ok(())
+        })
+    }
+
+    fn ask_tree_of_giants(
+        &mut self,
+        boxes: &[Aabb],
+        reported: &Reported<impl Fn(u32) -> bool + Sync, impl Keep>,
+        lists: &mut TaskLists,
+        pairs: &mut Vec<Pair>,
+    ) -> Result<(), Error> {
         if self.in_tree.is_empty() {
             return Ok(());
         }
@@ -71,41 +100,99 @@ impl Giants {
                 let before = list.len();
                 let turns = turn..last.min(turn + GROUP);
                 join.list(asking, turns, |i, of_tree| Pair { a: in_tree[of_tree as usize], b: i }, list)?;
-                let mut end = before;
-                for at in before..list.len() {
-                    let Pair { a: giant, b: i } = list[at];
-                    list[end] = Pair::new(giant, i);
-                    end += usize::from(is_reported(giant, i));
-                }
-                list.truncate(end);
-                keep.retain_last(list, before);
+                reported.retain_last(list, before);
             }
             Ok(())
         })
     }
 
-    /// Decides which giants are put in a tree.
+    fn ask_tree_of_all(
+        &mut self,
+        boxes: &[Aabb],
+        reported: &Reported<impl Fn(u32) -> bool + Sync, impl Keep>,
+        lists: &mut TaskLists,
+        pairs: &mut Vec<Pair>,
+    ) -> Result<(), Error> {
+        let Self { endless, endless_boxes, half_spaces, join, .. } = self;
+        if endless.is_empty() && half_spaces.is_empty() {
+            return Ok(());
+        }
+        let asking = Set { boxes: endless_boxes, worlds: &[] };
+        join.build(Set { boxes, worlds: &[] }, asking);
+        lists.fill((0..endless.len()).step_by(GROUP), pairs, |&first, list| {
+            let turns = first..endless.len().min(first + GROUP);
+            join.list(asking, turns, |asker, i| Pair { a: endless[asker as usize], b: i }, list)?;
+            reported.retain_last(list, 0);
+            Ok(())
+        })?;
+        lists.fill(half_spaces.iter().copied(), pairs, |&giant, list| {
+            if let Some(half_space) = reported.keep.half_space(giant) {
+                join.list_touching(half_space, |i| Pair { a: giant, b: i }, list)?;
+            }
+            reported.retain_last(list, 0);
+            Ok(())
+        })
+    }
+
+    /// Decides which giants are put in a tree, which ask one, and which do neither.
     fn divide(&mut self, boxes: &[Aabb], keep: impl Keep) {
-        let Self { ids, alone, in_tree, boxes: of_tree, .. } = self;
-        alone.clear();
-        in_tree.clear();
-        of_tree.clear();
+        let Self { ids, alone, in_tree, endless, half_spaces, .. } = self;
+        for list in [&mut *alone, in_tree, endless, half_spaces] {
+            list.clear();
+        }
         let has_end = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).all(|bound| bound.is_finite());
         for &giant in &*ids {
-            let own = &boxes[giant as usize];
-            let goes_in = has_end(own) && keep.half_space(giant).is_none();
-            (if goes_in { &mut *in_tree } else { &mut *alone }).push(giant);
+            let list = match keep.half_space(giant) {
+                Some(_) => &mut *half_spaces,
+                None if has_end(&boxes[giant as usize]) => &mut *in_tree,
+                None => &mut *endless,
+            };
+            list.push(giant);
         }
         if in_tree.len() < FEWEST_IN_A_TREE {
-            alone.clone_from(ids);
-            in_tree.clear();
+            alone.append(in_tree);
         }
-        of_tree.extend(in_tree.iter().map(|giant| boxes[*giant as usize]));
+        if endless.len() + half_spaces.len() < FEWEST_THAT_ASK {
+            alone.append(endless);
+            alone.append(half_spaces);
+        }
+        alone.sort_unstable();
+        for (own, ids) in [(&mut self.boxes, in_tree), (&mut self.endless_boxes, endless)] {
+            own.clear();
+            own.extend(ids.iter().map(|giant| boxes[*giant as usize]));
+        }
     }
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let ids = (self.ids.capacity() + self.alone.capacity() + self.in_tree.capacity()) * size_of::<u32>();
-        ids + self.boxes.capacity() * size_of::<Aabb>() + self.join.bytes()
+        let ids = [&self.ids, &self.alone, &self.in_tree, &self.endless, &self.half_spaces];
+        let ids = ids.map(Vec::capacity).iter().sum::<usize>() * size_of::<u32>();
+        ids + (self.boxes.capacity() + self.endless_boxes.capacity()) * size_of::<Aabb>() + self.join.bytes()
+    }
+}
+
+/// Says which pairs of giants are reported.
+struct Reported<G, K> {
+    is_giant: G,
+    keep: K,
+}
+
+impl<G: Fn(u32) -> bool, K: Keep> Reported<G, K> {
+    /// Tells whether a pair is reported as one of this giant: one of two giants is once, from the smaller index.
+    fn is_reported(&self, giant: u32, i: u32) -> bool {
+        i > giant || i < giant && !(self.is_giant)(i)
+    }
+
+    /// Removes from a list the pairs from number `from` on that are not reported, of which `a` is the giant, and names the others
+    /// as pairs are.
+    fn retain_last(&self, list: &mut Vec<Pair>, from: usize) {
+        let mut end = from;
+        for at in from..list.len() {
+            let Pair { a: giant, b: i } = list[at];
+            list[end] = Pair::new(giant, i);
+            end += usize::from(self.is_reported(giant, i));
+        }
+        list.truncate(end);
+        self.keep.retain_last(list, from);
     }
 }

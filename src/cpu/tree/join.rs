@@ -13,7 +13,7 @@ use super::order::Order;
 use super::walk::{Stack, Visitor, walk};
 use super::worlds::Worlds;
 use crate::cpu::call::make_room;
-use crate::{Aabb, Error, Filters, Pair};
+use crate::{Aabb, Error, Filters, HalfSpace, Pair};
 
 /// The most boxes whose tree stays in a first-level cache, whatever the order in which it is asked.
 pub const FEW: usize = 1 << 8;
@@ -104,6 +104,21 @@ impl Join {
             }
         }
         Ok(counts)
+    }
+
+    /// Appends the pairs of a half-space and the boxes of the tree that touch it, in any world, as `pair` makes them of such a box.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn list_touching(
+        &self,
+        half_space: &HalfSpace,
+        pair: impl Fn(u32) -> Pair,
+        out: &mut Vec<Pair>,
+    ) -> Result<(), Error> {
+        let mut touching = Touching { half_space, pair, out, result: Ok(()) };
+        walk(&self.levels, &self.ids, &[[0, self.ids.len() as u32]], &mut Stack::default(), &mut touching);
+        touching.result
     }
 
     /// Counts the bytes held.
@@ -198,6 +213,45 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     fn take(&mut self, _: u32, _: &Aabb) {}
 
     #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.result.is_err()
+    }
+}
+
+/// Says nothing of a node.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Nothing;
+
+impl Known for Nothing {
+    const FIRST: Self = Self;
+}
+
+/// Lists the boxes that touch a half-space. One that touches a box touches every box around it, however far that reaches.
+struct Touching<'a, P> {
+    half_space: &'a HalfSpace,
+    pair: P,
+    out: &'a mut Vec<Pair>,
+    result: Result<(), Error>,
+}
+
+impl<P: Fn(u32) -> Pair> Visitor for Touching<'_, P> {
+    type Known = Nothing;
+    const IS_ORDERED: bool = false;
+
+    fn look(&self, node: &Node, _: Nothing) -> (u32, [Nothing; WIDTH]) {
+        let bit = |child: usize| u32::from(self.half_space.touches(&node.get(child))) << child;
+        ((0..WIDTH).map(bit).sum(), [Nothing; WIDTH])
+    }
+
+    fn take(&mut self, id: u32, _: &Aabb) {
+        if self.out.len() == self.out.capacity() {
+            self.result = make_room(self.out, WIDTH as u64);
+        }
+        if self.result.is_ok() {
+            self.out.push((self.pair)(id));
+        }
+    }
+
     fn is_done(&self) -> bool {
         self.result.is_err()
     }
