@@ -229,6 +229,11 @@ impl Kernel {
         gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone()
     }
 
+    /// Tells whether the other one is this kernel with the same switches, of the same device.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.slot, &other.slot)
+    }
+
     /// Returns the label, if the kernel was compiled.
     pub(super) fn compiled_label(&self) -> Option<&'static str> {
         self.slot.result.get().map(|_| self.source.label)

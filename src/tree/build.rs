@@ -201,6 +201,12 @@ impl Build {
         }
     }
 
+    /// Lists the kernels of builds and refits without worlds.
+    pub fn kernels(&self) -> [&Kernel; 8] {
+        let Self { cube, keys, places, leaves, lowest, levels, invalid, summary, .. } = self;
+        [cube, keys, places, leaves, lowest, levels, invalid, summary]
+    }
+
     /// Records the order of the leaves of a tree of this room, and where each box lies among them.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_order(

@@ -2,6 +2,7 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | `ahead` | compiles before the first call |
 //! | `make` | builds and refits, of boxes of the host or of the device |
 //! | `build` | the stage `tree`: the order of the leaves along a curve, and the bounds of all nodes |
 //! | `query` | the stage `query`: what a batch of queries meets |
@@ -10,6 +11,7 @@
 //! | `on_device` | batches in buffers of the caller's, and answers that stay on the device |
 //! | `record` | such a batch, recorded in rounds |
 
+mod ahead;
 mod ask;
 pub mod build;
 mod make;
@@ -20,6 +22,7 @@ mod record;
 
 use std::collections::HashMap;
 
+pub use self::ahead::Question;
 use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
 pub use self::on_device::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
@@ -114,7 +117,7 @@ fn block_on<T>(call: impl Future<Output = T>) -> T {
 
 impl Tree {
     /// Makes a tree of no boxes on this device, without filters. Nothing is compiled: a kernel is compiled by the first call
-    /// on the device that needs it.
+    /// on the device that needs it, or [ahead](Self::compile_ahead).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].

@@ -12,6 +12,7 @@ use crate::layout::{Counts, Cube, Dispatches, QueryHeader, QueryParams, Round, T
 use crate::pairs::order::Order;
 use crate::{BoxCast, Error, Pair};
 
+use super::ahead::Question;
 use super::build::TreeBuffers;
 
 /// The source of `query_order`.
@@ -400,6 +401,36 @@ impl Query {
             squares: Kernel::new(gpu, &SQUARES),
             canonical: Order::new(gpu),
         }
+    }
+
+    /// Lists the kernels that answer a question, whose queries say nothing but their shapes. `asks_boxes` tells whether there is more to
+    /// ask of a box than whether it is met.
+    pub fn kernels(&self, question: Question, asks_boxes: bool) -> Vec<Kernel> {
+        let (source, is_single, emits): (_, &[bool], &[bool]) = match question {
+            Question::NearestHits => (&FIRST, &[true], &[false]),
+            Question::FirstHits => (&FIRST, &[true, false], &[false]),
+            Question::AnyHits => (&CROSS, &[false], &[false]),
+            Question::AllHits => (&CROSS, &[false], &[false, true]),
+            Question::Overlaps => (&TOUCH, &[false], &[false, true]),
+            Question::SphereOverlaps => (&SPHERE, &[false], &[false, true]),
+            Question::Nearest => (&NEAR, &[true, false], &[false]),
+        };
+        let mut kernels = vec![self.order.clone()];
+        for (&is_single, &emits) in is_single.iter().flat_map(|single| emits.iter().map(move |emits| (single, emits))) {
+            let asks = |decides| Asks { boxes: asks_boxes, askers: false, is_single, decides };
+            kernels.extend([false, true].map(|decides| self.walker(source, asks(decides), emits)));
+        }
+        match question {
+            Question::NearestHits | Question::FirstHits => kernels.push(self.hits.clone()),
+            Question::Nearest => kernels.push(self.squares.clone()),
+            Question::AnyHits => {}
+            Question::AllHits | Question::Overlaps | Question::SphereOverlaps => {
+                let Self { place, scan, offset, short, canonical, .. } = self;
+                kernels.extend([place, scan, offset, short].into_iter().chain(canonical.kernels()).cloned());
+                kernels.extend(Some(&self.times).filter(|_| question == Question::AllHits).cloned());
+            }
+        }
+        kernels
     }
 
     /// Looks up a kernel that walks.

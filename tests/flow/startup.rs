@@ -6,8 +6,8 @@ use broadsweep::internals::gpu::buffers::{Buffer, Constants};
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
 use broadsweep::internals::steps::begin_epochs_on_gpu_from;
 use broadsweep::{
-    Aabb, BroadPhase, CompilationProgress, Error, Filters, Gpu, GpuIdentity, Options, Pair, PairOrder, SortVariant,
-    wgpu,
+    Aabb, BroadPhase, CompilationProgress, Error, Filters, Gpu, GpuIdentity, NearestQuery, Options, Pair, PairOrder,
+    Question, Ray, SortVariant, Sphere, Tree, wgpu,
 };
 use laboratory::scenes::Kind;
 
@@ -106,6 +106,51 @@ fn what_is_compiled_ahead_is_what_the_call_needs() {
         assert_eq!(gpu.compiled_kernels(), compiled, "the call needed other kernels");
     }
     assert!(found[0].len() > 1 && found[0] == found[1]);
+}
+
+/// Asks a question of boxes that lie far out, so that `f32` leaves much in doubt, and of a list or a row that is long.
+fn ask(tree: &mut Tree, question: Question, boxes: &[Aabb]) -> usize {
+    let rays: Vec<Ray> = boxes.iter().map(|aabb| Ray::new(aabb.min, [1.0, 0.5, 0.25])).collect();
+    let spheres: Vec<Sphere> = boxes.iter().map(|aabb| Sphere { center: aabb.max, radius: 0.5 }).collect();
+    let points: Vec<NearestQuery> = boxes.iter().map(|aabb| NearestQuery::new(aabb.min)).collect();
+    match question {
+        Question::NearestHits => tree.nearest_hits(&rays).unwrap().answers.len(),
+        Question::FirstHits => {
+            tree.first_hits(&rays, 1).unwrap().answers.len() + tree.first_hits(&rays, 70).unwrap().answers.len()
+        }
+        Question::AnyHits => tree.any_hits(&rays).unwrap().answers.len(),
+        Question::AllHits => tree.all_hits(&rays).unwrap().answers.len(),
+        Question::Overlaps => tree.overlaps(boxes).unwrap().answers.len(),
+        Question::SphereOverlaps => tree.overlaps(&spheres).unwrap().answers.len(),
+        Question::Nearest => {
+            tree.nearest(&points, 1).unwrap().answers.len() + tree.nearest(&points, 70).unwrap().answers.len()
+        }
+        other => panic!("{other:?} is not asked here"),
+    }
+}
+
+#[test]
+fn what_is_compiled_ahead_for_a_tree_is_what_builds_and_questions_need() {
+    let far_out = |aabb: &Aabb| Aabb::new(aabb.min.map(|x| x + 1e5), aabb.max.map(|x| x + 1e5));
+    let boxes: Vec<Aabb> = Kind::Uniform.generate(300, 1).iter().map(far_out).collect();
+    for question in Question::ALL {
+        let gpu = device();
+        let mut tree = Tree::new(&gpu).unwrap();
+        let n = boxes.len();
+        // Every second time with margins and groups.
+        if question as usize % 2 == 1 {
+            let filters = Filters { margin: vec![0.01; n], group: vec![1; n], mask: vec![1; n], ..Filters::default() };
+            tree.set_filters(filters).unwrap();
+        }
+        assert_eq!(gpu.compiled_kernels(), [""; 0], "before they are needed");
+        let compilation = tree.compile_ahead(&[question]);
+        compilation.wait().unwrap();
+        let compiled = gpu.compiled_kernels();
+        tree.build(&boxes).unwrap();
+        tree.refit(&boxes).unwrap();
+        assert!(ask(&mut tree, question, &boxes) > 0, "{question:?}");
+        assert_eq!(gpu.compiled_kernels(), compiled, "{question:?} needed other kernels");
+    }
 }
 
 #[test]

@@ -1,0 +1,83 @@
+//! Compiling before the first call.
+
+use super::Tree;
+use super::build::Build;
+use super::query::Query;
+use crate::Compilation;
+use crate::filters::prepare::Prepare;
+use crate::gpu::kernel::Kernel;
+use crate::grid::sort::Sort;
+use crate::grid::sort_variant;
+
+/// Says what a [`Tree`] will be asked, for [`Tree::compile_ahead`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Question {
+    /// [`Tree::nearest_hits`].
+    NearestHits,
+    /// [`Tree::first_hits`].
+    FirstHits,
+    /// [`Tree::any_hits`].
+    AnyHits,
+    /// [`Tree::all_hits`].
+    AllHits,
+    /// [`Tree::overlaps`] of any shapes but spheres.
+    Overlaps,
+    /// [`Tree::overlaps`] of spheres.
+    SphereOverlaps,
+    /// [`Tree::nearest`].
+    Nearest,
+}
+
+impl Question {
+    /// Every question.
+    pub const ALL: [Self; 7] = [
+        Self::NearestHits,
+        Self::FirstHits,
+        Self::AnyHits,
+        Self::AllHits,
+        Self::Overlaps,
+        Self::SphereOverlaps,
+        Self::Nearest,
+    ];
+}
+
+impl Tree {
+    /// Starts to compile the kernels that build and refit a tree and answer these questions, on other threads (in a browser, by the
+    /// browser), and returns at once: a program that shows something meanwhile does not stand still at its first query. What is
+    /// compiled already, by any tree of the device, is not compiled again. The filters are those of now.
+    ///
+    /// Kernels that few calls need are compiled by the first one that does: where [queries have filters of their
+    /// own](crate::Batch), where a tree has worlds, and those that only [recorded](Self::record_nearest_hits) queries have.
+    ///
+    /// ```no_run
+    /// # use broadsweep::{Error, Gpu, Question, Ray, Tree};
+    /// # fn start(gpu: &Gpu, boxes: &[broadsweep::Aabb], rays: &[Ray]) -> Result<(), Error> {
+    /// let mut tree = Tree::new(gpu)?;
+    /// let compilation = tree.compile_ahead(&[Question::NearestHits]);
+    /// // ... load the scene, draw compilation.progress() ...
+    /// compilation.wait()?;
+    /// tree.build(boxes)?;
+    /// let hits = tree.nearest_hits(rays)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn compile_ahead(&self, questions: &[Question]) -> Compilation {
+        let (gpu, questions, filters) = (self.gpu.clone(), questions.to_vec(), self.filters.filters());
+        let prepares = !filters.leaves_boxes();
+        let asks_boxes = !filters.group.is_empty() || !filters.mask.is_empty();
+        Compilation::start(&self.gpu, move || {
+            // Others of the same kernels: those belong to the device.
+            let (build, query, prepare) = (Build::new(&gpu), Query::new(&gpu), Prepare::new(&gpu));
+            let sort = Sort::with_variant(&gpu, sort_variant(&gpu)?)?;
+            let mut kernels: Vec<Kernel> = build.kernels().into_iter().chain(sort.kernels()).cloned().collect();
+            kernels.extend(prepare.kernels().into_iter().filter(|_| prepares).cloned());
+            for kernel in questions.into_iter().flat_map(|question| query.kernels(question, asks_boxes)) {
+                if !kernels.iter().any(|other| other.is(&kernel)) {
+                    kernels.push(kernel);
+                }
+            }
+            Ok(kernels)
+        })
+    }
+}
