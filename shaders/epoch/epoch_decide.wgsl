@@ -2,7 +2,7 @@
 //
 // Reads   params, epoch_params
 //         boxes         [box_count * 3] bits of f32, two at a time
-//         escape_tiles  [slots / EPOCH_TILE, rounded up] of epoch_check; only if there is an epoch
+//         escape_tiles  [slots / EPOCH_TILE, rounded up] of epoch_tally; only if there is an epoch
 //         filter_changes   [2] how often values of the filters have changed, by the host and by commands of the device
 // Changes sample        [EPOCH_SAMPLE * 6] boxes of the last step, at places that follow from `slots` alone
 //         epoch         mode, and what it follows from

@@ -1,7 +1,7 @@
 // epoch_list: the pairs that stay, in their order.
 //
 // Reads   epoch        tiles
-//         pairs        those of epoch_part or epoch_test
+//         pairs        those of epoch_part or epoch_apart
 //         stays        [tiles * 32] a bit for each pair that stays
 //         kept_tiles   [tiles] sums, of epoch_scan
 //         searched_ids   the slot of each box, where they were searched one behind the other (IS_PACKED)

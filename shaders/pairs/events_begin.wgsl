@@ -23,8 +23,9 @@ fn events_begin() {
     let last_count = select(step_counts.last_count, 0u, refused != 0u);
     step_counts.pair_count = pair_count;
     step_counts.refused = refused;
-    // One end more than there are spans.
-    step_sizes.ends = dispatch_size(div_ceil(pair_count, EVENT_SPAN) / 256u + 1u);
+    // One end more than there are spans. Where boxes moved in the array, nothing lies between them.
+    let ends = div_ceil(pair_count, EVENT_SPAN) / 256u + 1u;
+    step_sizes.ends = dispatch_size(select(ends, 0u, step_params.naming == NAMING_WAS));
     step_sizes.find = dispatch_size(div_ceil(pair_count, EVENT_TILE));
     step_sizes.count = dispatch_size(div_ceil(max(pair_count, last_count), EVENT_BLOCK));
 }

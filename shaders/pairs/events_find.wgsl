@@ -9,8 +9,8 @@
 // Writes  before            [pair_count] places in the last list, or EVENT_CREATED, as up to the next multiple of EVENT_RUN
 // Changes found             [last_count] bits, zero at first
 // An invocation per EVENT_RUN pairs. Both lists ascend: unless boxes moved in the array, the pairs of a span lie between its ends. Where
-// little changed, each is as far behind the first end as behind the first pair. Pairs that are not are looked for one after the other:
-// behind the one before, and then by bisection.
+// little changed, each is as far behind the first end as behind the first pair. Pairs that are not are looked for one after the other,
+// by bisection behind the one before; where boxes moved, in the place behind it first, and then in the whole list.
 // Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
 
 override IS_RENAMED: bool = false;
@@ -61,7 +61,7 @@ fn events_find(
         ends = vec2<u32>(event_ends[first / EVENT_SPAN], event_ends[first / EVENT_SPAN + 1u]);
     }
     let count = min(EVENT_RUN, step_counts.pair_count - first);
-    let likely = ends.x + first % EVENT_SPAN;
+    let likely = select(ends.x + first % EVENT_SPAN, first, IS_RENAMED);
     var k = 0u;
     while k < min(count, ends.y - min(likely, ends.y)) && all(last_pairs[likely + k] == named(pairs[first + k])) {
         before[first + k] = likely + k;
@@ -88,20 +88,27 @@ fn note_found(word: u32, bits: u32) {
 
 // Looks for pairs from one place to another, one after the other, between these ends of the last list.
 fn look_for(first: u32, behind: u32, ends: vec2<u32>) {
-    // What comes before the place of a pair is below all that follow; unless boxes moved in the array, where names do not ascend.
+    // What comes before the place of a pair is below all that follow; unless boxes moved in the array, where names do not ascend: there
+    // most are next to each other all the same.
     var low = ends.x;
+    var next = ends.y;
     for (var i = first; i < behind; i += 1u) {
         let pair = named(pairs[i]);
         var place = EVENT_CREATED;
         if pair.y != EVENT_CREATED {
-            let looked_up = look_up(pair, low, ends);
+            var looked_up = LookedUp(next, false);
+            if IS_RENAMED && next < ends.y {
+                looked_up.is_there = all(last_pairs[next] == pair);
+            }
+            if !looked_up.is_there {
+                looked_up = look_up(pair, low, ends);
+            }
             if looked_up.is_there {
                 place = looked_up.place;
                 note_found(place / 32u, 1u << (place % 32u));
             }
-            if !IS_RENAMED {
-                low = looked_up.place + u32(looked_up.is_there);
-            }
+            next = looked_up.place + u32(looked_up.is_there);
+            low = select(next, low, IS_RENAMED);
         }
         before[i] = place;
     }

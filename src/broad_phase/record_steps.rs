@@ -129,8 +129,8 @@ impl RecordedSteps {
 impl BroadPhase {
     /// Records into `encoder` what [`record`](Self::record) records, and the comparison of its pairs with those of the last
     /// step: which began, which ended, which persist. In the first step every pair is created. Nothing is submitted or read
-    /// back, and nothing blocks once the kernels that it needs are compiled, those of events by the first call. What is found
-    /// is as if nobody slept, so that falling asleep loses no pair.
+    /// back, and nothing blocks once the kernels that it needs are compiled, those of events by the first call with each kind of `identity`, or
+    /// [ahead](Self::compile_events_ahead). What is found is as if nobody slept, so that falling asleep loses no pair.
     ///
     /// The last step is the last one that was submitted and counted. A step whose pairs did not fit the list
     /// ([`reserve`](Self::reserve)), or were too many to test, does not: its events are empty, their headers say so, and the

@@ -60,7 +60,7 @@ buffer_table! {
         kept_stays: [u32; 32 * room.tiles()], STORAGE;
         /// `[pairs]` bits: of which of these that is to change in this step.
         flips: [u32; 32 * room.tiles()], STORAGE;
-        /// How many of each tile.
+        /// How many of each tile overlap.
         kept_tiles: [u32; room.tiles()], STORAGE;
         /// How many pairs of boxes that left come between each 32 of these.
         between: [u32; 32 * room.tiles()], STORAGE;

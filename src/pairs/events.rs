@@ -39,6 +39,7 @@ pub const KERNELS: &[Source] = &[BEGIN, ENDS, FIND, COUNT, SCAN, HEADERS, LIST, 
 
 /// The switches of `events_find` for each way of naming boxes, by `NAMING_*`.
 const FIND_SWITCHES: [&[&str]; 3] = [&[], &["HAS_GENERATIONS"], &["IS_RENAMED"]];
+const _: () = assert!(NAMING_INDEX == 0 && NAMING_GENERATIONS == 1 && NAMING_WAS == 2);
 
 /// The kernels of the stage `events`.
 #[derive(Debug)]

@@ -169,10 +169,13 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
         assert!(compilation.is_finished() && count == kernels && kernels >= compiled.len(), "{count} of {kernels}");
         assert!(compiled.contains(&"events_find") && compiled.contains(&"epoch_merge"), "{compiled:?}");
         let given = Buffer::of(&gpu, "boxes", &boxes, wgpu::BufferUsages::STORAGE).unwrap();
-        for _ in 0..3 {
+        let names: Vec<u32> = (0..boxes.len() as u32).collect();
+        let names = Buffer::of(&gpu, "names", &names, wgpu::BufferUsages::STORAGE).unwrap();
+        let named = names.raw().slice(..);
+        for identity in [GpuIdentity::Index, GpuIdentity::Generations(named), GpuIdentity::Was(named)] {
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
             let boxes_left = given.raw().slice(..);
-            broad_phase.record_events(&mut encoder, boxes_left, boxes.len() as u32, GpuIdentity::Index).unwrap();
+            broad_phase.record_events(&mut encoder, boxes_left, boxes.len() as u32, identity).unwrap();
             gpu.queue().submit([encoder.finish()]);
         }
         gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();

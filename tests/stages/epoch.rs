@@ -223,7 +223,7 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
     let decide = kernel(&epoch::DECIDE, &[]);
     let mut random = Random::new(3);
     let mut modes = [0; 4];
-    for (boxes, way) in [(3000, 0.0), (3000, 0.001), (3000, 0.02), (3000, 0.6), (1, 0.0), (40, 0.01)] {
+    for (boxes, way) in [(3000, 0.0), (3000, 0.001), (3000, 0.02), (3000, 0.6), (1, 0.0), (40, 0.01), (20_000, 0.01)] {
         let before: Vec<Aabb> = ordinary(boxes, 5);
         let slots = boxes + 100;
         for (known, tiles) in known(slots).into_iter().flat_map(|known| [0, 3, 90, 2000].map(|left| (known, left))) {
@@ -301,7 +301,8 @@ impl Grown {
 
 /// Checks which boxes are searched, of so many, some of which left.
 fn check_selection(filters: &Filters, rarity: usize, edge: u32) {
-    let n = 3000;
+    // More than a tile of those that escaped.
+    let n = EPOCH_TILE + 900;
     let lists = FilterLists::of(gpu(), filters, n as usize).unwrap();
     let switches = Switches::of(filters);
     let [mark, select] = [&epoch::MARK, &epoch::SELECT].map(|source| kernel(source, switches.world_names()));
@@ -340,7 +341,7 @@ fn check_selection(filters: &Filters, rarity: usize, edge: u32) {
 #[test]
 fn boxes_that_may_meet_those_that_left_are_those_of_the_mirror() {
     let mut random = Random::new(23);
-    let world = (0..3000).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { random.below(4) }).collect();
+    let world = (0..EPOCH_TILE + 900).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { random.below(4) }).collect();
     for filters in [Filters::default(), Filters { world, ..Filters::default() }] {
         for (rarity, edge) in [(100, EDGE), (40, 123), (7, 134)] {
             check_selection(&filters, rarity, edge);
@@ -516,7 +517,7 @@ fn pairs_are_parted_and_tested_as_by_the_mirror() {
     }
 }
 
-/// Pairs that are kept, some of which stay, and others that come between them.
+/// Pairs that are kept, some of which stay, and others that come between them, or are among them and do not stay there.
 struct TwoLists {
     pairs: Vec<Pair>,
     stays: Vec<bool>,
@@ -529,9 +530,9 @@ fn two_lists() -> Vec<TwoLists> {
     let mut random = Random::new(37);
     let make = |(length, other): (u32, u32)| {
         let pairs = random_pairs(length, &mut random);
-        let apart: Vec<Pair> =
-            random_pairs(other, &mut random).into_iter().filter(|pair| pairs.binary_search(pair).is_err()).collect();
-        let stays: Vec<bool> = pairs.iter().map(|_| random.below(3) > 0).collect();
+        let apart = random_pairs(other, &mut random);
+        let stays: Vec<bool> =
+            pairs.iter().map(|pair| random.below(3) > 0 && apart.binary_search(pair).is_err()).collect();
         let result = stays.iter().filter(|stays| **stays).count() + apart.len();
         let known = Epoch {
             found: pairs.len() as u32,
@@ -545,7 +546,9 @@ fn two_lists() -> Vec<TwoLists> {
         };
         TwoLists { pairs, stays, apart, known }
     };
-    lengths().flat_map(|length| [0, 1, 30, 6000].map(|other| (length, other))).map(make).collect()
+    // The last one has more tiles than a workgroup counts.
+    let all = lengths().flat_map(|length| [0, 1, 30, 6000].map(|other| (length, other)));
+    all.chain([(257 * EVENT_TILE, 30)]).map(make).collect()
 }
 
 #[test]
@@ -553,7 +556,9 @@ fn pairs_are_listed_and_merged_as_by_the_mirror() {
     let [list, merge, begin] = [&epoch::LIST, &epoch::MERGE, &epoch::BEGIN].map(|source| kernel(source, &[]));
     for (number, TwoLists { pairs, stays, apart, known }) in two_lists().into_iter().enumerate() {
         let (words, counts) = noted(&stays);
-        let known = upload(&[known]);
+        // Here none is in both lists.
+        let apart: Vec<Pair> = apart.into_iter().filter(|pair| pairs.binary_search(pair).is_err()).collect();
+        let known = upload(&[Epoch { fresh: apart.len() as u32, ..known }]);
         let (pairs_now, apart_now, words_now, sums_now) =
             (upload(&pairs), upload(&apart), upload(&words), upload(&sums(&counts)));
         let expected = mirror::epoch::list(&pairs, &stays);

@@ -42,7 +42,7 @@ pub fn random_pairs(count: u32, random: &mut Random) -> Vec<Pair> {
 fn lists() -> Vec<Lists> {
     let mut random = Random::new(7);
     let mut all = Vec::new();
-    for n in SIZES.into_iter().chain([EVENT_TILE - 1, EVENT_TILE, EVENT_TILE + 1, 5000]) {
+    for n in SIZES.into_iter().chain([EVENT_TILE - 1, EVENT_TILE, EVENT_TILE + 1, 5000, EVENT_BLOCK + 300]) {
         let last = random_pairs(n, &mut random);
         let some = random_pairs(n / 8, &mut random);
         let mut alike: Vec<Pair> = last.iter().copied().filter(|_| random.below(8) > 0).chain(some).collect();

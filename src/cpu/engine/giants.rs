@@ -30,11 +30,8 @@ pub struct Giants {
     /// Those that are in the tree, and their boxes.
     in_tree: Vec<u32>,
     boxes: Vec<Aabb>,
-    /// Boxes without an end that ask a tree of all boxes.
-    endless: Vec<u32>,
-    endless_boxes: Vec<Aabb>,
-    /// Those that stand for half-spaces, which do so too.
-    half_spaces: Vec<u32>,
+    /// Those without an end, half-spaces among them, that ask a tree of all boxes.
+    asking: Vec<u32>,
     join: Join,
 }
 
@@ -113,61 +110,48 @@ impl Giants {
         lists: &mut TaskLists,
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
-        let Self { endless, endless_boxes, half_spaces, join, .. } = self;
-        if endless.is_empty() && half_spaces.is_empty() {
+        let Self { asking, join, .. } = self;
+        if asking.is_empty() {
             return Ok(());
         }
-        let asking = Set { boxes: endless_boxes, worlds: &[] };
-        join.build(Set { boxes, worlds: &[] }, asking);
-        lists.fill((0..endless.len()).step_by(GROUP), pairs, |&first, list| {
-            let turns = first..endless.len().min(first + GROUP);
-            join.list(asking, turns, |asker, i| Pair { a: endless[asker as usize], b: i }, list)?;
-            reported.retain_last(list, 0);
-            Ok(())
-        })?;
-        lists.fill(half_spaces.iter().copied(), pairs, |&giant, list| {
-            if let Some(half_space) = reported.keep.half_space(giant) {
-                join.list_touching(half_space, |i| Pair { a: giant, b: i }, list)?;
+        join.plant(Set { boxes, worlds: &[] });
+        lists.fill(asking.iter().copied(), pairs, |&giant, list| {
+            let (pair, retain) =
+                (|i| Pair { a: giant, b: i }, |list: &mut Vec<Pair>, from| reported.retain_last(list, from));
+            match reported.keep.half_space(giant) {
+                Some(half_space) => join.list_touching(half_space, pair, retain, list),
+                None => join.list_touching(&boxes[giant as usize], pair, retain, list),
             }
-            reported.retain_last(list, 0);
-            Ok(())
         })
     }
 
     /// Decides which giants are put in a tree, which ask one, and which do neither.
     fn divide(&mut self, boxes: &[Aabb], keep: impl Keep) {
-        let Self { ids, alone, in_tree, endless, half_spaces, .. } = self;
-        for list in [&mut *alone, in_tree, endless, half_spaces] {
+        let Self { ids, alone, in_tree, boxes: of_tree, asking, .. } = self;
+        for list in [&mut *alone, in_tree, asking] {
             list.clear();
         }
         let has_end = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).all(|bound| bound.is_finite());
         for &giant in &*ids {
-            let list = match keep.half_space(giant) {
-                Some(_) => &mut *half_spaces,
-                None if has_end(&boxes[giant as usize]) => &mut *in_tree,
-                None => &mut *endless,
-            };
-            list.push(giant);
+            let goes_in = has_end(&boxes[giant as usize]) && keep.half_space(giant).is_none();
+            (if goes_in { &mut *in_tree } else { &mut *asking }).push(giant);
         }
         if in_tree.len() < FEWEST_IN_A_TREE {
             alone.append(in_tree);
         }
-        if endless.len() + half_spaces.len() < FEWEST_THAT_ASK {
-            alone.append(endless);
-            alone.append(half_spaces);
+        if asking.len() < FEWEST_THAT_ASK {
+            alone.append(asking);
         }
         alone.sort_unstable();
-        for (own, ids) in [(&mut self.boxes, in_tree), (&mut self.endless_boxes, endless)] {
-            own.clear();
-            own.extend(ids.iter().map(|giant| boxes[*giant as usize]));
-        }
+        of_tree.clear();
+        of_tree.extend(in_tree.iter().map(|giant| boxes[*giant as usize]));
     }
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let ids = [&self.ids, &self.alone, &self.in_tree, &self.endless, &self.half_spaces];
+        let ids = [&self.ids, &self.alone, &self.in_tree, &self.asking];
         let ids = ids.map(Vec::capacity).iter().sum::<usize>() * size_of::<u32>();
-        ids + (self.boxes.capacity() + self.endless_boxes.capacity()) * size_of::<Aabb>() + self.join.bytes()
+        ids + self.boxes.capacity() * size_of::<Aabb>() + self.join.bytes()
     }
 }
 

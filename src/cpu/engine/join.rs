@@ -37,7 +37,7 @@ impl Way {
     fn choose(first: usize, second: usize, options: &Options, filters: &Filters) -> Self {
         let is_few = u32::try_from(first + second).is_ok_and(|box_count| options.tests_all_pairs(box_count));
         let names_a_sweep = options.axis != SweepAxis::Auto || options.cell_size != CellSize::Auto;
-        // No tree knows half-spaces.
+        // The trees here know no half-spaces.
         if is_few || names_a_sweep || !filters.half_spaces.is_empty() {
             return Self::AsOneInput;
         }

@@ -106,18 +106,22 @@ impl Join {
         Ok(counts)
     }
 
-    /// Appends the pairs of a half-space and the boxes of the tree that touch it, in any world, as `pair` makes them of such a box.
+    /// Appends the pairs of what touches boxes of the tree, in any world, as `pair` makes them of such a box. `retain` drops those that
+    /// nobody wants, of those from a place in the list on, before they are many.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn list_touching(
         &self,
-        half_space: &HalfSpace,
+        what: &impl Touch,
         pair: impl Fn(u32) -> Pair,
+        retain: impl Fn(&mut Vec<Pair>, usize),
         out: &mut Vec<Pair>,
     ) -> Result<(), Error> {
-        let mut touching = Touching { half_space, pair, out, result: Ok(()) };
+        let retained = out.len();
+        let mut touching = Touching { what, pair, retain, out, retained, result: Ok(()) };
         walk(&self.levels, &self.ids, &[[0, self.ids.len() as u32]], &mut Stack::default(), &mut touching);
+        touching.retain_last();
         touching.result
     }
 
@@ -226,26 +230,65 @@ impl Known for Nothing {
     const FIRST: Self = Self;
 }
 
-/// Lists the boxes that touch a half-space. One that touches a box touches every box around it, however far that reaches.
-struct Touching<'a, P> {
-    half_space: &'a HalfSpace,
+/// What boxes can touch, exactly: what touches a box touches every box around it.
+pub trait Touch {
+    /// Returns a bit for each child of a node that is touched; for one that is not there it may be set.
+    fn touching(&self, node: &Node) -> u32;
+}
+
+impl Touch for Aabb {
+    #[inline(always)]
+    fn touching(&self, node: &Node) -> u32 {
+        node.touching(self)
+    }
+}
+
+impl Touch for HalfSpace {
+    fn touching(&self, node: &Node) -> u32 {
+        let bit = |child: usize| u32::from(self.touches(&node.get(child))) << child;
+        (0..WIDTH).map(bit).sum()
+    }
+}
+
+/// Lists what touches one thing.
+struct Touching<'a, T, P, R> {
+    what: &'a T,
     pair: P,
+    retain: R,
     out: &'a mut Vec<Pair>,
+    /// The pairs before this place are wanted.
+    retained: usize,
     result: Result<(), Error>,
 }
 
-impl<P: Fn(u32) -> Pair> Visitor for Touching<'_, P> {
+impl<T, P, R: Fn(&mut Vec<Pair>, usize)> Touching<'_, T, P, R> {
+    fn retain_last(&mut self) {
+        (self.retain)(self.out, self.retained);
+        self.retained = self.out.len();
+    }
+}
+
+impl<T: Touch, P: Fn(u32) -> Pair, R: Fn(&mut Vec<Pair>, usize)> Visitor for Touching<'_, T, P, R> {
     type Known = Nothing;
     const IS_ORDERED: bool = false;
 
+    #[inline(always)]
     fn look(&self, node: &Node, _: Nothing) -> (u32, [Nothing; WIDTH]) {
-        let bit = |child: usize| u32::from(self.half_space.touches(&node.get(child))) << child;
-        ((0..WIDTH).map(bit).sum(), [Nothing; WIDTH])
+        (self.what.touching(node), [Nothing; WIDTH])
     }
 
-    fn take(&mut self, id: u32, _: &Aabb) {
+    #[inline(always)]
+    fn take(&mut self, id: u32, aabb: &Aabb) {
+        /// Pairs that stay in a first-level cache.
+        const MOST: usize = 1 << 11;
+        if !aabb.is_valid() {
+            return;
+        }
+        if self.out.len() - self.retained == MOST {
+            self.retain_last();
+        }
         if self.out.len() == self.out.capacity() {
-            self.result = make_room(self.out, WIDTH as u64);
+            self.result = make_room(self.out, MOST as u64);
         }
         if self.result.is_ok() {
             self.out.push((self.pair)(id));
