@@ -63,7 +63,7 @@ pub const SCAN: Source = source!("epoch/epoch_scan", "epoch/wait", "epoch/end", 
 /// The source of `epoch_list`.
 pub const LIST: Source = source!("epoch/epoch_list", "epoch/slots", "epoch/runs", "shared/scan");
 /// The source of `epoch_merge`.
-pub const MERGE: Source = source!("epoch/epoch_merge", "epoch/bisect");
+pub const MERGE: Source = source!("epoch/epoch_merge", "shared/bisect", "shared/pair_order");
 /// The source of `epoch_turn`.
 pub const TURN: Source = source!("epoch/epoch_turn");
 /// The source of `epoch_test`.
@@ -71,13 +71,13 @@ pub const TEST: Source = filtered!("epoch/epoch_test", "epoch/states", "epoch/me
 /// The source of `epoch_apart`.
 pub const APART: Source = filtered!("epoch/epoch_apart", "epoch/meet", "epoch/stays", "shared/boxes");
 /// The source of `epoch_between`.
-pub const BETWEEN: Source = source!("epoch/epoch_between", "epoch/bisect");
+pub const BETWEEN: Source = source!("epoch/epoch_between", "shared/bisect", "shared/pair_order");
 /// The source of `epoch_count`.
 pub const COUNT: Source = source!("epoch/epoch_count");
 /// The source of `epoch_place`.
-pub const PLACE: Source = source!("epoch/epoch_place", "epoch/bisect");
+pub const PLACE: Source = source!("epoch/epoch_place", "shared/bisect", "shared/pair_order");
 /// The source of `epoch_join`.
-pub const JOIN: Source = source!("epoch/epoch_join", "epoch/bisect");
+pub const JOIN: Source = source!("epoch/epoch_join", "shared/bisect", "shared/pair_order");
 /// The source of `epoch_header`.
 pub const HEADER: Source = source!("epoch/epoch_header");
 /// The kernels of the stage, in the order in which they run.

@@ -176,6 +176,11 @@ impl Filters {
         self.margin.is_empty() && self.half_spaces.is_empty()
     }
 
+    /// Returns whether boxes have groups or masks.
+    pub(crate) fn has_groups(&self) -> bool {
+        !(self.group.is_empty() && self.mask.is_empty())
+    }
+
     /// Checks that a list by box has `count` places from number `first` on.
     ///
     /// # Errors

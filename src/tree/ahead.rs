@@ -2,45 +2,12 @@
 
 use super::Tree;
 use super::build::Build;
-use super::query::Query;
+use super::query::{Query, Question};
 use crate::Compilation;
 use crate::filters::prepare::Prepare;
 use crate::gpu::kernel::Kernel;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
-
-/// Says what a [`Tree`] will be asked, for [`Tree::compile_ahead`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Question {
-    /// [`Tree::nearest_hits`].
-    NearestHits,
-    /// [`Tree::first_hits`].
-    FirstHits,
-    /// [`Tree::any_hits`].
-    AnyHits,
-    /// [`Tree::all_hits`].
-    AllHits,
-    /// [`Tree::overlaps`] of any shapes but spheres.
-    Overlaps,
-    /// [`Tree::overlaps`] of spheres.
-    SphereOverlaps,
-    /// [`Tree::nearest`].
-    Nearest,
-}
-
-impl Question {
-    /// Every question.
-    pub const ALL: [Self; 7] = [
-        Self::NearestHits,
-        Self::FirstHits,
-        Self::AnyHits,
-        Self::AllHits,
-        Self::Overlaps,
-        Self::SphereOverlaps,
-        Self::Nearest,
-    ];
-}
 
 impl Tree {
     /// Starts to compile the kernels that build and refit a tree and answer these questions, on other threads (in a browser, by the
@@ -65,7 +32,7 @@ impl Tree {
     pub fn compile_ahead(&self, questions: &[Question]) -> Compilation {
         let (gpu, questions, filters) = (self.gpu.clone(), questions.to_vec(), self.filters.filters());
         let prepares = !filters.leaves_boxes();
-        let asks_boxes = !filters.group.is_empty() || !filters.mask.is_empty();
+        let asks_boxes = filters.has_groups();
         Compilation::start(&self.gpu, move || {
             // Others of the same kernels: those belong to the device.
             let (build, query, prepare) = (Build::new(&gpu), Query::new(&gpu), Prepare::new(&gpu));

@@ -310,7 +310,7 @@ impl Tree {
         };
         let of_boxes = self.filters.filters();
         let asks = Asks {
-            boxes: !(filters.keeps_all() && of_boxes.group.is_empty() && of_boxes.mask.is_empty()),
+            boxes: !filters.keeps_all() || of_boxes.has_groups(),
             askers: has_askers,
             is_single: room.ranked > 0 && most == 1,
             // Half-spaces are decided in integers anyway.

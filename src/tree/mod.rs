@@ -22,11 +22,11 @@ mod record;
 
 use std::collections::HashMap;
 
-pub use self::ahead::Question;
 use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
 pub use self::on_device::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
 use self::query::Query;
+pub use self::query::Question;
 use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;

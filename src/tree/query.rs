@@ -12,7 +12,6 @@ use crate::layout::{Counts, Cube, Dispatches, QueryHeader, QueryParams, Round, T
 use crate::pairs::order::Order;
 use crate::{BoxCast, Error, Pair};
 
-use super::ahead::Question;
 use super::build::TreeBuffers;
 
 /// The source of `query_order`.
@@ -179,6 +178,39 @@ pub enum Ranked {
     Hits,
     /// Points.
     Near,
+}
+
+/// Says what a [`Tree`](super::Tree) will be asked, for [`Tree::compile_ahead`](super::Tree::compile_ahead).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Question {
+    /// [`Tree::nearest_hits`](super::Tree::nearest_hits).
+    NearestHits,
+    /// [`Tree::first_hits`](super::Tree::first_hits).
+    FirstHits,
+    /// [`Tree::any_hits`](super::Tree::any_hits).
+    AnyHits,
+    /// [`Tree::all_hits`](super::Tree::all_hits).
+    AllHits,
+    /// [`Tree::overlaps`](super::Tree::overlaps) of any shapes but spheres.
+    Overlaps,
+    /// [`Tree::overlaps`](super::Tree::overlaps) of spheres.
+    SphereOverlaps,
+    /// [`Tree::nearest`](super::Tree::nearest).
+    Nearest,
+}
+
+impl Question {
+    /// Every question.
+    pub const ALL: [Self; 7] = [
+        Self::NearestHits,
+        Self::FirstHits,
+        Self::AnyHits,
+        Self::AllHits,
+        Self::Overlaps,
+        Self::SphereOverlaps,
+        Self::Nearest,
+    ];
 }
 
 /// What stays on the device.

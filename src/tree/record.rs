@@ -369,7 +369,7 @@ impl Tree {
         let worlds = if numbers_worlds { Some(self.world_ids()?) } else { None };
         let of_boxes = self.filters.filters();
         let asks = Asks {
-            boxes: batch.askers.is_some() || !(of_boxes.group.is_empty() && of_boxes.mask.is_empty()),
+            boxes: batch.askers.is_some() || of_boxes.has_groups(),
             askers: batch.askers.is_some(),
             is_single: matches!(wanted, Wanted::Rows(_, 1)),
             // Half-spaces are decided in integers anyway.

@@ -88,7 +88,7 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
     pub fn new(tree: &'a Tree, batch: Batch<'a, Q>) -> Result<Self, Error> {
         batch.filters.check(batch.queries.len())?;
         let filters = tree.filters();
-        let keeps_all = batch.filters.keeps_all() && filters.group.is_empty() && filters.mask.is_empty();
+        let keeps_all = batch.filters.keeps_all() && !filters.has_groups();
         let mut order = Vec::new();
         let scene = tree.levels.bounds();
         let has_room = u32::try_from(batch.queries.len()).is_ok();

@@ -1,9 +1,5 @@
-// Bisection in a list of pairs in canonical order. Shared by the kernels that merge two lists, and define `pair_at(list, i)`.
-
-// Tells whether a pair comes before another.
-fn is_below(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));
-}
+// Bisection in a list of pairs in canonical order. Shared by the kernels that look pairs up, and define
+// `pair_at(list, i)`. Behind pair_order.wgsl.
 
 // Returns the first place from `low` on, and before `high`, in a list whose pair is not below this one; `high` where there is none.
 fn first_not_below(list: u32, pair: vec2<u32>, low: u32, high: u32) -> u32 {

@@ -1,0 +1,6 @@
+// Canonical order.
+
+// Tells whether a pair comes before another.
+fn is_below(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return (a.x < b.x) | ((a.x == b.x) & (a.y < b.y));
+}
