@@ -252,11 +252,13 @@ shared_constants! {
     BLOCK_TILES: u32 = 8;
     /// Tests per tile of a giant: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 256 * 32;
-    /// Giants in a row whose bounds boxes are tested against first, where there are as many.
-    GIANT_GROUP: u32 = 32;
-    /// Tiles of giants whose bits are kept, for each tile of a group whose near boxes are.
-    NEAR_SHARE: u32 = 4;
-    /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test`.
+    /// The fewest giants that are joined with rows of boxes; fewer are tested against all boxes.
+    FEWEST_JOINED: u32 = 4;
+    /// Giants in a row that an invocation tests against the bounds of a row of boxes, and then against its boxes.
+    GIANT_GROUP: u32 = 16;
+    /// Entries in a row, or giants, whose bounds giants are tested against first.
+    GIANT_ROW: u32 = 32;
+    /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test` and `giants_join`.
     MOST_BLOCKS: u32 = 65_535;
     /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at
     /// each, with a search among as many listed pairs or half-spaces as there can be. Twice what they are.
@@ -276,7 +278,7 @@ shared_constants! {
     /// Words that a row has in a tile of `small_test`, 256 by 256 tests.
     SMALL_LINES: u32 = 8;
     /// `Options::all_pairs_up_to`, by default. With a higher value, software adapters are slower than with the sweep;
-    /// with a lower one, a GPU waits for 27 dispatches that it does not need, or 39 with the portable sort.
+    /// with a lower one, a GPU waits for 29 dispatches that it does not need, or 41 with the portable sort.
     SMALL_BOXES: u32 = 2560;
     /// The most that `Options::all_pairs_up_to` can mean. The counts of `small_test`, for 128 × 129 / 2 tiles then,
     /// must fit `block_hits`, and its pairs 32 bits.
@@ -442,6 +444,12 @@ const _: () = {
     assert!(2 * SOFTWARE_CANDIDATES <= MOST_BLOCKS as u64 * 2 * MOST_GROUP_TILES as u64 * HIT_TILE as u64);
     // In a tile an invocation tests 32 boxes, each with the search of `RUN_TURNS`.
     assert!(2 * MOST_GROUP_TILES * 32 * (1 + 33) < 65_535);
+    // In a tile of giants that are joined an invocation takes 32 boxes, each with 16 giants, twice where the hits of a tile had no
+    // room; and the search for half-spaces is for no box.
+    assert!(2 * (GIANT_GROUP * 33 + GIANT_ROW * (1 + GIANT_GROUP * (2 + 33))) < 65_535);
+    // Six words for each row of entries, and of giants, and for two that are not full, are at most a word for each entry that there
+    // may be, and no more than the words that are always there (`Entries::row_bounds`).
+    assert!(2 * 6 + 2 * 6 <= GIANT_ROW);
     assert!(HIT_TILE <= MOST_BLOCKS);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);

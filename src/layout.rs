@@ -55,6 +55,7 @@ twins! {
         pub world_count: u32,
         pub include_count: u32,
         pub sweep_groups: u32,
+        pub most_joined_tiles: u32,
         pub is_beyond: u32,
     }
 
@@ -177,8 +178,9 @@ twins! {
         pub entries: [u32; 3],
         pub entry_strides: [u32; 3],
         pub sweep_test: [u32; 3],
-        pub giants_near: [u32; 3],
         pub giants_test: [u32; 3],
+        pub giants_rows: [u32; 3],
+        pub giants_join: [u32; 3],
         pub emit_place: [u32; 3],
         pub emit_sweep: [u32; 3],
         pub emit_again: [u32; 3],

@@ -89,18 +89,26 @@ fn half_spaces_meet(a: u32, b: u32) -> bool {
     let b_is_half = bit_of(filter_layout.half_space_bits, b);
     var meet = (a_is_half & b_is_half) == 0u;
     if a_is_half != b_is_half {
-        let at = filter_layout.half_spaces + 4u * half_space_of(select(b, a, a_is_half == 1u));
+        let half = select(b, a, a_is_half == 1u);
         let other = select(a, b, a_is_half == 1u);
-        let normal = vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]);
-        meet = half_space_touches(normal, filters[at + 3u], min_bits_of(other), max_bits_of(other));
+        let nth = half_space_between(half, 0u, filter_layout.half_space_count);
+        meet = half_space_meets(nth, min_bits_of(other), max_bits_of(other));
     }
     return meet;
 }
 
-// Returns the number of the half-space that a box stands for.
-fn half_space_of(i: u32) -> u32 {
-    var low = 0u;
-    var high = filter_layout.half_space_count;
+// Tells whether half-space number `nth` meets a box of these bounds.
+fn half_space_meets(nth: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
+    let at = filter_layout.half_spaces + 4u * nth;
+    let normal = vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]);
+    return half_space_touches(normal, filters[at + 3u], min_bits, max_bits);
+}
+
+// Returns the number of the half-space that a box stands for, which is one of [first, end); the last of a smaller box, or `first`, where
+// it stands for none.
+fn half_space_between(i: u32, first: u32, end: u32) -> u32 {
+    var low = first;
+    var high = end;
     while low + 1u < high {
         let middle = low + (high - low) / 2u;
         if filters[filter_layout.half_space_boxes + middle] <= i {

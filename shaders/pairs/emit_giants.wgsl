@@ -1,7 +1,7 @@
 // emit_giants: writes the pairs that giants_test found and that lie in the window.
 //
 // Reads   params, window, boxes, counts, frame, cells, giants
-//         hit_words      [tiles * 256]; bits that had no room are found again; behind them those of giants_near
+//         hit_words      [tiles * 256]; bits that had no room are found again
 //         hit_offsets    [sweep_blocks + giant_blocks + 1], of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b: giant by giant, behind the pairs of emit_sweep
 

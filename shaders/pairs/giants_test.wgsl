@@ -1,9 +1,9 @@
-// giants_test: the exact test of every giant against every box.
+// giants_test: the exact test of each of a few giants against every box.
 //
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         cells       [box_count], giants [giant_count], counts, frame
-// Changes hit_words   [tiles * 256] to one bit per test, as far as there is room; behind them those of giants_near are read
-// Writes  block_hits  [giant_blocks] after those of sweep_test: pairs found by each workgroup
+// Writes  hit_words   [tiles * 256] one bit per test, as far as there is room
+//         block_hits  [giant_blocks] after those of sweep_test: pairs found by each workgroup
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

@@ -3,10 +3,10 @@
 // Reads   counts       entry_count, giant_count
 //         path_sums    [sections] quads and candidates, each as (low, high), of sweep_count
 // Writes  path_bases   [sections + 1] quads before each section as (low, high); the last is the length of the path
-//         counts       candidates, tiles and blocks of sweep_test and giants_test, refused
-//         dispatches   of sweep_test, emit_place, emit_sweep, giants_near and giants_test
+//         counts       candidates, tiles and blocks of sweep_test and of giants, refused
+//         dispatches   of sweep_test, emit_place, emit_sweep, and of giants_test or giants_rows and giants_join
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
-// rounds. A tile is TILE_QUADS quads, or HIT_TILE tests of a giant, one workgroup's turn. Some tiles in a row are a
+// rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, or a group of giants and 256 rows of boxes, one workgroup's turn. Some tiles in a row are a
 // block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has 2, 4, 8, ... times as many
 // tiles, so that the number of blocks stays bounded and every one has the same amount of work, however many candidates
 // there are.
@@ -98,7 +98,12 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
 
         // The host keeps the limit low enough for tiles to be counted in 32 bits.
         let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
-        let giant_tiles = select(giant_count * div_ceil(params.box_count, HIT_TILE), 0u, refused);
+        // Many giants are joined with rows of boxes, a few are tested against all boxes.
+        let rows = div_ceil(entry_count, GIANT_ROW) + div_ceil(giant_count, GIANT_ROW);
+        let joined_tiles = div_ceil(giant_count, GIANT_GROUP) * div_ceil(rows, 256u);
+        let is_joined = giant_count >= FEWEST_JOINED && joined_tiles <= params.most_joined_tiles;
+        let tested_tiles = giant_count * div_ceil(params.box_count, HIT_TILE);
+        let giant_tiles = select(select(tested_tiles, joined_tiles, is_joined), 0u, refused);
         counts.sweep_tiles = sweep_tiles;
         let per_block = tiles_per_block(sweep_tiles, BLOCK_TILES);
         let per_group = tiles_per_group(sweep_tiles, per_block);
@@ -111,9 +116,8 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         dispatches.sweep_test = dispatch_size(div_ceil(sweep_tiles, per_group));
         dispatches.emit_place = dispatch_size(counts.sweep_blocks);
         dispatches.emit_sweep = dispatch_size(min(sweep_tiles, params.tile_capacity));
-        let groups = select(0u, div_ceil(giant_count, GIANT_GROUP), giant_count >= GIANT_GROUP && !refused);
-        let near_tiles = min(groups * div_ceil(params.box_count, HIT_TILE), params.giant_tile_capacity / NEAR_SHARE);
-        dispatches.giants_near = dispatch_size(near_tiles);
-        dispatches.giants_test = dispatch_size(counts.giant_blocks);
+        dispatches.giants_test = dispatch_size(select(counts.giant_blocks, 0u, is_joined));
+        dispatches.giants_rows = dispatch_size(select(0u, div_ceil(rows, 256u), is_joined && !refused));
+        dispatches.giants_join = dispatch_size(select(0u, counts.giant_blocks, is_joined));
     }
 }

@@ -8,7 +8,7 @@
 struct Params {
     box_count: u32,
     entry_capacity: u32,      // entries that fit the buffers, at least box_count
-    giant_tile_capacity: u32, // tiles of giants whose hit bits are kept; those of later tiles are found again by emit
+    giant_tile_capacity: u32, // tiles of giants whose hits are kept; those of later tiles are found again by emit
     axis: u32,                // AXIS_*
     cell_mode: u32,           // CELL_*
     cell_size: f32,           // for CELL_FIXED, in input units
@@ -19,6 +19,7 @@ struct Params {
     world_count: u32,         // worlds that boxes are in, the global one aside
     include_count: u32,       // pairs that are reported whatever the boxes are
     sweep_groups: u32,        // workgroups of sweep_test that keep the device busy
+    most_joined_tiles: u32,   // tiles of giants that are joined with rows of boxes; where there would be more, none is
     is_beyond: u32,           // 1 where the number of boxes lies in a buffer, and is beyond what there is room for
 }
 
@@ -125,8 +126,9 @@ struct Dispatches {
     entries: array<u32, 3>,   // an invocation for each entry
     entry_strides: array<u32, 3>, // an invocation for each ENTRY_STRIDE entries
     sweep_test: array<u32, 3>,
-    giants_near: array<u32, 3>,
     giants_test: array<u32, 3>,
+    giants_rows: array<u32, 3>,
+    giants_join: array<u32, 3>,
     emit_place: array<u32, 3>,
     emit_sweep: array<u32, 3>,
     emit_again: array<u32, 3>,

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use sort_variant::SortVariant;
 
 use crate::Error;
+use crate::constants::MOST_BLOCKS;
 use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
@@ -311,6 +312,12 @@ impl Gpu {
     /// for a GPU about as many as the largest runs at once.
     pub(crate) fn sweep_groups(&self) -> u32 {
         if self.is_software { 32 } else { 1024 }
+    }
+
+    /// Returns how many tiles of giants there may be that are joined with rows of boxes: on a software adapter one for each
+    /// workgroup, since its loops end after so many turns.
+    pub(crate) fn most_joined_tiles(&self) -> u32 {
+        if self.is_software { MOST_BLOCKS } else { u32::MAX }
     }
 
     /// Returns the variant of the sort that was asked for, if any.

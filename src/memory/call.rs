@@ -51,6 +51,7 @@ impl Call {
             world_count: filters.checked().world_count(),
             include_count: filters.checked().include().len() as u32,
             sweep_groups: gpu.sweep_groups(),
+            most_joined_tiles: gpu.most_joined_tiles(),
             is_beyond: 0,
         };
         Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params, plan })

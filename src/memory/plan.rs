@@ -33,7 +33,7 @@ pub struct MemoryPlan {
     /// The tiles of the sweep, of up to 8,192 candidates, whose results are kept; the results of further tiles are
     /// found again for the list.
     pub tile_capacity: u32,
-    /// The tiles of 8,192 tests of giants whose results are kept.
+    /// The tiles of giants whose results are kept: of 8,192 tests, or of 16 giants and up to 8,192 boxes.
     pub giant_tile_capacity: u32,
     /// The pairs that fit the list; a longer one is produced in pieces of this length.
     pub pair_capacity: u32,
@@ -218,7 +218,7 @@ impl Room {
         let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES)
             .max(wishes.giant_tiles)
             .max(all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs()))))
-            .min(binding / (1024 + 1024 / u64::from(NEAR_SHARE)));
+            .min(binding / (257 * 4));
         // Ten quads per box.
         let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES)
             .max(wishes.tiles)

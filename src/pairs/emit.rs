@@ -8,6 +8,7 @@ use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::grid::Entries;
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Window};
 
@@ -29,10 +30,20 @@ pub const AGAIN: Source = filtered!(
 /// The source of `emit_giants`.
 pub const GIANTS: Source =
     filtered!("pairs/emit_giants", "pairs/giants_walk", "shared/boxes", "pairs/emit_window", "shared/scan");
+/// The source of `emit_joined`.
+pub const JOINED: Source = filtered!(
+    "pairs/emit_joined",
+    "pairs/joined_walk",
+    "pairs/giants_near",
+    "pairs/rows_of_boxes",
+    "shared/boxes",
+    "pairs/emit_window",
+    "shared/scan"
+);
 /// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, INCLUDE];
+pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, JOINED, INCLUDE];
 
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
@@ -42,6 +53,7 @@ pub struct Emit {
     sweep: Kernel,
     again: Kernel,
     giants: Kernel,
+    joined: Kernel,
     include: Kernel,
 }
 
@@ -55,13 +67,14 @@ impl Emit {
             sweep: Kernel::specialised(gpu, &SWEEP, gpu.switches()),
             again: Kernel::specialised(gpu, &AGAIN, switches),
             giants: Kernel::specialised(gpu, &GIANTS, switches),
+            joined: Kernel::specialised(gpu, &JOINED, switches),
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
     /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
-    pub fn kernels(&self) -> ([&Kernel; 5], &Kernel) {
-        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants], &self.include)
+    pub fn kernels(&self) -> ([&Kernel; 6], &Kernel) {
+        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants, &self.joined], &self.include)
     }
 
     /// Records the counting of the pairs before each run within its block, and of the pairs of each block.
@@ -143,9 +156,8 @@ impl Emit {
         dispatches: &Buffer<Dispatches>,
         frame: &Buffer<Frame>,
         bins: &Bins,
-        entries: &Buffer<u32>,
+        sorted: &Entries,
         path: &Path,
-        giants: &Buffer<u32>,
         hits: &Hits,
         pairs: &Buffer<Pair>,
     ) {
@@ -158,13 +170,14 @@ impl Emit {
             ("counts", counts.all()),
             ("frame", frame.all()),
             ("cells", bins.cells.all()),
-            ("entries", entries.all()),
+            ("entries", sorted.entries.all()),
             ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
             ("path_bases", path.path_bases.all()),
             ("runs", hits.runs.all()),
             ("run_offsets", hits.run_offsets.all()),
-            ("giants", giants.all()),
+            ("giants", sorted.giants.all()),
+            ("row_bounds", sorted.row_bounds().all()),
             ("hit_words", hits.hit_words.all()),
             ("hit_offsets", hits.hit_offsets.all()),
             ("pairs", pairs.all()),
@@ -172,5 +185,6 @@ impl Emit {
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
         self.again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
         self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
+        self.joined.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
     }
 }

@@ -214,14 +214,14 @@ impl Pipeline {
         let build = grid.record_build(pass, &self.grid, n, search.block_sizes, params, boxes.clone(), filters)?;
         let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
         let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
-        let (keys, entries, giants) = (&sorted.keys, &sorted.entries, &sorted.giants);
+        let (keys, entries) = (&sorted.keys, &sorted.entries);
 
         self.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.box_ends, path);
         self.sweep.record_count(pass, counts, dispatches, path);
         self.sweep.record_scan(pass, params, counts, dispatches, path);
         self.sweep.record_test(pass, params, boxes.clone(), lists, counts, dispatches, entries, path, hits);
         self.emit.record_place(pass, params, counts, dispatches, hits);
-        self.giants.record(pass, params, boxes, lists, counts, dispatches, frame, bins, giants, hits);
+        self.giants.record(pass, params, boxes, lists, counts, dispatches, frame, bins, sorted, hits);
         self.record_emit(pass, search, grid, pairs, 0)?;
         pass.finish().map(|()| Some(build))
     }
@@ -258,10 +258,10 @@ impl Pipeline {
             self.small.record_emit(pass, n, params, window, boxes, hits, counts, pairs, header, arguments);
             return Ok(());
         }
-        let (frame, bins, entries, giants) = (&summary.frame, &grid.bins, &grid.entries.entries, &grid.entries.giants);
+        let (frame, bins, sorted) = (&summary.frame, &grid.bins, &grid.entries);
         self.emit.record_scan(pass, params, window, counts, dispatches, hits, header, arguments);
         self.emit.record_pairs(
-            pass, params, window, boxes, lists, counts, dispatches, frame, bins, entries, path, giants, hits, pairs,
+            pass, params, window, boxes, lists, counts, dispatches, frame, bins, sorted, path, hits, pairs,
         );
         if let Some(included) = filters.included() {
             self.emit.record_include(pass, params, window, counts, included, pairs);

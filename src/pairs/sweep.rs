@@ -2,9 +2,7 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{
-    BLOCK_TILES, ENTRY_STRIDE, HIT_TILE, MOST_BLOCKS, NEAR_SHARE, PATH_SECTION, RUN_WORDS, TILE_QUADS,
-};
+use crate::constants::{BLOCK_TILES, ENTRY_STRIDE, HIT_TILE, MOST_BLOCKS, PATH_SECTION, RUN_WORDS, TILE_QUADS};
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -78,9 +76,9 @@ buffer_table! {
         runs: [u32; room.tiles * 256 * u64::from(RUN_WORDS)], STORAGE;
         /// `[tiles * 256]` pairs before the run within its block of tiles; on a GPU for the first run of each tile alone.
         run_offsets: [u32; room.tiles * 256], STORAGE;
-        /// `[tiles * 256]` a bit per test of `giants`, as far as there is room; or of `small`. Behind them, for tiles of groups of giants,
-        /// a bit per box that is near.
-        hit_words: [u32; (room.giant_tiles + room.giant_tiles / u64::from(NEAR_SHARE)) * 256], STORAGE;
+        /// `[tiles * 256]` a bit per test of `giants_test`, as far as there is room, or of `small`; or what each invocation of
+        /// `giants_join` found. Behind them `[tiles]`: the giants that may meet boxes of each.
+        hit_words: [u32; room.giant_tiles * 257], STORAGE;
         /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles, zero before `sweep_test`; or the counts
         /// of `small_test`.
         block_hits: [u32; room.blocks()], STORAGE;

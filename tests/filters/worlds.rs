@@ -3,9 +3,9 @@
 use broadsweep::{Aabb, Filters, HalfSpace, Pair, cpu};
 use laboratory::scenes::Kind;
 
-use crate::common::{AXES, CANONICAL, Random, SWEEP, assert_pairs};
+use crate::common::{AXES, CANONICAL, GPU, Random, SWEEP, assert_pairs};
 use crate::engines::{WAYS, assert_filtered, on_both};
-use broadsweep::{CellSize, Options};
+use broadsweep::{BroadPhase, CellSize, Options};
 
 /// Makes `worlds` scenes of `n` boxes in one place, all with other boxes, each box of one world beside those of the
 /// others.
@@ -84,7 +84,7 @@ fn on_common_ground(pieces: usize, is_in_rows: bool) -> (Vec<Aabb>, Filters) {
 
 #[test]
 fn ground_that_worlds_have_in_common_is_exact_in_any_number_of_pieces() {
-    for pieces in [1, 23, 31, 32, 33, 64, 65, 400] {
+    for pieces in [1, 3, 4, 23, 24, 33, 65, 400] {
         for is_in_rows in [true, false] {
             let (boxes, filters) = on_common_ground(pieces, is_in_rows);
             let alone = Filters { world: filters.world.clone(), ..Filters::default() };
@@ -132,12 +132,38 @@ fn among_endless(endless: usize, half_spaces: usize, is_filtered: bool) -> (Vec<
 
 #[test]
 fn giants_without_an_end_are_exact_in_any_number() {
-    for (endless, half_spaces) in [(15, 0), (16, 0), (0, 15), (0, 16), (9, 7), (70, 20)] {
+    for (endless, half_spaces) in [(3, 0), (4, 0), (15, 0), (16, 0), (0, 4), (0, 15), (0, 16), (9, 7), (70, 20)] {
         for is_filtered in [false, true] {
             let (boxes, filters) = among_endless(endless, half_spaces, is_filtered);
             let what = format!("{endless} and {half_spaces}, filtered: {is_filtered}");
             assert_filtered(&boxes, &filters, &[CANONICAL, SWEEP], &what);
         }
+    }
+}
+
+#[test]
+fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
+    let (mut boxes, filters) = among_endless(700, 300, true);
+    let most = boxes.len();
+    boxes.extend(Kind::Uniform.generate(20_000, 3));
+    let more = |list: &[u32]| list.iter().copied().cycle().take(boxes.len()).collect::<Vec<_>>();
+    let (world, group, mask) = (more(&filters.world), more(&filters.group), more(&filters.mask));
+    let filters = Filters { world, group, mask, ..filters };
+    let expected = {
+        let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
+        engine.set_filters(filters.clone()).unwrap();
+        engine.find_pairs(&boxes).unwrap().clone()
+    };
+    assert!(expected.report.giant_count > 900 && boxes.len() > most);
+    // Room is made for the second call, where no budget forbids it.
+    let budgets = [None, Some(1 << 23)];
+    for memory_budget in budgets {
+        let mut engine = BroadPhase::new(&GPU, Options { memory_budget, ..SWEEP }).unwrap();
+        engine.set_filters(filters.clone()).unwrap();
+        let mut pairs = engine.find_pairs(&boxes).unwrap().pairs.clone();
+        assert!(engine.find_pairs(&boxes).unwrap().pairs == pairs, "{memory_budget:?}");
+        pairs.sort_unstable();
+        assert_pairs(&pairs, &expected.pairs, &format!("{memory_budget:?}"));
     }
 }
 

@@ -289,8 +289,8 @@ fn no_budget_refuses_what_the_sweep_would_do() {
     let boxes = Kind::Uniform.generate(3000, 1);
     let expected = brute_force::find_pairs(&boxes);
     let least = least_budget(&boxes, PairOrder::Canonical);
-    // Twelve blocks of boxes have 78 tiles of 8 KiB, and 16 KiB are there in any case; behind them a quarter for giants.
-    let enough = least + (78 * 8192 - 16 * 1024) * 5 / 4;
+    // Twelve blocks of boxes have 78 tiles of 8 × 256 words, and 16 × 256 words are there in any case; behind each 256 one for giants.
+    let enough = least + (78 * 8 - 16) * 257 * 4;
     for (budget, is_all_pairs) in [(least, false), (enough - 1, false), (enough, true)] {
         let overlaps = on_gpu(&boxes, Options { memory_budget: Some(budget), ..ALL_PAIRS });
         assert_pairs(&overlaps.pairs, &expected, "in a budget");

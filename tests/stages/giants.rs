@@ -1,10 +1,11 @@
-//! `giants_near` and `giants_test`.
+//! `giants_test`, `giants_rows` and `giants_join`.
 
 use std::sync::LazyLock;
 
 use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::Switches;
+use broadsweep::internals::grid::Entries;
 use broadsweep::internals::grid::bin::Bins;
 use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
@@ -26,6 +27,7 @@ pub struct Scene {
     pub cells: Vec<[i32; 4]>,
     pub level: u32,
     pub giants: Vec<u32>,
+    pub entries: Vec<u32>,
 }
 
 /// Returns a frame in which a box in more than 64 cells is a giant.
@@ -47,25 +49,50 @@ impl Scene {
                 _ => {}
             }
         }
-        let giants = mirror::bin::scatter(&cells, &mut vec![[0; 4]; n as usize], &frame(), level).giants;
-        Self { boxes, cells, level, giants }
+        Self::new(boxes, cells, level)
+    }
+
+    /// Makes the entries and the giants of boxes with cells.
+    pub fn new(boxes: Vec<Aabb>, cells: Vec<[i32; 4]>, level: u32) -> Self {
+        let mirror::bin::Entries { giants, entries, .. } =
+            mirror::bin::scatter(&cells, &mut vec![[0; 4]; boxes.len()], &frame(), level);
+        Self { boxes, cells, level, giants, entries }
+    }
+
+    /// Makes the entries and the giants as inputs, with room for the bounds of rows.
+    pub fn sorted(&self) -> Entries {
+        let row_bounds = poisoned(self.rows().len() * 6);
+        Entries {
+            giants: upload(&self.giants),
+            keys: poisoned(0),
+            entries: upload(&self.entries),
+            other_keys: row_bounds,
+            other_entries: poisoned(0),
+            histograms: poisoned(0),
+        }
+    }
+
+    pub fn rows(&self) -> Vec<mirror::giants::Row> {
+        mirror::giants::rows(&self.boxes, &self.entries, &self.giants)
+    }
+
+    /// Returns what groups of giants and rows have in common, in tiles.
+    pub fn joined(&self) -> Vec<mirror::giants::Joined> {
+        mirror::giants::join(&self.boxes, &self.rows(), &self.giants)
     }
 
     pub fn tiles(&self) -> u32 {
         self.giants.len() as u32 * (self.boxes.len() as u32).div_ceil(HIT_TILE)
     }
 
+    pub fn joined_tiles(&self) -> u32 {
+        self.giants.len().div_ceil(GIANT_GROUP as usize) as u32 * self.rows().len().div_ceil(256) as u32
+    }
+
     /// Returns the hits of the mirror in tiles.
     pub fn words(&self) -> Vec<u32> {
         let of = |&giant: &u32| mirror::giants::test(&self.boxes, &self.cells, &frame(), self.level, giant);
         self.in_tiles(self.giants.iter().map(of))
-    }
-
-    /// Returns which boxes are near each group of giants, in tiles; nothing where there are too few giants.
-    pub fn near_words(&self) -> Vec<u32> {
-        let group = GIANT_GROUP as usize;
-        let grouped = if self.giants.len() < group { &[] } else { &self.giants[..] };
-        self.in_tiles(grouped.chunks(group).map(|giants| mirror::giants::near(&self.boxes, giants)))
     }
 
     /// Puts bits by box in tiles, where bit k of invocation i is box 256 k + i.
@@ -94,7 +121,7 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
     let tiles = scene.tiles();
     let blocks = tiles.div_ceil(tiles_per_block);
     let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
-    let counts = upload(&[Counts {
+    let counts = counted(Counts {
         level: scene.level,
         giant_count: scene.giants.len() as u32,
         sweep_tiles: 2 * BLOCK_TILES * sweep_blocks,
@@ -105,44 +132,91 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
         giant_tiles_per_block: tiles_per_block,
         giant_blocks: blocks,
         ..Counts::zeroed()
-    }]);
+    });
     let frame = upload(&[frame()]);
-    let (boxes, bins, giants) = (upload(&scene.boxes), scene.bins(), upload(&scene.giants));
+    let (boxes, bins, sorted) = (upload(&scene.boxes), scene.bins(), scene.sorted());
 
     let words = scene.words();
     let mut block_hits = vec![u32::MAX; sweep_blocks as usize];
     block_hits.extend(hits_of_blocks(&words, tiles_per_block));
-    let near_tiles = (scene.near_words().len() / TILE_WORDS) as u32;
-    let near_tiles = near_tiles.min(giant_tile_capacity / NEAR_SHARE);
-    let near = &scene.near_words()[..near_tiles as usize * TILE_WORDS];
-    let mut bits = vec![0u32; scene.boxes.len().div_ceil(32)];
-    for (i, _) in scene.boxes.iter().enumerate().filter(|(_, aabb)| aabb.is_valid()) {
-        bits[i / 32] |= 1 << (i % 32);
-    }
-    let valid = scene.in_tiles(std::iter::once(bits));
     let kept = &words[..(giant_tile_capacity.min(tiles) as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
-        // Some workgroups too many, as in dispatches of more than one row.
-        let surplus = if near_tiles == 0 { 0 } else { 3 };
-        let near_size = if size[0] > 1 { dispatch_size(near_tiles) } else { in_columns(near_tiles + surplus) };
-        let sizes = dispatches(|sizes| (sizes.giants_test, sizes.giants_near) = (size, near_size));
+        let sizes = dispatches(|sizes| sizes.giants_test = size);
         let hits = Hits {
-            hit_words: poisoned(giant_tile_capacity as usize * TILE_WORDS + near.len()),
+            hit_words: poisoned(giant_tile_capacity as usize * TILE_WORDS),
             block_hits: poisoned(block_hits.len()),
             ..no_hits()
         };
         run(|pass| {
-            GIANTS.record(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &frame, &bins, &giants, &hits)
+            GIANTS.record(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &frame, &bins, &sorted, &hits)
         });
-        let found_words = written(&hits.hit_words);
-        // Those that are invalid may be near or not.
-        let found = found_words[giant_tile_capacity as usize * TILE_WORDS..]
-            .iter()
-            .zip(valid.iter().cycle())
-            .map(|(near, valid)| near & valid);
-        assert!(found.eq(near.iter().copied()), "boxes near {} giants differ", scene.giants.len());
         assert_eq!(written(&hits.block_hits), block_hits);
-        assert!(found_words[..kept.len()] == *kept, "hit bits of {} giants differ", scene.giants.len());
+        assert!(written(&hits.hit_words)[..kept.len()] == *kept, "hit bits of {} giants differ", scene.giants.len());
+    }
+}
+
+/// Packs what was found as an invocation of `giants_join` does.
+pub fn packed_joined(joined: &[mirror::giants::Joined]) -> Vec<u32> {
+    joined.iter().map(|own| (own.pairs.len() as u32) << GIANT_GROUP | own.near).collect()
+}
+
+/// Returns the bounds of rows as `giants_rows` leaves them.
+pub fn row_words(rows: &[mirror::giants::Row]) -> Vec<u32> {
+    rows.iter().flat_map(|row| bound_words(row.bounds)).collect()
+}
+
+/// Returns bounds as integers that compare as the numbers do, or those of nothing.
+fn bound_words(bounds: Option<Aabb>) -> [u32; 6] {
+    let ordered = |number: f32| {
+        let bits = number.to_bits() as i32;
+        if bits < 0 { i32::MIN.wrapping_sub(bits) } else { bits }
+    };
+    let words = bounds.map_or([[i32::MAX; 3], [i32::MIN; 3]], |own| [own.min.map(ordered), own.max.map(ordered)]);
+    bytemuck::cast(words)
+}
+
+/// Checks that giants are joined with rows as by the mirror, and counted behind `sweep_blocks` blocks of the sweep.
+fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
+    let (rows, joined) = (scene.rows(), scene.joined());
+    let tiles = (joined.len() / TILE_WORDS) as u32;
+    let blocks = tiles.div_ceil(tiles_per_block);
+    let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
+    let counts = counted(Counts {
+        level: scene.level,
+        entry_count: scene.entries.len() as u32,
+        giant_count: scene.giants.len() as u32,
+        sweep_blocks,
+        giant_tiles: tiles,
+        giant_tiles_per_block: tiles_per_block,
+        giant_blocks: blocks,
+        ..Counts::zeroed()
+    });
+    let (boxes, bins, frame) = (upload(&scene.boxes), scene.bins(), upload(&[frame()]));
+    let words = packed_joined(&joined);
+    let per_block = joined.chunks(TILE_WORDS * tiles_per_block as usize);
+    let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
+    let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
+    let kept = giant_tile_capacity.min(tiles) as usize;
+    let near = mirror::giants::near_tiles(&scene.boxes, &rows, &scene.giants);
+    for columns in [false, true] {
+        let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
+        let row_tiles = (rows.len() as u32).div_ceil(256);
+        let sizes = dispatches(|sizes| (sizes.giants_rows, sizes.giants_join) = (size(row_tiles), size(blocks)));
+        let sorted = scene.sorted();
+        let hits = Hits {
+            hit_words: poisoned(giant_tile_capacity as usize * (TILE_WORDS + 1)),
+            block_hits: guarded(&vec![0; block_hits.len()]),
+            ..no_hits()
+        };
+        run(|pass| {
+            GIANTS.record(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &frame, &bins, &sorted, &hits)
+        });
+        assert!(written(sorted.row_bounds()) == row_words(&rows), "bounds of {} rows differ", rows.len());
+        assert_eq!(written(&hits.block_hits), block_hits);
+        let found = written(&hits.hit_words);
+        let (found, found_near) = found.split_at(giant_tile_capacity as usize * TILE_WORDS);
+        assert_eq!(found_near[..kept], near[..kept]);
+        assert!(found[..kept * TILE_WORDS] == words[..kept * TILE_WORDS], "{} giants differ", scene.giants.len());
     }
 }
 
@@ -152,25 +226,40 @@ fn hits_of_giants_are_those_of_the_mirror() {
         let scene = Scene::random(n, n / 30 + 1, 0, u64::from(n));
         for tiles_per_block in [1, 3] {
             check(&scene, tiles_per_block, 0, scene.tiles());
+            check_join(&scene, tiles_per_block, 2, scene.joined_tiles());
         }
     }
 }
 
 #[test]
-fn boxes_far_from_a_group_of_giants_are_not_near() {
+fn giants_are_joined_with_few_of_the_rows_that_lie_apart() {
     let n = 9000u32;
-    // In a row, so that giants that follow each other lie side by side.
+    // In a row, so that entries that follow each other lie side by side, and giants too.
     let mut boxes = ordinary(n, 3);
     boxes.sort_by(|a, b| a.min[0].total_cmp(&b.min[0]));
     let cells: Vec<[i32; 4]> =
         (0..n as i32).map(|i| if i % 10 == 0 { [0, 0, SPAN as i32, SPAN as i32] } else { [i, 0, i, 0] }).collect();
-    let giants = mirror::bin::scatter(&cells, &mut vec![[0; 4]; n as usize], &frame(), 0).giants;
-    assert_eq!(giants.len(), 900);
-    let scene = Scene { boxes, cells, level: 0, giants };
-    let near = mirror::emit::scan(&scene.near_words());
-    assert!(near > 0 && near < u64::from(n) * 900 / 32 / 4, "{near} are near");
-    check(&scene, 3, 1, scene.tiles());
-    check(&scene, 2, 0, scene.tiles() / 3);
+    let scene = Scene::new(boxes, cells, 0);
+    assert_eq!(scene.giants.len(), 900);
+    let near = scene.joined().iter().map(|own| own.near.count_ones()).sum::<u32>();
+    assert!(near > 0 && near < n / 32 * 900 / 4, "{near} are near");
+    let tiles = scene.joined_tiles();
+    for (tiles_per_block, capacity) in [(3, tiles), (2, tiles / 3), (1, 0)] {
+        check_join(&scene, tiles_per_block, 1, capacity);
+    }
+}
+
+#[test]
+fn many_giants_around_everything_are_joined_with_all_rows() {
+    // Each invocation finds all that it can: a box in each place of its row, and each giant of its group.
+    let (n, giants) = (9000usize, 50);
+    let mut boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); n];
+    boxes[..giants].fill(Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]));
+    let cells = (0..n).map(|i| if i < giants { mirror::bin::CELLS_OF_UNBOUNDED } else { [1; 4] }).collect();
+    let scene = Scene::new(boxes, cells, 0);
+    let joined = scene.joined();
+    assert_eq!(joined.iter().map(|own| own.pairs.len()).max(), Some((GIANT_ROW * GIANT_GROUP) as usize));
+    check_join(&scene, 1, 0, scene.joined_tiles());
 }
 
 #[test]
@@ -179,6 +268,7 @@ fn coarser_cells_have_fewer_giants() {
     for level in 0..LEVELS {
         let scene = Scene::random(1234, 3, level, 6);
         check(&scene, 1, 0, scene.tiles());
+        check_join(&scene, 1, 0, scene.joined_tiles());
         giants.push(scene.giants.len());
     }
     // At the coarsest level only those without bounds are left.
@@ -199,6 +289,7 @@ fn hits_of_tiles_of_giants_without_room_are_counted_all_the_same() {
     let scene = Scene::random(9000, 200, 0, 1);
     for capacity in [0, 1, 5, 6, scene.tiles() - 1, scene.tiles(), scene.tiles() + 9] {
         check(&scene, 2, 3, capacity);
+        check_join(&scene, 2, 3, capacity);
     }
 }
 
@@ -207,9 +298,12 @@ fn boxes_that_are_all_giants_meet_each_other_once() {
     let n = 300u32;
     let boxes = vec![Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]); n as usize];
     let cells = vec![mirror::bin::CELLS_OF_UNBOUNDED; n as usize];
-    let scene = Scene { boxes, cells, level: 3, giants: (0..n).collect() };
+    let scene = Scene::new(boxes, cells, 3);
+    assert_eq!(scene.giants.len(), n as usize);
     assert_eq!(mirror::emit::scan(&scene.words()), u64::from(n * (n - 1) / 2));
     check(&scene, 1, 0, scene.tiles());
+    assert_eq!(mirror::emit::joined(&scene.joined()).len() as u32, n * (n - 1) / 2);
+    check_join(&scene, 1, 0, scene.joined_tiles());
 }
 
 proptest! {
@@ -226,5 +320,6 @@ proptest! {
         // Not more giants than are soon tested.
         let scene = Scene::random(n, rarity.max(n / 100), level, seed);
         check(&scene, tiles_per_block, 1, scene.tiles());
+        check_join(&scene, tiles_per_block, 1, scene.joined_tiles());
     }
 }

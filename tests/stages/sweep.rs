@@ -399,6 +399,7 @@ struct Division {
     giant_count: u32,
     tile_capacity: u32,
     candidate_limit: u64,
+    most_joined_tiles: u32,
 }
 
 /// Returns as few times two of `least` as leave at most MOST_BLOCKS blocks.
@@ -411,14 +412,15 @@ fn tiles_of_group(tiles: u32, per_block: u32, wanted: u32) -> u32 {
     [16, 8, 4, 2].into_iter().find(|&each| each <= per_block && tiles / each >= wanted).unwrap_or(1)
 }
 
-/// Counts the tiles of groups of giants, where there are as many.
-fn near_tiles(giant_count: u32, box_count: u32) -> u64 {
-    let groups = if giant_count < GIANT_GROUP { 0 } else { giant_count.div_ceil(GIANT_GROUP) };
-    u64::from(groups) * u64::from(box_count.div_ceil(HIT_TILE))
+/// Counts the tiles of groups of giants and rows of boxes.
+fn joined_tiles(giant_count: u32, entry_count: u32) -> u64 {
+    let rows = entry_count.div_ceil(GIANT_ROW) + giant_count.div_ceil(GIANT_ROW);
+    u64::from(giant_count.div_ceil(GIANT_GROUP)) * u64::from(rows.div_ceil(256))
 }
 
 fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
-    let &Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, candidate_limit } = division;
+    let &Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, .. } = division;
+    let &Division { candidate_limit, most_joined_tiles, .. } = division;
     assert_eq!(sums.len(), entry_count.div_ceil(PATH_SECTION) as usize);
     let [candidate_limit_low, candidate_limit_high] = halves(candidate_limit);
     let params = uniform(Params {
@@ -428,6 +430,7 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         tile_capacity,
         giant_tile_capacity: tile_capacity,
         sweep_groups,
+        most_joined_tiles,
         ..Params::zeroed()
     });
     let given = Counts { entry_count, giant_count, ..poison() };
@@ -452,7 +455,10 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     let refused = candidates > candidate_limit;
     let kept = |tiles: u64| if refused { 0 } else { u32::try_from(tiles).unwrap() };
     let sweep_tiles = kept(length.div_ceil(u64::from(TILE_QUADS)));
-    let giant_tiles = kept(u64::from(giant_count) * u64::from(box_count.div_ceil(HIT_TILE)));
+    let joined = joined_tiles(giant_count, entry_count);
+    let is_joined = giant_count >= FEWEST_JOINED && joined <= most_joined_tiles.into();
+    let tested = u64::from(giant_count) * u64::from(box_count.div_ceil(HIT_TILE));
+    let giant_tiles = kept(if is_joined { joined } else { tested });
     let per_block = tiles_of_block(sweep_tiles, BLOCK_TILES);
     let per_group = tiles_of_group(sweep_tiles, per_block, sweep_groups);
     let expected = Counts {
@@ -469,12 +475,14 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         ..given
     };
     assert_eq!(written(&counts), [expected]);
+    let row_tiles = (entry_count.div_ceil(GIANT_ROW) + giant_count.div_ceil(GIANT_ROW)).div_ceil(256);
     let expected_sizes = Dispatches {
         sweep_test: dispatch_size(sweep_tiles.div_ceil(per_group)),
         emit_place: dispatch_size(expected.sweep_blocks),
         emit_sweep: dispatch_size(sweep_tiles.min(tile_capacity)),
-        giants_near: dispatch_size(kept(near_tiles(giant_count, box_count)).min(tile_capacity / NEAR_SHARE)),
-        giants_test: dispatch_size(expected.giant_blocks),
+        giants_test: dispatch_size(if is_joined { 0 } else { expected.giant_blocks }),
+        giants_rows: dispatch_size(if is_joined { kept(u64::from(row_tiles)) } else { 0 }),
+        giants_join: dispatch_size(if is_joined { expected.giant_blocks } else { 0 }),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
@@ -497,11 +505,18 @@ fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
 #[test]
 fn the_path_is_divided_as_by_the_mirror() {
     for n in SIZES.into_iter().chain([256 * 255, 256 * 256, 256 * 256 + 1, 1 << 20]) {
-        for giant_count in [0, 1, 77] {
-            for tile_capacity in [0, 3, 1 << 20] {
-                let (box_count, candidate_limit, sweep_groups) = (n.max(77), 1 << 44, n % 2000);
-                let division =
-                    Division { sweep_groups, box_count, entry_count: n, giant_count, tile_capacity, candidate_limit };
+        for giant_count in [0, 1, FEWEST_JOINED - 1, FEWEST_JOINED, 77] {
+            for (tile_capacity, most_joined_tiles) in [(0, u32::MAX), (3, 4), (1 << 20, MOST_BLOCKS)] {
+                let (box_count, candidate_limit, sweep_groups, entry_count) = (n.max(77), 1 << 44, n % 2000, n);
+                let division = Division {
+                    sweep_groups,
+                    box_count,
+                    entry_count,
+                    giant_count,
+                    tile_capacity,
+                    candidate_limit,
+                    most_joined_tiles,
+                };
                 check_scan(&division, &random_sums(n, 10_000, u64::from(n)));
             }
         }
@@ -517,6 +532,7 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
         giant_count: 0,
         tile_capacity: 1 << 20,
         candidate_limit: 1 << 44,
+        most_joined_tiles: MOST_BLOCKS,
     };
     for (tiles, per_group, per_block) in [
         (1, 1, 8),
@@ -548,6 +564,7 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
         giant_count: 3,
         tile_capacity: u32::MAX / 256,
         candidate_limit: 1 << 48,
+        most_joined_tiles: MOST_BLOCKS,
     };
     let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 29, 1));
     assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > BLOCK_TILES);
@@ -567,6 +584,7 @@ fn tests_of_giants_past_32_bits_are_counted_exactly() {
         giant_count: 1 << 22,
         tile_capacity: 16,
         candidate_limit: 1 << 44,
+        most_joined_tiles: MOST_BLOCKS,
     };
     let counts = check_scan(&division, &[]);
     assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 16));
@@ -586,6 +604,7 @@ fn candidates_are_refused_from_one_above_the_limit() {
                 giant_count,
                 tile_capacity: 16,
                 candidate_limit,
+                most_joined_tiles: MOST_BLOCKS,
             };
             let sums = Sums { quads: u64::from(sum / 4 + 200), candidates: u64::from(sum) };
             assert_eq!(check_scan(&division, &[sums; 4]).refused, refused);
@@ -778,10 +797,18 @@ proptest! {
         tile_capacity in 0..1_000_000u32,
         limit_bits in 0..45u32,
         sweep_groups in 0..5000u32,
+        most_joined_tiles in prop_oneof![0..1000u32, Just(u32::MAX)],
         seed: u64,
     ) {
-        let candidate_limit = 1 << limit_bits;
-        let division = Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, candidate_limit };
+        let division = Division {
+            sweep_groups,
+            box_count,
+            entry_count,
+            giant_count,
+            tile_capacity,
+            candidate_limit: 1 << limit_bits,
+            most_joined_tiles,
+        };
         check_scan(&division, &random_sums(entry_count, most, seed));
     }
 }

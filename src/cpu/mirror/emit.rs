@@ -1,5 +1,6 @@
 //! Mirror of `emit`: pairs from hit bits.
 
+use super::giants::Joined;
 use crate::Pair;
 
 /// Counts the pairs in these words.
@@ -16,4 +17,9 @@ pub fn giants(words: &[u32], giant: u32, pairs: &mut Vec<Pair>) {
             left &= left - 1;
         }
     }
+}
+
+/// Returns the pairs of giants that were joined with rows.
+pub fn joined(all: &[Joined]) -> Vec<Pair> {
+    all.iter().flat_map(|joined| &joined.pairs).copied().collect()
 }

@@ -1,22 +1,9 @@
-//! Mirror of `giants`: one giant against all boxes.
+//! Mirror of `giants`: one giant against all boxes, and many against rows of boxes.
 
 use super::bin::is_giant;
-use crate::Aabb;
+use crate::constants::*;
 use crate::layout::Frame;
-
-/// Returns a bit per box: set where it meets the bounds of some giants.
-pub fn near(boxes: &[Aabb], giants: &[u32]) -> Vec<u32> {
-    let own = giants.iter().map(|giant| &boxes[*giant as usize]);
-    let bounds = own.copied().reduce(|a, b| Aabb {
-        min: std::array::from_fn(|k| a.min[k].min(b.min[k])),
-        max: std::array::from_fn(|k| a.max[k].max(b.max[k])),
-    });
-    let mut words = vec![0; boxes.len().div_ceil(32)];
-    for (i, _) in boxes.iter().enumerate().filter(|(_, aabb)| bounds.is_some_and(|bounds| bounds.overlaps(aabb))) {
-        words[i / 32] |= 1 << (i % 32);
-    }
-    words
-}
+use crate::{Aabb, Pair};
 
 /// Returns a bit per box: set where the box overlaps `giant` and is not a giant with a smaller index, with which the
 /// pair is found from there.
@@ -30,4 +17,81 @@ pub fn test(boxes: &[Aabb], cells: &[[i32; 4]], frame: &Frame, level: u32, giant
         }
     }
     words
+}
+
+/// Holds some boxes that lie near each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The boxes.
+    pub items: Vec<u32>,
+    /// Whether they are giants themselves.
+    pub are_giants: bool,
+    /// What bounds them; nothing where there are none.
+    pub bounds: Option<Aabb>,
+}
+
+impl Row {
+    fn new(boxes: &[Aabb], items: Vec<u32>, are_giants: bool) -> Self {
+        let bounds = bounds(items.iter().map(|i| boxes[*i as usize]));
+        Self { items, are_giants, bounds }
+    }
+}
+
+/// Returns the bounds of boxes that are valid.
+fn bounds(boxes: impl Iterator<Item = Aabb>) -> Option<Aabb> {
+    boxes.reduce(|a, b| Aabb {
+        min: std::array::from_fn(|k| a.min[k].min(b.min[k])),
+        max: std::array::from_fn(|k| a.max[k].max(b.max[k])),
+    })
+}
+
+/// Returns the rows: the boxes of which GIANT_ROW entries in a row are the first, and giants in a row behind them.
+pub fn rows(boxes: &[Aabb], entries: &[u32], giants: &[u32]) -> Vec<Row> {
+    let first = ENTRY_FIRST_U | ENTRY_FIRST_V;
+    let of_entries = entries.chunks(GIANT_ROW as usize).map(|row| {
+        let items = row.iter().filter(|entry| *entry & first == first).map(|entry| entry & ENTRY_BOX);
+        Row::new(boxes, items.collect(), false)
+    });
+    let of_giants = giants.chunks(GIANT_ROW as usize).map(|row| Row::new(boxes, row.to_vec(), true));
+    of_entries.chain(of_giants).collect()
+}
+
+/// Holds what a row and a group of giants have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// A bit for each giant of the group that meets the bounds of the row.
+    pub near: u32,
+    /// The pairs, by boxes of the row and then by giants.
+    pub pairs: Vec<Pair>,
+}
+
+/// Joins groups of GIANT_GROUP giants with rows: for each group 256 rows after the other, the last ones as if there were as many.
+pub fn join(boxes: &[Aabb], rows: &[Row], giants: &[u32]) -> Vec<Joined> {
+    let mut joined = Vec::new();
+    for group in giants.chunks(GIANT_GROUP as usize) {
+        for row in rows {
+            let mut own = Joined { near: near(boxes, group, row.bounds), pairs: Vec::new() };
+            for &i in &row.items {
+                let meets = |giant: &u32| boxes[*giant as usize].overlaps(&boxes[i as usize]);
+                let met = group.iter().filter(|&&giant| meets(&giant) && (!row.are_giants || giant < i));
+                own.pairs.extend(met.map(|&giant| Pair::new(giant, i)));
+            }
+            joined.push(own);
+        }
+        joined.resize(joined.len().next_multiple_of(256), Joined::default());
+    }
+    joined
+}
+
+/// Returns a bit for each giant of a group that meets these bounds.
+fn near(boxes: &[Aabb], group: &[u32], bounds: Option<Aabb>) -> u32 {
+    let is_near = |giant: u32| bounds.is_some_and(|bounds| bounds.overlaps(&boxes[giant as usize]));
+    group.iter().enumerate().map(|(k, &giant)| u32::from(is_near(giant)) << k).sum()
+}
+
+/// Returns for each group of giants, and in it for each 256 rows, a bit for each giant that meets the bounds of these rows.
+pub fn near_tiles(boxes: &[Aabb], rows: &[Row], giants: &[u32]) -> Vec<u32> {
+    let of_tile = |group: &[u32], rows: &[Row]| near(boxes, group, bounds(rows.iter().filter_map(|row| row.bounds)));
+    let groups = giants.chunks(GIANT_GROUP as usize);
+    groups.flat_map(|group| rows.chunks(256).map(move |rows| of_tile(group, rows))).collect()
 }

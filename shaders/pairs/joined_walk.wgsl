@@ -1,0 +1,83 @@
+// Groups of giants against rows of boxes, behind giants_near.wgsl and rows_of_boxes.wgsl. A tile is GIANT_GROUP giants in a row and 256
+// rows, one for each invocation. Shared by giants_join and emit_joined, which bind params, boxes, counts, entries, giants, row_bounds and
+// hit_words.
+// Source: joins that prune both sides by bounds, Brinkhoff, Kriegel and Seeger 1993, Efficient processing of spatial joins using
+// R-trees.
+
+// A group of giants and a row.
+struct Meeting {
+    first_giant: u32,
+    row: u32,
+    near: u32,                // a bit for each giant of the group that meets the bounds of the row
+    bounds: OrderedBox,       // of these giants
+}
+
+// Returns what an invocation looks at in a tile, where these giants of the group are near its row.
+fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
+    let row_tiles = div_ceil(row_count(), 256u);
+    let first_giant = tile / row_tiles * GIANT_GROUP;
+    var low = vec3<i32>(NO_LOW);
+    var high = vec3<i32>(NO_HIGH);
+    for (var left = near; left != 0u; left &= left - 1u) {
+        let own = ordered_box(giants[first_giant + firstTrailingBit(left)]);
+        low = min(low, own.min);
+        high = max(high, own.max);
+    }
+    return Meeting(first_giant, tile % row_tiles * 256u + local, near, OrderedBox(low, high));
+}
+
+// Returns which giants of a tile are near the row of an invocation: a bit for each.
+fn near_of(tile: u32, local: u32) -> u32 {
+    let row_tiles = div_ceil(row_count(), 256u);
+    let row = tile % row_tiles * 256u + local;
+    if row >= row_count() {
+        return 0u;
+    }
+    var among = ALL_OF_GROUP;
+    if tile < params.giant_tile_capacity {
+        among = hit_words[params.giant_tile_capacity * 256u + tile];
+    }
+    let first = row_bounds[row * 3u];
+    let middle = row_bounds[row * 3u + 1u];
+    let last = row_bounds[row * 3u + 2u];
+    let low = bitcast<vec3<i32>>(vec3<u32>(first, middle.x));
+    let high = bitcast<vec3<i32>>(vec3<u32>(middle.y, last));
+    return giants_near(tile / row_tiles * GIANT_GROUP, among, OrderedBox(low, high));
+}
+
+// Tests the box of an item against the giants that are near its row, and returns a bit for each that it meets.
+fn giants_met(item: Item, meeting: Meeting) -> u32 {
+    let own = ordered_box(item.index);
+    // Two giants meet once, from the smaller index.
+    let is_giant = meeting.row >= entry_row_count();
+    var met = 0u;
+    let may_meet = item.counts & overlap(meeting.bounds, own);
+    for (var left = select(0u, meeting.near, may_meet); left != 0u; left &= left - 1u) {
+        let giant = giants[meeting.first_giant + firstTrailingBit(left)];
+        let is_first = !is_giant | (giant < item.index);
+        met |= select(0u, left & (0u - left), overlap(ordered_box(giant), own) & is_first);
+    }
+    if IS_FILTERED {
+        for (var left = met; left != 0u; left &= left - 1u) {
+            if !keeps(giants[meeting.first_giant + firstTrailingBit(left)], item.index) {
+                met &= ~(left & (0u - left));
+            }
+        }
+    }
+    return met;
+}
+
+// Counts the pairs of a row and a group of giants.
+fn count_met(meeting: Meeting) -> u32 {
+    var count = 0u;
+    let end = select(0u, GIANT_ROW, meeting.near != 0u);
+    for (var k = 0u; k < end; k += 1u) {
+        count += countOneBits(giants_met(item_of(meeting.row, k), meeting));
+    }
+    return count;
+}
+
+// Packs what an invocation found in a tile into a word: how many pairs, and which giants are near.
+fn packed(count: u32, near: u32) -> u32 {
+    return (count << GIANT_GROUP) | near;
+}
