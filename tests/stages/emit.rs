@@ -40,13 +40,13 @@ impl Variant {
     }
 }
 
-fn window(first: u64, capacity: u32) -> Window {
+pub fn window(first: u64, capacity: u32) -> Window {
     let [first_low, first_high] = halves(first);
     Window { first_low, first_high, capacity, unused: 0 }
 }
 
 /// Pairs before each block, and all of them.
-fn offsets_of(block_hits: &[u32]) -> Vec<u64> {
+pub fn offsets_of(block_hits: &[u32]) -> Vec<u64> {
     let mut offsets = vec![0];
     for &hits in block_hits {
         offsets.push(offsets[offsets.len() - 1] + u64::from(hits));
@@ -495,92 +495,5 @@ proptest! {
         let room = found.room().map(|tiles| (f64::from(tiles) * room) as u32);
         let capacities: Vec<_> = parts.iter().map(|part| (found.pairs.len() as f64 * part) as u32 + 1).collect();
         found.check(&capacities, room, false);
-    }
-}
-
-// ---- emit_joined ----
-
-/// Checks the pairs of each window, whose capacities repeat, of giants that are joined with rows, behind `before` others. Some tiles
-/// had no room.
-fn check_joined(scene: &crate::giants::Scene, tiles_per_block: u32, before: u64, capacities: &[u32], room: u32) {
-    let joined = scene.joined();
-    let expected = mirror::emit::joined(&joined);
-    let tiles = scene.joined_tiles();
-    let blocks = joined.chunks(TILE_WORDS * tiles_per_block as usize);
-    let block_hits: Vec<u32> = blocks.map(|block| block.iter().map(|own| own.pairs.len() as u32).sum()).collect();
-    let counts = counted(Counts {
-        entry_count: scene.entries.len() as u32,
-        giant_count: scene.giants.len() as u32,
-        giant_tiles: tiles,
-        giant_tiles_per_block: tiles_per_block,
-        giant_blocks: block_hits.len() as u32,
-        ..Counts::zeroed()
-    });
-    let n = scene.boxes.len() as u32;
-    let params = uniform(Params { box_count: n, giant_tile_capacity: room, ..Params::zeroed() });
-    let sizes = dispatches(|sizes| sizes.giants_join = in_columns(block_hits.len() as u32 + 2));
-    let frame = uniform(crate::giants::frame());
-    let mut words = crate::giants::packed_joined(&joined);
-    words.truncate((room * 256) as usize);
-    words.resize((room * 256) as usize, poison());
-    let rows = scene.rows();
-    words.extend(mirror::giants::near_tiles(&scene.boxes, &rows, &scene.giants));
-    words.truncate((room * 257) as usize);
-    let offsets: Vec<_> = offsets_of(&block_hits).into_iter().map(|offset| halves(before + offset)).collect();
-    let hits = Hits {
-        runs: poisoned(0),
-        run_offsets: poisoned(0),
-        hit_words: guarded(&words),
-        block_hits: poisoned(0),
-        hit_offsets: upload(&offsets),
-    };
-    let sorted = Entries { other_keys: upload(&crate::giants::row_words(&rows)), ..scene.sorted() };
-    let (boxes, bins) = (upload(&scene.boxes), scene.bins());
-    let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
-
-    let (mut first, mut all) = (before, Vec::new());
-    for &capacity in capacities.iter().cycle() {
-        let window = uniform(window(first, capacity));
-        let list = poisoned(capacity as usize);
-        run(|pass| {
-            BOTH[0].emit.record_pairs(
-                pass,
-                &params,
-                &window,
-                boxes.all(),
-                no_filters(),
-                &counts,
-                &sizes,
-                &frame,
-                &bins,
-                &sorted,
-                &path,
-                &hits,
-                &list,
-            );
-        });
-        let mut pairs: Vec<Pair> = written(&list);
-        let left = expected.len() - all.len();
-        let beyond = pairs.split_off(left.min(capacity as usize));
-        assert!(beyond.iter().all(is_poison), "pairs are written behind the end of the list");
-        all.extend(pairs);
-        first += u64::from(capacity);
-        if all.len() == expected.len() {
-            break;
-        }
-    }
-    assert!(all == expected, "pairs of {} giants differ", scene.giants.len());
-    assert!(written(&hits.hit_words) == words);
-}
-
-#[test]
-fn pairs_of_joined_giants_are_those_of_the_mirror() {
-    for (n, rarity) in [(1, 1), (257, 9), (1234, 100), (9000, 300)] {
-        let scene = crate::giants::Scene::random(n, rarity, 0, 7);
-        let (pairs, tiles) = (mirror::emit::joined(&scene.joined()).len() as u32, scene.joined_tiles());
-        for (tiles_per_block, before, room) in [(1, 0, tiles), (3, 1 << 33, tiles + 5), (2, 5, tiles / 2), (1, 0, 0)] {
-            check_joined(&scene, tiles_per_block, before, &[pairs + 10], room);
-            check_joined(&scene, tiles_per_block, before, &[pairs / 3 + 1, pairs / 7 + 1, 1], room);
-        }
     }
 }

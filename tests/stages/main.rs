@@ -21,6 +21,7 @@ mod giants;
 mod grid;
 mod half_space;
 mod inputs;
+mod joined;
 mod made;
 mod neighbours;
 mod order;

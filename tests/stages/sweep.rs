@@ -412,27 +412,45 @@ fn tiles_of_group(tiles: u32, per_block: u32, wanted: u32) -> u32 {
     [16, 8, 4, 2].into_iter().find(|&each| each <= per_block && tiles / each >= wanted).unwrap_or(1)
 }
 
-/// Counts the tiles of groups of giants and rows of boxes.
-fn joined_tiles(giant_count: u32, entry_count: u32) -> u64 {
-    let rows = entry_count.div_ceil(GIANT_ROW) + giant_count.div_ceil(GIANT_ROW);
-    u64::from(giant_count.div_ceil(GIANT_GROUP)) * u64::from(rows.div_ceil(256))
+/// Says how giants are tested.
+struct GiantTests {
+    is_joined: bool,
+    /// Tiles of 256 rows, where giants are joined with those.
+    row_tiles: u64,
+    tiles: u64,
+}
+
+impl Division {
+    fn params(&self) -> Params {
+        let [candidate_limit_low, candidate_limit_high] = halves(self.candidate_limit);
+        Params {
+            box_count: self.box_count,
+            candidate_limit_low,
+            candidate_limit_high,
+            tile_capacity: self.tile_capacity,
+            giant_tile_capacity: self.tile_capacity,
+            sweep_groups: self.sweep_groups,
+            most_joined_tiles: self.most_joined_tiles,
+            ..Params::zeroed()
+        }
+    }
+
+    fn giant_tests(&self) -> GiantTests {
+        let rows = self.entry_count.div_ceil(GIANT_ROW) + self.giant_count.div_ceil(GIANT_ROW);
+        let row_tiles = u64::from(rows.div_ceil(256));
+        let joined = u64::from(self.giant_count.div_ceil(GIANT_GROUP)) * row_tiles;
+        if self.giant_count >= FEWEST_JOINED && joined <= self.most_joined_tiles.into() {
+            return GiantTests { is_joined: true, row_tiles, tiles: joined };
+        }
+        let tiles = u64::from(self.giant_count) * u64::from(self.box_count.div_ceil(HIT_TILE));
+        GiantTests { is_joined: false, row_tiles: 0, tiles }
+    }
 }
 
 fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
-    let &Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, .. } = division;
-    let &Division { candidate_limit, most_joined_tiles, .. } = division;
+    let &Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, candidate_limit, .. } = division;
     assert_eq!(sums.len(), entry_count.div_ceil(PATH_SECTION) as usize);
-    let [candidate_limit_low, candidate_limit_high] = halves(candidate_limit);
-    let params = uniform(Params {
-        box_count,
-        candidate_limit_low,
-        candidate_limit_high,
-        tile_capacity,
-        giant_tile_capacity: tile_capacity,
-        sweep_groups,
-        most_joined_tiles,
-        ..Params::zeroed()
-    });
+    let params = uniform(division.params());
     let given = Counts { entry_count, giant_count, ..poison() };
     let counts = guarded(&[given]);
     let path = Path {
@@ -455,10 +473,8 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     let refused = candidates > candidate_limit;
     let kept = |tiles: u64| if refused { 0 } else { u32::try_from(tiles).unwrap() };
     let sweep_tiles = kept(length.div_ceil(u64::from(TILE_QUADS)));
-    let joined = joined_tiles(giant_count, entry_count);
-    let is_joined = giant_count >= FEWEST_JOINED && joined <= most_joined_tiles.into();
-    let tested = u64::from(giant_count) * u64::from(box_count.div_ceil(HIT_TILE));
-    let giant_tiles = kept(if is_joined { joined } else { tested });
+    let of_giants = division.giant_tests();
+    let giant_tiles = kept(of_giants.tiles);
     let per_block = tiles_of_block(sweep_tiles, BLOCK_TILES);
     let per_group = tiles_of_group(sweep_tiles, per_block, sweep_groups);
     let expected = Counts {
@@ -475,14 +491,15 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         ..given
     };
     assert_eq!(written(&counts), [expected]);
-    let row_tiles = (entry_count.div_ceil(GIANT_ROW) + giant_count.div_ceil(GIANT_ROW)).div_ceil(256);
+    let [tested, joined] =
+        [!of_giants.is_joined, of_giants.is_joined].map(|are| u32::from(are) * expected.giant_blocks);
     let expected_sizes = Dispatches {
         sweep_test: dispatch_size(sweep_tiles.div_ceil(per_group)),
         emit_place: dispatch_size(expected.sweep_blocks),
         emit_sweep: dispatch_size(sweep_tiles.min(tile_capacity)),
-        giants_test: dispatch_size(if is_joined { 0 } else { expected.giant_blocks }),
-        giants_rows: dispatch_size(if is_joined { kept(u64::from(row_tiles)) } else { 0 }),
-        giants_join: dispatch_size(if is_joined { expected.giant_blocks } else { 0 }),
+        giants_test: dispatch_size(tested),
+        giants_rows: dispatch_size(kept(of_giants.row_tiles)),
+        giants_join: dispatch_size(joined),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
