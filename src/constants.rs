@@ -382,6 +382,22 @@ shared_constants! {
 /// twice as many of giants, so that Mesa's drivers end no loop over the tiles of a block.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
+/// The turns that all loops of an invocation may take together on a software adapter: Mesa's drivers end them then.
+pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
+/// The turns of a search among as many listed pairs of a box, or half-spaces, as there can be.
+const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
+
+/// Counts the turns of loops that an invocation takes at most for a tile of giants that are joined with rows of boxes, where filters
+/// make so many searches for each pair.
+pub(crate) const fn joined_turns(searches: u32) -> u32 {
+    // Which giants are near, which of those stand for half-spaces, and what bounds them.
+    let near = 3 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
+    // For each box the giants that are near, and what filters say of those that it meets.
+    let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + searches * SEARCH_TURNS));
+    // Pairs whose number had no room are counted again before they are written.
+    1 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
+}
+
 /// Counts the tiles of 256 by 256 tests that `small` has for this many boxes, at most `SMALL_MOST`.
 pub(crate) const fn small_tiles(box_count: u32) -> u32 {
     let blocks = box_count.div_ceil(256);
@@ -442,11 +458,9 @@ const _: () = {
             <= MOST_BLOCKS as u64 * MOST_GROUP_TILES as u64 * TILE_QUADS as u64
     );
     assert!(2 * SOFTWARE_CANDIDATES <= MOST_BLOCKS as u64 * 2 * MOST_GROUP_TILES as u64 * HIT_TILE as u64);
-    // In a tile an invocation tests 32 boxes, each with the search of `RUN_TURNS`.
-    assert!(2 * MOST_GROUP_TILES * 32 * (1 + 33) < 65_535);
-    // In a tile of giants that are joined an invocation takes 32 boxes, each with 16 giants, twice where the hits of a tile had no
-    // room; and the search for half-spaces is for no box.
-    assert!(2 * (GIANT_GROUP * 33 + GIANT_ROW * (1 + GIANT_GROUP * (2 + 33))) < 65_535);
+    // In a tile an invocation tests 32 boxes, each with two searches.
+    assert!(2 * MOST_GROUP_TILES * 32 * (2 + 2 * SEARCH_TURNS) < SOFTWARE_TURNS);
+    assert!(joined_turns(2) < SOFTWARE_TURNS);
     // Six words for each row of entries, and of giants, and for two that are not full, are at most a word for each entry that there
     // may be, and no more than the words that are always there (`Entries::row_bounds`).
     assert!(2 * 6 + 2 * 6 <= GIANT_ROW);

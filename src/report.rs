@@ -31,7 +31,8 @@ pub struct Report {
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
-    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead; 0 where every box
+    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead, or many of them against those
+    /// near them; 0 where every box
     /// was tested so ([`tested_all_pairs`](Self::tested_all_pairs)), or where a tree was asked.
     pub giant_count: u32,
     /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other, or a

@@ -92,13 +92,13 @@ fn half_spaces_meet(a: u32, b: u32) -> bool {
         let half = select(b, a, a_is_half == 1u);
         let other = select(a, b, a_is_half == 1u);
         let nth = half_space_between(half, 0u, filter_layout.half_space_count);
-        meet = half_space_meets(nth, min_bits_of(other), max_bits_of(other));
+        meet = meets_half_space(nth, min_bits_of(other), max_bits_of(other));
     }
     return meet;
 }
 
-// Tells whether half-space number `nth` meets a box of these bounds.
-fn half_space_meets(nth: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
+// Tells whether a box of these bounds meets half-space number `nth`.
+fn meets_half_space(nth: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
     let at = filter_layout.half_spaces + 4u * nth;
     let normal = vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]);
     return half_space_touches(normal, filters[at + 3u], min_bits, max_bits);

@@ -51,7 +51,8 @@ fn emit_joined(
         }
         let scan = scan_workgroup(local, count);
         var number = add64(next, vec2<u32>(scan.before, 0u));
-        for (var k = 0u; count > 0u; k += 1u) {
+        // No farther than to the last pair; nor on and on, should boxes have changed since they were tested.
+        for (var k = 0u; k < GIANT_ROW && count > 0u; k += 1u) {
             let item = item_of(meeting.row, k);
             let met = giants_met(item, meeting);
             for (var left = met; left != 0u; left &= left - 1u) {
@@ -59,7 +60,7 @@ fn emit_joined(
                 write_pair(number, vec2<u32>(min(giant, item.index), max(giant, item.index)));
                 number = add64(number, vec2<u32>(1u, 0u));
             }
-            count -= countOneBits(met);
+            count -= min(count, countOneBits(met));
         }
         next = add64(next, vec2<u32>(scan.total, 0u));
     }

@@ -9,11 +9,11 @@ fn in_window(number: vec2<u32>) -> bool {
     return place.y == 0u && place.x < window.capacity;
 }
 
-// Tells whether pairs [start, start + count) meet the window.
+// Tells whether any of pairs [start, start + count) lies in the window.
 fn meets_window(start: vec2<u32>, count: u32) -> bool {
     let first = vec2<u32>(window.first_low, window.first_high);
     let end = add64(first, vec2<u32>(window.capacity, 0u));
-    return less64(start, end) && less64(first, add64(start, vec2<u32>(count, 0u)));
+    return count != 0u && less64(start, end) && less64(first, add64(start, vec2<u32>(count, 0u)));
 }
 
 // Tells which of `count` pairs from number `start` lie in the window: the first one, and how many.

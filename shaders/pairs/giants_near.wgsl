@@ -16,15 +16,14 @@ fn giants_near(first: u32, among: u32, bounds: OrderedBox) -> u32 {
         let k = firstTrailingBit(left);
         near |= select(0u, 1u << k, overlap(ordered_box(giants[first + k]), bounds));
     }
-    if HAS_HALF_SPACES {
-        near = half_spaces_near(first, near, bounds);
+    if HAS_HALF_SPACES && near != 0u {
+        near = without_half_spaces_apart(first, near, bounds);
     }
     return near;
 }
 
-// Returns those of the giants that do not stand for half-spaces, or for such as meet the bounds: one that meets a box meets
-// all bounds around it.
-fn half_spaces_near(first: u32, among: u32, bounds: OrderedBox) -> u32 {
+// Leaves out giants that stand for half-spaces apart from the bounds: one that meets a box meets all bounds around it.
+fn without_half_spaces_apart(first: u32, among: u32, bounds: OrderedBox) -> u32 {
     let low = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.min)));
     let high = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.max)));
     var near = among;
@@ -37,7 +36,7 @@ fn half_spaces_near(first: u32, among: u32, bounds: OrderedBox) -> u32 {
         nth = half_space_between(giant, nth, min(nth + giant - before + 1u, filter_layout.half_space_count));
         before = giant;
         if bit_of(filter_layout.half_space_bits, giant) == 1u {
-            near &= ~select(1u << k, 0u, half_space_meets(nth, low, high));
+            near &= ~select(1u << k, 0u, meets_half_space(nth, low, high));
         }
     }
     return near;

@@ -58,8 +58,8 @@ fn bound_row(row: u32) -> OrderedBox {
     for (var k = 0u; k < GIANT_ROW; k += 1u) {
         let item = item_of(row, k);
         let own = ordered_box(item.index);
-        low = select(low, min(low, own.min), item.counts);
-        high = select(high, max(high, own.max), item.counts);
+        low = select(low, min(low, own.min), item.is_there);
+        high = select(high, max(high, own.max), item.is_there);
     }
     let low_bits = bitcast<vec3<u32>>(low);
     let high_bits = bitcast<vec3<u32>>(high);

@@ -30,12 +30,12 @@ fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
 fn near_of(tile: u32, local: u32) -> u32 {
     let row_tiles = div_ceil(row_count(), 256u);
     let row = tile % row_tiles * 256u + local;
-    if row >= row_count() {
-        return 0u;
-    }
     var among = ALL_OF_GROUP;
     if tile < params.giant_tile_capacity {
         among = hit_words[params.giant_tile_capacity * 256u + tile];
+    }
+    if row >= row_count() || among == 0u {
+        return 0u;
     }
     let first = row_bounds[row * 3u];
     let middle = row_bounds[row * 3u + 1u];
@@ -51,7 +51,7 @@ fn giants_met(item: Item, meeting: Meeting) -> u32 {
     // Two giants meet once, from the smaller index.
     let is_giant = meeting.row >= entry_row_count();
     var met = 0u;
-    let may_meet = item.counts & overlap(meeting.bounds, own);
+    let may_meet = item.is_there & overlap(meeting.bounds, own);
     for (var left = select(0u, meeting.near, may_meet); left != 0u; left &= left - 1u) {
         let giant = giants[meeting.first_giant + firstTrailingBit(left)];
         let is_first = !is_giant | (giant < item.index);

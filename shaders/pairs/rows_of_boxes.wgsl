@@ -4,7 +4,7 @@
 // A box of a row.
 struct Item {
     index: u32,
-    counts: bool,             // whether it is there: an entry stands for its box in the first cell of the box alone
+    is_there: bool,           // an entry stands for its box in the first cell of the box alone
 }
 
 // Counts the rows of entries, behind which those of giants come.
@@ -13,10 +13,10 @@ fn entry_row_count() -> u32 {
 }
 
 fn row_count() -> u32 {
-    return entry_row_count() + div_ceil(counts.giant_count, GIANT_ROW);
+    return rows_of(counts.entry_count, counts.giant_count);
 }
 
-// Returns box k of a row. One that does not count has the index of some box all the same.
+// Returns box k of a row. One that is not there has the index of some box all the same.
 fn item_of(row: u32, k: u32) -> Item {
     let entry_rows = entry_row_count();
     if row < entry_rows {

@@ -6,10 +6,10 @@
 //         counts       candidates, tiles and blocks of sweep_test and of giants, refused
 //         dispatches   of sweep_test, emit_place, emit_sweep, and of giants_test or giants_rows and giants_join
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
-// rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, or a group of giants and 256 rows of boxes, one workgroup's turn. Some tiles in a row are a
-// block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has 2, 4, 8, ... times as many
-// tiles, so that the number of blocks stays bounded and every one has the same amount of work, however many candidates
-// there are.
+// rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, or a group of giants and 256 rows of boxes: one workgroup's
+// turn. Some tiles in a row are a block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has 2, 4,
+// 8, ... times as many tiles, so that the number of blocks stays bounded and every one has the same amount of work, however many
+// candidates there are.
 // Source: reduce, then scan, Blelloch 1990.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -99,8 +99,8 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         // The host keeps the limit low enough for tiles to be counted in 32 bits.
         let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
         // Many giants are joined with rows of boxes, a few are tested against all boxes.
-        let rows = div_ceil(entry_count, GIANT_ROW) + div_ceil(giant_count, GIANT_ROW);
-        let joined_tiles = div_ceil(giant_count, GIANT_GROUP) * div_ceil(rows, 256u);
+        let row_tiles = div_ceil(rows_of(entry_count, giant_count), 256u);
+        let joined_tiles = div_ceil(giant_count, GIANT_GROUP) * row_tiles;
         let is_joined = giant_count >= FEWEST_JOINED && joined_tiles <= params.most_joined_tiles;
         let tested_tiles = giant_count * div_ceil(params.box_count, HIT_TILE);
         let giant_tiles = select(select(tested_tiles, joined_tiles, is_joined), 0u, refused);
@@ -117,7 +117,7 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         dispatches.emit_place = dispatch_size(counts.sweep_blocks);
         dispatches.emit_sweep = dispatch_size(min(sweep_tiles, params.tile_capacity));
         dispatches.giants_test = dispatch_size(select(counts.giant_blocks, 0u, is_joined));
-        dispatches.giants_rows = dispatch_size(select(0u, div_ceil(rows, 256u), is_joined && !refused));
+        dispatches.giants_rows = dispatch_size(select(0u, row_tiles, is_joined && !refused));
         dispatches.giants_join = dispatch_size(select(0u, counts.giant_blocks, is_joined));
     }
 }

@@ -411,6 +411,11 @@ fn div_ceil(a: u32, b: u32) -> u32 {
     return a / b + select(0u, 1u, a % b != 0u);
 }
 
+// Counts the rows of GIANT_ROW entries, and of GIANT_ROW giants behind them, that giants are joined with.
+fn rows_of(entry_count: u32, giant_count: u32) -> u32 {
+    return div_ceil(entry_count, GIANT_ROW) + div_ceil(giant_count, GIANT_ROW);
+}
+
 // Counts the workgroups of pca_bounds, which is how many partial results there are.
 fn pca_groups(box_count: u32) -> u32 {
     return clamp(div_ceil(box_count, PCA_BLOCK), 1u, PCA_GROUPS);

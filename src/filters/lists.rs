@@ -72,7 +72,7 @@ impl Switches {
         if self.all.contains(&WORLDS[0]) { WORLDS } else { &[] }
     }
 
-    /// Returns the names of the switches for kernels that only ask `half_spaces_meet`.
+    /// Returns the names of the switches for kernels that only ask about half-spaces.
     pub fn half_space_names(&self) -> &[&'static str] {
         const HALF_SPACES: &[&str] = &["HAS_HALF_SPACES"];
         if self.all.contains(&HALF_SPACES[0]) { HALF_SPACES } else { &[] }

@@ -21,7 +21,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use sort_variant::SortVariant;
 
 use crate::Error;
-use crate::constants::MOST_BLOCKS;
 use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
@@ -291,8 +290,8 @@ impl Gpu {
     }
 
     /// Returns the same device, with the kernels for software adapters or those for GPUs in every
-    /// [`BroadPhase`](crate::BroadPhase) that is made with it, whatever it is: for tests, and to measure. The result does
-    /// not depend on it.
+    /// [`BroadPhase`](crate::BroadPhase) that is made with it, whatever it is: for tests, and to measure. The pairs do
+    /// not depend on it; their order in the sweep may, with more than a million tiles of giants.
     #[doc(hidden)]
     pub fn with_software(self, is_software: bool) -> Self {
         Self { is_software, ..self }
@@ -312,12 +311,6 @@ impl Gpu {
     /// for a GPU about as many as the largest runs at once.
     pub(crate) fn sweep_groups(&self) -> u32 {
         if self.is_software { 32 } else { 1024 }
-    }
-
-    /// Returns how many tiles of giants there may be that are joined with rows of boxes: on a software adapter one for each
-    /// workgroup, since its loops end after so many turns.
-    pub(crate) fn most_joined_tiles(&self) -> u32 {
-        if self.is_software { MOST_BLOCKS } else { u32::MAX }
     }
 
     /// Returns the variant of the sort that was asked for, if any.

@@ -1,11 +1,11 @@
 //! What a call decides before its first command.
 
 use super::MemoryPlan;
-use crate::constants::SOFTWARE_CANDIDATES;
+use crate::constants::{MOST_BLOCKS, SOFTWARE_CANDIDATES, SOFTWARE_TURNS, joined_turns};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::layout::Params;
-use crate::{Error, Options};
+use crate::{Error, Filters, Options};
 
 /// The decision that a call makes once and that everything later in the call follows. The decision does not depend on
 /// earlier calls, since the order of the pairs depends on it.
@@ -51,7 +51,7 @@ impl Call {
             world_count: filters.checked().world_count(),
             include_count: filters.checked().include().len() as u32,
             sweep_groups: gpu.sweep_groups(),
-            most_joined_tiles: gpu.most_joined_tiles(),
+            most_joined_tiles: most_joined_tiles(gpu, filters.checked().filters()),
             is_beyond: 0,
         };
         Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params, plan })
@@ -67,4 +67,15 @@ impl Call {
             ..self.params
         }
     }
+}
+
+/// Returns the most tiles of giants that are joined with rows of boxes: on a software adapter as many for each workgroup as its loops
+/// have turns for with these filters, a power of two as all tiles of a block are.
+fn most_joined_tiles(gpu: &Gpu, filters: &Filters) -> u32 {
+    if !gpu.is_software() {
+        return u32::MAX;
+    }
+    let has_lists = !filters.exclude.is_empty() || !filters.include.is_empty();
+    let searches = u32::from(has_lists) + u32::from(!filters.half_spaces.is_empty());
+    MOST_BLOCKS << (SOFTWARE_TURNS / joined_turns(searches)).ilog2()
 }

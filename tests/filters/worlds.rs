@@ -144,7 +144,6 @@ fn giants_without_an_end_are_exact_in_any_number() {
 #[test]
 fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
     let (mut boxes, filters) = among_endless(700, 300, true);
-    let most = boxes.len();
     boxes.extend(Kind::Uniform.generate(20_000, 3));
     let more = |list: &[u32]| list.iter().copied().cycle().take(boxes.len()).collect::<Vec<_>>();
     let (world, group, mask) = (more(&filters.world), more(&filters.group), more(&filters.mask));
@@ -154,13 +153,17 @@ fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
         engine.set_filters(filters.clone()).unwrap();
         engine.find_pairs(&boxes).unwrap().clone()
     };
-    assert!(expected.report.giant_count > 900 && boxes.len() > most);
+    let [giants, entries] = [expected.report.giant_count, expected.report.entry_count];
+    let tiles = giants.div_ceil(16) * (entries.div_ceil(32) + giants.div_ceil(32)).div_ceil(256);
+    assert!(giants > 900);
     // Room is made for the second call, where no budget forbids it.
-    let budgets = [None, Some(1 << 23)];
-    for memory_budget in budgets {
+    for (memory_budget, has_room) in [(None, true), (Some(1 << 23), false)] {
         let mut engine = BroadPhase::new(&GPU, Options { memory_budget, ..SWEEP }).unwrap();
         engine.set_filters(filters.clone()).unwrap();
+        let room = |engine: &BroadPhase| engine.memory_plan(boxes.len()).unwrap().giant_tile_capacity;
+        assert!(room(&engine) < tiles);
         let mut pairs = engine.find_pairs(&boxes).unwrap().pairs.clone();
+        assert_eq!(room(&engine) >= tiles, has_room, "{} for {tiles}", room(&engine));
         assert!(engine.find_pairs(&boxes).unwrap().pairs == pairs, "{memory_budget:?}");
         pairs.sort_unstable();
         assert_pairs(&pairs, &expected.pairs, &format!("{memory_budget:?}"));

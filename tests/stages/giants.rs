@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Switches;
+use broadsweep::internals::filters::lists::{FilterLists, Switches};
 use broadsweep::internals::grid::Entries;
 use broadsweep::internals::grid::bin::Bins;
 use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::giants::Giants;
 use broadsweep::internals::pairs::sweep::Hits;
+use broadsweep::{Aabb, Filters, HalfSpace};
 use proptest::prelude::*;
 
 use crate::bin_count::packed;
@@ -28,6 +28,7 @@ pub struct Scene {
     pub level: u32,
     pub giants: Vec<u32>,
     pub entries: Vec<u32>,
+    pub half_spaces: Vec<HalfSpace>,
 }
 
 /// Returns a frame in which a box in more than 64 cells is a giant.
@@ -56,7 +57,7 @@ impl Scene {
     pub fn new(boxes: Vec<Aabb>, cells: Vec<[i32; 4]>, level: u32) -> Self {
         let mirror::bin::Entries { giants, entries, .. } =
             mirror::bin::scatter(&cells, &mut vec![[0; 4]; boxes.len()], &frame(), level);
-        Self { boxes, cells, level, giants, entries }
+        Self { boxes, cells, level, giants, entries, half_spaces: Vec::new() }
     }
 
     /// Makes the entries and the giants as inputs, with room for the bounds of rows.
@@ -78,7 +79,16 @@ impl Scene {
 
     /// Returns what groups of giants and rows have in common, in tiles.
     pub fn joined(&self) -> Vec<mirror::giants::Joined> {
-        mirror::giants::join(&self.boxes, &self.rows(), &self.giants)
+        mirror::giants::join(self.many(), &self.rows())
+    }
+
+    /// Returns which giants may meet boxes of each tile.
+    pub fn near_tiles(&self) -> Vec<u32> {
+        mirror::giants::near_tiles(self.many(), &self.rows())
+    }
+
+    fn many(&self) -> mirror::giants::Giants<'_> {
+        mirror::giants::Giants { boxes: &self.boxes, ids: &self.giants, half_spaces: &self.half_spaces }
     }
 
     pub fn tiles(&self) -> u32 {
@@ -197,7 +207,10 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
     let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
     let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
     let kept = giant_tile_capacity.min(tiles) as usize;
-    let near = mirror::giants::near_tiles(&scene.boxes, &rows, &scene.giants);
+    let near = scene.near_tiles();
+    let filters = Filters { half_spaces: scene.half_spaces.clone(), ..Filters::default() };
+    let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
+    let stage = Giants::new(gpu(), &Switches::of(&filters));
     for columns in [false, true] {
         let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
         let row_tiles = (rows.len() as u32).div_ceil(256);
@@ -208,9 +221,7 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
             block_hits: guarded(&vec![0; block_hits.len()]),
             ..no_hits()
         };
-        run(|pass| {
-            GIANTS.record(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &frame, &bins, &sorted, &hits)
-        });
+        run(|pass| stage.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits));
         assert!(written(sorted.row_bounds()) == row_words(&rows), "bounds of {} rows differ", rows.len());
         assert_eq!(written(&hits.block_hits), block_hits);
         let found = written(&hits.hit_words);
@@ -260,6 +271,47 @@ fn many_giants_around_everything_are_joined_with_all_rows() {
     let joined = scene.joined();
     assert_eq!(joined.iter().map(|own| own.pairs.len()).max(), Some((GIANT_ROW * GIANT_GROUP) as usize));
     check_join(&scene, 1, 0, scene.joined_tiles());
+}
+
+#[test]
+fn half_spaces_are_joined_with_the_rows_that_they_touch() {
+    let n = 4000u32;
+    let mut random = Random::new(5);
+    let mut boxes = ordinary(n, 3);
+    boxes.sort_by(|a, b| a.min[0].total_cmp(&b.min[0]));
+    let middle = boxes[n as usize / 2].min;
+    let mut cells: Vec<[i32; 4]> = (0..n as i32).map(|i| [i, 0, i, 0]).collect();
+    let mut half_spaces = Vec::new();
+    // Some follow each other, some are far apart, and giants are among them that are none.
+    for index in (0..n).filter(|i| i % 97 < 2 || i % 503 == 7) {
+        cells[index as usize] = mirror::bin::CELLS_OF_UNBOUNDED;
+        boxes[index as usize] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+        let number = |random: &mut Random| random.below(2001) as f32 / 1000.0 - 1.0;
+        let normal = if index % 3 == 0 { [1.0, 0.0, -0.0] } else { [0; 3].map(|_| number(&mut random)) };
+        let offset = normal.iter().zip(middle).map(|(n, x)| n * x).sum::<f32>() * number(&mut random);
+        if index % 97 != 1 && normal != [0.0; 3] {
+            half_spaces.push(HalfSpace { index, normal, offset });
+        }
+    }
+    let scene = Scene { half_spaces, ..Scene::new(boxes, cells, 0) };
+    let joined = scene.joined();
+    let near = joined.iter().map(|own| own.near.count_ones()).sum::<u32>();
+    let all = scene.giants.len() as u32 * scene.rows().len() as u32;
+    assert!(scene.half_spaces.len() > 40 && near > all / 10 && near < all * 9 / 10, "{near} of {all} are near");
+    let tiles = scene.joined_tiles();
+    for (tiles_per_block, capacity) in [(1, tiles), (2, tiles / 2)] {
+        check_join(&scene, tiles_per_block, 1, capacity);
+    }
+}
+
+#[test]
+fn there_may_be_more_groups_of_giants_than_invocations() {
+    let n = 300 * GIANT_GROUP;
+    let boxes = ordinary(n, 3);
+    let cells = (0..n as i32).map(|i| if i % 40 == 0 { [i, 0, i, 0] } else { [0, 0, SPAN as i32, SPAN as i32] });
+    let scene = Scene::new(boxes, cells.collect(), 0);
+    assert!(scene.giants.len() as u32 > 257 * GIANT_GROUP);
+    check_join(&scene, 5, 0, scene.joined_tiles());
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl<'a> Found<'a> {
         words.truncate(kept);
         // What had no room is poison, in case it is read all the same.
         words.resize(kept, poison());
-        words.extend(mirror::giants::near_tiles(&scene.boxes, &scene.rows(), &scene.giants));
+        words.extend(scene.near_tiles());
         words.truncate(kept + room as usize);
         let blocks = joined.chunks(TILE_WORDS * tiles_per_block as usize);
         let block_hits = blocks.map(|block| block.iter().map(|own| own.pairs.len() as u32).sum()).collect();

@@ -3,7 +3,7 @@
 use super::bin::is_giant;
 use crate::constants::*;
 use crate::layout::Frame;
-use crate::{Aabb, Pair};
+use crate::{Aabb, HalfSpace, Pair};
 
 /// Returns a bit per box: set where the box overlaps `giant` and is not a giant with a smaller index, with which the
 /// pair is found from there.
@@ -56,6 +56,39 @@ pub fn rows(boxes: &[Aabb], entries: &[u32], giants: &[u32]) -> Vec<Row> {
     of_entries.chain(of_giants).collect()
 }
 
+/// Holds many giants.
+#[derive(Clone, Copy, Debug)]
+pub struct Giants<'a> {
+    /// All boxes; those that stand for half-spaces are all of space.
+    pub boxes: &'a [Aabb],
+    /// The giants, ascending.
+    pub ids: &'a [u32],
+    /// The half-spaces, by their boxes.
+    pub half_spaces: &'a [HalfSpace],
+}
+
+impl Giants<'_> {
+    fn half_space(&self, i: u32) -> Option<&HalfSpace> {
+        self.half_spaces.iter().find(|half_space| half_space.index == i)
+    }
+
+    fn meets(&self, giant: u32, bounds: &Aabb) -> bool {
+        let overlaps = || self.boxes[giant as usize].overlaps(bounds);
+        self.half_space(giant).map_or_else(overlaps, |half_space| half_space.touches(bounds))
+    }
+
+    /// Returns a bit for each giant of a group that meets these bounds.
+    fn near(&self, group: &[u32], bounds: Option<Aabb>) -> u32 {
+        let is_near = |giant: u32| bounds.is_some_and(|bounds| self.meets(giant, &bounds));
+        group.iter().enumerate().map(|(k, &giant)| u32::from(is_near(giant)) << k).sum()
+    }
+
+    fn are_pair(&self, giant: u32, i: u32, row: &Row) -> bool {
+        let are_half_spaces = self.half_space(giant).is_some() && self.half_space(i).is_some();
+        (!row.are_giants || giant < i) && !are_half_spaces && self.meets(giant, &self.boxes[i as usize])
+    }
+}
+
 /// Holds what a row and a group of giants have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
@@ -66,14 +99,13 @@ pub struct Joined {
 }
 
 /// Joins groups of GIANT_GROUP giants with rows: for each group 256 rows after the other, the last ones as if there were as many.
-pub fn join(boxes: &[Aabb], rows: &[Row], giants: &[u32]) -> Vec<Joined> {
+pub fn join(giants: Giants, rows: &[Row]) -> Vec<Joined> {
     let mut joined = Vec::new();
-    for group in giants.chunks(GIANT_GROUP as usize) {
+    for group in giants.ids.chunks(GIANT_GROUP as usize) {
         for row in rows {
-            let mut own = Joined { near: near(boxes, group, row.bounds), pairs: Vec::new() };
-            for &i in &row.items {
-                let meets = |giant: &u32| boxes[*giant as usize].overlaps(&boxes[i as usize]);
-                let met = group.iter().filter(|&&giant| meets(&giant) && (!row.are_giants || giant < i));
+            let mut own = Joined { near: giants.near(group, row.bounds), pairs: Vec::new() };
+            for &i in row.items.iter().filter(|_| own.near != 0) {
+                let met = group.iter().filter(|&&giant| giants.are_pair(giant, i, row));
                 own.pairs.extend(met.map(|&giant| Pair::new(giant, i)));
             }
             joined.push(own);
@@ -83,15 +115,9 @@ pub fn join(boxes: &[Aabb], rows: &[Row], giants: &[u32]) -> Vec<Joined> {
     joined
 }
 
-/// Returns a bit for each giant of a group that meets these bounds.
-fn near(boxes: &[Aabb], group: &[u32], bounds: Option<Aabb>) -> u32 {
-    let is_near = |giant: u32| bounds.is_some_and(|bounds| bounds.overlaps(&boxes[giant as usize]));
-    group.iter().enumerate().map(|(k, &giant)| u32::from(is_near(giant)) << k).sum()
-}
-
 /// Returns for each group of giants, and in it for each 256 rows, a bit for each giant that meets the bounds of these rows.
-pub fn near_tiles(boxes: &[Aabb], rows: &[Row], giants: &[u32]) -> Vec<u32> {
-    let of_tile = |group: &[u32], rows: &[Row]| near(boxes, group, bounds(rows.iter().filter_map(|row| row.bounds)));
-    let groups = giants.chunks(GIANT_GROUP as usize);
+pub fn near_tiles(giants: Giants, rows: &[Row]) -> Vec<u32> {
+    let of_tile = |group: &[u32], rows: &[Row]| giants.near(group, bounds(rows.iter().filter_map(|row| row.bounds)));
+    let groups = giants.ids.chunks(GIANT_GROUP as usize);
     groups.flat_map(|group| rows.chunks(256).map(move |rows| of_tile(group, rows))).collect()
 }
