@@ -244,17 +244,19 @@ fn hits_of_giants_are_those_of_the_mirror() {
 
 #[test]
 fn giants_are_joined_with_few_of_the_rows_that_lie_apart() {
-    let n = 9000u32;
+    let n = 20_000u32;
     // In a row, so that entries that follow each other lie side by side, and giants too.
     let mut boxes = ordinary(n, 3);
     boxes.sort_by(|a, b| a.min[0].total_cmp(&b.min[0]));
     let cells: Vec<[i32; 4]> =
         (0..n as i32).map(|i| if i % 10 == 0 { [0, 0, SPAN as i32, SPAN as i32] } else { [i, 0, i, 0] }).collect();
     let scene = Scene::new(boxes, cells, 0);
-    assert_eq!(scene.giants.len(), 900);
+    assert_eq!(scene.giants.len(), 2000);
     let near = scene.joined().iter().map(|own| own.near.count_ones()).sum::<u32>();
-    assert!(near > 0 && near < n / 32 * 900 / 4, "{near} are near");
-    let tiles = scene.joined_tiles();
+    assert!(near > 0 && near < n / 32 * 2000 / 4, "{near} are near");
+    // Of 256 rows together, too.
+    let (near_tiles, tiles) = (scene.near_tiles(), scene.joined_tiles());
+    assert!(near_tiles.iter().filter(|near| **near == 0).count() > 100);
     for (tiles_per_block, capacity) in [(3, tiles), (2, tiles / 3), (1, 0)] {
         check_join(&scene, tiles_per_block, 1, capacity);
     }
