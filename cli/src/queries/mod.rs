@@ -38,11 +38,11 @@ const FILTERS: [&str; 5] = ["group", "mask", "body", "world", "ignore"];
 /// Who answers queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
-    /// A tree on the GPU
+    /// On the GPU
     Gpu,
-    /// A tree, on all cores of the CPU
+    /// On all cores of the CPU
     Cpu,
-    /// Every query against every box, on one thread
+    /// Everything against every box, on one thread
     Brute,
 }
 
