@@ -143,8 +143,8 @@ fn giants_without_an_end_are_exact_in_any_number() {
 
 #[test]
 fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
-    let (mut boxes, filters) = among_endless(700, 300, true);
-    boxes.extend(Kind::Uniform.generate(20_000, 3));
+    let (mut boxes, filters) = among_endless(220, 20, true);
+    boxes.extend(Kind::Uniform.generate(9_000, 3));
     let more = |list: &[u32]| list.iter().copied().cycle().take(boxes.len()).collect::<Vec<_>>();
     let (world, group, mask) = (more(&filters.world), more(&filters.group), more(&filters.mask));
     let filters = Filters { world, group, mask, ..filters };
@@ -155,9 +155,9 @@ fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
     };
     let [giants, entries] = [expected.report.giant_count, expected.report.entry_count];
     let tiles = giants.div_ceil(16) * (entries.div_ceil(32) + giants.div_ceil(32)).div_ceil(256);
-    assert!(giants > 900);
+    assert!(giants > 200);
     // Room is made for the second call, where no budget forbids it.
-    for (memory_budget, has_room) in [(None, true), (Some(1 << 23), false)] {
+    for (memory_budget, has_room) in [(None, true), (Some(5 << 20), false)] {
         let mut engine = BroadPhase::new(&GPU, Options { memory_budget, ..SWEEP }).unwrap();
         engine.set_filters(filters.clone()).unwrap();
         let room = |engine: &BroadPhase| engine.memory_plan(boxes.len()).unwrap().giant_tile_capacity;
