@@ -1,5 +1,5 @@
 //! A physics loop: contacts that begin, stay and end. What a solver has learnt of a contact (here, for how many steps it has
-//! lasted) is found again in the next step, without a search; bodies that rest fall asleep, and cost next to nothing.
+//! lasted) is found again in the next step, without a search; bodies that rest fall asleep, and their contacts with each other are left out.
 //! `cargo run --release --example contacts`
 
 use broadsweep::{Aabb, Attribute, Error, Events, Filters, Options, cpu};

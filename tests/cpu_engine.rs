@@ -7,7 +7,7 @@ use broadsweep::cpu;
 use broadsweep::internals::join::{self, Way};
 use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
-use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, SweepAxis};
+use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Step, SweepAxis};
 use laboratory::scenes::{Kind, Motion};
 
 /// Counts what all threads of this process allocate.
@@ -165,30 +165,41 @@ fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
     }
 }
 
+/// Returns the steps of a motion, forward and backward, so that no step is new, each with the boxes that moved since the one before.
+fn cycle(motion: Motion) -> Vec<(Vec<Aabb>, Vec<u32>)> {
+    let steps = (0..6).chain((1..5).rev());
+    let steps: Vec<Vec<Aabb>> = steps.map(|step| motion.boxes(30_000, Motion::DENSITY, 1, step)).collect();
+    let before = steps.iter().cycle().skip(steps.len() - 1);
+    let moved = |(now, then): (&Vec<Aabb>, &Vec<Aabb>)| -> Vec<u32> {
+        (0..now.len()).filter(|&i| now[i] != then[i]).map(|i| i as u32).collect()
+    };
+    let moved: Vec<_> = steps.iter().zip(before).map(moved).collect();
+    steps.into_iter().zip(moved).collect()
+}
+
 #[test]
 fn a_warm_step_allocates_nothing_that_grows() {
     let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-    // Forward and backward, so that no step is new.
-    let cycle = |motion: Motion| -> Vec<Vec<Aabb>> {
-        let steps = (0..6).chain((1..5).rev());
-        steps.map(|step| motion.boxes(30_000, Motion::DENSITY, 1, step)).collect()
-    };
+    let sleeping: Vec<bool> = (0..30_000).map(|i| i % 3 == 0).collect();
     for motion in [Motion::Still, Motion::Few, Motion::Slow, Motion::Bullets, Motion::Jumps] {
         let steps = cycle(motion);
-        let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
-        let sleeping = (0..30_000).map(|i| i % 3 == 0).collect();
-        engine.set_filters(Filters { sleeping, ..Filters::default() }).unwrap();
-        for boxes in steps.iter().cycle().take(12 * steps.len()) {
-            engine.find_events(boxes).unwrap();
+        for (sleeping, is_told) in [(&sleeping[..], false), (&[], false), (&[], true)] {
+            let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
+            engine.set_filters(Filters { sleeping: sleeping.to_vec(), ..Filters::default() }).unwrap();
+            let mut find = |(boxes, moved): &(Vec<Aabb>, Vec<u32>)| {
+                let step = Step::new(boxes);
+                let step = if is_told { step.moved(moved) } else { step };
+                engine.find_events(step).unwrap().created.len()
+            };
+            for step in steps.iter().cycle().take(12 * steps.len()) {
+                find(step);
+            }
+            let before = ALLOCATED.load(Ordering::Relaxed);
+            let events = steps.iter().map(&mut find).sum::<usize>();
+            let allocated = ALLOCATED.load(Ordering::Relaxed) - before;
+            assert!(allocated < 16 << 10, "{motion}, {}, {is_told}: {allocated} bytes in a cycle", sleeping.len());
+            assert_eq!(events > 0, motion != Motion::Still, "{motion}");
         }
-        let before = ALLOCATED.load(Ordering::Relaxed);
-        let mut events = 0;
-        for boxes in &steps {
-            events += engine.find_events(boxes).unwrap().created.len();
-        }
-        let allocated = ALLOCATED.load(Ordering::Relaxed) - before;
-        assert!(allocated < 16 << 10, "{motion}: {allocated} bytes in a cycle");
-        assert_eq!(events > 0, motion != Motion::Still, "{motion}");
     }
 }
 

@@ -56,7 +56,7 @@ impl<'a> Step<'a> {
     }
 
     /// Says which boxes moved: the indices of all whose bounds are not, bit for bit, those that the box with the same index had in
-    /// the last step. Others may be among them, in any order. Boxes that are not are not looked at, nor uploaded again; where one of
+    /// the last step. Others may be among them, in any order. Boxes that are not are not uploaded again, and on the CPU not looked at; where one of
     /// those did move, events are wrong until it is looked at.
     ///
     /// The last step is here the one of the last call, [submitted](crate::BroadPhase::submit_events) or found; a call that was

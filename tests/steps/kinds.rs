@@ -1,10 +1,11 @@
 //! The scenes that move, for two hundred steps.
 
 use broadsweep::internals::steps::begin_epochs_from;
-use broadsweep::{Aabb, Events, Options, Pair, cpu};
+use broadsweep::{Aabb, BroadPhase, Events, Options, Pair, cpu};
 use laboratory::scenes::{Kind, Motion};
 
-use crate::common::{CANONICAL, broad_phase, least_budget, on_gpu};
+use crate::common::{ALL_PAIRS, CANONICAL, broad_phase, least_budget, on_gpu};
+use crate::epochs::with_epochs;
 use crate::oracle::{Frame, Oracle};
 
 const MOVING: [Kind; 4] = [Kind::Sediment, Kind::Brownian, Kind::FreeFall, Kind::Gravity];
@@ -47,19 +48,38 @@ fn every_moving_scene_has_the_events_of_searches_from_nothing_on_the_cpu() {
 
 #[test]
 fn every_moving_scene_has_the_same_events_on_the_gpu() {
+    let mut engine = broad_phase(CANONICAL);
     // Every other one: the engine does the same in all of them, and a driver in software takes its time.
     for (name, make) in scenes(400).into_iter().step_by(2) {
-        let mut on_cpu = cpu::BroadPhase::new(Options::default()).unwrap();
-        begin_epochs_from(&mut on_cpu, 100);
-        let mut engine = broad_phase(CANONICAL);
         engine.forget_steps();
-        for number in 0..3 {
-            let boxes = make(50 * number);
-            let mut expected: Events = on_cpu.find_events(&boxes).unwrap().clone();
-            let found = engine.find_events(&boxes).unwrap();
-            expected.report.work = found.report.work;
-            assert!(*found == expected, "{name}, step {number}");
+        compare_with_cpu(&mut engine, [0, 50, 100].into_iter(), &name, &make);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes on a software driver"]
+fn every_moving_scene_has_the_same_events_in_all_its_steps_on_the_gpu() {
+    for (name, make) in scenes(1100) {
+        for options in [ALL_PAIRS, CANONICAL] {
+            let mut engine = broad_phase(options);
+            engine.forget_steps();
+            engine.reserve(1100, 20_000).unwrap();
+            let run = |engine: &mut BroadPhase| compare_with_cpu(engine, 0..200, &name, &make);
+            if options == CANONICAL { with_epochs(&mut engine, run) } else { run(&mut engine) }
         }
+    }
+}
+
+/// Compares the events of steps with those of the CPU engine.
+fn compare_with_cpu(engine: &mut BroadPhase, steps: impl Iterator<Item = u32>, name: &str, make: &Make) {
+    let mut on_cpu = cpu::BroadPhase::new(Options::default()).unwrap();
+    begin_epochs_from(&mut on_cpu, 100);
+    for number in steps {
+        let boxes = make(number);
+        let mut expected: Events = on_cpu.find_events(&boxes).unwrap().clone();
+        let found = engine.find_events(&boxes).unwrap();
+        expected.report.work = found.report.work;
+        assert!(*found == expected, "{name}, step {number}");
     }
 }
 

@@ -4,6 +4,7 @@ use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{Aabb, Attribute, Engine, Error, Events, Filters, HalfSpace, Options, Pair, PairOrder, Step, cpu};
 
 use crate::common::{Random, broad_phase};
+use crate::epochs::with_epochs;
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::record;
 
@@ -361,6 +362,23 @@ fn sequences_have_the_right_events_on_the_gpu() {
     ] {
         run(&mut *broad_phase(options), seeds);
     }
+}
+
+#[test]
+#[ignore = "takes minutes on a software driver"]
+fn a_thousand_sequences_have_the_right_events_on_the_gpu() {
+    for (options, seeds) in [
+        (Options::default(), 2000..2500),
+        (Options { all_pairs_up_to: 0, ..Options::default() }, 2500..2600),
+        (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 2600..2700),
+    ] {
+        run(&mut *broad_phase(options), seeds);
+    }
+    let few = Options { order: PairOrder::Canonical, ..Options::default() };
+    run_with(&mut *broad_phase(few), 2700..2900, 0, |engine, frame, _| record(engine, frame));
+    with_epochs(&mut broad_phase(Options { all_pairs_up_to: 0, ..few }), |engine| {
+        run_with(engine, 2900..3000, 300, |engine, frame, _| record(engine, frame))
+    });
 }
 
 #[test]

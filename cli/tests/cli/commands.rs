@@ -111,9 +111,9 @@ fn times_are_predicted_as_ranges_for_every_known_gpu() {
     assert!((kernels.iter().map(|range| range[1]).sum::<f64>() - all[1]).abs() < 20.0, "{said}");
     let dispatches =
         |said: &str| said.lines().find_map(|line| line.strip_prefix("M2")?.split_whitespace().next()?.parse().ok());
-    assert_eq!(dispatches(&said), Some(30));
+    assert_eq!(dispatches(&said), Some(32));
     let portable = place.run("predict uniform:20000 --gpu M2 --portable");
-    assert!(portable.contains("sort_scatter") && dispatches(&portable) == Some(42), "{portable}");
+    assert!(portable.contains("sort_scatter") && dispatches(&portable) == Some(44), "{portable}");
     assert!(place.fail("predict uniform:0").contains("there are no boxes"));
     assert!(place.command("predict uniform:9 --gpu none").output().unwrap().status.code() != Some(0));
 }
