@@ -450,7 +450,7 @@ const _: () = {
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
-    assert!(MOST_GROUP_TILES.is_power_of_two() && MOST_GROUP_TILES * RUN_TURNS < 65_535);
+    assert!(MOST_GROUP_TILES.is_power_of_two() && MOST_GROUP_TILES * RUN_TURNS < SOFTWARE_TURNS);
     // A candidate takes a quarter of a quad, and an entry two quads beyond those of its candidates. Where there are as many boxes as a
     // tile has tests of a giant, the tiles have at most twice the tests that there are; elsewhere each giant has one tile.
     assert!(

@@ -1,5 +1,6 @@
 //! Many worlds in one place.
 
+use broadsweep::internals::constants::{GIANT_GROUP, GIANT_ROW};
 use broadsweep::{Aabb, Filters, HalfSpace, Pair, cpu};
 use laboratory::scenes::Kind;
 
@@ -154,7 +155,7 @@ fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
         engine.find_pairs(&boxes).unwrap().clone()
     };
     let [giants, entries] = [expected.report.giant_count, expected.report.entry_count];
-    let tiles = giants.div_ceil(16) * (entries.div_ceil(32) + giants.div_ceil(32)).div_ceil(256);
+    let tiles = giants.div_ceil(GIANT_GROUP) * (entries.div_ceil(GIANT_ROW) + giants.div_ceil(GIANT_ROW)).div_ceil(256);
     assert!(giants > 200);
     // Room is made for the second call, where no budget forbids it.
     for (memory_budget, has_room) in [(None, true), (Some(5 << 20), false)] {
