@@ -1,5 +1,7 @@
 //! An ascending list of pairs, changed in place: what stays moves in whole stretches.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::compare::resize;
@@ -23,12 +25,21 @@ impl Stretch {
     fn len(&self) -> usize {
         self.end - self.start
     }
+
+    /// Returns what of the stretch, which goes `to` a place, lies in a part of `length` places from `first` on, and how much of the
+    /// stretch comes before that. Returns nothing if it begins behind the part.
+    fn within(&self, to: usize, first: usize, length: usize) -> Option<(Range<usize>, usize)> {
+        let (low, high) = (first.max(to), (first + length).min(to + self.len()));
+        (to < first + length).then(|| (low - first..high.max(low) - first, low - to))
+    }
 }
 
 /// Changes lists, in memory that is kept.
 #[derive(Debug, Default)]
 pub struct Edit {
     stretches: Vec<Stretch>,
+    /// `[part]` how many pairs of a part are listed.
+    counts: Vec<usize>,
 }
 
 impl Edit {
@@ -66,49 +77,76 @@ impl Edit {
         Ok(())
     }
 
-    /// Lists the place that each pair had before the list was changed, and the pairs that stayed, of the list as it is now.
+    /// Lists the place that each pair had before the list was changed, and the pairs that stayed, of the list as it is now: those of
+    /// them for which `is_listed` returns true, if there is such a rule.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
-    pub fn list_stayed(&self, pairs: &[Pair], before: &mut Vec<u64>, stayed: &mut Vec<Pair>) -> Result<(), Error> {
-        let stretches = &self.stretches[..];
-        let count = stretches.last().map_or(0, |last| last.earlier + last.len());
+    pub fn list_stayed(
+        &mut self,
+        pairs: &[Pair],
+        before: &mut Vec<u64>,
+        stayed: &mut Vec<Pair>,
+        is_listed: Option<impl Fn(Pair) -> bool + Sync>,
+    ) -> Result<(), Error> {
         resize(before, pairs.len(), Events::CREATED)?;
-        resize(stayed, count, Pair { a: 0, b: 0 })?;
-        // A part begins with the stretch that reaches beyond its first place.
-        let from = |first: usize, place: fn(&Stretch) -> usize| {
-            &stretches[stretches.partition_point(|stretch| place(stretch) + stretch.len() <= first)..]
-        };
-        // Of a stretch that goes to this place: what of it lies in a part, and where it begins there.
-        let within = |stretch: &Stretch, to: usize, first: usize, end: usize| {
-            let (low, high) = (first.max(to), end.min(to + stretch.len()));
-            (low - first..high.max(low) - first, low - to)
-        };
-        let name = |(part, before): (usize, &mut [u64])| {
-            let (first, end) = (part * PART, part * PART + before.len());
-            before.fill(Events::CREATED);
-            for stretch in from(first, |stretch| stretch.to).iter().take_while(|stretch| stretch.to < end) {
-                let (range, skipped) = within(stretch, stretch.to, first, end);
-                before[range].iter_mut().zip((stretch.start + skipped) as u64..).for_each(|(place, k)| *place = k);
-            }
-        };
-        let copy = |(part, stayed): (usize, &mut [Pair])| {
-            let (first, end) = (part * PART, part * PART + stayed.len());
-            for stretch in from(first, |stretch| stretch.earlier).iter().take_while(|stretch| stretch.earlier < end) {
-                let (range, skipped) = within(stretch, stretch.earlier, first, end);
-                let start = stretch.to + skipped;
-                let length = range.len();
-                stayed[range].copy_from_slice(&pairs[start..start + length]);
-            }
-        };
-        if pairs.len() <= PART {
-            // One thread is done before another would be awake.
-            before.chunks_mut(PART).enumerate().for_each(name);
-            stayed.chunks_mut(PART).enumerate().for_each(copy);
-        } else {
-            before.par_chunks_mut(PART).enumerate().for_each(name);
-            stayed.par_chunks_mut(PART).enumerate().for_each(copy);
+        let name = |(part, before): (usize, &mut [u64])| self.name(part * PART, before);
+        each_part(before, name);
+        if let Some(is_listed) = is_listed {
+            return self.list_some(pairs, before, stayed, &|pair, place| place != Events::CREATED && is_listed(pair));
         }
+        let count = self.stretches.last().map_or(0, |last| last.earlier + last.len());
+        resize(stayed, count, Pair { a: 0, b: 0 })?;
+        let copy = |(part, stayed): (usize, &mut [Pair])| self.copy(part * PART, pairs, stayed);
+        each_part(stayed, copy);
+        Ok(())
+    }
+
+    /// Lists the places that the pairs from `first` on had.
+    fn name(&self, first: usize, before: &mut [u64]) {
+        before.fill(Events::CREATED);
+        for stretch in self.from(first, |stretch| stretch.to) {
+            let Some((range, skipped)) = stretch.within(stretch.to, first, before.len()) else { break };
+            before[range].iter_mut().zip((stretch.start + skipped) as u64..).for_each(|(place, k)| *place = k);
+        }
+    }
+
+    /// Lists the pairs that stayed, from the one at `first` among them on.
+    fn copy(&self, first: usize, pairs: &[Pair], stayed: &mut [Pair]) {
+        for stretch in self.from(first, |stretch| stretch.earlier) {
+            let Some((range, skipped)) = stretch.within(stretch.earlier, first, stayed.len()) else { break };
+            let start = stretch.to + skipped;
+            let length = range.len();
+            stayed[range].copy_from_slice(&pairs[start..start + length]);
+        }
+    }
+
+    /// Returns the stretches from the one on that reaches beyond a place.
+    fn from(&self, first: usize, place: fn(&Stretch) -> usize) -> &[Stretch] {
+        let stretches = &self.stretches[..];
+        &stretches[stretches.partition_point(|stretch| place(stretch) + stretch.len() <= first)..]
+    }
+
+    /// Lists the pairs for which `is_listed` returns true: counts those of each part first, since it is known then where each writes.
+    fn list_some(
+        &mut self,
+        pairs: &[Pair],
+        before: &[u64],
+        to: &mut Vec<Pair>,
+        is_listed: &(impl Fn(Pair, u64) -> bool + Sync),
+    ) -> Result<(), Error> {
+        resize(&mut self.counts, pairs.len().div_ceil(PART), 0)?;
+        let count = |(part, count): (usize, &mut usize)| {
+            let part = part * PART..pairs.len().min((part + 1) * PART);
+            let both = pairs[part.clone()].iter().zip(&before[part]);
+            *count = both.map(|(&pair, &place)| usize::from(is_listed(pair, place))).sum();
+        };
+        match &mut self.counts[..] {
+            [alone] => count((0, alone)),
+            counts => counts.par_iter_mut().enumerate().for_each(count),
+        }
+        resize(to, self.counts.iter().sum(), Pair { a: 0, b: 0 })?;
+        write_parts(&self.counts, pairs, before, to, is_listed);
         Ok(())
     }
 
@@ -134,7 +172,45 @@ impl Edit {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        self.stretches.capacity() * size_of::<Stretch>()
+        self.stretches.capacity() * size_of::<Stretch>() + self.counts.capacity() * size_of::<usize>()
+    }
+}
+
+/// Does something with each part of a list, on all threads if there are several.
+fn each_part<T: Send>(list: &mut [T], run: impl Fn((usize, &mut [T])) + Sync + Send) {
+    if list.len() <= PART {
+        // One thread is done before another would be awake.
+        list.chunks_mut(PART).enumerate().for_each(run);
+    } else {
+        list.par_chunks_mut(PART).enumerate().for_each(run);
+    }
+}
+
+/// Lists pairs, of each part as many as were counted.
+fn write_parts(
+    counts: &[usize],
+    pairs: &[Pair],
+    before: &[u64],
+    to: &mut [Pair],
+    is_listed: &(impl Fn(Pair, u64) -> bool + Sync),
+) {
+    if counts.len() > 1 {
+        let (first, last) = counts.split_at(counts.len() / 2);
+        let middle = first.len() * PART;
+        let (to, to_last) = to.split_at_mut(first.iter().sum());
+        rayon::join(
+            || write_parts(first, &pairs[..middle], &before[..middle], to, is_listed),
+            || write_parts(last, &pairs[middle..], &before[middle..], to_last, is_listed),
+        );
+        return;
+    }
+    let mut count = 0;
+    for (&pair, &place) in pairs.iter().zip(before) {
+        // Always written, and counted where it is one: which are cannot be predicted.
+        if let Some(to) = to.get_mut(count) {
+            *to = pair;
+        }
+        count += usize::from(is_listed(pair, place));
     }
 }
 
@@ -153,6 +229,9 @@ fn place_of(pairs: &[Pair], pair: Pair) -> usize {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    /// No rule of what is listed.
+    const ALL: Option<fn(Pair) -> bool> = None;
 
     fn place_in(then: &BTreeSet<Pair>, pair: &Pair) -> u64 {
         if then.contains(pair) { then.range(..pair).count() as u64 } else { Events::CREATED }
@@ -173,7 +252,7 @@ mod tests {
             let mut edit = Edit::default();
             edit.apply(&mut pairs, &created, &lost).unwrap();
             let (mut before, mut stayed) = (Vec::new(), Vec::new());
-            edit.list_stayed(&pairs, &mut before, &mut stayed).unwrap();
+            edit.list_stayed(&pairs, &mut before, &mut stayed, ALL).unwrap();
             let kept: Vec<Pair> = (0..n).filter(|i| !goes(i)).map(|i| pair(2 * i)).collect();
             let mut now = [&kept[..], &created].concat();
             now.sort_unstable();
@@ -182,6 +261,10 @@ mod tests {
                 pairs == now && stayed == kept && before == now.iter().map(place).collect::<Vec<_>>(),
                 "{lost_every}"
             );
+            let is_listed = |pair: Pair| !(pair.b / 2).is_multiple_of(3);
+            edit.list_stayed(&pairs, &mut before, &mut stayed, Some(is_listed)).unwrap();
+            let listed: Vec<Pair> = kept.into_iter().filter(|pair| is_listed(*pair)).collect();
+            assert!(stayed == listed && before == now.iter().map(place).collect::<Vec<_>>(), "{lost_every}");
         }
     }
 
@@ -218,10 +301,13 @@ mod tests {
             assert_eq!(pairs, now, "{then:?} without {lost:?} with {created:?}");
 
             let (mut before, mut stayed) = (vec![7; 3], vec![pair(3); 5]);
-            edit.list_stayed(&pairs, &mut before, &mut stayed).unwrap();
+            edit.list_stayed(&pairs, &mut before, &mut stayed, ALL).unwrap();
             let places: Vec<u64> = now.iter().map(|pair| place_in(&then, pair)).collect();
             assert_eq!(before, places, "{then:?} without {lost:?} with {created:?}");
             assert_eq!(stayed, then.difference(&lost).copied().collect::<Vec<_>>());
+            edit.list_stayed(&pairs, &mut before, &mut stayed, Some(|pair: Pair| pair.b != 3)).unwrap();
+            assert_eq!(before, places, "{then:?} without {lost:?} with {created:?}");
+            assert_eq!(stayed, then.difference(&lost).copied().filter(|pair| pair.b != 3).collect::<Vec<_>>());
         }
     }
 }

@@ -74,37 +74,44 @@ impl Steps {
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn stay(&mut self, step: &Said<'_>, filters: &Filters, report: StepReport) -> Result<(), Error> {
-        let all_awake = all_awake(filters);
-        let are_same = !Names::matter(step, &self.generations);
-        let is_plain = step.lists_persisting && all_awake && are_same;
-        if is_plain && self.is_settled {
+        if Names::matter(step, &self.generations) {
+            self.is_settled = false;
+            self.compare(step, filters, None)?;
+            self.take(step, report);
+        } else if step.lists_persisting && self.is_settled {
             self.events.created.clear();
             self.events.lost.clear();
-        } else if !step.lists_persisting && are_same {
-            self.fail();
+            self.take(step, report);
         } else {
-            self.compare(step, filters, None)?;
-            self.is_settled = is_plain;
+            let mut changes = (take(&mut self.events.created), take(&mut self.events.lost));
+            changes.0.clear();
+            changes.1.clear();
+            self.change(step, filters, (&mut changes.0, &mut changes.1), report)?;
+            self.is_settled = step.lists_persisting;
         }
-        self.take(step, report);
         Ok(())
     }
 
     /// Returns whether the pairs that were created and lost are enough for a step.
-    pub fn may_change(&self, step: &Said<'_>, filters: &Filters) -> bool {
-        (!step.lists_persisting || all_awake(filters)) && !Names::matter(step, &self.generations)
+    pub fn may_change(&self, step: &Said<'_>) -> bool {
+        !Names::matter(step, &self.generations)
     }
 
-    /// Advances by a step [for which they are enough](Self::may_change), and whose list is that of the last one but for these. The lists
-    /// of the last step come back.
+    /// Takes note of it that other boxes sleep or are fixed.
+    pub fn awake_changed(&mut self) {
+        self.is_settled = false;
+    }
+
+    /// Advances by a step [for which they are enough](Self::may_change), and whose list is that of the last one but for these: what was
+    /// created and what was lost. The lists of the last step come back.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn change(
         &mut self,
         step: &Said<'_>,
-        created: &mut Vec<Pair>,
-        lost: &mut Vec<Pair>,
+        filters: &Filters,
+        (created, lost): (&mut Vec<Pair>, &mut Vec<Pair>),
         report: StepReport,
     ) -> Result<(), Error> {
         self.is_settled = false;
@@ -117,7 +124,8 @@ impl Steps {
         }
         self.edit.apply(&mut events.pairs, created, lost)?;
         if step.lists_persisting {
-            self.edit.list_stayed(&events.pairs, &mut events.before, &mut events.persisting)?;
+            let is_listed = (!all_awake(filters)).then(|| is_any_awake(filters));
+            self.edit.list_stayed(&events.pairs, &mut events.before, &mut events.persisting, is_listed)?;
         } else {
             events.before.clear();
             events.persisting.clear();
@@ -171,12 +179,8 @@ impl Steps {
         let Self { events, comparison, names, generations, box_count, is_named, .. } = self;
         let then = take(&mut events.pairs);
         let now = now.unwrap_or(&then);
-        let awake = |i: u32| {
-            let is = |list: &[bool]| list.get(i as usize).is_some_and(|is| *is);
-            !is(&filters.sleeping) && !is(&filters.fixed)
-        };
-        let all_awake = all_awake(filters);
-        let persists = step.lists_persisting.then_some(|pair: Pair| all_awake || awake(pair.a) || awake(pair.b));
+        let (all_awake, is_any_awake) = (all_awake(filters), is_any_awake(filters));
+        let persists = step.lists_persisting.then_some(|pair: Pair| all_awake || is_any_awake(pair));
         let mut run = || {
             if !Names::matter(step, generations) {
                 comparison.find(now, &then)?;
@@ -204,6 +208,13 @@ impl Steps {
 /// Returns whether every persisting pair is listed.
 fn all_awake(filters: &Filters) -> bool {
     filters.sleeping.is_empty() && filters.fixed.is_empty()
+}
+
+/// Returns the rule of what is listed of persisting pairs: one of the two boxes is awake.
+fn is_any_awake(filters: &Filters) -> impl Fn(Pair) -> bool + Sync + '_ {
+    let is = |list: &[bool], i: u32| list.get(i as usize).is_some_and(|is| *is);
+    let rests = move |i: u32| is(&filters.sleeping, i) || is(&filters.fixed, i);
+    move |pair| !rests(pair.a) || !rests(pair.b)
 }
 
 /// Puts places in the last list in place of those among the pairs that were named anew.

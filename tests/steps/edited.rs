@@ -63,7 +63,7 @@ fn advance(boxes: &mut [Aabb], still: &[Aabb], random: &mut Random, most: usize)
 fn lists_that_are_changed_in_place_are_those_of_searches() {
     let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
     begin_epochs_from(&mut engine, 8);
-    let (mut edited, mut escaped, mut listed, mut changed) = (0, 0, 0, 0);
+    let (mut edited, mut escaped, mut listed, mut changed, mut rested, mut stayed) = (0, 0, 0, 0, 0, 0);
     for seed in 0..120 {
         let n = [8, 60, 150, 400][seed as usize % 4];
         let mut random = Random(seed);
@@ -76,7 +76,7 @@ fn lists_that_are_changed_in_place_are_those_of_searches() {
         let mut last = Vec::new();
         for number in 0..40 {
             // Now and then more than one in eight.
-            let most = if random.below(10) == 0 { n / 2 } else { n / 10 };
+            let most = [n / 2, 0, n / 10][random.below(10).min(2)];
             if number > 0 {
                 advance(&mut frame.boxes, &still, &mut random, most);
             }
@@ -84,6 +84,16 @@ fn lists_that_are_changed_in_place_are_those_of_searches() {
                 let i = random.below(n);
                 frame.filters.group[i] = random.below(8) as u32;
                 engine.change_filters(i, Attribute::Group(&frame.filters.group[i..=i])).unwrap();
+            }
+            if !frame.filters.sleeping.is_empty() && random.below(2) == 0 {
+                let Filters { sleeping, fixed, .. } = &mut frame.filters;
+                let i = random.below(n);
+                sleeping[i] ^= true;
+                engine.change_filters(i, Attribute::Sleeping(&sleeping[i..=i])).unwrap();
+                if random.below(4) == 0 {
+                    fixed[i] ^= true;
+                    engine.change_filters(i, Attribute::Fixed(&fixed[i..=i])).unwrap();
+                }
             }
             if seed % 5 == 0 && number % 8 == 0 {
                 generations[random.below(n)] += u32::from(number % 16 == 0);
@@ -100,13 +110,16 @@ fn lists_that_are_changed_in_place_are_those_of_searches() {
             oracle.check(&frame, events, &format!("scene {seed}, step {number}, {work:?}"));
             edited += u32::from(work.edited);
             escaped += if work.edited { work.escaped_count } else { 0 };
+            rested += u32::from(work.edited && step.lists_persisting && !frame.filters.sleeping.is_empty());
+            stayed += u32::from(!work.searched && work.moved_count == 0 && step.lists_persisting);
             listed += u32::from(!work.edited && !work.searched && work.moved_count > 0);
             changed += if work.edited { events.created.len() + events.lost.len() } else { 0 };
             last.clone_from(&frame.boxes);
         }
     }
     println!("{edited} steps changed a list in place, {escaped} boxes left, {changed} events; {listed} listed all");
-    assert!(edited > 1000 && escaped > 1000 && listed > 300 && changed > 10_000);
+    println!("{rested} listed what is awake of what persists; nothing moved in {stayed}");
+    assert!(edited > 1000 && escaped > 1000 && listed > 300 && changed > 10_000 && rested > 50 && stayed > 50);
 }
 
 /// What an edit does not know: who owns a pair, and included pairs.

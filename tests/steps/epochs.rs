@@ -82,7 +82,7 @@ fn sequences_in_which_anything_changes_have_the_right_events_in_epochs() {
     engine.reserve(400, 100_000).unwrap();
     let mut seen = [0; 4];
     with_epochs(&mut engine, |engine| {
-        run_with(engine, 300..311, 300, |engine, frame, _| {
+        run_with(engine, 320..331, 300, |engine, frame, _| {
             let events = record(engine, frame);
             // With included pairs or an owner region, or without boxes, there is none.
             if !frame.boxes.is_empty() && frame.filters.include.is_empty() && frame.filters.owner.is_none() {

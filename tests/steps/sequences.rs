@@ -1,7 +1,10 @@
 //! Generated sequences of steps in which anything changes.
 
 use broadsweep::internals::steps::begin_epochs_from;
-use broadsweep::{Aabb, Attribute, Engine, Error, Events, Filters, HalfSpace, Options, Pair, PairOrder, Step, cpu};
+use broadsweep::{
+    Aabb, Attribute, CellSize, Engine, Error, Events, Filters, GroupRule, HalfSpace, Options, Pair, PairOrder, Step,
+    SweepAxis, cpu,
+};
 
 use crate::common::{Random, broad_phase};
 use crate::epochs::with_epochs;
@@ -26,6 +29,8 @@ struct Sequence {
     gone: Vec<Aabb>,
     /// The last change of one list of the filters, which an engine can be told alone.
     changed: Option<(&'static str, usize, usize)>,
+    /// One step in so many has other options; none if zero.
+    options_every: usize,
 }
 
 fn some_box(random: &mut Random) -> Aabb {
@@ -54,6 +59,7 @@ impl Sequence {
         let rarity = [1, 1, 3, 30][random.below(4)];
         let has_generations = random.below(4) == 0;
         let filtered = [0, 0, 1, 3, 8][random.below(5)];
+        let options_every = [0, 0, 2, 6][random.below(4)];
         let mut made = Self {
             random,
             frame: Frame::of(boxes),
@@ -63,6 +69,7 @@ impl Sequence {
             filtered,
             gone: Vec::new(),
             changed: None,
+            options_every,
         };
         made.refilter();
         made
@@ -73,6 +80,7 @@ impl Sequence {
         let n = self.frame.boxes.len();
         let mut filters = Filters::default();
         let random = &mut self.random;
+        filters.rule = [GroupRule::Any, GroupRule::Both][random.below(2)];
         for _ in 0..self.filtered {
             let words = |random: &mut Random, below: usize| (0..n).map(|_| random.below(below) as u32).collect();
             let bits = |random: &mut Random| (0..n).map(|_| random.below(3) == 0).collect();
@@ -240,6 +248,25 @@ impl Sequence {
         self.changed = Some((name, first, count));
     }
 
+    /// Changes the options of an engine, of which `base` are the first ones. A list in canonical order stays so: not all calls take another.
+    fn change_options(&mut self, engine: &mut impl Engine, base: &Options) -> bool {
+        if self.options_every == 0 || self.random.below(self.options_every) > 0 {
+            return false;
+        }
+        let random = &mut self.random;
+        let axes = [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z];
+        let sizes = [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(0.5), CellSize::Fixed(40.0)];
+        let options = Options {
+            axis: axes[random.below(5)],
+            cell_size: sizes[random.below(4)],
+            all_pairs_up_to: [base.all_pairs_up_to, 0, 30][random.below(3)],
+            order: [base.order, PairOrder::Canonical][random.below(2)],
+            ..*base
+        };
+        engine.set_options(options).unwrap();
+        true
+    }
+
     /// Tells an engine of the filters.
     fn tell(&self, engine: &mut impl Engine, is_refiltered: bool) {
         let filters = &self.frame.filters;
@@ -273,6 +300,7 @@ pub struct Seen {
     pub escaped: u64,
     pub began: u64,
     pub edited: u64,
+    pub other_options: u64,
 }
 
 fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {
@@ -303,8 +331,10 @@ pub fn run_with<E: Engine>(
     mut find: impl FnMut(&mut E, &Frame, Step) -> Result<Events, Error>,
 ) -> Seen {
     let mut seen = Seen::default();
+    let base = *engine.options();
     for seed in seeds {
         engine.forget_steps();
+        engine.set_options(base).unwrap();
         engine.set_filters(Filters::default()).unwrap();
         let mut sequence = Sequence::new(seed, least);
         let mut oracle = Oracle::default();
@@ -312,6 +342,7 @@ pub fn run_with<E: Engine>(
         for number in 0..STEPS {
             let is_refiltered = number == 0 || sequence.advance();
             sequence.tell(engine, is_refiltered);
+            seen.other_options += u64::from(sequence.change_options(engine, &base));
             let step = sequence.frame.step();
             let changes_only = seed % 5 == 4 || seed % 5 == 3 && random.below(4) > 0;
             let step = if changes_only { step.changes_only() } else { step };
@@ -331,6 +362,7 @@ pub fn run_with<E: Engine>(
             seen.edited += u64::from(report.work.edited);
         }
     }
+    engine.set_options(base).unwrap();
     engine.set_filters(Filters::default()).unwrap();
     seen
 }
@@ -341,8 +373,9 @@ fn a_thousand_sequences_have_the_right_events_on_the_cpu() {
     begin_epochs_from(&mut engine, 8);
     let seen = run(&mut engine, 0..1000);
     println!("{seen:?}");
-    let Seen { created, lost, persisting, kept, escaped, began, edited } = seen;
+    let Seen { created, lost, persisting, kept, escaped, began, edited, other_options } = seen;
     assert!(created.min(lost).min(persisting) > 100_000 && kept > 2000 && escaped > 500 && began > 500 && edited > 50);
+    assert!(other_options > 2000);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod motion;
 mod rows;
 mod speed;
 
+use self::changes::Changes;
 use self::epoch::{Epoch, Found};
 use self::motion::Searched;
 use super::{BroadPhase, order};
@@ -45,10 +46,14 @@ impl Kept {
     /// Takes note of other filters.
     pub fn filters_changed(&mut self) {
         self.epoch.end();
+        self.steps.awake_changed();
     }
 
     /// Takes note of a change of one list of the filters.
     pub fn list_changed(&mut self, first: usize, values: &Attribute<'_>) {
+        if matches!(values, Attribute::Sleeping(_) | Attribute::Fixed(_)) {
+            self.steps.awake_changed();
+        }
         match values {
             // Sleeping does not matter to pairs.
             Attribute::Sleeping(_) => {}
@@ -121,7 +126,7 @@ impl BroadPhase {
         let may_change = may_stay
             && self.filters.filters().owner.is_none()
             && self.filters.include().is_empty()
-            && self.kept.steps.may_change(&step.said(), self.filters.filters());
+            && self.kept.steps.may_change(&step.said());
         // As if nobody slept, and whatever region owns the pairs: what is kept are the pairs of all.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let owner = self.filters.set_owner(None);
@@ -140,7 +145,8 @@ impl BroadPhase {
         match found {
             Found::Same => steps.stay(&step.said(), self.filters.filters(), report)?,
             Found::Changed => {
-                steps.change(&step.said(), &mut epoch.changes.created, &mut epoch.changes.lost, report)?;
+                let Changes { created, lost, .. } = &mut epoch.changes;
+                steps.change(&step.said(), self.filters.filters(), (created, lost), report)?;
             }
             Found::Listed => steps.advance(&step.said(), self.filters.filters(), pairs, report)?,
         }
