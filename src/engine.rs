@@ -3,8 +3,8 @@
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use crate::BroadPhase;
 use crate::{
-    Aabb, Answers, Attribute, Batch, Cast, Error, Events, Filters, Hit, Lists, Near, NearestQuery, Options, Overlaps,
-    Pair, Report, Shape, Step, TreeReport, cpu,
+    Aabb, Answers, Attribute, Batch, Cast, Error, EventPiece, Events, Filters, Hit, Lists, Near, NearestQuery, Options,
+    Overlaps, Pair, Report, Shape, Step, StepReport, TreeReport, cpu,
 };
 
 /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
@@ -83,6 +83,18 @@ pub trait Engine {
     where
         Self: Sized;
 
+    /// Hands what began and what ended since the last streamed step to `each`, piece by piece: lists of any length.
+    ///
+    /// # Errors
+    /// The errors of the engine's own method, and those of `each`. Such a step does not count as the last one.
+    fn stream_events<'a, E: From<Error>>(
+        &mut self,
+        step: impl Into<Step<'a>>,
+        each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
+    ) -> Result<StepReport, E>
+    where
+        Self: Sized;
+
     /// Returns the events of the last step.
     fn events(&self) -> &Events;
 
@@ -138,6 +150,14 @@ macro_rules! engine {
 
             fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
                 <$type>::find_events(self, step)
+            }
+
+            fn stream_events<'a, E: From<Error>>(
+                &mut self,
+                step: impl Into<Step<'a>>,
+                each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
+            ) -> Result<StepReport, E> {
+                <$type>::stream_events(self, step, each)
             }
 
             fn events(&self) -> &Events {

@@ -74,7 +74,7 @@ mod tree;
 pub use aabb::{Aabb, Pair};
 pub use engine::{Engine, QueryEngine};
 pub use error::Error;
-pub use events::{Events, Identity, Step, StepReport, StepWork};
+pub use events::{EventPiece, Events, Identity, Step, StepReport, StepWork};
 #[cfg(feature = "gpu")]
 pub use filters::GpuAttribute;
 pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use broadsweep::{Aabb, BroadPhase, Events, Filters, Options, Pair, PairOrder, Step, StepReport, cpu};
 use laboratory::adapter;
 use laboratory::engine::timed;
-use laboratory::scenes::{SceneName, npy};
+use laboratory::scenes::{Motion, SceneName, SceneNameError, npy};
 use serde_json::{Value, json};
 
 use crate::output::{Output, print_report};
@@ -25,8 +25,8 @@ use crate::{input, text};
 pub struct Args {
     /// Frames: an (f, n, 6) or (f, n, 2, 3) array of f4 or f8, minimum corners first; `-` is stdin
     ///
-    /// In C order, either byte order; f8 is rounded outward. Box i of a frame is box i of the next. KIND:N, such as
-    /// brownian:100000, is a scene that moves; see --count.
+    /// In C order, either byte order; f8 is rounded outward. Box i of a frame is box i of the next. KIND:N is a scene that
+    /// moves, such as brownian:100000, or one of the motions of `bench frames`, such as slow:100000; see --count.
     #[arg(value_name = "FRAMES.npy|KIND:N")]
     frames: PathBuf,
 
@@ -254,20 +254,31 @@ fn parts(events: &Events) -> (usize, &[Pair], &[Pair], Option<StepReport>) {
     (events.pairs.len(), &events.created, &events.lost, Some(events.report.clone()))
 }
 
+/// Returns what makes the boxes of each step of a scene, or of boxes in a motion; `None` for the name of a file.
+fn moving(text: &str) -> Result<Option<Box<dyn Fn(u32) -> Vec<Aabb>>>> {
+    if let Some((name, count)) = text.split_once(':')
+        && let Ok(motion) = name.parse::<Motion>()
+    {
+        let n: u32 = count.parse().map_err(|_| SceneNameError::Count { count: count.to_owned() })?;
+        return Ok(Some(Box::new(move |step| motion.boxes(n as usize, Motion::DENSITY, 1, step))));
+    }
+    let SceneName::Kind { kind, n } = text.parse()? else { return Ok(None) };
+    let n = n as usize;
+    Ok(Some(match kind.moves() {
+        true => Box::new(move |step| kind.generate_step(n, 1, step)),
+        false => Box::new(move |_| kind.generate(n, 1)),
+    }))
+}
+
 /// Reads or makes the frames, and hands each over.
 fn each_frame(args: &Args, mut each: impl FnMut(&[Aabb]) -> Result<()>) -> Result<()> {
     /// Steps of a scene, where none are asked for.
     const COUNT: u32 = 100;
     let path = &args.frames;
     if let Some(text) = path.to_str().filter(|_| !path.exists() && !input::has_extension(path, "npy"))
-        && let SceneName::Kind { kind, n } = text.parse()?
+        && let Some(boxes_of) = moving(text)?
     {
-        for step in 0..args.count.unwrap_or(COUNT) {
-            let boxes =
-                if kind.moves() { kind.generate_step(n as usize, 1, step) } else { kind.generate(n as usize, 1) };
-            each(&boxes)?;
-        }
-        return Ok(());
+        return (0..args.count.unwrap_or(COUNT)).try_for_each(|step| each(&boxes_of(step)));
     }
     let mut left = args.count.unwrap_or(u32::MAX);
     let hand_over = |_, boxes: &[Aabb]| -> Result<ControlFlow<()>> {

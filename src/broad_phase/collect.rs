@@ -8,9 +8,10 @@
 use std::mem::swap;
 use std::task::{Context, Poll, ready};
 
+use super::arrived::work_of;
 use super::core::Core;
 use super::flight::{Collection, Mapping, OwnFilters, Piece, Submission};
-use crate::constants::{EPOCH_BEGIN, EPOCH_NONE, INVALID_LISTED};
+use crate::constants::INVALID_LISTED;
 use crate::filters::device::FilterSet;
 use crate::layout::{Counts, Epoch, Frame, wide};
 use crate::memory::{Call, EPOCH_OFFSET, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
@@ -202,29 +203,20 @@ impl Core {
     /// [`Error::TooManyCandidates`]; [`Error::DeviceLost`].
     fn found(&mut self, submission: &Submission) -> Result<Found, Error> {
         let Submission { call, summary, kept, .. } = submission;
-        let mut work = StepWork { searched: true, ..StepWork::default() };
+        let searched = StepWork { searched: true, ..StepWork::default() };
         if let Some(kept) = kept {
             if kept.is_void {
                 let message = "the step before it failed, of which it says what moved since".to_owned();
                 return Err(Error::Gpu { label: "step".to_owned(), message });
             }
             let epoch: Epoch = summary.readback.value(EPOCH_OFFSET)?;
-            if epoch.mode != EPOCH_NONE {
+            if let Some(work) = work_of(&epoch) {
                 let report = Report {
                     invalid_count: kept.invalid_count,
                     first_invalid: kept.first_invalid.clone(),
                     pair_count: epoch.result.into(),
                     ..Report::of_all_pairs(call.box_count)
                 };
-                work.kept_pair_count = u64::from(epoch.kept) + u64::from(epoch.apart);
-                if epoch.mode == EPOCH_BEGIN {
-                    work.began_epoch = true;
-                } else {
-                    work.searched = false;
-                    work.moved_count = epoch.moved;
-                    work.escaped_count = epoch.escaped;
-                    work.escaped_in_epoch = epoch.left;
-                }
                 return Ok(Found { report, written: epoch.result.min(kept.capacity), work });
             }
         }
@@ -236,7 +228,7 @@ impl Core {
             return Err(Error::TooManyCandidates { candidate_count, limit });
         }
         self.workspace.note_counts(&counts);
-        Ok(Found { report, written: counts.written, work })
+        Ok(Found { report, written: counts.written, work: searched })
     }
 
     /// Takes the filters that the collection has to itself, made where those of all have changed since it was submitted.
@@ -365,7 +357,7 @@ impl Core {
             *window = 0..pair_count.min(capacity);
         }
         if !window.contains(&first) {
-            self.record_emit(encoder, call, boxes.boxes.all(), filters, first)?;
+            self.record_emit(encoder, call, boxes.boxes.all(), filters, first, None)?;
             *window = first..pair_count.min(first + capacity);
         }
         Ok(())

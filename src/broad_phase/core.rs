@@ -141,6 +141,7 @@ impl Core {
         boxes: wgpu::BindingResource<'_>,
         filters: &FilterSet,
         first: u64,
+        timer: Option<&Timer>,
     ) -> Result<(), Error> {
         filters.check_uploaded(call.box_count as usize)?;
         let made = self.workspace.made()?;
@@ -148,7 +149,7 @@ impl Core {
         let Call { box_count, tests_all_pairs, .. } = *call;
         let search =
             SearchInput { box_count, block_sizes: None, tests_all_pairs, params, boxes, is_prepared: false, filters };
-        let mut pass = Pass::begin(&self.gpu, encoder);
+        let mut pass = Pass::begin_timed(&self.gpu, encoder, timer);
         self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;
         pass.finish()
     }

@@ -1,7 +1,7 @@
 //! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in
 //! flight and the filters, and does nothing itself: [`submit`] submits, [`collect`] brings pairs to the host, [`record`]
 //! leaves pairs on the GPU, [`record_steps`] events, [`record_neighbours`] pairs by box, [`step_epoch`] keeps pairs from step to
-//! step, [`slabs`] takes more boxes than fit.
+//! step, `stream_events` hands events over in pieces, [`slabs`] takes more boxes than fit.
 
 mod arrived;
 mod arriving;
@@ -19,6 +19,8 @@ mod record_steps;
 pub mod slabs;
 mod step_epoch;
 mod steps;
+#[cfg(not(target_arch = "wasm32"))]
+mod stream_events;
 mod submit;
 
 pub use record::{BoxCount, GpuPairs};
@@ -36,6 +38,8 @@ use self::step_epoch::{StepEpoch, lets_pairs_be_kept};
 use crate::epoch::EpochKernels;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::events::stream::Streamed;
 use crate::filters::CheckedFilters;
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
@@ -60,8 +64,8 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// - [`stream_pairs`](Self::stream_pairs) blocks and hands over the pairs piece by piece, however many there are;
 /// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
 /// - [`record`](Self::record) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder;
-/// - [`find_events`](Self::find_events) and [`record_events`](Self::record_events) tell what began and what ended since the last
-///   step.
+/// - [`find_events`](Self::find_events), [`stream_events`](Self::stream_events) and [`record_events`](Self::record_events) tell what
+///   began and what ended since the last step.
 ///
 /// [`set_filters`](Self::set_filters) says which pairs are wanted, for all of them. A call whose boxes the filters do not
 /// fit is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
@@ -90,6 +94,9 @@ pub struct BroadPhase {
     sets: TwoSets,
     /// What the next step is compared with.
     steps: Steps,
+    /// The last streamed step.
+    #[cfg(not(target_arch = "wasm32"))]
+    streamed: Streamed,
     /// What is said of the steps that are in flight, and their filters.
     stepping: VecDeque<(OwnSaid, Arc<CheckedFilters>)>,
 }
@@ -122,6 +129,8 @@ impl BroadPhase {
             #[cfg(not(target_arch = "wasm32"))]
             sets: TwoSets::default(),
             steps: Steps::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            streamed: Streamed::default(),
             stepping: VecDeque::new(),
         })
     }
@@ -185,7 +194,14 @@ impl BroadPhase {
         self.check_filters_may_change()?;
         self.filters = FilterSet::new(&self.core.gpu, filters)?;
         self.take_filters();
+        self.tell_streams();
         Ok(())
+    }
+
+    /// Tells streams of events of other filters.
+    fn tell_streams(&mut self) {
+        #[cfg(not(target_arch = "wasm32"))]
+        self.streamed.filters_changed();
     }
 
     /// Takes other filters into use.
@@ -224,6 +240,7 @@ impl BroadPhase {
         // Sleeping does not matter to the pairs that are kept, and margins move boxes.
         let is_kept = matches!(values, Attribute::Sleeping(_) | Attribute::Margin(_));
         let changed = self.filters.change(&self.core.gpu, first, values);
+        self.tell_streams();
         if !matches!(changed, Err(Error::BadFilter { .. })) {
             if self.core.flight.is_empty() {
                 self.core.workspace.forget_results();
@@ -245,10 +262,15 @@ impl BroadPhase {
 
     // ---- steps ----
 
-    /// Forgets all steps, found and recorded: in the next one, every pair is created. The memory of recorded events, and of what is kept
+    /// Forgets all steps, found, streamed and recorded: in the next one, every pair is created. The memory of recorded events, and of what is kept
     /// of grown boxes, is given back.
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            self.streamed = Streamed::default();
+        }
+        self.tell_streams();
         self.recorded = RecordedSteps::default();
         self.epoch.forget();
         self.apply_budget(false);

@@ -4,6 +4,7 @@ use std::mem::offset_of;
 use std::ops::Range;
 
 use super::BroadPhase;
+use super::arrived::Timed;
 use crate::gpu::Gpu;
 use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
 use crate::gpu::timing::Timer;
@@ -119,9 +120,9 @@ impl BroadPhase {
         let box_count = box_count.into();
         self.check_given(boxes, box_count)?;
         let call = self.make_room(box_count.at_most() as usize, 0)?;
-        let timer = self.arrived.lend_timer(&self.core.gpu)?;
+        let timer = self.arrived.lend_timer(&self.core.gpu, Timed::Search)?;
         self.record_search(encoder, &call, boxes, box_count, timer.as_ref().map(|lent| &lent.arrival))?;
-        self.arrived.record_times(encoder, timer);
+        self.arrived.record_times(encoder, Timed::Search, timer);
         let left = self.gpu_pairs()?;
         self.arrived.record_header(&self.core.gpu, encoder, &left.header, None);
         self.arrived.record_report(&self.core, encoder)?;
@@ -240,7 +241,7 @@ impl BroadPhase {
         pair_capacity: u32,
     ) -> Result<GpuPairs, Error> {
         check_boxes(&self.core.gpu, boxes, box_count)?;
-        let Self { core, filters, .. } = self;
+        let Self { core, filters, arrived, .. } = self;
         core.flight.check_idle()?;
         let results = core.workspace.made().ok().and_then(|made| made.results());
         let call = match results {
@@ -255,7 +256,9 @@ impl BroadPhase {
         let scopes = core.gpu.open_scopes();
         let own = core.workspace.any_boxes()?;
         let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
-        core.record_emit(encoder, &call, boxes, filters, first)?;
+        let timer = arrived.lend_timer(&core.gpu, Timed::Window)?;
+        core.record_emit(encoder, &call, boxes, filters, first, timer.as_ref().map(|lent| &lent.arrival))?;
+        arrived.record_times(encoder, Timed::Window, timer);
         if let Some(results) = &mut core.workspace.made_mut()?.results {
             results.has_list = true;
         }

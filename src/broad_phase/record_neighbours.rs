@@ -1,6 +1,7 @@
 //! Pairs by box, on the GPU.
 
 use super::BroadPhase;
+use super::arrived::Timed;
 use crate::Error;
 
 /// The pairs by box, left on the GPU by [`BroadPhase::record_neighbours`]. The buffers are handles: they are cloned in no time,
@@ -38,7 +39,7 @@ impl BroadPhase {
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {
         self.check_canonical("PairOrder::Canonical where neighbours are recorded")?;
-        let Self { core, filters, .. } = self;
+        let Self { core, filters, arrived, .. } = self;
         core.flight.check_idle()?;
         let results = core.workspace.made().ok().and_then(|made| made.results());
         let results =
@@ -48,7 +49,10 @@ impl BroadPhase {
         let made = core.workspace.made()?;
         let (list, buffers) = (&made.pairs.list, made.neighbours.as_ref().ok_or(Error::NothingRecorded)?);
         let scopes = core.gpu.open_scopes();
-        core.pipeline.record_neighbours(encoder, box_count, list, buffers)?;
+        let timer = arrived.lend_timer(&core.gpu, Timed::Neighbours)?;
+        let lent = timer.as_ref().map(|lent| &lent.arrival);
+        core.pipeline.record_neighbours(encoder, box_count, list, buffers, lent)?;
+        arrived.record_times(encoder, Timed::Neighbours, timer);
         scopes.close("neighbours")?;
         Ok(GpuNeighbours {
             offsets: buffers.offsets.raw().clone(),

@@ -4,6 +4,7 @@ use std::mem::{replace, swap};
 use std::sync::Arc;
 
 use super::BroadPhase;
+use super::arrived::Timed;
 use super::record::{BoxCount, GpuPairs};
 use crate::constants::EVENT_CREATED;
 use crate::filters::lists::Switches;
@@ -201,7 +202,7 @@ impl BroadPhase {
         }
         self.check_given(boxes, given)?;
         let call = self.make_room_for_events(box_count, naming)?;
-        let lent = self.arrived.lend_timer(&self.core.gpu)?;
+        let lent = self.arrived.lend_timer(&self.core.gpu, Timed::Search)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
         let left = self.options.memory_budget.map(|budget| (budget / 2).saturating_sub(self.recorded.bytes()));
         let has_epoch = self.epoch.make_room(&self.core, &self.filters, &call, u64::MAX, left);
@@ -219,9 +220,11 @@ impl BroadPhase {
             // They would be written by kernels that know who sleeps.
             results.has_windows = false;
         }
-        self.arrived.record_times(encoder, lent);
+        self.arrived.record_times(encoder, Timed::Search, lent);
         let left = self.gpu_events()?;
         self.arrived.record_header(&self.core.gpu, encoder, &left.pairs.header, Some(&left.created.header));
+        let epoch = self.epoch_buffer().filter(|_| has_epoch);
+        self.arrived.record_work(&self.core.gpu, encoder, &left.pairs.header, epoch.as_ref());
         Ok(left)
     }
 

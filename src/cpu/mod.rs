@@ -8,7 +8,7 @@
 // thread, for readers and for the tests of both engines. brute_force is the oracle.
 pub(crate) mod brute_force;
 pub(crate) mod brute_queries;
-mod call;
+pub(crate) mod call;
 pub(crate) mod engine;
 pub(crate) mod mirror;
 mod radix;

@@ -6,6 +6,7 @@
 //! | `compare` | two ascending lists of pairs, compared on all threads |
 //! | `edit` | the list of a step made of the last one by what changed |
 //! | `names` | the last list by the names of this step, where boxes were renamed |
+//! | `stream` | the events of a step in pieces, without a list of the last one |
 //! | `steps` | [`Steps`](steps::Steps): the last list, which the list of a step is compared with |
 //!
 //! The list of the last step is kept as it was found. Whatever has changed since (boxes, filters, options, their number), the
@@ -16,10 +17,12 @@ mod edit;
 mod names;
 mod step;
 pub(crate) mod steps;
+pub(crate) mod stream;
 
 pub use step::{Identity, Step};
 #[cfg(feature = "gpu")]
 pub(crate) use step::{OwnSaid, Said};
+pub use stream::EventPiece;
 
 use crate::{Pair, Report};
 

@@ -8,10 +8,23 @@ use super::step::Said;
 use crate::{Error, Pair};
 
 /// Stands for a box that is gone.
-const GONE: u32 = u32::MAX;
+pub const GONE: u32 = u32::MAX;
 
 /// A pair by its new name, and its place in the last list.
 type Named = (Pair, u64);
+
+/// Returns which box of the last step a box is: [`GONE`], or an index that the last step did not have, where it is a new one.
+pub fn was(step: &Said<'_>, generations: &[u32], i: u32) -> u32 {
+    let at = i as usize;
+    match step.identity {
+        Identity::Index => i,
+        Identity::Generations(own) => match generations.get(at) {
+            Some(then) if own[at] != *then => GONE,
+            _ => i,
+        },
+        Identity::Was(was) => was[at],
+    }
+}
 
 /// The pairs of the last step whose boxes are still there, by the names of this step.
 #[derive(Debug, Default)]
@@ -41,16 +54,7 @@ impl Names {
         self.is.clear();
         self.is.resize(last as usize, GONE);
         for i in 0..step.box_count as u32 {
-            let at = i as usize;
-            let was = match step.identity {
-                Identity::Index => i,
-                Identity::Generations(own) => match generations.get(at) {
-                    Some(then) if own[at] != *then => GONE,
-                    _ => i,
-                },
-                Identity::Was(was) => was[at],
-            };
-            if let Some(is) = self.is.get_mut(was as usize) {
+            if let Some(is) = self.is.get_mut(was(step, generations, i) as usize) {
                 *is = i;
             }
         }

@@ -283,9 +283,10 @@ impl Pipeline {
         box_count: u32,
         list: &PairList,
         buffers: &NeighbourBuffers,
+        timer: Option<&Timer>,
     ) -> Result<(), Error> {
         self.neighbours.compile()?;
-        let pass = &mut Pass::begin(&self.gpu, encoder);
+        let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
         self.neighbours.record(pass, box_count, list, self.grid.sort()?, buffers)?;
         pass.finish()
     }

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::submissions::{encoder, run, upload};
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{Aabb, BoxCount, BroadPhase, CellSize, Gpu, GpuIdentity, Options, PairHeader, SweepAxis};
+use broadsweep::{Aabb, BoxCount, BroadPhase, CellSize, Gpu, GpuIdentity, KernelTime, Options, PairHeader, SweepAxis};
 use laboratory::scenes::Kind;
 
 /// Submits and waits until all has run.
@@ -221,6 +221,25 @@ fn the_times_of_a_recording_arrive_where_they_are_wanted() {
             (1, 1, 1)
         );
         assert!(of("sweep_test").time.as_nanos() > 0 && !times.iter().any(|row| row.kernel == "start"), "{times:?}");
+    }
+    // What follows a search has times of its own.
+    assert_eq!((broad_phase.last_window_times(), broad_phase.last_neighbour_times()), (None, None));
+    for _ in 0..6 {
+        let mut recorded = encoder();
+        broad_phase.record(&mut recorded, buffer.slice(..), 3000).unwrap();
+        broad_phase.record_window(&mut recorded, buffer.slice(..), 3000, 100, 0).unwrap();
+        broad_phase.record_neighbours(&mut recorded).unwrap();
+        wait(recorded);
+        let ran = |times: Option<Vec<KernelTime>>| {
+            let times = times.expect("times");
+            assert!(times.iter().any(|row| row.time.as_nanos() > 0), "{times:?}");
+            move |kernel: &str| times.iter().any(|row| row.kernel == kernel)
+        };
+        let (search, window) = (ran(broad_phase.last_times()), ran(broad_phase.last_window_times()));
+        let neighbours = ran(broad_phase.last_neighbour_times());
+        assert!(search("sweep_test") && search("emit_scan") && !search("neighbours_place"));
+        assert!(window("emit_scan") && !window("sweep_test"));
+        assert!(neighbours("neighbours_place") && !neighbours("emit_scan"));
     }
     // Those that are not timed do not change them.
     let before = broad_phase.last_times();

@@ -43,6 +43,14 @@ fn modes(engine: &mut BroadPhase, steps: impl IntoIterator<Item = Frame>, what: 
         own.set_filters(Filters { sleeping: Vec::new(), ..frame.filters.clone() }).unwrap();
         let expected = own.find_pairs(&frame.boxes).unwrap().pairs.clone();
         oracle.check_pairs(&frame, expected, &events, &format!("{what}, step {number}, {epoch:?}"));
+        let work = engine.last_work().expect("it has run");
+        let searched = [EPOCH_NONE, EPOCH_BEGIN].contains(&epoch.mode);
+        assert_eq!((work.searched, work.began_epoch), (searched, epoch.mode == EPOCH_BEGIN), "{what}, step {number}");
+        if !searched {
+            let counts = [work.moved_count, work.escaped_count, work.escaped_in_epoch];
+            assert_eq!(counts, [epoch.moved, epoch.escaped, epoch.left], "{what}, step {number}");
+            assert_eq!(work.kept_pair_count, u64::from(epoch.kept) + u64::from(epoch.apart), "{what}, step {number}");
+        }
         modes.push(epoch.mode);
     }
     modes

@@ -14,4 +14,5 @@ mod owner;
 mod recorded;
 mod refused;
 mod sequences;
+mod streamed;
 mod submitted;

@@ -82,6 +82,8 @@ impl Oracle {
         assert!(events.lost == lost, "{what}: lost: {:?} instead of {lost:?}", events.lost);
         if !events.before.is_empty() || pairs.is_empty() {
             assert!(events.before == before, "{what}: before: {:?} instead of {before:?}", events.before);
+        }
+        if !events.before.is_empty() || !events.persisting.is_empty() {
             assert!(events.persisting == persisting, "{what}: persisting");
         }
         let report = &events.report;

@@ -42,6 +42,20 @@ pub trait Baseline: Send {
     /// # Errors
     /// Those of the algorithm's limits; `pairs` then holds nothing of use, and the next step starts anew.
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError>;
+
+    /// Returns the events of the last step, as the algorithm told of them; `None` where it tells of none.
+    fn events(&self) -> Option<Changes<'_>> {
+        None
+    }
+}
+
+/// What began and what ended in a step, in no particular order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes<'a> {
+    /// Pairs that began.
+    pub created: &'a [Pair],
+    /// Pairs that ended.
+    pub lost: &'a [Pair],
 }
 
 /// The work that one step took.

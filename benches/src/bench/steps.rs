@@ -1,6 +1,8 @@
 //! `broadsweep bench frames`: boxes in motion, shown step after step to engines that keep something and to those that do not.
 
-use anyhow::{Result, bail};
+use std::mem::take;
+
+use anyhow::{Result, bail, ensure};
 use broadsweep::{Aabb, BroadPhase, Events, Gpu, Options, Pair, PairOrder, Step, cpu};
 use rayon::ThreadPool;
 
@@ -17,7 +19,7 @@ use crate::scenes::Motion;
 
 /// The first line of `frames.csv`. A row is an engine that sees one step of a motion after another. `mean_ms` counts all steps but
 /// the first two; pairs, created and lost are those of the last step, by the first engine; `wrong` counts the pairs of all steps
-/// that the engine has and the first one has not, or the other way round.
+/// that the engine has and the first one has not, or the other way round, and likewise the events of one that tells of any.
 pub const COLUMNS: &str =
     "motion,boxes,engine,device,steps,median_ms,q1_ms,q3_ms,max_ms,mean_ms,pairs,created,lost,wrong";
 
@@ -106,22 +108,64 @@ impl Lane {
         })
     }
 
-    /// Shows the next step, and returns the milliseconds that it took. `pairs` becomes its pairs, ascending.
-    fn show(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<f64> {
-        let list = |found: (Result<&Events, broadsweep::Error>, f64), pairs: &mut Vec<Pair>| {
-            pairs.clone_from(&found.0.map_err(Refusal)?.pairs);
-            Ok(1e3 * found.1)
+    /// Shows the next step, and returns the milliseconds that it took. `found` becomes what was found.
+    fn show(&mut self, boxes: &[Aabb], found: &mut Found) -> Result<f64> {
+        let list = |(events, seconds): (Result<&Events, broadsweep::Error>, f64), found: &mut Found| {
+            let Events { pairs, created, lost, .. } = events.map_err(Refusal)?;
+            found.pairs.clone_from(pairs);
+            found.tell(created, lost);
+            Ok(1e3 * seconds)
         };
+        found.tells = false;
         match self {
-            Self::CpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), pairs),
-            Self::GpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), pairs),
-            Self::Recorded(recorded) => recorded.show(boxes, pairs),
+            Self::CpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), found),
+            Self::GpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), found),
+            Self::Recorded(recorded) => recorded.show(boxes, &mut found.pairs),
             Self::Pairs(contestant) => {
-                let call = contestant.find_pairs(boxes, pairs)?;
-                pairs.sort_unstable();
+                let call = contestant.find_pairs(boxes, &mut found.pairs)?;
+                found.pairs.sort_unstable();
+                if let Some(changes) = contestant.events() {
+                    found.tell(changes.created, changes.lost);
+                }
                 Ok(call.ms)
             }
         }
+    }
+}
+
+/// What an engine found in a step. All lists are ascending.
+#[derive(Default)]
+struct Found {
+    pairs: Vec<Pair>,
+    created: Vec<Pair>,
+    lost: Vec<Pair>,
+    /// Whether the engine told of events.
+    tells: bool,
+}
+
+impl Found {
+    fn tell(&mut self, created: &[Pair], lost: &[Pair]) {
+        for (own, told) in [(&mut self.created, created), (&mut self.lost, lost)] {
+            own.clear();
+            own.extend_from_slice(told);
+            own.sort_unstable();
+        }
+        self.tells = true;
+    }
+
+    /// Puts what differs from the last step in place of events. Returns how many were told of that are not these, or the other way round.
+    fn compare_with(&mut self, last: &[Pair]) -> usize {
+        let told = self.tells.then(|| [take(&mut self.created), take(&mut self.lost)]);
+        self.created = difference(&self.pairs, last);
+        self.lost = difference(last, &self.pairs);
+        told.map_or(0, |[created, lost]| differing(&created, &self.created) + differing(&lost, &self.lost))
+    }
+
+    /// Counts what is not the same.
+    fn differs_from(&self, other: &Self) -> usize {
+        let events =
+            if self.tells { differing(&self.created, &other.created) + differing(&self.lost, &other.lost) } else { 0 };
+        differing(&self.pairs, &other.pairs) + events
     }
 }
 
@@ -188,7 +232,7 @@ impl Plan<'_> {
             Ok(Racer { stepper, lane, times: Vec::new(), spent: 0.0, wrong: 0, is_out: false })
         };
         let mut racers = self.steppers.iter().map(racer).collect::<Result<Vec<_>>>()?;
-        let (mut last, mut first, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut last, mut first, mut own) = (Vec::new(), Found::default(), Found::default());
         let mut counts = [0; 3];
         for step in 0..self.steps + FIRST_STEPS {
             if is_stopped() {
@@ -196,8 +240,8 @@ impl Plan<'_> {
             }
             let boxes = motion.boxes(n, self.density, self.seed, step);
             for (at, racer) in racers.iter_mut().enumerate().filter(|(_, racer)| !racer.is_out) {
-                let pairs = if at == 0 { &mut first } else { &mut own };
-                match racer.lane.show(&boxes, pairs) {
+                let found = if at == 0 { &mut first } else { &mut own };
+                match racer.lane.show(&boxes, found) {
                     Ok(ms) => {
                         racer.spent += ms;
                         racer.times.extend((step >= FIRST_STEPS).then_some(ms));
@@ -213,10 +257,12 @@ impl Plan<'_> {
                     left_out(&format!("{}: {motion}: it takes too long", racer.stepper.name()));
                 }
                 if at == 0 {
-                    counts = [first.len(), without(&first, &last), without(&last, &first)];
-                    last.clone_from(&first);
-                } else if first.len() != own.len() || first != own {
-                    racer.wrong += without(&first, &own) + without(&own, &first);
+                    // What the first one tells of is checked, too: it counts for all.
+                    ensure!(first.compare_with(&last) == 0, "{}: {motion}: wrong events", racer.stepper.name());
+                    counts = [&first.pairs, &first.created, &first.lost].map(Vec::len);
+                    last.clone_from(&first.pairs);
+                } else {
+                    racer.wrong += own.differs_from(&first);
                 }
             }
             // Without the first there is nothing to compare with.
@@ -245,15 +291,24 @@ impl Plan<'_> {
     }
 }
 
-/// Counts the pairs of one ascending list that another does not have.
-fn without(some: &[Pair], others: &[Pair]) -> usize {
+/// Lists the pairs of one ascending list that another does not have.
+fn difference(some: &[Pair], others: &[Pair]) -> Vec<Pair> {
     let mut others = others.iter().peekable();
-    let mut count = 0;
-    for pair in some {
+    let is_new = |pair: &Pair| {
         while others.next_if(|other| *other < pair).is_some() {}
-        count += usize::from(others.peek() != Some(&pair));
+        others.peek() != Some(&pair)
+    };
+    some.iter().copied().filter(is_new).collect()
+}
+
+/// Counts the pairs that one of two ascending lists has more often than the other.
+fn differing(some: &[Pair], others: &[Pair]) -> usize {
+    if some == others {
+        return 0;
     }
-    count
+    // One that is there twice differs too.
+    let apart = difference(some, others).len() + difference(others, some).len();
+    apart.max(some.len().abs_diff(others.len()))
 }
 
 impl Row {
@@ -302,17 +357,37 @@ pub fn figures(rows: &[Row]) -> Vec<Figure> {
 mod tests {
     use super::*;
 
+    fn list(pairs: &[u32]) -> Vec<Pair> {
+        pairs.iter().map(|&b| Pair { a: 0, b }).collect()
+    }
+
     #[test]
-    fn pairs_that_another_list_does_not_have_are_counted() {
-        let list = |pairs: &[u32]| pairs.iter().map(|&b| Pair { a: 0, b }).collect::<Vec<Pair>>();
+    fn pairs_that_another_list_does_not_have_are_listed() {
         let (some, others) = (list(&[1, 3, 5, 9]), list(&[2, 3, 4, 9, 10]));
-        assert_eq!((without(&some, &others), without(&others, &some), without(&some, &[])), (2, 3, 4));
+        assert_eq!((difference(&some, &others), difference(&others, &some)), (list(&[1, 5]), list(&[2, 4, 10])));
+        assert_eq!((differing(&some, &others), differing(&some, &some), differing(&some, &[])), (5, 0, 4));
+        assert_eq!(differing(&list(&[1, 1, 2]), &list(&[1, 2])), 1);
+    }
+
+    #[test]
+    fn events_that_are_not_those_of_the_lists_are_counted() {
+        let last = list(&[1, 2, 3]);
+        let mut found = Found { pairs: list(&[2, 3, 4, 5]), ..Found::default() };
+        found.tell(&list(&[5, 4]), &list(&[1]));
+        assert_eq!(found.compare_with(&last), 0);
+        let mut other = Found { pairs: found.pairs.clone(), ..Found::default() };
+        assert_eq!(other.differs_from(&found), 0, "it tells of none");
+        other.tell(&list(&[4]), &list(&[1, 2]));
+        assert_eq!((other.differs_from(&found), other.compare_with(&last)), (2, 2));
+        assert_eq!((other.created, other.lost), (found.created, found.lost));
     }
 
     #[test]
     fn all_engines_find_the_pairs_of_our_events() {
+        let names = ["cpu_events", "cpu", "brute", "aabb_tree", "i_collide", "rapier"];
+        let has_peers = Stepper::all().iter().any(|stepper| stepper.name() == "rapier");
         let plan = Plan {
-            steppers: ["cpu_events", "cpu", "brute", "aabb_tree", "i_collide"]
+            steppers: names
                 .iter()
                 .filter_map(|name| Stepper::all().into_iter().find(|stepper| stepper.name() == *name))
                 .collect(),
@@ -325,7 +400,7 @@ mod tests {
         };
         for motion in Motion::ALL {
             let rows = plan.measure(motion, 1200, |message| panic!("{message}")).unwrap();
-            assert_eq!(rows.len(), 5);
+            assert_eq!(rows.len(), 5 + usize::from(has_peers));
             assert!(rows.iter().all(|row| row.wrong.unwrap_or(0) == 0 && row.time.calls == 4), "{motion}");
             let [pairs, created, lost] = rows[0].counts;
             assert!(

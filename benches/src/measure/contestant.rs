@@ -7,7 +7,7 @@ use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, Report, cpu};
 
 use super::kernels::KernelTimes;
-use crate::baselines::Baseline;
+use crate::baselines::{Baseline, Changes};
 use crate::engine::{Engine, timed};
 
 /// An engine that is ready to find pairs.
@@ -116,6 +116,14 @@ impl Contestant {
                 }
             }
         })
+    }
+
+    /// Returns the events of the last step, where a baseline or a library told of them.
+    pub fn events(&self) -> Option<Changes<'_>> {
+        match self {
+            Self::Other(baseline) => baseline.events(),
+            Self::Gpu(_) | Self::Cpu(_) | Self::Brute => None,
+        }
     }
 
     /// Adds the times of the kernels of one run to `times`; adds nothing where the engine has no kernels, or the

@@ -25,7 +25,7 @@ use rapier3d::prelude::{
     ColliderPair, ColliderSet, IntegrationParameters, RigidBodySet, SharedShape,
 };
 
-use crate::baselines::{Baseline, BaselineError, Work};
+use crate::baselines::{Baseline, BaselineError, Changes, Work};
 use broadsweep::{Aabb, Pair};
 
 /// The largest coordinate: the cube of twice as much is still a number in single precision.
@@ -43,7 +43,8 @@ pub struct Rapier {
     ids: Vec<u32>,
     box_count: usize,
     events: Vec<BroadPhasePairEvent>,
-    /// Pairs that ended in this step.
+    /// Pairs that began and that ended in this step.
+    began: Vec<Pair>,
     ended: Vec<Pair>,
     pairs: Vec<Pair>,
 }
@@ -88,23 +89,24 @@ impl Baseline for Rapier {
         self.broad_phase.update(&parameters, &self.colliders, &bodies, &[], &[], &mut self.events);
 
         let events = std::mem::take(&mut self.events);
+        self.began.clear();
         self.ended.clear();
+        // Its own list of events is longer, and ends the process where there is no memory for it.
         for event in &events {
             match event {
-                BroadPhasePairEvent::AddPair(_) => {}
+                BroadPhasePairEvent::AddPair(pair) => self.began.push(self.pair(pair)),
                 BroadPhasePairEvent::DeletePair(pair) => self.ended.push(self.pair(pair)),
             }
         }
+        self.events = events;
         self.ended.sort_unstable();
         self.pairs.retain(|pair| self.ended.binary_search(pair).is_err());
-        // Its own list of events is longer, and ends the process where there is no memory for it.
-        for event in &events {
-            if let BroadPhasePairEvent::AddPair(pair) = event {
-                self.pairs.push(self.pair(pair));
-            }
-        }
-        self.events = events;
+        self.pairs.extend_from_slice(&self.began);
         pairs.extend_from_slice(&self.pairs);
         Ok(Work { updates: self.events.len() as u64, ..Work::default() })
+    }
+
+    fn events(&self) -> Option<Changes<'_>> {
+        Some(Changes { created: &self.began, lost: &self.ended })
     }
 }

@@ -2,7 +2,7 @@
 
 use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, Pair};
-use laboratory::scenes::{Kind, npy};
+use laboratory::scenes::{Kind, Motion, npy};
 use serde_json::Value;
 
 use crate::place::Place;
@@ -91,6 +91,19 @@ fn a_scene_moves_by_itself_and_rest_is_not_searched() {
 }
 
 #[test]
+fn boxes_in_every_motion_are_a_scene() {
+    let place = Place::new();
+    for motion in Motion::ALL {
+        let arguments = format!("frames {motion}:1500 --engine cpu --count 4 --verify --json");
+        let object: Value = serde_json::from_str(&place.run(&arguments)).unwrap();
+        let (frames, pairs) = (object["frames"].as_array().unwrap(), object["frames"][3]["pairs"].as_u64());
+        assert!(frames.len() == 4 && pairs > Some(1000) && object["verified"] == true, "{motion}: {object}");
+        let boxes = motion.boxes(1500, Motion::DENSITY, 1, 3);
+        assert_eq!(pairs, Some(brute_force::find_pairs(&boxes).len() as u64), "{motion}");
+    }
+}
+
+#[test]
 fn what_are_no_frames_is_refused_in_a_line() {
     let place = Place::new();
     place.write("flat.npy", &array(&[2, 6], &[0.0f32; 12]));
@@ -106,6 +119,7 @@ fn what_are_no_frames_is_refused_in_a_line() {
         ("frames short.npy", "cannot read short.npy: it is truncated"),
         ("frames fortran.npy", "np.ascontiguousarray"),
         ("frames missing.npy", "cannot read missing.npy"),
+        ("frames slow:many", "\"many\" is no number of boxes"),
         ("frames clouds:7", "there is no scene called \"clouds\""),
         ("frames flat.npy --out flat.npy", "--out is the file of the frames itself"),
         ("frames flat.npy --engine cpu --adapter x", "--adapter chooses a GPU"),

@@ -22,6 +22,7 @@ use self::search::Search;
 use super::call;
 use super::tree::join::Join;
 use crate::constants::ENTRY_BOX;
+use crate::events::stream::Streamed;
 use crate::filters::CheckedFilters;
 use crate::filters::sets::TwoSets;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
@@ -60,6 +61,8 @@ pub struct BroadPhase {
     grown: [Vec<Aabb>; 2],
     /// What is kept from step to step.
     kept: steps::Kept,
+    /// The last streamed step.
+    streamed: Streamed,
 }
 
 impl BroadPhase {
@@ -78,6 +81,7 @@ impl BroadPhase {
             join: Join::default(),
             grown: Default::default(),
             kept: steps::Kept::default(),
+            streamed: Streamed::default(),
         })
     }
 
@@ -105,6 +109,7 @@ impl BroadPhase {
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.filters = CheckedFilters::new(filters)?;
         self.kept.filters_changed();
+        self.streamed.filters_changed();
         Ok(())
     }
 
@@ -122,6 +127,7 @@ impl BroadPhase {
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
         self.kept.list_changed(first, &values);
+        self.streamed.filters_changed();
         Ok(())
     }
 
@@ -186,7 +192,7 @@ impl BroadPhase {
     /// Counts the bytes of memory that are kept for the next call, the last answer among them; without the filters.
     pub fn memory_bytes(&self) -> u64 {
         let changed = self.grown.iter().chain([&self.prepared]).map(|boxes| boxes.capacity() * size_of::<Aabb>());
-        let others = self.sets.bytes() + self.join.bytes() + self.kept.bytes();
+        let others = self.sets.bytes() + self.join.bytes() + self.kept.bytes() + self.streamed.bytes();
         (self.search.bytes() + others + changed.sum::<usize>()) as u64
     }
 }

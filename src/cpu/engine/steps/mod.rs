@@ -20,13 +20,18 @@ mod motion;
 mod rows;
 mod speed;
 
+use std::mem::{replace, take};
+use std::sync::Arc;
+
 use self::changes::Changes;
 use self::epoch::{Epoch, Found};
 use self::motion::Searched;
 use super::{BroadPhase, order};
 use crate::cpu::call;
 use crate::events::steps::Steps;
-use crate::{Aabb, Attribute, Error, Events, Options, Pair, PairOrder, Step, StepReport};
+use crate::events::stream::{Source, Streamed};
+use crate::filters::CheckedFilters;
+use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Overlaps, Pair, PairOrder, Report, Step, StepReport};
 
 /// The most boxes of a step that are tested each against each.
 const MOST_IN_ALL_PAIRS: u32 = 1 << 10;
@@ -71,6 +76,34 @@ impl Kept {
     }
 }
 
+impl Source for BroadPhase {
+    fn fitted(&mut self, box_count: usize) -> Result<&CheckedFilters, Error> {
+        self.filters.fit(box_count)?;
+        Ok(&self.filters)
+    }
+
+    fn stream_awake<E: From<Error>>(
+        &mut self,
+        boxes: &[Aabb],
+        others: Option<&Arc<CheckedFilters>>,
+        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E> {
+        let own = others.map(|others| replace(&mut self.filters, CheckedFilters::clone(others)));
+        let sleeping = self.filters.set_sleeping(Vec::new());
+        let found = self.find_pairs(boxes).map(|_| ());
+        self.filters.set_sleeping(sleeping);
+        if let Some(own) = own {
+            self.filters = own;
+        }
+        found?;
+        // They are as they were before anything of the caller's runs.
+        let Overlaps { pairs, report } = self.overlaps();
+        let (given, report) = (each(report, pairs), report.clone());
+        self.search.clear();
+        given.map(|()| report)
+    }
+}
+
 impl BroadPhase {
     /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call. In the
     /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
@@ -98,6 +131,41 @@ impl BroadPhase {
         Ok(&self.kept.steps.events)
     }
 
+    /// Hands what began and what ended since the last streamed step to `each`: the call that on a GPU gives events of any length in
+    /// bounded memory. On the CPU the pairs of a step are in host memory anyway: they come in one piece, and those that are lost in another.
+    ///
+    /// No list is kept from step to step, but the boxes with their filters, and both steps are searched: [`find_events`](Self::find_events) is
+    /// faster wherever its lists fit. What the two calls know of steps is apart.
+    ///
+    /// ```
+    /// use broadsweep::{Aabb, Error, Options, cpu};
+    ///
+    /// let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
+    /// let mut engine = cpu::BroadPhase::new(Options::default())?;
+    /// let steps = [[cube(0.0), cube(0.5), cube(9.0)], [cube(0.0), cube(5.0), cube(-0.5)]];
+    /// for boxes in &steps {
+    ///     let report = engine.stream_events(boxes, |_, piece| -> Result<(), Error> {
+    ///         println!("began: {:?}, ended: {:?}", piece.created, piece.lost);
+    ///         Ok(())
+    ///     })?;
+    ///     assert_eq!(report.created_count, 1);
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`find_events`](Self::find_events); and those of `each`. Such a step does not count as the last one.
+    pub fn stream_events<'a, E: From<Error>>(
+        &mut self,
+        step: impl Into<Step<'a>>,
+        each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
+    ) -> Result<StepReport, E> {
+        let mut streamed = take(&mut self.streamed);
+        let result = streamed.run(self, &step.into(), each);
+        self.streamed = streamed;
+        result
+    }
+
     /// Returns the events of the last step. After a step that was refused they are empty, and the pairs are those of the last
     /// step that was not.
     pub fn events(&self) -> &Events {
@@ -109,6 +177,8 @@ impl BroadPhase {
         let fewest = self.kept.epoch.fewest;
         self.kept = Kept::default();
         self.kept.epoch.fewest = fewest;
+        self.streamed = Streamed::default();
+        self.streamed.filters_changed();
     }
 
     /// Begins epochs with this many boxes and more.

@@ -1,0 +1,247 @@
+//! The events of a step in pieces: [`Streamed`].
+//!
+//! No list is kept, but the boxes of the last step with their filters. A pair of this step was there in the last one if its two boxes
+//! overlapped there and those filters keep it; a pair of the last step is lost if that is not so of this one. So two searches tell
+//! all: of the boxes of this step, and then of those of the last. However boxes, filters and names changed, each pair is looked up in
+//! no time, and lists may be of any length.
+
+use std::mem::swap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::names::{GONE, Names, was};
+use super::step::Said;
+use super::{Identity, StepReport};
+use crate::cpu::call;
+use crate::filters::CheckedFilters;
+use crate::{Aabb, Error, Pair, Report, Step};
+
+/// Pairs from which on all threads look them up.
+const ALONE: usize = 1 << 14;
+
+/// A piece of the events of a step: what [`stream_events`](crate::BroadPhase::stream_events) hands over. The lists are in the order in
+/// which the engine streams pairs.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct EventPiece<'a> {
+    /// Pairs of this step.
+    pub pairs: &'a [Pair],
+    /// Those among them that the last step did not have.
+    pub created: &'a [Pair],
+    /// Those among them that the last step had, without those of which neither box is awake. Empty where the step asks for
+    /// [changes alone](Step::changes_only).
+    pub persisting: &'a [Pair],
+    /// Pairs of the last step that this one does not have, by their indices in the last step.
+    pub lost: &'a [Pair],
+}
+
+/// An engine, as far as streams use it.
+pub trait Source {
+    /// Checks that the filters in use fit this many boxes, and returns them.
+    ///
+    /// # Errors
+    /// Those of [`Filters::check`](crate::Filters::check).
+    fn fitted(&mut self, box_count: usize) -> Result<&CheckedFilters, Error>;
+
+    /// Streams the pairs of boxes as if nobody slept; with other filters than those in use, if there are any.
+    ///
+    /// # Errors
+    /// Those of a search, and those of `each`.
+    fn stream_awake<E: From<Error>>(
+        &mut self,
+        boxes: &[Aabb],
+        others: Option<&Arc<CheckedFilters>>,
+        each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E>;
+}
+
+/// A step as it was shown: whether two boxes are a pair of it is known without a search.
+#[derive(Debug, Default)]
+struct Shown {
+    boxes: Vec<Aabb>,
+    /// The boxes as they are searched, where the filters change them.
+    prepared: Vec<Aabb>,
+    /// As if nobody slept.
+    filters: Arc<CheckedFilters>,
+}
+
+impl Shown {
+    fn show(&mut self, boxes: &[Aabb], filters: Arc<CheckedFilters>) -> Result<(), Error> {
+        self.boxes.clear();
+        super::compare::reserve(&mut self.boxes, boxes.len())?;
+        self.boxes.extend_from_slice(boxes);
+        self.filters = filters;
+        self.prepared.clear();
+        call::prepared_boxes(self.filters.filters(), &self.boxes, &mut self.prepared);
+        Ok(())
+    }
+
+    /// Returns whether a pair is one of the step.
+    fn has(&self, pair: Pair) -> bool {
+        let boxes = if self.prepared.is_empty() { &self.boxes[..] } else { &self.prepared };
+        let overlap = || boxes[pair.a as usize].overlaps(&boxes[pair.b as usize]);
+        let is_included = || self.filters.include().binary_search(&pair).is_ok();
+        overlap() && self.filters.keeps(boxes.into(), pair.a, pair.b) || is_included()
+    }
+
+    fn bytes(&self) -> usize {
+        (self.boxes.capacity() + self.prepared.capacity()) * size_of::<Aabb>()
+    }
+}
+
+/// The last streamed step, and places to write.
+#[derive(Debug, Default)]
+pub struct Streamed {
+    last: Shown,
+    now: Shown,
+    /// Of the last step that had some.
+    generations: Vec<u32>,
+    /// Whether the filters in use may not be those of the last step.
+    has_other_filters: bool,
+    is_named: Vec<bool>,
+    /// `[box_count]` the index in the last step, and `[boxes of the last step]` the one in this step; or `GONE`.
+    was: Vec<u32>,
+    is: Vec<u32>,
+    /// `[box_count]` whether a box sleeps or is fixed; empty where none is.
+    rests: Vec<bool>,
+    /// Whether each pair of a piece is one of the other step.
+    is_there: Vec<bool>,
+    lists: [Vec<Pair>; 2],
+}
+
+impl Streamed {
+    /// Takes note of other filters.
+    pub fn filters_changed(&mut self) {
+        self.has_other_filters = true;
+    }
+
+    /// Streams the events of a step. After an error the last step stays the last one.
+    ///
+    /// # Errors
+    /// [`Error::BadStep`]; those of the filters, of searches, and of `each`.
+    pub fn run<E: From<Error>>(
+        &mut self,
+        source: &mut impl Source,
+        step: &Step<'_>,
+        mut each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
+    ) -> Result<StepReport, E> {
+        self.prepare(source, step)?;
+        let mut report = StepReport::default();
+        let Self { last, was, rests, is_there, lists: [list, others], .. } = self;
+        source.stream_awake(step.boxes, None, |found, pairs| {
+            if report.box_count == 0 {
+                report = StepReport { pair_count: found.pair_count, ..StepReport::of_search(&mut found.clone()) };
+            }
+            look_up(pairs, was, last, is_there);
+            part(pairs, is_there, [list, others])?;
+            report.created_count += others.len() as u64;
+            report.persisting_count += list.len() as u64;
+            if !step.lists_persisting {
+                list.clear();
+            } else if !rests.is_empty() {
+                list.retain(|pair| !rests[pair.a as usize] || !rests[pair.b as usize]);
+            }
+            each(&report, EventPiece { pairs, created: others, persisting: list, lost: &[] })
+        })?;
+        if !self.stays(step) {
+            let Self { last, now, is, is_there, lists: [list, others], has_other_filters, .. } = self;
+            let filters = has_other_filters.then_some(&last.filters);
+            source.stream_awake(&last.boxes, filters, |_, pairs| {
+                look_up(pairs, is, now, is_there);
+                part(pairs, is_there, [list, others])?;
+                report.lost_count += others.len() as u64;
+                let piece = EventPiece { lost: others, ..EventPiece::default() };
+                if others.is_empty() { Ok(()) } else { each(&report, piece) }
+            })?;
+        }
+        swap(&mut self.last, &mut self.now);
+        self.has_other_filters = false;
+        if let Identity::Generations(generations) = step.identity {
+            self.generations.clear();
+            self.generations.extend_from_slice(generations);
+        }
+        Ok(report)
+    }
+
+    /// Checks a step, and prepares what is looked up.
+    fn prepare(&mut self, source: &mut impl Source, step: &Step<'_>) -> Result<(), Error> {
+        let filters = source.fitted(step.boxes.len())?;
+        let (said, last_count) = (step.said(), self.last.boxes.len() as u32);
+        said.check(last_count, &mut self.is_named)?;
+        step.check_moved()?;
+        self.rests.clear();
+        let (sleeping, fixed) = (&filters.filters().sleeping, &filters.filters().fixed);
+        if !sleeping.is_empty() || !fixed.is_empty() {
+            let is = |list: &[bool], i: usize| list.get(i).is_some_and(|is| *is);
+            self.rests.extend((0..step.boxes.len()).map(|i| is(sleeping, i) || is(fixed, i)));
+        }
+        let filters = if self.has_other_filters {
+            let mut filters = filters.clone();
+            filters.set_sleeping(Vec::new());
+            Arc::new(filters)
+        } else {
+            Arc::clone(&self.last.filters)
+        };
+        self.now.show(step.boxes, filters)?;
+        self.name(&said, last_count);
+        Ok(())
+    }
+
+    /// Finds out which box each one was, and which it is.
+    fn name(&mut self, step: &Said<'_>, last_count: u32) {
+        let Self { was: list, is, generations, .. } = self;
+        is.clear();
+        is.resize(last_count as usize, GONE);
+        list.clear();
+        for i in 0..step.box_count as u32 {
+            let was = was(step, generations, i);
+            let there = is.get_mut(was as usize);
+            list.push(if there.is_some() { was } else { GONE });
+            if let Some(is) = there {
+                *is = i;
+            }
+        }
+    }
+
+    /// Returns whether nothing has changed since the last step.
+    fn stays(&self, step: &Step<'_>) -> bool {
+        let bits = bytemuck::cast_slice::<Aabb, u32>;
+        let is_same = !self.has_other_filters && !Names::matter(&step.said(), &self.generations);
+        is_same && bits(&self.last.boxes) == bits(&self.now.boxes)
+    }
+
+    /// Counts the bytes held.
+    pub fn bytes(&self) -> usize {
+        let Self { last, now, generations, is_named, was, is, rests, is_there, lists, .. } = self;
+        let words = [generations, was, is].map(Vec::capacity).iter().sum::<usize>() * size_of::<u32>();
+        let flags = [is_named, rests, is_there].map(Vec::capacity).iter().sum::<usize>();
+        let pairs = lists.iter().map(Vec::capacity).sum::<usize>() * size_of::<Pair>();
+        last.bytes() + now.bytes() + words + flags + pairs
+    }
+}
+
+/// Looks each pair up in another step, by the names that boxes have there.
+fn look_up(pairs: &[Pair], names: &[u32], other: &Shown, is_there: &mut Vec<bool>) {
+    let look = |pair: &Pair| {
+        let [a, b] = [pair.a, pair.b].map(|i| names[i as usize]);
+        a != GONE && b != GONE && other.has(Pair::new(a, b))
+    };
+    if pairs.len() <= ALONE {
+        is_there.clear();
+        is_there.extend(pairs.iter().map(look));
+    } else {
+        pairs.par_iter().map(look).collect_into_vec(is_there);
+    }
+}
+
+/// Lists the pairs that are there, and the others.
+fn part(pairs: &[Pair], is_there: &[bool], lists: [&mut Vec<Pair>; 2]) -> Result<(), Error> {
+    let there = is_there.iter().filter(|is| **is).count();
+    for ((list, wanted), count) in lists.into_iter().zip([true, false]).zip([there, pairs.len() - there]) {
+        list.clear();
+        super::compare::reserve(list, count)?;
+        list.extend(pairs.iter().zip(is_there).filter(|(_, is)| **is == wanted).map(|(pair, _)| *pair));
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Events in pieces, by both engines: what lists of any length are made of.
+
+use broadsweep::{Aabb, BroadPhase, Engine, Error, Events, Filters, HalfSpace, Options, PairOrder, Step, cpu};
+use laboratory::scenes::Motion;
+
+use crate::common::{CANONICAL, GPU, Random, broad_phase, least_budget};
+use crate::oracle::{Frame, Oracle};
+use crate::sequences::run_with;
+
+/// What the pieces of a step have together, sorted, and how many pieces there were.
+fn streamed<'a>(engine: &mut impl Engine, step: impl Into<Step<'a>>) -> Result<(Events, usize), Error> {
+    let mut events = Events::default();
+    let (mut calls, mut told) = (0, None);
+    let report = engine.stream_events(step, |report, piece| {
+        calls += 1;
+        let whole = (report.box_count, report.pair_count, report.first_invalid.clone());
+        assert_eq!(*told.get_or_insert(whole.clone()), whole, "known from the first piece on");
+        events.pairs.extend_from_slice(piece.pairs);
+        events.created.extend_from_slice(piece.created);
+        events.persisting.extend_from_slice(piece.persisting);
+        events.lost.extend_from_slice(piece.lost);
+        assert_eq!(report.created_count, events.created.len() as u64);
+        assert_eq!(report.lost_count, events.lost.len() as u64);
+        assert!(calls == 1 || !piece.pairs.is_empty() || !piece.lost.is_empty());
+        Ok::<(), Error>(())
+    })?;
+    assert!(calls > 0);
+    for list in [&mut events.pairs, &mut events.created, &mut events.persisting, &mut events.lost] {
+        list.sort_unstable();
+    }
+    events.report = report;
+    Ok((events, calls))
+}
+
+/// Compares streams with searches from nothing, and what they say of persisting pairs with what the CPU engine finds.
+fn check(engine: &mut impl Engine, seeds: std::ops::Range<u64>) {
+    let seen = run_with(engine, seeds.clone(), 0, |engine, _, step| streamed(engine, step).map(|(events, _)| events));
+    let mut own = cpu::BroadPhase::new(Options::default()).unwrap();
+    own.set_options(*engine.options()).unwrap();
+    let found = run_with(&mut own, seeds, 0, |engine, _, step| engine.find_events(step).cloned());
+    assert!(seen.persisting == found.persisting && seen.created == found.created && seen.lost == found.lost);
+    assert!(seen.created.min(seen.lost).min(seen.persisting) > 100, "{seen:?}");
+}
+
+#[test]
+fn sequences_that_are_streamed_have_the_right_events_on_the_cpu() {
+    check(&mut cpu::BroadPhase::new(Options::default()).unwrap(), 5000..5600);
+}
+
+#[test]
+fn sequences_that_are_streamed_have_the_right_events_on_the_gpu() {
+    check(&mut *broad_phase(Options::default()), 5600..5616);
+    check(&mut *broad_phase(Options { all_pairs_up_to: 0, ..CANONICAL }), 5616..5620);
+}
+
+/// Boxes that all overlap, but for those that are elsewhere: more pairs than the budget has room for.
+fn crowd(n: usize, random: &mut Random) -> Vec<Aabb> {
+    let place = |_| {
+        let x = if random.below(10) == 0 { 5.0 } else { 0.0 };
+        Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0])
+    };
+    (0..n).map(place).collect()
+}
+
+#[test]
+fn events_that_no_list_has_room_for_come_in_pieces() {
+    let mut random = Random(1);
+    let n = 400;
+    let options = |order, budget| Options { order, memory_budget: Some(budget), ..Options::default() };
+    for order in [PairOrder::Sweep, PairOrder::Canonical] {
+        let least = least_budget(&crowd(n, &mut random), order);
+        let mut engine = BroadPhase::new(&GPU, options(order, least + 40_000)).unwrap();
+        let mut oracle = Oracle::default();
+        for number in 0..4 {
+            let mut frame = Frame::of(crowd(n, &mut random));
+            if number == 2 {
+                // The first of them are searched with the filters that they had.
+                frame.filters =
+                    Filters { group: (0..n).map(|i| 1 << (i % 3)).collect(), mask: vec![5; n], ..Filters::default() };
+                engine.set_filters(frame.filters.clone()).unwrap();
+            } else if number == 3 {
+                engine.set_filters(Filters::default()).unwrap();
+            }
+            let (events, pieces) = streamed(&mut engine, &frame.boxes).unwrap();
+            oracle.check(&frame, &events, &format!("step {number}, {order:?}"));
+            assert!(pieces > 5 && engine.memory_bytes() <= least + 40_000, "{pieces} pieces");
+        }
+    }
+}
+
+#[test]
+fn events_of_more_boxes_than_fit_come_slab_by_slab() {
+    let (n, density) = (3000, 0.9);
+    let frame = |number| Frame::of(Motion::Fast.boxes(n, density, 1, number));
+    let budget = least_budget(&frame(0).boxes[..n / 3], PairOrder::Sweep);
+    let mut engine = BroadPhase::new(&GPU, Options { memory_budget: Some(budget), ..Options::default() }).unwrap();
+    assert!(engine.memory_plan(n).is_err());
+    let mut oracle = Oracle::default();
+    for number in 0..3 {
+        let (events, _) = streamed(&mut engine, &frame(number).boxes).unwrap();
+        oracle.check(&frame(number), &events, &format!("step {number}"));
+        assert!(events.created.len() > 100 && (number == 0 || events.lost.len() > 100));
+    }
+}
+
+fn stops(engine: &mut impl Engine) {
+    let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
+    let steps = [[cube(0.0), cube(0.5), cube(9.0)], [cube(0.0), cube(5.0), cube(-0.5)]];
+    assert_eq!(streamed(engine, &steps[0]).unwrap().0.created.len(), 1);
+    let (mut is_stopped, floor) = (0, HalfSpace { index: 2, normal: [0.0, 1.0, 0.0], offset: -9.0 });
+    for stop in [1, 2] {
+        engine.set_filters(Filters { half_spaces: vec![floor], ..Filters::default() }).unwrap();
+        let mut calls = 0;
+        // The second piece is what is lost, found with filters that are no longer in use.
+        let stopped = engine.stream_events(&steps[1], |_, _| {
+            calls += 1;
+            if calls == stop { Err(Error::Busy) } else { Ok(()) }
+        });
+        is_stopped += usize::from(stopped == Err(Error::Busy));
+        assert_eq!(engine.filters().half_spaces, [floor]);
+        engine.set_filters(Filters::default()).unwrap();
+        // What was stopped does not count, nor what was refused.
+        for refused in [
+            engine.stream_events(Step::new(&steps[1]).moved(&[7]), |_, _| Ok(())),
+            engine.stream_events(Step::new(&steps[1]).rebased(&[0, 0, 1]), |_, _| Ok(())),
+        ] {
+            assert!(matches!(refused, Err(Error::BadStep { .. })), "{refused:?}");
+        }
+    }
+    assert_eq!(is_stopped, 2);
+    // What is found knows nothing of what is streamed.
+    assert_eq!(engine.find_events(&steps[1]).unwrap().created.len(), 1);
+    let (events, calls) = streamed(engine, &steps[1]).unwrap();
+    assert_eq!((events.created.len(), events.lost.len(), calls), (1, 1, 2));
+    // Where nothing changed, nothing is searched twice.
+    assert_eq!(streamed(engine, &steps[1]).unwrap().1, 1);
+    engine.forget_steps();
+    assert_eq!(streamed(engine, &steps[1]).unwrap().0.created.len(), 1);
+    assert_eq!(streamed(engine, &steps[0][..0]).unwrap().0.lost.len(), 1);
+}
+
+#[test]
+fn a_stream_that_is_stopped_does_not_count() {
+    stops(&mut cpu::BroadPhase::new(Options::default()).unwrap());
+    stops(&mut BroadPhase::new(&GPU, Options::default()).unwrap());
+}
