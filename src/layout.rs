@@ -266,8 +266,8 @@ twins! {
         pub cell_mask: u32,
         pub list_capacity: u32,
         pub vertices_per_pair: u32,
+        pub margin: u32,
         pub unused_a: u32,
-        pub unused_b: u32,
     }
 
     /// What is known of an epoch, and of the step.

@@ -43,6 +43,12 @@ pub struct Options {
     /// software adapter more than 8 billion means 8 billion, since their drivers end long loops.
     /// Where a call takes several [passes](crate::Report::passes), it holds for each, and a refusal may come after others.
     pub candidate_limit: u64,
+    /// How far boxes are grown where their pairs are kept [from step to step](crate::BroadPhase::find_events), in the units of the
+    /// input: positive and finite. A caller who knows how fast boxes move says as much here as they move in some ten steps: pairs are
+    /// then kept however fast the boxes are, unless grown boxes have so many that this is not worth it. On a GPU the largest number not above it counts that is 1.5 times a power of two.
+    /// Default: `None`, from a sample of their speeds a twentieth to a quarter of the usual edge (on a GPU, a sixteenth to an
+    /// eighth), and nothing is kept where they move too fast.
+    pub step_margin: Option<f32>,
     /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices
     /// that a renderer wants per pair. Default: 24, the twelve edges of a box as lines.
     pub vertices_per_pair: u32,
@@ -57,6 +63,7 @@ impl Default for Options {
             order: PairOrder::default(),
             memory_budget: None,
             candidate_limit: 1 << 40,
+            step_margin: None,
             vertices_per_pair: 24,
         }
     }
@@ -86,6 +93,14 @@ impl Options {
             CellSize::Fixed(edge) if !(edge > 0.0 && edge.is_finite()) => Err(Error::BadOption {
                 option: "CellSize::Fixed",
                 value: edge.to_string(),
+                expected: "positive and finite",
+            }),
+            _ => Ok(()),
+        }?;
+        match self.step_margin {
+            Some(margin) if !(margin > 0.0 && margin.is_finite()) => Err(Error::BadOption {
+                option: "step_margin",
+                value: margin.to_string(),
                 expected: "positive and finite",
             }),
             _ => Ok(()),

@@ -57,7 +57,9 @@ fn epoch_decide(@builtin(local_invocation_index) local: u32) {
     storageBarrier();
     if local == 0u {
         let is_slow = slow > 0u && usual.total.y + EPOCH_SLOW <= usual.total.x;
-        decide(escaped, moved, usual.total.x, usual.total.y, is_slow || (slow > 0u && usual.total.y == 0u));
+        // The caller may know how fast boxes are.
+        let is_chosen = epoch_params.margin != 0u;
+        decide(escaped, moved, usual.total.x, usual.total.y, is_chosen || is_slow || (slow > 0u && usual.total.y == 0u));
     }
 }
 
@@ -136,6 +138,9 @@ fn decide(escaped: vec2<u32>, moved: u32, edge: u32, speed: u32, is_slow: bool) 
             own.apart = 0u;
             own.edge = edge;
             own.margin = first_margin(edge, select(speed, 0u, own.is_tight == 1u));
+            if epoch_params.margin != 0u && own.is_tight == 0u {
+                own.margin = epoch_params.margin;
+            }
         }
     }
     if own.mode == EPOCH_NONE {

@@ -193,8 +193,8 @@ struct EpochParams {
     cell_mask: u32,           // bits for cells, one less than a power of two
     list_capacity: u32,
     vertices_per_pair: u32,
+    margin: u32,              // the exponent of a margin that the caller chose, or 0
     unused_a: u32,
-    unused_b: u32,
 }
 
 // What is known of an epoch, and of the step.

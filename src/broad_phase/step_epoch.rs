@@ -240,7 +240,7 @@ impl StepEpoch {
         };
         let params = &record_params(core, encoder, call, box_count, buffers)?;
         let list = core.workspace.made()?.pairs.list.clone();
-        let epoch_params = &kernels.params(slots, version, room, &list, core.options.vertices_per_pair)?;
+        let epoch_params = &kernels.params(slots, version, room, &list, &core.options)?;
         let search = SearchInput {
             box_count: call.box_count,
             block_sizes: None,

@@ -10,7 +10,7 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
 use crate::layout::{EpochParams, EpochSizes, Params};
 use crate::pairs::list::PairList;
-use crate::{Error, Pair};
+use crate::{Error, Options, Pair};
 
 /// The source of `epoch_put`.
 pub const PUT: Source = source!("epoch/epoch_put");
@@ -237,7 +237,7 @@ impl EpochKernels {
         version: u32,
         room: &EpochRoom,
         list: &PairList,
-        vertices_per_pair: u32,
+        options: &Options,
     ) -> Result<Buffer<EpochParams>, Error> {
         let params = EpochParams {
             slots,
@@ -245,9 +245,10 @@ impl EpochKernels {
             capacity: u32::try_from(room.pairs).unwrap_or(u32::MAX).min(list.capacity),
             cell_mask: (32 * room.cell_words() - 1) as u32,
             list_capacity: list.capacity,
-            vertices_per_pair,
+            vertices_per_pair: options.vertices_per_pair,
+            // As much of it as a half, or all: a margin is 1.5 times a power of two.
+            margin: options.step_margin.map_or(0, |margin| ((margin / 1.5).to_bits() >> 23).max(1)),
             unused_a: 0,
-            unused_b: 0,
         };
         self.params.get(&self.gpu, params)
     }

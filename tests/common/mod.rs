@@ -35,6 +35,7 @@ pub const CANONICAL: Options = Options {
     order: PairOrder::Canonical,
     memory_budget: None,
     candidate_limit: 1 << 40,
+    step_margin: None,
     vertices_per_pair: 24,
 };
 

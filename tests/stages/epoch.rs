@@ -71,15 +71,19 @@ fn bits(boxes: &[Aabb]) -> Vec<[u32; 6]> {
 }
 
 fn params(slots: usize, words: u32) -> Buffer<EpochParams> {
-    uniform(EpochParams {
-        slots: slots as u32,
+    uniform(params_of(slots as u32, words))
+}
+
+fn params_of(slots: u32, words: u32) -> EpochParams {
+    EpochParams {
+        slots,
         version: VERSION,
         capacity: 5000,
         cell_mask: 32 * words - 1,
         list_capacity: 6000,
         vertices_per_pair: 24,
         ..EpochParams::zeroed()
-    })
+    }
 }
 
 fn counted_boxes(count: usize) -> Buffer<Params> {
@@ -223,6 +227,7 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
     let decide = kernel(&epoch::DECIDE, &[]);
     let mut random = Random::new(3);
     let mut modes = [0; 4];
+    let mut chosen = 0;
     for (boxes, way) in [(3000, 0.0), (3000, 0.001), (3000, 0.02), (3000, 0.6), (1, 0.0), (40, 0.01), (20_000, 0.01)] {
         let before: Vec<Aabb> = ordinary(boxes, 5);
         let slots = boxes + 100;
@@ -234,15 +239,19 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
                 .collect();
             let mut sample = vec![NO_BOX; EPOCH_SAMPLE as usize];
             let nothing = Epoch::zeroed();
-            mirror::epoch::decide(&before, slots, 0, [0; 3], &mut sample, &nothing);
+            let unknown = EpochParams { slots, ..EpochParams::zeroed() };
+            mirror::epoch::decide(&before, &unknown, [0; 3], &mut sample, &nothing);
+            // A third of them with a margin that the caller chose.
+            let margin = [0, 0, 124][random.next() as usize % 3];
+            let own = EpochParams { margin, ..params_of(slots, 1) };
             let counts: Vec<[u32; 4]> =
                 (0..slots.div_ceil(EPOCH_TILE)).map(|k| [u32::from(k == 0) * tiles, tiles / 2, k, 0]).collect();
             // They are of no use where there is no epoch.
             let has_epoch = known.version == VERSION && known.slots == slots;
             let sum = |k: usize| if has_epoch { counts.iter().map(|tile| tile[k]).sum() } else { 0 };
             let (sample_now, known_now) = (guarded(&sample), guarded(&[known]));
-            let expected = mirror::epoch::decide(&now, slots, VERSION, [sum(0), sum(1), sum(2)], &mut sample, &known);
-            let (params_now, count) = (params(slots as usize, 1), counted_boxes(now.len()));
+            let expected = mirror::epoch::decide(&now, &own, [sum(0), sum(1), sum(2)], &mut sample, &known);
+            let (params_now, count) = (uniform(own), counted_boxes(now.len()));
             let (boxes_now, tiles_now, changes) = (upload(&now), upload(&counts), upload(&[0u32, 0]));
             let (sizes, grown_count) = (poisoned::<EpochSizes>(1), poisoned::<u32>(1));
             let buffers = [
@@ -260,6 +269,7 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
             assert_eq!(written(&known_now), [expected], "{boxes} boxes go by {way}, {tiles} left, {known:?}");
             assert_eq!(bits(&written(&sample_now)), bits(&sample));
             modes[expected.mode as usize] += 1;
+            chosen += u32::from(expected.mode == EPOCH_BEGIN && margin != 0 && expected.margin == margin);
             let is_searched = [EPOCH_BEGIN, EPOCH_PART].contains(&expected.mode);
             assert_eq!(written(&grown_count), [if is_searched { boxes } else { 0 }]);
             let groups =
@@ -269,7 +279,7 @@ fn what_a_step_does_is_decided_as_by_the_mirror() {
             assert_eq!(sizes.select, groups(EPOCH_PART, EVENT_TILE));
         }
     }
-    assert!(modes.iter().all(|count| *count > 4), "{modes:?}");
+    assert!(modes.iter().all(|count| *count > 4) && chosen > 4, "{modes:?}, {chosen}");
 }
 
 /// Boxes of which one in `rarity` left, grown by little; some are there no longer, or reach far away. Those that left are in one world

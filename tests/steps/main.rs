@@ -8,6 +8,7 @@ mod epochs;
 mod identity;
 mod kept;
 mod kinds;
+mod margin;
 mod moved;
 mod oracle;
 mod owner;

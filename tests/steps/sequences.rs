@@ -260,6 +260,7 @@ impl Sequence {
             axis: axes[random.below(5)],
             cell_size: sizes[random.below(4)],
             all_pairs_up_to: [base.all_pairs_up_to, 0, 30][random.below(3)],
+            step_margin: [None, None, Some(0.2), Some(3.0)][random.below(4)],
             order: [base.order, PairOrder::Canonical][random.below(2)],
             ..*base
         };

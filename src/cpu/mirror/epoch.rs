@@ -2,7 +2,7 @@
 
 use crate::constants::*;
 use crate::filters::grown;
-use crate::layout::Epoch;
+use crate::layout::{Epoch, EpochParams};
 use crate::{Aabb, Pair};
 
 /// A slot without a box.
@@ -60,9 +60,10 @@ pub fn tally(moves: &[[u32; 4]], states: &mut [[u32; 4]]) -> Vec<[u32; 4]> {
     tiles
 }
 
-/// Decides what a step does, of `slots` slots whose first are these boxes, with filters of this version whose values have not
+/// Decides what a step does, of slots whose first are these boxes, with filters whose values have not
 /// changed; and takes them into the sample. `counts` says how many of them left their grown boxes in this step, since the epoch began, and moved.
-pub fn decide(boxes: &[Aabb], slots: u32, version: u32, counts: [u32; 3], sample: &mut [Aabb], last: &Epoch) -> Epoch {
+pub fn decide(boxes: &[Aabb], params: &EpochParams, counts: [u32; 3], sample: &mut [Aabb], last: &Epoch) -> Epoch {
+    let EpochParams { slots, version, margin: chosen, .. } = *params;
     let mut edges = [0; 256];
     let mut speeds = [0; 256];
     for (k, then) in sample.iter_mut().enumerate() {
@@ -83,7 +84,8 @@ pub fn decide(boxes: &[Aabb], slots: u32, version: u32, counts: [u32; 3], sample
     let edge = first_beyond(&edges, edge_count / 2).unwrap_or(0);
     let slow = speed_count - speed_count / EPOCH_FAST;
     let speed = slow.checked_sub(1).and_then(|most| first_beyond(&speeds, most));
-    let is_slow = speed.is_some_and(|speed| speed == 0 || speed + EPOCH_SLOW <= edge);
+    // The caller may know how fast boxes are.
+    let is_slow = chosen != 0 || speed.is_some_and(|speed| speed == 0 || speed + EPOCH_SLOW <= edge);
     let [escaped, left, moved] = counts;
     let own = Epoch { sampled: slots, escaped, left, moved, found: 0, fresh: 0, rest: 0, ..*last };
     let is_known = own.version == version && own.slots == slots;
@@ -101,7 +103,11 @@ pub fn decide(boxes: &[Aabb], slots: u32, version: u32, counts: [u32; 3], sample
         return Epoch { mode: EPOCH_NONE, version: 0, wait: wait.saturating_sub(1), ..own };
     }
     // Where there was no room for larger ones, boxes are grown by the least.
-    let margin = first_margin(edge, if own.is_tight == 1 { 0 } else { speed.unwrap_or(0) });
+    let margin = match (own.is_tight, chosen) {
+        (1, _) => first_margin(edge, 0),
+        (_, 0) => first_margin(edge, speed.unwrap_or(0)),
+        (_, chosen) => chosen,
+    };
     Epoch { mode: EPOCH_BEGIN, version, slots, age: 0, edge, margin, ..own }
 }
 

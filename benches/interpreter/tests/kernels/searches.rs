@@ -17,6 +17,7 @@ pub const SWEEP: Options = Options {
     order: PairOrder::Canonical,
     memory_budget: None,
     candidate_limit: 1 << 40,
+    step_margin: None,
     vertices_per_pair: 24,
 };
 

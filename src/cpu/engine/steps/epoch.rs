@@ -51,6 +51,10 @@ const OLD: u32 = 8;
 /// An epoch keeps at most this many times what the last search tested, and so many pairs for each box besides.
 const MORE: u64 = 4;
 const MORE_PER_BOX: u64 = 8;
+/// With a margin that the caller chose, so many pairs for each box if that is more, before any search too.
+const MOST_IF_CHOSEN: u64 = 64;
+/// And as many tests for each of these.
+const TESTS_IF_CHOSEN: u64 = 8;
 /// The most steps until the next epoch after several that were not.
 const LONGEST_WAIT: u32 = 64;
 
@@ -246,16 +250,20 @@ impl Epoch {
             self.wait -= 1;
             return Ok(false);
         }
-        let Some(margin) = margin(speeds) else { return Ok(false) };
+        let Some(margin) = step.options.step_margin.or_else(|| margin(speeds)) else { return Ok(false) };
         self.margin = margin;
         self.age = 0;
         fill_grown(step.boxes, self.margin, &mut self.fat);
         // Small boxes between large ones may have many times as many neighbours once they are grown.
-        let limit = step.options.effective_candidate_limit().min(self.most);
+        let is_chosen = step.options.step_margin.is_some();
+        let most = if is_chosen { self.most.max(MOST_IF_CHOSEN * u64::from(step.box_count)) } else { self.most };
+        let tests = if is_chosen { TESTS_IF_CHOSEN * most } else { most };
+        let limit = step.options.effective_candidate_limit().min(tests);
         let options = &Options { candidate_limit: limit, ..*step.options };
         let found = search_all(Searched { options, ..step }, &self.fat, search);
-        let is_worth_it = found.is_ok() && search.found.pairs.len() as u64 <= self.most;
+        let is_worth_it = found.is_ok() && search.found.pairs.len() as u64 <= most;
         if is_worth_it {
+            self.most = most;
             self.escaped.begin();
             self.kept.begin(&mut search.found.pairs)?;
             return Ok(true);
