@@ -15,8 +15,8 @@
 # MuJoCo, for the comparison with its contacts, is installed with pip into an environment under target/ where that is
 # possible; where it is not, a recording is compared with. What the tests of the Python package need is installed there too.
 #
-#   BROADSWEEP_LONG=1          what shows the same again in the longest tests of the interpreter too, and all tests of the engines on
-#                              the second adapter
+#   BROADSWEEP_LONG=1          what shows the same again in the longest tests of the interpreter too, all tests of the engines on the
+#                              second adapter, and 200 steps of every moving scene and a thousand sequences of steps on both: an hour more
 #   BROADSWEEP_ONE_ADAPTER=1   go on where SwiftShader cannot be had (offline, another system); not in CI
 #
 # The last line is the number of tests over all adapters: `N passed, N failed`.
@@ -391,6 +391,9 @@ for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
     if [ -e "$driver" ]; then
         use_driver "$driver"
         run_tests lavapipe with_layer
+        if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
+            run_tests "lavapipe, steps at length" without_layer --test steps -- --ignored
+        fi
         if $has_python; then
             run_python_tests
         fi
@@ -399,16 +402,23 @@ for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
 done
 if $two_adapters; then
     use_driver "$swiftshader/vk_swiftshader_icd.json"
-    # Those that depend on what an adapter computes. What the host does with submissions, pieces, windows, slabs, tiles and lost devices, and
-    # for the command line, was tested on the first; the kernels that run then are those of the other tests.
+    # Those that depend on what an adapter computes. What the host does with submissions, pieces, windows, slabs, tiles, budgets, changed
+    # lists, threads and lost devices, and for the command line, was tested on the first, and so was the CPU engine; the kernels that run then are
+    # those of the other tests.
     second=(--test filters --test flow --test queries --test stages --test steps --test laboratory)
     if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
         second+=(--test cli)
     else
         second+=(-- --skip submissions:: --skip streams:: --skip startup:: --skip slabs --skip owner::tiles
-            --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length --skip change_in_an_epoch)
+            --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length --skip change_in_an_epoch
+            --skip capacity:: --skip memory:: --skip changes:: --skip headers:: --skip submitted:: --skip streamed::sequences
+            --skip any_number_of_threads --skip on_the_cpu --skip edited::)
     fi
     run_tests SwiftShader without_layer "${second[@]}"
+    if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
+        # 200 steps of every moving scene, and a thousand sequences of 20 steps.
+        run_tests "SwiftShader, steps at length" without_layer --test steps -- --ignored
+    fi
 fi
 
 step "summary"

@@ -262,7 +262,13 @@ fn moving(text: &str) -> Result<Option<Box<dyn Fn(u32) -> Vec<Aabb>>>> {
         let n: u32 = count.parse().map_err(|_| SceneNameError::Count { count: count.to_owned() })?;
         return Ok(Some(Box::new(move |step| motion.boxes(n as usize, Motion::DENSITY, 1, step))));
     }
-    let SceneName::Kind { kind, n } = text.parse()? else { return Ok(None) };
+    let named = text.parse().map_err(|error: SceneNameError| match error {
+        SceneNameError::UnknownKind(error) => {
+            anyhow::anyhow!("{error}; and the motions {}", Motion::ALL.map(Motion::name).join(", "))
+        }
+        other => other.into(),
+    });
+    let SceneName::Kind { kind, n } = named? else { return Ok(None) };
     let n = n as usize;
     Ok(Some(match kind.moves() {
         true => Box::new(move |step| kind.generate_step(n, 1, step)),

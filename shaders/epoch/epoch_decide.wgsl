@@ -57,8 +57,8 @@ fn epoch_decide(@builtin(local_invocation_index) local: u32) {
     storageBarrier();
     if local == 0u {
         let is_slow = slow > 0u && usual.total.y + EPOCH_SLOW <= usual.total.x;
-        // The caller may know how fast boxes are.
-        let is_chosen = epoch_params.margin != 0u;
+        // The caller may know how fast boxes are; but not whether there is room.
+        let is_chosen = epoch_params.margin != 0u && epoch.is_tight == 0u;
         decide(escaped, moved, usual.total.x, usual.total.y, is_chosen || is_slow || (slow > 0u && usual.total.y == 0u));
     }
 }

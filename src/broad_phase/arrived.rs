@@ -464,7 +464,8 @@ impl BroadPhase {
         self.arrived.works.latest().copied()
     }
 
-    /// Says whether the kernels of the next recordings are timed, for [`last_times`](Self::last_times). Returns whether the device
+    /// Says whether the kernels of the next recordings are timed, for [`last_times`](Self::last_times),
+    /// [`last_window_times`](Self::last_window_times) and [`last_neighbour_times`](Self::last_neighbour_times). Returns whether the device
     /// can ([`Gpu::TIMING_FEATURES`]). Timestamps between dispatches cost some microseconds each.
     pub fn time_recordings(&mut self, is_timed: bool) -> bool {
         let can = self.core.gpu.device().features().contains(Gpu::TIMING_FEATURES);
@@ -480,13 +481,15 @@ impl BroadPhase {
         self.arrived.latest_times(Timed::Search)
     }
 
-    /// Returns the same of the latest [`record_window`](Self::record_window).
+    /// Returns how long each kernel took in the latest [`record_window`](Self::record_window), as [`last_times`](Self::last_times) does of a
+    /// search.
     pub fn last_window_times(&mut self) -> Option<Vec<KernelTime>> {
         self.look_for_arrivals();
         self.arrived.latest_times(Timed::Window)
     }
 
-    /// Returns the same of the latest [`record_neighbours`](Self::record_neighbours).
+    /// Returns how long each kernel took in the latest [`record_neighbours`](Self::record_neighbours), as [`last_times`](Self::last_times) does
+    /// of a search.
     pub fn last_neighbour_times(&mut self) -> Option<Vec<KernelTime>> {
         self.look_for_arrivals();
         self.arrived.latest_times(Timed::Neighbours)

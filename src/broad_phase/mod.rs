@@ -240,7 +240,9 @@ impl BroadPhase {
         // Sleeping does not matter to the pairs that are kept, and margins move boxes.
         let is_kept = matches!(values, Attribute::Sleeping(_) | Attribute::Margin(_));
         let changed = self.filters.change(&self.core.gpu, first, values);
-        self.tell_streams();
+        if !matches!(values, Attribute::Sleeping(_)) {
+            self.tell_streams();
+        }
         if !matches!(changed, Err(Error::BadFilter { .. })) {
             if self.core.flight.is_empty() {
                 self.core.workspace.forget_results();
@@ -270,7 +272,6 @@ impl BroadPhase {
         {
             self.streamed = Streamed::default();
         }
-        self.tell_streams();
         self.recorded = RecordedSteps::default();
         self.epoch.forget();
         self.apply_budget(false);

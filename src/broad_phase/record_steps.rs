@@ -141,7 +141,7 @@ impl BroadPhase {
     /// From 32,768 boxes on, the time follows what moves: the pairs of boxes that are grown outward are kept from step to step, and
     /// only looked through as long as boxes stay within those. Boxes that leave are searched with those that they may meet, and where
     /// many leave or jump, all are searched. That is decided on the GPU, and the lists are the same bytes either way. It takes
-    /// room in the list for the pairs of grown boxes, 1.4 to 1.9 times as many as there are pairs ([`reserve`](Self::reserve)); without
+    /// room in the list for the pairs of grown boxes, 1.4 to 1.9 times as many as there are pairs, more with a [margin](crate::Options::step_margin) of one's own ([`reserve`](Self::reserve)); without
     /// it, or with [included](crate::Filters::include) pairs, all boxes are searched in every step. Other
     /// [`sleeping`](crate::Filters::sleeping) flags and margins cost nothing; any other change of filters as if all boxes had jumped.
     ///

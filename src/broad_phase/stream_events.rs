@@ -7,27 +7,29 @@ use super::BroadPhase;
 use crate::events::stream::Source;
 use crate::filters::CheckedFilters;
 use crate::filters::device::FilterSet;
-use crate::{Aabb, Error, EventPiece, Pair, Report, Step, StepReport};
+use crate::{Aabb, Error, EventPiece, Options, Pair, Report, Step, StepReport};
 
 impl BroadPhase {
     /// Hands what began and what ended since the last streamed step to `each`, piece by piece: events of any length in bounded
     /// memory. **Blocks** until the last piece was handed over.
     ///
-    /// No list is kept from step to step, but the boxes with their filters, on the host. Both steps are searched, as
+    /// No list is kept from step to step, but the boxes with their filters, on the host. Both steps are streamed, as
     /// [`stream_pairs`](Self::stream_pairs) does it: first this one, whose pairs come with those among them that are created and that
-    /// persist, then the last one, for what is lost. Where nothing changed, the second search is left out. So a step takes up to two searches;
-    /// [`find_events`](Self::find_events) is faster wherever its lists fit. The order is that of [`stream_pairs`](Self::stream_pairs), with which each of
-    /// the two is handed over.
+    /// persist, then the last one, for what is lost. Where nothing changed, the last one is left out. So a step takes up to two streams;
+    /// [`find_events`](Self::find_events) is faster wherever its lists fit, and tells where each pair was in the last list.
     ///
     /// `each` is called at least once. In the report that it sees, boxes and [`pair_count`](StepReport::pair_count) are those of the
     /// whole step from the first piece on; events are counted so far. The returned report has all counts. An error that `each` returns ends
     /// the call and is returned.
     ///
-    /// What this call knows of steps, and what found and recorded steps know, is apart. Where filters have changed since the last step, the
-    /// old ones are uploaded for the second search, and the new ones after it; searches that were recorded then have to be recorded again.
+    /// What this call knows of steps, and what found and recorded steps know, is apart. Where filters other than
+    /// [`sleeping`](crate::Filters::sleeping) have changed since the last step, the old ones are uploaded for its search, and then the new ones
+    /// again; a list that [`record`](Self::record) left is no longer there.
     ///
     /// # Errors
-    /// As [`stream_pairs`](Self::stream_pairs), and those of `each`; [`Error::BadStep`]. Such a step does not count as the last one.
+    /// As [`stream_pairs`](Self::stream_pairs), of either step, and those of `each`; [`Error::BadStep`]. Such a step does not count as the last
+    /// one. Where the last step has no room in a [budget](crate::Options::memory_budget) that is smaller now, no step has until
+    /// [`forget_steps`](Self::forget_steps).
     pub fn stream_events<'a, E: From<Error>>(
         &mut self,
         step: impl Into<Step<'a>>,
@@ -47,33 +49,41 @@ impl Source for BroadPhase {
         Ok(self.filters.checked())
     }
 
+    fn options_in_use(&self) -> &Options {
+        &self.options
+    }
+
     fn stream_awake<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],
         others: Option<&Arc<CheckedFilters>>,
+        candidate_limit: u64,
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        /// Puts the filters back, even where `each` panics.
-        struct Others<'a>(&'a mut BroadPhase, Option<FilterSet>);
+        /// Puts limit and filters back, even where `each` panics.
+        struct Others<'a>(&'a mut BroadPhase, u64, Option<FilterSet>);
         impl Drop for Others<'_> {
             fn drop(&mut self) {
-                if let Some(own) = self.1.take() {
+                self.0.core.options.candidate_limit = self.1;
+                if let Some(own) = self.2.take() {
                     self.0.filters = own;
                     self.0.take_filters();
                 }
             }
         }
+        let own_limit = replace(&mut self.core.options.candidate_limit, candidate_limit);
+        let mut swapped = Others(self, own_limit, None);
         let Some(others) = others else {
-            return self.as_if_awake(|broad_phase| broad_phase.stream_pairs(boxes, each));
+            return swapped.0.as_if_awake(|broad_phase| broad_phase.stream_pairs(boxes, each));
         };
-        let others = FilterSet::of(&self.core.gpu, Arc::clone(others))?;
-        if self.options.memory_budget.is_some() {
+        let engine = &mut *swapped.0;
+        let others = FilterSet::of(&engine.core.gpu, Arc::clone(others))?;
+        if engine.options.memory_budget.is_some() {
             // There may not be room for both.
-            self.filters.unload(&self.core.gpu)?;
+            engine.filters.unload(&engine.core.gpu)?;
         }
-        let own = replace(&mut self.filters, others);
-        let others = Others(self, Some(own));
-        others.0.take_filters();
-        others.0.stream_pairs(boxes, each)
+        swapped.2 = Some(replace(&mut engine.filters, others));
+        swapped.0.take_filters();
+        swapped.0.stream_pairs(boxes, each)
     }
 }

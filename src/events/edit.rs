@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::compare::resize;
+use super::compare::{reserve, resize};
 use crate::{Error, Events, Pair};
 
 /// Pairs that a thread lists at a time.
@@ -43,6 +43,14 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// Makes room for what lists of this length need beside themselves, so that nothing but [`apply`](Self::apply) can fail.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn reserve(&mut self, length: usize) -> Result<(), Error> {
+        reserve(&mut self.counts, length.div_ceil(PART))
+    }
+
     /// Adds the pairs of `created`, which are not in the list, and takes out those of `lost`, which are. All three are ascending.
     ///
     /// # Errors

@@ -121,6 +121,7 @@ impl Steps {
             let after = events.pairs.len() + created.len() - lost.len();
             reserve(&mut events.before, after)?;
             reserve(&mut events.persisting, after)?;
+            self.edit.reserve(after)?;
         }
         self.edit.apply(&mut events.pairs, created, lost)?;
         if step.lists_persisting {

@@ -15,7 +15,7 @@ use super::step::Said;
 use super::{Identity, StepReport};
 use crate::cpu::call;
 use crate::filters::CheckedFilters;
-use crate::{Aabb, Error, Pair, Report, Step};
+use crate::{Aabb, Error, Options, Pair, Report, Step};
 
 /// Pairs from which on all threads look them up.
 const ALONE: usize = 1 << 14;
@@ -44,7 +44,11 @@ pub trait Source {
     /// Those of [`Filters::check`](crate::Filters::check).
     fn fitted(&mut self, box_count: usize) -> Result<&CheckedFilters, Error>;
 
-    /// Streams the pairs of boxes as if nobody slept; with other filters than those in use, if there are any.
+    /// Returns the options in use.
+    fn options_in_use(&self) -> &Options;
+
+    /// Streams the pairs of boxes as if nobody slept; with other filters than those in use, if there are any, and with at most this
+    /// many candidates.
     ///
     /// # Errors
     /// Those of a search, and those of `each`.
@@ -52,6 +56,7 @@ pub trait Source {
         &mut self,
         boxes: &[Aabb],
         others: Option<&Arc<CheckedFilters>>,
+        candidate_limit: u64,
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E>;
 }
@@ -64,6 +69,7 @@ struct Shown {
     prepared: Vec<Aabb>,
     /// As if nobody slept.
     filters: Arc<CheckedFilters>,
+    candidate_limit: u64,
 }
 
 impl Shown {
@@ -97,8 +103,8 @@ pub struct Streamed {
     now: Shown,
     /// Of the last step that had some.
     generations: Vec<u32>,
-    /// Whether the filters in use may not be those of the last step.
-    has_other_filters: bool,
+    /// Whether the filters in use are those of the last step.
+    has_same_filters: bool,
     is_named: Vec<bool>,
     /// `[box_count]` the index in the last step, and `[boxes of the last step]` the one in this step; or `GONE`.
     was: Vec<u32>,
@@ -111,9 +117,9 @@ pub struct Streamed {
 }
 
 impl Streamed {
-    /// Takes note of other filters.
+    /// Takes note of other filters. Who sleeps does not matter here.
     pub fn filters_changed(&mut self) {
-        self.has_other_filters = true;
+        self.has_same_filters = false;
     }
 
     /// Streams the events of a step. After an error the last step stays the last one.
@@ -128,8 +134,8 @@ impl Streamed {
     ) -> Result<StepReport, E> {
         self.prepare(source, step)?;
         let mut report = StepReport::default();
-        let Self { last, was, rests, is_there, lists: [list, others], .. } = self;
-        source.stream_awake(step.boxes, None, |found, pairs| {
+        let Self { last, now, was, rests, is_there, lists: [list, others], .. } = self;
+        source.stream_awake(step.boxes, None, now.candidate_limit, |found, pairs| {
             if report.box_count == 0 {
                 report = StepReport { pair_count: found.pair_count, ..StepReport::of_search(&mut found.clone()) };
             }
@@ -144,10 +150,11 @@ impl Streamed {
             }
             each(&report, EventPiece { pairs, created: others, persisting: list, lost: &[] })
         })?;
-        if !self.stays(step) {
-            let Self { last, now, is, is_there, lists: [list, others], has_other_filters, .. } = self;
-            let filters = has_other_filters.then_some(&last.filters);
-            source.stream_awake(&last.boxes, filters, |_, pairs| {
+        if !self.last.boxes.is_empty() && !self.stays(step) {
+            let Self { last, now, is, is_there, lists: [list, others], has_same_filters, .. } = self;
+            let filters = (!*has_same_filters).then_some(&last.filters);
+            // The limit of that time: what could be searched then can be now.
+            source.stream_awake(&last.boxes, filters, last.candidate_limit, |_, pairs| {
                 look_up(pairs, is, now, is_there);
                 part(pairs, is_there, [list, others])?;
                 report.lost_count += others.len() as u64;
@@ -156,7 +163,7 @@ impl Streamed {
             })?;
         }
         swap(&mut self.last, &mut self.now);
-        self.has_other_filters = false;
+        self.has_same_filters = true;
         if let Identity::Generations(generations) = step.identity {
             self.generations.clear();
             self.generations.extend_from_slice(generations);
@@ -176,14 +183,15 @@ impl Streamed {
             let is = |list: &[bool], i: usize| list.get(i).is_some_and(|is| *is);
             self.rests.extend((0..step.boxes.len()).map(|i| is(sleeping, i) || is(fixed, i)));
         }
-        let filters = if self.has_other_filters {
+        let filters = if self.has_same_filters {
+            Arc::clone(&self.last.filters)
+        } else {
             let mut filters = filters.clone();
             filters.set_sleeping(Vec::new());
             Arc::new(filters)
-        } else {
-            Arc::clone(&self.last.filters)
         };
         self.now.show(step.boxes, filters)?;
+        self.now.candidate_limit = source.options_in_use().candidate_limit;
         self.name(&said, last_count);
         Ok(())
     }
@@ -207,7 +215,7 @@ impl Streamed {
     /// Returns whether nothing has changed since the last step.
     fn stays(&self, step: &Step<'_>) -> bool {
         let bits = bytemuck::cast_slice::<Aabb, u32>;
-        let is_same = !self.has_other_filters && !Names::matter(&step.said(), &self.generations);
+        let is_same = self.has_same_filters && !Names::matter(&step.said(), &self.generations);
         is_same && bits(&self.last.boxes) == bits(&self.now.boxes)
     }
 

@@ -261,6 +261,8 @@ impl Sequence {
             cell_size: sizes[random.below(4)],
             all_pairs_up_to: [base.all_pairs_up_to, 0, 30][random.below(3)],
             step_margin: [None, None, Some(0.2), Some(3.0)][random.below(4)],
+            // Not where events are recorded, which a smaller budget forgets.
+            memory_budget: if base.order == PairOrder::Sweep { [None, Some(64 << 20)][random.below(2)] } else { None },
             order: [base.order, PairOrder::Canonical][random.below(2)],
             ..*base
         };

@@ -1,5 +1,7 @@
 //! Events in pieces, by both engines: what lists of any length are made of.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use broadsweep::{Aabb, BroadPhase, Engine, Error, Events, Filters, HalfSpace, Options, PairOrder, Step, cpu};
 use laboratory::scenes::Motion;
 
@@ -101,6 +103,71 @@ fn events_of_more_boxes_than_fit_come_slab_by_slab() {
         oracle.check(&frame(number), &events, &format!("step {number}"));
         assert!(events.created.len() > 100 && (number == 0 || events.lost.len() > 100));
     }
+}
+
+/// What no longer fits the filters or the options is not asked of the step that it was not.
+#[test]
+fn a_step_may_be_larger_than_the_next_one_may() {
+    let together = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+    let few = Options { candidate_limit: 10, ..CANONICAL };
+    let checks = |engine: &mut dyn FnMut(Options, &[Aabb]) -> Result<Events, Error>| {
+        assert_eq!(engine(CANONICAL, &together).unwrap().created.len(), 300 * 299 / 2);
+        assert!(matches!(engine(few, &together[..9]), Err(Error::TooManyCandidates { .. })));
+        let events = engine(few, &together[..3]).unwrap();
+        assert_eq!((events.pairs.len(), events.lost.len()), (3, 300 * 299 / 2 - 3));
+        assert!(
+            matches!(engine(few, &together[..9]), Err(Error::TooManyCandidates { .. })),
+            "the limit is what it was"
+        );
+    };
+    let mut on_cpu = cpu::BroadPhase::new(CANONICAL).unwrap();
+    checks(&mut |options, boxes| {
+        on_cpu.set_options(options)?;
+        streamed(&mut on_cpu, boxes).map(|(events, _)| events)
+    });
+    let mut on_gpu = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    checks(&mut |options, boxes| {
+        on_gpu.set_options(options)?;
+        streamed(&mut on_gpu, boxes).map(|(events, _)| events)
+    });
+}
+
+fn panics(engine: &mut impl Engine) {
+    let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
+    let boxes = [cube(0.0), cube(0.5), cube(0.7)];
+    let steps = [vec![1, 1, 1], vec![1, 2, 1]].map(|world| Filters { world, ..Filters::default() });
+    for (filters, panics_at) in [(&steps[0], 9), (&steps[1], 2), (&steps[1], 1), (&steps[0], 1)] {
+        engine.set_filters(filters.clone()).unwrap();
+        let mut calls = 0;
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            engine.stream_events(&boxes[..], |_, _| {
+                calls += 1;
+                assert!(calls < panics_at, "this one is meant to come");
+                Ok::<(), Error>(())
+            })
+        }));
+        assert_eq!((panicked.is_err(), engine.filters()), (panics_at < 9, filters));
+        // Nothing is half done: the next step is right, with all of its pairs created or against the last one.
+        let mut oracle = Oracle::default();
+        let frame = Frame { filters: filters.clone(), ..Frame::of(boxes.to_vec()) };
+        engine.forget_steps();
+        oracle.check(&frame, &streamed(engine, &boxes).unwrap().0, "after a panic");
+        oracle.check(&frame, &streamed(engine, &boxes).unwrap().0, "and again");
+    }
+    // And without a word of it, too.
+    let unlike = catch_unwind(AssertUnwindSafe(|| {
+        engine.stream_events(&boxes[..], |_, _| -> Result<(), Error> { panic!("this one is meant to come") })
+    }));
+    assert!(unlike.is_err());
+    let mut oracle = Oracle::default();
+    let frame = Frame { filters: steps[0].clone(), ..Frame::of(boxes.to_vec()) };
+    oracle.check(&frame, &streamed(engine, &boxes).unwrap().0, "without a word");
+}
+
+#[test]
+fn a_callback_that_panics_leaves_filters_and_steps_in_order() {
+    panics(&mut cpu::BroadPhase::new(Options::default()).unwrap());
+    panics(&mut BroadPhase::new(&GPU, Options::default()).unwrap());
 }
 
 fn stops(engine: &mut impl Engine) {

@@ -93,8 +93,8 @@ enum Lane {
 }
 
 impl Lane {
-    fn new(stepper: Stepper, gpu: Option<&Gpu>) -> Result<Self> {
-        let options = Options { order: PairOrder::Canonical, ..Options::default() };
+    fn new(stepper: Stepper, gpu: Option<&Gpu>, margin: Option<f32>) -> Result<Self> {
+        let options = Options { order: PairOrder::Canonical, step_margin: margin, ..Options::default() };
         Ok(match (stepper, gpu) {
             (Stepper::CpuEvents, _) => Self::CpuEvents(Box::new(cpu::BroadPhase::new(options).map_err(Refusal)?)),
             (Stepper::GpuEvents, Some(gpu)) => {
@@ -195,6 +195,8 @@ pub struct Plan<'a> {
     pub gpu: Option<&'a Gpu>,
     /// The threads of our engine on the CPU.
     pub pool: ThreadPool,
+    /// How far our engines grow boxes whose pairs they keep; `None` as they choose.
+    pub margin: Option<f32>,
     /// Boxes to a cube of the largest diameter.
     pub density: f64,
     /// Steps that count.
@@ -228,7 +230,7 @@ impl Plan<'_> {
 
     fn run(&self, motion: Motion, n: usize, left_out: &impl Fn(&str)) -> Result<Vec<Row>> {
         let racer = |&stepper: &Stepper| -> Result<Racer> {
-            let lane = Lane::new(stepper, self.gpu)?;
+            let lane = Lane::new(stepper, self.gpu, self.margin)?;
             Ok(Racer { stepper, lane, times: Vec::new(), spent: 0.0, wrong: 0, is_out: false })
         };
         let mut racers = self.steppers.iter().map(racer).collect::<Result<Vec<_>>>()?;
@@ -393,6 +395,7 @@ mod tests {
                 .collect(),
             gpu: None,
             pool: super::super::queries::pool(1).unwrap(),
+            margin: None,
             density: Motion::DENSITY,
             steps: 4,
             limit_ms: 1e6,

@@ -42,6 +42,10 @@ pub struct Args {
     #[arg(long, value_name = "DENSITY", default_value_t = Motion::DENSITY, allow_negative_numbers = true)]
     density: f64,
 
+    /// How far our engines grow boxes whose pairs they keep from step to step, in largest diameters [default: by their speed]
+    #[arg(long, value_name = "MARGIN", allow_negative_numbers = true)]
+    margin: Option<f32>,
+
     /// Who takes part [default: our events and pairs on the CPU, and all that keep something from step to step]
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = parser())]
     engines: Vec<String>,
@@ -83,6 +87,8 @@ fn motion_parser() -> impl TypedValueParser<Value = Motion> {
 /// Runs `broadsweep bench frames`.
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(args.limit > 0.0, "--limit is {}; it must be above 0", args.limit);
+    let is_margin = args.margin.is_none_or(|margin| margin > 0.0 && margin.is_finite());
+    ensure!(is_margin, "--margin is {}; it must be positive and finite", args.margin.unwrap_or_default());
     ensure!(args.density > 0.0, "--density is {}; it must be above 0", args.density);
     fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
@@ -101,6 +107,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         steppers,
         gpu: gpu.as_ref(),
         pool: pool(args.threads as usize)?,
+        margin: args.margin,
         density: args.density,
         steps: args.steps,
         limit_ms: 1e3 * args.limit,

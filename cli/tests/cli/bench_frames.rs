@@ -37,6 +37,7 @@ fn what_is_no_motion_and_no_measure_is_refused() {
     for (arguments, message) in [
         ("bench frames --limit 0", "--limit is 0"),
         ("bench frames --density 0", "--density is 0"),
+        ("bench frames --margin -1", "--margin is -1"),
         ("bench frames --engines cpu --adapter x", "--adapter chooses a GPU"),
     ] {
         let line = Place::new().fail(arguments);

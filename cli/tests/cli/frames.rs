@@ -119,6 +119,7 @@ fn what_are_no_frames_is_refused_in_a_line() {
         ("frames short.npy", "cannot read short.npy: it is truncated"),
         ("frames fortran.npy", "np.ascontiguousarray"),
         ("frames missing.npy", "cannot read missing.npy"),
+        ("frames Slow:7", "and the motions still, few"),
         ("frames slow:many", "\"many\" is no number of boxes"),
         ("frames clouds:7", "there is no scene called \"clouds\""),
         ("frames flat.npy --out flat.npy", "--out is the file of the frames itself"),

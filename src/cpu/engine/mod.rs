@@ -127,7 +127,9 @@ impl BroadPhase {
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
         self.kept.list_changed(first, &values);
-        self.streamed.filters_changed();
+        if !matches!(values, Attribute::Sleeping(_)) {
+            self.streamed.filters_changed();
+        }
         Ok(())
     }
 

@@ -84,8 +84,9 @@ pub fn decide(boxes: &[Aabb], params: &EpochParams, counts: [u32; 3], sample: &m
     let edge = first_beyond(&edges, edge_count / 2).unwrap_or(0);
     let slow = speed_count - speed_count / EPOCH_FAST;
     let speed = slow.checked_sub(1).and_then(|most| first_beyond(&speeds, most));
-    // The caller may know how fast boxes are.
-    let is_slow = chosen != 0 || speed.is_some_and(|speed| speed == 0 || speed + EPOCH_SLOW <= edge);
+    // The caller may know how fast boxes are; but not whether there is room.
+    let is_slow =
+        chosen != 0 && last.is_tight == 0 || speed.is_some_and(|speed| speed == 0 || speed + EPOCH_SLOW <= edge);
     let [escaped, left, moved] = counts;
     let own = Epoch { sampled: slots, escaped, left, moved, found: 0, fresh: 0, rest: 0, ..*last };
     let is_known = own.version == version && own.slots == slots;

@@ -51,9 +51,9 @@ const OLD: u32 = 8;
 /// An epoch keeps at most this many times what the last search tested, and so many pairs for each box besides.
 const MORE: u64 = 4;
 const MORE_PER_BOX: u64 = 8;
-/// With a margin that the caller chose, so many pairs for each box if that is more, before any search too.
-const MOST_IF_CHOSEN: u64 = 64;
-/// And as many tests for each of these.
+/// With a margin that the caller chose, an epoch keeps so many pairs for each box if that is more, and its search tests so many boxes for
+/// each of these pairs.
+const MOST_IF_CHOSEN: u64 = 16;
 const TESTS_IF_CHOSEN: u64 = 8;
 /// The most steps until the next epoch after several that were not.
 const LONGEST_WAIT: u32 = 64;
@@ -77,6 +77,8 @@ pub struct Epoch {
     next_wait: u32,
     /// The most pairs that an epoch may keep, and tests that it may take: some times what the last search took.
     most: u64,
+    /// The most of both of this epoch.
+    limit: u64,
     /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
     pub fewest: Option<u32>,
 }
@@ -216,8 +218,8 @@ impl Epoch {
 
     /// Takes in the boxes that left their grown boxes in this step. Returns whether all that is kept takes no more tests than it may.
     fn take_escaped(&mut self, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
-        let Self { motion, escaped, fat, margin, kept, most, .. } = self;
-        let limit = step.options.effective_candidate_limit().min(*most);
+        let Self { motion, escaped, fat, margin, kept, limit, .. } = self;
+        let limit = step.options.effective_candidate_limit().min(*limit);
         let Some(left) = limit.checked_sub(kept.pairs.len() as u64) else { return Ok(false) };
         let is_whole = escaped.take(motion, step, fat, *margin, &mut search.lists, left)?;
         Ok(is_whole && escaped.pair_count() as u64 <= left)
@@ -263,7 +265,7 @@ impl Epoch {
         let found = search_all(Searched { options, ..step }, &self.fat, search);
         let is_worth_it = found.is_ok() && search.found.pairs.len() as u64 <= most;
         if is_worth_it {
-            self.most = most;
+            self.limit = most;
             self.escaped.begin();
             self.kept.begin(&mut search.found.pairs)?;
             return Ok(true);

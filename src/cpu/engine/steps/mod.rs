@@ -82,15 +82,22 @@ impl Source for BroadPhase {
         Ok(&self.filters)
     }
 
+    fn options_in_use(&self) -> &Options {
+        &self.options
+    }
+
     fn stream_awake<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],
         others: Option<&Arc<CheckedFilters>>,
+        candidate_limit: u64,
         mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let own = others.map(|others| replace(&mut self.filters, CheckedFilters::clone(others)));
         let sleeping = self.filters.set_sleeping(Vec::new());
+        let own_limit = replace(&mut self.options.candidate_limit, candidate_limit);
         let found = self.find_pairs(boxes).map(|_| ());
+        self.options.candidate_limit = own_limit;
         self.filters.set_sleeping(sleeping);
         if let Some(own) = own {
             self.filters = own;
@@ -178,7 +185,6 @@ impl BroadPhase {
         self.kept = Kept::default();
         self.kept.epoch.fewest = fewest;
         self.streamed = Streamed::default();
-        self.streamed.filters_changed();
     }
 
     /// Begins epochs with this many boxes and more.
