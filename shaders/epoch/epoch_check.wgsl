@@ -41,7 +41,8 @@ fn epoch_check(
         let i = first + 256u * firstTrailingBit(changed);
         changed &= changed - 1u;
         if i < params.box_count {
-            note_moved(i);
+            let now = load_box(i);
+            note_moved(i, now.min, now.max);
         } else {
             note_gone(i);
         }
@@ -63,49 +64,8 @@ fn has_changed(i: u32) -> bool {
 
 // Takes note of a box that is gone.
 fn note_gone(i: u32) {
-    set_last(i, LoadedBox(vec3<u32>(NO_BOUND), vec3<u32>(NO_BOUND)));
+    set_last(i, vec3<u32>(NO_BOUND), vec3<u32>(NO_BOUND));
     set_fat(i, vec3<u32>(NO_LOW), vec3<u32>(NO_HIGH));
     atomicOr(&moves[i / 32u * 4u], 1u << (i % 32u));
     atomicOr(&moves[i / 32u * 4u + 2u], 1u << (i % 32u));
-}
-
-// Takes note of a box that moved, and grows it anew where it leaves its grown box.
-fn note_moved(i: u32) {
-    let now = load_box(i);
-    let then = LoadedBox(vec3<u32>(last[i * 3u], last[i * 3u + 1u].x), vec3<u32>(last[i * 3u + 1u].y, last[i * 3u + 2u]));
-    set_last(i, now);
-    atomicOr(&moves[i / 32u * 4u], 1u << (i % 32u));
-    let kind = kind_of(now.min, now.max);
-    if kind == KIND_INVALID {
-        return;
-    }
-    let own = LoadedBox(fat_low(i), fat_high(i));
-    var leaves = any(ordered(now.min) < ordered(own.min)) || any(ordered(own.max) < ordered(now.max));
-    if kind == KIND_FINITE && is_early() {
-        let way = max(exponents(now.min, then.min), exponents(now.max, then.max));
-        let gap = min(exponents(now.min, own.min), exponents(own.max, now.max));
-        leaves |= min(gap.x, min(gap.y, gap.z)) < max(way.x, max(way.y, way.z)) + EPOCH_SOON;
-    }
-    if leaves {
-        let margin = vec3<u32>(margin_bits(escape_margin(epoch.edge)));
-        set_fat(i, less_rounded_down(now.min, margin), sum_rounded_up(now.max, margin));
-        atomicOr(&moves[i / 32u * 4u + 1u], 1u << (i % 32u));
-    }
-}
-
-fn set_last(i: u32, now: LoadedBox) {
-    last[i * 3u] = now.min.xy;
-    last[i * 3u + 1u] = vec2<u32>(now.min.z, now.max.x);
-    last[i * 3u + 2u] = now.max.yz;
-}
-
-// Tells whether boxes leave in this step that soon would.
-fn is_early() -> bool {
-    return epoch.age % EPOCH_PERIOD == 1u && epoch.moved <= params.box_count / EPOCH_MOST_EARLY;
-}
-
-// Returns the exponents of f32 of three differences. A box that goes on as it did leaves its grown box within EPOCH_PERIOD steps if the
-// least of what is left of the margin is not longer than as many of the largest of its ways, by exponents.
-fn exponents(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
-    return (bitcast<vec3<u32>>(bitcast<vec3<f32>>(a) - bitcast<vec3<f32>>(b)) >> vec3<u32>(23u)) & vec3<u32>(0xffu);
 }

@@ -1,5 +1,7 @@
 //! Steps at a cost that follows what moves: the pairs of grown boxes are kept on the GPU from step to step.
 
+use std::mem::replace;
+
 use super::BroadPhase;
 use super::core::Core;
 use super::record::BoxCount;
@@ -39,6 +41,8 @@ pub(super) struct StepEpoch {
     changes_there: Option<Buffer<u32>>,
     /// The boxes of the last step, where the caller says what moves.
     input: Option<StepInput>,
+    /// How many steps were recorded.
+    recorded: u64,
     /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
     fewest: Option<u32>,
 }
@@ -181,7 +185,7 @@ impl StepEpoch {
         let boxes = step.boxes;
         if step.moved.is_none() && self.input.is_none() {
             to.write(gpu, boxes);
-            return Ok(Brought { invalid: filters.invalid(boxes), rests_on_last: false });
+            return Ok(Brought::all(filters.invalid(boxes)));
         }
         let (Some((room, _)), Some(kernels)) = (&self.buffers, &self.kernels) else {
             return Err(Error::NothingRecorded);
@@ -192,15 +196,20 @@ impl StepEpoch {
         let Some(input) = &mut self.input else {
             // Without the memory, all boxes are uploaded in every step.
             to.write(gpu, boxes);
-            return Ok(Brought { invalid: filters.invalid(boxes), rests_on_last: false });
+            return Ok(Brought::all(filters.invalid(boxes)));
         };
         let bytes = size_of_val(boxes) as u64;
         let own = input.buffers.own_boxes.raw().clone();
         let is_known = input.box_count.replace(boxes.len()) == Some(boxes.len());
         let moved = step.moved.filter(|moved| is_known && moved.len() as u64 <= most_moved(input.slots));
+        // What is kept knows the boxes of the step that was recorded last, whoever recorded it, as they are searched.
+        let knows_last =
+            replace(&mut input.recorded, self.recorded + 1) == self.recorded && filters.filters().leaves_boxes();
+        let mut looked = None;
         match moved {
             Some(moved) => {
                 let count = input.list(boxes, moved);
+                looked = knows_last.then(|| (input.buffers.moved_boxes.clone(), count));
                 input.buffers.moved_boxes.write(gpu, &input.words);
                 let mut pass = Pass::begin(gpu, encoder);
                 kernels.record_put(&mut pass, count, &input.buffers);
@@ -214,7 +223,7 @@ impl StepEpoch {
                 input.invalid = None;
             }
         }
-        Ok(Brought { invalid: input.list_invalid(boxes, filters), rests_on_last: moved.is_some() })
+        Ok(Brought { invalid: input.list_invalid(boxes, filters), rests_on_last: moved.is_some(), moved: looked })
     }
 
     /// Records a step for which there is [room](Self::make_room), with filters that are uploaded. What it leaves in the list are
@@ -229,8 +238,10 @@ impl StepEpoch {
         call: &Call,
         boxes: wgpu::BindingResource<'_>,
         box_count: BoxCount<'_>,
+        moved: Option<(&Buffer<u32>, u32)>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
+        self.recorded += 1;
         let version = self.version_of(&filters.lists.words);
         let slots = self.slots_for(call, self.buffers.as_ref().map_or(0, |(room, _)| room.slots));
         let (Some(kernels), Some((room, buffers)), Some(filter_changes)) =
@@ -263,7 +274,7 @@ impl StepEpoch {
             buffers,
             list: &list,
         };
-        kernels.record_choice(&mut pass, &inputs);
+        kernels.record_choice(&mut pass, &inputs, moved);
         pass.finish()?;
         drop(pass);
         core.record_counted(encoder, call, buffers.grown_count.all(), buffers.searched.all(), true, filters, timer)?;
@@ -296,6 +307,15 @@ pub(super) struct Brought {
     pub invalid: Vec<u32>,
     /// Whether they are those of the last step but for some.
     pub rests_on_last: bool,
+    /// The boxes that may have moved since the step that was recorded before, with their number, if none but these may have.
+    pub moved: Option<(Buffer<u32>, u32)>,
+}
+
+impl Brought {
+    /// Brings all boxes.
+    fn all(invalid: Vec<u32>) -> Self {
+        Self { invalid, rests_on_last: false, moved: None }
+    }
 }
 
 /// The boxes of the last step that was submitted.
@@ -305,6 +325,8 @@ struct StepInput {
     buffers: StepBoxes,
     /// How many there are; `None` where others may be the last ones.
     box_count: Option<usize>,
+    /// The number of the recorded step that they are of.
+    recorded: u64,
     /// The invalid ones, ascending; `None` where that is not known, or filters change boxes.
     invalid: Option<Vec<u32>>,
     /// The boxes that moved, ascending, each once; and as they are uploaded.
@@ -315,7 +337,7 @@ struct StepInput {
 impl StepInput {
     fn new(gpu: &Gpu, slots: u64) -> Result<Self, Error> {
         let buffers = StepBoxes::new(gpu, &slots)?;
-        Ok(Self { slots, buffers, box_count: None, invalid: None, moved: Vec::new(), words: Vec::new() })
+        Ok(Self { slots, buffers, box_count: None, recorded: 0, invalid: None, moved: Vec::new(), words: Vec::new() })
     }
 
     /// Lists boxes that moved as they are uploaded, and returns how many they are.
@@ -379,7 +401,7 @@ impl BroadPhase {
         filters.upload(&core.gpu, call.box_count as usize, false)?;
         let Some(boxes) = bind_boxes(boxes, call.box_count) else { return Err(Error::NothingRecorded) };
         let scopes = core.gpu.open_scopes();
-        let recorded = epoch.record(core, filters, encoder, call, boxes, box_count, timer);
+        let recorded = epoch.record(core, filters, encoder, call, boxes, box_count, None, timer);
         recorded.and_then(|()| scopes.close("epoch")).inspect_err(|_| {
             core.workspace.forget_results();
             epoch.forget();

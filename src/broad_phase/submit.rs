@@ -52,7 +52,8 @@ impl Core {
             Some((epoch, step)) => {
                 let brought = epoch.record_upload(&self.gpu, filters, &mut encoder, step, &own.boxes)?;
                 let count = BoxCount::Known(call.box_count);
-                let recorded = epoch.record(self, filters, &mut encoder, &call, own.boxes.all(), count, None);
+                let moved = brought.moved.as_ref().map(|(boxes, count)| (boxes, *count));
+                let recorded = epoch.record(self, filters, &mut encoder, &call, own.boxes.all(), count, moved, None);
                 recorded.inspect_err(|_| {
                     self.workspace.forget_results();
                     epoch.forget();
@@ -127,7 +128,7 @@ impl Core {
         if let Some(results) = &mut made.results {
             (results.submission, results.has_windows) = (Some(number), false);
         }
-        let Brought { invalid: mut first_invalid, rests_on_last } = brought;
+        let Brought { invalid: mut first_invalid, rests_on_last, .. } = brought;
         let invalid_count = first_invalid.len() as u32;
         first_invalid.truncate(INVALID_LISTED as usize);
         Ok(Kept { invalid_count, first_invalid, capacity: made.plan.pair_capacity, rests_on_last, is_void: false })

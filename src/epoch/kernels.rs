@@ -18,12 +18,25 @@ pub const PUT: Source = source!("epoch/epoch_put");
 pub const CHECK: Source = source!(
     "epoch/epoch_check",
     "epoch/known",
+    "epoch/moved",
     "epoch/no_box",
     "epoch/fat",
     "epoch/set_fat",
     "epoch/margin",
     "filters/grow",
     "shared/boxes",
+    "shared/float_parts"
+);
+/// The source of `epoch_look`.
+pub const LOOK: Source = source!(
+    "epoch/epoch_look",
+    "epoch/known",
+    "epoch/moved",
+    "epoch/no_box",
+    "epoch/fat",
+    "epoch/set_fat",
+    "epoch/margin",
+    "filters/grow",
     "shared/float_parts"
 );
 /// The source of `epoch_tally`.
@@ -82,8 +95,8 @@ pub const JOIN: Source = source!("epoch/epoch_join", "shared/bisect", "shared/pa
 pub const HEADER: Source = source!("epoch/epoch_header");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[
-    PUT, CHECK, TALLY, DECIDE, MARK, GROW, SELECT, GATHER, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, APART, TEST,
-    BETWEEN, COUNT, PLACE, JOIN, HEADER,
+    PUT, CHECK, LOOK, TALLY, DECIDE, MARK, GROW, SELECT, GATHER, TAKE, BEGIN, PART, SCAN, LIST, MERGE, TURN, APART,
+    TEST, BETWEEN, COUNT, PLACE, JOIN, HEADER,
 ];
 
 /// The kernels of the stage `epoch`.
@@ -92,6 +105,7 @@ pub struct EpochKernels {
     gpu: Gpu,
     put: Kernel,
     check: Kernel,
+    look: Kernel,
     tally: Kernel,
     decide: Kernel,
     mark: Kernel,
@@ -151,6 +165,7 @@ impl EpochKernels {
             gpu: gpu.clone(),
             put: Kernel::new(gpu, &PUT),
             check: Kernel::new(gpu, &CHECK),
+            look: Kernel::new(gpu, &LOOK),
             tally: Kernel::new(gpu, &TALLY),
             decide: Kernel::new(gpu, &DECIDE),
             mark: Kernel::specialised(gpu, &MARK, worlds),
@@ -189,7 +204,7 @@ impl EpochKernels {
         kernel::compile(&self.gpu, &self.kernels())
     }
 
-    /// Lists the kernels of the stage, but for the one that [puts](Self::record_put) boxes in their places.
+    /// Lists the kernels of the stage, but for those of steps of which the caller says what moved: they are compiled by the first of these.
     pub fn kernels(&self) -> Vec<&Kernel> {
         let Self {
             check,
@@ -253,11 +268,19 @@ impl EpochKernels {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records what comes before the search of grown boxes: which boxes that are, and how many.
-    pub fn record_choice(&self, pass: &mut Pass, inputs: &Inputs<'_>) {
+    /// Records what comes before the search of grown boxes: which boxes that are, and how many. Where others than these cannot have moved, they
+    /// alone are looked at: `moved` has so many boxes.
+    pub fn record_choice(&self, pass: &mut Pass, inputs: &Inputs<'_>, moved: Option<(&Buffer<u32>, u32)>) {
         let all = inputs.all();
         let sizes = inputs.buffers.epoch_sizes.raw();
-        self.check.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, check), &all);
+        match moved {
+            Some((moved, count)) => {
+                let mut looked = inputs.all();
+                looked.insert(0, ("moved_boxes", moved.all()));
+                self.look.dispatch(pass, count.div_ceil(256), &looked);
+            }
+            None => self.check.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, check), &all),
+        }
         self.tally.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, tally), &all);
         self.decide.dispatch(pass, 1, &all);
         self.mark.dispatch_indirect(pass, sizes, offset_of!(EpochSizes, mark), &all);

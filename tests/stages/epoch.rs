@@ -150,6 +150,54 @@ fn boxes_that_moved_and_left_are_those_of_the_mirror() {
 }
 
 #[test]
+fn boxes_of_which_the_caller_says_that_they_moved_are_looked_at_alone() {
+    let look = kernel(&epoch::LOOK, &[]);
+    let mut random = Random::new(29);
+    let mut left = 0;
+    for Scene { boxes, last, fat, states } in scenes() {
+        for (version, age, moved) in [(VERSION, 0, 0), (VERSION + 1, 1, 0), (VERSION, 1 + EPOCH_PERIOD, 0)] {
+            let slots = fat.len();
+            let known = Epoch { version, slots: slots as u32, edge: EDGE, changes: 4, age, moved, ..Epoch::zeroed() };
+            // Two thirds of them, in any order, some of which did not move. Others may have moved as far as they like.
+            let mut list: Vec<u32> = (0..boxes.len() as u32).filter(|_| random.below(3) > 0).collect();
+            list.reverse();
+            let list: Vec<(u32, Aabb)> = list.into_iter().map(|i| (i, boxes[i as usize])).collect();
+            let mut words = vec![list.len() as u32];
+            for (i, aabb) in &list {
+                words.push(*i);
+                words.extend(bytemuck::cast::<Aabb, [u32; 6]>(*aabb));
+            }
+            words.resize(words.len() + 70, poison());
+            let (mut last_after, mut fat_after) = (last.clone(), fat.clone());
+            let mut moves = vec![[0; 4]; states.len()];
+            if version == VERSION {
+                moves = mirror::epoch::look(&list, boxes.len(), &mut last_after, &mut fat_after, &known);
+                left += moves.iter().map(|word| word[1].count_ones()).sum::<u32>();
+            }
+            let (params_now, count) = (params(slots, 1), counted_boxes(boxes.len()));
+            let (moved_now, known_now, changes) = (upload(&words), upload(&[known]), upload(&[3u32, 1]));
+            let (last_now, fat_now) = (guarded(&last), guarded(&fat));
+            let moves_now = guarded(&vec![[0u32; 4]; states.len()]);
+            let buffers = [
+                ("params", count.all()),
+                ("epoch_params", params_now.all()),
+                ("moved_boxes", moved_now.all()),
+                ("epoch", known_now.all()),
+                ("last", last_now.all()),
+                ("fat", fat_now.all()),
+                ("moves", moves_now.all()),
+                ("filter_changes", changes.all()),
+            ];
+            dispatch(&look, size(list.len(), 256, slots % 2), &buffers);
+            assert_eq!(written(&moves_now), moves, "{slots} slots");
+            assert_eq!(bits(&written(&last_now)), bits(&last_after), "{slots} slots");
+            assert_eq!(bits(&written(&fat_now)), bits(&fat_after), "{slots} slots");
+        }
+    }
+    assert!(left > 1000, "{left}");
+}
+
+#[test]
 fn what_boxes_did_is_added_to_what_they_did_before_and_counted() {
     let tally = kernel(&epoch::TALLY, &[]);
     let mut random = Random::new(19);

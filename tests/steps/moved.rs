@@ -5,7 +5,8 @@ use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Options, P
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU};
-use crate::recorded::canonical;
+use crate::oracle::Frame;
+use crate::recorded::{Uploaded, canonical, encoder, record};
 use crate::submitted::wait;
 
 const N: usize = 3000;
@@ -107,6 +108,27 @@ fn all_boxes_are_looked_at_where_the_last_step_is_not_known() {
     let (mut on_cpu, mut on_gpu) = engines(&Filters { margin: vec![0.0; N], ..Filters::default() });
     check_what_follows_an_unknown_step(&mut on_cpu, "on the CPU");
     check_what_follows_an_unknown_step(&mut on_gpu, "on the GPU");
+}
+
+/// What is kept was last shown the boxes of the recorded step: since that one, others have moved than the caller says.
+#[test]
+fn all_boxes_are_looked_at_behind_a_step_that_was_recorded() {
+    let (_, mut engine) = engines(&Filters::default());
+    let still = Motion::Still.boxes(N, 0.9, 1, 0);
+    for _ in 0..4 {
+        engine.find_events(Step::new(&still).moved(&[])).unwrap();
+    }
+    let elsewhere = Frame::of(away(&still, &[40, 50]));
+    assert_eq!(record(&mut engine, &elsewhere).unwrap().pairs, canonical(&elsewhere.boxes));
+    let events = engine.find_events(Step::new(&still).moved(&[])).unwrap();
+    assert_eq!((&events.pairs, events.report.work.moved_count), (&canonical(&still), 2));
+    // One that was recorded and never submitted, too, though in vain.
+    let mut dropped = encoder(&engine);
+    Uploaded::new(&engine, &elsewhere).record(&mut engine, &mut dropped).unwrap();
+    drop(dropped);
+    let boxes = away(&still, &[60]);
+    let events = engine.find_events(Step::new(&boxes).moved(&[60])).unwrap();
+    assert_eq!((&events.pairs, events.report.work.searched), (&canonical(&boxes), false));
 }
 
 #[test]

@@ -23,29 +23,63 @@ pub fn put(moved: &[(u32, Aabb)], boxes: &mut [Aabb]) {
 /// Finds the boxes that moved, and those that left their grown boxes, or soon will where that counts in this step, and grows these
 /// where they are. Returns what boxes did, 32 in a word of bits: moved, left, gone, 0.
 pub fn check(boxes: &[Aabb], last: &mut [Aabb], fat: &mut [Aabb], epoch: &Epoch) -> Vec<[u32; 4]> {
-    let margin = margin(escape_margin(epoch.edge));
-    let is_early = epoch.age % EPOCH_PERIOD == 1 && epoch.moved <= boxes.len() as u32 / EPOCH_MOST_EARLY;
     let mut moves = vec![[0; 4]; fat.len().div_ceil(32)];
-    let bits = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).map(|bound| bound.to_bits()).collect::<Vec<_>>();
     for (i, (last, fat)) in last.iter_mut().zip(fat).enumerate() {
         let (own, bit) = (&mut moves[i / 32], 1 << (i % 32));
-        let is_there = i < boxes.len();
-        let now = boxes.get(i).unwrap_or(&NO_INPUT);
-        if !is_there && bits(fat) != bits(&NO_BOX) {
-            (*last, *fat) = (NO_INPUT, NO_BOX);
-            own[0] |= bit;
-            own[2] |= bit;
-        } else if is_there && bits(now) != bits(last) {
-            let then = std::mem::replace(last, *now);
-            own[0] |= bit;
-            let is_within = (0..3).all(|k| fat.min[k] <= now.min[k] && now.max[k] <= fat.max[k]);
-            if now.is_valid() && (!is_within || is_early && is_finite(now) && leaves_soon(now, &then, fat)) {
-                *fat = grown(now, margin);
-                own[1] |= bit;
+        match boxes.get(i) {
+            Some(now) => note_moved(now, last, fat, epoch, boxes.len(), own, bit),
+            None if bits(fat) != bits(&NO_BOX) => {
+                (*last, *fat) = (NO_INPUT, NO_BOX);
+                own[0] |= bit;
+                own[2] |= bit;
             }
+            None => {}
         }
     }
     moves
+}
+
+/// Finds the same of boxes of which it is known that no others moved, of so many.
+pub fn look(
+    moved: &[(u32, Aabb)],
+    box_count: usize,
+    last: &mut [Aabb],
+    fat: &mut [Aabb],
+    epoch: &Epoch,
+) -> Vec<[u32; 4]> {
+    let mut moves = vec![[0; 4]; fat.len().div_ceil(32)];
+    for (i, now) in moved {
+        let (i, own, bit) = (*i as usize, &mut moves[*i as usize / 32], 1 << (i % 32));
+        note_moved(now, &mut last[i], &mut fat[i], epoch, box_count, own, bit);
+    }
+    moves
+}
+
+/// Takes note of a box if it moved, and grows it anew where it leaves its grown box.
+fn note_moved(
+    now: &Aabb,
+    last: &mut Aabb,
+    fat: &mut Aabb,
+    epoch: &Epoch,
+    box_count: usize,
+    moves: &mut [u32; 4],
+    bit: u32,
+) {
+    if bits(now) == bits(last) {
+        return;
+    }
+    let is_early = epoch.age % EPOCH_PERIOD == 1 && epoch.moved <= box_count as u32 / EPOCH_MOST_EARLY;
+    let then = std::mem::replace(last, *now);
+    moves[0] |= bit;
+    let is_within = (0..3).all(|k| fat.min[k] <= now.min[k] && now.max[k] <= fat.max[k]);
+    if now.is_valid() && (!is_within || is_early && is_finite(now) && leaves_soon(now, &then, fat)) {
+        *fat = grown(now, margin(escape_margin(epoch.edge)));
+        moves[1] |= bit;
+    }
+}
+
+fn bits(aabb: &Aabb) -> [u32; 6] {
+    bytemuck::cast(*aabb)
 }
 
 /// Adds what boxes did to what they did before. Returns the counts of each tile of slots: of boxes that left, that have left, that moved.

@@ -413,6 +413,14 @@ impl Runs {
         self.dispatch_as("epoch_part", &["IS_FRESH"], 3, &buffers);
         self.dispatch_as("epoch_part", &["IS_FRESH", "IS_PACKED"], 3, &buffers);
         self.dispatch("epoch_check", slots.div_ceil(EPOCH_BLOCK), &buffers);
+        // Every other box that is there.
+        let moved = (0..).zip(&odd.now).step_by(2);
+        let count = moved.clone().count() as u32;
+        let mut words = vec![count];
+        moved.for_each(|(i, aabb)| words.extend([&[i][..], &bytemuck::cast::<Aabb, [u32; 6]>(*aabb)].concat()));
+        let moved_boxes = self.buffer(&words);
+        let looked = [&[("moved_boxes", moved_boxes.all())][..], &buffers].concat();
+        self.dispatch("epoch_look", count.div_ceil(256), &looked);
         self.dispatch("epoch_tally", tiles, &buffers);
         self.dispatch("epoch_decide", 1, &buffers);
     }
