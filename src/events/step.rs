@@ -56,8 +56,8 @@ impl<'a> Step<'a> {
     }
 
     /// Says which boxes moved: the indices of all whose bounds are not, bit for bit, those that the box with the same index had in
-    /// the last step. Others may be among them, in any order. Boxes that are not are not uploaded again, and on the CPU not looked at; where one of
-    /// those did move, events are wrong until it is looked at.
+    /// the last step. Others may be among them, in any order. Boxes that are not are neither looked at nor uploaded again (but for what
+    /// [margins](crate::Filters::margin) and half-spaces make of them, on a GPU); where one of those did move, events are wrong until it is looked at.
     ///
     /// The last step is here the one of the last call, [submitted](crate::BroadPhase::submit_events) or found; a call that was
     /// [busy](crate::Error::Busy) took no step. Where the last step was refused, had another number of boxes, or left nothing to go on
