@@ -254,8 +254,11 @@ fn parts(events: &Events) -> (usize, &[Pair], &[Pair], Option<StepReport>) {
     (events.pairs.len(), &events.created, &events.lost, Some(events.report.clone()))
 }
 
+/// Makes the boxes of a step.
+type BoxesOf = Box<dyn Fn(u32) -> Vec<Aabb>>;
+
 /// Returns what makes the boxes of each step of a scene, or of boxes in a motion; `None` for the name of a file.
-fn moving(text: &str) -> Result<Option<Box<dyn Fn(u32) -> Vec<Aabb>>>> {
+fn moving(text: &str) -> Result<Option<BoxesOf>> {
     if let Some((name, count)) = text.split_once(':')
         && let Ok(motion) = name.parse::<Motion>()
     {

@@ -354,6 +354,17 @@ impl Runs {
         }
     }
 
+    /// epoch_look: every other box is one that moved.
+    fn epoch_look(&self, boxes: &[Aabb], buffers: &[(&str, wgpu::BindingResource<'_>)]) {
+        let moved = (0..).zip(boxes).step_by(2);
+        let count = moved.clone().count() as u32;
+        let mut words = vec![count];
+        moved.for_each(|(i, aabb)| words.extend([&[i][..], &bytemuck::cast::<Aabb, [u32; 6]>(*aabb)].concat()));
+        let moved_boxes = self.buffer(&words);
+        let looked = [&[("moved_boxes", moved_boxes.all())][..], buffers].concat();
+        self.dispatch("epoch_look", count.div_ceil(256), &looked);
+    }
+
     fn epoch_step(&self, odd: &OddBoxes, pairs: &[[u32; 2]], known: Epoch) {
         let slots = odd.last.len() as u32;
         let tiles = slots.div_ceil(EPOCH_TILE);
@@ -408,19 +419,11 @@ impl Runs {
         let packed = [&[("kept_tiles", sums_of_slots.all()), ("searched_ids", searched_ids.all())][..], &of_slots];
         self.dispatch_as("epoch_gather", &["IS_PACKED"], tiles_of_slots, &packed.concat());
         self.dispatch("epoch_grow", slots.div_ceil(256), &buffers);
-        self.dispatch("epoch_test", 3, &buffers);
-        self.dispatch("epoch_apart", 3, &buffers);
+        ["epoch_test", "epoch_apart"].iter().for_each(|label| self.dispatch(label, 3, &buffers));
         self.dispatch_as("epoch_part", &["IS_FRESH"], 3, &buffers);
         self.dispatch_as("epoch_part", &["IS_FRESH", "IS_PACKED"], 3, &buffers);
         self.dispatch("epoch_check", slots.div_ceil(EPOCH_BLOCK), &buffers);
-        // Every other box that is there.
-        let moved = (0..).zip(&odd.now).step_by(2);
-        let count = moved.clone().count() as u32;
-        let mut words = vec![count];
-        moved.for_each(|(i, aabb)| words.extend([&[i][..], &bytemuck::cast::<Aabb, [u32; 6]>(*aabb)].concat()));
-        let moved_boxes = self.buffer(&words);
-        let looked = [&[("moved_boxes", moved_boxes.all())][..], &buffers].concat();
-        self.dispatch("epoch_look", count.div_ceil(256), &looked);
+        self.epoch_look(&odd.now, &buffers);
         self.dispatch("epoch_tally", tiles, &buffers);
         self.dispatch("epoch_decide", 1, &buffers);
     }
