@@ -1,6 +1,7 @@
 //! Steps at a cost that follows what moves: the pairs of grown boxes are kept on the GPU from step to step.
 
 use std::mem::replace;
+use std::sync::Arc;
 
 use super::BroadPhase;
 use super::core::Core;
@@ -43,6 +44,8 @@ pub(super) struct StepEpoch {
     input: Option<StepInput>,
     /// How many steps were recorded.
     recorded: u64,
+    /// Held by the commands of each step that the caller submits, until they are dropped or have run.
+    on_the_way: Arc<()>,
     /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
     fewest: Option<u32>,
 }
@@ -199,12 +202,15 @@ impl StepEpoch {
             return Ok(Brought::all(filters.invalid(boxes)));
         };
         let bytes = size_of_val(boxes) as u64;
-        let own = input.buffers.own_boxes.raw().clone();
+        let own_boxes = input.buffers.own_boxes.raw().clone();
         let is_known = input.box_count.replace(boxes.len()) == Some(boxes.len());
         let moved = step.moved.filter(|moved| is_known && moved.len() as u64 <= most_moved(input.slots));
-        // What is kept knows the boxes of the step that was recorded last, whoever recorded it, as they are searched.
-        let knows_last =
-            replace(&mut input.recorded, self.recorded + 1) == self.recorded && filters.filters().leaves_boxes();
+        // What is kept knows the boxes of the step that ran last, whoever recorded it, as they are searched. Commands that are still on the way
+        // may run in between.
+        let is_alone = Arc::strong_count(&self.on_the_way) == 1;
+        let own = is_alone.then_some(self.recorded + 1);
+        let is_last = replace(&mut input.recorded, own) == Some(self.recorded);
+        let knows_last = is_last && is_alone && filters.filters().leaves_boxes();
         let mut looked = None;
         match moved {
             Some(moved) => {
@@ -215,11 +221,11 @@ impl StepEpoch {
                 kernels.record_put(&mut pass, count, &input.buffers);
                 pass.finish()?;
                 drop(pass);
-                encoder.copy_buffer_to_buffer(&own, 0, to.raw(), 0, bytes);
+                encoder.copy_buffer_to_buffer(&own_boxes, 0, to.raw(), 0, bytes);
             }
             None => {
                 to.write(gpu, boxes);
-                encoder.copy_buffer_to_buffer(to.raw(), 0, &own, 0, bytes);
+                encoder.copy_buffer_to_buffer(to.raw(), 0, &own_boxes, 0, bytes);
                 input.invalid = None;
             }
         }
@@ -325,8 +331,8 @@ struct StepInput {
     buffers: StepBoxes,
     /// How many there are; `None` where others may be the last ones.
     box_count: Option<usize>,
-    /// The number of the recorded step that they are of.
-    recorded: u64,
+    /// The number of the recorded step that they are of; `None` where others may run behind it that were recorded before.
+    recorded: Option<u64>,
     /// The invalid ones, ascending; `None` where that is not known, or filters change boxes.
     invalid: Option<Vec<u32>>,
     /// The boxes that moved, ascending, each once; and as they are uploaded.
@@ -337,7 +343,15 @@ struct StepInput {
 impl StepInput {
     fn new(gpu: &Gpu, slots: u64) -> Result<Self, Error> {
         let buffers = StepBoxes::new(gpu, &slots)?;
-        Ok(Self { slots, buffers, box_count: None, recorded: 0, invalid: None, moved: Vec::new(), words: Vec::new() })
+        Ok(Self {
+            slots,
+            buffers,
+            box_count: None,
+            recorded: None,
+            invalid: None,
+            moved: Vec::new(),
+            words: Vec::new(),
+        })
     }
 
     /// Lists boxes that moved as they are uploaded, and returns how many they are.
@@ -402,6 +416,8 @@ impl BroadPhase {
         let Some(boxes) = bind_boxes(boxes, call.box_count) else { return Err(Error::NothingRecorded) };
         let scopes = core.gpu.open_scopes();
         let recorded = epoch.record(core, filters, encoder, call, boxes, box_count, None, timer);
+        let on_the_way = Arc::clone(&epoch.on_the_way);
+        encoder.on_submitted_work_done(move || drop(on_the_way));
         recorded.and_then(|()| scopes.close("epoch")).inspect_err(|_| {
             core.workspace.forget_results();
             epoch.forget();

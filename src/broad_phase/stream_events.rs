@@ -57,22 +57,23 @@ impl Source for BroadPhase {
         &mut self,
         boxes: &[Aabb],
         others: Option<&Arc<CheckedFilters>>,
-        candidate_limit: u64,
+        options: &Options,
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        /// Puts limit and filters back, even where `each` panics.
-        struct Others<'a>(&'a mut BroadPhase, u64, Option<FilterSet>);
+        /// Puts options and filters back, even where `each` panics.
+        struct Others<'a>(&'a mut BroadPhase, Options, Option<FilterSet>);
         impl Drop for Others<'_> {
             fn drop(&mut self) {
-                self.0.core.options.candidate_limit = self.1;
+                self.0.core.options = self.1;
                 if let Some(own) = self.2.take() {
                     self.0.filters = own;
                     self.0.take_filters();
                 }
             }
         }
-        let own_limit = replace(&mut self.core.options.candidate_limit, candidate_limit);
-        let mut swapped = Others(self, own_limit, None);
+        let Options { order, memory_budget, .. } = self.core.options;
+        let own = replace(&mut self.core.options, Options { order, memory_budget, ..*options });
+        let mut swapped = Others(self, own, None);
         let Some(others) = others else {
             return swapped.0.as_if_awake(|broad_phase| broad_phase.stream_pairs(boxes, each));
         };

@@ -47,8 +47,8 @@ pub trait Source {
     /// Returns the options in use.
     fn options_in_use(&self) -> &Options;
 
-    /// Streams the pairs of boxes as if nobody slept; with other filters than those in use, if there are any, and with at most this
-    /// many candidates.
+    /// Streams the pairs of boxes as if nobody slept; with other filters than those in use, if there are any, and with these options, but
+    /// for order and budget.
     ///
     /// # Errors
     /// Those of a search, and those of `each`.
@@ -56,7 +56,7 @@ pub trait Source {
         &mut self,
         boxes: &[Aabb],
         others: Option<&Arc<CheckedFilters>>,
-        candidate_limit: u64,
+        options: &Options,
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E>;
 }
@@ -69,7 +69,7 @@ struct Shown {
     prepared: Vec<Aabb>,
     /// As if nobody slept.
     filters: Arc<CheckedFilters>,
-    candidate_limit: u64,
+    options: Options,
 }
 
 impl Shown {
@@ -135,7 +135,7 @@ impl Streamed {
         self.prepare(source, step)?;
         let mut report = StepReport::default();
         let Self { last, now, was, rests, is_there, lists: [list, others], .. } = self;
-        source.stream_awake(step.boxes, None, now.candidate_limit, |found, pairs| {
+        source.stream_awake(step.boxes, None, &now.options, |found, pairs| {
             if report.box_count == 0 {
                 report = StepReport { pair_count: found.pair_count, ..StepReport::of_search(&mut found.clone()) };
             }
@@ -153,8 +153,8 @@ impl Streamed {
         if !self.last.boxes.is_empty() && !self.stays(step) {
             let Self { last, now, is, is_there, lists: [list, others], has_same_filters, .. } = self;
             let filters = (!*has_same_filters).then_some(&last.filters);
-            // The limit of that time: what could be searched then can be now.
-            source.stream_awake(&last.boxes, filters, last.candidate_limit, |_, pairs| {
+            // With the options of that time, what could be searched then can be now.
+            source.stream_awake(&last.boxes, filters, &last.options, |_, pairs| {
                 look_up(pairs, is, now, is_there);
                 part(pairs, is_there, [list, others])?;
                 report.lost_count += others.len() as u64;
@@ -191,7 +191,7 @@ impl Streamed {
             Arc::new(filters)
         };
         self.now.show(step.boxes, filters)?;
-        self.now.candidate_limit = source.options_in_use().candidate_limit;
+        self.now.options = *source.options_in_use();
         self.name(&said, last_count);
         Ok(())
     }

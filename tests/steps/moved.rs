@@ -1,10 +1,10 @@
 //! Steps of which the caller says what moved.
 
 use broadsweep::internals::steps::{begin_epochs_from, begin_epochs_on_gpu_from};
-use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Options, Pair, Step, cpu};
+use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Gpu, Options, Pair, Step, cpu};
 use laboratory::scenes::Motion;
 
-use crate::common::{CANONICAL, GPU};
+use crate::common::{CANONICAL, GPU, device_with};
 use crate::oracle::Frame;
 use crate::recorded::{Uploaded, canonical, encoder, record};
 use crate::submitted::wait;
@@ -110,6 +110,25 @@ fn all_boxes_are_looked_at_where_the_last_step_is_not_known() {
     check_what_follows_an_unknown_step(&mut on_gpu, "on the GPU");
 }
 
+#[test]
+fn the_kernel_for_boxes_that_moved_runs_where_the_last_step_is_known_and_filters_leave_boxes() {
+    let still = Motion::Still.boxes(N, 0.9, 1, 0);
+    for (margin, looks) in [(Vec::new(), true), (vec![0.0; N], false)] {
+        // A kernel is compiled as it is first needed.
+        let gpu = device_with(Gpu::required_limits());
+        let mut engine = BroadPhase::new(&gpu, CANONICAL).unwrap();
+        begin_epochs_on_gpu_from(&mut engine, 1);
+        engine.set_filters(Filters { margin, ..Filters::default() }).unwrap();
+        engine.reserve(N, 40_000).unwrap();
+        let mut has_looked = |step| {
+            engine.find_events(step).unwrap();
+            gpu.compiled_kernels().contains(&"epoch_look")
+        };
+        assert!(!has_looked(Step::new(&still).moved(&[])) && !has_looked(Step::new(&still)));
+        assert_eq!(has_looked(Step::new(&still).moved(&[3])), looks);
+    }
+}
+
 /// What is kept was last shown the boxes of the recorded step: since that one, others have moved than the caller says.
 #[test]
 fn all_boxes_are_looked_at_behind_a_step_that_was_recorded() {
@@ -122,13 +141,18 @@ fn all_boxes_are_looked_at_behind_a_step_that_was_recorded() {
     assert_eq!(record(&mut engine, &elsewhere).unwrap().pairs, canonical(&elsewhere.boxes));
     let events = engine.find_events(Step::new(&still).moved(&[])).unwrap();
     assert_eq!((&events.pairs, events.report.work.moved_count), (&canonical(&still), 2));
-    // One that was recorded and never submitted, too, though in vain.
-    let mut dropped = encoder(&engine);
-    Uploaded::new(&engine, &elsewhere).record(&mut engine, &mut dropped).unwrap();
-    drop(dropped);
+    // And behind one that was recorded and is not submitted yet, though in vain.
+    let mut late = encoder(&engine);
+    Uploaded::new(&engine, &elsewhere).record(&mut engine, &mut late).unwrap();
     let boxes = away(&still, &[60]);
     let events = engine.find_events(Step::new(&boxes).moved(&[60])).unwrap();
     assert_eq!((&events.pairs, events.report.work.searched), (&canonical(&boxes), false));
+    // It may run later than it was recorded.
+    engine.gpu().queue().submit([late.finish()]);
+    for moved in [&[][..], &[60]] {
+        let events = engine.find_events(Step::new(&boxes).moved(moved)).unwrap();
+        assert_eq!((&events.pairs, events.report.work.searched), (&canonical(&boxes), false));
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use broadsweep::{Aabb, BroadPhase, Engine, Error, Events, Filters, HalfSpace, Options, PairOrder, Step, cpu};
+use broadsweep::{
+    Aabb, BroadPhase, CellSize, Engine, Error, Events, Filters, HalfSpace, Options, PairOrder, Step, SweepAxis, cpu,
+};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU, Random, broad_phase, least_budget};
@@ -116,6 +118,21 @@ fn tightens(engine: &mut impl Engine) {
     assert_eq!((events.pairs.len(), events.lost.len()), (3, 300 * 299 / 2 - 3));
     let refused = streamed(engine, &together[..9]);
     assert!(matches!(refused, Err(Error::TooManyCandidates { .. })), "the limit is what it was");
+
+    // Boxes that are swept along the wrong axis have more candidates than they may.
+    let row: Vec<Aabb> =
+        (0..300).map(|i| 2.0 * i as f32).map(|y| Aabb::new([0.0, y, 0.0], [1.0, y + 1.0, 1.0])).collect();
+    let along = |axis| Options { axis, cell_size: CellSize::Fixed(1e6), candidate_limit: 1000, ..CANONICAL };
+    engine.forget_steps();
+    engine.set_options(along(SweepAxis::Y)).unwrap();
+    assert!(streamed(engine, &row).unwrap().0.pairs.is_empty());
+    engine.set_options(along(SweepAxis::X)).unwrap();
+    assert!(
+        matches!(streamed(engine, &row), Err(Error::TooManyCandidates { .. })),
+        "what was searched is too much now"
+    );
+    assert_eq!(streamed(engine, &together[..3]).unwrap().0.created.len(), 3);
+    assert_eq!(*engine.options(), along(SweepAxis::X));
 }
 
 #[test]

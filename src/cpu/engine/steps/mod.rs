@@ -90,14 +90,15 @@ impl Source for BroadPhase {
         &mut self,
         boxes: &[Aabb],
         others: Option<&Arc<CheckedFilters>>,
-        candidate_limit: u64,
+        options: &Options,
         mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let own = others.map(|others| replace(&mut self.filters, CheckedFilters::clone(others)));
         let sleeping = self.filters.set_sleeping(Vec::new());
-        let own_limit = replace(&mut self.options.candidate_limit, candidate_limit);
+        let order = self.options.order;
+        let own_options = replace(&mut self.options, Options { order, ..*options });
         let found = self.find_pairs(boxes).map(|_| ());
-        self.options.candidate_limit = own_limit;
+        self.options = own_options;
         self.filters.set_sleeping(sleeping);
         if let Some(own) = own {
             self.filters = own;
