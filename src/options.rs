@@ -47,7 +47,7 @@ pub struct Options {
     /// input: positive and finite. A caller who knows how fast boxes are says how far they go in some four steps: a margin of m edges
     /// makes (1 + 2m)³ times as many pairs, and half an edge is the most that paid. Pairs are then kept of faster boxes too, unless
     /// there are more of them than is worth it, or than there is room for on a GPU ([`reserve`](crate::BroadPhase::reserve)): there, once a list was too short, the margin is small and
-    /// follows speed until lists are longer. It counts where boxes are grown the next time, on a GPU the largest number not above it that is 1.5 times a power of two; a box that leaves its grown
+    /// follows speed until lists are longer or another margin is chosen. It counts where boxes are grown the next time, on a GPU the largest number not above it that is 1.5 times a power of two; a box that leaves its grown
     /// box is grown by a quarter of the usual edge there.
     /// Default: `None`, from a sample of their speeds a twentieth to a quarter of the usual edge (on a GPU, a sixteenth to an
     /// eighth), and nothing is kept where they are too fast.

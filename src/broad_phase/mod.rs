@@ -141,7 +141,7 @@ impl BroadPhase {
     }
 
     /// Sets other options, from the next call on. The kernels stay; the memory is given back where it was laid out for
-    /// another order or budget. Where a smaller budget has no room for the events of [recorded](Self::record_events) steps, those are
+    /// another order or budget, and what is kept of grown boxes where they have another margin. Where a smaller budget has no room for the events of [recorded](Self::record_events) steps, those are
     /// forgotten.
     ///
     /// # Errors
@@ -153,6 +153,10 @@ impl BroadPhase {
         self.core.options = Options { memory_budget: self.core.options.memory_budget, ..options };
         if (options.order, options.memory_budget) != (before.order, before.memory_budget) {
             self.core.workspace.reset();
+        }
+        if options.step_margin != before.step_margin {
+            // There may be room for the pairs of this one.
+            self.epoch.forget();
         }
         if let Some(budget) = options.memory_budget {
             self.recorded.keep_within(budget / 2);

@@ -63,6 +63,27 @@ fn pairs_of_fast_boxes_are_kept_with_a_margin_that_is_as_large() {
     assert!(began > 0 && kept as u32 >= STEPS / 3, "{began}, {kept}");
 }
 
+/// Where a margin had no room, a smaller one has some.
+#[test]
+fn another_margin_is_tried_anew() {
+    let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    begin_epochs_on_gpu_from(&mut engine, 1);
+    engine.reserve(BOXES, 150_000).unwrap();
+    let mut oracle = Oracle::default();
+    let mut works = |engine: &mut BroadPhase, margin: f32, steps: std::ops::Range<u32>| -> Vec<StepWork> {
+        engine.set_options(Options { step_margin: Some(margin), ..CANONICAL }).unwrap();
+        let run = |number| {
+            let events = record(engine, &frame(number)).unwrap();
+            oracle.check(&frame(number), &events, &format!("step {number}, {margin}"));
+            engine.last_work().expect("it has run")
+        };
+        steps.map(run).collect()
+    };
+    assert_eq!(counts(&works(&mut engine, 30.0, 0..5)), [0, 0], "each with all others");
+    let [began, kept] = counts(&works(&mut engine, 0.4, 5..15));
+    assert!(began > 0 && kept >= 3, "{began}, {kept}");
+}
+
 #[test]
 fn a_margin_that_is_none_is_refused() {
     for margin in [0.0, -1.0, f32::NAN, f32::INFINITY] {

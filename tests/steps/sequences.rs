@@ -401,7 +401,7 @@ fn sequences_have_the_right_events_on_the_gpu() {
 }
 
 #[test]
-#[ignore = "takes half an hour on a software driver"]
+#[ignore = "takes minutes on a software driver"]
 fn a_thousand_sequences_have_the_right_events_on_the_gpu() {
     for (options, seeds) in [
         (Options::default(), 2000..2500),
