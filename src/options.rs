@@ -46,9 +46,10 @@ pub struct Options {
     /// How far boxes are grown where their pairs are kept [from step to step](crate::BroadPhase::find_events), in the units of the
     /// input: positive and finite. A caller who knows how fast boxes are says how far they go in some four steps: a margin of m edges
     /// makes (1 + 2m)³ times as many pairs, and half an edge is the most that paid. Pairs are then kept of faster boxes too, unless
-    /// there are more of them than is worth it, or than there is room for on a GPU ([`reserve`](crate::BroadPhase::reserve)): there, once a list was too short, the margin is small and
-    /// follows speed until lists are longer or another margin is chosen. It counts where boxes are grown the next time, on a GPU the largest number not above it that is 1.5 times a power of two; a box that leaves its grown
-    /// box is grown by a quarter of the usual edge there.
+    /// there are more of them than is worth it, or than there is room for on a GPU ([`reserve`](crate::BroadPhase::reserve)): there,
+    /// once a list was too short, the margin is small and follows speed until lists are longer or another margin is chosen. It counts
+    /// where boxes are grown the next time, on a GPU the largest number not above it that is 1.5 times a power of two; a box that
+    /// leaves its grown box is grown by a quarter of the usual edge there.
     /// Default: `None`, from a sample of their speeds a twentieth to a quarter of the usual edge (on a GPU, a sixteenth to an
     /// eighth), and nothing is kept where they are too fast.
     pub step_margin: Option<f32>,
@@ -92,22 +93,16 @@ impl Options {
 
     /// Refuses options that have no meaning.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.cell_size {
-            CellSize::Fixed(edge) if !(edge > 0.0 && edge.is_finite()) => Err(Error::BadOption {
-                option: "CellSize::Fixed",
-                value: edge.to_string(),
-                expected: "positive and finite",
-            }),
-            _ => Ok(()),
-        }?;
-        match self.step_margin {
-            Some(margin) if !(margin > 0.0 && margin.is_finite()) => Err(Error::BadOption {
-                option: "step_margin",
-                value: margin.to_string(),
-                expected: "positive and finite",
-            }),
-            _ => Ok(()),
+        let edge = if let CellSize::Fixed(edge) = self.cell_size { Some(edge) } else { None };
+        for (option, length) in [("CellSize::Fixed", edge), ("step_margin", self.step_margin)] {
+            if let Some(length) = length
+                && !(length > 0.0 && length.is_finite())
+            {
+                let expected = "positive and finite";
+                return Err(Error::BadOption { option, value: length.to_string(), expected });
+            }
         }
+        Ok(())
     }
 }
 

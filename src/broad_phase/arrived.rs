@@ -5,9 +5,9 @@ use std::mem::{offset_of, take};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::BroadPhase;
-use super::collect::report;
+use super::collect::{report, work_of};
 use super::core::Core;
-use crate::constants::{EPOCH_BEGIN, EPOCH_NONE, OVERFLOW_PAIRS};
+use crate::constants::OVERFLOW_PAIRS;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::gpu::timing::Timer;
@@ -149,21 +149,8 @@ impl Arrival for WorkCopy {
         let header: PairHeader = bytemuck::pod_read_unaligned(header);
         let work = if epoch.is_empty() { None } else { work_of(&bytemuck::pod_read_unaligned(epoch)) };
         // Of commands that were refused nothing is copied.
-        (header.capacity > 0).then(|| work.unwrap_or(StepWork { searched: true, ..StepWork::default() }))
+        (header.capacity > 0).then(|| work.unwrap_or(StepWork::SEARCHED))
     }
-}
-
-/// Returns what was done in a step of which this is known, unless its boxes were searched as they are.
-pub(super) fn work_of(epoch: &Epoch) -> Option<StepWork> {
-    let began = epoch.mode == EPOCH_BEGIN;
-    let kept_pair_count = u64::from(epoch.kept) + u64::from(epoch.apart);
-    let work = StepWork { searched: began, began_epoch: began, kept_pair_count, ..StepWork::default() };
-    (epoch.mode != EPOCH_NONE).then_some(match began {
-        true => work,
-        false => {
-            StepWork { moved_count: epoch.moved, escaped_count: epoch.escaped, escaped_in_epoch: epoch.left, ..work }
-        }
-    })
 }
 
 impl Arrival for Timer {

@@ -8,10 +8,9 @@
 use std::mem::swap;
 use std::task::{Context, Poll, ready};
 
-use super::arrived::work_of;
 use super::core::Core;
 use super::flight::{Collection, Mapping, OwnFilters, Piece, Submission};
-use crate::constants::INVALID_LISTED;
+use crate::constants::{EPOCH_BEGIN, EPOCH_NONE, INVALID_LISTED};
 use crate::filters::device::FilterSet;
 use crate::layout::{Counts, Epoch, Frame, wide};
 use crate::memory::{Call, EPOCH_OFFSET, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
@@ -203,7 +202,6 @@ impl Core {
     /// [`Error::TooManyCandidates`]; [`Error::DeviceLost`].
     fn found(&mut self, submission: &Submission) -> Result<Found, Error> {
         let Submission { call, summary, kept, .. } = submission;
-        let searched = StepWork { searched: true, ..StepWork::default() };
         if let Some(kept) = kept {
             if kept.is_void {
                 let message = "the step before it failed, of which it says what moved since".to_owned();
@@ -228,7 +226,7 @@ impl Core {
             return Err(Error::TooManyCandidates { candidate_count, limit });
         }
         self.workspace.note_counts(&counts);
-        Ok(Found { report, written: counts.written, work: searched })
+        Ok(Found { report, written: counts.written, work: StepWork::SEARCHED })
     }
 
     /// Takes the filters that the collection has to itself, made where those of all have changed since it was submitted.
@@ -447,6 +445,19 @@ pub(super) fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
         pair_count: wide(counts.pair_low, counts.pair_high),
         ..report
     }
+}
+
+/// Returns what was done in a step of which this is known, unless its boxes were searched as they are.
+pub(super) fn work_of(epoch: &Epoch) -> Option<StepWork> {
+    let began = epoch.mode == EPOCH_BEGIN;
+    let kept_pair_count = u64::from(epoch.kept) + u64::from(epoch.apart);
+    let work = StepWork { searched: began, began_epoch: began, kept_pair_count, ..StepWork::default() };
+    (epoch.mode != EPOCH_NONE).then_some(match began {
+        true => work,
+        false => {
+            StepWork { moved_count: epoch.moved, escaped_count: epoch.escaped, escaped_in_epoch: epoch.left, ..work }
+        }
+    })
 }
 
 #[cfg(test)]

@@ -38,7 +38,6 @@ use self::step_epoch::{StepEpoch, lets_pairs_be_kept};
 use crate::epoch::EpochKernels;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::events::stream::Streamed;
 use crate::filters::CheckedFilters;
 use crate::filters::device::FilterSet;
@@ -95,7 +94,6 @@ pub struct BroadPhase {
     /// What the next step is compared with.
     steps: Steps,
     /// The last streamed step.
-    #[cfg(not(target_arch = "wasm32"))]
     streamed: Streamed,
     /// What is said of the steps that are in flight, and their filters.
     stepping: VecDeque<(OwnSaid, Arc<CheckedFilters>)>,
@@ -129,7 +127,6 @@ impl BroadPhase {
             #[cfg(not(target_arch = "wasm32"))]
             sets: TwoSets::default(),
             steps: Steps::default(),
-            #[cfg(not(target_arch = "wasm32"))]
             streamed: Streamed::default(),
             stepping: VecDeque::new(),
         })
@@ -198,14 +195,8 @@ impl BroadPhase {
         self.check_filters_may_change()?;
         self.filters = FilterSet::new(&self.core.gpu, filters)?;
         self.take_filters();
-        self.tell_streams();
-        Ok(())
-    }
-
-    /// Tells streams of events of other filters.
-    fn tell_streams(&mut self) {
-        #[cfg(not(target_arch = "wasm32"))]
         self.streamed.filters_changed();
+        Ok(())
     }
 
     /// Takes other filters into use.
@@ -245,7 +236,7 @@ impl BroadPhase {
         let is_kept = matches!(values, Attribute::Sleeping(_) | Attribute::Margin(_));
         let changed = self.filters.change(&self.core.gpu, first, values);
         if !matches!(values, Attribute::Sleeping(_)) {
-            self.tell_streams();
+            self.streamed.filters_changed();
         }
         if !matches!(changed, Err(Error::BadFilter { .. })) {
             if self.core.flight.is_empty() {
@@ -272,10 +263,7 @@ impl BroadPhase {
     /// of grown boxes, is given back.
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            self.streamed = Streamed::default();
-        }
+        self.streamed = Streamed::default();
         self.recorded = RecordedSteps::default();
         self.epoch.forget();
         self.apply_budget(false);

@@ -32,7 +32,6 @@ pub const LOOK: Source = source!(
     "epoch/epoch_look",
     "epoch/known",
     "epoch/moved",
-    "epoch/no_box",
     "epoch/fat",
     "epoch/set_fat",
     "epoch/margin",

@@ -223,14 +223,7 @@ impl Part {
         if lists.persisting.len() == now.len() {
             lists.persisting.copy_from_slice(now);
         } else if !lists.persisting.is_empty() {
-            let mut count = 0;
-            for (&pair, &place) in now.iter().zip(before) {
-                // Always written, and counted where it is one: what persists cannot be predicted.
-                if let Some(to) = lists.persisting.get_mut(count) {
-                    *to = pair;
-                }
-                count += usize::from((place != Events::CREATED) & persists(pair));
-            }
+            list_some(now, before, lists.persisting, |pair, place| (place != Events::CREATED) & persists(pair));
         }
         if self.created == 0 && self.lost == 0 {
             return;
@@ -257,6 +250,18 @@ impl Part {
             }
         }
         then[next..self.then[1]].iter().zip(lost).for_each(|(&pair, to)| *to = pair);
+    }
+}
+
+/// Lists the pairs for which `is_listed` returns true, of which there are as many as there is room for.
+pub fn list_some(pairs: &[Pair], before: &[u64], to: &mut [Pair], is_listed: impl Fn(Pair, u64) -> bool) {
+    let mut count = 0;
+    for (&pair, &place) in pairs.iter().zip(before) {
+        // Always written, and counted where it is one: which are cannot be predicted.
+        if let Some(to) = to.get_mut(count) {
+            *to = pair;
+        }
+        count += usize::from(is_listed(pair, place));
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::compare::{reserve, resize};
+use super::compare::{list_some, reserve, resize};
 use crate::{Error, Events, Pair};
 
 /// Pairs that a thread lists at a time.
@@ -212,14 +212,7 @@ fn write_parts(
         );
         return;
     }
-    let mut count = 0;
-    for (&pair, &place) in pairs.iter().zip(before) {
-        // Always written, and counted where it is one: which are cannot be predicted.
-        if let Some(to) = to.get_mut(count) {
-            *to = pair;
-        }
-        count += usize::from(is_listed(pair, place));
-    }
+    list_some(pairs, before, to, is_listed);
 }
 
 /// Returns how many pairs come before this one. What is looked for is mostly near: the step doubles until it is passed.

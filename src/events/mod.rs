@@ -106,6 +106,19 @@ pub struct StepWork {
     pub edited: bool,
 }
 
+impl StepWork {
+    /// All boxes were searched as they are, and nothing else was done.
+    pub(crate) const SEARCHED: Self = Self {
+        searched: true,
+        began_epoch: false,
+        moved_count: 0,
+        escaped_count: 0,
+        escaped_in_epoch: 0,
+        kept_pair_count: 0,
+        edited: false,
+    };
+}
+
 impl StepReport {
     /// Makes the report on a step whose boxes were all searched, before events are counted. The list of invalid boxes moves.
     pub(crate) fn of_search(report: &mut Report) -> Self {
@@ -113,7 +126,7 @@ impl StepReport {
             box_count: report.box_count,
             invalid_count: report.invalid_count,
             first_invalid: std::mem::take(&mut report.first_invalid),
-            work: StepWork { searched: true, ..StepWork::default() },
+            work: StepWork::SEARCHED,
             ..Self::default()
         }
     }

@@ -26,6 +26,17 @@ pub fn was(step: &Said<'_>, generations: &[u32], i: u32) -> u32 {
     }
 }
 
+/// Finds out which box of this step each of the `last` boxes of the last step is, or [`GONE`].
+pub fn rename(step: &Said<'_>, generations: &[u32], last: u32, is: &mut Vec<u32>) {
+    is.clear();
+    is.resize(last as usize, GONE);
+    for i in 0..step.box_count as u32 {
+        if let Some(is) = is.get_mut(was(step, generations, i) as usize) {
+            *is = i;
+        }
+    }
+}
+
 /// The pairs of the last step whose boxes are still there, by the names of this step.
 #[derive(Debug, Default)]
 pub struct Names {
@@ -51,13 +62,7 @@ impl Names {
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn name(&mut self, step: &Said<'_>, generations: &[u32], last: u32, then: &[Pair]) -> Result<(), Error> {
-        self.is.clear();
-        self.is.resize(last as usize, GONE);
-        for i in 0..step.box_count as u32 {
-            if let Some(is) = self.is.get_mut(was(step, generations, i) as usize) {
-                *is = i;
-            }
-        }
+        rename(step, generations, last, &mut self.is);
         let name = |(pair, place): (&Pair, u64)| {
             let [a, b] = [pair.a, pair.b].map(|i| self.is[i as usize]);
             (a != GONE && b != GONE).then_some((Pair::new(a, b), place))

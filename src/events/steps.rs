@@ -97,7 +97,7 @@ impl Steps {
         !Names::matter(step, &self.generations)
     }
 
-    /// Takes note of it that other boxes sleep or are fixed.
+    /// Takes note of it that other boxes sleep.
     pub fn awake_changed(&mut self) {
         self.is_settled = false;
     }
@@ -125,7 +125,7 @@ impl Steps {
         }
         self.edit.apply(&mut events.pairs, created, lost)?;
         if step.lists_persisting {
-            let is_listed = (!all_awake(filters)).then(|| is_any_awake(filters));
+            let is_listed = (!filters.all_awake()).then(|| is_any_awake(filters));
             self.edit.list_stayed(&events.pairs, &mut events.before, &mut events.persisting, is_listed)?;
         } else {
             events.before.clear();
@@ -180,7 +180,7 @@ impl Steps {
         let Self { events, comparison, names, generations, box_count, is_named, .. } = self;
         let then = take(&mut events.pairs);
         let now = now.unwrap_or(&then);
-        let (all_awake, is_any_awake) = (all_awake(filters), is_any_awake(filters));
+        let (all_awake, is_any_awake) = (filters.all_awake(), is_any_awake(filters));
         let persists = step.lists_persisting.then_some(|pair: Pair| all_awake || is_any_awake(pair));
         let mut run = || {
             if !Names::matter(step, generations) {
@@ -206,16 +206,9 @@ impl Steps {
     }
 }
 
-/// Returns whether every persisting pair is listed.
-fn all_awake(filters: &Filters) -> bool {
-    filters.sleeping.is_empty() && filters.fixed.is_empty()
-}
-
 /// Returns the rule of what is listed of persisting pairs: one of the two boxes is awake.
 fn is_any_awake(filters: &Filters) -> impl Fn(Pair) -> bool + Sync + '_ {
-    let is = |list: &[bool], i: u32| list.get(i as usize).is_some_and(|is| *is);
-    let rests = move |i: u32| is(&filters.sleeping, i) || is(&filters.fixed, i);
-    move |pair| !rests(pair.a) || !rests(pair.b)
+    move |pair| !filters.rests(pair.a) || !filters.rests(pair.b)
 }
 
 /// Puts places in the last list in place of those among the pairs that were named anew.

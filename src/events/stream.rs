@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::names::{GONE, Names, was};
-use super::step::Said;
+use super::names::{GONE, Names, rename, was};
 use super::{Identity, StepReport};
 use crate::cpu::call;
 use crate::filters::CheckedFilters;
@@ -178,10 +177,8 @@ impl Streamed {
         said.check(last_count, &mut self.is_named)?;
         step.check_moved()?;
         self.rests.clear();
-        let (sleeping, fixed) = (&filters.filters().sleeping, &filters.filters().fixed);
-        if !sleeping.is_empty() || !fixed.is_empty() {
-            let is = |list: &[bool], i: usize| list.get(i).is_some_and(|is| *is);
-            self.rests.extend((0..step.boxes.len()).map(|i| is(sleeping, i) || is(fixed, i)));
+        if !filters.filters().all_awake() {
+            self.rests.extend((0..step.boxes.len() as u32).map(|i| filters.filters().rests(i)));
         }
         let filters = if self.has_same_filters {
             Arc::clone(&self.last.filters)
@@ -192,24 +189,11 @@ impl Streamed {
         };
         self.now.show(step.boxes, filters)?;
         self.now.options = *source.options_in_use();
-        self.name(&said, last_count);
+        rename(&said, &self.generations, last_count, &mut self.is);
+        let was = (0..step.boxes.len() as u32).map(|i| was(&said, &self.generations, i));
+        self.was.clear();
+        self.was.extend(was.map(|was| if was < last_count { was } else { GONE }));
         Ok(())
-    }
-
-    /// Finds out which box each one was, and which it is.
-    fn name(&mut self, step: &Said<'_>, last_count: u32) {
-        let Self { was: list, is, generations, .. } = self;
-        is.clear();
-        is.resize(last_count as usize, GONE);
-        list.clear();
-        for i in 0..step.box_count as u32 {
-            let was = was(step, generations, i);
-            let there = is.get_mut(was as usize);
-            list.push(if there.is_some() { was } else { GONE });
-            if let Some(is) = there {
-                *is = i;
-            }
-        }
     }
 
     /// Returns whether nothing has changed since the last step.

@@ -31,6 +31,17 @@ impl Filters {
         by_set & by_group & by_body & !both(&self.fixed) & !both(&self.sleeping) & by_world
     }
 
+    /// Returns whether every box is awake: none sleeps or is fixed.
+    pub(crate) fn all_awake(&self) -> bool {
+        self.sleeping.is_empty() && self.fixed.is_empty()
+    }
+
+    /// Returns whether a box sleeps or is fixed.
+    pub(crate) fn rests(&self, index: u32) -> bool {
+        let is = |list: &[bool]| list.get(index as usize).is_some_and(|is| *is);
+        is(&self.sleeping) || is(&self.fixed)
+    }
+
     /// Returns the world that a pair belongs to: the world of its boxes, or of the one that is not global;
     /// [`GLOBAL`](Self::GLOBAL) where both are global or there are no worlds. An included pair across two worlds belongs
     /// to the world of its box `a`.

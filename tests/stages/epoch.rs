@@ -106,10 +106,58 @@ fn kernel(source: &Source, switches: &[&'static str]) -> Kernel {
     Kernel::specialised(gpu(), source, switches)
 }
 
+/// What kernels leave that look for boxes that moved.
+struct Moved {
+    moves: Vec<[u32; 4]>,
+    last: Vec<Aabb>,
+    fat: Vec<Aabb>,
+}
+
+/// Dispatches a kernel that looks for boxes that moved in a scene, and compares what it leaves.
+fn check_moved(
+    kernel: &Kernel,
+    size: [u32; 3],
+    input: (&str, BindingResource),
+    known: &Epoch,
+    scene: &Scene,
+    expected: &Moved,
+) {
+    let slots = scene.fat.len();
+    let (params, count, known) = (params(slots, 1), counted_boxes(scene.boxes.len()), upload(&[*known]));
+    let (last, fat, changes) = (guarded(&scene.last), guarded(&scene.fat), upload(&[3u32, 1]));
+    let moves = guarded(&vec![[0u32; 4]; scene.states.len()]);
+    let buffers = [
+        ("params", count.all()),
+        ("epoch_params", params.all()),
+        input,
+        ("epoch", known.all()),
+        ("last", last.all()),
+        ("fat", fat.all()),
+        ("moves", moves.all()),
+        ("filter_changes", changes.all()),
+    ];
+    dispatch(kernel, size, &buffers);
+    assert_eq!(written(&moves), expected.moves, "{slots} slots");
+    assert_eq!(bits(&written(&last)), bits(&expected.last), "{slots} slots");
+    assert_eq!(bits(&written(&fat)), bits(&expected.fat), "{slots} slots");
+}
+
+/// Lists boxes that moved as they are uploaded, with room for more.
+fn words_of(moved: &[(u32, Aabb)]) -> Vec<u32> {
+    let mut words = vec![moved.len() as u32];
+    for (i, aabb) in moved {
+        words.push(*i);
+        words.extend(bytemuck::cast::<Aabb, [u32; 6]>(*aabb));
+    }
+    words.resize(words.len() + 70, poison());
+    words
+}
+
 #[test]
 fn boxes_that_moved_and_left_are_those_of_the_mirror() {
     let check = kernel(&epoch::CHECK, &[]);
-    for Scene { boxes, last, fat, states } in scenes() {
+    for scene in scenes() {
+        let Scene { boxes, last, fat, states } = &scene;
         for (version, changes, age, moved) in [
             (VERSION, 4, 0, 0),
             (VERSION + 1, 4, 1, 0),
@@ -120,31 +168,15 @@ fn boxes_that_moved_and_left_are_those_of_the_mirror() {
         ] {
             let slots = fat.len();
             let known = Epoch { version, slots: slots as u32, edge: EDGE, changes, age, moved, ..Epoch::zeroed() };
-            let known_now = upload(&[known]);
             let (mut last_after, mut fat_after) = (last.clone(), fat.clone());
             // Where there is no epoch, nothing is written.
             let mut moves = vec![[0; 4]; states.len()];
             if (version, changes) == (VERSION, 4) {
-                moves = mirror::epoch::check(&boxes, &mut last_after, &mut fat_after, &known);
+                moves = mirror::epoch::check(boxes, &mut last_after, &mut fat_after, &known);
             }
-            let (params_now, count) = (params(slots, 1), counted_boxes(boxes.len()));
-            let (boxes_now, last_now, fat_now, changes) =
-                (upload(&boxes), guarded(&last), guarded(&fat), upload(&[3u32, 1]));
-            let moves_now = guarded(&vec![[0u32; 4]; states.len()]);
-            let buffers = [
-                ("params", count.all()),
-                ("epoch_params", params_now.all()),
-                ("boxes", boxes_now.all()),
-                ("epoch", known_now.all()),
-                ("last", last_now.all()),
-                ("fat", fat_now.all()),
-                ("moves", moves_now.all()),
-                ("filter_changes", changes.all()),
-            ];
-            dispatch(&check, size(slots, EPOCH_BLOCK as usize, slots % 2), &buffers);
-            assert_eq!(written(&moves_now), moves, "{slots} slots");
-            assert_eq!(bits(&written(&last_now)), bits(&last_after), "{slots} slots");
-            assert_eq!(bits(&written(&fat_now)), bits(&fat_after), "{slots} slots");
+            let (input, size) = (upload(boxes), size(slots, EPOCH_BLOCK as usize, slots % 2));
+            let expected = Moved { moves, last: last_after, fat: fat_after };
+            check_moved(&check, size, ("boxes", input.all()), &known, &scene, &expected);
         }
     }
 }
@@ -154,7 +186,8 @@ fn boxes_of_which_the_caller_says_that_they_moved_are_looked_at_alone() {
     let look = kernel(&epoch::LOOK, &[]);
     let mut random = Random::new(29);
     let mut left = 0;
-    for Scene { boxes, last, fat, states } in scenes() {
+    for scene in scenes() {
+        let Scene { boxes, last, fat, states } = &scene;
         for (version, age, moved) in [(VERSION, 0, 0), (VERSION + 1, 1, 0), (VERSION, 1 + EPOCH_PERIOD, 0)] {
             let slots = fat.len();
             let known = Epoch { version, slots: slots as u32, edge: EDGE, changes: 4, age, moved, ..Epoch::zeroed() };
@@ -162,36 +195,15 @@ fn boxes_of_which_the_caller_says_that_they_moved_are_looked_at_alone() {
             let mut list: Vec<u32> = (0..boxes.len() as u32).filter(|_| random.below(3) > 0).collect();
             list.reverse();
             let list: Vec<(u32, Aabb)> = list.into_iter().map(|i| (i, boxes[i as usize])).collect();
-            let mut words = vec![list.len() as u32];
-            for (i, aabb) in &list {
-                words.push(*i);
-                words.extend(bytemuck::cast::<Aabb, [u32; 6]>(*aabb));
-            }
-            words.resize(words.len() + 70, poison());
             let (mut last_after, mut fat_after) = (last.clone(), fat.clone());
             let mut moves = vec![[0; 4]; states.len()];
             if version == VERSION {
                 moves = mirror::epoch::look(&list, boxes.len(), &mut last_after, &mut fat_after, &known);
                 left += moves.iter().map(|word| word[1].count_ones()).sum::<u32>();
             }
-            let (params_now, count) = (params(slots, 1), counted_boxes(boxes.len()));
-            let (moved_now, known_now, changes) = (upload(&words), upload(&[known]), upload(&[3u32, 1]));
-            let (last_now, fat_now) = (guarded(&last), guarded(&fat));
-            let moves_now = guarded(&vec![[0u32; 4]; states.len()]);
-            let buffers = [
-                ("params", count.all()),
-                ("epoch_params", params_now.all()),
-                ("moved_boxes", moved_now.all()),
-                ("epoch", known_now.all()),
-                ("last", last_now.all()),
-                ("fat", fat_now.all()),
-                ("moves", moves_now.all()),
-                ("filter_changes", changes.all()),
-            ];
-            dispatch(&look, size(list.len(), 256, slots % 2), &buffers);
-            assert_eq!(written(&moves_now), moves, "{slots} slots");
-            assert_eq!(bits(&written(&last_now)), bits(&last_after), "{slots} slots");
-            assert_eq!(bits(&written(&fat_now)), bits(&fat_after), "{slots} slots");
+            let (input, size) = (upload(&words_of(&list)), size(list.len(), 256, slots % 2));
+            let expected = Moved { moves, last: last_after, fat: fat_after };
+            check_moved(&look, size, ("moved_boxes", input.all()), &known, &scene, &expected);
         }
     }
     assert!(left > 1000, "{left}");
@@ -240,12 +252,7 @@ fn boxes_that_moved_are_put_in_their_places() {
             let mut moved: Vec<_> = moved.into_iter().filter(|(i, _)| i % rarity == 0).collect();
             // In any order, and with room for more.
             moved.reverse();
-            let mut words = vec![moved.len() as u32];
-            for (i, aabb) in &moved {
-                words.push(*i);
-                words.extend(bytemuck::cast::<Aabb, [u32; 6]>(*aabb));
-            }
-            words.resize(words.len() + 70, poison());
+            let words = words_of(&moved);
             let mut boxes = ordinary(n, 5);
             let (moved_boxes, own_boxes) = (upload(&words), guarded(&boxes));
             let buffers = [("moved_boxes", moved_boxes.all()), ("own_boxes", own_boxes.all())];

@@ -172,9 +172,15 @@ impl BroadPhase {
     pub fn stream_pairs<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],
-        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+        each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        let Overlaps { pairs, report } = self.find_pairs(boxes)?;
+        self.find_pairs(boxes)?;
+        self.hand_over(each)
+    }
+
+    /// Hands over the pairs that were found, and keeps none.
+    fn hand_over<E>(&mut self, mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>) -> Result<Report, E> {
+        let Overlaps { pairs, report } = self.overlaps();
         let (given, report) = (each(report, pairs), report.clone());
         self.search.clear();
         given.map(|()| report)

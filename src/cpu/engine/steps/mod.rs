@@ -31,7 +31,7 @@ use crate::cpu::call;
 use crate::events::steps::Steps;
 use crate::events::stream::{Source, Streamed};
 use crate::filters::CheckedFilters;
-use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Overlaps, Pair, PairOrder, Report, Step, StepReport};
+use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder, Report, Step, StepReport};
 
 /// The most boxes of a step that are tested each against each.
 const MOST_IN_ALL_PAIRS: u32 = 1 << 10;
@@ -51,17 +51,13 @@ impl Kept {
     /// Takes note of other filters.
     pub fn filters_changed(&mut self) {
         self.epoch.end();
-        self.steps.awake_changed();
     }
 
     /// Takes note of a change of one list of the filters.
     pub fn list_changed(&mut self, first: usize, values: &Attribute<'_>) {
-        if matches!(values, Attribute::Sleeping(_) | Attribute::Fixed(_)) {
-            self.steps.awake_changed();
-        }
         match values {
-            // Sleeping does not matter to pairs.
-            Attribute::Sleeping(_) => {}
+            // Sleeping does not matter to pairs, but to which of them are listed as persisting.
+            Attribute::Sleeping(_) => self.steps.awake_changed(),
             // Margins move boxes, of which the caller need not say so.
             Attribute::Margin(_) => self.in_step = None,
             // Worlds are numbered anew.
@@ -91,7 +87,7 @@ impl Source for BroadPhase {
         boxes: &[Aabb],
         others: Option<&Arc<CheckedFilters>>,
         options: &Options,
-        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+        each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let own = others.map(|others| replace(&mut self.filters, CheckedFilters::clone(others)));
         let sleeping = self.filters.set_sleeping(Vec::new());
@@ -105,10 +101,7 @@ impl Source for BroadPhase {
         }
         found?;
         // They are as they were before anything of the caller's runs.
-        let Overlaps { pairs, report } = self.overlaps();
-        let (given, report) = (each(report, pairs), report.clone());
-        self.search.clear();
-        given.map(|()| report)
+        self.hand_over(each)
     }
 }
 
