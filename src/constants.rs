@@ -366,6 +366,12 @@ shared_constants! {
     OVERFLOW_NAMES: u32 = 4;
     /// The number of boxes, in a buffer, is beyond what there is room for; nothing was tested.
     OVERFLOW_BOXES: u32 = 5;
+    /// The number of pairs to exclude, in a buffer, is beyond what there is room for; nothing was tested.
+    OVERFLOW_FILTERS: u32 = 6;
+    /// `Params::is_beyond`: the number of boxes is.
+    BEYOND_BOXES: u32 = 1;
+    /// `Params::is_beyond`: the number of pairs to exclude is.
+    BEYOND_FILTERS: u32 = 2;
     /// In place of the beginning of a list of the filters: the list is empty.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.

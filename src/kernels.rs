@@ -9,13 +9,14 @@ use crate::epoch;
 use crate::filters::prepare;
 use crate::gpu::kernel::Source;
 use crate::grid::{bin, frame, pca, sort};
-use crate::pairs::{emit, events, giants, neighbours, order, rank, small, sweep};
+use crate::pairs::{emit, events, exclude, giants, neighbours, order, rank, small, sweep};
 use crate::tree::{build, query};
 
-/// The sources of the kernels of each stage, in the order of the flow: where filters change boxes, where the grid is
+/// The sources of the kernels of each stage, in the order of the flow: where filters change, and change boxes, where the grid is
 /// built, where pairs are found; in place of all but the first, where boxes are few; and those of trees.
 const STAGES: &[&[Source]] = &[
     prepare::KERNELS,
+    exclude::KERNELS,
     pca::KERNELS,
     frame::KERNELS,
     bin::KERNELS,

@@ -199,9 +199,10 @@ twins! {
         pub capacity: u32,
         /// 0; or 1 where the list is too short: `count` is exact, and the list holds its first `written` pairs;
         /// or 2 where there are more candidates than `Options::candidate_limit`: nothing was tested, and both numbers of
-        /// pairs are 0; or 5 where there are more boxes than [room](crate::BoxCount::Stored) for them: none was tested.
-        /// Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of pairs are 0: 1, 2
-        /// and 5 as in the header of all pairs, or 4 where two boxes were said to be one of the last step.
+        /// pairs are 0; or 5 where there are more boxes than [room](crate::GpuCount::Stored) for them, or 6 where there are more pairs to
+        /// [exclude](crate::BroadPhase::record_exclude): none was tested.
+        /// Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of pairs are 0: 1, 2,
+        /// 5 and 6 as in the header of all pairs, or 4 where two boxes were said to be one of the last step.
         pub overflow: u32,
         /// Pairs in the list.
         pub written: u32,
@@ -337,13 +338,25 @@ twins! {
         pub first_nodes: [[u32; 4]; 3],
     }
 
-    /// What `prepare_filter` does in one dispatch.
+    /// What `prepare_filter`, `prepare_worlds` or `prepare_planes` does in one dispatch.
     #[allow(missing_docs)]
     pub struct FilterChange {
         pub place: u32,
         pub first: u32,
         pub count: u32,
         pub is_free: u32,
+        pub world_count: u32,
+    }
+
+    /// What there is room for where pairs to exclude come from a buffer.
+    #[allow(missing_docs)]
+    pub struct ExcludeChange {
+        pub rows: u32,
+        pub others: u32,
+        pub box_count: u32,
+        pub at_most: u32,
+        pub include_count: u32,
+        pub is_stored: u32,
     }
 
     /// What `tree_levels` does in one dispatch.
@@ -470,6 +483,11 @@ impl Frame {
 pub fn dispatch_size(groups: u32) -> [u32; 3] {
     let x = groups.min(MAX_GROUPS_X);
     [x, if x > 0 { groups.div_ceil(x) } else { 1 }, 1]
+}
+
+/// Returns the words of histograms that sorting `n` elements takes: one of each tile and digit, and one of each digit.
+pub fn histogram_words(n: u64) -> u64 {
+    u64::from(BALLOT_RADIX) * (n.div_ceil(u64::from(SORT_TILE)) + 1)
 }
 
 /// Returns a 64-bit count from its halves.

@@ -87,7 +87,7 @@ pub use queries::{
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {
-    broad_phase::{BoxCount, BroadPhase, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs},
+    broad_phase::{BroadPhase, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs},
     gpu::compilation::{Compilation, CompilationProgress},
     gpu::timing::KernelTime,
     gpu::{Gpu, SortVariant},

@@ -80,6 +80,7 @@ pub fn of_first(filters: &Filters, box_count: usize) -> Filters {
         world: first(&filters.world, box_count),
         margin: first(&filters.margin, box_count),
         exclude: pairs(&filters.exclude),
+        exclude_at_most: filters.exclude_at_most,
         include: pairs(&filters.include),
         half_spaces,
         owner: filters.owner,

@@ -1,22 +1,29 @@
-// prepare_count: the parameters of a search whose number of boxes lies in a buffer.
+// prepare_count: the parameters of a search whose number of boxes lies in a buffer, or whose filters may have been refused.
 //
-// Reads   given   the parameters with the most boxes that there may be
-//         count   the number of boxes, first
-// Writes  params  the same with the number of boxes; or with none, and `is_beyond`, where there are more
+// Reads   given    the parameters with the most boxes that there may be
+//         count    the number of boxes, first; only if IS_STORED
+//         refused  whether there are more pairs to exclude than there is room for
+// Writes  params   the same with the number of boxes; or with none, and `is_beyond`, where there are more, or filters were refused
 //         block_sizes   of dispatches of a workgroup for each block of boxes
 // One invocation.
 
+override IS_STORED: bool = false;
+
 @group(0) @binding(0) var<uniform> given: Params;
 @group(0) @binding(1) var<storage, read> count: array<u32>;
-@group(0) @binding(2) var<storage, read_write> params: Params;
-@group(0) @binding(3) var<storage, read_write> block_sizes: array<u32, 3>;
+@group(0) @binding(2) var<storage, read> refused: array<u32>;
+@group(0) @binding(3) var<storage, read_write> params: Params;
+@group(0) @binding(4) var<storage, read_write> block_sizes: array<u32, 3>;
 
 @compute @workgroup_size(1)
 fn prepare_count() {
     var own = given;
-    let is_beyond = count[0] > given.box_count;
-    own.box_count = select(count[0], 0u, is_beyond);
-    own.is_beyond = select(0u, 1u, is_beyond);
+    if IS_STORED {
+        own.box_count = count[0];
+    }
+    own.is_beyond = select(0u, BEYOND_BOXES, own.box_count > given.box_count);
+    own.is_beyond = select(own.is_beyond, BEYOND_FILTERS, refused[0] != 0u);
+    own.box_count = select(own.box_count, 0u, own.is_beyond != 0u);
     params = own;
     block_sizes = dispatch_size(div_ceil(own.box_count, BIN_BLOCK));
 }

@@ -4,7 +4,7 @@
 // Writes counts, header and arguments for a list of `found` pairs, and returns the number of pairs that are written. A
 // search that was refused has none, included pairs neither: a consumer that draws them would draw them as the answer.
 fn write_header(found: vec2<u32>) -> u32 {
-    let is_beyond = params.is_beyond == 1u;
+    let is_beyond = params.is_beyond != 0u;
     let refused = counts.refused == 1u || is_beyond;
     let total = select(found, vec2<u32>(0u), refused);
     let first_pair = vec2<u32>(window.first_low, window.first_high);
@@ -21,7 +21,8 @@ fn write_header(found: vec2<u32>) -> u32 {
     header.count = total.x;
     header.count_high = total.y;
     header.capacity = window.capacity;
-    let reason = select(OVERFLOW_CANDIDATES, OVERFLOW_BOXES, is_beyond);
+    let beyond_what = select(OVERFLOW_BOXES, OVERFLOW_FILTERS, params.is_beyond == BEYOND_FILTERS);
+    let reason = select(OVERFLOW_CANDIDATES, beyond_what, is_beyond);
     header.overflow = select(select(0u, OVERFLOW_PAIRS, beyond), reason, refused);
     header.written = written;
     header.unused = array<u32, 3>(0u, 0u, 0u);

@@ -20,7 +20,7 @@ struct Params {
     include_count: u32,       // pairs that are reported whatever the boxes are
     sweep_groups: u32,        // workgroups of sweep_test that keep the device busy
     most_joined_tiles: u32,   // tiles of giants that are joined with rows of boxes; where there would be more, none is
-    is_beyond: u32,           // 1 where the number of boxes lies in a buffer, and is beyond what there is room for
+    is_beyond: u32,           // 0; or BEYOND_* where a number that lies in a buffer is beyond what there is room for
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -258,12 +258,23 @@ struct TreeShape {
     first_nodes: array<vec4<u32>, 3>,
 }
 
-// What prepare_filter does in one dispatch.
+// What prepare_filter, prepare_worlds or prepare_planes does in one dispatch.
 struct FilterChange {
     place: u32,               // where the list begins
     first: u32,               // the first box that has another value
     count: u32,               // such boxes
     is_free: u32,             // 1: pairs that are kept from step to step stay right
+    world_count: u32,         // worlds that have numbers
+}
+
+// What there is room for where pairs to exclude come from a buffer.
+struct ExcludeChange {
+    rows: u32,                // where the rows of the lists begin
+    others: u32,              // where the larger indices of the pairs begin
+    box_count: u32,
+    at_most: u32,             // pairs to exclude
+    include_count: u32,       // included pairs
+    is_stored: u32,           // 1: how many there are to exclude lies in a buffer
 }
 
 // What tree_levels does in one dispatch.

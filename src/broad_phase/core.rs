@@ -86,14 +86,15 @@ impl Core {
         Ok(self.counted.insert(Counted { params, block_sizes }).clone())
     }
 
-    /// Records the search that was decided for the number of boxes that `count` begins with, at most that of the call.
+    /// Records the search that was decided for the number of boxes that `count` begins with, at most that of the call, or for that one; and
+    /// for none where filters were refused.
     /// `is_prepared` says whether the boxes come with their margins.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it notes
     pub fn record_counted(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
-        count: wgpu::BindingResource<'_>,
+        count: Option<wgpu::BindingResource<'_>>,
         boxes: wgpu::BindingResource<'_>,
         is_prepared: bool,
         filters: &FilterSet,
@@ -101,7 +102,7 @@ impl Core {
     ) -> Result<(), Error> {
         let given = self.params(call)?;
         let Counted { params, block_sizes } = self.counted()?;
-        self.pipeline.record_count(encoder, &given, count, &params, &block_sizes)?;
+        self.pipeline.record_count(encoder, &given, count, filters.refused(), &params, &block_sizes)?;
         let input = Input { boxes, is_prepared, block_sizes: Some(&block_sizes) };
         self.record_with(encoder, call, &params, input, filters, None, timer)?;
         if let Some(results) = &mut self.workspace.made_mut()?.results {

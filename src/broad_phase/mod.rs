@@ -13,6 +13,7 @@ mod find;
 mod flight;
 mod merge;
 mod record;
+mod record_filters;
 mod record_neighbours;
 mod record_steps;
 #[cfg(not(target_arch = "wasm32"))]
@@ -23,7 +24,7 @@ mod steps;
 mod stream_events;
 mod submit;
 
-pub use record::{BoxCount, GpuPairs};
+pub use record::{GpuCount, GpuPairs};
 pub use record_neighbours::GpuNeighbours;
 pub use record_steps::{GpuEvents, GpuIdentity};
 

@@ -1,7 +1,6 @@
 //! Pairs that stay on the GPU.
 
 use std::mem::offset_of;
-use std::ops::Range;
 
 use super::BroadPhase;
 use super::arrived::Timed;
@@ -10,7 +9,7 @@ use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
 use crate::gpu::timing::Timer;
 use crate::layout::PairArguments;
 use crate::memory::Call;
-use crate::{Error, Filters, GpuAttribute, PairOrder};
+use crate::{Error, PairOrder};
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time.
 ///
@@ -35,9 +34,9 @@ pub struct GpuPairs {
     pub capacity: u32,
 }
 
-/// How many boxes there are in a buffer. A `u32` is one that is known.
+/// How many elements a buffer has, such as boxes. A `u32` is one that is known.
 #[derive(Clone, Copy, Debug)]
-pub enum BoxCount<'a> {
+pub enum GpuCount<'a> {
     /// As many.
     Known(u32),
     /// As many as a `u32` in a buffer of the device says once the commands run, so that a program that makes boxes on the
@@ -46,37 +45,39 @@ pub enum BoxCount<'a> {
     /// at a multiple of the device's `min_storage_buffer_offset_alignment`.
     ///
     /// Where the number is larger than `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
-    /// says so. [`Filters::include`] cannot be used: nobody knows yet whether its boxes are there.
+    /// says so. [`Filters::include`](crate::Filters::include) cannot be used where it is that of boxes: nobody knows yet whether those are there.
     Stored {
         /// The number.
         count: wgpu::BufferSlice<'a>,
-        /// The most boxes that there may be.
+        /// The most that there may be.
         at_most: u32,
     },
 }
 
-impl From<u32> for BoxCount<'_> {
-    fn from(box_count: u32) -> Self {
-        Self::Known(box_count)
+impl From<u32> for GpuCount<'_> {
+    fn from(count: u32) -> Self {
+        Self::Known(count)
     }
 }
 
-impl BoxCount<'_> {
-    /// Returns the most boxes that there may be.
+impl<'a> GpuCount<'a> {
+    /// Returns the most elements that there may be.
     pub fn at_most(self) -> u32 {
         match self {
             Self::Known(at_most) | Self::Stored { at_most, .. } => at_most,
         }
     }
 
-    /// Checks that the number can be read, with these filters.
-    pub(super) fn check(self, gpu: &Gpu, filters: &Filters) -> Result<(), Error> {
+    /// Checks that the number can be read; messages call it `what`.
+    pub(super) fn check(self, gpu: &Gpu, what: &'static str) -> Result<(), Error> {
         let Self::Stored { count, .. } = self else { return Ok(()) };
-        if !filters.include.is_empty() {
-            let problem = "has pairs, and how many boxes there are is not known".to_owned();
-            return Err(Error::BadFilter { list: "include", index: 0, problem });
-        }
-        check(gpu, count, size_of::<u32>() as u64, "box count", || "a number".to_owned())
+        check(gpu, count, size_of::<u32>() as u64, what, || "a number".to_owned())
+    }
+
+    /// Binds the number, where it lies in a buffer.
+    pub(super) fn stored(self) -> Option<wgpu::BindingResource<'a>> {
+        let Self::Stored { count, .. } = self else { return None };
+        bind(count, size_of::<u32>() as u64)
     }
 }
 
@@ -94,7 +95,7 @@ impl GpuPairs {
 impl BroadPhase {
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the
     /// start of `boxes`, a buffer or a part of one: `buffer.slice(..)`. The number of boxes may lie in a buffer too
-    /// ([`BoxCount::Stored`]). Nothing is submitted or read back, and nothing blocks
+    /// ([`GpuCount::Stored`]). Nothing is submitted or read back, and nothing blocks
     /// once the kernels that it needs are compiled ([`compile_ahead`](Self::compile_ahead)).
     ///
     /// The list has room for what [`reserve`](Self::reserve) asked for, or for four pairs per box. Where that is
@@ -115,7 +116,7 @@ impl BroadPhase {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         boxes: wgpu::BufferSlice<'_>,
-        box_count: impl Into<BoxCount<'a>>,
+        box_count: impl Into<GpuCount<'a>>,
     ) -> Result<GpuPairs, Error> {
         let box_count = box_count.into();
         self.check_given(boxes, box_count)?;
@@ -129,58 +130,14 @@ impl BroadPhase {
         Ok(left)
     }
 
-    /// Records into `encoder` the change of one list of the filters, of the boxes in `boxes`, to values that lie in a buffer of the
-    /// device: what [`change_filters`](Self::change_filters) does at once, for programs in which a kernel decides who sleeps or wakes. What
-    /// comes later in the queue is searched with these values; what comes before, without.
-    ///
-    /// The list is in use ([`set_filters`](Self::set_filters)), and the first recorded change makes room as [`record`](Self::record) does
-    /// and uploads it. The values that others have stay. The slice begins at a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, with the value of the first of these boxes. A margin that is negative or not finite makes
-    /// its box invalid, unless it stands for a half-space. [`Filters::world`] cannot be changed like
-    /// this: worlds are numbered on the host. The cost is that of the values: 8 bytes of traffic for each, and a dispatch. Of a step
-    /// ([`record_events`](Self::record_events)), flags of sleep and margins cost no more; after any other change all boxes are searched.
-    ///
-    /// From then on the host does not know the list: calls that are not recorded are refused until the next
-    /// [`set_filters`](Self::set_filters), and so are other changes of the list by [`change_filters`](Self::change_filters).
-    ///
-    /// ```no_run
-    /// # use broadsweep::{BroadPhase, Error, GpuAttribute, wgpu};
-    /// # fn frame(
-    /// #     broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, sleeping: &wgpu::Buffer, count: u32,
-    /// # ) -> Result<(), Error> {
-    /// broad_phase.record_filters(encoder, 0..count, GpuAttribute::Sleeping(sleeping.slice(..)))?;
-    /// let pairs = broad_phase.record(encoder, boxes.slice(..), count)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::BadFilter`] where the list is shorter, or not in use, or that of the worlds, or the range ends before it begins;
-    /// [`Error::BadBuffer`] where the slice has no room for the values or cannot be bound as storage; [`Error::FilterLength`] where lists
-    /// are for different numbers of boxes; and as [`reserve`](Self::reserve). No value is changed then.
-    pub fn record_filters(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        boxes: Range<u32>,
-        values: GpuAttribute<'_>,
-    ) -> Result<(), Error> {
-        self.core.flight.check_idle()?;
-        let Some(length) = self.filters.check_change(&self.core.gpu, &boxes, values)? else { return Ok(()) };
-        // The filters take their part of a budget only beside the buffers of a search.
-        self.make_room(length, 0)?;
-        let Self { core, filters, epoch, .. } = self;
-        core.workspace.forget_results();
-        let filter_changes = epoch.changes(&core.gpu)?;
-        // As where the host changes them.
-        let is_free = matches!(values, GpuAttribute::Sleeping(_) | GpuAttribute::Margin(_));
-        let prepare = core.pipeline.prepare();
-        filters.record_change(&core.gpu, encoder, prepare, length, &boxes, values, is_free, &filter_changes)
-    }
-
     /// Checks buffers of the caller's, and that the filters fit the boxes in them.
-    pub(super) fn check_given(&mut self, boxes: wgpu::BufferSlice<'_>, box_count: BoxCount<'_>) -> Result<(), Error> {
+    pub(super) fn check_given(&mut self, boxes: wgpu::BufferSlice<'_>, box_count: GpuCount<'_>) -> Result<(), Error> {
         check_boxes(&self.core.gpu, boxes, box_count.at_most())?;
-        box_count.check(&self.core.gpu, self.filters.filters())?;
+        box_count.check(&self.core.gpu, "box count")?;
+        if matches!(box_count, GpuCount::Stored { .. }) && !self.filters.filters().include.is_empty() {
+            let problem = "has pairs, and how many boxes there are is not known".to_owned();
+            return Err(Error::BadFilter { list: "include", index: 0, problem });
+        }
         self.filters.fit_recorded(box_count.at_most() as usize)
     }
 
@@ -201,7 +158,7 @@ impl BroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
         boxes: wgpu::BufferSlice<'_>,
-        box_count: BoxCount<'_>,
+        box_count: GpuCount<'_>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let at_most = box_count.at_most();
@@ -212,11 +169,11 @@ impl BroadPhase {
         let own = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
         let boxes = bind_boxes(boxes, at_most).unwrap_or_else(|| own.boxes.all());
         let scopes = core.gpu.open_scopes();
-        match box_count {
-            BoxCount::Stored { count, .. } if let Some(count) = bind(count, size_of::<u32>() as u64) => {
-                core.record_counted(encoder, call, count, boxes, false, filters, timer)?;
-            }
-            _ => core.record_flow(encoder, call, boxes, filters, None, timer)?,
+        let stored = box_count.stored();
+        if stored.is_some() || filters.may_be_refused() {
+            core.record_counted(encoder, call, stored, boxes, false, filters, timer)?;
+        } else {
+            core.record_flow(encoder, call, boxes, filters, None, timer)?;
         }
         scopes.close("recording").inspect_err(|_| core.workspace.forget_results())
     }

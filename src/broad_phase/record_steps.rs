@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::BroadPhase;
 use super::arrived::Timed;
-use super::record::{BoxCount, GpuPairs};
+use super::record::{GpuCount, GpuPairs};
 use crate::constants::EVENT_CREATED;
 use crate::filters::lists::Switches;
 use crate::gpu::Gpu;
@@ -184,7 +184,7 @@ impl BroadPhase {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         boxes: wgpu::BufferSlice<'_>,
-        box_count: impl Into<BoxCount<'a>>,
+        box_count: impl Into<GpuCount<'a>>,
         identity: GpuIdentity<'_>,
     ) -> Result<GpuEvents, Error> {
         let given = box_count.into();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::BroadPhase;
 use super::core::Core;
-use super::record::BoxCount;
+use super::record::GpuCount;
 use crate::epoch::buffers::{EpochBuffers, EpochRoom, StepBoxes, most_moved};
 use crate::epoch::{EpochKernels, Inputs};
 use crate::filters::device::FilterSet;
 use crate::filters::lists::Switches;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::given::{bind, bind_boxes};
+use crate::gpu::given::bind_boxes;
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
 use crate::layout::{Epoch, Params};
@@ -243,7 +243,7 @@ impl StepEpoch {
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
         boxes: wgpu::BindingResource<'_>,
-        box_count: BoxCount<'_>,
+        box_count: GpuCount<'_>,
         moved: Option<(&Buffer<u32>, u32)>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
@@ -255,7 +255,7 @@ impl StepEpoch {
         else {
             return Err(Error::NothingRecorded);
         };
-        let params = &record_params(core, encoder, call, box_count, buffers)?;
+        let params = &record_params(core, filters, encoder, call, box_count, buffers)?;
         let list = core.workspace.made()?.pairs.list.clone();
         let epoch_params = &kernels.params(slots, version, room, &list, &core.options)?;
         let search = SearchInput {
@@ -283,12 +283,20 @@ impl StepEpoch {
         kernels.record_choice(&mut pass, &inputs, moved);
         pass.finish()?;
         drop(pass);
-        core.record_counted(encoder, call, buffers.grown_count.all(), buffers.searched.all(), true, filters, timer)?;
+        core.record_counted(
+            encoder,
+            call,
+            Some(buffers.grown_count.all()),
+            buffers.searched.all(),
+            true,
+            filters,
+            timer,
+        )?;
         let mut pass = Pass::begin_timed(&core.gpu, encoder, timer);
         kernels.record_keep(&mut pass, &inputs);
         pass.finish()?;
         drop(pass);
-        core.record_counted(encoder, call, buffers.direct_count.all(), boxes, true, filters, timer)?;
+        core.record_counted(encoder, call, Some(buffers.direct_count.all()), boxes, true, filters, timer)?;
         let mut pass = Pass::begin_timed(&core.gpu, encoder, timer);
         kernels.record_list(&mut pass, &inputs);
         pass.finish()?;
@@ -406,7 +414,7 @@ impl BroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
         boxes: wgpu::BufferSlice<'_>,
-        box_count: BoxCount<'_>,
+        box_count: GpuCount<'_>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let Self { core, filters, epoch, .. } = self;
@@ -425,22 +433,23 @@ impl BroadPhase {
     }
 }
 
-/// Returns the parameters of a step, with the number of its boxes; where that lies in a buffer, records the making of them.
+/// Returns the parameters of a step, with the number of its boxes; where that lies in a buffer, or filters may have been refused, records
+/// the making of them.
 fn record_params(
     core: &mut Core,
+    filters: &FilterSet,
     encoder: &mut wgpu::CommandEncoder,
     call: &Call,
-    box_count: BoxCount<'_>,
+    box_count: GpuCount<'_>,
     buffers: &EpochBuffers,
 ) -> Result<Buffer<Params>, Error> {
     let given = core.params(call)?;
-    match box_count {
-        BoxCount::Stored { count, .. } if let Some(count) = bind(count, size_of::<u32>() as u64) => {
-            // The sizes are those of a search, and written anew for each.
-            let block_sizes = core.counted()?.block_sizes;
-            core.pipeline.record_count(encoder, &given, count, &buffers.step_params, &block_sizes)?;
-            Ok(buffers.step_params.clone())
-        }
-        _ => Ok(given),
+    let stored = box_count.stored();
+    if stored.is_none() && !filters.may_be_refused() {
+        return Ok(given);
     }
+    // The sizes are those of a search, and written anew for each.
+    let block_sizes = core.counted()?.block_sizes;
+    core.pipeline.record_count(encoder, &given, stored, filters.refused(), &buffers.step_params, &block_sizes)?;
+    Ok(buffers.step_params.clone())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::core::Core;
 use super::flight::{Kept, Mapping, Submission};
-use super::record::BoxCount;
+use super::record::GpuCount;
 use super::step_epoch::{Brought, FEWEST, StepEpoch, lets_pairs_be_kept};
 use crate::constants::INVALID_LISTED;
 use crate::filters::device::FilterSet;
@@ -51,7 +51,7 @@ impl Core {
         match &mut step {
             Some((epoch, step)) => {
                 let brought = epoch.record_upload(&self.gpu, filters, &mut encoder, step, &own.boxes)?;
-                let count = BoxCount::Known(call.box_count);
+                let count = GpuCount::Known(call.box_count);
                 let moved = brought.moved.as_ref().map(|(boxes, count)| (boxes, *count));
                 let recorded = epoch.record(self, filters, &mut encoder, &call, own.boxes.all(), count, moved, None);
                 recorded.inspect_err(|_| {

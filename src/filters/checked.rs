@@ -158,9 +158,15 @@ impl CheckedFilters {
         &self.listed
     }
 
-    /// Returns the number of words that [`listed`](Self::listed) has or will have.
-    pub fn listed_words(&self) -> u64 {
-        self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2) + self.listed_pairs.len() as u64
+    /// Returns how many words the rows and the larger indices of [`listed`](Self::listed) take for `box_count` boxes, with what comes in
+    /// place of `exclude`.
+    pub fn listed_words(&self, box_count: u64) -> [u64; 2] {
+        let rows = self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2);
+        let others = self.listed_pairs.len() as u64;
+        match self.filters.exclude_at_most {
+            0 => [rows, others],
+            at_most => [rows.max(box_count + 1), others.max(u64::from(at_most) + self.include.len() as u64)],
+        }
     }
 
     /// Returns the number of each box's world, below [`world_count`](Self::world_count), or [`Filters::GLOBAL`]; empty
@@ -172,6 +178,16 @@ impl CheckedFilters {
     /// Returns how many worlds there are beside the global one; one where all boxes are global.
     pub fn world_count(&self) -> u32 {
         self.world_count
+    }
+
+    /// Lists the worlds that have numbers with these, ascending, the global one aside.
+    #[cfg(feature = "gpu")]
+    pub fn world_ids(&self) -> Vec<[u32; 2]> {
+        let numbered = self.filters.world.iter().zip(&self.worlds).filter(|(id, _)| **id != Filters::GLOBAL);
+        let mut ids: Vec<[u32; 2]> = numbered.map(|(&id, &number)| [id, number]).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 
     /// Returns the half-spaces, ascending by index.

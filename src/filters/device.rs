@@ -4,21 +4,17 @@
 //! replaced. A change afterwards is written where the old values lie.
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::lists::FilterLists;
 use super::margin::grown;
-use super::prepare::Prepare;
-use super::{CheckedFilters, Filters, GpuAttribute, Kept};
+use super::recorded::{ExcludeBuffers, ExcludeRoom};
+use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::given::{bind, bytes, check};
-use crate::gpu::kernel::Pass;
 use crate::gpu::table::{Row, STORAGE, buffer_table};
-use crate::layout::FilterChange;
 use crate::{Aabb, Attribute, Error, Pair};
 
 /// The filters of a search, checked, with their buffers on the GPU.
@@ -27,12 +23,16 @@ pub struct FilterSet {
     /// Shared with submissions, which are searched with these whatever is changed meanwhile.
     checked: Arc<CheckedFilters>,
     /// The number of boxes that the buffers were filled for. A submission in flight may be searched again for fewer.
-    uploaded: Option<usize>,
+    pub(super) uploaded: Option<usize>,
     /// The lists that tests read.
     pub lists: FilterLists,
-    buffers: FilterBuffers,
+    pub(super) buffers: FilterBuffers,
+    /// What pairs to exclude are taken with that lie in a buffer of the caller's, where some may.
+    pub(super) excluding: Option<ExcludeBuffers>,
     /// The lists that have values which only the device knows.
-    on_device: Vec<&'static str>,
+    pub(super) on_device: Vec<&'static str>,
+    /// Whether commands may find a list longer than there is room for.
+    pub(super) may_be_refused: bool,
 }
 
 /// How many elements the filters' buffers have.
@@ -41,6 +41,7 @@ pub struct FilterRoom {
     words: u64,
     worlds: u64,
     included: u64,
+    world_ids: u64,
     margins: u64,
     half_space_words: u64,
     prepared: u64,
@@ -51,6 +52,10 @@ buffer_table! {
     pub struct FilterBuffers(room: FilterRoom) {
         /// `[world_count]` the range of cells of each world.
         world_cells: [[u32; 4]; room.worlds], STORAGE;
+        /// `[world_count]` the id and the number of each world, ascending by id, once some are numbered on the device.
+        world_ids: [[u32; 2]; room.world_ids], STORAGE;
+        /// `[1]` not zero where there are more pairs to exclude than there is room for.
+        refused: [u32; 1], STORAGE;
         /// `[include_count]` the included pairs, ascending.
         included: [Pair; room.included], STORAGE;
         /// `[box_count]`, or empty.
@@ -77,7 +82,16 @@ impl FilterSet {
     /// [`Error::OutOfMemory`].
     pub fn of(gpu: &Gpu, checked: Arc<CheckedFilters>) -> Result<Self, Error> {
         let buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
-        Ok(Self { checked, uploaded: None, lists: FilterLists::none(gpu)?, buffers, on_device: Vec::new() })
+        let lists = FilterLists::none(gpu)?;
+        Ok(Self {
+            checked,
+            uploaded: None,
+            lists,
+            buffers,
+            excluding: None,
+            on_device: Vec::new(),
+            may_be_refused: false,
+        })
     }
 
     /// Returns the filters as the caller gave and changed them.
@@ -166,11 +180,18 @@ impl FilterSet {
         FilterRoom {
             words: FilterLists::words_for(&self.checked, boxes),
             worlds: u64::from(self.checked.world_count()),
+            world_ids: u64::from(self.checked.world_count()),
             included: self.checked.include().len() as u64,
             margins: boxes_if(!filters.margin.is_empty()),
             half_space_words: boxes_if(!filters.half_spaces.is_empty()).div_ceil(32),
             prepared: boxes_if(!filters.leaves_boxes()),
         }
+    }
+
+    /// Returns for how many pairs lists of the caller's are taken, with the included ones; `None` where none are.
+    fn exclude_room(&self) -> Option<ExcludeRoom> {
+        let most = u64::from(self.filters().exclude_at_most);
+        (most > 0).then(|| ExcludeRoom { pairs: most + self.checked.include().len() as u64 })
     }
 
     /// Lists the buffers that hold anything for this many boxes, with their bytes.
@@ -196,7 +217,8 @@ impl FilterSet {
             return Vec::new();
         }
         let words = ("filters", Buffer::<u32>::bytes(room.words));
-        std::iter::once(words).chain(FilterBuffers::rows(room)).collect()
+        let excluding = self.exclude_room().into_iter().flat_map(|room| ExcludeBuffers::rows(&room));
+        std::iter::once(words).chain(FilterBuffers::rows(room)).chain(excluding).collect()
     }
 
     /// Returns the bytes of GPU memory that the filters hold.
@@ -215,7 +237,9 @@ impl FilterSet {
         if self.uploaded.is_none() {
             return Vec::new();
         }
-        std::iter::once(("filters", self.lists.words.raw().size())).chain(self.buffers.made()).collect()
+        let words = ("filters", self.lists.words.raw().size());
+        let excluding = self.excluding.iter().flat_map(ExcludeBuffers::made);
+        std::iter::once(words).chain(self.buffers.made()).chain(excluding).collect()
     }
 
     /// Gives the memory on the GPU back; what is needed is uploaded again.
@@ -226,6 +250,7 @@ impl FilterSet {
         if self.uploaded.take().is_some() {
             self.lists = FilterLists::none(gpu)?;
             self.buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
+            self.excluding = None;
         }
         Ok(())
     }
@@ -250,6 +275,7 @@ impl FilterSet {
         }
         let lists = FilterLists::new(gpu, &self.checked, box_count)?;
         let buffers = FilterBuffers::new(gpu, &self.room(box_count))?;
+        let excluding = self.exclude_room().map(|room| ExcludeBuffers::new(gpu, &room)).transpose()?;
         let FilterBuffers { included, margins, half_space_bits, .. } = &buffers;
         let scopes = gpu.open_scopes();
         included.write(gpu, self.checked.include());
@@ -257,7 +283,7 @@ impl FilterSet {
         half_space_bits.write_or_zero(gpu, &self.checked.half_space_bits(box_count));
         scopes.close("filters")?;
         // All of them or none: a submission in flight may be searched again with the old ones.
-        (self.lists, self.buffers, self.uploaded) = (lists, buffers, Some(box_count));
+        (self.lists, self.buffers, self.excluding, self.uploaded) = (lists, buffers, excluding, Some(box_count));
         Ok(())
     }
 
@@ -270,76 +296,6 @@ impl FilterSet {
             return Ok(());
         }
         Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned() })
-    }
-
-    /// Checks a change of one list by box to values of the caller's on the device, and returns how many boxes the list is for; `None`
-    /// where there is nothing to change.
-    ///
-    /// # Errors
-    /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
-    pub fn check_change(
-        &mut self,
-        gpu: &Gpu,
-        boxes: &Range<u32>,
-        values: GpuAttribute<'_>,
-    ) -> Result<Option<usize>, Error> {
-        let (list, _, given) = values.list();
-        let refused = |problem: &str| Error::BadFilter { list, index: boxes.start.into(), problem: problem.to_owned() };
-        if boxes.end < boxes.start {
-            return Err(refused("is where a range begins that ends before"));
-        }
-        let count = boxes.end - boxes.start;
-        let length = self.filters().check_places(list, boxes.start as usize, count as usize)?;
-        if list == "world" {
-            return Err(refused("cannot be changed on the device: worlds are numbered on the host"));
-        }
-        if count == 0 {
-            return Ok(None);
-        }
-        check(gpu, given, bytes::<u32>(count), list, || format!("{count} values"))?;
-        self.fit_recorded(length)?;
-        Ok(Some(length))
-    }
-
-    /// Uploads what is not there yet for the `length` boxes of a list, and records the change of that list to values of the caller's,
-    /// which was [checked](Self::check_change). `is_free` says that pairs which are kept from step to step stay right; otherwise it
-    /// is counted in `filter_changes`.
-    ///
-    /// # Errors
-    /// Those of [`upload`](Self::upload); [`Error::Gpu`] where the kernel is rejected.
-    #[allow(clippy::too_many_arguments)] // where to, then what
-    pub fn record_change(
-        &mut self,
-        gpu: &Gpu,
-        encoder: &mut wgpu::CommandEncoder,
-        prepare: &Prepare,
-        length: usize,
-        boxes: &Range<u32>,
-        values: GpuAttribute<'_>,
-        is_free: bool,
-        filter_changes: &Buffer<u32>,
-    ) -> Result<(), Error> {
-        let (list, kept, given) = values.list();
-        let (first, count) = (boxes.start, boxes.end - boxes.start);
-        let Some(given) = bind(given, bytes::<u32>(count)) else { return Ok(()) };
-        self.upload(gpu, length, false)?;
-        let place = if kept == Kept::Margins { Some(0) } else { self.lists.place_of(&self.checked, list) };
-        let place = place.ok_or_else(|| Error::BadFilter { list, index: 0, problem: "is not in use".to_owned() })?;
-        let change = FilterChange { place, first, count, is_free: u32::from(is_free) };
-        let scopes = gpu.open_scopes();
-        let mut pass = Pass::begin(gpu, encoder);
-        if kept == Kept::Margins {
-            prepare.record_filter(gpu, &mut pass, kept, change, given, &self.buffers.margins, filter_changes)?;
-        } else {
-            prepare.record_filter(gpu, &mut pass, kept, change, given, &self.lists.words, filter_changes)?;
-        }
-        pass.finish()?;
-        drop(pass);
-        scopes.close("filters")?;
-        if !self.on_device.contains(&list) {
-            self.on_device.push(list);
-        }
-        Ok(())
     }
 
     /// Sets which boxes are in the second of two sets, and swaps that with what was said before. The next call uploads it.
@@ -366,9 +322,11 @@ impl FilterSet {
         Arc::make_mut(&mut self.checked).change(first, values)?;
         let worlds = u64::from(self.checked.world_count());
         if self.uploaded.is_some() && worlds > self.buffers.world_cells.len() {
-            let made = Buffer::new(gpu, "world_cells", worlds, STORAGE);
+            let made = Buffer::new(gpu, "world_cells", worlds, STORAGE)
+                .and_then(|cells| Ok((cells, Buffer::new(gpu, "world_ids", worlds, STORAGE)?)));
             // The next call uploads all of them.
-            self.buffers.world_cells = made.inspect_err(|_| drop(self.unload(gpu)))?;
+            let (world_cells, world_ids) = made.inspect_err(|_| drop(self.unload(gpu)))?;
+            (self.buffers.world_cells, self.buffers.world_ids) = (world_cells, world_ids);
         }
         if self.uploaded.is_some() {
             let scopes = gpu.open_scopes();
@@ -388,7 +346,7 @@ impl FilterSet {
 }
 
 /// Returns the error of a call that needs a list on the host which has values that only the device knows.
-fn on_device(list: &'static str, what: &str) -> Error {
+pub(super) fn on_device(list: &'static str, what: &str) -> Error {
     Error::BadFilter { list, index: 0, problem: format!("was changed on the device, {what}") }
 }
 

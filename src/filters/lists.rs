@@ -45,7 +45,7 @@ impl Switches {
         let tested = filters.tested();
         let by_box =
             tested.iter().filter(|list| !list.values.is_empty() && counts(list.switch)).map(|list| list.switch);
-        let has_lists = !filters.exclude.is_empty() || !filters.include.is_empty();
+        let has_lists = !filters.exclude.is_empty() || !filters.include.is_empty() || filters.exclude_at_most > 0;
         let others = [
             (has_lists, "HAS_LISTS"),
             (!filters.half_spaces.is_empty(), "HAS_HALF_SPACES"),
@@ -138,7 +138,8 @@ impl FilterLists {
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub(crate) fn new(gpu: &Gpu, filters: &CheckedFilters, box_count: usize) -> Result<Self, Error> {
         let (places, all) = lay_out(filters, box_count);
-        let words = Buffer::storage(gpu, "filters", all.len() as u64)?;
+        // Pairs that are still to come take room at the end.
+        let words = Buffer::storage(gpu, "filters", Self::words_for(filters, box_count as u64))?;
         let scopes = gpu.open_scopes();
         words.write(gpu, &all);
         scopes.close("filters")?;
@@ -174,6 +175,16 @@ impl FilterLists {
             .filter(|place| *place != ABSENT)
     }
 
+    /// Returns where the half-spaces begin in `words`.
+    pub(crate) fn place_of_half_spaces(&self) -> u32 {
+        self.places.half_spaces
+    }
+
+    /// Returns where the rows of the listed pairs begin in `words`, and where their larger indices do.
+    pub(crate) fn places_of_listed(&self) -> (u32, u32) {
+        (self.places.listed_rows, self.places.listed_others)
+    }
+
     /// Returns the number of words that the lists of these filters take for `box_count` boxes.
     pub(crate) fn words_for(filters: &CheckedFilters, box_count: u64) -> u64 {
         let tested = filters.tested().into_iter().filter(|tested| !tested.values.is_empty());
@@ -181,7 +192,8 @@ impl FilterLists {
         let half_spaces = filters.half_spaces().len() as u64;
         let half_space_bits = if half_spaces == 0 { 0 } else { box_count.div_ceil(32) };
         let owner = if filters.filters().owner.is_some() { 6 } else { 0 };
-        by_box.saturating_add(half_space_bits + filters.listed_words() + 5 * half_spaces + owner)
+        let [rows, others] = filters.listed_words(box_count);
+        by_box.saturating_add(half_space_bits + rows + others + 5 * half_spaces + owner)
     }
 }
 
@@ -195,17 +207,23 @@ fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32
     };
     let by_box = filters.tested().map(|tested| append(&tested.values.words()));
     let (listed, half_spaces) = (filters.listed(), filters.half_spaces());
+    let mut rows = listed.rows.clone();
+    let [row_count, _] = filters.listed_words(box_count as u64);
+    // Boxes behind the last one that has any.
+    rows.resize(row_count as usize, listed.others.len() as u32);
     let layout = FilterLayout {
         rule: filters.filters().rule.code(),
-        listed_rows: append(&listed.rows),
-        listed_row_count: listed.rows.len() as u32,
-        listed_others: append(&listed.others),
+        listed_rows: append(&rows),
+        listed_row_count: rows.len() as u32,
         half_space_bits: append(&filters.half_space_bits(box_count)),
         half_space_boxes: append(&half_spaces.iter().map(|half_space| half_space.index).collect::<Vec<_>>()),
         half_spaces: append(&half_spaces.iter().flat_map(|half_space| half_space.bits()).collect::<Vec<_>>()),
         half_space_count: half_spaces.len() as u32,
         owner: append(&filters.filters().owner.iter().flat_map(ordered_bounds).collect::<Vec<_>>()),
+        // Last, since there may be room for more.
+        listed_others: if rows.is_empty() { ABSENT } else { all.len() as u32 },
         ..bytemuck::Zeroable::zeroed()
     };
+    all.extend_from_slice(&listed.others);
     (layout.with_tested(by_box), all)
 }

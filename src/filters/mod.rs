@@ -27,6 +27,8 @@ mod part;
 mod predicate;
 #[cfg(feature = "gpu")]
 pub mod prepare;
+#[cfg(feature = "gpu")]
+pub mod recorded;
 pub mod rows;
 pub mod sets;
 mod table;

@@ -11,19 +11,26 @@ use crate::{Aabb, Error};
 pub const BOXES: Source = source!("filters/prepare_boxes", "filters/grow", "shared/boxes", "shared/float_parts");
 /// The source of `prepare_count`.
 pub const COUNT: Source = source!("filters/prepare_count");
+/// The source of `prepare_worlds`.
+pub const WORLDS: Source = source!("filters/prepare_worlds");
+/// The source of `prepare_planes`.
+pub const PLANES: Source = source!("filters/prepare_planes");
 /// The source of `prepare_filter`.
 pub const FILTER: Source = source!("filters/prepare_filter");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[FILTER, COUNT, BOXES];
+pub const KERNELS: &[Source] = &[FILTER, WORLDS, PLANES, COUNT, BOXES];
 
 /// The kernels of the stage.
 #[derive(Debug)]
 pub struct Prepare {
     count: Kernel,
+    stored_count: Kernel,
     boxes: Kernel,
     words: Kernel,
     flags: Kernel,
     margins: Kernel,
+    worlds: Kernel,
+    planes: Kernel,
     changes: Constants<FilterChange>,
 }
 
@@ -32,27 +39,37 @@ impl Prepare {
     pub fn new(gpu: &Gpu) -> Self {
         Self {
             count: Kernel::new(gpu, &COUNT),
+            stored_count: Kernel::specialised(gpu, &COUNT, &["IS_STORED"]),
             boxes: Kernel::new(gpu, &BOXES),
             words: Kernel::new(gpu, &FILTER),
             flags: Kernel::specialised(gpu, &FILTER, &["IS_FLAGS"]),
             margins: Kernel::specialised(gpu, &FILTER, &["IS_MARGINS"]),
+            worlds: Kernel::new(gpu, &WORLDS),
+            planes: Kernel::new(gpu, &PLANES),
             changes: Constants::new("filter_change"),
         }
     }
 
-    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, and of the
-    /// sizes of dispatches for so many blocks of boxes.
+    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, if it is in a
+    /// buffer, and with none where filters were `refused`; and of the sizes of dispatches for so many blocks of boxes.
     pub fn record_count(
         &self,
         pass: &mut Pass,
         given: &Buffer<Params>,
-        count: wgpu::BindingResource,
+        count: Option<wgpu::BindingResource>,
+        refused: &Buffer<u32>,
         params: &Buffer<Params>,
         block_sizes: &Buffer<[u32; 3]>,
     ) {
-        let sizes = ("block_sizes", block_sizes.all());
-        let buffers = [("given", given.all()), ("count", count), ("params", params.all()), sizes];
-        self.count.dispatch(pass, 1, &buffers);
+        let kernel = if count.is_some() { &self.stored_count } else { &self.count };
+        let buffers = [
+            ("given", given.all()),
+            ("count", count.unwrap_or_else(|| refused.all())),
+            ("refused", refused.all()),
+            ("params", params.all()),
+            ("block_sizes", block_sizes.all()),
+        ];
+        kernel.dispatch(pass, 1, &buffers);
     }
 
     /// Records the putting of `given` values in a list by box, which lies in `words`; and counts that in the second of
@@ -88,6 +105,59 @@ impl Prepare {
         Ok(())
     }
 
+    /// Records the putting of the numbers of `given` worlds in their list, which lies in `words`; and counts that in the second of
+    /// `filter_changes`, unless it is free.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    pub fn record_worlds(
+        &self,
+        gpu: &Gpu,
+        pass: &mut Pass,
+        change: FilterChange,
+        given: wgpu::BindingResource,
+        world_ids: &Buffer<[u32; 2]>,
+        words: &Buffer<u32>,
+        filter_changes: &Buffer<u32>,
+    ) -> Result<(), Error> {
+        let uniform = self.changes.get(gpu, change)?;
+        let buffers = [
+            ("change", uniform.all()),
+            ("given", given),
+            ("world_ids", world_ids.all()),
+            ("words", words.all()),
+            ("filter_changes", filter_changes.all()),
+        ];
+        self.worlds.dispatch(pass, change.count.div_ceil(256), &buffers);
+        Ok(())
+    }
+
+    /// Records the putting of `given` half-spaces in their list, which lies in `words`; and counts that in the second of
+    /// `filter_changes`, unless it is free.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn record_planes(
+        &self,
+        gpu: &Gpu,
+        pass: &mut Pass,
+        change: FilterChange,
+        given: wgpu::BindingResource,
+        words: &Buffer<u32>,
+        filter_changes: &Buffer<u32>,
+    ) -> Result<(), Error> {
+        let uniform = self.changes.get(gpu, change)?;
+        let buffers = [
+            ("change", uniform.all()),
+            ("given", given),
+            ("words", words.all()),
+            ("filter_changes", filter_changes.all()),
+        ];
+        self.planes.dispatch(pass, change.count.div_ceil(256), &buffers);
+        Ok(())
+    }
+
     /// Returns the kernels that the stage dispatches for boxes that are not searched as they come.
     pub fn kernels(&self) -> [&Kernel; 1] {
         [&self.boxes]
@@ -95,7 +165,7 @@ impl Prepare {
 
     /// Returns the kernel that is dispatched where the number of boxes lies in a buffer.
     pub fn count_kernel(&self) -> &Kernel {
-        &self.count
+        &self.stored_count
     }
 
     /// Records the preparing of the first `n` boxes: they are grown by their `margins`, and the whole space stands in place

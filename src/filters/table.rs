@@ -41,7 +41,7 @@ macro_rules! filter_table {
         }
 
         /// Holds where new values of one list by box lie in a buffer of the device, made with `BufferUsages::STORAGE`: 4 bytes
-        /// for each box. Of flags, any `u32` but 0 stands for `true`. Worlds are refused: they are numbered on the host.
+        /// for each box. Of flags, any `u32` but 0 stands for `true`.
         #[cfg(feature = "gpu")]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]

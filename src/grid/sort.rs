@@ -5,12 +5,11 @@ use std::mem::offset_of;
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::constants::{
-    BALLOT_BITS, BALLOT_LANES, BALLOT_RADIX, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, SORT_TILE, WIDE_BITS, WIDE_LANES,
-};
+use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, WIDE_BITS, WIDE_LANES};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::{Gpu, SortVariant};
+pub use crate::layout::histogram_words;
 use crate::layout::{Counts, Dispatches, SortPass};
 
 /// The source of `sort_count`.
@@ -91,11 +90,6 @@ pub struct SortBuffers {
 /// Returns how many passes of so many bits the longest key takes: `SORT_STEPS`, or twice as many of small digits.
 fn passes_of(digit_bits: u32) -> u32 {
     if digit_bits < WIDE_BITS { SORT_STEPS * WIDE_BITS / digit_bits } else { SORT_STEPS }
-}
-
-/// Returns the words of histograms that sorting `n` elements takes: one of each tile and digit, and one of each digit.
-pub fn histogram_words(n: u64) -> u64 {
-    u64::from(BALLOT_RADIX) * (n.div_ceil(u64::from(SORT_TILE)) + 1)
 }
 
 impl SortBuffers {

@@ -3,6 +3,7 @@
 
 pub mod emit;
 pub mod events;
+pub mod exclude;
 pub mod giants;
 pub mod list;
 pub mod neighbours;

@@ -2,6 +2,7 @@
 
 use super::PairBuffers;
 use super::emit::Emit;
+use super::exclude::Exclude;
 use super::giants::Giants;
 use super::list::PairList;
 use super::neighbours::{NeighbourBuffers, Neighbours};
@@ -17,7 +18,7 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass};
 use crate::gpu::timing::Timer;
 use crate::grid::{Build, Grid, GridKernels};
-use crate::layout::{Params, Window};
+use crate::layout::{ExcludeChange, Params, Window};
 use crate::{Error, PairOrder};
 
 /// The kernels of all stages.
@@ -33,6 +34,7 @@ pub struct Pipeline {
     order: Order,
     small: Small,
     neighbours: Neighbours,
+    exclude: Exclude,
     params: Constants<Params>,
     windows: Constants<Window>,
 }
@@ -106,6 +108,7 @@ impl Pipeline {
             order: Order::new(gpu),
             small: Small::new(gpu, switches),
             neighbours: Neighbours::new(gpu),
+            exclude: Exclude::new(gpu),
             params: Constants::new("params"),
             windows: Constants::new("window"),
         }
@@ -153,8 +156,8 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, and of the
-    /// sizes of dispatches for so many blocks of boxes.
+    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, if it is in a
+    /// buffer, and with none where filters were `refused`; and of the sizes of dispatches for so many blocks of boxes.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the kernel is rejected; [`Error::OutOfMemory`].
@@ -162,13 +165,35 @@ impl Pipeline {
         &self,
         encoder: &mut wgpu::CommandEncoder,
         given: &Buffer<Params>,
-        count: wgpu::BindingResource<'_>,
+        count: Option<wgpu::BindingResource<'_>>,
+        refused: &Buffer<u32>,
         params: &Buffer<Params>,
         block_sizes: &Buffer<[u32; 3]>,
     ) -> Result<(), Error> {
         let pass = &mut Pass::begin(&self.gpu, encoder);
-        self.prepare.record_count(pass, given, count, params, block_sizes);
+        self.prepare.record_count(pass, given, count, refused, params, block_sizes);
         pass.finish()
+    }
+
+    /// Records the putting of pairs of the caller's in place of those that `filters` exclude: [`Exclude::record`].
+    ///
+    /// # Errors
+    /// Those of [`Exclude::record`]; [`Error::Gpu`] where a kernel is rejected; [`Error::DeviceLost`].
+    pub fn record_exclude(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        filters: &FilterSet,
+        change: ExcludeChange,
+        given: Option<wgpu::BindingResource<'_>>,
+        count: Option<wgpu::BindingResource<'_>>,
+        filter_changes: &Buffer<u32>,
+    ) -> Result<(), Error> {
+        let scopes = self.gpu.open_scopes();
+        let pass = &mut Pass::begin(&self.gpu, encoder);
+        let sort = self.grid.sort()?;
+        self.exclude.record(&self.gpu, pass, sort, filters, change, given, count, filter_changes)?;
+        pass.finish()?;
+        scopes.close("filters")
     }
 
     /// Returns what prepares boxes and filters.

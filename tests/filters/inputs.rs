@@ -120,6 +120,7 @@ pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
         world: mostly(random, &IDS, 7),
         margin: margins(random, boxes),
         exclude,
+        exclude_at_most: random.below(3) as u32 * 500,
         include,
         half_spaces: half_spaces(random, boxes),
         owner: Some(owner(random, boxes)),

@@ -3,14 +3,15 @@
 use std::ops::Range;
 
 use broadsweep::{
-    Attribute, BroadPhase, Error, Filters, GpuAttribute, GpuIdentity, GroupRule, Options, Pair, PairOrder, wgpu,
+    Aabb, Attribute, BroadPhase, Error, Filters, GpuAttribute, GpuCount, GpuIdentity, GroupRule, HalfSpace, Options,
+    Pair, PairOrder, wgpu,
 };
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
 use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, least_budget};
 use crate::engines::gpu;
-use crate::inputs::{BY_BOX, all};
+use crate::inputs::{BY_BOX, all, some_pairs};
 use crate::rule;
 use crate::submissions::{encoder, run, upload};
 
@@ -40,6 +41,7 @@ fn words(filters: &Filters, list: &str, range: Range<usize>) -> Vec<u32> {
         "fixed" => flags(&filters.fixed[range]),
         "sleeping" => flags(&filters.sleeping[range]),
         "second" => flags(&filters.second[range]),
+        "world" => filters.world[range].to_vec(),
         "margin" => filters.margin[range].iter().map(|margin| margin.to_bits()).collect(),
         _ => panic!("no list is called {list}"),
     }
@@ -90,7 +92,7 @@ fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
             let any = first.min(last)..first.max(last);
             // The whole, none behind the last, one box, words and not, and any range.
             let range = [0..n, n..n, n - 1..n, 32..96, 33..95, any][round].clone();
-            for list in BY_BOX.iter().map(|by_box| by_box.list).filter(|list| *list != "world") {
+            for list in BY_BOX.iter().map(|by_box| by_box.list) {
                 let mut encoder = encoder();
                 change(&mut broad_phase, &mut encoder, list, (&mut same, &other), range.clone());
                 let left = broad_phase.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
@@ -174,7 +176,8 @@ fn what_cannot_be_changed_on_the_device_is_refused_and_changes_nothing() {
         (0..301, GpuAttribute::Group(own()), "group"),
         (u32::MAX - 1..u32::MAX, GpuAttribute::Group(own()), "group"),
         (Range { start: 5, end: 3 }, GpuAttribute::Group(own()), "group"),
-        (0..300, GpuAttribute::World(own()), "world"),
+        (0..300, GpuAttribute::World(values.slice(512..)), "world"),
+        (0..300, GpuAttribute::Parent(own()), "parent"),
         (0..300, GpuAttribute::Group(values.slice(512..)), "group"),
         (0..300, GpuAttribute::Group(values.slice(4..)), "group"),
         (0..300, GpuAttribute::Group(constant.slice(..)), "group"),
@@ -243,7 +246,8 @@ fn a_change_on_the_device_keeps_within_a_memory_budget_and_outlives_other_buffer
     let budget = 2 * least_budget(&boxes, PairOrder::Canonical) + (1 << 20);
     let options = Options { memory_budget: Some(budget), ..CANONICAL };
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
-    let mut same = Filters { fixed: vec![false; n], group: vec![1; n], ..Filters::default() };
+    let mut same = Filters { fixed: vec![false; n], group: vec![1; n], exclude_at_most: 5000, ..Filters::default() };
+    let all_pairs = rule::find_pairs(&boxes, &same);
     broad_phase.set_filters(same.clone()).unwrap();
     let mut check = |broad_phase: &mut BroadPhase, first: usize, what: &str| {
         let values = given(&[1; 40]);
@@ -251,6 +255,10 @@ fn a_change_on_the_device_keeps_within_a_memory_budget_and_outlives_other_buffer
         let range = first as u32..first as u32 + 40;
         broad_phase.record_filters(&mut recorded, range, GpuAttribute::Fixed(values.slice(256..))).expect(what);
         same.fixed[first..first + 40].fill(true);
+        same.exclude = all_pairs.iter().skip(first).step_by(3).take(1666).copied().collect();
+        let pairs = given(bytemuck::cast_slice(&same.exclude));
+        let count = same.exclude.len() as u32;
+        broad_phase.record_exclude(&mut recorded, n as u32, pairs.slice(256..), count).expect(what);
         let left = broad_phase.record(&mut recorded, buffer.slice(..), n as u32).expect(what);
         assert_pairs(&run(recorded, left).1, &rule::find_pairs(&boxes, &same), what);
         let bytes: u64 = broad_phase.buffers().iter().map(|(_, bytes)| bytes).sum();
@@ -317,4 +325,271 @@ fn a_search_that_was_recorded_before_there_were_more_worlds_has_them() {
     let mut pairs = run(recorded, left).1;
     pairs.sort_unstable();
     assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), "with worlds that came later");
+}
+
+// ---- worlds ----
+
+#[test]
+fn any_worlds_may_come_from_the_device() {
+    let n = 600;
+    let mut boxes = Kind::Clusters.generate(n, 2);
+    for i in (0..n).step_by(40) {
+        boxes[i].max[i % 3] = f32::INFINITY;
+    }
+    let buffer = upload(&boxes);
+    let mut random = Random(3);
+    // What the host has: all global; few worlds; many, with ids below their number and far beyond it.
+    let ids = [0, 1, 2, 3, 5, 8, 100, 101, 4_000_000_000, u32::MAX - 1];
+    let global = vec![Filters::GLOBAL; n];
+    let few: Vec<u32> = (0..n).map(|i| [7, 9, Filters::GLOBAL][i % 3]).collect();
+    let many: Vec<u32> = (0..n).map(|i| ids[i % 10]).collect();
+    for (options, known) in
+        [SWEEP, CANONICAL, ALL_PAIRS].into_iter().flat_map(|o| [(o, &global), (o, &few), (o, &many)])
+    {
+        let mut same = Filters { world: known.clone(), ..Filters::default() };
+        let mut broad_phase = gpu(options);
+        broad_phase.set_filters(same.clone()).unwrap();
+        broad_phase.reserve(n, 1 << 17).unwrap();
+        // Worlds that boxes have already, all, and any ids in some of them.
+        for round in 0..4 {
+            let range = if round == 1 { 0..n } else { random.below(n / 2)..n / 2 + random.below(n / 2) };
+            let other = Filters {
+                world: (0..n)
+                    .map(|_| match round {
+                        0 => known[random.below(n)],
+                        1 => random.below(12) as u32,
+                        2 => [Filters::GLOBAL, 11, 4, u32::MAX - 2, 6][random.below(5)],
+                        _ => ids[random.below(10)],
+                    })
+                    .collect(),
+                ..Filters::default()
+            };
+            let mut encoder = encoder();
+            change(&mut broad_phase, &mut encoder, "world", (&mut same, &other), range.clone());
+            let left = broad_phase.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
+            let mut pairs = run(encoder, left).1;
+            pairs.sort_unstable();
+            assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), &format!("{round}: {range:?} of {:?}", &known[..3]));
+        }
+        assert_eq!(refused(broad_phase.change_filters(0, Attribute::World(&[1]))), "world");
+        assert_eq!(refused(broad_phase.find_pairs(&boxes)), "world");
+    }
+}
+
+// ---- half-spaces ----
+
+#[test]
+fn half_spaces_of_the_device_are_those_that_are_searched_next() {
+    let n = 700;
+    let boxes = Kind::Clusters.generate(n, 4);
+    let buffer = upload(&boxes);
+    let [nan, inf] = [f32::NAN, f32::INFINITY];
+    // Some that are none come in between.
+    let bad = [[0.0, -0.0, 0.0, 5.0], [nan, 1.0, 0.0, 0.0], [1.0, inf, 0.0, 0.0], [1.0, 0.0, 0.0, -inf], [0.0; 4]];
+    for options in [SWEEP, CANONICAL, ALL_PAIRS] {
+        // Not in the order of their boxes; more than a few, and a few.
+        for count in [3, 40] {
+            let mut random = Random(5);
+            let half_spaces: Vec<HalfSpace> = (0..count)
+                .map(|k| HalfSpace { index: (k * 37 + 300) as u32 % n as u32, normal: [0.0, 1.0, 0.0], offset: -1e9 })
+                .collect();
+            let mut sorted = half_spaces.clone();
+            sorted.sort_by_key(|half_space| half_space.index);
+            let mut broad_phase = gpu(options);
+            broad_phase.set_filters(Filters { half_spaces, ..Filters::default() }).unwrap();
+            broad_phase.reserve(n, 1 << 17).unwrap();
+            let mut is_there = vec![true; count];
+            for (first, end) in [(0, count), (1, 3), (count - 1, count), (2, 2), (0, count / 2)] {
+                let mut number = || (random.below(2001) as f32 - 1000.0) / 500.0;
+                let mut planes = Vec::new();
+                for k in first..end {
+                    let mut plane = [number(), number(), number(), 3.0 * number()];
+                    let is_bad = k % 4 == 1;
+                    if is_bad {
+                        plane = bad[k / 4 % bad.len()];
+                    }
+                    is_there[k] = !is_bad;
+                    (sorted[k].normal, sorted[k].offset) = ([plane[0], plane[1], plane[2]], plane[3]);
+                    planes.extend(plane.map(f32::to_bits));
+                }
+                let planes = given(&planes);
+                let mut encoder = encoder();
+                let which = first as u32..end as u32;
+                broad_phase.record_half_spaces(&mut encoder, n as u32, which, planes.slice(256..)).unwrap();
+                let left = broad_phase.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
+                let mut pairs = run(encoder, left).1;
+                pairs.sort_unstable();
+                // What meets nothing stands for a box that pairs with nothing.
+                let shown = sorted.iter().zip(&is_there).filter(|(_, is_there)| **is_there);
+                let shown: Vec<HalfSpace> = shown.map(|(half_space, _)| *half_space).collect();
+                let mut left_out = boxes.clone();
+                for (k, half_space) in sorted.iter().enumerate() {
+                    if !is_there[k] {
+                        left_out[half_space.index as usize] = Aabb::new([nan; 3], [nan; 3]);
+                    }
+                }
+                let same = Filters { half_spaces: shown, ..Filters::default() };
+                assert_pairs(&pairs, &rule::find_pairs(&left_out, &same), &format!("{first}..{end} of {count}"));
+            }
+            assert_eq!(refused(broad_phase.find_pairs(&boxes)), "half_spaces");
+        }
+    }
+}
+
+#[test]
+fn half_spaces_that_are_not_there_are_refused() {
+    let boxes = Kind::Uniform.generate(300, 1);
+    let half_space = |index| HalfSpace { index, normal: [0.0, 1.0, 0.0], offset: 0.0 };
+    let mut broad_phase = gpu(CANONICAL);
+    broad_phase.set_filters(Filters { half_spaces: vec![half_space(9), half_space(3)], ..Filters::default() }).unwrap();
+    let planes = given(&[0; 400]);
+    for (box_count, which, first) in
+        [(300, 0..3, 256), (300, 2..3, 256), (300, Range { start: 1, end: 0 }, 256), (9, 0..1, 256), (300, 0..2, 4)]
+    {
+        let result = broad_phase.record_half_spaces(&mut encoder(), box_count, which.clone(), planes.slice(first..));
+        assert_eq!(refused(result), "half_spaces", "{which:?} of {box_count}");
+    }
+    assert_eq!(refused(broad_phase.record_half_spaces(&mut encoder(), 300, 0..2, planes.slice(1840..))), "half_spaces");
+    assert_eq!(broad_phase.record_half_spaces(&mut encoder(), 300, 1..1, planes.slice(4..)), Ok(()));
+    assert!(broad_phase.find_pairs(&boxes).is_ok(), "the host knows all of them");
+}
+
+// ---- pairs to exclude ----
+
+/// Lists pairs as a kernel of the caller's may: those of `exclude` in any order, some twice, and what is no pair of these boxes.
+fn listed(random: &mut Random, exclude: &[Pair], n: usize) -> Vec<u32> {
+    let mut words = Vec::new();
+    for pair in exclude {
+        for _ in 0..1 + random.below(5) / 4 {
+            words.push(if random.below(2) == 0 { [pair.a, pair.b] } else { [pair.b, pair.a] });
+        }
+        if random.below(8) == 0 {
+            let (any, beyond) = (random.below(n) as u32, [n as u32, u32::MAX][random.below(2)]);
+            words.push([[any, any], [any, beyond], [beyond, any], [beyond, beyond]][random.below(4)]);
+        }
+    }
+    for i in 0..words.len() {
+        let other = random.below(words.len());
+        words.swap(i, other);
+    }
+    words.concat()
+}
+
+#[test]
+fn pairs_to_exclude_may_come_from_the_device() {
+    let n = 900;
+    let boxes = Kind::Clusters.generate(n, 5);
+    let buffer = upload(&boxes);
+    let mut random = Random(9);
+    let all_pairs = rule::find_pairs(&boxes, &Filters::default());
+    for options in [SWEEP, CANONICAL, ALL_PAIRS] {
+        for include in [vec![], some_pairs(&mut random, n, 300)] {
+            let at_most = 3 * all_pairs.len() as u32;
+            let host = all_pairs.iter().step_by(3).copied().collect();
+            let mut same =
+                Filters { exclude: host, exclude_at_most: at_most, include: include.clone(), ..Filters::default() };
+            let mut broad_phase = gpu(options);
+            broad_phase.set_filters(same.clone()).unwrap();
+            assert_pairs(
+                &sorted(broad_phase.find_pairs(&boxes).unwrap().pairs.clone()),
+                &rule::find_pairs(&boxes, &same),
+                "the host's",
+            );
+            broad_phase.reserve(n, 1 << 17).unwrap();
+            // Half of all, one, none, all, some.
+            for (round, step) in [2, all_pairs.len(), 0, 1, 7].into_iter().enumerate() {
+                same.exclude = if step == 0 { Vec::new() } else { all_pairs.iter().step_by(step).copied().collect() };
+                let words = listed(&mut random, &same.exclude, n);
+                let (pairs, own_count) = (given(&words), words.len() as u32 / 2);
+                let stored = given(&[own_count, 7]);
+                let mut encoder = encoder();
+                let count = match round % 2 {
+                    0 => GpuCount::Known(own_count),
+                    _ => GpuCount::Stored { count: stored.slice(256..), at_most: own_count },
+                };
+                broad_phase.record_exclude(&mut encoder, n as u32, pairs.slice(256..), count).unwrap();
+                let left = broad_phase.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
+                let (header, pairs) = run(encoder, left);
+                assert_eq!(header.overflow, 0);
+                assert_pairs(&sorted(pairs), &rule::find_pairs(&boxes, &same), &format!("every {step}th is excluded"));
+            }
+            assert_eq!(refused(broad_phase.find_pairs(&boxes)), "exclude");
+            broad_phase.set_filters(Filters { exclude: vec![], ..same }).unwrap();
+            let expected = rule::find_pairs(&boxes, broad_phase.filters());
+            assert_pairs(&sorted(broad_phase.find_pairs(&boxes).unwrap().pairs.clone()), &expected, "set anew");
+        }
+    }
+}
+
+fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    pairs.sort_unstable();
+    pairs
+}
+
+#[test]
+fn more_pairs_to_exclude_than_there_is_room_for_are_told_and_nothing_is_wrong() {
+    let n = 900;
+    let boxes = Kind::Clusters.generate(n, 5);
+    let (buffer, number) = (upload(&boxes), upload(&[Aabb::new([f32::from_bits(800); 3], [0.0; 3])]));
+    let pairs = given(&[5; 2000]);
+    for options in [SWEEP, CANONICAL, ALL_PAIRS] {
+        let mut broad_phase = gpu(options);
+        broad_phase.set_filters(Filters { exclude_at_most: 1000, ..Filters::default() }).unwrap();
+        broad_phase.reserve(n, 1 << 17).unwrap();
+        for (count, is_beyond) in [(900, false), (901, true), (u32::MAX, true), (0, false)] {
+            let stored = given(&[count]);
+            let mut commands = encoder();
+            let count = GpuCount::Stored { count: stored.slice(256..), at_most: 900 };
+            broad_phase.record_exclude(&mut commands, n as u32, pairs.slice(256..), count).unwrap();
+            // A number of boxes that is known, and one that is not.
+            let left = broad_phase.record(&mut commands, buffer.slice(..), n as u32).unwrap();
+            let (header, found) = run(commands, left);
+            let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes, &Filters::default()) };
+            assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
+            assert_pairs(&sorted(found), &expected, "of a known number");
+            let mut commands = encoder();
+            let box_count = GpuCount::Stored { count: number.slice(..), at_most: n as u32 };
+            let left = broad_phase.record(&mut commands, buffer.slice(..), box_count).unwrap();
+            let (header, found) = run(commands, left);
+            let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes[..800], &Filters::default()) };
+            assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
+            assert_pairs(&sorted(found), &expected, "of a number in a buffer");
+        }
+    }
+}
+
+#[test]
+fn pairs_to_exclude_that_cannot_come_are_refused() {
+    let boxes = Kind::Uniform.generate(300, 1);
+    let pairs = given(&[1; 40]);
+    let descriptor = wgpu::BufferDescriptor { label: None, size: 4096, usage: U::UNIFORM, mapped_at_creation: false };
+    let constant = GPU.device().create_buffer(&descriptor);
+    let broad_phase = &mut *gpu(CANONICAL);
+    let mut exclude = |filters: &Filters, pairs: wgpu::BufferSlice<'_>, count: GpuCount<'_>| {
+        broad_phase.set_filters(filters.clone()).unwrap();
+        let result = broad_phase.record_exclude(&mut encoder(), 300, pairs, count);
+        let is_known = filters.fixed.is_empty() && filters.exclude_at_most < 100 && result.is_err();
+        assert!(!is_known || broad_phase.find_pairs(&boxes).is_ok(), "the host still knows all of it");
+        result
+    };
+    let own = || pairs.slice(256..);
+    let room = Filters { exclude_at_most: 10, ..Filters::default() };
+    assert_eq!(refused(exclude(&Filters::default(), own(), 1.into())), "exclude");
+    assert_eq!(refused(exclude(&Filters::default(), own(), 0.into())), "exclude");
+    assert_eq!(refused(exclude(&room, own(), 11.into())), "exclude");
+    assert_eq!(refused(exclude(&room, pairs.slice(344..), 10.into())), "exclude");
+    assert_eq!(refused(exclude(&room, pairs.slice(4..), 10.into())), "exclude");
+    assert_eq!(refused(exclude(&room, constant.slice(..), 10.into())), "exclude");
+    let no_number = GpuCount::Stored { count: constant.slice(..), at_most: 5 };
+    assert_eq!(refused(exclude(&room, own(), no_number)), "exclude count");
+    let fixed = Filters { fixed: vec![true; 299], ..room.clone() };
+    let length = exclude(&fixed, own(), 10.into());
+    assert!(matches!(length, Err(Error::FilterLength { list: "fixed", length: 299, box_count: 300 })), "{length:?}");
+    // Nothing is excluded, by nothing.
+    assert_eq!(exclude(&room, pairs.slice(4..4), 0.into()), Ok(()));
+    assert_eq!(exclude(&room, own(), 10.into()), Ok(()));
+    // More than any device has room for.
+    let vast = Filters { exclude_at_most: u32::MAX, ..Filters::default() };
+    let error = exclude(&vast, own(), 10.into()).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. } | Error::TooManyBoxes { .. }), "{error}");
 }

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::submissions::{encoder, run, run_with_arguments, upload};
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::BufferUsages as U;
-use broadsweep::{Aabb, BoxCount, Error, Filters, HalfSpace, Options, Pair, PairOrder};
+use broadsweep::{Aabb, Error, Filters, GpuCount, HalfSpace, Options, Pair, PairOrder};
 use laboratory::scenes::Kind;
 
 /// Boxes behind those that are there: each would overlap all others.
@@ -25,7 +25,7 @@ fn boxes_behind_the_number_in_the_buffer_are_not_there() {
                     let buffer = upload(&with_others(&boxes, at_most), U::STORAGE);
                     let count = upload(&[[n as u32, 7]], U::STORAGE);
                     let mut encoder = encoder();
-                    let count = BoxCount::Stored { count: count.slice(..), at_most: at_most as u32 };
+                    let count = GpuCount::Stored { count: count.slice(..), at_most: at_most as u32 };
                     let left = broad_phase.record(&mut encoder, buffer.slice(..), count).unwrap();
                     let (header, pairs) = run(encoder, left);
                     let expected = brute_force::find_pairs(&boxes);
@@ -67,7 +67,7 @@ fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
     for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
         let mut broad_phase = broad_phase(options);
         broad_phase.set_filters(all.clone()).unwrap();
-        let count = || BoxCount::Stored { count: stored.slice(..), at_most: at_most as u32 };
+        let count = || GpuCount::Stored { count: stored.slice(..), at_most: at_most as u32 };
         let mut recorded = encoder();
         let left = broad_phase.record(&mut recorded, buffer.slice(..), count()).unwrap();
         assert_pairs(&run(recorded, left).1, &expected, "filtered");
@@ -88,7 +88,7 @@ fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_
         for n in [601, u32::MAX] {
             let stored = upload(&[n], U::STORAGE);
             let mut encoder = encoder();
-            let count = BoxCount::Stored { count: stored.slice(..), at_most: 600 };
+            let count = GpuCount::Stored { count: stored.slice(..), at_most: 600 };
             let left = broad_phase.record(&mut encoder, buffer.slice(..), count).unwrap();
             let (header, arguments, pairs) = run_with_arguments(encoder, left);
             assert_eq!((header.count, header.written, header.overflow, pairs.len()), (0, 0, 5, 0));
@@ -99,7 +99,7 @@ fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_
             (upload(&[7u32; 200], U::STORAGE), "is used from byte 4 on"),
         ] {
             let first = if words.starts_with("is") { 4 } else { 0 };
-            let count = BoxCount::Stored { count: stored.slice(first..), at_most: 600 };
+            let count = GpuCount::Stored { count: stored.slice(first..), at_most: 600 };
             let error = broad_phase.record(&mut encoder(), buffer.slice(..), count).unwrap_err();
             let Error::BadBuffer { buffer, problem } = &error else { panic!("{error}") };
             assert!(*buffer == "box count" && problem.contains(words), "{error}");
@@ -118,7 +118,7 @@ fn a_list_that_is_too_short_has_windows_and_searches_in_one_submission_have_numb
         let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
         let mut recorded = encoder();
         for count in &counts {
-            let count = BoxCount::Stored { count: count.slice(..), at_most: 300 };
+            let count = GpuCount::Stored { count: count.slice(..), at_most: 300 };
             broad_phase.record(&mut recorded, buffer.slice(..), count).unwrap();
         }
         // The whole list of the second one.

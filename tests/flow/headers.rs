@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::submissions::{encoder, run, upload};
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{Aabb, BoxCount, BroadPhase, CellSize, Gpu, GpuIdentity, KernelTime, Options, PairHeader, SweepAxis};
+use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, GpuCount, GpuIdentity, KernelTime, Options, PairHeader, SweepAxis};
 use laboratory::scenes::Kind;
 
 /// Submits and waits until all has run.
@@ -71,8 +71,8 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
         // A number of boxes in a buffer, and room for more.
         let room = [boxes.as_slice(), &[Aabb::new([0.0; 3], [1.0; 3]); 50]].concat();
         let (boxes, number) = (upload(&room, U::STORAGE), upload(&[n as u32], U::STORAGE));
-        let stored = BoxCount::Stored { count: number.slice(..), at_most: n as u32 };
-        for count in [BoxCount::Known(n as u32), stored] {
+        let stored = GpuCount::Stored { count: number.slice(..), at_most: n as u32 };
+        for count in [GpuCount::Known(n as u32), stored] {
             let mut recorded = encoder();
             broad_phase.record(&mut recorded, boxes.slice(..), count).unwrap();
             wait(recorded);
@@ -80,7 +80,7 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
             assert_eq!(without_memory(&report), without_memory(&expected), "{kind:?}, {count:?}");
             assert!(report.gpu_bytes > 0 && broad_phase.memory_bytes() >= report.gpu_bytes);
         }
-        let room = BoxCount::Stored { count: number.slice(..), at_most: n as u32 + 50 };
+        let room = GpuCount::Stored { count: number.slice(..), at_most: n as u32 + 50 };
         let mut recorded = encoder();
         broad_phase.record(&mut recorded, boxes.slice(..), room).unwrap();
         wait(recorded);

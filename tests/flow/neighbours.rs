@@ -5,7 +5,7 @@ use crate::submissions::{encoder, read, upload};
 use broadsweep::internals::{brute_force, mirror};
 use broadsweep::wgpu::{self, BufferUsages as U};
 use broadsweep::{
-    Aabb, BoxCount, BroadPhase, Error, Filters, GpuIdentity, GpuNeighbours, Options, Pair, PairHeader, PairOrder,
+    Aabb, BroadPhase, Error, Filters, GpuCount, GpuIdentity, GpuNeighbours, Options, Pair, PairHeader, PairOrder,
 };
 use laboratory::scenes::Kind;
 
@@ -48,7 +48,7 @@ fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
             broad_phase.set_filters(Filters { sleeping: vec![true; n], ..Filters::default() }).unwrap();
             let count = upload(&[n as u32 - 100], U::STORAGE);
             let mut recorded = encoder();
-            let count = BoxCount::Stored { count: count.slice(..), at_most: n as u32 };
+            let count = GpuCount::Stored { count: count.slice(..), at_most: n as u32 };
             broad_phase.record_events(&mut recorded, buffer.slice(..), count, GpuIdentity::Index).unwrap();
             let left = broad_phase.record_neighbours(&mut recorded).unwrap();
             check(run(recorded, &left, n), &fewer, n, kind.name());

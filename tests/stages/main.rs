@@ -13,6 +13,7 @@ mod emit;
 mod epoch;
 mod events;
 mod exact;
+mod exclude;
 #[path = "../common/filter_cases.rs"]
 mod filter_cases;
 mod filters;

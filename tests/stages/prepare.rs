@@ -1,5 +1,6 @@
 //! `prepare`: grown boxes, rounded outward, and half-spaces as the whole space.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use broadsweep::Aabb;
@@ -107,13 +108,18 @@ proptest! {
 fn a_number_of_boxes_is_taken_as_by_the_mirror() {
     let given =
         Params { box_count: 600, axis: 3, cell_size: 0.5, include_count: 7, sweep_groups: 9, ..Params::zeroed() };
-    for n in [0, 1, 599, 600, 601, u32::MAX] {
+    for (n, is_refused) in [0, 1, 599, 600, 601, u32::MAX].into_iter().flat_map(|n| [(n, false), (n, true)]) {
         let (given_now, count, params) = (uniform(given), upload(&[n, 5]), poisoned::<Params>(1));
-        let sizes = poisoned::<[u32; 3]>(1);
-        run(|pass| PREPARE.record_count(pass, &given_now, count.all(), &params, &sizes));
-        let taken = if n > 600 { 0 } else { n };
-        assert_eq!(written(&sizes), [dispatch_size(taken.div_ceil(BIN_BLOCK))]);
-        assert_eq!(written(&params), [mirror::prepare::count(given, n)]);
+        let (sizes, refused) = (poisoned::<[u32; 3]>(1), upload(&[u32::from(is_refused)]));
+        let check = |count: Option<_>, n: Option<u32>| {
+            run(|pass| PREPARE.record_count(pass, &given_now, count, &refused, &params, &sizes));
+            let taken = n.unwrap_or(600);
+            let taken = if taken > 600 || is_refused { 0 } else { taken };
+            assert_eq!(written(&sizes), [dispatch_size(taken.div_ceil(BIN_BLOCK))]);
+            assert_eq!(written(&params), [mirror::prepare::count(given, n, is_refused)]);
+        };
+        check(Some(count.all()), Some(n));
+        check(None, None);
     }
 }
 
@@ -129,7 +135,7 @@ fn check_filter(place: u32, first: u32, count: u32, kept: Kept, random: &mut Ran
         })
         .collect();
     for is_free in [0, 1] {
-        let change = FilterChange { place, first, count, is_free };
+        let change = FilterChange { place, first, count, is_free, world_count: 0 };
         let (words_now, changes, given_now) = (guarded(&words), guarded(&[5u32, 9]), upload(&given));
         run(|pass| {
             PREPARE.record_filter(gpu(), pass, kept, change, given_now.all(), &words_now, &changes).unwrap();
@@ -150,6 +156,73 @@ fn new_values_of_lists_are_put_as_by_the_mirror() {
             for first in [0, 1, 31, 32, 33, 1000] {
                 check_filter(random.below(50), first, n, kept, &mut random);
             }
+        }
+    }
+}
+
+#[test]
+fn numbers_of_worlds_are_put_as_by_the_mirror_and_no_two_are_equal() {
+    let mut random = Random::new(61);
+    for (known, beyond) in [(0, 0), (1, 0), (1, 1), (2, 1), (7, 7), (40, 13), (300, 300), (300, 0), (257, 100)] {
+        // Ids below their number, and ids that are not.
+        let mut ids: Vec<u32> = (0..known).collect();
+        for k in 0..beyond {
+            let place = random.below(ids.len() as u32) as usize;
+            ids[place] = [u32::MAX - 1 - k, known + 3 * k][place % 2];
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        let mut numbers: Vec<u32> = (0..ids.len() as u32).collect();
+        for i in 0..numbers.len() {
+            let other = random.below(numbers.len() as u32) as usize;
+            numbers.swap(i, other);
+        }
+        let world_ids: Vec<[u32; 2]> = ids.iter().copied().zip(numbers).map(|(id, number)| [id, number]).collect();
+        let mut given: Vec<u32> = (0..known + 5).chain(ids).chain([u32::MAX]).collect();
+        given.extend((0..300).map(|_| random.next() as u32));
+        for (place, first, is_free) in [(0, 0, 0), (3, 70, 1)] {
+            let count = given.len() as u32;
+            let change = FilterChange { place, first, count, is_free, world_count: world_ids.len() as u32 };
+            let words: Vec<u32> = (0..place + first + count + 9).map(|_| random.next() as u32).collect();
+            let (words_now, changes) = (guarded(&words), guarded(&[5u32, 9]));
+            let (given_now, ids_now) = (upload(&given), upload(&world_ids));
+            run(|pass| {
+                PREPARE.record_worlds(gpu(), pass, change, given_now.all(), &ids_now, &words_now, &changes).unwrap();
+            });
+            let mut expected = words;
+            mirror::prepare::worlds(&mut expected, place as usize, first as usize, &given, &world_ids);
+            let found = written(&words_now);
+            assert!(found == expected, "{count} ids, {known} known");
+            assert_eq!(written(&changes), [5, 10 - is_free]);
+            // Different worlds have different numbers.
+            let of_given = &found[(place + first) as usize..][..given.len()];
+            let number_of: HashMap<u32, u32> = given.iter().copied().zip(of_given.iter().copied()).collect();
+            assert_eq!(number_of.len(), number_of.values().collect::<HashSet<_>>().len());
+            assert!(number_of.iter().all(|(id, number)| (*id == u32::MAX) == (*number == u32::MAX)));
+        }
+    }
+}
+
+#[test]
+fn half_spaces_are_put_as_by_the_mirror() {
+    let mut random = Random::new(67);
+    for n in SIZES.into_iter().filter(|n| *n > 0) {
+        for (place, first, is_free) in [(0, 0, 1), (5, 0, 0), (2, 33, 1)] {
+            let mut number = || match random.below(4) {
+                0 => SPECIAL[random.below(SPECIAL.len() as u32) as usize],
+                _ => f32::from_bits(random.next() as u32),
+            };
+            let given: Vec<[f32; 4]> = (0..n).map(|_| std::array::from_fn(|_| number())).collect();
+            let words: Vec<u32> = (0..place + 4 * (first + n) + 3).map(|_| random.next() as u32).collect();
+            let change = FilterChange { place, first, count: n, is_free, world_count: 0 };
+            let (words_now, changes, given_now) = (guarded(&words), guarded(&[5u32, 9]), upload(&given));
+            run(|pass| {
+                PREPARE.record_planes(gpu(), pass, change, given_now.all(), &words_now, &changes).unwrap();
+            });
+            let mut expected = words;
+            mirror::prepare::planes(&mut expected, place as usize, first as usize, &given);
+            assert!(written(&words_now) == expected, "{n} half-spaces from number {first} on");
+            assert_eq!(written(&changes), [5, 10 - is_free]);
         }
     }
 }

@@ -4,7 +4,7 @@ use broadsweep::internals::constants::{EPOCH_BEGIN, EPOCH_NONE, EPOCH_PART, EPOC
 use broadsweep::internals::layout::Epoch;
 use broadsweep::internals::steps::{begin_epochs_on_gpu_from, epoch_on_gpu};
 use broadsweep::wgpu;
-use broadsweep::{Aabb, Attribute, BoxCount, BroadPhase, Filters, GpuAttribute, GpuIdentity, Options, cpu};
+use broadsweep::{Aabb, Attribute, BroadPhase, Filters, GpuAttribute, GpuCount, GpuIdentity, HalfSpace, Options, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, broad_phase, least_budget};
@@ -120,7 +120,7 @@ fn the_number_of_boxes_may_change_in_an_epoch() {
             all.resize(at_most, Aabb::new([-1e30; 3], [1e30; 3]));
             let (boxes, count) = (upload(engine, &all), upload(engine, &[n as u32]));
             let mut encoder = encoder(engine);
-            let count = BoxCount::Stored { count: count.slice(..), at_most: at_most as u32 };
+            let count = GpuCount::Stored { count: count.slice(..), at_most: at_most as u32 };
             let left = engine.record_events(&mut encoder, boxes.slice(..), count, GpuIdentity::Index).unwrap();
             let Left { mut events, headers } = run(engine, encoder, &left);
             let epoch = epoch(engine);
@@ -335,6 +335,68 @@ fn filters_that_change_on_the_device_are_those_of_the_steps_behind_them() {
     // Other groups end it, and flags of sleep and margins of few boxes do not.
     assert_eq!((modes[2], modes[3], modes[5]), (EPOCH_STAY, EPOCH_BEGIN, EPOCH_STAY), "{modes:?}");
     assert_eq!(modes[7], EPOCH_PART, "{modes:?}");
+}
+
+#[test]
+fn worlds_half_spaces_and_pairs_of_the_device_are_those_of_the_steps_behind_them() {
+    let n = 3000;
+    let boxes = Motion::Slow.boxes(n, 0.9, 1, 0);
+    let plane = |offset: f32| HalfSpace { index: 7, normal: [0.0, 1.0, 0.0], offset };
+    let filters =
+        Filters { world: vec![4; n], half_spaces: vec![plane(-1e30)], exclude_at_most: 20_000, ..Filters::default() };
+    let mut frame = Frame { filters, ..Frame::of(boxes) };
+    let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+    engine.set_filters(frame.filters.clone()).unwrap();
+    engine.reserve(n, 60_000).unwrap();
+    begin_epochs_on_gpu_from(&mut engine, 1);
+    let mut pairs = canonical(&frame.boxes);
+    pairs.truncate(20_000);
+    let (mut oracle, mut modes) = (Oracle::default(), Vec::new());
+    let mut lost_step = false;
+    for number in 0..24u32 {
+        frame.boxes = Motion::Slow.boxes(n, 0.9, 1, number / 2);
+        let mut recorded = encoder(&engine);
+        match number % 12 {
+            3 => {
+                // Half of them leave for a world that the host does not know.
+                let world = 5 + number;
+                frame.filters.world[..n / 2].fill(world);
+                let values = upload(&engine, &vec![world; n / 2]);
+                engine.record_filters(&mut recorded, 0..n as u32 / 2, GpuAttribute::World(values.slice(..))).unwrap();
+            }
+            6 => {
+                frame.filters.half_spaces = vec![plane(0.3 * number as f32)];
+                let planes = upload(&engine, &[[0.0f32, 1.0, 0.0, 0.3 * number as f32]]);
+                engine.record_half_spaces(&mut recorded, n as u32, 0..1, planes.slice(..)).unwrap();
+            }
+            9 | 11 => {
+                let count = pairs.len() as u32 / (number % 12 - 7);
+                frame.filters.exclude = pairs[..count as usize].to_vec();
+                let (list, count) = (upload(&engine, &pairs), upload(&engine, &[count]));
+                let count = GpuCount::Stored { count: count.slice(..), at_most: pairs.len() as u32 };
+                engine.record_exclude(&mut recorded, n as u32, list.slice(..), count).unwrap();
+            }
+            // A list that is too long: a step that does not count.
+            10 => {
+                let (list, count) = (upload(&engine, &pairs), upload(&engine, &[u32::MAX]));
+                let count = GpuCount::Stored { count: count.slice(..), at_most: 9 };
+                engine.record_exclude(&mut recorded, n as u32, list.slice(..), count).unwrap();
+                lost_step = true;
+            }
+            _ => {}
+        }
+        let left = Uploaded::new(&engine, &frame).record(&mut engine, &mut recorded).unwrap();
+        let Left { mut events, headers } = run(&engine, recorded, &left);
+        if std::mem::take(&mut lost_step) {
+            assert_eq!(headers.map(|header| (header.overflow, header.count)), [(6, 0); 4]);
+            continue;
+        }
+        events.report.box_count = n as u32;
+        oracle.check(&frame, &events, &format!("step {number}, {:?}", epoch(&engine)));
+        modes.push(epoch(&engine).mode);
+    }
+    let kept = count(&modes, EPOCH_STAY) + count(&modes, EPOCH_PART);
+    assert!(kept > 5 && count(&modes, EPOCH_BEGIN) > 3, "{modes:?}");
 }
 
 #[test]

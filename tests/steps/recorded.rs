@@ -3,7 +3,7 @@
 use broadsweep::internals::constants::EVENT_BLOCK;
 use broadsweep::wgpu::{self, BufferUsages as U};
 use broadsweep::{
-    Aabb, BoxCount, BroadPhase, Error, Events, Filters, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments,
+    Aabb, BroadPhase, Error, Events, Filters, GpuCount, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments,
     PairHeader, PairOrder, Step, cpu,
 };
 use bytemuck::Pod;
@@ -172,7 +172,7 @@ fn steps_whose_number_of_boxes_lies_in_a_buffer_have_the_right_events() {
         let (boxes, count) = (upload(&engine, &all), upload(&engine, &[n as u32]));
         let identity = generations.as_ref().map_or(GpuIdentity::Index, |g| GpuIdentity::Generations(g.slice(..)));
         let mut encoder = encoder(&engine);
-        let count = BoxCount::Stored { count: count.slice(..), at_most: at_most as u32 };
+        let count = GpuCount::Stored { count: count.slice(..), at_most: at_most as u32 };
         let left = engine.record_events(&mut encoder, boxes.slice(..), count, identity).unwrap();
         let Left { mut events, headers } = run(&engine, encoder, &left);
         if n > at_most {

@@ -4,6 +4,7 @@ pub mod bin;
 pub mod emit;
 pub mod epoch;
 pub mod events;
+pub mod exclude;
 pub mod frame;
 pub mod giants;
 pub mod neighbours;

@@ -1,16 +1,45 @@
 //! Mirror of `prepare`.
 
+use std::collections::HashMap;
+
 use crate::Aabb;
-use crate::filters::Kept;
-use crate::filters::{WHOLE_SPACE, grown};
+use crate::constants::{BEYOND_BOXES, BEYOND_FILTERS};
+use crate::filters::{HalfSpace, Kept, WHOLE_SPACE, grown};
 use crate::layout::Params;
 
-/// Returns the parameters of a search of `count` boxes, where `given` has the most that there may be.
-pub fn count(given: Params, count: u32) -> Params {
-    if count > given.box_count {
-        return Params { box_count: 0, is_beyond: 1, ..given };
+/// Returns the parameters of a search of `count` boxes, where `given` has the most that there may be, or of none where filters were
+/// refused.
+pub fn count(given: Params, count: Option<u32>, is_refused: bool) -> Params {
+    let count = count.unwrap_or(given.box_count);
+    let is_beyond = match () {
+        () if is_refused => BEYOND_FILTERS,
+        () if count > given.box_count => BEYOND_BOXES,
+        () => return Params { box_count: count, ..given },
+    };
+    Params { box_count: 0, is_beyond, ..given }
+}
+
+/// Puts the numbers of other worlds in the list of them, from box `first` on. `world_ids` says which numbers the host gave, from 0 on.
+pub fn worlds(words: &mut [u32], place: usize, first: usize, given: &[u32], world_ids: &[[u32; 2]]) {
+    let numbers: HashMap<u32, u32> = world_ids.iter().map(|&[id, number]| (id, number)).collect();
+    let count = numbers.len() as u32;
+    // Numbers that would be taken twice, and ids that no world has as its number.
+    let taken = (0..count).filter(|id| !numbers.contains_key(id));
+    let mut free: Vec<u32> = numbers.keys().copied().filter(|id| *id >= count).collect();
+    free.sort_unstable();
+    let swapped: HashMap<u32, u32> = taken.zip(free).collect();
+    for (word, id) in words[place + first..].iter_mut().zip(given) {
+        *word = numbers.get(id).or(swapped.get(id)).copied().unwrap_or(*id);
     }
-    Params { box_count: count, ..given }
+}
+
+/// Puts other half-spaces in the list of them, from number `first` on; in place of one that is none, one that meets nothing.
+pub fn planes(words: &mut [u32], place: usize, first: usize, given: &[[f32; 4]]) {
+    for (word, &[x, y, z, offset]) in words[place + 4 * first..].chunks_mut(4).zip(given) {
+        let half_space = HalfSpace { index: 0, normal: [x, y, z], offset };
+        let empty = HalfSpace { index: 0, normal: [0.0; 3], offset: -1.0 };
+        word.copy_from_slice(&if half_space.is_valid() { half_space } else { empty }.bits());
+    }
 }
 
 /// Puts other values in a list by box from box `first` on. Flags are bits, 32 to a word, which begin at word `place`.

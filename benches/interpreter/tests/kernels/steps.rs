@@ -3,7 +3,7 @@
 use broadsweep::internals::mirror;
 use broadsweep::internals::steps::begin_epochs_on_gpu_from;
 use broadsweep::{
-    Aabb, BoxCount, BroadPhase, Error, Events, Filters, Gpu, GpuAttribute, GpuEvents, GpuIdentity, GpuNeighbours,
+    Aabb, BroadPhase, Error, Events, Filters, Gpu, GpuAttribute, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours,
     GpuPairs, HalfSpace, Options, Pair, PairOrder, Step, cpu, wgpu,
 };
 use bytemuck::Pod;
@@ -221,9 +221,9 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
         }
         let count = upload(gpu, &[n]);
         let box_count = if is_counted {
-            BoxCount::Stored { count: count.slice(..), at_most: boxes.len() as u32 }
+            GpuCount::Stored { count: count.slice(..), at_most: boxes.len() as u32 }
         } else {
-            BoxCount::Known(n)
+            GpuCount::Known(n)
         };
         let at_most = boxes.len();
         let boxes = upload(gpu, &boxes);

@@ -1,0 +1,58 @@
+// prepare_worlds: other worlds of boxes, out of a buffer of the caller's.
+//
+// Reads   change      where the list begins, which boxes have other worlds, and how many worlds have numbers
+//         given       [change.count] the world of each
+//         world_ids   [change.world_count] (id, number), ascending by id: worlds that have a number, which is below world_count
+// Changes words       the list: the number of each box's world, or WORLD_GLOBAL
+//         filter_changes   [2] the second: how often what other searches rest on was changed, unless change.is_free
+// An invocation per box.
+
+@group(0) @binding(0) var<uniform> change: FilterChange;
+@group(0) @binding(1) var<storage, read> given: array<u32>;
+@group(0) @binding(2) var<storage, read> world_ids: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read_write> words: array<u32>;
+@group(0) @binding(4) var<storage, read_write> filter_changes: array<u32>;
+
+@compute @workgroup_size(256)
+fn prepare_worlds(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let k = group_index(group, groups) * 256u + local;
+    if k == 0u && change.is_free == 0u {
+        filter_changes[1] += 1u;
+    }
+    if k < change.count {
+        words[change.place + change.first + k] = number_of(given[k]);
+    }
+}
+
+// Returns the number of a world, which no other has. Any id may come: one without a number is its own, and that of GLOBAL is
+// WORLD_GLOBAL. If that is the number of another, there is an id that nobody has as a number: of as many ids below world_count as have no
+// number, as many that have one are not below it. The first of those stands for the first of these, and so on.
+fn number_of(id: u32) -> u32 {
+    let place = ids_before(id);
+    var number = id;
+    if place < change.world_count && world_ids[place].x == id {
+        number = world_ids[place].y;
+    } else if id < change.world_count {
+        number = world_ids[ids_before(change.world_count) + id - place].x;
+    }
+    return number;
+}
+
+// Counts the ids that have a number and are below this one.
+fn ids_before(id: u32) -> u32 {
+    var first = 0u;
+    var end = change.world_count;
+    while first < end {
+        let middle = first + (end - first) / 2u;
+        if world_ids[middle].x < id {
+            first = middle + 1u;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}

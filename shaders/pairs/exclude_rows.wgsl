@@ -1,0 +1,44 @@
+// exclude_rows: the lists of pairs that searches never report by themselves, by box, as is_listed of filters.wgsl looks them up.
+//
+// Reads   change    where rows and others begin, and how many boxes there are
+//         counts    written
+//         keys      [written] a, ascending
+//         values    [written] b, ascending where a is equal; a pair may come twice
+// Writes  words     [change.box_count + 1] the rows: how many pairs have a smaller a. [written] the others: b
+// An invocation per row and per pair.
+
+@group(0) @binding(0) var<uniform> change: ExcludeChange;
+@group(0) @binding(1) var<storage, read> counts: Counts;
+@group(0) @binding(2) var<storage, read> keys: array<u32>;
+@group(0) @binding(3) var<storage, read> values: array<u32>;
+@group(0) @binding(4) var<storage, read_write> words: array<u32>;
+
+@compute @workgroup_size(256)
+fn exclude_rows(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let i = group_index(group, groups) * 256u + local;
+    if i <= change.box_count {
+        words[change.rows + i] = pairs_before(i);
+    }
+    if i < counts.written {
+        words[change.others + i] = values[i];
+    }
+}
+
+// Counts the pairs whose smaller index is below this one.
+fn pairs_before(a: u32) -> u32 {
+    var first = 0u;
+    var end = counts.written;
+    while first < end {
+        let middle = first + (end - first) / 2u;
+        if keys[middle] < a {
+            first = middle + 1u;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}

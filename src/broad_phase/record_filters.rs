@@ -1,0 +1,149 @@
+//! Filters that lie in buffers of the caller's.
+
+use std::ops::Range;
+
+use super::BroadPhase;
+use super::record::GpuCount;
+use crate::filters::recorded::Change;
+use crate::gpu::given::{bind, bytes, check};
+use crate::{Error, GpuAttribute, Pair};
+
+impl BroadPhase {
+    /// Records into `encoder` the change of one list of the filters, of the boxes in `boxes`, to values that lie in a buffer of the
+    /// device: what [`change_filters`](Self::change_filters) does at once, for programs in which a kernel decides who sleeps or wakes. What
+    /// comes later in the queue is searched with these values; what comes before, without.
+    ///
+    /// The list is in use ([`set_filters`](Self::set_filters)), and the first recorded change makes room as [`record`](Self::record) does
+    /// and uploads it. The values that others have stay. The slice begins at a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`, with the value of the first of these boxes. A margin that is negative or not finite makes
+    /// its box invalid, unless it stands for a half-space. Any [world](crate::Filters::world) may come; one that no box had as the filters
+    /// were set or changed on the host costs more where its boxes are unbounded, which are tested against those of all worlds then.
+    /// The cost is that of the values: 8 bytes of traffic for each, and a dispatch. Of a step
+    /// ([`record_events`](Self::record_events)), flags of sleep and margins cost no more; after any other change all boxes are searched.
+    ///
+    /// From then on the host does not know the list: calls that are not recorded are refused until the next
+    /// [`set_filters`](Self::set_filters), and so are other changes of the list by [`change_filters`](Self::change_filters).
+    ///
+    /// ```no_run
+    /// # use broadsweep::{BroadPhase, Error, GpuAttribute, wgpu};
+    /// # fn frame(
+    /// #     broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, sleeping: &wgpu::Buffer, count: u32,
+    /// # ) -> Result<(), Error> {
+    /// broad_phase.record_filters(encoder, 0..count, GpuAttribute::Sleeping(sleeping.slice(..)))?;
+    /// let pairs = broad_phase.record(encoder, boxes.slice(..), count)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] where the list is shorter, or not in use, or the range ends before it begins;
+    /// [`Error::BadBuffer`] where the slice has no room for the values or cannot be bound as storage; [`Error::FilterLength`] where lists
+    /// are for different numbers of boxes; and as [`reserve`](Self::reserve). No value is changed then.
+    pub fn record_filters(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: Range<u32>,
+        values: GpuAttribute<'_>,
+    ) -> Result<(), Error> {
+        self.core.flight.check_idle()?;
+        let Some(length) = self.filters.check_change(&self.core.gpu, &boxes, values)? else { return Ok(()) };
+        self.begin_change(length)?;
+        let Self { core, filters, epoch, .. } = self;
+        let filter_changes = &epoch.changes(&core.gpu)?;
+        // As where the host changes them.
+        let is_free = matches!(values, GpuAttribute::Sleeping(_) | GpuAttribute::Margin(_));
+        let to = Change { gpu: &core.gpu, encoder, prepare: core.pipeline.prepare(), filter_changes };
+        filters.record_change(to, length, &boxes, values, is_free)
+    }
+
+    /// Records into `encoder` the change of the [half-spaces](crate::Filters::half_spaces) `which`, by number, in the ascending order of
+    /// their boxes, to some that lie in a buffer of the device: the x, y and z of the normal and the offset, four `f32` each. The boxes
+    /// that stand for half-spaces are those that [`set_filters`](Self::set_filters) named. One with a number that is not finite, or whose normal
+    /// is zero, meets nothing. What comes later in the queue is searched with these, the boxes being at most `box_count`.
+    ///
+    /// All else is as for [`record_filters`](Self::record_filters); the cost is 32 bytes of traffic for each.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] where there are fewer half-spaces, or the range ends before it begins; [`Error::BadBuffer`] where the slice has
+    /// no room for them or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] where the filters do not
+    /// fit so many boxes; and as [`reserve`](Self::reserve). Nothing is changed then.
+    pub fn record_half_spaces(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        box_count: u32,
+        which: Range<u32>,
+        half_spaces: wgpu::BufferSlice<'_>,
+    ) -> Result<(), Error> {
+        self.core.flight.check_idle()?;
+        if !self.filters.check_half_spaces(&self.core.gpu, box_count, &which, half_spaces)? {
+            return Ok(());
+        }
+        self.begin_change(box_count as usize)?;
+        let Self { core, filters, epoch, .. } = self;
+        let filter_changes = &epoch.changes(&core.gpu)?;
+        let to = Change { gpu: &core.gpu, encoder, prepare: core.pipeline.prepare(), filter_changes };
+        filters.record_half_spaces(to, box_count, &which, half_spaces)
+    }
+
+    /// Records into `encoder` that the pairs in a buffer of the device are [excluded](crate::Filters::exclude), and no others: two `u32`
+    /// each, as [`Pair`], in any order, also within a pair, and any number of times. A pair of a box with itself or with one that is not
+    /// there excludes nothing. What comes later in the queue is searched with this list, the boxes being at most `box_count`.
+    ///
+    /// [`Filters::exclude_at_most`](crate::Filters::exclude_at_most) says how many pairs there may be. How many there are may lie in a buffer too
+    /// ([`GpuCount::Stored`]), such as the header of pairs that another engine has found
+    /// ([`PairHeader::written`](crate::PairHeader::written)). Where that is more than `at_most`, searches have no pairs, and
+    /// [`PairHeader::overflow`](crate::PairHeader::overflow) says so, until another list comes.
+    ///
+    /// All else is as for [`record_filters`](Self::record_filters). The cost is that of putting as many pairs in canonical order, and of a
+    /// bisection among them for each box.
+    ///
+    /// ```no_run
+    /// # use broadsweep::{BroadPhase, Error, Filters, GpuCount, wgpu};
+    /// # fn frame(
+    /// #     broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, box_count: u32,
+    /// #     joints: &wgpu::Buffer, joint_count: &wgpu::Buffer,
+    /// # ) -> Result<(), Error> {
+    /// // Once.
+    /// broad_phase.set_filters(Filters { exclude_at_most: 10_000, ..Filters::default() })?;
+    /// // Where a kernel has listed what is joined.
+    /// let count = GpuCount::Stored { count: joint_count.slice(..), at_most: 10_000 };
+    /// broad_phase.record_exclude(encoder, box_count, joints.slice(..), count)?;
+    /// let pairs = broad_phase.record(encoder, boxes.slice(..), box_count)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] where there may be more than `exclude_at_most`; [`Error::BadBuffer`] where a slice has no room for the pairs or
+    /// their number, or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] where the filters do not fit so
+    /// many boxes; and as [`reserve`](Self::reserve). Nothing is changed then.
+    pub fn record_exclude<'a>(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        box_count: u32,
+        pairs: wgpu::BufferSlice<'_>,
+        count: impl Into<GpuCount<'a>>,
+    ) -> Result<(), Error> {
+        let count = count.into();
+        let at_most = count.at_most();
+        self.core.flight.check_idle()?;
+        let pair_bytes = bytes::<Pair>(at_most);
+        check(&self.core.gpu, pairs, pair_bytes, "exclude", || format!("{at_most} pairs"))?;
+        count.check(&self.core.gpu, "exclude count")?;
+        self.filters.check_exclude(box_count, at_most)?;
+        self.begin_change(box_count as usize)?;
+        let Self { core, filters, epoch, .. } = self;
+        let filter_changes = epoch.changes(&core.gpu)?;
+        let stored = count.stored();
+        let change = filters.begin_exclude(&core.gpu, box_count, at_most, stored.is_some())?;
+        core.pipeline.record_exclude(encoder, filters, change, bind(pairs, pair_bytes), stored, &filter_changes)
+    }
+
+    /// Makes room for a change of filters of this many boxes.
+    fn begin_change(&mut self, box_count: usize) -> Result<(), Error> {
+        // The filters take their part of a budget only beside the buffers of a search.
+        self.make_room(box_count, 0)?;
+        self.core.workspace.forget_results();
+        Ok(())
+    }
+}

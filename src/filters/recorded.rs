@@ -1,0 +1,268 @@
+//! Filters that lie in buffers of the caller's on the device, for searches that are recorded.
+
+use std::ops::Range;
+
+use super::device::FilterSet;
+use super::prepare::Prepare;
+use super::{Filters, GpuAttribute, Kept};
+use crate::Error;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::given::{bind, bytes, check};
+use crate::gpu::kernel::Pass;
+use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
+use crate::layout::{Counts, Dispatches, ExcludeChange, FilterChange, histogram_words};
+
+/// How many pairs there is room for: to exclude, and the included ones.
+#[derive(Clone, Copy, Debug)]
+pub struct ExcludeRoom {
+    /// The pairs.
+    pub pairs: u64,
+}
+
+buffer_table! {
+    /// What pairs to exclude are sorted with.
+    pub struct ExcludeBuffers(room: ExcludeRoom) {
+        /// `[pairs]` larger indices; then smaller ones.
+        keys as "exclude_keys": [u32; room.pairs], STORAGE;
+        /// `[pairs]` smaller indices; then larger ones.
+        values as "exclude_values": [u32; room.pairs], STORAGE;
+        /// `[pairs]` scratch.
+        other_keys as "exclude_other_keys": [u32; room.pairs], STORAGE;
+        /// `[pairs]` scratch.
+        other_values as "exclude_other_values": [u32; room.pairs], STORAGE;
+        /// Scratch.
+        histograms as "exclude_histograms": [u32; histogram_words(room.pairs)], STORAGE;
+        /// For the sort: how many pairs there are.
+        counts as "exclude_counts": [Counts; 1], CONSTANT;
+        /// For the sort.
+        dispatches as "exclude_dispatches": [Dispatches; 1], SIZES;
+    }
+}
+
+/// What a change of the filters runs in: a pass, and what counts changes that searches from step to step rest on.
+#[derive(Debug)]
+pub struct Change<'a> {
+    /// The device.
+    pub gpu: &'a Gpu,
+    /// Where it is recorded.
+    pub encoder: &'a mut wgpu::CommandEncoder,
+    /// The kernels.
+    pub prepare: &'a Prepare,
+    /// `[2]` the second: how often what other searches rest on was changed.
+    pub filter_changes: &'a Buffer<u32>,
+}
+
+impl FilterSet {
+    // ---- one list by box ----
+
+    /// Checks a change of one list by box to values of the caller's on the device, and returns how many boxes the list is for; `None`
+    /// where there is nothing to change.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
+    pub fn check_change(
+        &mut self,
+        gpu: &Gpu,
+        boxes: &Range<u32>,
+        values: GpuAttribute<'_>,
+    ) -> Result<Option<usize>, Error> {
+        let (list, _, given) = values.list();
+        let count = length_of(list, boxes)?;
+        let length = self.filters().check_places(list, boxes.start as usize, count as usize)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        check(gpu, given, bytes::<u32>(count), list, || format!("{count} values"))?;
+        self.fit_recorded(length)?;
+        Ok(Some(length))
+    }
+
+    /// Uploads what is not there yet for the `length` boxes of a list, and records the change of that list to values of the caller's,
+    /// which was [checked](Self::check_change). `is_free` says that pairs which are kept from step to step stay right; otherwise it
+    /// is counted.
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload); [`Error::Gpu`] where the kernel is rejected.
+    pub fn record_change(
+        &mut self,
+        to: Change<'_>,
+        length: usize,
+        boxes: &Range<u32>,
+        values: GpuAttribute<'_>,
+        is_free: bool,
+    ) -> Result<(), Error> {
+        let (list, kept, given) = values.list();
+        let (first, count) = (boxes.start, boxes.end - boxes.start);
+        let Some(given) = bind(given, bytes::<u32>(count)) else { return Ok(()) };
+        let Change { gpu, encoder, prepare, filter_changes } = to;
+        self.upload(gpu, length, false)?;
+        let is_of_worlds = list == "world";
+        let place = if kept == Kept::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
+        let place = place.ok_or_else(|| Error::BadFilter { list, index: 0, problem: "is not in use".to_owned() })?;
+        let scopes = gpu.open_scopes();
+        let world_count = if is_of_worlds { self.write_world_ids(gpu, place) } else { 0 };
+        let change = FilterChange { place, first, count, is_free: u32::from(is_free), world_count };
+        let mut pass = Pass::begin(gpu, encoder);
+        let words = &self.lists.words;
+        if is_of_worlds {
+            let ids = &self.buffers.world_ids;
+            prepare.record_worlds(gpu, &mut pass, change, given, ids, words, filter_changes)?;
+        } else if kept == Kept::Margins {
+            prepare.record_filter(gpu, &mut pass, kept, change, given, &self.buffers.margins, filter_changes)?;
+        } else {
+            prepare.record_filter(gpu, &mut pass, kept, change, given, words, filter_changes)?;
+        }
+        pass.finish()?;
+        drop(pass);
+        scopes.close("filters")?;
+        self.note(list);
+        Ok(())
+    }
+
+    /// Writes which worlds have numbers, unless that was done, and returns how many these are. `place` is where the list of worlds begins.
+    fn write_world_ids(&self, gpu: &Gpu, place: u32) -> u32 {
+        let ids = self.checked().world_ids();
+        if !self.on_device.contains(&"world") {
+            self.buffers.world_ids.write(gpu, &ids);
+            if ids.is_empty() {
+                // Among global boxes alone the host calls all of them one world.
+                let all = vec![Filters::GLOBAL; self.filters().world.len()];
+                self.lists.words.write_at(gpu, place.into(), &all);
+            }
+        }
+        ids.len() as u32
+    }
+
+    /// Notes that a list has values that the host does not know.
+    fn note(&mut self, list: &'static str) {
+        if !self.on_device.contains(&list) {
+            self.on_device.push(list);
+        }
+    }
+
+    // ---- half-spaces ----
+
+    /// Checks a change of half-spaces to some in a buffer of the caller's, and returns whether there is anything to change.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
+    pub fn check_half_spaces(
+        &mut self,
+        gpu: &Gpu,
+        box_count: u32,
+        which: &Range<u32>,
+        given: wgpu::BufferSlice<'_>,
+    ) -> Result<bool, Error> {
+        const LIST: &str = "half_spaces";
+        let count = length_of(LIST, which)?;
+        let there = self.checked().half_spaces().len();
+        if which.end as usize > there {
+            let problem = format!("is the end of a range, and there are {there}");
+            return Err(Error::BadFilter { list: LIST, index: which.end.into(), problem });
+        }
+        check(gpu, given, bytes::<[f32; 4]>(count), LIST, || format!("{count} half-spaces"))?;
+        self.fit_recorded(box_count as usize)?;
+        Ok(count > 0)
+    }
+
+    /// Uploads what is not there yet for this many boxes, and records the change of half-spaces to some of the caller's, which was
+    /// [checked](Self::check_half_spaces).
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload); [`Error::Gpu`] where the kernel is rejected.
+    pub fn record_half_spaces(
+        &mut self,
+        to: Change<'_>,
+        box_count: u32,
+        which: &Range<u32>,
+        given: wgpu::BufferSlice<'_>,
+    ) -> Result<(), Error> {
+        let (first, count) = (which.start, which.end - which.start);
+        let Some(given) = bind(given, bytes::<[f32; 4]>(count)) else { return Ok(()) };
+        let Change { gpu, encoder, prepare, filter_changes } = to;
+        self.upload(gpu, box_count as usize, false)?;
+        let place = self.lists.place_of_half_spaces();
+        let change = FilterChange { place, first, count, is_free: 0, world_count: 0 };
+        let scopes = gpu.open_scopes();
+        let mut pass = Pass::begin(gpu, encoder);
+        prepare.record_planes(gpu, &mut pass, change, given, &self.lists.words, filter_changes)?;
+        pass.finish()?;
+        drop(pass);
+        scopes.close("filters")?;
+        self.note("half_spaces");
+        Ok(())
+    }
+
+    // ---- pairs to exclude ----
+
+    /// Checks that at most so many pairs to exclude may come from a buffer, and fits the filters to this many boxes.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
+    pub fn check_exclude(&mut self, box_count: u32, at_most: u32) -> Result<(), Error> {
+        let room = self.filters().exclude_at_most;
+        if room == 0 || at_most > room {
+            let problem = format!("is how many pairs may come, and there is room for exclude_at_most = {room}");
+            return Err(Error::BadFilter { list: "exclude", index: at_most.into(), problem });
+        }
+        self.fit_recorded(box_count as usize)
+    }
+
+    /// Uploads what is not there yet for this many boxes, notes that the pairs to exclude will be those of the caller's, and returns where
+    /// they go.
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload).
+    pub fn begin_exclude(
+        &mut self,
+        gpu: &Gpu,
+        box_count: u32,
+        at_most: u32,
+        is_stored: bool,
+    ) -> Result<ExcludeChange, Error> {
+        self.upload(gpu, box_count as usize, false)?;
+        self.note("exclude");
+        // A list that came before may still run, and one that comes behind says anew whether it fits.
+        self.may_be_refused |= is_stored;
+        let (rows, others) = self.lists.places_of_listed();
+        Ok(ExcludeChange {
+            rows,
+            others,
+            box_count: self.uploaded.unwrap_or(0) as u32,
+            at_most,
+            include_count: self.checked().include().len() as u32,
+            is_stored: u32::from(is_stored),
+        })
+    }
+
+    /// Returns what pairs to exclude are sorted with, and the included pairs.
+    ///
+    /// # Errors
+    /// [`Error::NothingRecorded`] where no such pairs were to come.
+    pub fn excluding(&self) -> Result<(&ExcludeBuffers, &Buffer<crate::Pair>), Error> {
+        let buffers = self.excluding.as_ref().ok_or(Error::NothingRecorded)?;
+        Ok((buffers, &self.buffers.included))
+    }
+
+    /// Returns the number that is not zero where there are more pairs to exclude than there is room for.
+    pub fn refused(&self) -> &Buffer<u32> {
+        &self.buffers.refused
+    }
+
+    /// Returns whether commands may find more pairs to exclude than there is room for.
+    pub fn may_be_refused(&self) -> bool {
+        self.may_be_refused
+    }
+}
+
+/// Returns the length of a range of a list.
+///
+/// # Errors
+/// [`Error::BadFilter`] where the range ends before it begins.
+fn length_of(list: &'static str, range: &Range<u32>) -> Result<u32, Error> {
+    range.end.checked_sub(range.start).ok_or_else(|| {
+        let problem = "is where a range begins that ends before".to_owned();
+        Error::BadFilter { list, index: range.start.into(), problem }
+    })
+}
