@@ -17,13 +17,15 @@ override IS_STORED: bool = false;
 
 @compute @workgroup_size(1)
 fn prepare_count() {
-    var own = given;
+    var boxes = given.box_count;
     if IS_STORED {
-        own.box_count = count[0];
+        boxes = count[0];
     }
-    own.is_beyond = select(0u, BEYOND_BOXES, own.box_count > given.box_count);
-    own.is_beyond = select(own.is_beyond, BEYOND_FILTERS, refused[0] != 0u);
-    own.box_count = select(own.box_count, 0u, own.is_beyond != 0u);
+    let beyond_boxes = select(0u, BEYOND_BOXES, boxes > given.box_count);
+    let is_beyond = select(beyond_boxes, BEYOND_FILTERS, refused[0] != 0u);
+    var own = given;
+    own.box_count = select(boxes, 0u, is_beyond != 0u);
+    own.is_beyond = is_beyond;
     params = own;
     block_sizes = dispatch_size(div_ceil(own.box_count, BIN_BLOCK));
 }

@@ -2,7 +2,7 @@
 //
 // Reads   change      what there is room for
 //         count       the number of pairs, first; only if change.is_stored
-// Writes  counts      written: those pairs, and the included ones
+// Writes  counts      for the sort, of which written: those pairs, and the included ones
 //         dispatches  sort_pairs, order
 //         refused     whether there are more pairs than there is room for: no search is right then
 // Changes filter_changes   [2] the second: how often what other searches rest on was changed
@@ -23,6 +23,9 @@ fn exclude_begin() {
     }
     let is_beyond = pairs > change.at_most;
     let written = select(pairs, 0u, is_beyond) + change.include_count;
+    // The sort looks at the numbers of entries too, and takes that of pairs.
+    counts.entry_count = 0u;
+    counts.key_bits = 0u;
     counts.written = written;
     dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
     dispatches.order = dispatch_size(div_ceil(written, 256u));

@@ -33,6 +33,8 @@ pub struct FilterSet {
     pub(super) on_device: Vec<&'static str>,
     /// Whether commands may find a list longer than there is room for.
     pub(super) may_be_refused: bool,
+    /// Not zero where they have.
+    pub(super) refused: Buffer<u32>,
 }
 
 /// How many elements the filters' buffers have.
@@ -54,8 +56,6 @@ buffer_table! {
         world_cells: [[u32; 4]; room.worlds], STORAGE;
         /// `[world_count]` the id and the number of each world, ascending by id, once some are numbered on the device.
         world_ids: [[u32; 2]; room.world_ids], STORAGE;
-        /// `[1]` not zero where there are more pairs to exclude than there is room for.
-        refused: [u32; 1], STORAGE;
         /// `[include_count]` the included pairs, ascending.
         included: [Pair; room.included], STORAGE;
         /// `[box_count]`, or empty.
@@ -91,6 +91,7 @@ impl FilterSet {
             excluding: None,
             on_device: Vec::new(),
             may_be_refused: false,
+            refused: Buffer::of(gpu, "filters_refused", &[0], STORAGE)?,
         })
     }
 

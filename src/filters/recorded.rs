@@ -247,7 +247,7 @@ impl FilterSet {
 
     /// Returns the number that is not zero where there are more pairs to exclude than there is room for.
     pub fn refused(&self) -> &Buffer<u32> {
-        &self.buffers.refused
+        &self.refused
     }
 
     /// Returns whether commands may find more pairs to exclude than there is room for.

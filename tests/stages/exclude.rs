@@ -18,7 +18,7 @@ fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
     let mut any = |i: u32| match i % 7 {
         0 => box_count / 2,
         1 => random.below(box_count + 2),
-        2 if i % 5 == 0 => u32::MAX,
+        2 if i.is_multiple_of(5) => u32::MAX,
         _ => random.below(box_count),
     };
     (0..count).map(|i| Pair { a: any(i), b: any(i + 1) }).collect()

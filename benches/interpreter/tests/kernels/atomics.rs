@@ -75,7 +75,7 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
 /// Stores whose order is not missed, though the source does not show at once that it cannot be seen: as above, with the
 /// line of the first.
 const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
-    ("prepare_count", "own.is_beyond = select(0u, 1u, is_beyond);", OWN),
+    ("prepare_count", "own.is_beyond = is_beyond;", OWN),
     ("neighbours_place", "neighbours[k + pairs_from[keys[k]]] = values[k];", ELEMENTS),
     ("prepare_boxes", "prepared[i * 3u] = low.xy;", ELEMENTS),
     ("prepare_boxes", "prepared[i * 3u + 1u] = vec2<u32>(low.z, high.x);", ELEMENTS),

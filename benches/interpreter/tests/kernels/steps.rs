@@ -171,12 +171,13 @@ type Of = for<'a> fn(wgpu::BufferSlice<'a>) -> GpuAttribute<'a>;
 fn values(gpu: &Gpu, filters: &Filters) -> Vec<(Of, u32, wgpu::Buffer)> {
     let flags = |flags: &[bool]| flags.iter().map(|&flag| 3 * u32::from(flag)).collect();
     let margins = filters.margin.iter().map(|margin| margin.to_bits()).collect();
-    let lists: [(Of, Vec<u32>); 5] = [
+    let lists: [(Of, Vec<u32>); 6] = [
         (|values| GpuAttribute::Group(values), filters.group.clone()),
         (|values| GpuAttribute::Mask(values), filters.mask.clone()),
         (|values| GpuAttribute::Fixed(values), flags(&filters.fixed)),
         (|values| GpuAttribute::Sleeping(values), flags(&filters.sleeping)),
         (|values| GpuAttribute::Margin(values), margins),
+        (|values| GpuAttribute::World(values), filters.world.clone()),
     ];
     let there = lists.into_iter().filter(|(_, list)| !list.is_empty());
     there.map(|(of, list)| (of, list.len() as u32, upload(gpu, &list))).collect()
@@ -190,7 +191,41 @@ fn without_values(filters: &Filters) -> Filters {
     filters.fixed.fill(true);
     filters.sleeping.fill(true);
     filters.margin.fill(0.0);
+    // Of the worlds 0, 1 and 2 the host knows one, and it knows another.
+    for (i, world) in filters.world.iter_mut().enumerate() {
+        *world = [4, 2][i % 2];
+    }
+    for half_space in &mut filters.half_spaces {
+        (half_space.normal, half_space.offset) = ([0.0, 1.0, 0.0], -1e30);
+    }
+    filters.exclude_at_most = 2 * filters.exclude.len() as u32;
+    filters.exclude.clear();
     filters
+}
+
+/// Records that the half-spaces and the excluded pairs are these, of which the host has other ones: pairs twice, the other way round, and
+/// behind them some that are none.
+fn record_lists(
+    gpu: &Gpu,
+    broad_phase: &mut BroadPhase,
+    recorded: &mut wgpu::CommandEncoder,
+    filters: &Filters,
+    n: u32,
+) -> Result<(), Error> {
+    let mut half_spaces = filters.half_spaces.clone();
+    half_spaces.sort_by_key(|half_space| half_space.index);
+    let planes: Vec<[f32; 4]> =
+        half_spaces.iter().map(|HalfSpace { normal: [x, y, z], offset, .. }| [*x, *y, *z, *offset]).collect();
+    broad_phase.record_half_spaces(recorded, n, 0..planes.len() as u32, upload(gpu, &planes).slice(..))?;
+    if filters.exclude.is_empty() {
+        return Ok(());
+    }
+    let mut pairs = filters.exclude.clone();
+    pairs.extend(filters.exclude.iter().map(|pair| Pair { a: pair.b, b: pair.a }).take(filters.exclude.len() - 2));
+    pairs.extend([Pair { a: 5, b: 5 }, Pair { a: n, b: 3 }]);
+    let count = upload(gpu, &[pairs.len() as u32]);
+    let count = GpuCount::Stored { count: count.slice(..), at_most: pairs.len() as u32 };
+    broad_phase.record_exclude(recorded, n, upload(gpu, &pairs).slice(..), count)
 }
 
 /// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
@@ -202,7 +237,9 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
     let mut given = Vec::new();
+    let mut lists = None;
     if let Kind::Kept = kind {
+        lists = Some(filters);
         // The values come with the first step, on the device.
         given = values(gpu, filters);
         broad_phase.set_filters(without_values(filters))?;
@@ -242,6 +279,9 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
             broad_phase.record_filters(&mut recorded, 0..count, of(values.slice(..)))?;
             // Some again, the last of which share a word of flags with others.
             broad_phase.record_filters(&mut recorded, 0..count / 2 - 9, of(values.slice(..)))?;
+        }
+        if let Some(filters) = lists.take() {
+            record_lists(gpu, &mut broad_phase, &mut recorded, filters, n)?;
         }
         let events = broad_phase.record_events(&mut recorded, boxes.slice(..), box_count, identity)?;
         let by_box = broad_phase.record_neighbours(&mut recorded)?;
