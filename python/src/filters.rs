@@ -65,6 +65,7 @@ pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
             }
         },
         exclude: pairs(dict, "exclude")?,
+        exclude_at_most: 0,
         include: pairs(dict, "include")?,
         half_spaces: half_spaces(dict)?,
         owner: owner(dict)?,

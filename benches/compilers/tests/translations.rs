@@ -56,8 +56,8 @@ const OF_QUERIES: [&str; 7] = ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGL
 /// The switch that the kernels which build trees have of their own.
 const OF_TREES: [&str; 1] = ["IS_LOWEST"];
 
-/// The switches that changes of filters on the device have of their own: what the values are.
-const OF_CHANGES: [&str; 2] = ["IS_FLAGS", "IS_MARGINS"];
+/// The switches that changes on the device have of their own: what the values are, and whether a number of boxes is among them.
+const OF_CHANGES: [&str; 3] = ["IS_FLAGS", "IS_MARGINS", "IS_STORED"];
 /// The switches that epochs have of their own: which list a kernel works on, and how boxes lie in it.
 const OF_EPOCHS: [&str; 6] = ["IS_SEARCHED", "IS_FRESH", "IS_REST", "IS_APART", "IS_KEPT", "IS_PACKED"];
 /// The switches of the comparison of two steps: which box of the last one each box is.

@@ -152,6 +152,7 @@ fn scene() -> (Vec<Aabb>, Filters) {
         world: by_box(4).iter().map(|&i| if i == 3 { Filters::GLOBAL } else { 10 * i }).collect(),
         margin: by_box(9).iter().map(|&i| i as f32 / 100.0).collect(),
         exclude: (0..199).map(|i| Pair { a: i + 1, b: i }).collect(),
+        exclude_at_most: 0,
         include: vec![Pair { a: 17, b: 3 }, Pair { a: 3, b: 17 }, Pair { a: 198, b: 199 }],
         half_spaces: vec![
             HalfSpace { index: 20, normal: [0.1, 0.2, 1.0], offset: 0.3 },
