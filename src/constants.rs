@@ -372,6 +372,8 @@ shared_constants! {
     BEYOND_BOXES: u32 = 1;
     /// `Params::is_beyond`: the number of pairs to exclude is.
     BEYOND_FILTERS: u32 = 2;
+    /// The most pairs to exclude that may come from a buffer: they fit any binding.
+    EXCLUDE_MOST: u32 = 1 << 24;
     /// In place of the beginning of a list of the filters: the list is empty.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.
@@ -390,7 +392,7 @@ pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
 /// The turns that all loops of an invocation may take together on a software adapter: Mesa's drivers end them then.
 pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
-/// The turns of a search among as many listed pairs of a box, or half-spaces, as there can be.
+/// The turns of a search among as many listed pairs of a box (`Filters::check` sees to that), or half-spaces, as there can be.
 const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// Counts the turns of loops that an invocation takes at most for a tile of giants that are joined with rows of boxes, where filters

@@ -215,7 +215,7 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known:
             own.footprint |= FOOTPRINT_PLAIN;
         }
     } else if HAS_WORLDS && kind != KIND_INVALID && world < arrayLength(&world_cells) {
-        // A world that there was not yet as the search was recorded has no cells, and its boxes without an end are giants.
+        // A world that the host did not know as the search was recorded has no cells, and its boxes without an end are giants.
         // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
         own.cells = cells_of_world(world_cells[world]);
         own.start = tile_of(world);

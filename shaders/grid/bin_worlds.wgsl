@@ -26,7 +26,7 @@ fn bin_worlds(
     let min_bits = min_bits_of(i);
     let max_bits = max_bits_of(i);
     let world = world_of(i);
-    // There may be more worlds now than when the search was recorded.
+    // There may be more worlds now than when the search was recorded, and worlds of the device that the host does not know.
     if world >= arrayLength(&world_cells) || kind_of(min_bits, max_bits) != KIND_FINITE || !is_within(min_bits, max_bits, frame.limit) {
         return;
     }

@@ -261,8 +261,8 @@ struct TreeShape {
 // What prepare_filter, prepare_worlds or prepare_planes does in one dispatch.
 struct FilterChange {
     place: u32,               // where the list begins
-    first: u32,               // the first box that has another value
-    count: u32,               // such boxes
+    first: u32,               // the first box that has another value, or half-space that is another
+    count: u32,               // such boxes or half-spaces
     is_free: u32,             // 1: pairs that are kept from step to step stay right
     world_count: u32,         // worlds that have numbers
 }

@@ -5,7 +5,7 @@ use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
-use crate::gpu::table::{CONSTANT, SIZES};
+use crate::gpu::table::{CONSTANT, SIZES, STORAGE};
 use crate::gpu::timing::Timer;
 use crate::layout::Params;
 use crate::memory::{Call, Results, Workspace};
@@ -38,6 +38,8 @@ pub(super) struct Counted {
     params: Buffer<Params>,
     /// The sizes of dispatches for blocks of boxes.
     pub block_sizes: Buffer<[u32; 3]>,
+    /// Zero: no list of the filters is longer than there is room for.
+    pub none_refused: Buffer<u32>,
 }
 
 impl Core {
@@ -83,7 +85,8 @@ impl Core {
         }
         let params = Buffer::new(&self.gpu, "params", 1, CONSTANT)?;
         let block_sizes = Buffer::new(&self.gpu, "block_sizes", 1, SIZES)?;
-        Ok(self.counted.insert(Counted { params, block_sizes }).clone())
+        let none_refused = Buffer::of(&self.gpu, "none_refused", &[0], STORAGE)?;
+        Ok(self.counted.insert(Counted { params, block_sizes, none_refused }).clone())
     }
 
     /// Records the search that was decided for the number of boxes that `count` begins with, at most that of the call, or for that one; and
@@ -101,8 +104,9 @@ impl Core {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let given = self.params(call)?;
-        let Counted { params, block_sizes } = self.counted()?;
-        self.pipeline.record_count(encoder, &given, count, filters.refused(), &params, &block_sizes)?;
+        let Counted { params, block_sizes, none_refused } = self.counted()?;
+        let refused = filters.refused().unwrap_or(&none_refused);
+        self.pipeline.record_count(encoder, &given, count, refused, &params, &block_sizes)?;
         let input = Input { boxes, is_prepared, block_sizes: Some(&block_sizes) };
         self.record_with(encoder, call, &params, input, filters, None, timer)?;
         if let Some(results) = &mut self.workspace.made_mut()?.results {

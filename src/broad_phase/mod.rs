@@ -216,8 +216,8 @@ impl BroadPhase {
         }
     }
 
-    /// Returns the filters in use, as the host set and changed them: not the values that [`record_filters`](Self::record_filters) puts
-    /// in their place.
+    /// Returns the filters in use, as the host set and changed them: not the values that [`record_filters`](Self::record_filters),
+    /// [`record_half_spaces`](Self::record_half_spaces) and [`record_exclude`](Self::record_exclude) put in their place.
     pub fn filters(&self) -> &Filters {
         self.filters.filters()
     }
@@ -364,7 +364,7 @@ impl BroadPhase {
         if call.is_ok_and(|call| self.epoch.is_worth_it(&call)) && lets_pairs_be_kept(filters) {
             others.extend(EpochKernels::new(gpu, &switches).kernels().into_iter().cloned());
             // How many boxes there are to be searched is known on the device alone.
-            others.push(self.core.pipeline.prepare().count_kernel().clone());
+            others.push(self.core.pipeline.prepare().count_kernels()[0].clone());
         }
         let searches = if filters.sleeping.is_empty() { switches } else { Switches::as_if_awake(filters) };
         self.compile_with(box_count, &searches, others)

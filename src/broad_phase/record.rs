@@ -170,7 +170,7 @@ impl BroadPhase {
         let boxes = bind_boxes(boxes, at_most).unwrap_or_else(|| own.boxes.all());
         let scopes = core.gpu.open_scopes();
         let stored = box_count.stored();
-        if stored.is_some() || filters.may_be_refused() {
+        if stored.is_some() || filters.refused().is_some() {
             core.record_counted(encoder, call, stored, boxes, false, filters, timer)?;
         } else {
             core.record_flow(encoder, call, boxes, filters, None, timer)?;
@@ -187,7 +187,7 @@ impl BroadPhase {
     /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no
     /// longer there: after any other call that searches,
     /// [`record_events`](Self::record_events) too, even one that was refused or failed, after [`set_filters`](Self::set_filters),
-    /// [`change_filters`](Self::change_filters) or [`record_filters`](Self::record_filters), after a [`set_options`](Self::set_options) that changes order or budget, or
+    /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of filters, after a [`set_options`](Self::set_options) that changes order or budget, or
     /// after [`reserve`](Self::reserve) for more boxes.
     pub fn record_window(
         &mut self,

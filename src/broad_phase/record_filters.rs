@@ -18,7 +18,7 @@ impl BroadPhase {
     /// `min_storage_buffer_offset_alignment`, with the value of the first of these boxes. A margin that is negative or not finite makes
     /// its box invalid, unless it stands for a half-space. Any [world](crate::Filters::world) may come; one that no box had as the filters
     /// were set or changed on the host costs more where its boxes are unbounded, which are tested against those of all worlds then.
-    /// The cost is that of the values: 8 bytes of traffic for each, and a dispatch. Of a step
+    /// The cost is that of the values: 8 bytes of traffic for each, of a world a bisection among the worlds of the host, and a dispatch. Of a step
     /// ([`record_events`](Self::record_events)), flags of sleep and margins cost no more; after any other change all boxes are searched.
     ///
     /// From then on the host does not know the list: calls that are not recorded are refused until the next
@@ -90,8 +90,8 @@ impl BroadPhase {
     /// there excludes nothing. What comes later in the queue is searched with this list, the boxes being at most `box_count`.
     ///
     /// [`Filters::exclude_at_most`](crate::Filters::exclude_at_most) says how many pairs there may be. How many there are may lie in a buffer too
-    /// ([`GpuCount::Stored`]), such as the header of pairs that another engine has found
-    /// ([`PairHeader::written`](crate::PairHeader::written)). Where that is more than `at_most`, searches have no pairs, and
+    /// ([`GpuCount::Stored`]), such as the header of pairs that another engine has found, which begins with their number, and has 0 there
+    /// where that search was refused. Where it is more than `at_most`, searches have no pairs, and
     /// [`PairHeader::overflow`](crate::PairHeader::overflow) says so, until another list comes.
     ///
     /// All else is as for [`record_filters`](Self::record_filters). The cost is that of putting as many pairs in canonical order, and of a
@@ -136,7 +136,9 @@ impl BroadPhase {
         let filter_changes = epoch.changes(&core.gpu)?;
         let stored = count.stored();
         let change = filters.begin_exclude(&core.gpu, box_count, at_most, stored.is_some())?;
-        core.pipeline.record_exclude(encoder, filters, change, bind(pairs, pair_bytes), stored, &filter_changes)
+        core.pipeline.record_exclude(encoder, filters, change, bind(pairs, pair_bytes), stored, &filter_changes)?;
+        filters.note_on_device("exclude");
+        Ok(())
     }
 
     /// Makes room for a change of filters of this many boxes.

@@ -34,7 +34,7 @@ impl BroadPhase {
     /// # Errors
     /// [`Error::NothingRecorded`] where the list is no longer there: after any other call that searches, after
     /// [`reserve`](Self::reserve) for more pairs, after [`set_filters`](Self::set_filters),
-    /// [`change_filters`](Self::change_filters) or [`record_filters`](Self::record_filters). [`Error::BadOption`] where
+    /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of filters. [`Error::BadOption`] where
     /// the order of pairs is not [canonical](crate::PairOrder::Canonical). [`Error::Busy`], [`Error::OverBudget`],
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {

@@ -4,7 +4,7 @@ use std::mem::replace;
 use std::sync::Arc;
 
 use super::BroadPhase;
-use super::core::Core;
+use super::core::{Core, Counted};
 use super::record::GpuCount;
 use crate::epoch::buffers::{EpochBuffers, EpochRoom, StepBoxes, most_moved};
 use crate::epoch::{EpochKernels, Inputs};
@@ -445,11 +445,12 @@ fn record_params(
 ) -> Result<Buffer<Params>, Error> {
     let given = core.params(call)?;
     let stored = box_count.stored();
-    if stored.is_none() && !filters.may_be_refused() {
+    if stored.is_none() && filters.refused().is_none() {
         return Ok(given);
     }
     // The sizes are those of a search, and written anew for each.
-    let block_sizes = core.counted()?.block_sizes;
-    core.pipeline.record_count(encoder, &given, stored, filters.refused(), &buffers.step_params, &block_sizes)?;
+    let Counted { block_sizes, none_refused, .. } = core.counted()?;
+    let refused = filters.refused().unwrap_or(&none_refused);
+    core.pipeline.record_count(encoder, &given, stored, refused, &buffers.step_params, &block_sizes)?;
     Ok(buffers.step_params.clone())
 }

@@ -33,8 +33,8 @@ pub struct FilterSet {
     pub(super) on_device: Vec<&'static str>,
     /// Whether commands may find a list longer than there is room for.
     pub(super) may_be_refused: bool,
-    /// Not zero where they have.
-    pub(super) refused: Buffer<u32>,
+    /// `[world_count]` the id and the number of each world, ascending by id, once some are numbered on the device.
+    pub(super) world_ids: Option<Buffer<[u32; 2]>>,
 }
 
 /// How many elements the filters' buffers have.
@@ -43,7 +43,6 @@ pub struct FilterRoom {
     words: u64,
     worlds: u64,
     included: u64,
-    world_ids: u64,
     margins: u64,
     half_space_words: u64,
     prepared: u64,
@@ -54,8 +53,6 @@ buffer_table! {
     pub struct FilterBuffers(room: FilterRoom) {
         /// `[world_count]` the range of cells of each world.
         world_cells: [[u32; 4]; room.worlds], STORAGE;
-        /// `[world_count]` the id and the number of each world, ascending by id, once some are numbered on the device.
-        world_ids: [[u32; 2]; room.world_ids], STORAGE;
         /// `[include_count]` the included pairs, ascending.
         included: [Pair; room.included], STORAGE;
         /// `[box_count]`, or empty.
@@ -91,7 +88,7 @@ impl FilterSet {
             excluding: None,
             on_device: Vec::new(),
             may_be_refused: false,
-            refused: Buffer::of(gpu, "filters_refused", &[0], STORAGE)?,
+            world_ids: None,
         })
     }
 
@@ -181,7 +178,6 @@ impl FilterSet {
         FilterRoom {
             words: FilterLists::words_for(&self.checked, boxes),
             worlds: u64::from(self.checked.world_count()),
-            world_ids: u64::from(self.checked.world_count()),
             included: self.checked.include().len() as u64,
             margins: boxes_if(!filters.margin.is_empty()),
             half_space_words: boxes_if(!filters.half_spaces.is_empty()).div_ceil(32),
@@ -197,17 +193,24 @@ impl FilterSet {
 
     /// Lists the buffers that hold anything for this many boxes, with their bytes.
     pub fn rows(&self, box_count: usize) -> Vec<Row> {
-        self.rows_in(&self.room(box_count))
+        let mut rows = self.rows_in(&self.room(box_count));
+        rows.extend(self.exclude_room().into_iter().flat_map(|room| ExcludeBuffers::rows(&room)));
+        if self.world_ids.is_some() {
+            rows.push(("world_ids", Buffer::<[u32; 2]>::bytes(self.checked.world_count().into())));
+        }
+        rows
     }
 
     /// Lists the buffers that the filters of a slab of this many boxes have at most: [`CheckedFilters::part`] numbers
-    /// the bodies there by index.
+    /// the bodies there by index, and nothing comes in place of its pairs.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {
         let mut room = self.room(box_count);
         if self.checked.part_numbers_bodies() {
             room.words = room.words.saturating_add(box_count as u64);
         }
+        let words = |[rows, others]: [u64; 2]| rows + others;
+        room.words -= words(self.checked.listed_words(box_count as u64)) - words(self.checked.own_listed_words());
         self.rows_in(&room)
     }
 
@@ -218,8 +221,7 @@ impl FilterSet {
             return Vec::new();
         }
         let words = ("filters", Buffer::<u32>::bytes(room.words));
-        let excluding = self.exclude_room().into_iter().flat_map(|room| ExcludeBuffers::rows(&room));
-        std::iter::once(words).chain(FilterBuffers::rows(room)).chain(excluding).collect()
+        std::iter::once(words).chain(FilterBuffers::rows(room)).collect()
     }
 
     /// Returns the bytes of GPU memory that the filters hold.
@@ -240,7 +242,8 @@ impl FilterSet {
         }
         let words = ("filters", self.lists.words.raw().size());
         let excluding = self.excluding.iter().flat_map(ExcludeBuffers::made);
-        std::iter::once(words).chain(self.buffers.made()).chain(excluding).collect()
+        let world_ids = self.world_ids.iter().map(|ids| ("world_ids", ids.raw().size()));
+        std::iter::once(words).chain(self.buffers.made()).chain(excluding).chain(world_ids).collect()
     }
 
     /// Gives the memory on the GPU back; what is needed is uploaded again.
@@ -323,11 +326,9 @@ impl FilterSet {
         Arc::make_mut(&mut self.checked).change(first, values)?;
         let worlds = u64::from(self.checked.world_count());
         if self.uploaded.is_some() && worlds > self.buffers.world_cells.len() {
-            let made = Buffer::new(gpu, "world_cells", worlds, STORAGE)
-                .and_then(|cells| Ok((cells, Buffer::new(gpu, "world_ids", worlds, STORAGE)?)));
+            let made = Buffer::new(gpu, "world_cells", worlds, STORAGE);
             // The next call uploads all of them.
-            let (world_cells, world_ids) = made.inspect_err(|_| drop(self.unload(gpu)))?;
-            (self.buffers.world_cells, self.buffers.world_ids) = (world_cells, world_ids);
+            self.buffers.world_cells = made.inspect_err(|_| drop(self.unload(gpu)))?;
         }
         if self.uploaded.is_some() {
             let scopes = gpu.open_scopes();

@@ -45,9 +45,8 @@ impl Switches {
         let tested = filters.tested();
         let by_box =
             tested.iter().filter(|list| !list.values.is_empty() && counts(list.switch)).map(|list| list.switch);
-        let has_lists = !filters.exclude.is_empty() || !filters.include.is_empty() || filters.exclude_at_most > 0;
         let others = [
-            (has_lists, "HAS_LISTS"),
+            (filters.has_lists(), "HAS_LISTS"),
             (!filters.half_spaces.is_empty(), "HAS_HALF_SPACES"),
             (filters.owner.is_some(), "HAS_OWNER"),
         ];

@@ -46,6 +46,7 @@ pub use table::Kept;
 
 use std::collections::HashSet;
 
+use crate::constants::{EXCLUDE_MOST, MAX_ENTRIES};
 use crate::{Aabb, Error};
 
 /// Says how the groups and masks of two boxes decide whether they may pair.
@@ -73,7 +74,8 @@ impl Filters {
     /// Checks that the filters fit this many boxes.
     ///
     /// # Errors
-    /// [`Error::FilterLength`] where a list by box has another length; [`Error::BadFilter`] for the first margin that is
+    /// [`Error::FilterLength`] where a list by box has another length; [`Error::BadFilter`] for more of `exclude_at_most` than there
+    /// can be, for the first margin that is
     /// negative or not finite, the first pair of `exclude` or `include` with an index beyond the boxes or twice the
     /// same, the first half-space that is none, and an owner region that is no valid box.
     pub fn check(&self, box_count: usize) -> Result<(), Error> {
@@ -111,6 +113,14 @@ impl Filters {
                 let problem = format!("is ({0}, {0}): a box with itself", pairs[at].a);
                 return Err(Error::BadFilter { list, index: at as u64, problem });
             }
+        }
+        let listed = u64::from(self.exclude_at_most) + self.include.len() as u64;
+        if self.exclude_at_most > EXCLUDE_MOST || self.exclude_at_most > 0 && listed > MAX_ENTRIES.into() {
+            let (room, included) = (self.exclude_at_most, self.include.len());
+            let problem = format!(
+                "is {room}, beside {included} included pairs; it may be {EXCLUDE_MOST}, and both together {MAX_ENTRIES}"
+            );
+            return Err(Error::BadFilter { list: "exclude_at_most", index: 0, problem });
         }
         let mut seen = HashSet::new();
         for (at, half_space) in self.half_spaces.iter().enumerate() {
@@ -176,6 +186,12 @@ impl Filters {
     /// Returns whether the boxes are searched as they are.
     pub(crate) fn leaves_boxes(&self) -> bool {
         self.margin.is_empty() && self.half_spaces.is_empty()
+    }
+
+    /// Returns whether there may be lists of pairs.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn has_lists(&self) -> bool {
+        !self.exclude.is_empty() || !self.include.is_empty() || self.exclude_at_most > 0
     }
 
     /// Returns whether boxes have groups or masks.

@@ -163,9 +163,9 @@ impl Prepare {
         [&self.boxes]
     }
 
-    /// Returns the kernel that is dispatched where the number of boxes lies in a buffer.
-    pub fn count_kernel(&self) -> &Kernel {
-        &self.stored_count
+    /// Returns the kernels that are dispatched where the number of boxes lies in a buffer, and where filters may be refused.
+    pub fn count_kernels(&self) -> [&Kernel; 2] {
+        [&self.stored_count, &self.count]
     }
 
     /// Records the preparing of the first `n` boxes: they are grown by their `margins`, and the whole space stands in place

@@ -33,6 +33,8 @@ buffer_table! {
         other_values as "exclude_other_values": [u32; room.pairs], STORAGE;
         /// Scratch.
         histograms as "exclude_histograms": [u32; histogram_words(room.pairs)], STORAGE;
+        /// Not zero where there are more pairs than there is room for.
+        refused as "exclude_refused": [u32; 1], STORAGE;
         /// For the sort: how many pairs there are.
         counts as "exclude_counts": [Counts; 1], CONSTANT;
         /// For the sort.
@@ -75,6 +77,10 @@ impl FilterSet {
         }
         check(gpu, given, bytes::<u32>(count), list, || format!("{count} values"))?;
         self.fit_recorded(length)?;
+        if list == WORLD && !self.on_device.contains(&WORLD) {
+            // Before anything else takes its part of a budget.
+            self.world_ids = Some(Buffer::of(gpu, "world_ids", &self.checked().world_ids(), STORAGE)?);
+        }
         Ok(Some(length))
     }
 
@@ -97,16 +103,19 @@ impl FilterSet {
         let Some(given) = bind(given, bytes::<u32>(count)) else { return Ok(()) };
         let Change { gpu, encoder, prepare, filter_changes } = to;
         self.upload(gpu, length, false)?;
-        let is_of_worlds = list == "world";
         let place = if kept == Kept::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
         let place = place.ok_or_else(|| Error::BadFilter { list, index: 0, problem: "is not in use".to_owned() })?;
         let scopes = gpu.open_scopes();
-        let world_count = if is_of_worlds { self.write_world_ids(gpu, place) } else { 0 };
+        let world_ids = self.world_ids.as_ref().filter(|_| list == WORLD);
+        let world_count = world_ids.map_or(0, |ids| ids.len() as u32);
         let change = FilterChange { place, first, count, is_free: u32::from(is_free), world_count };
         let mut pass = Pass::begin(gpu, encoder);
         let words = &self.lists.words;
-        if is_of_worlds {
-            let ids = &self.buffers.world_ids;
+        if let Some(ids) = world_ids {
+            if world_count == 0 && !self.on_device.contains(&WORLD) {
+                // Among global boxes alone the host calls all of them one world.
+                words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
+            }
             prepare.record_worlds(gpu, &mut pass, change, given, ids, words, filter_changes)?;
         } else if kept == Kept::Margins {
             prepare.record_filter(gpu, &mut pass, kept, change, given, &self.buffers.margins, filter_changes)?;
@@ -116,26 +125,12 @@ impl FilterSet {
         pass.finish()?;
         drop(pass);
         scopes.close("filters")?;
-        self.note(list);
+        self.note_on_device(list);
         Ok(())
     }
 
-    /// Writes which worlds have numbers, unless that was done, and returns how many these are. `place` is where the list of worlds begins.
-    fn write_world_ids(&self, gpu: &Gpu, place: u32) -> u32 {
-        let ids = self.checked().world_ids();
-        if !self.on_device.contains(&"world") {
-            self.buffers.world_ids.write(gpu, &ids);
-            if ids.is_empty() {
-                // Among global boxes alone the host calls all of them one world.
-                let all = vec![Filters::GLOBAL; self.filters().world.len()];
-                self.lists.words.write_at(gpu, place.into(), &all);
-            }
-        }
-        ids.len() as u32
-    }
-
     /// Notes that a list has values that the host does not know.
-    fn note(&mut self, list: &'static str) {
+    pub fn note_on_device(&mut self, list: &'static str) {
         if !self.on_device.contains(&list) {
             self.on_device.push(list);
         }
@@ -190,7 +185,7 @@ impl FilterSet {
         pass.finish()?;
         drop(pass);
         scopes.close("filters")?;
-        self.note("half_spaces");
+        self.note_on_device("half_spaces");
         Ok(())
     }
 
@@ -203,14 +198,14 @@ impl FilterSet {
     pub fn check_exclude(&mut self, box_count: u32, at_most: u32) -> Result<(), Error> {
         let room = self.filters().exclude_at_most;
         if room == 0 || at_most > room {
-            let problem = format!("is how many pairs may come, and there is room for exclude_at_most = {room}");
-            return Err(Error::BadFilter { list: "exclude", index: at_most.into(), problem });
+            let problem = format!("is to have up to {at_most} pairs, and there is room for exclude_at_most = {room}");
+            return Err(Error::BadFilter { list: "exclude", index: 0, problem });
         }
         self.fit_recorded(box_count as usize)
     }
 
-    /// Uploads what is not there yet for this many boxes, notes that the pairs to exclude will be those of the caller's, and returns where
-    /// they go.
+    /// Uploads what is not there yet for this many boxes, and returns where pairs to exclude of the caller's go. Once they are recorded, the
+    /// caller [notes](Self::note_on_device) that.
     ///
     /// # Errors
     /// Those of [`upload`](Self::upload).
@@ -222,8 +217,7 @@ impl FilterSet {
         is_stored: bool,
     ) -> Result<ExcludeChange, Error> {
         self.upload(gpu, box_count as usize, false)?;
-        self.note("exclude");
-        // A list that came before may still run, and one that comes behind says anew whether it fits.
+        // Even if half of it is recorded.
         self.may_be_refused |= is_stored;
         let (rows, others) = self.lists.places_of_listed();
         Ok(ExcludeChange {
@@ -245,16 +239,14 @@ impl FilterSet {
         Ok((buffers, &self.buffers.included))
     }
 
-    /// Returns the number that is not zero where there are more pairs to exclude than there is room for.
-    pub fn refused(&self) -> &Buffer<u32> {
-        &self.refused
-    }
-
-    /// Returns whether commands may find more pairs to exclude than there is room for.
-    pub fn may_be_refused(&self) -> bool {
-        self.may_be_refused
+    /// Returns the number that is not zero where commands have found more pairs to exclude than there is room for; `None` where none may.
+    pub fn refused(&self) -> Option<&Buffer<u32>> {
+        self.excluding.as_ref().filter(|_| self.may_be_refused).map(|buffers| &buffers.refused)
     }
 }
+
+/// The list of worlds.
+const WORLD: &str = "world";
 
 /// Returns the length of a range of a list.
 ///

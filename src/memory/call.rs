@@ -75,7 +75,6 @@ fn most_joined_tiles(gpu: &Gpu, filters: &Filters) -> u32 {
     if !gpu.is_software() {
         return u32::MAX;
     }
-    let has_lists = !filters.exclude.is_empty() || !filters.include.is_empty();
-    let searches = u32::from(has_lists) + u32::from(!filters.half_spaces.is_empty());
+    let searches = u32::from(filters.has_lists()) + u32::from(!filters.half_spaces.is_empty());
     MOST_BLOCKS << (SOFTWARE_TURNS / joined_turns(searches)).ilog2()
 }

@@ -4,6 +4,7 @@ use std::mem::offset_of;
 
 use crate::Error;
 use crate::filters::device::FilterSet;
+use crate::filters::recorded::ExcludeBuffers;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -35,6 +36,11 @@ impl Exclude {
         Self { begin, take, rows, changes: Constants::new("exclude_change") }
     }
 
+    /// Returns the kernels that the stage dispatches.
+    pub fn kernels(&self) -> [&Kernel; 3] {
+        [&self.begin, &self.take, &self.rows]
+    }
+
     /// Records the putting of `given` pairs in place of those that `filters` exclude, which are uploaded and have room for them; and counts
     /// that in the second of `filter_changes`. `count` is where their number lies; `None` where they are as many as there is room for.
     /// Nothing of `given` is read where there are none.
@@ -54,6 +60,7 @@ impl Exclude {
         filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
         let (scratch, included) = filters.excluding()?;
+        let ExcludeBuffers { refused, .. } = scratch;
         let uniform = self.changes.get(gpu, change)?;
         let (counts, dispatches) = (&scratch.counts, &scratch.dispatches);
         let begin = [
@@ -61,7 +68,7 @@ impl Exclude {
             ("count", count.unwrap_or_else(|| included.all())),
             ("counts", counts.all()),
             ("dispatches", dispatches.all()),
-            ("refused", filters.refused().all()),
+            ("refused", refused.all()),
             ("filter_changes", filter_changes.all()),
         ];
         self.begin.dispatch(pass, 1, &begin);

@@ -78,6 +78,7 @@ pub struct Needs {
     has_worlds: bool,
     includes_pairs: bool,
     sorts_pairs: bool,
+    takes_excluded: bool,
 }
 
 impl Needs {
@@ -90,6 +91,7 @@ impl Needs {
             has_worlds: checked.world_count() > 0,
             includes_pairs: !checked.include().is_empty(),
             sorts_pairs: order == PairOrder::Canonical,
+            takes_excluded: filters.filters().exclude_at_most > 0,
         }
     }
 }
@@ -131,6 +133,10 @@ impl Pipeline {
     pub fn kernels(&self, needs: Needs) -> Result<Vec<&Kernel>, Error> {
         let prepare = self.prepare.kernels();
         let mut kernels = if needs.prepares_boxes { prepare.to_vec() } else { Vec::new() };
+        if needs.takes_excluded {
+            kernels.extend(self.exclude.kernels().into_iter().chain(self.grid.sort()?.kernels()));
+            kernels.extend(self.prepare.count_kernels());
+        }
         if needs.tests_all_pairs {
             let (small, include) = self.small.kernels();
             kernels.extend(small);
@@ -189,10 +195,11 @@ impl Pipeline {
         filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
         let scopes = self.gpu.open_scopes();
-        let pass = &mut Pass::begin(&self.gpu, encoder);
+        let mut pass = Pass::begin(&self.gpu, encoder);
         let sort = self.grid.sort()?;
-        self.exclude.record(&self.gpu, pass, sort, filters, change, given, count, filter_changes)?;
+        self.exclude.record(&self.gpu, &mut pass, sort, filters, change, given, count, filter_changes)?;
         pass.finish()?;
+        drop(pass);
         scopes.close("filters")
     }
 

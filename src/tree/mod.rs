@@ -158,7 +158,8 @@ impl Tree {
     /// As there, and [`Error::DeviceLost`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         filters.check_for_queries()?;
-        let mut set = FilterSet::new(&self.gpu, filters)?;
+        // Queries look at no lists of pairs.
+        let mut set = FilterSet::new(&self.gpu, Filters { exclude_at_most: 0, ..filters })?;
         let (old, new) = (self.filters.filters(), set.filters());
         let stays = old.world == new.world && old.margin == new.margin;
         if stays && let Some(built) = &self.built {

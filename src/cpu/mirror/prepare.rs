@@ -11,12 +11,13 @@ use crate::layout::Params;
 /// refused.
 pub fn count(given: Params, count: Option<u32>, is_refused: bool) -> Params {
     let count = count.unwrap_or(given.box_count);
-    let is_beyond = match () {
-        () if is_refused => BEYOND_FILTERS,
-        () if count > given.box_count => BEYOND_BOXES,
-        () => return Params { box_count: count, ..given },
-    };
-    Params { box_count: 0, is_beyond, ..given }
+    if is_refused {
+        Params { box_count: 0, is_beyond: BEYOND_FILTERS, ..given }
+    } else if count > given.box_count {
+        Params { box_count: 0, is_beyond: BEYOND_BOXES, ..given }
+    } else {
+        Params { box_count: count, ..given }
+    }
 }
 
 /// Puts the numbers of other worlds in the list of them, from box `first` on. `world_ids` says which numbers the host gave, from 0 on.
