@@ -19,7 +19,8 @@ impl BroadPhase {
     /// [`find_events`](Self::find_events) is faster wherever its lists fit, and tells where each pair was in the last list.
     ///
     /// `each` is called at least once. In the report that it sees, boxes and [`pair_count`](StepReport::pair_count) are those of the
-    /// whole step from the first piece on; events are counted so far. The returned report has all counts. An error that `each` returns ends
+    /// whole step from the first piece on; events are counted so far, or all of them too where the step
+    /// [counts them first](Step::counts_first), which takes a third stream. The returned report has all counts. An error that `each` returns ends
     /// the call and is returned.
     ///
     /// What this call knows of steps, and what found and recorded steps know, is apart. Where filters other than

@@ -14,6 +14,8 @@ pub struct Step<'a> {
     pub lists_persisting: bool,
     /// The only boxes that may not be where they were, if that is known: [`Step::moved`].
     pub moved: Option<&'a [u32]>,
+    /// Whether a stream counts all events before it hands over the first piece: [`Step::counts_first`].
+    pub counts_first: bool,
 }
 
 /// Says which box of the last step each box of a step is.
@@ -37,7 +39,7 @@ impl<'a> Step<'a> {
 
     /// Makes a step of these boxes, each of which is the box of the same index in the last step.
     pub fn new(boxes: &'a [Aabb]) -> Self {
-        Self { boxes, identity: Identity::Index, lists_persisting: true, moved: None }
+        Self { boxes, identity: Identity::Index, lists_persisting: true, moved: None, counts_first: false }
     }
 
     /// Says which boxes are new in the place of others: [`Identity::Generations`].
@@ -53,6 +55,13 @@ impl<'a> Step<'a> {
     /// Asks for the pairs that are created and lost alone, which takes less time and memory.
     pub fn changes_only(self) -> Self {
         Self { lists_persisting: false, ..self }
+    }
+
+    /// Asks for the exact numbers of all events in the report of the first piece, where events are
+    /// [streamed](crate::BroadPhase::stream_events): what a program makes room by. The step is streamed once more for that. Lists of
+    /// events that are found are whole, and counted, in any case.
+    pub fn counts_first(self) -> Self {
+        Self { counts_first: true, ..self }
     }
 
     /// Says which boxes moved: the indices of all whose bounds are not, bit for bit, those that the box with the same index had in

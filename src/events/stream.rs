@@ -104,6 +104,8 @@ pub struct Streamed {
     generations: Vec<u32>,
     /// Whether the filters in use are those of the last step.
     has_same_filters: bool,
+    /// Pairs of the last step.
+    last_count: u64,
     is_named: Vec<bool>,
     /// `[box_count]` the index in the last step, and `[boxes of the last step]` the one in this step; or `GONE`.
     was: Vec<u32>,
@@ -132,16 +134,22 @@ impl Streamed {
         mut each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
     ) -> Result<StepReport, E> {
         self.prepare(source, step)?;
+        let counted = if step.counts_first { Some(self.count(source, step)?) } else { None };
         let mut report = StepReport::default();
         let Self { last, now, was, rests, is_there, lists: [list, others], .. } = self;
         source.stream_awake(step.boxes, None, &now.options, |found, pairs| {
             if report.box_count == 0 {
                 report = StepReport { pair_count: found.pair_count, ..StepReport::of_search(&mut found.clone()) };
+                if let Some([created, persisting, lost]) = counted {
+                    (report.created_count, report.persisting_count, report.lost_count) = (created, persisting, lost);
+                }
             }
             look_up(pairs, was, last, is_there);
             part(pairs, is_there, [list, others])?;
-            report.created_count += others.len() as u64;
-            report.persisting_count += list.len() as u64;
+            if counted.is_none() {
+                report.created_count += others.len() as u64;
+                report.persisting_count += list.len() as u64;
+            }
             if !step.lists_persisting {
                 list.clear();
             } else if !rests.is_empty() {
@@ -156,18 +164,33 @@ impl Streamed {
             source.stream_awake(&last.boxes, filters, &last.options, |_, pairs| {
                 look_up(pairs, is, now, is_there);
                 part(pairs, is_there, [list, others])?;
-                report.lost_count += others.len() as u64;
+                report.lost_count += if counted.is_none() { others.len() as u64 } else { 0 };
                 let piece = EventPiece { lost: others, ..EventPiece::default() };
                 if others.is_empty() { Ok(()) } else { each(&report, piece) }
             })?;
         }
         swap(&mut self.last, &mut self.now);
         self.has_same_filters = true;
+        self.last_count = report.pair_count;
         if let Identity::Generations(generations) = step.identity {
             self.generations.clear();
             self.generations.extend_from_slice(generations);
         }
         Ok(report)
+    }
+
+    /// Counts the pairs that are created, that persist and that are lost, of a step that was prepared.
+    fn count<E: From<Error>>(&mut self, source: &mut impl Source, step: &Step<'_>) -> Result<[u64; 3], E> {
+        let Self { last, now, was, is_there, last_count, .. } = self;
+        let (mut count, mut persisting) = (0, 0);
+        source.stream_awake(step.boxes, None, &now.options, |_, pairs| {
+            look_up(pairs, was, last, is_there);
+            count += pairs.len() as u64;
+            persisting += is_there.iter().filter(|is| **is).count() as u64;
+            Ok::<_, E>(())
+        })?;
+        // Each of those is one pair of the last step.
+        Ok([count - persisting, persisting, *last_count - persisting])
     }
 
     /// Checks a step, and prepares what is looked up.
