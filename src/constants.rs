@@ -372,8 +372,6 @@ shared_constants! {
     BEYOND_BOXES: u32 = 1;
     /// `Params::is_beyond`: the number of pairs to exclude is.
     BEYOND_FILTERS: u32 = 2;
-    /// The most pairs to exclude that may come from a buffer: they fit any binding.
-    EXCLUDE_MOST: u32 = 1 << 24;
     /// In place of the beginning of a list of the filters: the list is empty.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.
@@ -390,6 +388,8 @@ shared_constants! {
 /// twice as many of giants, so that Mesa's drivers end no loop over the tiles of a block.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
+/// The most pairs to exclude that may come from a buffer: they fit any binding.
+pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;
 /// The turns that all loops of an invocation may take together on a software adapter: Mesa's drivers end them then.
 pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
 /// The turns of a search among as many listed pairs of a box (`Filters::check` sees to that), or half-spaces, as there can be.

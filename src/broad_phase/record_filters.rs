@@ -47,13 +47,25 @@ impl BroadPhase {
     ) -> Result<(), Error> {
         self.core.flight.check_idle()?;
         let Some(length) = self.filters.check_change(&self.core.gpu, &boxes, values)? else { return Ok(()) };
+        let recorded = self.record_change(encoder, length, &boxes, values);
+        recorded.inspect_err(|_| self.filters.forget_change())
+    }
+
+    /// Records the change of a list of so many boxes, which was checked.
+    fn record_change(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        length: usize,
+        boxes: &Range<u32>,
+        values: GpuAttribute<'_>,
+    ) -> Result<(), Error> {
         self.begin_change(length)?;
         let Self { core, filters, epoch, .. } = self;
         let filter_changes = &epoch.changes(&core.gpu)?;
         // As where the host changes them.
         let is_free = matches!(values, GpuAttribute::Sleeping(_) | GpuAttribute::Margin(_));
         let to = Change { gpu: &core.gpu, encoder, prepare: core.pipeline.prepare(), filter_changes };
-        filters.record_change(to, length, &boxes, values, is_free)
+        filters.record_change(to, length, boxes, values, is_free)
     }
 
     /// Records into `encoder` the change of the [half-spaces](crate::Filters::half_spaces) `which`, by number, in the ascending order of

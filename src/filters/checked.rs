@@ -161,7 +161,8 @@ impl CheckedFilters {
     /// Returns how many words the rows and the larger indices of [`listed`](Self::listed) take for `box_count` boxes, with what comes in
     /// place of `exclude`.
     pub fn listed_words(&self, box_count: u64) -> [u64; 2] {
-        let [rows, others] = self.own_listed_words();
+        let rows = self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2);
+        let others = self.listed_pairs.len() as u64;
         match self.filters.exclude_at_most {
             0 => [rows, others],
             at_most => [rows.max(box_count + 1), others.max(u64::from(at_most) + self.include.len() as u64)],
@@ -177,11 +178,6 @@ impl CheckedFilters {
     /// Returns how many worlds there are beside the global one; one where all boxes are global.
     pub fn world_count(&self) -> u32 {
         self.world_count
-    }
-
-    /// Returns the same without what comes in place of `exclude`.
-    pub fn own_listed_words(&self) -> [u64; 2] {
-        [self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2), self.listed_pairs.len() as u64]
     }
 
     /// Lists the worlds that have numbers with these, ascending, the global one aside.

@@ -31,9 +31,9 @@ pub struct FilterSet {
     pub(super) excluding: Option<ExcludeBuffers>,
     /// The lists that have values which only the device knows.
     pub(super) on_device: Vec<&'static str>,
-    /// Whether commands may find a list longer than there is room for.
-    pub(super) may_be_refused: bool,
-    /// `[world_count]` the id and the number of each world, ascending by id, once some are numbered on the device.
+    /// Whether worlds are numbered on the device.
+    pub(super) numbers_worlds: bool,
+    /// `[world_count]` the id and the number of each world, ascending by id, once some are.
     pub(super) world_ids: Option<Buffer<[u32; 2]>>,
 }
 
@@ -87,7 +87,7 @@ impl FilterSet {
             buffers,
             excluding: None,
             on_device: Vec::new(),
-            may_be_refused: false,
+            numbers_worlds: false,
             world_ids: None,
         })
     }
@@ -193,24 +193,17 @@ impl FilterSet {
 
     /// Lists the buffers that hold anything for this many boxes, with their bytes.
     pub fn rows(&self, box_count: usize) -> Vec<Row> {
-        let mut rows = self.rows_in(&self.room(box_count));
-        rows.extend(self.exclude_room().into_iter().flat_map(|room| ExcludeBuffers::rows(&room)));
-        if self.world_ids.is_some() {
-            rows.push(("world_ids", Buffer::<[u32; 2]>::bytes(self.checked.world_count().into())));
-        }
-        rows
+        self.rows_in(&self.room(box_count))
     }
 
     /// Lists the buffers that the filters of a slab of this many boxes have at most: [`CheckedFilters::part`] numbers
-    /// the bodies there by index, and nothing comes in place of its pairs.
+    /// the bodies there by index. What is there for all slabs has room for what may come in place of their pairs.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {
         let mut room = self.room(box_count);
         if self.checked.part_numbers_bodies() {
             room.words = room.words.saturating_add(box_count as u64);
         }
-        let words = |[rows, others]: [u64; 2]| rows + others;
-        room.words -= words(self.checked.listed_words(box_count as u64)) - words(self.checked.own_listed_words());
         self.rows_in(&room)
     }
 
@@ -221,7 +214,10 @@ impl FilterSet {
             return Vec::new();
         }
         let words = ("filters", Buffer::<u32>::bytes(room.words));
-        std::iter::once(words).chain(FilterBuffers::rows(room)).collect()
+        let excluding = self.exclude_room().into_iter().flat_map(|room| ExcludeBuffers::rows(&room));
+        let worlds = u64::from(self.checked.world_count());
+        let world_ids = self.numbers_worlds.then(|| ("world_ids", Buffer::<[u32; 2]>::bytes(worlds)));
+        std::iter::once(words).chain(FilterBuffers::rows(room)).chain(excluding).chain(world_ids).collect()
     }
 
     /// Returns the bytes of GPU memory that the filters hold.
@@ -254,7 +250,7 @@ impl FilterSet {
         if self.uploaded.take().is_some() {
             self.lists = FilterLists::none(gpu)?;
             self.buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
-            self.excluding = None;
+            (self.excluding, self.world_ids) = (None, None);
         }
         Ok(())
     }
@@ -285,6 +281,9 @@ impl FilterSet {
         included.write(gpu, self.checked.include());
         margins.write_or_zero(gpu, &self.filters().margin);
         half_space_bits.write_or_zero(gpu, &self.checked.half_space_bits(box_count));
+        if let Some(excluding) = &excluding {
+            excluding.refused.write(gpu, &[0]);
+        }
         scopes.close("filters")?;
         // All of them or none: a submission in flight may be searched again with the old ones.
         (self.lists, self.buffers, self.excluding, self.uploaded) = (lists, buffers, excluding, Some(box_count));

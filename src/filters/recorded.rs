@@ -77,10 +77,8 @@ impl FilterSet {
         }
         check(gpu, given, bytes::<u32>(count), list, || format!("{count} values"))?;
         self.fit_recorded(length)?;
-        if list == WORLD && !self.on_device.contains(&WORLD) {
-            // Before anything else takes its part of a budget.
-            self.world_ids = Some(Buffer::of(gpu, "world_ids", &self.checked().world_ids(), STORAGE)?);
-        }
+        // Its part of a budget is taken before that of anything else.
+        self.numbers_worlds |= list == WORLD;
         Ok(Some(length))
     }
 
@@ -105,6 +103,9 @@ impl FilterSet {
         self.upload(gpu, length, false)?;
         let place = if kept == Kept::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
         let place = place.ok_or_else(|| Error::BadFilter { list, index: 0, problem: "is not in use".to_owned() })?;
+        if list == WORLD && self.world_ids.is_none() {
+            self.world_ids = Some(Buffer::of(gpu, "world_ids", &self.checked().world_ids(), STORAGE)?);
+        }
         let scopes = gpu.open_scopes();
         let world_ids = self.world_ids.as_ref().filter(|_| list == WORLD);
         let world_count = world_ids.map_or(0, |ids| ids.len() as u32);
@@ -127,6 +128,13 @@ impl FilterSet {
         scopes.close("filters")?;
         self.note_on_device(list);
         Ok(())
+    }
+
+    /// Gives up what a change of worlds takes that was not recorded after all.
+    pub fn forget_change(&mut self) {
+        if !self.on_device.contains(&WORLD) {
+            (self.numbers_worlds, self.world_ids) = (false, None);
+        }
     }
 
     /// Notes that a list has values that the host does not know.
@@ -217,8 +225,6 @@ impl FilterSet {
         is_stored: bool,
     ) -> Result<ExcludeChange, Error> {
         self.upload(gpu, box_count as usize, false)?;
-        // Even if half of it is recorded.
-        self.may_be_refused |= is_stored;
         let (rows, others) = self.lists.places_of_listed();
         Ok(ExcludeChange {
             rows,
@@ -239,9 +245,10 @@ impl FilterSet {
         Ok((buffers, &self.buffers.included))
     }
 
-    /// Returns the number that is not zero where commands have found more pairs to exclude than there is room for; `None` where none may.
+    /// Returns the number that is not zero where commands have found more pairs to exclude than there is room for; `None` where none may
+    /// come: of a search that is recorded before such a list, and submitted behind it, too.
     pub fn refused(&self) -> Option<&Buffer<u32>> {
-        self.excluding.as_ref().filter(|_| self.may_be_refused).map(|buffers| &buffers.refused)
+        self.excluding.as_ref().map(|buffers| &buffers.refused)
     }
 }
 

@@ -79,7 +79,7 @@ filter_table! {
             exclude: Vec<Pair>;
             /// Holds the most pairs that [`BroadPhase::record_exclude`](crate::BroadPhase::record_exclude) puts in place of `exclude`,
             /// out of a buffer of the device, at most 2²⁴; 0 for none. Memory is laid out for them: some 21 bytes each, and 4 for each
-            /// box. The CPU engine and trees take no notice of it.
+            /// box, beside 8 for each world once these come from there. The CPU engine and trees make no use of it.
             exclude_at_most: u32;
             /// Lists pairs that are always reported, once each, whatever the boxes are and the other filters say: also
             /// where the boxes do not overlap or are invalid, and where the pair is in `exclude`.

@@ -152,12 +152,14 @@ impl Tree {
 
     // ---- filters ----
 
-    /// Sets what boxes say beside their bounds; as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters).
+    /// Sets what boxes say beside their bounds; as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but that no pairs
+    /// are expected ([`Filters::exclude_at_most`] becomes 0).
     ///
     /// # Errors
     /// As there, and [`Error::DeviceLost`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         filters.check_for_queries()?;
+        filters.check_values()?;
         // Queries look at no lists of pairs.
         let mut set = FilterSet::new(&self.gpu, Filters { exclude_at_most: 0, ..filters })?;
         let (old, new) = (self.filters.filters(), set.filters());

@@ -89,6 +89,8 @@ fn scenes_in_slabs_are_exact_with_all_filters() {
         for margin in &mut filters.margin {
             *margin = if *margin > 1e10 { 0.0 } else { *margin };
         }
+        // A list of the device would take as much memory as all else.
+        filters.exclude_at_most = i as u32 % 2 * 100_000;
         for order in [PairOrder::Sweep, PairOrder::Canonical] {
             let (passes, _) = assert_exact_within(&boxes, &filters, 1200, order, kind.name());
             assert!(passes > 2, "{}: {passes} passes", kind.name());

@@ -246,7 +246,13 @@ fn a_change_on_the_device_keeps_within_a_memory_budget_and_outlives_other_buffer
     let budget = 2 * least_budget(&boxes, PairOrder::Canonical) + (1 << 20);
     let options = Options { memory_budget: Some(budget), ..CANONICAL };
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
-    let mut same = Filters { fixed: vec![false; n], group: vec![1; n], exclude_at_most: 5000, ..Filters::default() };
+    let mut same = Filters {
+        fixed: vec![false; n],
+        group: vec![1; n],
+        world: (0..n as u32).map(|i| i % 300).collect(),
+        exclude_at_most: 5000,
+        ..Filters::default()
+    };
     let all_pairs = rule::find_pairs(&boxes, &same);
     broad_phase.set_filters(same.clone()).unwrap();
     let mut check = |broad_phase: &mut BroadPhase, first: usize, what: &str| {
@@ -255,6 +261,10 @@ fn a_change_on_the_device_keeps_within_a_memory_budget_and_outlives_other_buffer
         let range = first as u32..first as u32 + 40;
         broad_phase.record_filters(&mut recorded, range, GpuAttribute::Fixed(values.slice(256..))).expect(what);
         same.fixed[first..first + 40].fill(true);
+        let worlds = given(&[8; 60]);
+        let range = first as u32 + 20..first as u32 + 80;
+        broad_phase.record_filters(&mut recorded, range, GpuAttribute::World(worlds.slice(256..))).expect(what);
+        same.world[first + 20..first + 80].fill(8);
         same.exclude = all_pairs.iter().skip(first).step_by(3).take(1666).copied().collect();
         let pairs = given(bytemuck::cast_slice(&same.exclude));
         let count = same.exclude.len() as u32;
@@ -538,12 +548,14 @@ fn more_pairs_to_exclude_than_there_is_room_for_are_told_and_nothing_is_wrong() 
         broad_phase.reserve(n, 1 << 17).unwrap();
         for (count, is_beyond) in [(900, false), (901, true), (u32::MAX, true), (0, false)] {
             let stored = given(&[count]);
+            // A search that is recorded before the list, and submitted behind it.
+            let mut earlier = encoder();
+            let left = broad_phase.record(&mut earlier, buffer.slice(..), n as u32).unwrap();
             let mut commands = encoder();
             let count = GpuCount::Stored { count: stored.slice(256..), at_most: 900 };
             broad_phase.record_exclude(&mut commands, n as u32, pairs.slice(256..), count).unwrap();
-            // A number of boxes that is known, and one that is not.
-            let left = broad_phase.record(&mut commands, buffer.slice(..), n as u32).unwrap();
-            let (header, found) = run(commands, left);
+            GPU.queue().submit([commands.finish()]);
+            let (header, found) = run(earlier, left);
             let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes, &Filters::default()) };
             assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
             assert_pairs(&sorted(found), &expected, "of a known number");
@@ -554,6 +566,11 @@ fn more_pairs_to_exclude_than_there_is_room_for_are_told_and_nothing_is_wrong() 
             let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes[..800], &Filters::default()) };
             assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
             assert_pairs(&sorted(found), &expected, "of a number in a buffer");
+            // A list whose length is known has room.
+            let mut commands = encoder();
+            broad_phase.record_exclude(&mut commands, n as u32, pairs.slice(256..), 7).unwrap();
+            let left = broad_phase.record(&mut commands, buffer.slice(..), n as u32).unwrap();
+            assert_pairs(&sorted(run(commands, left).1), &rule::find_pairs(&boxes, &Filters::default()), "of a list");
         }
     }
 }
