@@ -10,11 +10,11 @@ use rayon::prelude::*;
 
 use super::lists::FilterLists;
 use super::margin::grown;
-use super::recorded::{ExcludeBuffers, ExcludeRoom};
 use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::table::{Row, STORAGE, buffer_table};
+use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
+use crate::layout::{Counts, Dispatches, histogram_words};
 use crate::{Aabb, Attribute, Error, Pair};
 
 /// The filters of a search, checked, with their buffers on the GPU.
@@ -61,6 +61,35 @@ buffer_table! {
         half_space_bits: [u32; room.half_space_words], STORAGE;
         /// `[box_count]` the boxes as they are searched, or empty where that is as they come.
         prepared_boxes: [Aabb; room.prepared], STORAGE;
+    }
+}
+
+/// How many pairs there is room for: to exclude, and the included ones.
+#[derive(Clone, Copy, Debug)]
+pub struct ExcludeRoom {
+    /// The pairs.
+    pub pairs: u64,
+}
+
+buffer_table! {
+    /// What pairs to exclude are sorted with.
+    pub struct ExcludeBuffers(room: ExcludeRoom) {
+        /// `[pairs]` larger indices; then smaller ones.
+        keys as "exclude_keys": [u32; room.pairs], STORAGE;
+        /// `[pairs]` smaller indices; then larger ones.
+        values as "exclude_values": [u32; room.pairs], STORAGE;
+        /// `[pairs]` scratch.
+        other_keys as "exclude_other_keys": [u32; room.pairs], STORAGE;
+        /// `[pairs]` scratch.
+        other_values as "exclude_other_values": [u32; room.pairs], STORAGE;
+        /// Scratch.
+        histograms as "exclude_histograms": [u32; histogram_words(room.pairs)], STORAGE;
+        /// Not zero where there are more pairs than there is room for.
+        refused as "exclude_refused": [u32; 1], STORAGE;
+        /// For the sort: how many pairs there are.
+        counts as "exclude_counts": [Counts; 1], CONSTANT;
+        /// For the sort.
+        dispatches as "exclude_dispatches": [Dispatches; 1], SIZES;
     }
 }
 
@@ -347,7 +376,7 @@ impl FilterSet {
 }
 
 /// Returns the error of a call that needs a list on the host which has values that only the device knows.
-pub(super) fn on_device(list: &'static str, what: &str) -> Error {
+fn on_device(list: &'static str, what: &str) -> Error {
     Error::BadFilter { list, index: 0, problem: format!("was changed on the device, {what}") }
 }
 

@@ -94,19 +94,11 @@ impl Prepare {
             Kept::Margins => (&self.margins, count),
             Kept::Flags => (&self.flags, (first + count).div_ceil(32) - first / 32),
         };
-        let change = self.changes.get(gpu, change)?;
-        let buffers = [
-            ("change", change.all()),
-            ("given", given),
-            ("words", words.all()),
-            ("filter_changes", filter_changes.all()),
-        ];
-        kernel.dispatch(pass, words_changed.div_ceil(256), &buffers);
-        Ok(())
+        let buffers = [("given", given), ("words", words.all()), ("filter_changes", filter_changes.all())];
+        self.record_change(gpu, pass, kernel, words_changed, change, &buffers)
     }
 
-    /// Records the putting of the numbers of `given` worlds in their list, which lies in `words`; and counts that in the second of
-    /// `filter_changes`, unless it is free.
+    /// Records the putting of the numbers of `given` worlds in their list, in the way of [`record_filter`](Self::record_filter).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -121,20 +113,12 @@ impl Prepare {
         words: &Buffer<u32>,
         filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
-        let uniform = self.changes.get(gpu, change)?;
-        let buffers = [
-            ("change", uniform.all()),
-            ("given", given),
-            ("world_ids", world_ids.all()),
-            ("words", words.all()),
-            ("filter_changes", filter_changes.all()),
-        ];
-        self.worlds.dispatch(pass, change.count.div_ceil(256), &buffers);
-        Ok(())
+        let ids = ("world_ids", world_ids.all());
+        let buffers = [("given", given), ids, ("words", words.all()), ("filter_changes", filter_changes.all())];
+        self.record_change(gpu, pass, &self.worlds, change.count, change, &buffers)
     }
 
-    /// Records the putting of `given` half-spaces in their list, which lies in `words`; and counts that in the second of
-    /// `filter_changes`, unless it is free.
+    /// Records the putting of `given` half-spaces in their list, in the way of [`record_filter`](Self::record_filter).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -147,14 +131,22 @@ impl Prepare {
         words: &Buffer<u32>,
         filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
-        let uniform = self.changes.get(gpu, change)?;
-        let buffers = [
-            ("change", uniform.all()),
-            ("given", given),
-            ("words", words.all()),
-            ("filter_changes", filter_changes.all()),
-        ];
-        self.planes.dispatch(pass, change.count.div_ceil(256), &buffers);
+        let buffers = [("given", given), ("words", words.all()), ("filter_changes", filter_changes.all())];
+        self.record_change(gpu, pass, &self.planes, change.count, change, &buffers)
+    }
+
+    /// Records a change by this many invocations of a kernel.
+    fn record_change(
+        &self,
+        gpu: &Gpu,
+        pass: &mut Pass,
+        kernel: &Kernel,
+        invocations: u32,
+        change: FilterChange,
+        buffers: &[(&str, wgpu::BindingResource<'_>)],
+    ) -> Result<(), Error> {
+        let change = self.changes.get(gpu, change)?;
+        kernel.dispatch(pass, invocations.div_ceil(256), &[&[("change", change.all())], buffers].concat());
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::device::FilterSet;
+use super::device::{ExcludeBuffers, FilterSet};
 use super::prepare::Prepare;
 use super::{Filters, GpuAttribute, Kept};
 use crate::Error;
@@ -10,37 +10,8 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
-use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
-use crate::layout::{Counts, Dispatches, ExcludeChange, FilterChange, histogram_words};
-
-/// How many pairs there is room for: to exclude, and the included ones.
-#[derive(Clone, Copy, Debug)]
-pub struct ExcludeRoom {
-    /// The pairs.
-    pub pairs: u64,
-}
-
-buffer_table! {
-    /// What pairs to exclude are sorted with.
-    pub struct ExcludeBuffers(room: ExcludeRoom) {
-        /// `[pairs]` larger indices; then smaller ones.
-        keys as "exclude_keys": [u32; room.pairs], STORAGE;
-        /// `[pairs]` smaller indices; then larger ones.
-        values as "exclude_values": [u32; room.pairs], STORAGE;
-        /// `[pairs]` scratch.
-        other_keys as "exclude_other_keys": [u32; room.pairs], STORAGE;
-        /// `[pairs]` scratch.
-        other_values as "exclude_other_values": [u32; room.pairs], STORAGE;
-        /// Scratch.
-        histograms as "exclude_histograms": [u32; histogram_words(room.pairs)], STORAGE;
-        /// Not zero where there are more pairs than there is room for.
-        refused as "exclude_refused": [u32; 1], STORAGE;
-        /// For the sort: how many pairs there are.
-        counts as "exclude_counts": [Counts; 1], CONSTANT;
-        /// For the sort.
-        dispatches as "exclude_dispatches": [Dispatches; 1], SIZES;
-    }
-}
+use crate::gpu::table::STORAGE;
+use crate::layout::{ExcludeChange, FilterChange};
 
 /// What a change of the filters runs in: a pass, and what counts changes that searches from step to step rest on.
 #[derive(Debug)]

@@ -3,8 +3,7 @@
 use std::mem::offset_of;
 
 use crate::Error;
-use crate::filters::device::FilterSet;
-use crate::filters::recorded::ExcludeBuffers;
+use crate::filters::device::{ExcludeBuffers, FilterSet};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
