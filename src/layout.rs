@@ -57,6 +57,8 @@ twins! {
         pub sweep_groups: u32,
         pub most_joined_tiles: u32,
         pub is_beyond: u32,
+        pub are_giants_asked: u32,
+        pub has_own_for_kept: u32,
     }
 
     /// The range of pairs that `emit` writes.
@@ -181,6 +183,7 @@ twins! {
         pub giants_test: [u32; 3],
         pub giants_rows: [u32; 3],
         pub giants_join: [u32; 3],
+        pub giants_again: [u32; 3],
         pub emit_place: [u32; 3],
         pub emit_sweep: [u32; 3],
         pub emit_again: [u32; 3],

@@ -76,8 +76,3 @@ fn count_met(meeting: Meeting) -> u32 {
     }
     return count;
 }
-
-// Packs what an invocation found in a tile into a word: how many pairs, and which giants are near.
-fn packed(count: u32, near: u32) -> u32 {
-    return (count << GIANT_GROUP) | near;
-}

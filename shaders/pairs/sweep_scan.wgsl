@@ -98,9 +98,15 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
 
         // The host keeps the limit low enough for tiles to be counted in 32 bits.
         let sweep_tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
-        // Many giants are joined with rows of boxes, a few are tested against all boxes.
-        let row_tiles = div_ceil(rows_of(entry_count, giant_count), 256u);
-        let joined_tiles = div_ceil(giant_count, GIANT_GROUP) * row_tiles;
+        // Many giants are joined with rows of boxes, or boxes ask for them; a few are tested against all boxes.
+        let rows = rows_of(entry_count, giant_count);
+        let is_asked = params.are_giants_asked != 0u;
+        let joined_tiles = select(
+            div_ceil(giant_count, GIANT_GROUP) * div_ceil(rows, 256u),
+            div_ceil(giant_count, ASKED_ROWS * GIANT_ROW) * div_ceil(entry_count + giant_count, 256u),
+            is_asked,
+        );
+        let bounding_groups = select(div_ceil(rows, 256u), div_ceil(giant_count, ORDER_TILE), is_asked);
         let is_joined = giant_count >= FEWEST_JOINED && joined_tiles <= params.most_joined_tiles;
         let tested_tiles = giant_count * div_ceil(params.box_count, HIT_TILE);
         let giant_tiles = select(select(tested_tiles, joined_tiles, is_joined), 0u, refused);
@@ -117,7 +123,8 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         dispatches.emit_place = dispatch_size(counts.sweep_blocks);
         dispatches.emit_sweep = dispatch_size(min(sweep_tiles, params.tile_capacity));
         dispatches.giants_test = dispatch_size(select(counts.giant_blocks, 0u, is_joined));
-        dispatches.giants_rows = dispatch_size(select(0u, row_tiles, is_joined && !refused));
+        dispatches.giants_rows = dispatch_size(select(0u, bounding_groups, is_joined && !refused));
         dispatches.giants_join = dispatch_size(select(0u, counts.giant_blocks, is_joined));
+        dispatches.giants_again = dispatch_size(select(0u, counts.giant_blocks, is_joined && giant_tiles > params.giant_tile_capacity));
     }
 }

@@ -21,6 +21,8 @@ struct Params {
     sweep_groups: u32,        // workgroups of sweep_test that keep the device busy
     most_joined_tiles: u32,   // tiles of giants that are joined with rows of boxes; where there would be more, none is
     is_beyond: u32,           // 0; or BEYOND_* where a number that lies in a buffer is beyond what there is room for
+    are_giants_asked: u32,    // 1 where boxes ask for the giants that they meet, in place of giants that are joined with rows of boxes
+    has_own_for_kept: u32,    // 1 where pairs of giants whose words were kept are written by a dispatch of their own
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -129,6 +131,7 @@ struct Dispatches {
     giants_test: array<u32, 3>,
     giants_rows: array<u32, 3>,
     giants_join: array<u32, 3>,
+    giants_again: array<u32, 3>, // blocks of giants that are joined, where hits of some had no room
     emit_place: array<u32, 3>,
     emit_sweep: array<u32, 3>,
     emit_again: array<u32, 3>,

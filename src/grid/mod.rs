@@ -79,8 +79,8 @@ buffer_table! {
         keys: [u32; room.entries], STORAGE;
         /// `[entry_count]` box and flags of each entry, in the order of the keys; equal keys by box.
         entries: [u32; room.entries], STORAGE;
-        /// Scratch of the sort; then the bounds of rows of entries and giants, where there are many giants.
-        other_keys: [u32; room.entries.max(u64::from(GIANT_ROW))], STORAGE;
+        /// Scratch of the sort; then bounds for `giants_join` or `giants_ask`, where there are many giants.
+        other_keys: [u32; room.entries.max(LEAST_BOUND_WORDS)], STORAGE;
         /// Scratch of the sort.
         other_entries: [u32; room.entries], STORAGE;
         /// Scratch of the sort.
@@ -170,8 +170,9 @@ impl Grid {
 }
 
 impl Entries {
-    /// Returns the memory for the bounds of rows of GIANT_ROW entries or giants, six words each: the sort needs it no more. There is
-    /// room for all rows, since there are at most as many entries, and as many giants, as the buffer has words.
+    /// Returns the memory for the bounds of rows of entries or giants, or of giants and of their parts, six words each: the sort needs it no
+    /// more. There is room for all, since there are at most as many entries, and as many giants, as the buffer has words, or
+    /// LEAST_BOUND_WORDS.
     pub fn row_bounds(&self) -> &Buffer<u32> {
         &self.other_keys
     }

@@ -53,6 +53,8 @@ impl Call {
             sweep_groups: gpu.sweep_groups(),
             most_joined_tiles: most_joined_tiles(gpu, filters.checked().filters()),
             is_beyond: 0,
+            are_giants_asked: filters.checked().filters().ask_giants().into(),
+            has_own_for_kept: gpu.is_software().into(),
         };
         Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params, plan })
     }

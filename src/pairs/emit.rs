@@ -34,8 +34,18 @@ pub const GIANTS: Source =
 pub const JOINED: Source = filtered!(
     "pairs/emit_joined",
     "pairs/joined_walk",
+    "pairs/joined_words",
     "pairs/giants_near",
     "pairs/rows_of_boxes",
+    "shared/boxes",
+    "pairs/emit_window",
+    "shared/scan"
+);
+/// The source of `emit_asked`.
+pub const ASKED: Source = filtered!(
+    "pairs/emit_asked",
+    "pairs/asked_walk",
+    "pairs/joined_words",
     "shared/boxes",
     "pairs/emit_window",
     "shared/scan"
@@ -43,7 +53,7 @@ pub const JOINED: Source = filtered!(
 /// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, JOINED, INCLUDE];
+pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, JOINED, ASKED, INCLUDE];
 
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
@@ -53,28 +63,41 @@ pub struct Emit {
     sweep: Kernel,
     again: Kernel,
     giants: Kernel,
+    /// `emit_joined` or `emit_asked`; on a software adapter for tiles whose hits were kept.
     joined: Kernel,
+    /// The same for the others, on a software adapter.
+    joined_again: Option<Kernel>,
     include: Kernel,
 }
 
 impl Emit {
     /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+        let asks_giants = switches.ask_giants();
         let switches = switches.names();
+        let joined = if asks_giants { &ASKED } else { &JOINED };
+        let scanning = Kernel::specialised(gpu, joined, &[switches, &["SCANS"]].concat());
+        let (joined, joined_again) = if gpu.is_software() {
+            (Kernel::specialised(gpu, joined, switches), Some(scanning))
+        } else {
+            (scanning, None)
+        };
         Self {
             place: Kernel::specialised(gpu, &PLACE, gpu.switches()),
             scan: Kernel::new(gpu, &SCAN),
             sweep: Kernel::specialised(gpu, &SWEEP, gpu.switches()),
             again: Kernel::specialised(gpu, &AGAIN, switches),
             giants: Kernel::specialised(gpu, &GIANTS, switches),
-            joined: Kernel::specialised(gpu, &JOINED, switches),
+            joined,
+            joined_again,
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
     /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
-    pub fn kernels(&self) -> ([&Kernel; 6], &Kernel) {
-        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants, &self.joined], &self.include)
+    pub fn kernels(&self) -> (impl Iterator<Item = &Kernel>, &Kernel) {
+        let pairs = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants, &self.joined];
+        (pairs.into_iter().chain(&self.joined_again), &self.include)
     }
 
     /// Records the counting of the pairs before each run within its block, and of the pairs of each block.
@@ -186,5 +209,8 @@ impl Emit {
         self.again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
         self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
         self.joined.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
+        if let Some(again) = &self.joined_again {
+            again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_again), &buffers);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Giants against all boxes: a few against each, many against those near their bounds.
+//! Giants against all boxes: a few against each, many against those near their bounds, or asked by boxes for those near.
 
 use std::mem::offset_of;
 
@@ -6,7 +6,7 @@ use super::sweep::Hits;
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::kernel::{Kernel, Pass, Source};
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::Entries;
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, Params};
@@ -16,16 +16,28 @@ pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "sh
 /// The source of `giants_rows`.
 pub const ROWS: Source = filtered!("pairs/giants_rows", "pairs/giants_near", "pairs/rows_of_boxes", "shared/boxes");
 /// The source of `giants_join`.
-pub const JOIN: Source =
-    filtered!("pairs/giants_join", "pairs/joined_walk", "pairs/giants_near", "pairs/rows_of_boxes", "shared/boxes");
+pub const JOIN: Source = filtered!(
+    "pairs/giants_join",
+    "pairs/joined_walk",
+    "pairs/joined_words",
+    "pairs/giants_near",
+    "pairs/rows_of_boxes",
+    "shared/boxes"
+);
+/// The source of `giants_order`.
+pub const ORDER: Source = source!("pairs/giants_order", "shared/boxes");
+/// The source of `giants_ask`.
+pub const ASK: Source = filtered!("pairs/giants_ask", "pairs/asked_walk", "pairs/joined_words", "shared/boxes");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[TEST, ROWS, JOIN];
+pub const KERNELS: &[Source] = &[TEST, ROWS, JOIN, ORDER, ASK];
 
 /// The kernels of the stage `giants`.
 #[derive(Debug)]
 pub struct Giants {
     test: Kernel,
+    /// `giants_rows` or `giants_order`.
     rows: Kernel,
+    /// `giants_join` or `giants_ask`.
     join: Kernel,
 }
 
@@ -33,6 +45,9 @@ impl Giants {
     /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let filtered = |source| Kernel::specialised(gpu, source, switches.names());
+        if switches.ask_giants() {
+            return Self { test: filtered(&TEST), rows: Kernel::new(gpu, &ORDER), join: filtered(&ASK) };
+        }
         let rows = Kernel::specialised(gpu, &ROWS, switches.half_space_names());
         Self { test: filtered(&TEST), rows, join: filtered(&JOIN) }
     }

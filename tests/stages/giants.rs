@@ -1,4 +1,4 @@
-//! `giants_test`, `giants_rows` and `giants_join`.
+//! `giants_test`; `giants_rows` and `giants_join`; `giants_order` and `giants_ask`.
 
 use std::sync::LazyLock;
 
@@ -22,6 +22,7 @@ use crate::*;
 static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu(), &Switches::default()));
 
 /// Boxes with cells, at a level of coarsening.
+#[derive(Clone)]
 pub struct Scene {
     pub boxes: Vec<Aabb>,
     pub cells: Vec<[i32; 4]>,
@@ -29,6 +30,7 @@ pub struct Scene {
     pub giants: Vec<u32>,
     pub entries: Vec<u32>,
     pub half_spaces: Vec<HalfSpace>,
+    pub worlds: Vec<u32>,
 }
 
 /// Returns a frame in which a box in more than 64 cells is a giant.
@@ -57,7 +59,7 @@ impl Scene {
     pub fn new(boxes: Vec<Aabb>, cells: Vec<[i32; 4]>, level: u32) -> Self {
         let mirror::bin::Entries { giants, entries, .. } =
             mirror::bin::scatter(&cells, &mut vec![[0; 4]; boxes.len()], &frame(), level);
-        Self { boxes, cells, level, giants, entries, half_spaces: Vec::new() }
+        Self { boxes, cells, level, giants, entries, half_spaces: Vec::new(), worlds: Vec::new() }
     }
 
     /// Makes the entries and the giants as inputs, with room for the bounds of rows.
@@ -88,7 +90,43 @@ impl Scene {
     }
 
     fn many(&self) -> mirror::giants::Giants<'_> {
-        mirror::giants::Giants { boxes: &self.boxes, ids: &self.giants, half_spaces: &self.half_spaces }
+        self.with_giants(&self.giants)
+    }
+
+    fn with_giants<'a>(&'a self, ids: &'a [u32]) -> mirror::giants::Giants<'a> {
+        mirror::giants::Giants { boxes: &self.boxes, worlds: &self.worlds, ids, half_spaces: &self.half_spaces }
+    }
+
+    /// Puts each box in a world of this many, and one of eight in all.
+    pub fn in_worlds(self, worlds: u32, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let world = |_| if random.below(8) == 0 { Filters::GLOBAL } else { random.below(worlds) };
+        Self { worlds: (0..self.boxes.len()).map(world).collect(), ..self }
+    }
+
+    pub fn filters(&self) -> Filters {
+        Filters { world: self.worlds.clone(), half_spaces: self.half_spaces.clone(), ..Filters::default() }
+    }
+
+    /// Returns the giants in the order in which boxes ask for them.
+    pub fn giants_in_order(&self) -> Vec<u32> {
+        mirror::giants::order(&self.boxes, &self.giants)
+    }
+
+    /// Returns what boxes that ask are told, in tiles.
+    pub fn asked(&self) -> Vec<mirror::giants::Joined> {
+        mirror::giants::ask(self.with_giants(&self.giants_in_order()), &self.entries)
+    }
+
+    /// Returns the bounds of rows of giants and their parts.
+    pub fn giant_bounds(&self) -> Vec<u32> {
+        let bounds = mirror::giants::row_bounds(&self.boxes, &self.giants_in_order());
+        bounds.into_iter().flat_map(bound_words).collect()
+    }
+
+    pub fn asked_tiles(&self) -> u32 {
+        let askers = self.entries.len() + self.giants.len();
+        self.giants.len().div_ceil((ASKED_ROWS * GIANT_ROW) as usize) as u32 * askers.div_ceil(256) as u32
     }
 
     pub fn tiles(&self) -> u32 {
@@ -165,9 +203,9 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
     }
 }
 
-/// Packs what was found as an invocation of `giants_join` does.
+/// Packs what was found as an invocation of `giants_join` or `giants_ask` does.
 pub fn packed_joined(joined: &[mirror::giants::Joined]) -> Vec<u32> {
-    joined.iter().map(|own| (own.pairs.len() as u32) << GIANT_GROUP | own.near).collect()
+    joined.iter().map(|own| (own.pairs.len() as u32) << FOUND_BITS | own.found).collect()
 }
 
 /// Returns the bounds of rows as `giants_rows` leaves them.
@@ -208,7 +246,7 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
     let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
     let kept = giant_tile_capacity.min(tiles) as usize;
     let near = scene.near_tiles();
-    let filters = Filters { half_spaces: scene.half_spaces.clone(), ..Filters::default() };
+    let filters = scene.filters();
     let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
     let stage = Giants::new(gpu(), &Switches::of(&filters));
     for columns in [false, true] {
@@ -231,6 +269,53 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
     }
 }
 
+/// Checks that giants are put in order and asked for as by the mirror, and counted behind `sweep_blocks` blocks of the sweep.
+fn check_ask(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
+    let asked = scene.asked();
+    let tiles = (asked.len() / TILE_WORDS) as u32;
+    assert_eq!(tiles, scene.asked_tiles());
+    let blocks = tiles.div_ceil(tiles_per_block);
+    let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
+    let counts = counted(Counts {
+        level: scene.level,
+        entry_count: scene.entries.len() as u32,
+        giant_count: scene.giants.len() as u32,
+        sweep_blocks,
+        giant_tiles: tiles,
+        giant_tiles_per_block: tiles_per_block,
+        giant_blocks: blocks,
+        ..Counts::zeroed()
+    });
+    let (boxes, bins, frame) = (upload(&scene.boxes), scene.bins(), upload(&[frame()]));
+    let words = packed_joined(&asked);
+    let per_block = asked.chunks(TILE_WORDS * tiles_per_block as usize);
+    let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
+    let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
+    let kept = giant_tile_capacity.min(tiles) as usize * TILE_WORDS;
+    let filters = scene.filters();
+    let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
+    let switches = Switches::of(&filters);
+    assert!(switches.ask_giants());
+    let stage = Giants::new(gpu(), &switches);
+    let bounds = scene.giant_bounds();
+    for columns in [false, true] {
+        let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
+        let order_tiles = (scene.giants.len() as u32).div_ceil(ORDER_TILE);
+        let sizes = dispatches(|sizes| (sizes.giants_rows, sizes.giants_join) = (size(order_tiles), size(blocks)));
+        let sorted = Entries { giants: guarded(&scene.giants), other_keys: poisoned(bounds.len()), ..scene.sorted() };
+        let hits = Hits {
+            hit_words: poisoned(giant_tile_capacity as usize * TILE_WORDS),
+            block_hits: guarded(&vec![0; block_hits.len()]),
+            ..no_hits()
+        };
+        run(|pass| stage.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits));
+        assert_eq!(written(&sorted.giants), scene.giants_in_order());
+        assert!(written(sorted.row_bounds()) == bounds, "bounds of {} giants differ", scene.giants.len());
+        assert_eq!(written(&hits.block_hits), block_hits);
+        assert!(written(&hits.hit_words)[..kept] == words[..kept], "{} giants differ", scene.giants.len());
+    }
+}
+
 #[test]
 fn hits_of_giants_are_those_of_the_mirror() {
     for n in SIZES.into_iter().chain([8191, 8192, 8193, 20_000]) {
@@ -239,6 +324,97 @@ fn hits_of_giants_are_those_of_the_mirror() {
             check(&scene, tiles_per_block, 0, scene.tiles());
             check_join(&scene, tiles_per_block, 2, scene.joined_tiles());
         }
+        if n > 0 {
+            let scene = scene.in_worlds(3, 1);
+            check_ask(&scene, 1, 0, scene.asked_tiles());
+            check_ask(&scene, 3, 2, scene.asked_tiles());
+        }
+    }
+}
+
+/// So many pieces of ground in rows, in any order, and `n` boxes all over it that have cells of their own.
+pub fn on_ground(pieces: u32, n: u32, seed: u64) -> Scene {
+    let mut random = Random::new(seed);
+    let per_row = f64::from(pieces).sqrt().ceil() as u32;
+    let mut boxes: Vec<Aabb> = (0..pieces)
+        .map(|k| {
+            let [x, y] = [k % per_row, k / per_row].map(|at| at as f32 * 4.0 - 50.0);
+            Aabb::new([x, y, -1.0], [x + 4.0, y + 4.0, random.below(100) as f32 / 100.0])
+        })
+        .collect();
+    for i in (1..boxes.len()).rev() {
+        boxes.swap(i, random.below(i as u32 + 1) as usize);
+    }
+    let span = per_row * 400;
+    boxes.extend((0..n).map(|_| {
+        let [x, y] = [0; 2].map(|_| random.below(span) as f32 / 100.0 - 50.0);
+        let z = random.below(200) as f32 / 100.0 - 0.5;
+        Aabb::new([x, y, z], [x + 1.0, y + 1.0, z + 1.0])
+    }));
+    let cells = (0..(pieces + n) as i32)
+        .map(|i| if i < pieces as i32 { [0, 0, SPAN as i32, SPAN as i32] } else { [i, 0, i, 0] });
+    Scene::new(boxes, cells.collect(), 0)
+}
+
+#[test]
+fn giants_in_any_number_are_asked_for() {
+    // Whole rows and parts, tiles of both kinds, and those beside them.
+    for pieces in [1, 4, 7, 8, 9, 31, 32, 33, 127, 129, 511, 512, 513, 1023, 1024, 1025, 2100] {
+        let scene = on_ground(pieces, 700, pieces.into()).in_worlds(5, 2);
+        assert_eq!(scene.giants.len() as u32, pieces);
+        check_ask(&scene, 1, 0, scene.asked_tiles());
+    }
+    let scene = on_ground(1300, 3000, 3).in_worlds(100, 3);
+    for (tiles_per_block, capacity) in [(1, 0), (2, 5), (3, scene.asked_tiles() - 1), (4, scene.asked_tiles() + 3)] {
+        check_ask(&scene, tiles_per_block, 3, capacity);
+    }
+}
+
+#[test]
+fn giants_in_order_lie_near_each_other() {
+    let scene = on_ground(1024, 1, 4);
+    let (ordered, pieces) = (scene.giants_in_order(), scene.giants.len());
+    let area = |giants: &[u32]| -> f32 {
+        let bounds = mirror::giants::row_bounds(&scene.boxes, giants);
+        let parts = bounds[pieces / GIANT_ROW as usize..].iter().flatten();
+        parts.map(|own| (own.max[0] - own.min[0]) * (own.max[1] - own.min[1])).sum()
+    };
+    // The parts of all of the ground are no larger than it is, but for a little.
+    let whole = 1024.0 * 16.0;
+    assert!(area(&ordered) < 1.3 * whole && area(&scene.giants) > 20.0 * whole);
+}
+
+#[test]
+fn giants_of_any_shape_are_asked_for() {
+    let n = 1500u32;
+    let cells: Vec<[i32; 4]> =
+        (0..n as i32).map(|i| if i % 3 == 0 { [0, 0, SPAN as i32, SPAN as i32] } else { [i, 0, i, 0] }).collect();
+    let all = |aabb: Aabb| vec![aabb; n as usize];
+    let mut rods = ordinary(n, 5);
+    let mut mixed = lattice(n, 6);
+    for (i, (rod, own)) in rods.iter_mut().zip(&mut mixed).enumerate() {
+        let axis = i / 3 % 3;
+        (rod.min[axis], rod.max[axis]) = (f32::NEG_INFINITY, f32::INFINITY);
+        match i % 18 {
+            0 => own.min[axis] = f32::NEG_INFINITY,
+            3 => own.max[axis] = f32::INFINITY,
+            6 => (own.min[axis], own.max[axis]) = (-f32::MAX, f32::MAX),
+            9 => (own.min[axis], own.max[axis]) = (-0.0, 1e-40),
+            12 => (own.min[axis], own.max[axis]) = (0.0, 0.0),
+            _ => {}
+        }
+    }
+    let tiny = (0..n).map(|i| Aabb::new([i as f32 * 1e-42, 0.0, -(i as f32) * 1e-41], [1e-38; 3])).collect();
+    for boxes in [
+        all(Aabb::new([1.0; 3], [2.0; 3])),
+        all(Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3])),
+        rods,
+        mixed,
+        tiny,
+    ] {
+        let scene = Scene::new(boxes, cells.clone(), 0).in_worlds(4, 7);
+        assert_eq!(scene.giants.len() as u32, n / 3);
+        check_ask(&scene, 2, 1, scene.asked_tiles());
     }
 }
 
@@ -252,7 +428,7 @@ fn giants_are_joined_with_few_of_the_rows_that_lie_apart() {
         (0..n as i32).map(|i| if i % 10 == 0 { [0, 0, SPAN as i32, SPAN as i32] } else { [i, 0, i, 0] }).collect();
     let scene = Scene::new(boxes, cells, 0);
     assert_eq!(scene.giants.len(), 2000);
-    let near = scene.joined().iter().map(|own| own.near.count_ones()).sum::<u32>();
+    let near = scene.joined().iter().map(|own| own.found.count_ones()).sum::<u32>();
     assert!(near > 0 && near < n / 32 * 2000 / 4, "{near} are near");
     // Of 256 rows together, too.
     let (near_tiles, tiles) = (scene.near_tiles(), scene.joined_tiles());
@@ -276,6 +452,17 @@ fn many_giants_around_everything_are_joined_with_all_rows() {
 }
 
 #[test]
+fn boxes_that_meet_all_giants_are_told_of_all() {
+    let (n, giants) = (3000usize, 600);
+    let mut boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); n];
+    boxes[..giants].fill(Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]));
+    let cells = (0..n).map(|i| if i < giants { mirror::bin::CELLS_OF_UNBOUNDED } else { [1; 4] }).collect();
+    let scene = Scene { worlds: vec![7; n], ..Scene::new(boxes, cells, 0) };
+    assert_eq!(scene.asked().iter().map(|own| own.pairs.len()).max(), Some(1 << ASKED_BITS));
+    check_ask(&scene, 1, 0, scene.asked_tiles());
+}
+
+#[test]
 fn half_spaces_are_joined_with_the_rows_that_they_touch() {
     let n = 4000u32;
     let mut random = Random::new(5);
@@ -296,8 +483,11 @@ fn half_spaces_are_joined_with_the_rows_that_they_touch() {
         }
     }
     let scene = Scene { half_spaces, ..Scene::new(boxes, cells, 0) };
+    let few = scene.half_spaces[..GIANT_ROW as usize].to_vec();
+    let asked = Scene { half_spaces: few, worlds: vec![1; n as usize], ..scene.clone() };
+    check_ask(&asked, 2, 1, asked.asked_tiles());
     let joined = scene.joined();
-    let near = joined.iter().map(|own| own.near.count_ones()).sum::<u32>();
+    let near = joined.iter().map(|own| own.found.count_ones()).sum::<u32>();
     let all = scene.giants.len() as u32 * scene.rows().len() as u32;
     assert!(scene.half_spaces.len() > 40 && near > all / 10 && near < all * 9 / 10, "{near} of {all} are near");
     let tiles = scene.joined_tiles();

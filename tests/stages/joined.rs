@@ -1,29 +1,27 @@
-//! `emit_joined`: the list of giants that were joined with rows of boxes.
+//! `emit_joined` and `emit_asked`: the list of giants that were joined with rows of boxes, or that boxes asked for.
 
-use std::sync::LazyLock;
-
-use broadsweep::Pair;
-use broadsweep::internals::filters::lists::Switches;
+use broadsweep::internals::filters::lists::{FilterLists, Switches};
 use broadsweep::internals::grid::Entries;
-use broadsweep::internals::layout::{Counts, Params};
+use broadsweep::internals::layout::{Counts, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
 use broadsweep::internals::pairs::sweep::Hits;
+use broadsweep::{Filters, Pair};
 
 use crate::emit::{offsets_of, window};
-use crate::giants::{Scene, packed_joined, row_words};
+use crate::giants::{Scene, on_ground, packed_joined, row_words};
 use crate::sweep::TILE_WORDS;
 use crate::*;
 
-static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu(), &Switches::default()));
-
-/// What `giants_join` leaves of a scene, with room for the hits of some tiles, and how its tiles are divided.
+/// What `giants_join` or `giants_ask` leaves of a scene, with room for the hits of some tiles, and how its tiles are divided.
 struct Found<'a> {
     scene: &'a Scene,
+    is_asked: bool,
     tiles_per_block: u32,
     /// Pairs that come before those of giants.
     before: u64,
     room: u32,
+    tiles: u32,
     pairs: Vec<Pair>,
     words: Vec<u32>,
     block_hits: Vec<u32>,
@@ -31,24 +29,29 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn new(scene: &'a Scene, tiles_per_block: u32, before: u64, room: u32) -> Self {
-        let joined = scene.joined();
+        let is_asked = !scene.worlds.is_empty();
+        let joined = if is_asked { scene.asked() } else { scene.joined() };
         let kept = room as usize * TILE_WORDS;
         let mut words = packed_joined(&joined);
         words.truncate(kept);
         // What had no room is poison, in case it is read all the same.
         words.resize(kept, poison());
-        words.extend(scene.near_tiles());
-        words.truncate(kept + room as usize);
+        if !is_asked {
+            words.extend(scene.near_tiles());
+            words.truncate(kept + room as usize);
+        }
         let blocks = joined.chunks(TILE_WORDS * tiles_per_block as usize);
         let block_hits = blocks.map(|block| block.iter().map(|own| own.pairs.len() as u32).sum()).collect();
-        Self { scene, tiles_per_block, before, room, pairs: mirror::emit::joined(&joined), words, block_hits }
+        let tiles = (joined.len() / TILE_WORDS) as u32;
+        let pairs = mirror::emit::joined(&joined);
+        Self { scene, is_asked, tiles_per_block, before, room, tiles, pairs, words, block_hits }
     }
 
     fn counts(&self) -> Counts {
         Counts {
             entry_count: self.scene.entries.len() as u32,
             giant_count: self.scene.giants.len() as u32,
-            giant_tiles: self.scene.joined_tiles(),
+            giant_tiles: self.tiles,
             giant_tiles_per_block: self.tiles_per_block,
             giant_blocks: self.block_hits.len() as u32,
             ..Counts::zeroed()
@@ -66,24 +69,42 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Checks the pairs of each window, whose capacities repeat.
+    /// Checks the pairs of each window, whose capacities repeat, by the kernels for software adapters and by those for GPUs.
     fn check(&self, capacities: &[u32]) {
+        let filters = self.scene.filters();
+        let switches = Switches::of(&filters);
+        assert_eq!(switches.ask_giants(), self.is_asked);
+        for (gpu, is_software) in both().into_iter().zip([true, false]) {
+            self.check_kernels(capacities, &Emit::new(&gpu, &switches), is_software, &filters);
+        }
+    }
+
+    fn check_kernels(&self, capacities: &[u32], emit: &Emit, is_software: bool, filters: &Filters) {
         let box_count = self.scene.boxes.len() as u32;
-        let params = uniform(Params { box_count, giant_tile_capacity: self.room, ..Params::zeroed() });
-        let sizes = dispatches(|sizes| sizes.giants_join = in_columns(self.block_hits.len() as u32 + 2));
+        let has_own_for_kept = is_software.into();
+        let params =
+            uniform(Params { box_count, giant_tile_capacity: self.room, has_own_for_kept, ..Params::zeroed() });
+        let blocks = in_columns(self.block_hits.len() as u32 + 2);
+        let again = if self.room < self.tiles { blocks } else { dispatch_size(0) };
+        let sizes = dispatches(|sizes| (sizes.giants_join, sizes.giants_again) = (blocks, again));
         let (counts, hits, frame) = (counted(self.counts()), self.hits(), uniform(crate::giants::frame()));
-        let sorted = Entries { other_keys: upload(&row_words(&self.scene.rows())), ..self.scene.sorted() };
+        let (giants, bounds) = if self.is_asked {
+            (self.scene.giants_in_order(), self.scene.giant_bounds())
+        } else {
+            (self.scene.giants.clone(), row_words(&self.scene.rows()))
+        };
+        let sorted = Entries { giants: upload(&giants), other_keys: upload(&bounds), ..self.scene.sorted() };
         let (boxes, bins) = (upload(&self.scene.boxes), self.scene.bins());
+        let lists = FilterLists::of(gpu(), filters, self.scene.boxes.len()).unwrap();
         let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
         let mut first = self.before;
         let mut left = &self.pairs[..];
         for &capacity in capacities.iter().cycle() {
             let (window, list) = (uniform(window(first, capacity)), poisoned(capacity as usize));
-            let (filters, boxes) = (no_filters(), boxes.all());
+            let boxes = boxes.all();
             run(|pass| {
-                EMIT.record_pairs(
-                    pass, &params, &window, boxes, filters, &counts, &sizes, &frame, &bins, &sorted, &path, &hits,
-                    &list,
+                emit.record_pairs(
+                    pass, &params, &window, boxes, &lists, &counts, &sizes, &frame, &bins, &sorted, &path, &hits, &list,
                 );
             });
             let found: Vec<Pair> = written(&list);
@@ -104,12 +125,30 @@ impl<'a> Found<'a> {
 fn pairs_of_joined_giants_are_those_of_the_mirror() {
     for (n, rarity) in [(1, 1), (257, 9), (1234, 100), (9000, 300)] {
         let scene = Scene::random(n, rarity, 0, 7);
-        let tiles = scene.joined_tiles();
-        for (tiles_per_block, before, room) in [(1, 0, tiles), (3, 1 << 33, tiles + 5), (2, 5, tiles / 2), (1, 0, 0)] {
-            let found = Found::new(&scene, tiles_per_block, before, room);
-            let pairs = found.pairs.len() as u32;
-            found.check(&[pairs + 10]);
-            found.check(&[pairs / 3 + 1, pairs / 7 + 1, 1]);
-        }
+        check_list(&scene, scene.joined_tiles());
+    }
+}
+
+/// Checks the list where tiles are divided in several ways, and have room or not.
+fn check_list(scene: &Scene, tiles: u32) {
+    for (tiles_per_block, before, room) in
+        [(1, 0, tiles), (3, 1 << 33, tiles + 5), (2, 5, tiles / 2), (3, 0, tiles - 1), (1, 0, 0)]
+    {
+        let found = Found::new(scene, tiles_per_block, before, room);
+        assert_eq!(found.tiles, tiles);
+        let pairs = found.pairs.len() as u32;
+        found.check(&[pairs + 10]);
+        found.check(&[pairs / 3 + 1, pairs / 7 + 1, 1]);
+    }
+}
+
+#[test]
+fn pairs_of_giants_that_boxes_asked_for_are_those_of_the_mirror() {
+    for (pieces, n) in [(1, 1), (5, 300), (77, 1500), (1100, 700)] {
+        let scene = on_ground(pieces, n, 7).in_worlds(4, 3);
+        let counts: Vec<usize> = scene.asked().iter().map(|own| own.pairs.len()).collect();
+        // Up to two are kept by their numbers, more are found again.
+        assert!(pieces < 10 || (0..5).all(|k| counts.contains(&k)), "{pieces} pieces");
+        check_list(&scene, scene.asked_tiles());
     }
 }

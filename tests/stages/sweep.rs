@@ -400,6 +400,7 @@ struct Division {
     tile_capacity: u32,
     candidate_limit: u64,
     most_joined_tiles: u32,
+    are_giants_asked: bool,
 }
 
 /// Returns as few times two of `least` as leave at most MOST_BLOCKS blocks.
@@ -415,8 +416,8 @@ fn tiles_of_group(tiles: u32, per_block: u32, wanted: u32) -> u32 {
 /// Says how giants are tested.
 struct GiantTests {
     is_joined: bool,
-    /// Tiles of 256 rows, where giants are joined with those.
-    row_tiles: u64,
+    /// Workgroups that bound rows, where giants are joined with those or asked for.
+    bounding_groups: u64,
     tiles: u64,
 }
 
@@ -431,19 +432,26 @@ impl Division {
             giant_tile_capacity: self.tile_capacity,
             sweep_groups: self.sweep_groups,
             most_joined_tiles: self.most_joined_tiles,
+            are_giants_asked: self.are_giants_asked.into(),
             ..Params::zeroed()
         }
     }
 
     fn giant_tests(&self) -> GiantTests {
         let rows = self.entry_count.div_ceil(GIANT_ROW) + self.giant_count.div_ceil(GIANT_ROW);
-        let row_tiles = u64::from(rows.div_ceil(256));
-        let joined = u64::from(self.giant_count.div_ceil(GIANT_GROUP)) * row_tiles;
+        let (bounding_groups, joined) = if self.are_giants_asked {
+            let askers = u64::from((self.entry_count + self.giant_count).div_ceil(256));
+            let groups = u64::from(self.giant_count.div_ceil(ASKED_ROWS * GIANT_ROW));
+            (u64::from(self.giant_count.div_ceil(ORDER_TILE)), groups * askers)
+        } else {
+            let row_tiles = u64::from(rows.div_ceil(256));
+            (row_tiles, u64::from(self.giant_count.div_ceil(GIANT_GROUP)) * row_tiles)
+        };
         if self.giant_count >= FEWEST_JOINED && joined <= self.most_joined_tiles.into() {
-            return GiantTests { is_joined: true, row_tiles, tiles: joined };
+            return GiantTests { is_joined: true, bounding_groups, tiles: joined };
         }
         let tiles = u64::from(self.giant_count) * u64::from(self.box_count.div_ceil(HIT_TILE));
-        GiantTests { is_joined: false, row_tiles: 0, tiles }
+        GiantTests { is_joined: false, bounding_groups: 0, tiles }
     }
 }
 
@@ -498,8 +506,9 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         emit_place: dispatch_size(expected.sweep_blocks),
         emit_sweep: dispatch_size(sweep_tiles.min(tile_capacity)),
         giants_test: dispatch_size(tested),
-        giants_rows: dispatch_size(kept(of_giants.row_tiles)),
+        giants_rows: dispatch_size(kept(of_giants.bounding_groups)),
         giants_join: dispatch_size(joined),
+        giants_again: dispatch_size(if giant_tiles > tile_capacity { joined } else { 0 }),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
@@ -523,7 +532,9 @@ fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
 fn the_path_is_divided_as_by_the_mirror() {
     for n in SIZES.into_iter().chain([256 * 255, 256 * 256, 256 * 256 + 1, 1 << 20]) {
         for giant_count in [0, 1, FEWEST_JOINED - 1, FEWEST_JOINED, 77] {
-            for (tile_capacity, most_joined_tiles) in [(0, u32::MAX), (3, 4), (1 << 20, MOST_BLOCKS)] {
+            for (tile_capacity, most_joined_tiles, are_giants_asked) in
+                [(0, u32::MAX, false), (3, 4, false), (1 << 20, MOST_BLOCKS, false), (3, u32::MAX, true), (99, 7, true)]
+            {
                 let (box_count, candidate_limit, sweep_groups, entry_count) = (n.max(77), 1 << 44, n % 2000, n);
                 let division = Division {
                     sweep_groups,
@@ -533,6 +544,7 @@ fn the_path_is_divided_as_by_the_mirror() {
                     tile_capacity,
                     candidate_limit,
                     most_joined_tiles,
+                    are_giants_asked,
                 };
                 check_scan(&division, &random_sums(n, 10_000, u64::from(n)));
             }
@@ -550,6 +562,7 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
         tile_capacity: 1 << 20,
         candidate_limit: 1 << 44,
         most_joined_tiles: MOST_BLOCKS,
+        are_giants_asked: false,
     };
     for (tiles, per_group, per_block) in [
         (1, 1, 8),
@@ -582,6 +595,7 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
         tile_capacity: u32::MAX / 256,
         candidate_limit: 1 << 48,
         most_joined_tiles: MOST_BLOCKS,
+        are_giants_asked: false,
     };
     let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 29, 1));
     assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > BLOCK_TILES);
@@ -602,6 +616,7 @@ fn tests_of_giants_past_32_bits_are_counted_exactly() {
         tile_capacity: 16,
         candidate_limit: 1 << 44,
         most_joined_tiles: MOST_BLOCKS,
+        are_giants_asked: false,
     };
     let counts = check_scan(&division, &[]);
     assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 16));
@@ -622,6 +637,7 @@ fn candidates_are_refused_from_one_above_the_limit() {
                 tile_capacity: 16,
                 candidate_limit,
                 most_joined_tiles: MOST_BLOCKS,
+                are_giants_asked: false,
             };
             let sums = Sums { quads: u64::from(sum / 4 + 200), candidates: u64::from(sum) };
             assert_eq!(check_scan(&division, &[sums; 4]).refused, refused);
@@ -815,6 +831,7 @@ proptest! {
         limit_bits in 0..45u32,
         sweep_groups in 0..5000u32,
         most_joined_tiles in prop_oneof![0..1000u32, Just(u32::MAX)],
+        are_giants_asked: bool,
         seed: u64,
     ) {
         let division = Division {
@@ -825,6 +842,7 @@ proptest! {
             tile_capacity,
             candidate_limit: 1 << limit_bits,
             most_joined_tiles,
+            are_giants_asked,
         };
         check_scan(&division, &random_sums(entry_count, most, seed));
     }

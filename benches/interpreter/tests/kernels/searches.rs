@@ -134,6 +134,15 @@ pub fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
     boxes
 }
 
+/// Makes boxes among rods without an end.
+pub fn boxes_among_rods(n: usize) -> Vec<Aabb> {
+    let mut boxes = Kind::Uniform.generate(n, 1);
+    for aabb in boxes.iter_mut().step_by(23) {
+        (aabb.min[0], aabb.max[0]) = (f32::NEG_INFINITY, f32::INFINITY);
+    }
+    boxes
+}
+
 /// Returns the smallest memory budget that is not refused.
 pub fn least_budget(n: usize, options: Options) -> u64 {
     let (_, gpu) = device(32, None);
@@ -163,6 +172,12 @@ pub fn cases() -> Vec<Case> {
         filters,
         ..case(SWEEP, boxes, false, SortVariant::Wide)
     };
+    // Ground that worlds have in common, among boxes of one world each.
+    let ground = |variant| {
+        let world = (0..500).map(|i| if i % 11 == 0 { Filters::GLOBAL } else { i % 150 }).collect();
+        let filters = Filters { world, ..Filters::default() };
+        Case { filters, ..case(SWEEP, Kind::Uniform.generate(500, 1), false, variant) }
+    };
     let kept_filters = Filters { include: Vec::new(), second: Vec::new(), owner: None, ..filters(300) };
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
@@ -174,6 +189,10 @@ pub fn cases() -> Vec<Case> {
         steps(few, Kind::Clusters.generate(900, 1), true),
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
+        case(SWEEP, boxes_among_rods(400), false, SortVariant::Portable),
+        case(SWEEP, boxes_among_rods(400), false, SortVariant::Wide),
+        ground(SortVariant::Portable),
+        ground(SortVariant::Wide),
         steps(few, Kind::Clusters.generate(700, 1), false),
         kept(steps::Kind::Kept, Kind::Clusters.generate(400, 1), Filters::default()),
         kept(steps::Kind::Kept, Kind::Uniform.generate(300, 1), kept_filters),
