@@ -57,7 +57,7 @@ twins! {
         pub sweep_groups: u32,
         pub most_joined_tiles: u32,
         pub is_beyond: u32,
-        pub are_giants_asked: u32,
+        pub may_ask_giants: u32,
         pub has_own_for_kept: u32,
     }
 
@@ -184,6 +184,9 @@ twins! {
         pub giants_rows: [u32; 3],
         pub giants_join: [u32; 3],
         pub giants_again: [u32; 3],
+        pub giants_order: [u32; 3],
+        pub giants_ask: [u32; 3],
+        pub asked_again: [u32; 3],
         pub emit_place: [u32; 3],
         pub emit_sweep: [u32; 3],
         pub emit_again: [u32; 3],

@@ -78,11 +78,14 @@ fn emit_answer(asker: Asker, answer: Answer, first: vec2<u32>) {
         }
         return;
     }
+    // Not on and on, should boxes have changed since they were tested.
+    var count = answer.count;
     for (var near = parts_near(asker, answer.found); any(near != vec2<u32>(0u)); near = without_first(near)) {
         let part = first_of(near);
-        for (var met = giants_met(asker, part); met != 0u; met &= met - 1u) {
+        for (var met = giants_met(asker, part); met != 0u && count > 0u; met &= met - 1u) {
             write_asked(number, asker, part * GIANT_PART + firstTrailingBit(met));
             number = add64(number, vec2<u32>(1u, 0u));
+            count -= 1u;
         }
     }
 }

@@ -3,7 +3,7 @@
 // Reads   params, counts
 //         boxes        [box_count * 3] bits of f32, two at a time
 //         entries      [entry_count], giants [giant_count]
-//         row_bounds   [rows * 3], of giants_order
+//         row_bounds   [rows * 3] and [parts * 3], of giants_order
 // Writes  hit_words    [tiles * 256] the pairs that each invocation found, and where (asked_walk.wgsl), as far as there is room
 //         block_hits   [giant_blocks] after those of sweep_test: pairs found by each workgroup; zero before
 // In place of giants_join where boxes in a row lie all over the giants, as those of a world do over ground that all worlds

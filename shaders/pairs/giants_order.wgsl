@@ -5,8 +5,8 @@
 // Changes giants       [giant_count] from ascending to: of each ORDER_TILE of them ORDER_SLAB whose low ends along one axis are lowest, by their
 //                      low ends along a second axis, and so on; equal ones by box
 // Writes  row_bounds   [rows * 3] bounds of GIANT_ROW giants in a row, ordered, two at a time; then [parts * 3] those of GIANT_PART
-// A workgroup per ORDER_TILE giants. The axes are those along which their low ends are spread most: ground is flat. Only integers decide, so
-// the order is the same on every adapter.
+// A workgroup per ORDER_TILE giants. The axes are those along which their low ends are spread most: ground is flat. Its numbers are compared
+// and not rounded, but for one difference for each axis, so the order is the same on every adapter unless two axes are spread alike.
 // Source: Leutenegger, Lopez, Edgington 1997, STR: a simple and efficient algorithm for R-tree packing; Batcher 1968, Sorting networks and
 // their applications.
 

@@ -28,7 +28,7 @@ const SLEEPING: &str = "HAS_SLEEPING";
 pub struct Switches {
     all: Vec<&'static str>,
     of_bins: Vec<&'static str>,
-    ask_giants: bool,
+    may_ask_giants: bool,
 }
 
 impl Switches {
@@ -58,7 +58,7 @@ impl Switches {
             names.push("IS_FILTERED");
         }
         let of_bins = names.iter().copied().filter(|name| ["HAS_SETS", "HAS_WORLDS"].contains(name)).collect();
-        Self { all: names, of_bins, ask_giants: filters.ask_giants() }
+        Self { all: names, of_bins, may_ask_giants: filters.may_ask_giants() }
     }
 
     /// Returns the names of the switches, for kernels that ask `keeps`.
@@ -83,9 +83,9 @@ impl Switches {
         self.all.iter().copied().filter(|name| [FIXED, SLEEPING].contains(name)).collect()
     }
 
-    /// Returns whether boxes ask for the giants that they meet, by kernels of their own.
-    pub fn ask_giants(&self) -> bool {
-        self.ask_giants
+    /// Returns whether boxes may ask for the giants that they meet, by kernels of their own.
+    pub fn may_ask_giants(&self) -> bool {
+        self.may_ask_giants
     }
 
     /// Returns the names of the switches for kernels that ask for the worlds and sets of boxes.

@@ -194,10 +194,10 @@ impl Filters {
         !self.exclude.is_empty() || !self.include.is_empty() || self.exclude_at_most > 0
     }
 
-    /// Returns whether boxes ask for the giants that they meet: where there are worlds, ground that they have in common is giants, and boxes in a
-    /// row lie all over it. Few half-spaces may be among them, since every box asks each.
+    /// Returns whether boxes ask for many giants that they meet: with worlds. Ground that worlds have in common is giants, and boxes in a row lie
+    /// all over it. Few half-spaces may be among them, since every box asks each.
     #[cfg(feature = "gpu")]
-    pub(crate) fn ask_giants(&self) -> bool {
+    pub(crate) fn may_ask_giants(&self) -> bool {
         !self.world.is_empty() && self.half_spaces.len() <= crate::constants::GIANT_ROW as usize
     }
 

@@ -73,7 +73,7 @@ buffer_table! {
 buffer_table! {
     /// The entries, sorted by cell and start, and the giants.
     pub struct Entries(room: GridRoom) {
-        /// `[giant_count]` boxes that are in no cells, ascending.
+        /// `[giant_count]` boxes that are in no cells, ascending until `giants_order` puts them in another order.
         giants: [u32; room.boxes], STORAGE;
         /// `[entry_count]` cell and start of each entry, ascending.
         keys: [u32; room.entries], STORAGE;

@@ -1,7 +1,7 @@
 //! What a call decides before its first command.
 
 use super::MemoryPlan;
-use crate::constants::{MOST_BLOCKS, SOFTWARE_CANDIDATES, SOFTWARE_TURNS, joined_turns};
+use crate::constants::{MOST_BLOCKS, SOFTWARE_CANDIDATES, SOFTWARE_TURNS, giant_turns};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::layout::Params;
@@ -53,7 +53,7 @@ impl Call {
             sweep_groups: gpu.sweep_groups(),
             most_joined_tiles: most_joined_tiles(gpu, filters.checked().filters()),
             is_beyond: 0,
-            are_giants_asked: filters.checked().filters().ask_giants().into(),
+            may_ask_giants: filters.checked().filters().may_ask_giants().into(),
             has_own_for_kept: gpu.is_software().into(),
         };
         Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params, plan })
@@ -71,12 +71,12 @@ impl Call {
     }
 }
 
-/// Returns the most tiles of giants that are joined with rows of boxes: on a software adapter as many for each workgroup as its loops
+/// Returns the most tiles of giants that are joined with rows of boxes, or that boxes ask for: on a software adapter as many for each workgroup as its loops
 /// have turns for with these filters, a power of two as all tiles of a block are.
 fn most_joined_tiles(gpu: &Gpu, filters: &Filters) -> u32 {
     if !gpu.is_software() {
         return u32::MAX;
     }
     let searches = u32::from(filters.has_lists()) + u32::from(!filters.half_spaces.is_empty());
-    MOST_BLOCKS << (SOFTWARE_TURNS / joined_turns(searches)).ilog2()
+    MOST_BLOCKS << (SOFTWARE_TURNS / giant_turns(searches)).ilog2()
 }

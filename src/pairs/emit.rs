@@ -55,6 +55,44 @@ pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, JOINED, ASKED, INCLUDE];
 
+/// The kernels that list giants that were joined or asked for.
+#[derive(Debug)]
+struct Listing {
+    /// On a software adapter for tiles whose hits were kept, on a GPU for all.
+    first: Kernel,
+    /// For the others, on a software adapter.
+    again: Option<Kernel>,
+}
+
+impl Listing {
+    fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Self {
+        let scanning = Kernel::specialised(gpu, source, &[switches, &["SCANS"]].concat());
+        if gpu.is_software() {
+            Self { first: Kernel::specialised(gpu, source, switches), again: Some(scanning) }
+        } else {
+            Self { first: scanning, again: None }
+        }
+    }
+
+    fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        [&self.first].into_iter().chain(&self.again)
+    }
+
+    /// Records both, with the sizes at these places of `dispatches`.
+    fn record(
+        &self,
+        pass: &mut Pass,
+        dispatches: &Buffer<Dispatches>,
+        [first, again]: [usize; 2],
+        buffers: &[(&str, wgpu::BindingResource)],
+    ) {
+        self.first.dispatch_indirect(pass, dispatches.raw(), first, buffers);
+        if let Some(kernel) = &self.again {
+            kernel.dispatch_indirect(pass, dispatches.raw(), again, buffers);
+        }
+    }
+}
+
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
 pub struct Emit {
@@ -63,41 +101,34 @@ pub struct Emit {
     sweep: Kernel,
     again: Kernel,
     giants: Kernel,
-    /// `emit_joined` or `emit_asked`; on a software adapter for tiles whose hits were kept.
-    joined: Kernel,
-    /// The same for the others, on a software adapter.
-    joined_again: Option<Kernel>,
+    joined: Listing,
+    /// Where filters have worlds.
+    asked: Option<Listing>,
     include: Kernel,
 }
 
 impl Emit {
     /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
-        let asks_giants = switches.ask_giants();
+        let may_ask_giants = switches.may_ask_giants();
         let switches = switches.names();
-        let joined = if asks_giants { &ASKED } else { &JOINED };
-        let scanning = Kernel::specialised(gpu, joined, &[switches, &["SCANS"]].concat());
-        let (joined, joined_again) = if gpu.is_software() {
-            (Kernel::specialised(gpu, joined, switches), Some(scanning))
-        } else {
-            (scanning, None)
-        };
         Self {
             place: Kernel::specialised(gpu, &PLACE, gpu.switches()),
             scan: Kernel::new(gpu, &SCAN),
             sweep: Kernel::specialised(gpu, &SWEEP, gpu.switches()),
             again: Kernel::specialised(gpu, &AGAIN, switches),
             giants: Kernel::specialised(gpu, &GIANTS, switches),
-            joined,
-            joined_again,
+            joined: Listing::new(gpu, &JOINED, switches),
+            asked: may_ask_giants.then(|| Listing::new(gpu, &ASKED, switches)),
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
     /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
     pub fn kernels(&self) -> (impl Iterator<Item = &Kernel>, &Kernel) {
-        let pairs = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants, &self.joined];
-        (pairs.into_iter().chain(&self.joined_again), &self.include)
+        let found = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants];
+        let listings = [&self.joined].into_iter().chain(&self.asked);
+        (found.into_iter().chain(listings.flat_map(Listing::kernels)), &self.include)
     }
 
     /// Records the counting of the pairs before each run within its block, and of the pairs of each block.
@@ -208,9 +239,11 @@ impl Emit {
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
         self.again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
         self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
-        self.joined.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
-        if let Some(again) = &self.joined_again {
-            again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_again), &buffers);
+        let sizes = [offset_of!(Dispatches, giants_join), offset_of!(Dispatches, giants_again)];
+        self.joined.record(pass, dispatches, sizes, &buffers);
+        if let Some(asked) = &self.asked {
+            let sizes = [offset_of!(Dispatches, giants_ask), offset_of!(Dispatches, asked_again)];
+            asked.record(pass, dispatches, sizes, &buffers);
         }
     }
 }

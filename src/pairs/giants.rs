@@ -35,29 +35,27 @@ pub const KERNELS: &[Source] = &[TEST, ROWS, JOIN, ORDER, ASK];
 #[derive(Debug)]
 pub struct Giants {
     test: Kernel,
-    /// `giants_rows` or `giants_order`.
     rows: Kernel,
-    /// `giants_join` or `giants_ask`.
     join: Kernel,
+    /// `giants_order` and `giants_ask`, where filters have worlds.
+    ask: Option<[Kernel; 2]>,
 }
 
 impl Giants {
     /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let filtered = |source| Kernel::specialised(gpu, source, switches.names());
-        if switches.ask_giants() {
-            return Self { test: filtered(&TEST), rows: Kernel::new(gpu, &ORDER), join: filtered(&ASK) };
-        }
         let rows = Kernel::specialised(gpu, &ROWS, switches.half_space_names());
-        Self { test: filtered(&TEST), rows, join: filtered(&JOIN) }
+        let ask = switches.may_ask_giants().then(|| [Kernel::new(gpu, &ORDER), filtered(&ASK)]);
+        Self { test: filtered(&TEST), rows, join: filtered(&JOIN), ask }
     }
 
     /// Returns the kernels that the stage dispatches.
-    pub fn kernels(&self) -> [&Kernel; 3] {
-        [&self.test, &self.rows, &self.join]
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        [&self.test, &self.rows, &self.join].into_iter().chain(self.ask.iter().flatten())
     }
 
-    /// Records the exact tests of all giants among the entries, by one way or the other.
+    /// Records the exact tests of all giants among the entries, by one way or another.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,
@@ -89,5 +87,9 @@ impl Giants {
         self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
         self.rows.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_rows), &buffers);
         self.join.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
+        if let Some([order, ask]) = &self.ask {
+            order.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_order), &buffers);
+            ask.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_ask), &buffers);
+        }
     }
 }

@@ -295,13 +295,13 @@ fn check_ask(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_
     let filters = scene.filters();
     let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
     let switches = Switches::of(&filters);
-    assert!(switches.ask_giants());
+    assert!(switches.may_ask_giants());
     let stage = Giants::new(gpu(), &switches);
     let bounds = scene.giant_bounds();
     for columns in [false, true] {
         let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
         let order_tiles = (scene.giants.len() as u32).div_ceil(ORDER_TILE);
-        let sizes = dispatches(|sizes| (sizes.giants_rows, sizes.giants_join) = (size(order_tiles), size(blocks)));
+        let sizes = dispatches(|sizes| (sizes.giants_order, sizes.giants_ask) = (size(order_tiles), size(blocks)));
         let sorted = Entries { giants: guarded(&scene.giants), other_keys: poisoned(bounds.len()), ..scene.sorted() };
         let hits = Hits {
             hit_words: poisoned(giant_tile_capacity as usize * TILE_WORDS),

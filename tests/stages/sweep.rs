@@ -400,7 +400,7 @@ struct Division {
     tile_capacity: u32,
     candidate_limit: u64,
     most_joined_tiles: u32,
-    are_giants_asked: bool,
+    may_ask_giants: bool,
 }
 
 /// Returns as few times two of `least` as leave at most MOST_BLOCKS blocks.
@@ -414,8 +414,10 @@ fn tiles_of_group(tiles: u32, per_block: u32, wanted: u32) -> u32 {
 }
 
 /// Says how giants are tested.
+#[derive(Default)]
 struct GiantTests {
     is_joined: bool,
+    is_asked: bool,
     /// Workgroups that bound rows, where giants are joined with those or asked for.
     bounding_groups: u64,
     tiles: u64,
@@ -432,14 +434,15 @@ impl Division {
             giant_tile_capacity: self.tile_capacity,
             sweep_groups: self.sweep_groups,
             most_joined_tiles: self.most_joined_tiles,
-            are_giants_asked: self.are_giants_asked.into(),
+            may_ask_giants: self.may_ask_giants.into(),
             ..Params::zeroed()
         }
     }
 
     fn giant_tests(&self) -> GiantTests {
         let rows = self.entry_count.div_ceil(GIANT_ROW) + self.giant_count.div_ceil(GIANT_ROW);
-        let (bounding_groups, joined) = if self.are_giants_asked {
+        let is_asked = self.may_ask_giants && self.giant_count >= FEWEST_ASKED;
+        let (bounding_groups, tiles) = if is_asked {
             let askers = u64::from((self.entry_count + self.giant_count).div_ceil(256));
             let groups = u64::from(self.giant_count.div_ceil(ASKED_ROWS * GIANT_ROW));
             (u64::from(self.giant_count.div_ceil(ORDER_TILE)), groups * askers)
@@ -447,11 +450,11 @@ impl Division {
             let row_tiles = u64::from(rows.div_ceil(256));
             (row_tiles, u64::from(self.giant_count.div_ceil(GIANT_GROUP)) * row_tiles)
         };
-        if self.giant_count >= FEWEST_JOINED && joined <= self.most_joined_tiles.into() {
-            return GiantTests { is_joined: true, bounding_groups, tiles: joined };
+        if self.giant_count >= FEWEST_JOINED && tiles <= self.most_joined_tiles.into() {
+            return GiantTests { is_joined: !is_asked, is_asked, bounding_groups, tiles };
         }
         let tiles = u64::from(self.giant_count) * u64::from(self.box_count.div_ceil(HIT_TILE));
-        GiantTests { is_joined: false, bounding_groups: 0, tiles }
+        GiantTests { tiles, ..GiantTests::default() }
     }
 }
 
@@ -499,16 +502,20 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         ..given
     };
     assert_eq!(written(&counts), [expected]);
-    let [tested, joined] =
-        [!of_giants.is_joined, of_giants.is_joined].map(|are| u32::from(are) * expected.giant_blocks);
+    let blocks_if = |is: bool| dispatch_size(if is { expected.giant_blocks } else { 0 });
+    let bounding_if = |is: bool| dispatch_size(if is { kept(of_giants.bounding_groups) } else { 0 });
+    let has_no_room = giant_tiles > tile_capacity;
     let expected_sizes = Dispatches {
         sweep_test: dispatch_size(sweep_tiles.div_ceil(per_group)),
         emit_place: dispatch_size(expected.sweep_blocks),
         emit_sweep: dispatch_size(sweep_tiles.min(tile_capacity)),
-        giants_test: dispatch_size(tested),
-        giants_rows: dispatch_size(kept(of_giants.bounding_groups)),
-        giants_join: dispatch_size(joined),
-        giants_again: dispatch_size(if giant_tiles > tile_capacity { joined } else { 0 }),
+        giants_test: blocks_if(!of_giants.is_joined && !of_giants.is_asked),
+        giants_rows: bounding_if(of_giants.is_joined),
+        giants_join: blocks_if(of_giants.is_joined),
+        giants_again: blocks_if(of_giants.is_joined && has_no_room),
+        giants_order: bounding_if(of_giants.is_asked),
+        giants_ask: blocks_if(of_giants.is_asked),
+        asked_again: blocks_if(of_giants.is_asked && has_no_room),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
@@ -531,11 +538,11 @@ fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
 #[test]
 fn the_path_is_divided_as_by_the_mirror() {
     for n in SIZES.into_iter().chain([256 * 255, 256 * 256, 256 * 256 + 1, 1 << 20]) {
-        for giant_count in [0, 1, FEWEST_JOINED - 1, FEWEST_JOINED, 77] {
-            for (tile_capacity, most_joined_tiles, are_giants_asked) in
+        for giant_count in [0, 1, FEWEST_JOINED - 1, FEWEST_JOINED, 77, FEWEST_ASKED - 1, FEWEST_ASKED, 1999] {
+            for (tile_capacity, most_joined_tiles, may_ask_giants) in
                 [(0, u32::MAX, false), (3, 4, false), (1 << 20, MOST_BLOCKS, false), (3, u32::MAX, true), (99, 7, true)]
             {
-                let (box_count, candidate_limit, sweep_groups, entry_count) = (n.max(77), 1 << 44, n % 2000, n);
+                let (box_count, candidate_limit, sweep_groups, entry_count) = (n.max(1999), 1 << 44, n % 2000, n);
                 let division = Division {
                     sweep_groups,
                     box_count,
@@ -544,7 +551,7 @@ fn the_path_is_divided_as_by_the_mirror() {
                     tile_capacity,
                     candidate_limit,
                     most_joined_tiles,
-                    are_giants_asked,
+                    may_ask_giants,
                 };
                 check_scan(&division, &random_sums(n, 10_000, u64::from(n)));
             }
@@ -562,7 +569,7 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
         tile_capacity: 1 << 20,
         candidate_limit: 1 << 44,
         most_joined_tiles: MOST_BLOCKS,
-        are_giants_asked: false,
+        may_ask_giants: false,
     };
     for (tiles, per_group, per_block) in [
         (1, 1, 8),
@@ -595,7 +602,7 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
         tile_capacity: u32::MAX / 256,
         candidate_limit: 1 << 48,
         most_joined_tiles: MOST_BLOCKS,
-        are_giants_asked: false,
+        may_ask_giants: false,
     };
     let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 29, 1));
     assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > BLOCK_TILES);
@@ -616,7 +623,7 @@ fn tests_of_giants_past_32_bits_are_counted_exactly() {
         tile_capacity: 16,
         candidate_limit: 1 << 44,
         most_joined_tiles: MOST_BLOCKS,
-        are_giants_asked: false,
+        may_ask_giants: false,
     };
     let counts = check_scan(&division, &[]);
     assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 16));
@@ -637,7 +644,7 @@ fn candidates_are_refused_from_one_above_the_limit() {
                 tile_capacity: 16,
                 candidate_limit,
                 most_joined_tiles: MOST_BLOCKS,
-                are_giants_asked: false,
+                may_ask_giants: false,
             };
             let sums = Sums { quads: u64::from(sum / 4 + 200), candidates: u64::from(sum) };
             assert_eq!(check_scan(&division, &[sums; 4]).refused, refused);
@@ -831,7 +838,7 @@ proptest! {
         limit_bits in 0..45u32,
         sweep_groups in 0..5000u32,
         most_joined_tiles in prop_oneof![0..1000u32, Just(u32::MAX)],
-        are_giants_asked: bool,
+        may_ask_giants: bool,
         seed: u64,
     ) {
         let division = Division {
@@ -842,7 +849,7 @@ proptest! {
             tile_capacity,
             candidate_limit: 1 << limit_bits,
             most_joined_tiles,
-            are_giants_asked,
+            may_ask_giants,
         };
         check_scan(&division, &random_sums(entry_count, most, seed));
     }

@@ -174,9 +174,9 @@ pub fn cases() -> Vec<Case> {
     };
     // Ground that worlds have in common, among boxes of one world each.
     let ground = |variant| {
-        let world = (0..500).map(|i| if i % 11 == 0 { Filters::GLOBAL } else { i % 150 }).collect();
+        let world = (0..900).map(|i| if i % 3 > 0 { Filters::GLOBAL } else { i % 150 }).collect();
         let filters = Filters { world, ..Filters::default() };
-        Case { filters, ..case(SWEEP, Kind::Uniform.generate(500, 1), false, variant) }
+        Case { filters, ..case(SWEEP, Kind::Uniform.generate(900, 1), false, variant) }
     };
     let kept_filters = Filters { include: Vec::new(), second: Vec::new(), owner: None, ..filters(300) };
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
