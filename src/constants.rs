@@ -426,8 +426,8 @@ pub(crate) const fn giant_turns(searches: u32) -> u32 {
 
 /// Counts them where giants are joined with rows of boxes.
 const fn joined_turns(searches: u32) -> u32 {
-    // Which giants are near, which of those stand for half-spaces, and what bounds them.
-    let near = 3 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
+    // Which giants are near, which of those stand for half-spaces, and what bounds them, twice.
+    let near = 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
     // For each box the giants that are near, and what filters say of those that it meets.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + searches * SEARCH_TURNS));
     // Pairs whose number had no room are counted again before they are written.

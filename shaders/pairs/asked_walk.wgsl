@@ -14,13 +14,6 @@ struct Asker {
     first_row: u32,           // the first of these rows
 }
 
-// What a box was told.
-struct Answer {
-    count: u32,               // pairs
-    // Of two pairs at most the numbers of the giants, counted from the first one of the rows; of more a bit for each row in which there are some.
-    found: u32,
-}
-
 // Returns the box of an invocation in a tile. One that is not there has the index of some box all the same.
 fn asker_of(tile: u32, local: u32) -> Asker {
     let asker_tiles = div_ceil(counts.entry_count + counts.giant_count, 256u);
@@ -40,8 +33,10 @@ fn asker_of(tile: u32, local: u32) -> Asker {
     return Asker(index, ordered_box(index), is_there, is_giant, tile / asker_tiles * ASKED_ROWS);
 }
 
-// Counts the pairs of a box with giants of these rows.
-fn answer_to(asker: Asker) -> Answer {
+// Returns how many pairs an invocation has in a tile, and where, in a word: of two at most the numbers of the giants, counted from the first
+// one of the rows; of more a bit for each row in which there are some.
+fn word_of(tile: u32, local: u32) -> u32 {
+    let asker = asker_of(tile, local);
     var count = 0u;
     var rows = 0u;
     var numbers = 0u;
@@ -54,7 +49,7 @@ fn answer_to(asker: Asker) -> Answer {
             count += 1u;
         }
     }
-    return Answer(count, select(rows, numbers, count <= 2u));
+    return packed(count, select(rows, numbers, count <= 2u));
 }
 
 // Returns which of the rows have bounds that the box meets: a bit for each.
@@ -110,13 +105,6 @@ fn giants_before(asker: Asker, part: u32) -> u32 {
     return (asker.first_row * ROW_PARTS + part) * GIANT_PART;
 }
 
-fn bounds_at(at: u32) -> OrderedBox {
-    let first = row_bounds[at * 3u];
-    let middle = row_bounds[at * 3u + 1u];
-    let last = row_bounds[at * 3u + 2u];
-    return OrderedBox(bitcast<vec3<i32>>(vec3<u32>(first, middle.x)), bitcast<vec3<i32>>(vec3<u32>(middle.y, last)));
-}
-
 // Returns the number of the lowest bit of two words, of which one is not zero.
 fn first_of(bits: vec2<u32>) -> u32 {
     return select(32u + firstTrailingBit(bits.y), firstTrailingBit(bits.x), bits.x != 0u);
@@ -126,7 +114,7 @@ fn without_first(bits: vec2<u32>) -> vec2<u32> {
     return select(vec2<u32>(0u, bits.y & (bits.y - 1u)), vec2<u32>(bits.x & (bits.x - 1u), bits.y), bits.x != 0u);
 }
 
-// Returns the number of a giant of an answer that has two pairs at most.
-fn nth_found(answer: Answer, k: u32) -> u32 {
-    return (answer.found >> (k * ASKED_BITS)) & ((1u << ASKED_BITS) - 1u);
+// Returns the number of a giant in a word of two pairs at most.
+fn nth_found(word: u32, k: u32) -> u32 {
+    return (word >> (k * ASKED_BITS)) & ((1u << ASKED_BITS) - 1u);
 }

@@ -24,18 +24,5 @@ fn giants_ask(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let block = group_index(group, groups);
-    let first = block * counts.giant_tiles_per_block;
-    let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
-    var hits = 0u;
-    for (var tile = first; tile < end; tile += 1u) {
-        let answer = answer_to(asker_of(tile, local));
-        if tile < params.giant_tile_capacity {
-            hit_words[tile * 256u + local] = packed(answer.count, answer.found);
-        }
-        hits += answer.count;
-    }
-    if hits != 0u {
-        atomicAdd(&block_hits[counts.sweep_blocks + block], hits);
-    }
+    join_block(group_index(group, groups), local);
 }

@@ -24,19 +24,5 @@ fn giants_join(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let block = group_index(group, groups);
-    let first = block * counts.giant_tiles_per_block;
-    let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
-    var hits = 0u;
-    for (var tile = first; tile < end; tile += 1u) {
-        let meeting = meeting_of(tile, local, near_of(tile, local));
-        let count = count_met(meeting);
-        if tile < params.giant_tile_capacity {
-            hit_words[tile * 256u + local] = packed(count, meeting.near);
-        }
-        hits += count;
-    }
-    if hits != 0u {
-        atomicAdd(&block_hits[counts.sweep_blocks + block], hits);
-    }
+    join_block(group_index(group, groups), local);
 }

@@ -1,10 +1,6 @@
 // Which giants of a group meet some bounds: shared by the kernels that join giants with rows of boxes, which bind boxes, counts and
 // giants.
 
-// Bounds of nothing, ordered.
-const NO_LOW: i32 = 0x7fffffff;
-const NO_HIGH: i32 = -0x7fffffff - 1;
-
 // A bit for each giant of a group.
 const ALL_OF_GROUP: u32 = (1u << GIANT_GROUP) - 1u;
 

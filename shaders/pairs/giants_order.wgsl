@@ -15,10 +15,6 @@
 @group(0) @binding(2) var<storage, read_write> giants: array<u32>;
 @group(0) @binding(3) var<storage, read_write> row_bounds: array<vec2<u32>>;
 
-// Bounds of nothing, ordered.
-const NO_LOW: i32 = 0x7fffffff;
-const NO_HIGH: i32 = -0x7fffffff - 1;
-
 // What stands for a giant that is not there; it comes last.
 const NO_GIANT: u32 = 0xffffffffu;
 
@@ -135,9 +131,8 @@ fn put_in_order(a: u32, b: u32, ascends: bool) {
 // Writes the bounds of the rows of the tile and of their parts. Every invocation of the workgroup has to call.
 fn write_bounds_of_tile(first: u32, local: u32) {
     let rows = div_ceil(counts.giant_count, GIANT_ROW);
-    let is_part = local < ORDER_TILE / GIANT_PART;
-    if is_part {
-        var of_part = OrderedBox(vec3<i32>(NO_LOW), vec3<i32>(NO_HIGH));
+    if local < ORDER_TILE / GIANT_PART {
+        var of_part = NO_BOUNDS;
         for (var k = 0u; k < GIANT_PART; k += 1u) {
             let giant = names[local * GIANT_PART + k];
             if giant != NO_GIANT {
@@ -157,16 +152,4 @@ fn write_bounds_of_tile(first: u32, local: u32) {
         }
         write_bounds(first / GIANT_ROW + local, of_row);
     }
-}
-
-fn around(a: OrderedBox, b: OrderedBox) -> OrderedBox {
-    return OrderedBox(min(a.min, b.min), max(a.max, b.max));
-}
-
-fn write_bounds(at: u32, bounds: OrderedBox) {
-    let low = bitcast<vec3<u32>>(bounds.min);
-    let high = bitcast<vec3<u32>>(bounds.max);
-    row_bounds[at * 3u] = low.xy;
-    row_bounds[at * 3u + 1u] = vec2<u32>(low.z, high.x);
-    row_bounds[at * 3u + 2u] = high.yz;
 }

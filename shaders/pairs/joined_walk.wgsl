@@ -16,14 +16,11 @@ struct Meeting {
 fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
     let row_tiles = div_ceil(row_count(), 256u);
     let first_giant = tile / row_tiles * GIANT_GROUP;
-    var low = vec3<i32>(NO_LOW);
-    var high = vec3<i32>(NO_HIGH);
+    var bounds = NO_BOUNDS;
     for (var left = near; left != 0u; left &= left - 1u) {
-        let own = ordered_box(giants[first_giant + firstTrailingBit(left)]);
-        low = min(low, own.min);
-        high = max(high, own.max);
+        bounds = around(bounds, ordered_box(giants[first_giant + firstTrailingBit(left)]));
     }
-    return Meeting(first_giant, tile % row_tiles * 256u + local, near, OrderedBox(low, high));
+    return Meeting(first_giant, tile % row_tiles * 256u + local, near, bounds);
 }
 
 // Returns which giants of a tile are near the row of an invocation: a bit for each.
@@ -37,12 +34,7 @@ fn near_of(tile: u32, local: u32) -> u32 {
     if row >= row_count() || among == 0u {
         return 0u;
     }
-    let first = row_bounds[row * 3u];
-    let middle = row_bounds[row * 3u + 1u];
-    let last = row_bounds[row * 3u + 2u];
-    let low = bitcast<vec3<i32>>(vec3<u32>(first, middle.x));
-    let high = bitcast<vec3<i32>>(vec3<u32>(middle.y, last));
-    return giants_near(tile / row_tiles * GIANT_GROUP, among, OrderedBox(low, high));
+    return giants_near(tile / row_tiles * GIANT_GROUP, among, bounds_at(row));
 }
 
 // Tests the box of an item against the giants that are near its row, and returns a bit for each that it meets.
@@ -65,6 +57,12 @@ fn giants_met(item: Item, meeting: Meeting) -> u32 {
         }
     }
     return met;
+}
+
+// Returns how many pairs an invocation has in a tile, and which giants are near its row, in a word.
+fn word_of(tile: u32, local: u32) -> u32 {
+    let meeting = meeting_of(tile, local, near_of(tile, local));
+    return packed(count_met(meeting), meeting.near);
 }
 
 // Counts the pairs of a row and a group of giants.

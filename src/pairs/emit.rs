@@ -34,9 +34,11 @@ pub const GIANTS: Source =
 pub const JOINED: Source = filtered!(
     "pairs/emit_joined",
     "pairs/joined_walk",
+    "pairs/emit_block",
     "pairs/joined_words",
     "pairs/giants_near",
     "pairs/rows_of_boxes",
+    "pairs/row_bounds",
     "shared/boxes",
     "pairs/emit_window",
     "shared/scan"
@@ -45,7 +47,9 @@ pub const JOINED: Source = filtered!(
 pub const ASKED: Source = filtered!(
     "pairs/emit_asked",
     "pairs/asked_walk",
+    "pairs/emit_block",
     "pairs/joined_words",
+    "pairs/row_bounds",
     "shared/boxes",
     "pairs/emit_window",
     "shared/scan"

@@ -14,20 +14,36 @@ use crate::layout::{Counts, Dispatches, Frame, Params};
 /// The source of `giants_test`.
 pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "shared/boxes");
 /// The source of `giants_rows`.
-pub const ROWS: Source = filtered!("pairs/giants_rows", "pairs/giants_near", "pairs/rows_of_boxes", "shared/boxes");
+pub const ROWS: Source = filtered!(
+    "pairs/giants_rows",
+    "pairs/giants_near",
+    "pairs/rows_of_boxes",
+    "pairs/row_bounds",
+    "pairs/write_bounds",
+    "shared/boxes"
+);
 /// The source of `giants_join`.
 pub const JOIN: Source = filtered!(
     "pairs/giants_join",
     "pairs/joined_walk",
+    "pairs/join_block",
     "pairs/joined_words",
     "pairs/giants_near",
     "pairs/rows_of_boxes",
+    "pairs/row_bounds",
     "shared/boxes"
 );
 /// The source of `giants_order`.
-pub const ORDER: Source = source!("pairs/giants_order", "shared/boxes");
+pub const ORDER: Source = source!("pairs/giants_order", "pairs/row_bounds", "pairs/write_bounds", "shared/boxes");
 /// The source of `giants_ask`.
-pub const ASK: Source = filtered!("pairs/giants_ask", "pairs/asked_walk", "pairs/joined_words", "shared/boxes");
+pub const ASK: Source = filtered!(
+    "pairs/giants_ask",
+    "pairs/asked_walk",
+    "pairs/join_block",
+    "pairs/joined_words",
+    "pairs/row_bounds",
+    "shared/boxes"
+);
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[TEST, ROWS, JOIN, ORDER, ASK];
 

@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::{FilterLists, Switches};
+use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::grid::Entries;
 use broadsweep::internals::grid::bin::Bins;
-use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
+use broadsweep::internals::layout::{Counts, Dispatches, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::giants::Giants;
 use broadsweep::internals::pairs::sweep::Hits;
@@ -223,97 +224,104 @@ fn bound_words(bounds: Option<Aabb>) -> [u32; 6] {
     bytemuck::cast(words)
 }
 
+/// How many giants are found: joined with rows, or asked for.
+struct Way {
+    /// Makes the sizes of both dispatches, that of the bounds and that of the tests.
+    sizes: fn([u32; 3], [u32; 3]) -> Buffer<Dispatches>,
+    /// Workgroups that make bounds.
+    groups: u32,
+    bounds: Vec<u32>,
+    /// The giants afterwards.
+    giants: Vec<u32>,
+    found: Vec<mirror::giants::Joined>,
+    /// What lies behind the words of tiles that have room, a word for each tile.
+    behind: Vec<u32>,
+}
+
+impl Way {
+    fn join(scene: &Scene) -> Self {
+        let rows = scene.rows();
+        Self {
+            sizes: |bounds, tests| dispatches(|sizes| (sizes.giants_rows, sizes.giants_join) = (bounds, tests)),
+            groups: (rows.len() as u32).div_ceil(256),
+            bounds: row_words(&rows),
+            giants: scene.giants.clone(),
+            found: scene.joined(),
+            behind: scene.near_tiles(),
+        }
+    }
+
+    fn ask(scene: &Scene) -> Self {
+        assert!(Switches::of(&scene.filters()).may_ask_giants());
+        Self {
+            sizes: |bounds, tests| dispatches(|sizes| (sizes.giants_order, sizes.giants_ask) = (bounds, tests)),
+            groups: (scene.giants.len() as u32).div_ceil(ORDER_TILE),
+            bounds: scene.giant_bounds(),
+            giants: scene.giants_in_order(),
+            found: scene.asked(),
+            behind: Vec::new(),
+        }
+    }
+
+    /// Checks that what is found is that of the mirror, and counted behind `sweep_blocks` blocks of the sweep.
+    fn check(&self, scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
+        let tiles = (self.found.len() / TILE_WORDS) as u32;
+        let blocks = tiles.div_ceil(tiles_per_block);
+        let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
+        let counts = counted(Counts {
+            level: scene.level,
+            entry_count: scene.entries.len() as u32,
+            giant_count: scene.giants.len() as u32,
+            sweep_blocks,
+            giant_tiles: tiles,
+            giant_tiles_per_block: tiles_per_block,
+            giant_blocks: blocks,
+            ..Counts::zeroed()
+        });
+        let (boxes, bins, frame) = (upload(&scene.boxes), scene.bins(), upload(&[frame()]));
+        let words = packed_joined(&self.found);
+        let per_block = self.found.chunks(TILE_WORDS * tiles_per_block as usize);
+        let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
+        let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
+        let kept = giant_tile_capacity.min(tiles) as usize;
+        let filters = scene.filters();
+        let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
+        let stage = Giants::new(gpu(), &Switches::of(&filters));
+        for columns in [false, true] {
+            let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
+            let sizes = (self.sizes)(size(self.groups), size(blocks));
+            let sorted =
+                Entries { giants: guarded(&scene.giants), other_keys: poisoned(self.bounds.len()), ..scene.sorted() };
+            let hits = Hits {
+                hit_words: poisoned(giant_tile_capacity as usize * (TILE_WORDS + 1)),
+                block_hits: guarded(&vec![0; block_hits.len()]),
+                ..no_hits()
+            };
+            run(|pass| {
+                stage.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits)
+            });
+            assert_eq!(written(&sorted.giants), self.giants);
+            assert!(written(sorted.row_bounds()) == self.bounds, "bounds for {} giants differ", scene.giants.len());
+            assert_eq!(written(&hits.block_hits), block_hits);
+            let found = written(&hits.hit_words);
+            let (found, behind) = found.split_at(giant_tile_capacity as usize * TILE_WORDS);
+            let expected = &self.behind[..kept.min(self.behind.len())];
+            assert_eq!(behind[..expected.len()], *expected);
+            assert!(found[..kept * TILE_WORDS] == words[..kept * TILE_WORDS], "{} giants differ", scene.giants.len());
+        }
+    }
+}
+
 /// Checks that giants are joined with rows as by the mirror, and counted behind `sweep_blocks` blocks of the sweep.
 fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
-    let (rows, joined) = (scene.rows(), scene.joined());
-    let tiles = (joined.len() / TILE_WORDS) as u32;
-    let blocks = tiles.div_ceil(tiles_per_block);
-    let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
-    let counts = counted(Counts {
-        level: scene.level,
-        entry_count: scene.entries.len() as u32,
-        giant_count: scene.giants.len() as u32,
-        sweep_blocks,
-        giant_tiles: tiles,
-        giant_tiles_per_block: tiles_per_block,
-        giant_blocks: blocks,
-        ..Counts::zeroed()
-    });
-    let (boxes, bins, frame) = (upload(&scene.boxes), scene.bins(), upload(&[frame()]));
-    let words = packed_joined(&joined);
-    let per_block = joined.chunks(TILE_WORDS * tiles_per_block as usize);
-    let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
-    let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
-    let kept = giant_tile_capacity.min(tiles) as usize;
-    let near = scene.near_tiles();
-    let filters = scene.filters();
-    let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
-    let stage = Giants::new(gpu(), &Switches::of(&filters));
-    for columns in [false, true] {
-        let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
-        let row_tiles = (rows.len() as u32).div_ceil(256);
-        let sizes = dispatches(|sizes| (sizes.giants_rows, sizes.giants_join) = (size(row_tiles), size(blocks)));
-        let sorted = scene.sorted();
-        let hits = Hits {
-            hit_words: poisoned(giant_tile_capacity as usize * (TILE_WORDS + 1)),
-            block_hits: guarded(&vec![0; block_hits.len()]),
-            ..no_hits()
-        };
-        run(|pass| stage.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits));
-        assert!(written(sorted.row_bounds()) == row_words(&rows), "bounds of {} rows differ", rows.len());
-        assert_eq!(written(&hits.block_hits), block_hits);
-        let found = written(&hits.hit_words);
-        let (found, found_near) = found.split_at(giant_tile_capacity as usize * TILE_WORDS);
-        assert_eq!(found_near[..kept], near[..kept]);
-        assert!(found[..kept * TILE_WORDS] == words[..kept * TILE_WORDS], "{} giants differ", scene.giants.len());
-    }
+    Way::join(scene).check(scene, tiles_per_block, sweep_blocks, giant_tile_capacity);
 }
 
 /// Checks that giants are put in order and asked for as by the mirror, and counted behind `sweep_blocks` blocks of the sweep.
 fn check_ask(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
-    let asked = scene.asked();
-    let tiles = (asked.len() / TILE_WORDS) as u32;
-    assert_eq!(tiles, scene.asked_tiles());
-    let blocks = tiles.div_ceil(tiles_per_block);
-    let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
-    let counts = counted(Counts {
-        level: scene.level,
-        entry_count: scene.entries.len() as u32,
-        giant_count: scene.giants.len() as u32,
-        sweep_blocks,
-        giant_tiles: tiles,
-        giant_tiles_per_block: tiles_per_block,
-        giant_blocks: blocks,
-        ..Counts::zeroed()
-    });
-    let (boxes, bins, frame) = (upload(&scene.boxes), scene.bins(), upload(&[frame()]));
-    let words = packed_joined(&asked);
-    let per_block = asked.chunks(TILE_WORDS * tiles_per_block as usize);
-    let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
-    let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
-    let kept = giant_tile_capacity.min(tiles) as usize * TILE_WORDS;
-    let filters = scene.filters();
-    let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
-    let switches = Switches::of(&filters);
-    assert!(switches.may_ask_giants());
-    let stage = Giants::new(gpu(), &switches);
-    let bounds = scene.giant_bounds();
-    for columns in [false, true] {
-        let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
-        let order_tiles = (scene.giants.len() as u32).div_ceil(ORDER_TILE);
-        let sizes = dispatches(|sizes| (sizes.giants_order, sizes.giants_ask) = (size(order_tiles), size(blocks)));
-        let sorted = Entries { giants: guarded(&scene.giants), other_keys: poisoned(bounds.len()), ..scene.sorted() };
-        let hits = Hits {
-            hit_words: poisoned(giant_tile_capacity as usize * TILE_WORDS),
-            block_hits: guarded(&vec![0; block_hits.len()]),
-            ..no_hits()
-        };
-        run(|pass| stage.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits));
-        assert_eq!(written(&sorted.giants), scene.giants_in_order());
-        assert!(written(sorted.row_bounds()) == bounds, "bounds of {} giants differ", scene.giants.len());
-        assert_eq!(written(&hits.block_hits), block_hits);
-        assert!(written(&hits.hit_words)[..kept] == words[..kept], "{} giants differ", scene.giants.len());
-    }
+    let way = Way::ask(scene);
+    assert_eq!((way.found.len() / TILE_WORDS) as u32, scene.asked_tiles());
+    way.check(scene, tiles_per_block, sweep_blocks, giant_tile_capacity);
 }
 
 #[test]
