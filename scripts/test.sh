@@ -219,9 +219,9 @@ total_passed=0
 total_failed=0
 summary=
 
-# Adds what `cargo test` printed into $work/tests.txt, and ended with, to the totals; with other failures beside its own.
+# Adds what `cargo test` printed into a file, and ended with, to the totals; with other failures beside its own.
 add_results() {
-    local name=$1 status=$2 others=$3 out=$work/tests.txt passed failed ignored left
+    local name=$1 out=$2 status=$3 others=$4 passed failed ignored left
     read -r passed failed ignored left < <(awk '
         /^test result:/ { passed += $4; failed += $6; ignored += $8; left += $12 }
         END { print passed + 0, failed + 0, ignored + 0, left + 0 }' "$out")
@@ -255,7 +255,27 @@ run_tests() {
         echo "FAILED: the validation layer reported the above on $name" >&2
         layer_failures=1
     fi
-    add_results "$name" "$status" "$layer_failures"
+    add_results "$name" "$work/tests.txt" "$status" "$layer_failures"
+}
+
+# Begins tests on SwiftShader while others run: one core of two idles where a test waits for its adapter. What they print waits for
+# finish_second_tests.
+second_tests=
+begin_second_tests() {
+    local icd=$swiftshader/vk_swiftshader_icd.json
+    # In a group of its own, so that none of it outlives this script.
+    setsid env VK_DRIVER_FILES="$icd" VK_ICD_FILENAMES="$icd" "${test_command[@]}" --no-fail-fast "$@" >"$work/second.txt" 2>&1 9>&- &
+    second_tests=$!
+    trap 'kill -- "-$second_tests" 2>/dev/null || true' EXIT
+}
+
+finish_second_tests() {
+    local status=0
+    step "waiting for the tests on SwiftShader"
+    wait "$second_tests" || status=$?
+    trap - EXIT
+    cat "$work/second.txt"
+    add_results SwiftShader "$work/second.txt" "$status" 0
 }
 
 # Tests without an adapter, which run once. Of the whole workspace, so that nothing is compiled anew with other features.
@@ -263,7 +283,7 @@ run_once() {
     local name=$1 test=$2 status=0
     step "tests: $name"
     "${test_command[@]}" --test "$test" 2>&1 | tee "$work/tests.txt" || status=$?
-    add_results "$name" "$status" 0
+    add_results "$name" "$work/tests.txt" "$status" 0
 }
 
 # Runs the tests of the Python package, its doctests and the examples of its README, on the adapter that there is.
@@ -387,6 +407,22 @@ if has_gpu; then
         run_python_tests
     fi
 fi
+if $two_adapters; then
+    # Those that depend on what an adapter computes. What the host does with submissions, pieces, windows, slabs, tiles, budgets, changed
+    # lists and lost devices, and for the command line, was tested on the first, and so were the CPU engine, and any filters together, for
+    # which SwiftShader compiles for a minute; the kernels that run then are those of the other tests.
+    second=(--test filters --test flow --test queries --test stages --test steps --test laboratory)
+    if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
+        second+=(--test cli)
+    else
+        second+=(-- --skip submissions:: --skip streams:: --skip startup:: --skip slabs --skip owner::tiles
+            --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length --skip change_in_an_epoch
+            --skip budget --skip default_limits --skip buffers_that_exist --skip small_bindings --skip report_holds --skip grow_and_shrink
+            --skip memory:: --skip changes:: --skip headers:: --skip submitted:: --skip streamed::sequences --skip on_the_cpu --skip edited::
+            --skip filters_that_nobody --skip sequences_have_the_right_events_on_the_gpu)
+    fi
+    begin_second_tests "${second[@]}"
+fi
 for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
     if [ -e "$driver" ]; then
         use_driver "$driver"
@@ -401,22 +437,9 @@ for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
     fi
 done
 if $two_adapters; then
-    use_driver "$swiftshader/vk_swiftshader_icd.json"
-    # Those that depend on what an adapter computes. What the host does with submissions, pieces, windows, slabs, tiles, budgets, changed
-    # lists and lost devices, and for the command line, was tested on the first, and so were the CPU engine, and any filters together, for
-    # which SwiftShader compiles for a minute; the kernels that run then are those of the other tests.
-    second=(--test filters --test flow --test queries --test stages --test steps --test laboratory)
+    finish_second_tests
     if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
-        second+=(--test cli)
-    else
-        second+=(-- --skip submissions:: --skip streams:: --skip startup:: --skip slabs --skip owner::tiles
-            --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length --skip change_in_an_epoch
-            --skip budget --skip default_limits --skip buffers_that_exist --skip small_bindings --skip report_holds --skip grow_and_shrink
-            --skip memory:: --skip changes:: --skip headers:: --skip submitted:: --skip streamed::sequences --skip on_the_cpu --skip edited::
-            --skip filters_that_nobody --skip sequences_have_the_right_events_on_the_gpu)
-    fi
-    run_tests SwiftShader without_layer "${second[@]}"
-    if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
+        use_driver "$swiftshader/vk_swiftshader_icd.json"
         # 200 steps of every moving scene, and a thousand sequences of 20 steps.
         run_tests "SwiftShader, steps at length" without_layer --test steps -- --ignored
     fi

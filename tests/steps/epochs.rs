@@ -10,7 +10,7 @@ use laboratory::scenes::Motion;
 use crate::common::{CANONICAL, broad_phase, least_budget};
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::{Copied, Left, Uploaded, canonical, encoder, leave, record, run, upload};
-use crate::sequences::run_with;
+use crate::sequences::{Drawn, run_with};
 
 /// Runs steps with epochs of any number of boxes, and then without again.
 pub fn with_epochs<T>(engine: &mut BroadPhase, run: impl FnOnce(&mut BroadPhase) -> T) -> T {
@@ -90,7 +90,7 @@ fn sequences_in_which_anything_changes_have_the_right_events_in_epochs() {
     engine.reserve(400, 100_000).unwrap();
     let mut seen = [0; 4];
     with_epochs(&mut engine, |engine| {
-        run_with(engine, 320..331, 300, |engine, frame, _| {
+        run_with(engine, 320..331, 300, Drawn::few, |engine, frame, _| {
             let events = record(engine, frame);
             // With included pairs or an owner region, or without boxes, there is none.
             if !frame.boxes.is_empty() && frame.filters.include.is_empty() && frame.filters.owner.is_none() {

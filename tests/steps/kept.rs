@@ -8,7 +8,7 @@ use crate::common::{CANONICAL, broad_phase, device_with};
 use crate::epochs::{some_elsewhere, with_epochs};
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::{canonical, record};
-use crate::sequences::run_with;
+use crate::sequences::{Drawn, run_with};
 use crate::submitted::wait;
 
 /// Checks the events of boxes alone against searches from nothing, and keeps what was done.
@@ -85,7 +85,7 @@ fn sequences_in_which_anything_changes_are_kept_from_step_to_step() {
     let mut engine = broad_phase(CANONICAL);
     engine.reserve(400, 100_000).unwrap();
     let seen = with_epochs(&mut engine, |engine| {
-        run_with(engine, 320..328, 300, |engine, _, step| engine.find_events(step).cloned())
+        run_with(engine, 320..328, 300, Drawn::few, |engine, _, step| engine.find_events(step).cloned())
     });
     println!("{seen:?}");
     assert!(seen.kept > 10 && seen.escaped > 10 && seen.began > 5, "{seen:?}");

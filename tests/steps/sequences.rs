@@ -1,5 +1,7 @@
 //! Generated sequences of steps in which anything changes.
 
+use std::ops::Range;
+
 use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{
     Aabb, Attribute, CellSize, Engine, Error, Events, Filters, GroupRule, HalfSpace, Options, Pair, PairOrder, Step,
@@ -14,6 +16,45 @@ use crate::recorded::record;
 /// The steps of a sequence.
 const STEPS: usize = 20;
 
+/// The number of kinds of filters that [`Sequence::refilter`] makes.
+const KINDS: usize = 13;
+
+/// What filters a sequence has.
+#[derive(Clone, Copy, Debug)]
+pub enum Drawn {
+    /// So many, of kinds that are drawn each time.
+    Any(usize),
+    /// Those of these kinds, and now and then none: each combination has kernels of its own, which take seconds to compile.
+    Of(&'static [usize]),
+}
+
+impl Drawn {
+    /// Draws a number of filters of any kinds, or none.
+    pub fn any(random: &mut Random) -> Self {
+        Self::Any([0, 0, 1, 3, 8][random.below(5)])
+    }
+
+    /// Draws one of a few combinations, in which all kinds are, or none.
+    pub fn few(random: &mut Random) -> Self {
+        const ALL: [usize; KINDS] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+        const COMBINATIONS: [&[usize]; 5] = [&[], &[0, 1, 4, 5, 7], &[2, 6, 12], &[3, 8, 9, 10, 11], &ALL];
+        Self::Of(COMBINATIONS[random.below(COMBINATIONS.len())])
+    }
+
+    fn is_none(self) -> bool {
+        matches!(self, Self::Any(0) | Self::Of([]))
+    }
+
+    /// Draws the kinds of the next filters.
+    fn kinds(self, random: &mut Random) -> Vec<usize> {
+        match self {
+            Self::Any(count) => (0..count).map(|_| random.below(KINDS)).collect(),
+            Self::Of(_) if random.below(4) == 0 => Vec::new(),
+            Self::Of(kinds) => kinds.to_vec(),
+        }
+    }
+}
+
 /// A sequence of steps that is being made.
 struct Sequence {
     random: Random,
@@ -23,8 +64,8 @@ struct Sequence {
     /// One in so many boxes moves.
     rarity: usize,
     has_generations: bool,
-    /// How many filters there are, of all kinds.
-    filtered: usize,
+    /// What filters there are.
+    drawn: Drawn,
     /// Boxes that were taken away from the end, the last one first, and come back where they were.
     gone: Vec<Aabb>,
     /// The last change of one list of the filters, which an engine can be told alone.
@@ -51,14 +92,14 @@ fn some_box(random: &mut Random) -> Aabb {
 
 impl Sequence {
     /// Makes a sequence of at least so many boxes.
-    fn new(seed: u64, least: usize) -> Self {
+    fn new(seed: u64, least: usize, draw: fn(&mut Random) -> Drawn) -> Self {
         let mut random = Random(seed);
         let n = [0, 1, 2, 17, 40, 70, 100][random.below(7)].max(least);
         let boxes = (0..n).map(|_| some_box(&mut random)).collect();
         let speed = [0.0, 0.01, 0.05, 0.3, 20.0][random.below(5)];
         let rarity = [1, 1, 3, 30][random.below(4)];
         let has_generations = random.below(4) == 0;
-        let filtered = [0, 0, 1, 3, 8][random.below(5)];
+        let drawn = draw(&mut random);
         let options_every = [0, 0, 2, 6][random.below(4)];
         let mut made = Self {
             random,
@@ -66,7 +107,7 @@ impl Sequence {
             speed,
             rarity,
             has_generations,
-            filtered,
+            drawn,
             gone: Vec::new(),
             changed: None,
             options_every,
@@ -81,14 +122,14 @@ impl Sequence {
         let mut filters = Filters::default();
         let random = &mut self.random;
         filters.rule = [GroupRule::Any, GroupRule::Both][random.below(2)];
-        for _ in 0..self.filtered {
+        for kind in self.drawn.kinds(random) {
             let words = |random: &mut Random, below: usize| (0..n).map(|_| random.below(below) as u32).collect();
             let bits = |random: &mut Random| (0..n).map(|_| random.below(3) == 0).collect();
             let pairs = |random: &mut Random| -> Vec<Pair> {
                 let pair = |_| (n > 1).then(|| (random.below(n) as u32, random.below(n) as u32));
                 (0..10).filter_map(pair).filter(|(a, b)| a != b).map(|(a, b)| Pair::new(a, b)).collect()
             };
-            match random.below(13) {
+            match kind {
                 0 => filters.group = words(random, 8),
                 1 => filters.mask = words(random, 8),
                 2 => filters.body = words(random, 20),
@@ -144,10 +185,10 @@ impl Sequence {
         if self.random.below(6) == 0 {
             self.resize();
             // Filters by box would not fit; without any, an engine is not told.
-            is_refiltered = self.filtered > 0;
+            is_refiltered = !self.drawn.is_none();
         } else if self.random.below(8) == 0 {
             self.rename();
-            is_refiltered = self.filtered > 0;
+            is_refiltered = !self.drawn.is_none();
         } else if self.random.below(12) == 0 {
             is_refiltered = true;
         } else if self.random.below(4) == 0 {
@@ -306,8 +347,8 @@ pub struct Seen {
     pub other_options: u64,
 }
 
-fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>) -> Seen {
-    run_with(engine, seeds, 0, |engine, _, step| engine.find_events(step).cloned())
+fn run(engine: &mut impl Engine, seeds: Range<u64>, draw: fn(&mut Random) -> Drawn) -> Seen {
+    run_with(engine, seeds, 0, draw, |engine, _, step| engine.find_events(step).cloned())
 }
 
 /// Lists the boxes that are not those of the last step, and some others, some of them twice; of the boxes beyond those of the last
@@ -329,8 +370,9 @@ pub fn moved_since(last: &[Aabb], boxes: &[Aabb], random: &mut Random) -> Vec<u3
 
 pub fn run_with<E: Engine>(
     engine: &mut E,
-    seeds: std::ops::Range<u64>,
+    seeds: Range<u64>,
     least: usize,
+    draw: fn(&mut Random) -> Drawn,
     mut find: impl FnMut(&mut E, &Frame, Step) -> Result<Events, Error>,
 ) -> Seen {
     let mut seen = Seen::default();
@@ -339,7 +381,7 @@ pub fn run_with<E: Engine>(
         engine.forget_steps();
         engine.set_options(base).unwrap();
         engine.set_filters(Filters::default()).unwrap();
-        let mut sequence = Sequence::new(seed, least);
+        let mut sequence = Sequence::new(seed, least, draw);
         let mut oracle = Oracle::default();
         let (mut last, mut random) = (Vec::new(), Random(seed));
         for number in 0..STEPS {
@@ -374,7 +416,7 @@ pub fn run_with<E: Engine>(
 fn a_thousand_sequences_have_the_right_events_on_the_cpu() {
     let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
     begin_epochs_from(&mut engine, 8);
-    let seen = run(&mut engine, 0..1000);
+    let seen = run(&mut engine, 0..1000, Drawn::any);
     println!("{seen:?}");
     let Seen { created, lost, persisting, kept, escaped, began, edited, other_options } = seen;
     assert!(created.min(lost).min(persisting) > 100_000 && kept > 2000 && escaped > 500 && began > 500 && edited > 50);
@@ -386,7 +428,7 @@ fn sequences_that_are_swept_have_the_right_events_on_the_cpu() {
     let options = Options { all_pairs_up_to: 0, order: PairOrder::Sweep, ..Options::default() };
     let mut engine = cpu::BroadPhase::new(options).unwrap();
     begin_epochs_from(&mut engine, 1);
-    run(&mut engine, 1000..1300);
+    run(&mut engine, 1000..1300, Drawn::any);
 }
 
 #[test]
@@ -396,7 +438,7 @@ fn sequences_have_the_right_events_on_the_gpu() {
         (Options { all_pairs_up_to: 0, ..Options::default() }, 24..27),
         (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 27..30),
     ] {
-        run(&mut *broad_phase(options), seeds);
+        run(&mut *broad_phase(options), seeds, Drawn::few);
     }
 }
 
@@ -408,12 +450,12 @@ fn a_thousand_sequences_have_the_right_events_on_the_gpu() {
         (Options { all_pairs_up_to: 0, ..Options::default() }, 2500..2600),
         (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 2600..2700),
     ] {
-        run(&mut *broad_phase(options), seeds);
+        run(&mut *broad_phase(options), seeds, Drawn::any);
     }
     let few = Options { order: PairOrder::Canonical, ..Options::default() };
-    run_with(&mut *broad_phase(few), 2700..2900, 0, |engine, frame, _| record(engine, frame));
+    run_with(&mut *broad_phase(few), 2700..2900, 0, Drawn::any, |engine, frame, _| record(engine, frame));
     with_epochs(&mut broad_phase(Options { all_pairs_up_to: 0, ..few }), |engine| {
-        run_with(engine, 2900..3000, 300, |engine, frame, _| record(engine, frame))
+        run_with(engine, 2900..3000, 300, Drawn::any, |engine, frame, _| record(engine, frame))
     });
 }
 
@@ -421,6 +463,6 @@ fn a_thousand_sequences_have_the_right_events_on_the_gpu() {
 fn sequences_that_are_recorded_have_the_right_events() {
     // Those that are swept are with the epochs.
     let few = Options { order: PairOrder::Canonical, ..Options::default() };
-    let seen = run_with(&mut *broad_phase(few), 0..20, 0, |engine, frame, _| record(engine, frame));
+    let seen = run_with(&mut *broad_phase(few), 0..20, 0, Drawn::few, |engine, frame, _| record(engine, frame));
     assert!(seen.created.min(seen.lost).min(seen.persisting) > 100, "{seen:?}");
 }
