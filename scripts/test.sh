@@ -263,10 +263,11 @@ run_tests() {
 second_tests=
 begin_second_tests() {
     local icd=$swiftshader/vk_swiftshader_icd.json
-    # In a group of its own, so that none of it outlives this script.
+    step "tests on SwiftShader begin beside the others, into $work/second.txt"
+    # In a group of its own, which ends with this script.
     setsid env VK_DRIVER_FILES="$icd" VK_ICD_FILENAMES="$icd" "${test_command[@]}" --no-fail-fast "$@" >"$work/second.txt" 2>&1 9>&- &
     second_tests=$!
-    trap 'kill -- "-$second_tests" 2>/dev/null || true' EXIT
+    trap 'echo "NOT FINISHED: the tests on SwiftShader, see $work/second.txt" >&2; kill -- "-$second_tests" || true' EXIT
 }
 
 finish_second_tests() {
@@ -409,7 +410,7 @@ if has_gpu; then
 fi
 if $two_adapters; then
     # Those that depend on what an adapter computes. What the host does with submissions, pieces, windows, slabs, tiles, budgets, changed
-    # lists and lost devices, and for the command line, was tested on the first, and so were the CPU engine, and any filters together, for
+    # lists and lost devices, and for the command line, is tested on the first, and so are the CPU engine, and many filters together, for
     # which SwiftShader compiles for a minute; the kernels that run then are those of the other tests.
     second=(--test filters --test flow --test queries --test stages --test steps --test laboratory)
     if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
