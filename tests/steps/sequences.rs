@@ -33,6 +33,9 @@ pub enum Drawn {
     Few,
 }
 
+/// How the filters of a sequence are drawn: [`Drawn::any`] or [`Drawn::few`].
+pub type Draw = fn(&mut Random) -> Drawn;
+
 impl Drawn {
     /// Draws a number of filters of any kinds, or none.
     pub fn any(random: &mut Random) -> Self {
@@ -94,7 +97,7 @@ fn some_box(random: &mut Random) -> Aabb {
 
 impl Sequence {
     /// Makes a sequence of at least so many boxes.
-    fn new(seed: u64, least: usize, draw: fn(&mut Random) -> Drawn) -> Self {
+    fn new(seed: u64, least: usize, draw: Draw) -> Self {
         let mut random = Random(seed);
         let n = [0, 1, 2, 17, 40, 70, 100][random.below(7)].max(least);
         let boxes = (0..n).map(|_| some_box(&mut random)).collect();
@@ -349,7 +352,7 @@ pub struct Seen {
     pub other_options: u64,
 }
 
-fn run(engine: &mut impl Engine, seeds: Range<u64>, draw: fn(&mut Random) -> Drawn) -> Seen {
+fn run(engine: &mut impl Engine, seeds: Range<u64>, draw: Draw) -> Seen {
     run_with(engine, seeds, 0, draw, |engine, _, step| engine.find_events(step).cloned())
 }
 
@@ -374,7 +377,7 @@ pub fn run_with<E: Engine>(
     engine: &mut E,
     seeds: Range<u64>,
     least: usize,
-    draw: fn(&mut Random) -> Drawn,
+    draw: Draw,
     mut find: impl FnMut(&mut E, &Frame, Step) -> Result<Events, Error>,
 ) -> Seen {
     let mut seen = Seen::default();

@@ -9,7 +9,7 @@ use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU, Random, broad_phase, least_budget};
 use crate::oracle::{Frame, Oracle};
-use crate::sequences::{Drawn, run_with};
+use crate::sequences::{Draw, Drawn, run_with};
 
 /// What the pieces of a step have together, sorted, and how many pieces there were.
 fn streamed<'a>(engine: &mut impl Engine, step: impl Into<Step<'a>>) -> Result<(Events, usize), Error> {
@@ -46,7 +46,7 @@ fn streamed<'a>(engine: &mut impl Engine, step: impl Into<Step<'a>>) -> Result<(
 }
 
 /// Compares streams with searches from nothing, and what they say of persisting pairs with what the CPU engine finds.
-fn check(engine: &mut impl Engine, seeds: std::ops::Range<u64>, draw: fn(&mut Random) -> Drawn) {
+fn check(engine: &mut impl Engine, seeds: std::ops::Range<u64>, draw: Draw) {
     let mut number = 0;
     let seen = run_with(engine, seeds.clone(), 0, draw, |engine, _, step| {
         number += 1;
