@@ -106,6 +106,58 @@ fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
     }
 }
 
+/// Points on a way through boxes that lie densely, sparsely and on a lattice: how far to gather is guessed too short here and too far
+/// there.
+#[test]
+fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
+    let lattice = |i: usize| [i % 12, i / 12 % 12, i / 144].map(|x| 3.0 + 0.25 * x as f32);
+    let mut boxes = Kind::Uniform.generate(3_000, 2);
+    boxes.extend((0..12 * 12 * 12).map(|i| Aabb::new(lattice(i), lattice(i).map(|x| x + 0.125))));
+    boxes.extend((0..40).map(|i| Aabb::new([-20.0 * i as f32; 3], [1.0 - 20.0 * i as f32; 3])));
+    // Several boxes at one place, unbounded ones, and one that is invalid.
+    boxes[..40].fill(Aabb::new([0.5; 3], [0.5, 0.5, 0.75]));
+    boxes[41].max = [f32::INFINITY; 3];
+    boxes[43].min[0] = f32::NAN;
+    let n = boxes.len() as u32;
+    let step = |i: usize| 1e-3 * i as f32;
+    let way = |i: usize| match i / 1_000 {
+        0 => [step(i), 0.5 * step(i), 1.0 - step(i)],
+        1 => [3.0 + 3.0 * step(i - 1_000), 4.0 + step(i % 10), 4.125 + step(i % 7)],
+        2 => [0.5, 0.5, 0.5 + step((i - 2_000) / 100)],
+        _ => [3.0 - 600.0 * step(i - 3_000); 3],
+    };
+    let mut points: Vec<NearestQuery> = (0..4_000).map(|i| NearestQuery::new(way(i))).collect();
+    for (i, query) in points.iter_mut().enumerate() {
+        query.radius = [f32::INFINITY, f32::INFINITY, 0.125, f32::MAX, 0.0, 2.0][i / 60 % 6];
+    }
+    (points[17].point[1], points[600].radius) = (f32::NAN, -1.0);
+    let world = (0..n).map(|i| if i % 5 == 4 { Filters::GLOBAL } else { i % 5 }).collect();
+    let of_points = QueryFilters { world: (0..4_000).map(|i| i / 50 % 7).collect(), ..QueryFilters::default() };
+    let mut tree = cpu::Tree::new();
+    for filters in [Filters::default(), Filters { world, ..Filters::default() }] {
+        tree.set_filters(filters).unwrap();
+        for scale in [1.0, 1e25] {
+            let scaled = |x: [f32; 3]| x.map(|x| x * scale);
+            let boxes: Vec<Aabb> = boxes.iter().map(|aabb| Aabb::new(scaled(aabb.min), scaled(aabb.max))).collect();
+            let scaled =
+                |query: &NearestQuery| NearestQuery { point: scaled(query.point), radius: query.radius * scale };
+            let points: Vec<NearestQuery> = points.iter().map(scaled).collect();
+            tree.build(&boxes).unwrap();
+            for k in [1, 4, 10, 65, 300, n as usize + 1] {
+                let points = if k > 100 { &points[..1_500] } else { &points };
+                let says = QueryFilters { world: of_points.world[..points.len()].to_vec(), ..QueryFilters::default() };
+                let together = tree.nearest(Batch { queries: points, filters: &says }, k).unwrap();
+                assert_eq!(together.report.invalid_count, 2);
+                for (i, query) in points.iter().enumerate() {
+                    let says = QueryFilters { world: vec![says.world[i]], ..QueryFilters::default() };
+                    let alone = tree.nearest(Batch { queries: &[*query][..], filters: &says }, k).unwrap();
+                    assert_eq!(together.of(i), alone.answers, "{k}: {query:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
     let mut boxes = Kind::Uniform.generate(3_000, 2);

@@ -9,12 +9,13 @@ use rayon::prelude::*;
 
 use super::Tree;
 use super::node::{self, Center, ORDINARY, Real, Sight};
-use super::packet::{self, Packet};
-use super::visit::{AllHits, FirstHits, NearestBoxes, Ranking, Touching};
+use super::point_packet::{Around, POINTS};
+use super::ray_packet::{self, Packet};
+use super::visit::{self, AllHits, FirstHits, NearestBoxes, Ranking, Touching};
 use super::walk::{Stack, Visitor, walk};
 use crate::cpu::radix;
 use crate::queries::{Asker, Distance, Entry, Path, Region, Start, is_in_order, make_room};
-use crate::{Answers, Batch, Cast, Error, Hit, Lists, NearestQuery, QueryReport};
+use crate::{Answers, Batch, Cast, Error, Hit, Lists, Near, NearestQuery, QueryReport};
 
 /// Queries that a thread takes at a time.
 const CHUNK: usize = 1 << 8;
@@ -38,6 +39,9 @@ pub struct Scratch<K> {
     pub ranking: Ranking<K>,
     /// Of the last query, its point and world, and the squared distance, rounded, of the last box that was asked for.
     last: Option<([f32; 3], u32, f64)>,
+    /// Of the last points, how far one of them had to look; squared.
+    reach: f64,
+    around: Around,
     single: Stack<f32>,
     double: Stack<f64>,
     sights: Vec<Sight<f32>>,
@@ -48,6 +52,8 @@ impl<K> Scratch<K> {
         Self {
             ranking: Ranking::new(most),
             last: None,
+            reach: 0.0,
+            around: Around::default(),
             single: Stack::default(),
             double: Stack::default(),
             sights: Vec::new(),
@@ -182,6 +188,25 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
         most: usize,
         answer: impl Fn(&Self, &mut Scratch<K>, usize, &Q, &mut Vec<T>) -> Result<bool, Error> + Sync,
     ) -> Result<Lists<T>, Error> {
+        self.lists_of_some(most, CHUNK, |scratch, queries, part| {
+            for (i, query) in queries {
+                if !answer(self, scratch, *i, query, &mut part.answers)? {
+                    part.invalid.push(*i as u64);
+                }
+                part.ends.push(part.answers.len());
+            }
+            Ok(())
+        })
+    }
+
+    /// Finds a list of answers to each query. `answer` takes at most `some` at a time, with their numbers. Rankings keep `most`
+    /// answers.
+    fn lists_of_some<T: Copy + Send + Sync, K>(
+        &self,
+        most: usize,
+        some: usize,
+        answer: impl Fn(&mut Scratch<K>, &[(usize, Q)], &mut Part<T>) -> Result<(), Error> + Sync,
+    ) -> Result<Lists<T>, Error> {
         let count = self.batch.queries.len();
         let parts: Vec<Part<T>> = (0..count.div_ceil(CHUNK))
             .into_par_iter()
@@ -192,12 +217,7 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
                     let mut part =
                         Part { answers: Vec::new(), ends: Vec::with_capacity(turns.len()), invalid: Vec::new() };
                     self.load(turns, queries);
-                    for (i, query) in queries.iter() {
-                        if !answer(self, scratch, *i, query, &mut part.answers)? {
-                            part.invalid.push(*i as u64);
-                        }
-                        part.ends.push(part.answers.len());
-                    }
+                    queries.chunks(some).try_for_each(|queries| answer(scratch, queries, &mut part))?;
                     Ok(part)
                 },
             )
@@ -238,7 +258,7 @@ impl<Q: Cast> Asked<'_, Q> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn nearest_hits(&self) -> Result<Answers<Hit>, Error> {
-        self.answers_of_some(Hit::MISS, packet::RAYS, |scratch, queries, out, invalid| {
+        self.answers_of_some(Hit::MISS, ray_packet::RAYS, |scratch, queries, out, invalid| {
             if self.keeps_all && self.nearest_hits_of_packet(scratch, queries, out) {
                 return;
             }
@@ -257,10 +277,10 @@ impl<Q: Cast> Asked<'_, Q> {
 
     /// Finds the first box that each path hits, if they may go through the tree at once.
     fn nearest_hits_of_packet(&self, scratch: &mut Scratch<Entry>, queries: &[(usize, Q)], out: &mut [Hit]) -> bool {
-        if queries.len() < packet::RAYS {
+        if queries.len() < ray_packet::RAYS {
             return false;
         }
-        let mut paths = [Path::STILL; packet::RAYS];
+        let mut paths = [Path::STILL; ray_packet::RAYS];
         let world = self.batch.filters.asker(queries[0].0).world;
         for (path, (i, cast)) in paths.iter_mut().zip(queries) {
             match cast.path() {
@@ -268,7 +288,7 @@ impl<Q: Cast> Asked<'_, Q> {
                 _ => return false,
             }
         }
-        if !packet::is_narrow(&paths) {
+        if !ray_packet::is_narrow(&paths) {
             return false;
         }
         let mut packet = Packet::new(&paths, &mut scratch.sights);
@@ -279,6 +299,73 @@ impl<Q: Cast> Asked<'_, Q> {
             }
         }
         true
+    }
+}
+
+impl Asked<'_, NearestQuery> {
+    /// Finds the `k` boxes that are nearest to each point.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn nearest(&self, k: usize) -> Result<Lists<Near>, Error> {
+        self.lists_of_some(k, POINTS, |scratch, queries, part| {
+            let is_gathered = self.gather(k, scratch, queries);
+            let (mut reach, mut missing) = (0.0f64, 0);
+            for (i, query) in queries {
+                if !query.is_valid() {
+                    part.invalid.push(*i as u64);
+                } else if k > 0 {
+                    missing += usize::from(!self.rank_nearest(*i, query, is_gathered, scratch));
+                    let near = |(distance, index): &(Distance, u32)| Near {
+                        index: *index,
+                        squared_distance: distance.square(&query.point),
+                    };
+                    visit::extend(&mut part.answers, scratch.ranking.first.iter().map(near))?;
+                    reach = reach.max(scratch.ranking.last().unwrap_or(f64::from(query.radius).powi(2)));
+                }
+                part.ends.push(part.answers.len());
+            }
+            scratch.reach = reach;
+            if is_gathered {
+                scratch.around.judge(missing);
+            }
+            Ok(())
+        })
+    }
+
+    /// Gathers the boxes around the points of these queries, and returns whether it did.
+    fn gather(&self, k: usize, scratch: &mut Scratch<Distance>, queries: &[(usize, NearestQuery)]) -> bool {
+        let world = self.batch.filters.asker(queries[0].0).world;
+        let fits = |(i, query): &(usize, NearestQuery)| query.is_valid() && self.batch.filters.asker(*i).world == world;
+        if k == 0 || !self.keeps_all || !self.tree.levels.is_ordinary || !queries.iter().all(fits) {
+            return false;
+        }
+        let Tree { levels, ids, worlds, .. } = self.tree;
+        let points = queries.iter().map(|(_, query)| query.point);
+        let Scratch { around, reach, single, .. } = scratch;
+        around.gather((levels, ids), &worlds.of(world), points, (*reach, k), single)
+    }
+
+    /// Ranks the boxes near the point of query `i`, and returns whether those that were gathered were enough.
+    fn rank_nearest(&self, i: usize, query: &NearestQuery, is_gathered: bool, scratch: &mut Scratch<Distance>) -> bool {
+        let Scratch { around, ranking, last, .. } = scratch;
+        if is_gathered {
+            let is_complete = around.rank(query, ranking);
+            if let Some(square) = ranking.last() {
+                *last = Some((query.point, self.batch.filters.asker(i).world, square));
+            }
+            if is_complete {
+                return true;
+            }
+        }
+        ranking.clear();
+        if self.tree.levels.is_ordinary && query.point.iter().all(|x| x.abs() <= ORDINARY) {
+            self.nearest_in::<f32>(i, query, scratch);
+        } else {
+            self.nearest_in::<f64>(i, query, scratch);
+        }
+        scratch.ranking.finish(|a, b| a.compare(b, &query.point));
+        false
     }
 }
 
@@ -358,20 +445,6 @@ impl<Q> Asked<'_, Q> {
         let mut visitor = Touching { region, bounds, meets, out, result };
         self.walk(&asker, stack, &mut visitor);
         visitor.result
-    }
-
-    /// Ranks the boxes near the point of query `i`.
-    pub fn nearest(&self, i: usize, query: &NearestQuery, scratch: &mut Scratch<Distance>) {
-        scratch.ranking.clear();
-        if scratch.ranking.wants_none() {
-            return;
-        }
-        if self.tree.levels.is_ordinary && query.point.iter().all(|x| x.abs() <= ORDINARY) {
-            self.nearest_in::<f32>(i, query, scratch);
-        } else {
-            self.nearest_in::<f64>(i, query, scratch);
-        }
-        scratch.ranking.finish(|a, b| a.compare(b, &query.point));
     }
 
     fn nearest_in<F: Stacked>(&self, i: usize, query: &NearestQuery, scratch: &mut Scratch<Distance>) {

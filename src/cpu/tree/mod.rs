@@ -7,7 +7,7 @@
 //! | `levels` | makes the bounds of the nodes, eight children each, without pointers |
 //! | `node` | tests eight children at once, with numbers that are never too strict |
 //! | `walk` | the way of one query, the nearest first where that matters |
-//! | `packet` | the way of several rays that go nearly the same way |
+//! | `ray_packet`, `point_packet` | the way of several rays that go nearly the same way, and of points that lie near each other |
 //! | `visit` | what each kind of query does on its way; the last test of a box is exact |
 //! | `worlds` | which leaves each world has |
 //! | `batch` | takes the queries of a batch on all threads |
@@ -20,7 +20,8 @@ pub(super) mod join;
 mod levels;
 mod node;
 mod order;
-mod packet;
+mod point_packet;
+mod ray_packet;
 mod visit;
 mod walk;
 mod worlds;
@@ -31,7 +32,7 @@ use self::order::Order;
 use self::worlds::Worlds;
 use crate::cpu::call::{self, prepared_boxes};
 use crate::filters::CheckedFilters;
-use crate::queries::{Distance, Entry};
+use crate::queries::Entry;
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryFilters, Report, Shape,
     TreeReport,
@@ -269,16 +270,6 @@ impl Tree {
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn nearest<'a>(&self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
-        Asked::new(self, points.into())?.lists(k, |asked, scratch, i, query, out| {
-            if !query.is_valid() {
-                return Ok(false);
-            }
-            asked.nearest(i, query, scratch);
-            let near = |(distance, index): &(Distance, u32)| Near {
-                index: *index,
-                squared_distance: distance.square(&query.point),
-            };
-            visit::extend(out, scratch.ranking.first.iter().map(near)).map(|()| true)
-        })
+        Asked::new(self, points.into())?.nearest(k)
     }
 }

@@ -292,15 +292,19 @@ pub fn is_ordinary(path: &Path) -> bool {
     is_ordinary(0) & is_ordinary(1) & is_ordinary(2)
 }
 
-/// A point as nodes are tested with it.
+/// A point, or the bounds of some, as nodes are tested with them.
 #[derive(Clone, Copy, Debug)]
-pub struct Center<F: Real>([F; 3]);
+pub struct Center<F: Real> {
+    low: [F; 3],
+    high: [F; 3],
+}
 
 impl<F: Real> Center<F> {
     /// Looks around a point.
     pub fn new(point: &[f32; 3]) -> Self {
         let [x, y, z] = *point;
-        Self([F::nearest(f64::from(x)), F::nearest(f64::from(y)), F::nearest(f64::from(z))])
+        let point = [F::nearest(f64::from(x)), F::nearest(f64::from(y)), F::nearest(f64::from(z))];
+        Self { low: point, high: point }
     }
 
     /// Returns a bit for each child whose squared distance may be at most `limit`, and about what it is.
@@ -310,12 +314,18 @@ impl<F: Real> Center<F> {
         both_halves(|i| {
             let mut square = zero;
             for k in 0..3 {
-                let at = self.0[k].splat();
-                let below = F::difference(F::load(&node.faces[k], i), at);
-                let above = F::difference(at, F::load(&node.faces[k + 3], i));
+                let below = F::difference(F::load(&node.faces[k], i), self.high[k].splat());
+                let above = F::difference(self.low[k].splat(), F::load(&node.faces[k + 3], i));
                 square = F::plus_square(square, F::larger(F::larger(below, above), zero));
             }
             (F::at_most(square, limit.splat()), F::array(square))
         })
+    }
+}
+
+impl Center<f32> {
+    /// Looks around all points between two corners.
+    pub fn between(low: [f32; 3], high: [f32; 3]) -> Self {
+        Self { low, high }
     }
 }

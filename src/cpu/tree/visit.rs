@@ -36,6 +36,11 @@ impl<K> Ranking<K> {
         self.last = None;
     }
 
+    /// Returns how many answers are asked for.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
     /// Returns whether no answer is asked for.
     pub fn wants_none(&self) -> bool {
         self.most == 0
@@ -86,6 +91,23 @@ impl<K> Ranking<K> {
         self.approximate.select_nth_unstable_by(self.most - 1, f64::total_cmp);
         self.approximate.truncate(self.most);
         self.last = self.approximate.last().copied();
+    }
+
+    /// Takes an answer that is hardly ever before one that is there. Answers beyond those asked for stay until they are
+    /// [cut off](Self::cut).
+    #[inline]
+    pub fn append(&mut self, key: K, approximate: f64, id: u32, compare: impl Fn(&K, &K) -> Ordering) {
+        let is_before = |(other, index): &(K, u32)| compare(&key, other).then(id.cmp(index)).is_lt();
+        let at = self.first.iter().rposition(|other| !is_before(other)).map_or(0, |at| at + 1);
+        self.first.insert(at, (key, id));
+        self.approximate.insert(at, approximate);
+    }
+
+    /// Drops the answers beyond those asked for, of which there is one at least. All were [appended](Self::append).
+    pub fn cut(&mut self) {
+        self.first.truncate(self.most);
+        self.approximate.truncate(self.most);
+        self.last = self.approximate.get(self.most - 1).copied();
     }
 
     /// Puts the answers in order.

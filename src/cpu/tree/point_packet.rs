@@ -1,0 +1,192 @@
+//! The boxes nearest to several points that lie near each other: those around all of them are gathered at once, in any order, and
+//! each point ranks what was gathered.
+//!
+//! How far to gather is a guess, by how far the points before had to look. A point that finds as many boxes as it asks for no
+//! farther than that has found the nearest, whatever the guess was; another one goes through the tree by itself. Answers are
+//! those of each point alone.
+
+use super::levels::Levels;
+use super::node::{Center, Node, ORDINARY, Real, WIDTH};
+use super::visit::Ranking;
+use super::walk::{Stack, Visitor, walk};
+use crate::Aabb;
+use crate::exact::DOUBT;
+use crate::queries::{Distance, NearestQuery};
+
+/// Points of a packet.
+pub const POINTS: usize = 4;
+
+/// How much farther is looked than the points before had to, squared.
+const FARTHER: f64 = 1.5;
+/// How far apart the points of a packet may lie, along each axis, in multiples of how far is looked.
+const WIDE: f64 = 8.0;
+/// Boxes that are gathered at most: this many, and [`MOST_EACH`] times as many as each point asks for.
+const MOST: usize = 64;
+const MOST_EACH: usize = 24;
+/// Points of a packet that may go through the tree by themselves before to gather costs more than it saves.
+const MISSING: usize = 1;
+/// Packets at most for which nothing is gathered, after it has not paid several times.
+const PAUSE: u32 = 64;
+
+/// Holds the boxes around the points of a packet.
+#[derive(Debug, Default)]
+pub struct Around {
+    /// The boxes, side by side; after the last one, boxes without points.
+    nodes: Vec<Node>,
+    ids: Vec<u32>,
+    /// All boxes within this distance of a point are here; squared.
+    reach: f64,
+    /// The places of boxes that may be among the nearest to one point, below their squared distances.
+    keys: Vec<u64>,
+    /// Packets for which nothing is gathered: of the next ones, and after the next that does not pay.
+    pause: u32,
+    next_pause: u32,
+}
+
+impl Around {
+    /// Gathers the boxes around points, and returns whether it did: not where the points lie far apart, nor where there are too
+    /// many boxes, nor for a while after it did not pay. The points before had to look as far as the square root of `guess`, for
+    /// `most` boxes each.
+    pub fn gather(
+        &mut self,
+        (levels, ids): (&Levels, &[u32]),
+        ranges: &[[u32; 2]],
+        points: impl Iterator<Item = [f32; 3]>,
+        (guess, most): (f64, usize),
+        stack: &mut Stack<f32>,
+    ) -> bool {
+        if self.pause > 0 || guess <= 0.0 {
+            self.pause = self.pause.saturating_sub(1);
+            return false;
+        }
+        self.reach = FARTHER * guess;
+        let Some(center) = near_each_other(points, WIDE * self.reach.sqrt()) else { return false };
+        self.nodes.clear();
+        self.ids.clear();
+        let room = MOST.saturating_add(MOST_EACH.saturating_mul(most));
+        let mut gathering = Gathering { center, limit: f32::limit(self.reach), room, around: self };
+        walk(levels, ids, ranges, stack, &mut gathering);
+        let has_all = !gathering.is_done();
+        if !has_all {
+            self.rest();
+        }
+        has_all
+    }
+
+    /// Ranks the nearest of the gathered boxes, as many as are asked for. Returns whether they are the nearest of all; where there
+    /// may be others, the last one bounds them, if there are so many.
+    pub fn rank(&mut self, query: &NearestQuery, ranking: &mut Ranking<Distance>) -> bool {
+        let (NearestQuery { point, radius }, most) = (query, ranking.most());
+        let square = f64::from(*radius) * f64::from(*radius);
+        self.list_near(point, f32::limit(self.reach.min(square)));
+        if self.keys.len() > most {
+            // Each of as many boxes as are asked for may be somewhat farther than it seems, and another one nearer.
+            let (_, &mut last, _) = self.keys.select_nth_unstable(most - 1);
+            let limit = f32::limit(f64::from(f32::limit(f64::from(square_of(last)))));
+            self.keys.retain(|&key| square_of(key) <= limit);
+        }
+        self.keys.sort_unstable();
+        ranking.clear();
+        for &key in &self.keys {
+            let place = key as u32 as usize;
+            let aabb = self.nodes[place / WIDTH].get(place % WIDTH);
+            if let Some(distance) = Distance::between(point, &aabb)
+                && distance.compare_radius(*radius, point).is_le()
+            {
+                let compare = |a: &Distance, b: &Distance| a.compare(b, point);
+                ranking.append(distance, distance.approximate, self.ids[place], compare);
+            }
+        }
+        ranking.cut();
+        square <= self.reach || ranking.last().is_some_and(|last| last * (1.0 + DOUBT) <= self.reach)
+    }
+
+    /// Lists the places of the boxes whose squared distance to a point may be at most `limit`, below about what it is.
+    fn list_near(&mut self, point: &[f32; 3], limit: f32) {
+        let center = Center::<f32>::new(point);
+        self.keys.clear();
+        for (number, node) in self.nodes.iter().enumerate() {
+            let (mut bits, squares) = center.around(node, limit);
+            while bits != 0 {
+                let child = bits.trailing_zeros() as usize % WIDTH;
+                bits &= bits - 1;
+                // Numbers that are not negative are in the order of their bits.
+                self.keys.push(u64::from(squares[child].to_bits()) << 32 | (number * WIDTH + child) as u64);
+            }
+        }
+    }
+
+    /// Decides whether to go on gathering, after so many points of a packet went through the tree by themselves.
+    pub fn judge(&mut self, missing: usize) {
+        if missing > MISSING {
+            self.rest();
+        } else {
+            self.next_pause = 0;
+        }
+    }
+
+    /// Gathers nothing for a while, twice as long as the last time.
+    fn rest(&mut self) {
+        self.next_pause = (2 * self.next_pause).clamp(1, PAUSE);
+        self.pause = self.next_pause;
+    }
+}
+
+/// Returns the squared distance that a key is made of.
+fn square_of(key: u64) -> f32 {
+    f32::from_bits((key >> 32) as u32)
+}
+
+/// Returns where points are, if they are no farther apart than this along each axis, and ordinary numbers.
+fn near_each_other(points: impl Iterator<Item = [f32; 3]>, wide: f64) -> Option<Center<f32>> {
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for point in points {
+        for k in 0..3 {
+            (low[k], high[k]) = (low[k].min(point[k]), high[k].max(point[k]));
+        }
+    }
+    let is_ordinary = |k: usize| low[k] >= -ORDINARY && high[k] <= ORDINARY;
+    let is_near = |k: usize| f64::from(high[k]) - f64::from(low[k]) <= wide;
+    (0..3).all(|k| is_ordinary(k) && is_near(k)).then(|| Center::between(low, high))
+}
+
+/// Gathers all boxes that may be near some points.
+struct Gathering<'a> {
+    center: Center<f32>,
+    limit: f32,
+    room: usize,
+    around: &'a mut Around,
+}
+
+impl Visitor for Gathering<'_> {
+    type Known = f32;
+    const IS_ORDERED: bool = false;
+
+    #[inline(always)]
+    fn look(&self, node: &Node, _: f32) -> (u32, [f32; WIDTH]) {
+        self.center.around(node, self.limit)
+    }
+
+    #[inline(always)]
+    fn take_leaf(&mut self, leaf: &Node, _: f32, mut bits: u32, _: &[f32; WIDTH], ids: &[u32]) {
+        let Around { nodes, ids: gathered, .. } = &mut *self.around;
+        while bits != 0 {
+            let child = bits.trailing_zeros() as usize % WIDTH;
+            bits &= bits - 1;
+            let place = gathered.len();
+            if place.is_multiple_of(WIDTH) {
+                nodes.push(Node::EMPTY);
+            }
+            for (to, from) in nodes[place / WIDTH].faces.iter_mut().zip(&leaf.faces) {
+                to[place % WIDTH] = from[child];
+            }
+            gathered.push(ids[child]);
+        }
+    }
+
+    fn take(&mut self, _: u32, _: &Aabb) {}
+
+    fn is_done(&self) -> bool {
+        self.around.ids.len() > self.room
+    }
+}
