@@ -44,6 +44,11 @@ impl NearestQuery {
     pub(crate) fn is_valid(&self) -> bool {
         is_finite(&self.point) && self.radius >= 0.0
     }
+
+    /// Returns the square of the radius, exactly.
+    pub(crate) fn radius_square(&self) -> f64 {
+        f64::from(self.radius) * f64::from(self.radius)
+    }
 }
 
 /// A box that is turned: the points `x` with `|axis · (x - center)| <= half` for each of three axes. 60 bytes.

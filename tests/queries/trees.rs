@@ -1,5 +1,6 @@
 //! Trees of every shape of scene: built, refitted, and asked in bulk on any number of threads.
 
+use broadsweep::internals::brute_queries;
 use broadsweep::{
     Aabb, Answers, Batch, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, QueryFilters, Ray, Sphere, Tree,
     TreeReport, cpu, wgpu,
@@ -155,6 +156,38 @@ fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
                 }
             }
         }
+    }
+}
+
+/// Boxes of which `f32` cannot tell which is nearer, and boxes that all have the points within: nothing but exact comparisons and indices
+/// puts them in order.
+#[test]
+fn points_that_go_together_find_the_nearest_of_boxes_that_seem_equally_near() {
+    let mut boxes = Kind::Uniform.generate(3_000, 2);
+    let reach = |i: u32| 2.0 + (i * 7 % 3_000) as f32 / 1_000.0;
+    boxes.extend((0..3_000).map(|i| Aabb::new([-reach(i); 3], [reach(i); 3])));
+    let mut points: Vec<_> = (0..24).map(|i| NearestQuery::new([1e8, (i % 5) as f32, 0.5])).collect();
+    points.extend((0..24).map(|i| NearestQuery::new([0.5, 0.02 * i as f32, 0.5])));
+    let mut tree = cpu::Tree::new();
+    tree.build(&boxes).unwrap();
+    for k in [1, 10, 64, 100, 1_000, 7_000] {
+        let found = tree.nearest(&points, k).unwrap();
+        let expected = brute_queries::nearest((&points).into(), &boxes, &Filters::default(), k);
+        assert!(found.offsets == expected.offsets && found.answers == expected.answers, "{k}");
+    }
+}
+
+#[test]
+fn as_many_answers_may_be_asked_for_as_there_are_numbers() {
+    let boxes = Kind::Uniform.generate(300, 2);
+    let points: Vec<_> = (0..20).map(|i| NearestQuery::new([0.1 * i as f32; 3])).collect();
+    let rays = RayKind::Incoherent.generate(20, 7, &boxes);
+    let mut tree = cpu::Tree::new();
+    tree.build(&boxes).unwrap();
+    let (near, hits) = (tree.nearest(&points, 300).unwrap(), tree.first_hits(&rays, 300).unwrap());
+    assert_eq!(near.answers.len(), 6_000);
+    for k in [301, usize::MAX / 2 + 1, usize::MAX / 2 + 2, usize::MAX] {
+        assert!(tree.nearest(&points, k).unwrap() == near && tree.first_hits(&rays, k).unwrap() == hits, "{k}");
     }
 }
 

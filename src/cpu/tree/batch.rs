@@ -39,8 +39,9 @@ pub struct Scratch<K> {
     pub ranking: Ranking<K>,
     /// Of the last query, its point and world, and the squared distance, rounded, of the last box that was asked for.
     last: Option<([f32; 3], u32, f64)>,
-    /// Of the last points, how far one of them had to look; squared.
-    reach: f64,
+    /// Of the last points, how far the one that had to look farthest looked, squared: to the last box that was asked for, or as
+    /// far as its radius.
+    looked: f64,
     around: Around,
     single: Stack<f32>,
     double: Stack<f64>,
@@ -52,7 +53,7 @@ impl<K> Scratch<K> {
         Self {
             ranking: Ranking::new(most),
             last: None,
-            reach: 0.0,
+            looked: 0.0,
             around: Around::default(),
             single: Stack::default(),
             double: Stack::default(),
@@ -310,7 +311,7 @@ impl Asked<'_, NearestQuery> {
     pub fn nearest(&self, k: usize) -> Result<Lists<Near>, Error> {
         self.lists_of_some(k, POINTS, |scratch, queries, part| {
             let is_gathered = self.gather(k, scratch, queries);
-            let (mut reach, mut missing) = (0.0f64, 0);
+            let (mut looked, mut missing) = (0.0f64, 0);
             for (i, query) in queries {
                 if !query.is_valid() {
                     part.invalid.push(*i as u64);
@@ -321,11 +322,11 @@ impl Asked<'_, NearestQuery> {
                         squared_distance: distance.square(&query.point),
                     };
                     visit::extend(&mut part.answers, scratch.ranking.first.iter().map(near))?;
-                    reach = reach.max(scratch.ranking.last().unwrap_or(f64::from(query.radius).powi(2)));
+                    looked = looked.max(scratch.ranking.last().unwrap_or(query.radius_square()));
                 }
                 part.ends.push(part.answers.len());
             }
-            scratch.reach = reach;
+            scratch.looked = looked;
             if is_gathered {
                 scratch.around.judge(missing);
             }
@@ -342,8 +343,8 @@ impl Asked<'_, NearestQuery> {
         }
         let Tree { levels, ids, worlds, .. } = self.tree;
         let points = queries.iter().map(|(_, query)| query.point);
-        let Scratch { around, reach, single, .. } = scratch;
-        around.gather((levels, ids), &worlds.of(world), points, (*reach, k), single)
+        let Scratch { around, looked, single, .. } = scratch;
+        around.gather((levels, ids), &worlds.of(world), points, (*looked, k), single)
     }
 
     /// Ranks the boxes near the point of query `i`, and returns whether those that were gathered were enough.
@@ -450,7 +451,7 @@ impl<Q> Asked<'_, Q> {
     fn nearest_in<F: Stacked>(&self, i: usize, query: &NearestQuery, scratch: &mut Scratch<Distance>) {
         let NearestQuery { point, radius } = *query;
         let asker = self.batch.filters.asker(i);
-        let mut limit = f64::from(radius) * f64::from(radius);
+        let mut limit = query.radius_square();
         if let Some((last, world, square)) = scratch.last
             && self.keeps_all
             && world == asker.world

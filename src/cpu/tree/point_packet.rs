@@ -23,6 +23,8 @@ const WIDE: f64 = 8.0;
 /// Boxes that are gathered at most: this many, and [`MOST_EACH`] times as many as each point asks for.
 const MOST: usize = 64;
 const MOST_EACH: usize = 24;
+/// Boxes that are gathered at most, however many are asked for: they take 85 bytes each.
+const MOST_OF_ALL: usize = 1 << 16;
 /// Points of a packet that may go through the tree by themselves before to gather costs more than it saves.
 const MISSING: usize = 1;
 /// Packets at most for which nothing is gathered, after it has not paid several times.
@@ -63,7 +65,7 @@ impl Around {
         let Some(center) = near_each_other(points, WIDE * self.reach.sqrt()) else { return false };
         self.nodes.clear();
         self.ids.clear();
-        let room = MOST.saturating_add(MOST_EACH.saturating_mul(most));
+        let room = MOST_EACH.saturating_mul(most).saturating_add(MOST).min(MOST_OF_ALL);
         let mut gathering = Gathering { center, limit: f32::limit(self.reach), room, around: self };
         walk(levels, ids, ranges, stack, &mut gathering);
         let has_all = !gathering.is_done();
@@ -76,29 +78,27 @@ impl Around {
     /// Ranks the nearest of the gathered boxes, as many as are asked for. Returns whether they are the nearest of all; where there
     /// may be others, the last one bounds them, if there are so many.
     pub fn rank(&mut self, query: &NearestQuery, ranking: &mut Ranking<Distance>) -> bool {
-        let (NearestQuery { point, radius }, most) = (query, ranking.most());
-        let square = f64::from(*radius) * f64::from(*radius);
-        self.list_near(point, f32::limit(self.reach.min(square)));
+        let (point, most, radius_square) = (&query.point, ranking.most(), query.radius_square());
+        self.list_near(point, f32::limit(self.reach.min(radius_square)));
         if self.keys.len() > most {
             // Each of as many boxes as are asked for may be somewhat farther than it seems, and another one nearer.
-            let (_, &mut last, _) = self.keys.select_nth_unstable(most - 1);
-            let limit = f32::limit(f64::from(f32::limit(f64::from(square_of(last)))));
+            let farthest = square_of(*self.keys.select_nth_unstable(most - 1).1);
+            let limit = f32::limit(f64::from(f32::limit(f64::from(farthest))));
             self.keys.retain(|&key| square_of(key) <= limit);
         }
+        // Nearly in order, there is less left to compare exactly.
         self.keys.sort_unstable();
         ranking.clear();
         for &key in &self.keys {
             let place = key as u32 as usize;
-            let aabb = self.nodes[place / WIDTH].get(place % WIDTH);
-            if let Some(distance) = Distance::between(point, &aabb)
-                && distance.compare_radius(*radius, point).is_le()
+            if let Some(distance) = Distance::between(point, &self.nodes[place / WIDTH].get(place % WIDTH))
+                && distance.compare_radius(query.radius, point).is_le()
             {
-                let compare = |a: &Distance, b: &Distance| a.compare(b, point);
-                ranking.append(distance, distance.approximate, self.ids[place], compare);
+                ranking.push(distance, self.ids[place]);
             }
         }
-        ranking.cut();
-        square <= self.reach || ranking.last().is_some_and(|last| last * (1.0 + DOUBT) <= self.reach)
+        ranking.order(|a, b| a.compare(b, point), |distance| distance.approximate);
+        radius_square <= self.reach || ranking.last().is_some_and(|last| last * (1.0 + DOUBT) <= self.reach)
     }
 
     /// Lists the places of the boxes whose squared distance to a point may be at most `limit`, below about what it is.

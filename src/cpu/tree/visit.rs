@@ -57,7 +57,7 @@ impl<K> Ranking<K> {
         if self.most > FEW {
             self.first.push((key, id));
             self.approximate.push(approximate);
-            if self.first.len() == 2 * self.most {
+            if self.first.len() / 2 == self.most {
                 self.drop_half(&compare);
             }
             return self.last;
@@ -93,21 +93,23 @@ impl<K> Ranking<K> {
         self.last = self.approximate.last().copied();
     }
 
-    /// Takes an answer that is hardly ever before one that is there. Answers beyond those asked for stay until they are
-    /// [cut off](Self::cut).
+    /// Takes an answer, to be put in order with all others by [`order`](Self::order).
     #[inline]
-    pub fn append(&mut self, key: K, approximate: f64, id: u32, compare: impl Fn(&K, &K) -> Ordering) {
-        let is_before = |(other, index): &(K, u32)| compare(&key, other).then(id.cmp(index)).is_lt();
-        let at = self.first.iter().rposition(|other| !is_before(other)).map_or(0, |at| at + 1);
-        self.first.insert(at, (key, id));
-        self.approximate.insert(at, approximate);
+    pub fn push(&mut self, key: K, id: u32) {
+        self.first.push((key, id));
     }
 
-    /// Drops the answers beyond those asked for, of which there is one at least. All were [appended](Self::append).
-    pub fn cut(&mut self) {
+    /// Puts the answers in order that were [pushed](Self::push), and drops those beyond the ones asked for.
+    pub fn order(&mut self, compare: impl Fn(&K, &K) -> Ordering, approximate: impl Fn(&K) -> f64) {
+        let order = |a: &(K, u32), b: &(K, u32)| compare(&a.0, &b.0).then(a.1.cmp(&b.1));
+        if self.first.len() / 2 >= self.most {
+            self.first.select_nth_unstable_by(self.most, order);
+            self.first.truncate(self.most);
+        }
+        self.first.sort_unstable_by(order);
         self.first.truncate(self.most);
-        self.approximate.truncate(self.most);
-        self.last = self.approximate.get(self.most - 1).copied();
+        self.last =
+            if self.first.len() < self.most { None } else { self.first.last().map(|(key, _)| approximate(key)) };
     }
 
     /// Puts the answers in order.
@@ -115,6 +117,9 @@ impl<K> Ranking<K> {
         if self.most > FEW {
             self.first.sort_unstable_by(|a, b| compare(&a.0, &b.0).then(a.1.cmp(&b.1)));
             self.first.truncate(self.most);
+            if self.first.len() == self.most {
+                self.last = Some(*self.approximate.select_nth_unstable_by(self.most - 1, f64::total_cmp).1);
+            }
         }
     }
 }
