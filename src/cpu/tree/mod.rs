@@ -41,12 +41,13 @@ use crate::{
 /// A tree of boxes, which is built once and asked many times: what a ray hits, what touches a shape, what is nearest.
 ///
 /// Every answer is that of a loop over all boxes in real arithmetic on the `f32` that come in, bit for bit: nothing is
-/// missed, nothing is too many, and ties go to the smaller index. The tree takes the threads of the `rayon` pool that it is
-/// called from, and answers the same with any number of them.
+/// missed, nothing is too many, and ties go to the smaller index. Shapes that turn, and round ones that move, miss nothing either, but
+/// may have too many; their own pages say which. The tree takes the threads of the `rayon` pool that it is called from, and answers
+/// the same with any number of them.
 ///
 /// The tree takes 32 bytes for each box and keeps 16 more for the next build, and where there are more than 131,072 boxes
 /// another 32 for the next refit; margins take 24. Queries take what they answer, and 16 bytes each while they are asked;
-/// for `k` nearest boxes each thread takes some 2 KB times `k` besides, and 6 MB at most.
+/// for `k` first answers each thread takes some 100 bytes times `k` besides, and for nearest boxes 2 KB times `k`, 6 MB at most.
 ///
 /// ```
 /// use broadsweep::{Aabb, NearestQuery, Ray, Sphere, cpu};

@@ -190,3 +190,67 @@ impl Visitor for Gathering<'_> {
         self.around.ids.len() > self.room
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Tree;
+    use super::*;
+    use crate::Filters;
+
+    /// Gathers around two points of a lattice of boxes, one apart.
+    fn gather(around: &mut Around, tree: &Tree, apart: f32, guess: f64, most: usize) -> bool {
+        let points = [[5.0; 3], [5.0, 5.0 + apart, 5.0]].into_iter();
+        let ranges = tree.worlds.of(Filters::GLOBAL);
+        around.gather((&tree.levels, &tree.ids), &ranges, points, (guess, most), &mut Stack::default())
+    }
+
+    fn lattice() -> Tree {
+        let point = |i: usize| [i % 16, i / 16 % 16, i / 256].map(|x| x as f32);
+        let boxes: Vec<Aabb> = (0..16 * 16 * 16).map(|i| Aabb::new(point(i), point(i))).collect();
+        let mut tree = Tree::new();
+        tree.build(&boxes).unwrap();
+        tree
+    }
+
+    #[test]
+    fn all_boxes_within_reach_of_points_are_gathered() {
+        let (mut around, tree) = (Around::default(), lattice());
+        assert!(gather(&mut around, &tree, 1.0, 1.0, 3));
+        // The square root of 1.5 away from one of two points, or from what is between them: those and their neighbours.
+        let mut gathered = around.ids.clone();
+        gathered.sort_unstable();
+        let place = |x: usize, y: usize, z: usize| (x + 16 * y + 256 * z) as u32;
+        let mut expected: Vec<u32> = [4, 5, 6, 7].map(|y| place(5, y, 5)).into();
+        expected.extend([5, 6].iter().flat_map(|&y| [place(4, y, 5), place(6, y, 5), place(5, y, 4), place(5, y, 6)]));
+        expected.sort_unstable();
+        assert_eq!(gathered, expected);
+        let mut ranking = Ranking::new(3);
+        assert!(around.rank(&NearestQuery::new([5.0, 5.0, 5.0]), &mut ranking));
+        let nearest: Vec<u32> = ranking.first.iter().map(|(_, id)| *id).collect();
+        assert_eq!(nearest, [place(5, 5, 5), place(5, 5, 4), place(5, 4, 5)]);
+        // More than there are within reach of it.
+        assert!(!around.rank(&NearestQuery::new([5.0; 3]), &mut Ranking::new(8)));
+        assert!(around.rank(&NearestQuery { point: [5.0; 3], radius: 1.0 }, &mut Ranking::new(8)));
+    }
+
+    #[test]
+    fn nothing_is_gathered_where_it_does_not_pay() {
+        let (mut around, tree) = (Around::default(), lattice());
+        assert!(!gather(&mut around, &tree, 1.0, 0.0, 3), "no guess");
+        assert!(!gather(&mut around, &tree, 10.0, 1.0, 3), "too far apart");
+        assert!(!gather(&mut around, &tree, f32::INFINITY, f64::INFINITY, 3), "no ordinary numbers");
+        assert!(gather(&mut around, &tree, 1.0, f64::INFINITY, 1 << 10));
+        assert_eq!(around.ids.len(), 1 << 12);
+        for pause in [1, 2, 4, 8, 16, 32, 64, 64] {
+            assert!(!gather(&mut around, &tree, 1.0, 1e3, 3), "too many");
+            assert!((0..pause).all(|_| !gather(&mut around, &tree, 1.0, 1.0, 3)), "{pause}");
+            assert!(around.pause == 0);
+        }
+        assert!(gather(&mut around, &tree, 1.0, 1.0, 3));
+        around.judge(MISSING);
+        assert!(gather(&mut around, &tree, 1.0, 1.0, 3));
+        around.judge(MISSING + 1);
+        assert!(!gather(&mut around, &tree, 1.0, 1.0, 3));
+        assert!(gather(&mut around, &tree, 1.0, 1.0, 3));
+    }
+}
