@@ -11,7 +11,7 @@ pub fn each(scenes: u64, mut check: impl FnMut(&str, Like, &[Aabb], &mut Numbers
         for like in Like::ALL {
             let mut numbers = Numbers::new(seed * 5 + like as u64 + 1);
             // Few boxes mostly; now and then several levels of nodes.
-            let n = [0, 1, 2, 7, 8, 9, 20, 65][(seed % 8) as usize] + 500 * usize::from(seed % 64 == 63);
+            let n = [0, 1, 2, 7, 8, 9, 20, 65][(seed % 8) as usize] + 500 * usize::from(seed % 16 == 15);
             let boxes = numbers.boxes(n, like);
             check(&format!("seed {seed}, {like:?}, {n} boxes"), like, &boxes, &mut numbers);
         }

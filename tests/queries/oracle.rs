@@ -129,6 +129,22 @@ pub fn touches(sphere: &Sphere, aabb: &Aabb) -> bool {
     square(sphere.center, aabb).is_some_and(|square| is_within(&square, sphere.radius))
 }
 
+/// Tells whether a box has a point with `normal · point <= offset`, of `[normal, offset]`: its deepest corner. A box without an end along an
+/// axis along which the normal leads somewhere has points as deep as any.
+pub fn reaches_into(&[x, y, z, offset]: &[f32; 4], aabb: &Aabb) -> bool {
+    let normal = [x, y, z];
+    let deepest = |k: usize| if normal[k] > 0.0 { aabb.min[k] } else { aabb.max[k] };
+    let axes = || (0..3).filter(|&k| normal[k] != 0.0);
+    let is_endless = |k: usize| deepest(k) == if normal[k] > 0.0 { f32::NEG_INFINITY } else { f32::INFINITY };
+    if axes().any(is_endless) {
+        return true;
+    }
+    if axes().any(|k| deepest(k).is_infinite()) {
+        return false;
+    }
+    axes().map(|k| whole(normal[k]) * whole(deepest(k))).sum::<BigInt>() <= whole(offset) << 149
+}
+
 /// Finds all boxes of `among` within reach, by distance and then by index.
 pub fn near(query: &NearestQuery, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<Near> {
     let near = |(i, aabb): (usize, &Aabb)| {

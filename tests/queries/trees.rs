@@ -163,17 +163,20 @@ fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
 /// puts them in order.
 #[test]
 fn points_that_go_together_find_the_nearest_of_boxes_that_seem_equally_near() {
-    let mut boxes = Kind::Uniform.generate(3_000, 2);
-    let reach = |i: u32| 2.0 + (i * 7 % 3_000) as f32 / 1_000.0;
-    boxes.extend((0..3_000).map(|i| Aabb::new([-reach(i); 3], [reach(i); 3])));
     let mut points: Vec<_> = (0..24).map(|i| NearestQuery::new([1e8, (i % 5) as f32, 0.5])).collect();
     points.extend((0..24).map(|i| NearestQuery::new([0.5, 0.02 * i as f32, 0.5])));
     let mut tree = cpu::Tree::new();
-    tree.build(&boxes).unwrap();
-    for k in [1, 10, 64, 100, 1_000, 7_000] {
-        let found = tree.nearest(&points, k).unwrap();
-        let expected = brute_queries::nearest((&points).into(), &boxes, &Filters::default(), k);
-        assert!(found.offsets == expected.offsets && found.answers == expected.answers, "{k}");
+    // Few enough that all are gathered for the far points, and, of the last, for those within.
+    for (n, wanted) in [(12, &[1, 3, 10, 30][..]), (150, &[10, 64, 100, 400]), (3_000, &[1, 64, 250, 1_000, 7_000])] {
+        let mut boxes = Kind::Uniform.generate(n, 2);
+        let reach = |i: usize| 2.0 + (i * 7 % n) as f32 / 1_000.0;
+        boxes.extend((0..n).map(|i| Aabb::new([-reach(i); 3], [reach(i); 3])));
+        tree.build(&boxes).unwrap();
+        for &k in wanted {
+            let found = tree.nearest(&points, k).unwrap();
+            let expected = brute_queries::nearest((&points).into(), &boxes, &Filters::default(), k);
+            assert!(found.offsets == expected.offsets && found.answers == expected.answers, "{k} of {n}");
+        }
     }
 }
 

@@ -445,6 +445,33 @@ fn extract(file: &[u8], name: &str) -> Vec<u8> {
     bytes
 }
 
+/// Boxes with groups, masks and bodies, some of them without an end.
+#[test]
+fn simulated_scenes_are_asked_as_brute_force_asks_them() {
+    let Some(data) = data() else {
+        return;
+    };
+    let place = Place::new();
+    for name in ["mujoco-dog", "mujoco-100-humanoids", "mujoco-pile-10000"] {
+        let Ok(file) = fs::read(data.join(format!("{name}.npz"))) else {
+            continue;
+        };
+        place.write("scene.npz", &file);
+        let questions = [
+            "rays scene.npz incoherent:150 --hits all",
+            "overlaps scene.npz cubes:150",
+            "nearest scene.npz points:150 --k 5",
+        ];
+        for question in questions {
+            let answers = ["cpu", "gpu"].map(|engine| {
+                place.run(&format!("{question} --engine {engine} --verify --out answers.npz"));
+                place.read("answers.npz")
+            });
+            assert!(answers[0] == answers[1], "{name}: {question}");
+        }
+    }
+}
+
 #[test]
 fn simulated_scenes_have_the_pairs_that_are_known() {
     let Some(data) = data() else {
