@@ -7,9 +7,8 @@ use super::cases;
 use super::numbers::{Like, Numbers};
 use super::oracle;
 
-/// Few boxes, since each is compared with each query.
-const QUERIES: usize = 10_080;
-const BOXES: usize = 60;
+/// How many boxes are asked how many queries: a tree of three levels, and many queries of few boxes, since all are compared with all.
+const SCENES: [(usize, usize); 2] = [(400, 200), (60, 9_880)];
 
 type Vector = [f64; 3];
 
@@ -25,8 +24,8 @@ fn unit(a: Vector) -> Vector {
     a.map(|x| x / dot(a, a).sqrt())
 }
 
-fn scene() -> (Vec<Aabb>, Both) {
-    let boxes = cases::long_boxes(BOXES);
+fn scene(box_count: usize) -> (Vec<Aabb>, Both) {
+    let boxes = cases::long_boxes(box_count);
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     (boxes, tree)
@@ -55,9 +54,13 @@ fn gap(turned: &OrientedBox, aabb: &Aabb) -> f64 {
 
 #[test]
 fn oriented_boxes_touch_what_no_axis_parts_from_them() {
-    let (boxes, tree) = scene();
+    SCENES.into_iter().for_each(check_oriented_boxes);
+}
+
+fn check_oriented_boxes((box_count, query_count): (usize, usize)) {
+    let (boxes, tree) = scene(box_count);
     let mut numbers = Numbers::new(1);
-    let turned: Vec<OrientedBox> = (0..QUERIES)
+    let turned: Vec<OrientedBox> = (0..query_count)
         .map(|i| {
             let a = unit(random(&mut numbers));
             let b = unit(cross(a, random(&mut numbers)));
@@ -106,9 +109,13 @@ fn distance(capsule: &Capsule, aabb: &Aabb) -> f64 {
 
 #[test]
 fn capsules_miss_no_box_and_report_none_that_is_farther_than_they_say() {
-    let (boxes, tree) = scene();
+    SCENES.into_iter().for_each(check_capsules);
+}
+
+fn check_capsules((box_count, query_count): (usize, usize)) {
+    let (boxes, tree) = scene(box_count);
     let mut numbers = Numbers::new(2);
-    let capsules: Vec<Capsule> = (0..QUERIES)
+    let capsules: Vec<Capsule> = (0..query_count)
         .map(|i| {
             let narrow = |x: Vector| x.map(|x| x as f32);
             let (from, to) = (narrow(random(&mut numbers)), narrow(random(&mut numbers)));
@@ -134,9 +141,13 @@ fn capsules_miss_no_box_and_report_none_that_is_farther_than_they_say() {
 
 #[test]
 fn convex_shapes_touch_what_reaches_into_each_half_space() {
-    let (boxes, tree) = scene();
+    SCENES.into_iter().for_each(check_convex_shapes);
+}
+
+fn check_convex_shapes((box_count, query_count): (usize, usize)) {
+    let (boxes, tree) = scene(box_count);
     let mut numbers = Numbers::new(3);
-    let rows: Vec<Vec<[f32; 4]>> = (0..QUERIES)
+    let rows: Vec<Vec<[f32; 4]>> = (0..query_count)
         .map(|i| {
             let row = |_| {
                 let [x, y, z] = random(&mut numbers).map(|x| x as f32);
@@ -158,7 +169,7 @@ fn convex_shapes_touch_what_reaches_into_each_half_space() {
 
 #[test]
 fn shapes_without_meaning_are_reported() {
-    let (_, tree) = scene();
+    let (_, tree) = scene(400);
     let nan = f32::NAN;
     let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let good = OrientedBox { center: [0.0; 3], half: [1.0; 3], axes };
@@ -184,7 +195,7 @@ fn shapes_without_meaning_are_reported() {
 
 #[test]
 fn enormous_shapes_miss_nothing() {
-    let (boxes, tree) = scene();
+    let (boxes, tree) = scene(400);
     let all = boxes.iter().filter(|aabb| aabb.is_valid()).count();
     let axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
     let turned = [

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
@@ -445,6 +445,16 @@ fn extract(file: &[u8], name: &str) -> Vec<u8> {
     bytes
 }
 
+/// Lists the simulated scenes that are there: the name of each, what is known of its pairs, and its file.
+fn simulated(data: &Path) -> Vec<(String, Value, Vec<u8>)> {
+    let known: Value = serde_json::from_slice(&fs::read(data.join("expected.json")).unwrap()).unwrap();
+    let scene = |(name, known): (&String, &Value)| {
+        let file = fs::read(data.join(format!("{name}.npz"))).ok()?;
+        Some((name.clone(), known.clone(), file))
+    };
+    known.as_object().unwrap().iter().filter_map(scene).collect()
+}
+
 /// Boxes with groups, masks and bodies, some of them without an end.
 #[test]
 fn simulated_scenes_are_asked_as_brute_force_asks_them() {
@@ -452,10 +462,7 @@ fn simulated_scenes_are_asked_as_brute_force_asks_them() {
         return;
     };
     let place = Place::new();
-    for name in ["mujoco-dog", "mujoco-100-humanoids", "mujoco-pile-10000"] {
-        let Ok(file) = fs::read(data.join(format!("{name}.npz"))) else {
-            continue;
-        };
+    for (name, _, file) in simulated(&data) {
         place.write("scene.npz", &file);
         let questions = [
             "rays scene.npz incoherent:150 --hits all",
@@ -477,12 +484,8 @@ fn simulated_scenes_have_the_pairs_that_are_known() {
     let Some(data) = data() else {
         return;
     };
-    let expected: Value = serde_json::from_slice(&fs::read(data.join("expected.json")).unwrap()).unwrap();
     let place = Place::new();
-    for (name, expected) in expected.as_object().unwrap() {
-        let Ok(file) = fs::read(data.join(format!("{name}.npz"))) else {
-            continue;
-        };
+    for (name, expected, file) in simulated(&data) {
         place.write("scene.npz", &file);
         place.write("boxes.npy", &extract(&file, "boxes.npy"));
         for engine in ENGINES {

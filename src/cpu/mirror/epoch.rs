@@ -148,10 +148,11 @@ pub fn decide(boxes: &[Aabb], params: &EpochParams, counts: [u32; 3], sample: &m
 
 /// Marks the cells of the boxes that escaped: a bit for each hash, and a word that is 1 if one may meet boxes anywhere.
 pub fn mark(fat: &[Aabb], states: &[[u32; 4]], edge: u32, cell_mask: u32, world: impl Fn(u32) -> u32) -> Vec<u32> {
-    let mut marks = vec![0; cell_mask as usize / 32 + 2];
+    let anywhere = cell_mask as usize / 32 + 1;
+    let mut marks = vec![0; anywhere + 1];
     for (i, fat) in (0..).zip(fat).filter(|(i, _)| is(states, *i, 1)) {
         match cells(fat, edge, cell_mask, world(i)) {
-            None => *marks.last_mut().expect("there is a word") = 1,
+            None => marks[anywhere] = 1,
             Some(bits) => bits.into_iter().for_each(|bit| marks[bit as usize / 32] |= 1 << (bit % 32)),
         }
     }

@@ -310,12 +310,12 @@ impl Asked<'_, NearestQuery> {
     /// [`Error::OutOfMemory`].
     pub fn nearest(&self, k: usize) -> Result<Lists<Near>, Error> {
         self.lists_of_some(k, POINTS, |scratch, queries, part| {
-            let is_gathered = self.gather(k, scratch, queries);
+            let is_gathered = self.gather(scratch, queries);
             let (mut looked, mut missing) = (0.0f64, 0);
             for (i, query) in queries {
                 if !query.is_valid() {
                     part.invalid.push(*i as u64);
-                } else if k > 0 {
+                } else if !scratch.ranking.wants_none() {
                     missing += usize::from(!self.rank_nearest(*i, query, is_gathered, scratch));
                     let near = |(distance, index): &(Distance, u32)| Near {
                         index: *index,
@@ -335,16 +335,16 @@ impl Asked<'_, NearestQuery> {
     }
 
     /// Gathers the boxes around the points of these queries, and returns whether it did.
-    fn gather(&self, k: usize, scratch: &mut Scratch<Distance>, queries: &[(usize, NearestQuery)]) -> bool {
+    fn gather(&self, scratch: &mut Scratch<Distance>, queries: &[(usize, NearestQuery)]) -> bool {
         let world = self.batch.filters.asker(queries[0].0).world;
         let fits = |(i, query): &(usize, NearestQuery)| query.is_valid() && self.batch.filters.asker(*i).world == world;
-        if k == 0 || !self.keeps_all || !self.tree.levels.is_ordinary || !queries.iter().all(fits) {
+        let Scratch { ranking, around, looked, single, .. } = scratch;
+        if ranking.wants_none() || !self.keeps_all || !self.tree.levels.is_ordinary || !queries.iter().all(fits) {
             return false;
         }
         let Tree { levels, ids, worlds, .. } = self.tree;
         let points = queries.iter().map(|(_, query)| query.point);
-        let Scratch { around, looked, single, .. } = scratch;
-        around.gather((levels, ids), &worlds.of(world), points, (*looked, k), single)
+        around.gather((levels, ids), &worlds.of(world), points, (*looked, ranking.most()), single)
     }
 
     /// Ranks the boxes near the point of query `i`, and returns whether those that were gathered were enough.

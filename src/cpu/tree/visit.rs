@@ -84,8 +84,8 @@ impl<K> Ranking<K> {
 
     #[cold]
     fn drop_half(&mut self, compare: impl Fn(&K, &K) -> Ordering) {
-        let order = |a: &(K, u32), b: &(K, u32)| compare(&a.0, &b.0).then(a.1.cmp(&b.1));
-        self.first.select_nth_unstable_by(self.most, order);
+        let order = then_index(compare);
+        self.first.select_nth_unstable_by(self.most, &order);
         self.first.truncate(self.most);
         // They are in no order: what is kept is at most the largest of all that were kept.
         self.approximate.select_nth_unstable_by(self.most - 1, f64::total_cmp);
@@ -101,9 +101,9 @@ impl<K> Ranking<K> {
 
     /// Puts the answers in order that were [pushed](Self::push), and drops those beyond the ones asked for.
     pub fn order(&mut self, compare: impl Fn(&K, &K) -> Ordering, approximate: impl Fn(&K) -> f64) {
-        let order = |a: &(K, u32), b: &(K, u32)| compare(&a.0, &b.0).then(a.1.cmp(&b.1));
+        let order = then_index(compare);
         if self.first.len() / 2 >= self.most {
-            self.first.select_nth_unstable_by(self.most, order);
+            self.first.select_nth_unstable_by(self.most, &order);
             self.first.truncate(self.most);
         }
         self.first.sort_unstable_by(order);
@@ -115,13 +115,18 @@ impl<K> Ranking<K> {
     /// Puts the answers in order.
     pub fn finish(&mut self, compare: impl Fn(&K, &K) -> Ordering) {
         if self.most > FEW {
-            self.first.sort_unstable_by(|a, b| compare(&a.0, &b.0).then(a.1.cmp(&b.1)));
+            self.first.sort_unstable_by(then_index(compare));
             self.first.truncate(self.most);
             if self.first.len() == self.most {
                 self.last = Some(*self.approximate.select_nth_unstable_by(self.most - 1, f64::total_cmp).1);
             }
         }
     }
+}
+
+/// Returns an order of answers: by what is compared, then by index.
+fn then_index<K>(compare: impl Fn(&K, &K) -> Ordering) -> impl Fn(&(K, u32), &(K, u32)) -> Ordering {
+    move |a, b| compare(&a.0, &b.0).then(a.1.cmp(&b.1))
 }
 
 /// Looks for the first boxes that a path hits.
