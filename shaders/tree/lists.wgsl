@@ -40,16 +40,16 @@ fn begin_list(number: u32) -> u32 {
     return begin_walk(left_at);
 }
 
-fn take(place: u32, id: u32, own: BoxBits, near: f32) {
+fn take(place: u32, own: BoxBits, near: f32) {
     if EMITS {
         let number = add64(list_first, vec2<u32>(found, 0u));
         // What was not counted to its end has no list.
         let is_own = found < list_length.x || list_length.y != 0u;
         if number.y == 0u && number.x < window.capacity && is_own {
-            pairs[number.x] = vec2<u32>(list_query, id);
+            pairs[number.x] = vec2<u32>(list_query, id_at(place));
         }
     } else if found < query.kept {
-        keep(id);
+        keep(id_at(place));
     }
     found += 1u;
 }

@@ -24,7 +24,6 @@ struct Order {
 
 // That answer so far.
 var<private> single_place: u32;
-var<private> single_id: u32;
 var<private> single_near: f32;
 var<private> row_first: u32;
 var<private> row_count: u32;
@@ -58,7 +57,7 @@ fn begin_row(number: u32) -> u32 {
 // Leaves the row as it is for the next dispatch.
 fn end_row(number: u32) {
     if !IS_EXACT && IS_SINGLE && row_count == 1u {
-        rows[row_first] = vec2<u32>(single_place, rank_of(single_near, single_id));
+        rows[row_first] = vec2<u32>(single_place, rank_of(single_near, id_at(single_place)));
     }
     if !IS_EXACT && !IS_SINGLE && resumed_at == NOWHERE {
         sort_row();
@@ -107,14 +106,15 @@ fn ranks_before(own: u32, other: u32) -> bool {
 }
 
 // Puts a box in its place in the row, if it is among the first.
-fn take(place: u32, id: u32, own: BoxBits, near: f32) {
+fn take(place: u32, own: BoxBits, near: f32) {
     if !IS_EXACT && IS_SINGLE {
-        take_single(place, id, near);
+        take_single(place, near);
         return;
     }
     if place == row_after {
         return;
     }
+    let id = id_at(place);
     let rank = rank_of(near, id);
     if IS_EXACT {
         put(place, id, own, rank);
@@ -252,15 +252,17 @@ fn put(place: u32, id: u32, own: BoxBits, rank: u32) {
     rows[row_first + first] = vec2<u32>(place, rank);
 }
 
-// Keeps a box if it is the first, in no memory.
-fn take_single(place: u32, id: u32, near: f32) {
+// Keeps a box if it is the first, in no memory. Ids are read only where they decide.
+fn take_single(place: u32, near: f32) {
     let doubt = doubt_of(max(near, single_near));
     let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
-    let is_nearer = select(near < single_near - doubt, id < single_id, are_equal);
+    var is_nearer = near < single_near - doubt;
+    if are_equal {
+        is_nearer = id_at(place) < id_at(single_place);
+    }
     let is_first = row_count == 0u || is_nearer;
     is_doubtful |= !is_first && !are_equal && near <= single_near + doubt;
     single_place = select(single_place, place, is_first);
-    single_id = select(single_id, id, is_first);
     single_near = select(single_near, near, is_first);
     sight_limit = select(sight_limit, min(sight_limit, near), is_first);
     row_count = 1u;

@@ -12,7 +12,7 @@
 //   see(at)                  what f32 says of the eight children of a node, which begins at `at` among the vectors
 //   sight_of(box)            what f32 says of a box
 //   decide(box)              whether the query meets a box, where f32 leaves that in doubt; in DECISION turns of loops
-//   take(place, id, box, near)    takes a box that the query meets, at a place among the leaves
+//   take(place, box, near)   takes a box that the query meets, at a place among the leaves
 //   is_done()                whether the query is answered, or there is no use in going on
 //
 // A query may take no more steps in one dispatch than `query.budget`: drivers end a dispatch that takes long, and some end
@@ -103,7 +103,7 @@ fn walk(start: u32, end: u32) {
                 levels &= levels - 1u;
                 node >>= 3u * (up - level);
                 level = up;
-                waiting = waiting_at[up % WAITING_LEVELS];
+                waiting = waiting_on(up);
                 first = next_of(waiting);
                 is_here = !is_beyond(first);
                 spent += 1u;
@@ -126,7 +126,7 @@ fn walk(start: u32, end: u32) {
                 resumed_at = select(place, 0u, is_ordered);
                 return;
             }
-            waiting_at[level % WAITING_LEVELS] = waiting;
+            let_wait(level, waiting);
             levels |= select(0u, 1u << level, do_wait(waiting));
             level -= 1u;
             node = next;
@@ -144,6 +144,30 @@ fn walk(start: u32, end: u32) {
             return;
         }
     }
+}
+
+// Keeps the children that wait on a level. Each place is named: what is indexed by a number that is found on the way would be memory.
+fn let_wait(level: u32, waiting: Waiting) {
+    let at = level % WAITING_LEVELS;
+    waiting_at[0] = select(waiting_at[0], waiting, at == 0u);
+    waiting_at[1] = select(waiting_at[1], waiting, at == 1u);
+    waiting_at[2] = select(waiting_at[2], waiting, at == 2u);
+    waiting_at[3] = select(waiting_at[3], waiting, at == 3u);
+    waiting_at[4] = select(waiting_at[4], waiting, at == 4u);
+    waiting_at[5] = select(waiting_at[5], waiting, at == 5u);
+    waiting_at[6] = select(waiting_at[6], waiting, at == 6u);
+    waiting_at[7] = select(waiting_at[7], waiting, at == 7u);
+}
+
+// Returns the children that wait on a level.
+fn waiting_on(level: u32) -> Waiting {
+    let is_odd = level % 2u == 1u;
+    let of_two = level % 4u >= 2u;
+    let low_0 = select(waiting_at[0], waiting_at[1], is_odd);
+    let low_1 = select(waiting_at[2], waiting_at[3], is_odd);
+    let high_0 = select(waiting_at[4], waiting_at[5], is_odd);
+    let high_1 = select(waiting_at[6], waiting_at[7], is_odd);
+    return select(select(low_0, low_1, of_two), select(high_0, high_1, of_two), level % 8u >= 4u);
 }
 
 // Returns a bit for each child of a node that has places from `start` to `last`.
@@ -198,11 +222,8 @@ fn look_at_boxes(first: u32, candidates: u32) {
                 is_met = false;
             }
         }
-        if is_met {
-            let id = id_at(place);
-            if meets(id) {
-                take(place, id, own, sight.near);
-            }
+        if is_met && (!ASKS_BOXES || meets(id_at(place))) {
+            take(place, own, sight.near);
         }
     }
 }
