@@ -129,6 +129,9 @@ pub enum Error {
         /// Boxes given.
         box_count: u64,
     },
+    /// A tree took the filters of a broad phase, and they were changed there since.
+    #[error("the filters were changed in the broad phase that the tree shares them with. Let it share them again")]
+    FiltersChanged,
     /// More queries, or room for more answers, is to be recorded at once than a buffer of the device has room for. Calls that take queries from host
     /// memory have no such limit.
     #[error(

@@ -32,6 +32,7 @@ pub fn exception(error: &Error) -> PyErr {
         | Error::FilterLength { .. }
         | Error::QueryFilterLength { .. }
         | Error::OtherTree { .. }
+        | Error::FiltersChanged
         | Error::TooManyHalfSpaces { .. }
         | Error::BadFilter { .. }
         | Error::BadStep { .. }

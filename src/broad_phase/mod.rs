@@ -194,7 +194,9 @@ impl BroadPhase {
     /// filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.check_filters_may_change()?;
-        self.filters = FilterSet::new(&self.core.gpu, filters)?;
+        let filters = FilterSet::new(&self.core.gpu, filters)?;
+        self.filters.note_change();
+        self.filters = filters;
         self.take_filters();
         self.streamed.filters_changed();
         Ok(())
@@ -248,6 +250,21 @@ impl BroadPhase {
             }
         }
         changed
+    }
+
+    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if it is the same [`Gpu`].
+    ///
+    /// # Errors
+    /// The errors of [`Filters::check`] and of [`Filters::check_for_queries`]; [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    pub(crate) fn share_filters(&mut self, gpu: &Gpu, box_count: usize) -> Result<FilterSet, Error> {
+        self.filters.filters().check_for_queries()?;
+        self.filters.fit_for_queries(box_count)?;
+        if !gpu.is_clone_of(&self.core.gpu) {
+            self.filters.check_on_host()?;
+            return self.filters.copied(gpu);
+        }
+        self.filters.upload(gpu, box_count, !self.core.flight.is_empty())?;
+        self.filters.share(gpu, box_count)
     }
 
     /// Checks that the filters may change: a budget has no room for those of submissions in flight.

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::lists::FilterLists;
 use super::margin::grown;
+use super::shared::{Changes, Taken};
 use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -35,6 +36,10 @@ pub struct FilterSet {
     pub(super) numbers_worlds: bool,
     /// `[world_count]` the id and the number of each world, ascending by id, once some are.
     pub(super) world_ids: Option<Buffer<[u32; 2]>>,
+    /// How often these filters were changed.
+    pub(super) changes: Changes,
+    /// Those of which they were taken with their buffers, where they were.
+    pub(super) taken: Option<Taken>,
 }
 
 /// How many elements the filters' buffers have.
@@ -118,6 +123,8 @@ impl FilterSet {
             on_device: Vec::new(),
             numbers_worlds: false,
             world_ids: None,
+            changes: Changes::default(),
+            taken: None,
         })
     }
 
@@ -242,6 +249,9 @@ impl FilterSet {
             // What is always there is no more than a few bytes.
             return Vec::new();
         }
+        if self.are_shared() {
+            return vec![("prepared_boxes", Buffer::<Aabb>::bytes(room.prepared))];
+        }
         let words = ("filters", Buffer::<u32>::bytes(room.words));
         let excluding = self.exclude_room().into_iter().flat_map(|room| ExcludeBuffers::rows(&room));
         let worlds = u64::from(self.checked.world_count());
@@ -265,6 +275,9 @@ impl FilterSet {
         if self.uploaded.is_none() {
             return Vec::new();
         }
+        if self.are_shared() {
+            return vec![("prepared_boxes", self.buffers.prepared_boxes.raw().size())];
+        }
         let words = ("filters", self.lists.words.raw().size());
         let excluding = self.excluding.iter().flat_map(ExcludeBuffers::made);
         let world_ids = self.world_ids.iter().map(|ids| ("world_ids", ids.raw().size()));
@@ -280,6 +293,7 @@ impl FilterSet {
             self.lists = FilterLists::none(gpu)?;
             self.buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
             (self.excluding, self.world_ids) = (None, None);
+            self.taken = self.taken.take().map(Taken::without_buffers);
         }
         Ok(())
     }
@@ -287,8 +301,9 @@ impl FilterSet {
     /// Uploads what is not there yet for this many boxes. Where nothing `is_in_flight`, the old buffers go first.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`]; [`Error::FiltersChanged`] where they were [taken](Self::share) of others that were changed.
     pub fn upload(&mut self, gpu: &Gpu, box_count: usize, is_in_flight: bool) -> Result<(), Error> {
+        self.check_taken()?;
         if self.check_uploaded(box_count).is_ok() {
             return Ok(());
         }
@@ -347,11 +362,13 @@ impl FilterSet {
     /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let list = values.list().0;
+        self.leave(gpu)?;
         if self.on_device.contains(&list) {
             // Flags share words with those of other boxes, which the host does not know.
             return Err(on_device(list, "where further changes are recorded too, until set_filters sets it anew"));
         }
         Arc::make_mut(&mut self.checked).change(first, values)?;
+        self.note_change();
         let worlds = u64::from(self.checked.world_count());
         if self.uploaded.is_some() && worlds > self.buffers.world_cells.len() {
             let made = Buffer::new(gpu, "world_cells", worlds, STORAGE);
@@ -376,7 +393,7 @@ impl FilterSet {
 }
 
 /// Returns the error of a call that needs a list on the host which has values that only the device knows.
-fn on_device(list: &'static str, what: &str) -> Error {
+pub(super) fn on_device(list: &'static str, what: &str) -> Error {
     Error::BadFilter { list, index: 0, problem: format!("was changed on the device, {what}") }
 }
 

@@ -31,6 +31,8 @@ pub mod prepare;
 pub mod recorded;
 pub mod rows;
 pub mod sets;
+#[cfg(feature = "gpu")]
+pub mod shared;
 mod table;
 
 pub use by_world::ByWorld;

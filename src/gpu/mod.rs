@@ -334,6 +334,11 @@ impl Gpu {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
+    /// Returns whether one is a clone of the other. Devices do not tell: those of two instances of wgpu may be equal.
+    pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.kernels, &other.kernels)
+    }
+
     /// Returns whether the device is lost, and tries it to find out: a device of the caller's does not tell us, and one
     /// of our own tells when it is polled. For use after something failed.
     pub(crate) fn is_lost_on_trial(&self) -> bool {

@@ -196,7 +196,8 @@ impl Tree {
     fn begin_build(&mut self, boxes: Boxes<'_>) -> Result<Option<(TreeRoom, Buffer<TreeShape>)>, Error> {
         self.clear();
         self.check(boxes)?;
-        self.filters.fit(boxes.len())?;
+        self.filters.check_taken()?;
+        self.filters.fit_for_queries(boxes.len())?;
         self.memory_plan(boxes.len())?;
         let room = self.room(boxes.len());
         if room.boxes == 0 {
@@ -252,7 +253,7 @@ impl Tree {
         if boxes.len() as u64 != built_of {
             return Err(Error::OtherTree { built: built_of, box_count: boxes.len() as u64 });
         }
-        self.filters.fit(boxes.len())?;
+        self.filters.fit_for_queries(boxes.len())?;
         self.filters.upload(&self.gpu, boxes.len(), false)?;
         self.make_room_for(boxes)
     }

@@ -34,7 +34,10 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::limits::check_rows;
 use crate::gpu::table::Row;
 use crate::layout::{Cube, Params, QueryParams, TreeShape, Window};
-use crate::{Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, Shape, TreeReport};
+use crate::{
+    Aabb, Answers, Attribute, Batch, BroadPhase, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, Shape,
+    TreeReport,
+};
 
 /// A tree of boxes on a GPU, which is built once and asked many times: what a ray hits, what touches a shape, what is
 /// nearest. [`cpu::Tree`](crate::cpu::Tree) is the same on the CPU; [`QueryEngine`](crate::QueryEngine) is what both have in
@@ -161,12 +164,49 @@ impl Tree {
         filters.check_for_queries()?;
         filters.check_values()?;
         // Queries look at no lists of pairs.
-        let mut set = FilterSet::new(&self.gpu, Filters { exclude_at_most: 0, ..filters })?;
+        self.take_filters(FilterSet::new(&self.gpu, Filters { exclude_at_most: 0, ..filters })?)
+    }
+
+    /// Takes the filters of a broad phase, for `box_count` boxes, with their lists on the device: nothing is uploaded that is there already,
+    /// where both have the same [`Gpu`] or clones of it. Values that [`BroadPhase::record_filters`] put in place of the host's are taken too, but for
+    /// worlds: submit those before any call that does not record.
+    ///
+    /// Once filters are changed in the broad phase, every call that builds, refits or asks this tree is an error until it takes them again.
+    /// [`change_filters`](Self::change_filters) and [`set_filters`](Self::set_filters) of the tree give it filters of its own.
+    /// The tree stays where neither worlds nor margins are others than before. A tree on the CPU takes `broad_phase.filters().clone()`.
+    ///
+    /// ```no_run
+    /// # use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Ray, Tree};
+    /// # fn load() -> (Vec<Aabb>, Filters, Vec<Ray>) { Default::default() }
+    /// # fn main() -> Result<(), Error> {
+    /// let gpu = Gpu::headless()?;
+    /// let (boxes, filters, rays) = load();
+    /// let mut broad_phase = BroadPhase::new(&gpu, Options::default())?;
+    /// let mut tree = Tree::new(&gpu)?;
+    /// broad_phase.set_filters(filters)?;
+    /// let pairs = broad_phase.find_pairs(&boxes)?;
+    /// tree.share_filters(&mut broad_phase, boxes.len())?;
+    /// tree.build(&boxes)?;
+    /// let hits = tree.nearest_hits(&rays)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for half-spaces, an owner
+    /// region, and worlds that the device alone knows; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
+    pub fn share_filters(&mut self, broad_phase: &mut BroadPhase, box_count: usize) -> Result<(), Error> {
+        let set = broad_phase.share_filters(&self.gpu, box_count)?;
+        self.take_filters(set)
+    }
+
+    fn take_filters(&mut self, mut set: FilterSet) -> Result<(), Error> {
         let (old, new) = (self.filters.filters(), set.filters());
-        let stays = old.world == new.world && old.margin == new.margin;
+        let is_known = ![&self.filters, &set].iter().any(|set| set.has_margins_of_device());
+        let stays = is_known && old.world == new.world && old.margin == new.margin;
         if stays && let Some(built) = &self.built {
             let box_count = built.room.boxes as usize;
-            set.fit(box_count)?;
+            set.fit_for_queries(box_count)?;
             set.upload(&self.gpu, box_count, false)?;
         }
         self.filters = set;

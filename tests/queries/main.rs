@@ -10,4 +10,5 @@ mod oracle;
 mod recorded;
 mod rounded;
 mod shapes;
+mod shared;
 mod trees;

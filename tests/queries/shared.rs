@@ -1,0 +1,254 @@
+//! A tree that takes the filters of a broad phase asks with the same lists on the device, and never with old ones.
+
+use broadsweep::{
+    Aabb, Attribute, Batch, BroadPhase, Error, Filters, Gpu, GpuAttribute, HalfSpace, Lists, Options, Pair,
+    QueryFilters, Tree, cpu,
+};
+
+use super::both::GPU;
+use super::numbers::{Like, Numbers};
+
+const BOXES: usize = 300;
+
+/// Filters of every kind that queries know, with pairs that they do not look at.
+fn filters(numbers: &mut Numbers) -> Filters {
+    let mut list = |values: u64| -> Vec<u32> { (0..BOXES).map(|_| numbers.below(values) as u32).collect() };
+    let (group, mask, body) = (list(4), list(4), list(40));
+    let world = list(4).iter().map(|&world| if world == 3 { Filters::GLOBAL } else { world }).collect();
+    let margin = list(3).iter().map(|&margin| margin as f32 * 0.25).collect();
+    let fixed = list(2).iter().map(|&is_fixed| is_fixed == 1).collect();
+    Filters { group, mask, body, world, margin, fixed, exclude: vec![Pair::new(0, 1)], ..Filters::default() }
+}
+
+/// What is asked, and what queries say.
+struct Asked {
+    shapes: Vec<Aabb>,
+    filters: QueryFilters,
+}
+
+fn asked(numbers: &mut Numbers, boxes: &[Aabb]) -> Asked {
+    let shapes: Vec<Aabb> = (0..200).map(|_| numbers.region(boxes, Like::Whole)).collect();
+    let mut list = |values: u64| -> Vec<u32> { (0..shapes.len()).map(|_| numbers.below(values) as u32).collect() };
+    let filters =
+        QueryFilters { group: list(4), mask: list(4), body: list(40), world: list(3), ..QueryFilters::default() };
+    Asked { shapes, filters }
+}
+
+impl Asked {
+    fn of(&self, tree: &mut Tree) -> Result<Lists<u32>, Error> {
+        tree.overlaps(Batch { queries: &self.shapes[..], filters: &self.filters })
+    }
+
+    /// Returns the answers of a tree on the CPU that has these filters.
+    fn expected(&self, boxes: &[Aabb], filters: &Filters) -> Lists<u32> {
+        let mut tree = cpu::Tree::new();
+        tree.set_filters(filters.clone()).unwrap();
+        tree.build(boxes).unwrap();
+        tree.overlaps(Batch { queries: &self.shapes[..], filters: &self.filters }).unwrap()
+    }
+}
+
+fn bytes_of(rows: &[(&str, u64)]) -> u64 {
+    rows.iter().map(|(_, bytes)| bytes).sum()
+}
+
+#[test]
+fn the_lists_of_a_broad_phase_serve_its_tree() {
+    let numbers = &mut Numbers::new(1);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let filters = filters(numbers);
+    let asked = asked(numbers, &boxes);
+    let expected = asked.expected(&boxes, &filters);
+    assert!(expected.answers.len() > 50, "{} answers", expected.answers.len());
+    // Whether the broad phase has uploaded them before or not.
+    for is_searched in [false, true] {
+        let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+        broad_phase.set_filters(filters.clone()).unwrap();
+        if is_searched {
+            broad_phase.find_pairs(&boxes).unwrap();
+        }
+        let mut tree = Tree::new(&GPU).unwrap();
+        tree.share_filters(&mut broad_phase, BOXES).unwrap();
+        assert_eq!(tree.filters().group, filters.group);
+        tree.build(&boxes).unwrap();
+        assert_eq!(asked.of(&mut tree).unwrap(), expected);
+
+        // It holds no lists of its own: boxes as they are searched are all that filters take.
+        let mut other = Tree::new(&GPU).unwrap();
+        other.set_filters(filters.clone()).unwrap();
+        let (own, shared) = (other.memory_plan(BOXES).unwrap(), tree.memory_plan(BOXES).unwrap());
+        let lists = ["filters", "world_cells", "included", "margins", "half_space_bits"];
+        let of_lists: u64 = own.iter().filter(|(name, _)| lists.contains(name)).map(|(_, bytes)| bytes).sum();
+        assert!(of_lists > 16 * BOXES as u64);
+        assert_eq!(bytes_of(&shared), bytes_of(&own) - of_lists);
+        let before = tree.memory_bytes();
+        tree.build(&boxes).unwrap();
+        assert_eq!(tree.memory_bytes(), before);
+
+        // Nor does either of them get into the other's way.
+        let pairs = broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec();
+        assert_eq!(asked.of(&mut tree).unwrap(), expected);
+        tree.refit(&boxes).unwrap();
+        assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
+        // What lies on the device stays as long as one of them needs it.
+        drop(broad_phase);
+        tree.refit(&boxes).unwrap();
+        assert_eq!(asked.of(&mut tree).unwrap(), expected);
+    }
+}
+
+#[test]
+fn filters_that_were_changed_are_taken_again() {
+    let numbers = &mut Numbers::new(2);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let mut filters = filters(numbers);
+    let asked = asked(numbers, &boxes);
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.build(&boxes).unwrap();
+
+    // A list that has to do with the nodes, and ones that have not.
+    for list in ["group", "world", "mask", "margin"] {
+        let few: Vec<u32> = (0..20).map(|i| i % 3).collect();
+        let margins = [1.0; 20];
+        let values = match list {
+            "group" => Attribute::Group(&few),
+            "mask" => Attribute::Mask(&few),
+            "world" => Attribute::World(&few),
+            _ => Attribute::Margin(&margins),
+        };
+        broad_phase.change_filters(30, values).unwrap();
+        match list {
+            "group" => filters.group[30..50].copy_from_slice(&few),
+            "mask" => filters.mask[30..50].copy_from_slice(&few),
+            "world" => filters.world[30..50].copy_from_slice(&few),
+            _ => filters.margin[30..50].copy_from_slice(&margins),
+        }
+        assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged, "{list}");
+        assert_eq!(tree.refit(&boxes).unwrap_err(), Error::FiltersChanged, "{list}");
+        tree.share_filters(&mut broad_phase, BOXES).unwrap();
+        if ["world", "margin"].contains(&list) {
+            assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })), "{list}");
+            tree.build(&boxes).unwrap();
+        }
+        assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters), "{list}");
+    }
+    // What is refused changes nothing.
+    assert!(broad_phase.change_filters(0, Attribute::Parent(&[0])).is_err());
+    asked.of(&mut tree).unwrap();
+    // Nor do other filters pass unnoticed, and a tree that is empty says it too.
+    broad_phase.set_filters(Filters { group: vec![1; BOXES], ..Filters::default() }).unwrap();
+    assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
+    assert_eq!(tree.build(&boxes).unwrap_err(), Error::FiltersChanged);
+}
+
+#[test]
+fn filters_of_its_own_leave_the_broad_phase_as_it_is() {
+    let numbers = &mut Numbers::new(3);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let mut filters = filters(numbers);
+    let asked = asked(numbers, &boxes);
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let pairs = broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec();
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.build(&boxes).unwrap();
+    tree.change_filters(0, Attribute::Group(&[0; 100])).unwrap();
+    assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
+    filters.group[..100].fill(0);
+    let expected = asked.expected(&boxes, &filters);
+    assert_eq!(asked.of(&mut tree).unwrap(), expected);
+    broad_phase.change_filters(0, Attribute::Mask(&[0; 100])).unwrap();
+    assert_eq!(asked.of(&mut tree).unwrap(), expected);
+}
+
+#[test]
+fn values_of_the_device_are_shared_too() {
+    let numbers = &mut Numbers::new(4);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let mut filters = filters(numbers);
+    let asked = asked(numbers, &boxes);
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.build(&boxes).unwrap();
+
+    let (groups, margins) = (vec![3_u32; 100], vec![0.75_f32; 100]);
+    let buffer = |words: &[u8]| {
+        let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: words.len() as u64,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        GPU.queue().write_buffer(&buffer, 0, words);
+        buffer
+    };
+    let (given, given_margins) = (buffer(bytemuck::cast_slice(&groups)), buffer(bytemuck::cast_slice(&margins)));
+    let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    broad_phase.record_filters(&mut encoder, 50..150, GpuAttribute::Group(given.slice(..))).unwrap();
+    GPU.queue().submit([encoder.finish()]);
+    assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    filters.group[50..150].copy_from_slice(&groups);
+    assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
+
+    // Margins are those of another tree.
+    let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    broad_phase.record_filters(&mut encoder, 0..100, GpuAttribute::Margin(given_margins.slice(..))).unwrap();
+    GPU.queue().submit([encoder.finish()]);
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
+    tree.build(&boxes).unwrap();
+    filters.margin[..100].copy_from_slice(&margins);
+    assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
+
+    // The host does not know them: the tree cannot have them for itself, nor another device.
+    assert!(matches!(tree.change_filters(0, Attribute::Mask(&[0])), Err(Error::BadFilter { list: "group", .. })));
+    let mut elsewhere = Tree::new(&Gpu::headless().unwrap()).unwrap();
+    let refused = elsewhere.share_filters(&mut broad_phase, BOXES);
+    assert!(matches!(refused, Err(Error::BadFilter { list: "group", .. })), "{refused:?}");
+    // Worlds are places among the leaves.
+    let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    broad_phase.record_filters(&mut encoder, 0..100, GpuAttribute::World(given.slice(..))).unwrap();
+    let refused = tree.share_filters(&mut broad_phase, BOXES);
+    assert!(matches!(refused, Err(Error::BadFilter { list: "world", .. })), "{refused:?}");
+}
+
+#[test]
+fn filters_that_do_not_fit_are_refused_and_those_of_another_device_are_uploaded() {
+    let numbers = &mut Numbers::new(5);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let filters = filters(numbers);
+    let asked = asked(numbers, &boxes);
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let mut tree = Tree::new(&GPU).unwrap();
+    let refused = tree.share_filters(&mut broad_phase, BOXES + 1);
+    assert!(matches!(refused, Err(Error::FilterLength { .. })), "{refused:?}");
+    assert!(tree.filters().is_empty());
+    tree.build(&boxes[..10]).unwrap();
+    broad_phase.set_filters(Filters { group: vec![1; 11], ..Filters::default() }).unwrap();
+    assert!(matches!(tree.share_filters(&mut broad_phase, 11), Err(Error::FilterLength { box_count: 10, .. })));
+    let half_space = HalfSpace { index: 0, normal: [0.0, 1.0, 0.0], offset: 0.0 };
+    broad_phase.set_filters(Filters { half_spaces: vec![half_space], ..Filters::default() }).unwrap();
+    assert!(matches!(tree.share_filters(&mut broad_phase, BOXES), Err(Error::BadFilter { list: "half_spaces", .. })));
+    // Filters of nothing are filters.
+    broad_phase.set_filters(Filters::default()).unwrap();
+    tree.share_filters(&mut broad_phase, 10).unwrap();
+    let valid = boxes[..10].iter().filter(|aabb| aabb.is_valid()).count();
+    assert!(valid > 5);
+    assert_eq!(tree.overlaps(&[Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3])]).unwrap().answers.len(), valid);
+
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let mut elsewhere = Tree::new(&Gpu::headless().unwrap()).unwrap();
+    elsewhere.share_filters(&mut broad_phase, BOXES).unwrap();
+    elsewhere.build(&boxes).unwrap();
+    assert_eq!(asked.of(&mut elsewhere).unwrap(), asked.expected(&boxes, &filters));
+    broad_phase.change_filters(0, Attribute::Group(&[1])).unwrap();
+    assert_eq!(asked.of(&mut elsewhere).unwrap_err(), Error::FiltersChanged);
+}
