@@ -93,7 +93,7 @@ pub use {
     gpu::{Gpu, SortVariant},
     layout::{PairArguments, PairHeader, QueryHeader},
     memory::MemoryPlan,
-    tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, Question, Tree},
+    tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, QueryLoad, Question, Tree},
     wgpu,
 };
 

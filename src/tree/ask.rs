@@ -52,6 +52,11 @@ pub(super) fn budget(gpu: &Gpu, decides: bool) -> u32 {
 /// Stands for no box.
 const NO_BOX: u32 = QueryFilters::NO_BOX;
 
+/// Returns how long a buffer is that so many bytes are read through.
+pub(super) fn staging_bytes(bytes: u64) -> u64 {
+    bytes.next_multiple_of(1 << 16)
+}
+
 /// The memory of the queries that were asked last, and a staging buffer.
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -77,7 +82,7 @@ impl Memory {
         match &self.staging {
             Some(staging) => Ok(staging.clone()),
             None => {
-                let staging = Readback::staging(gpu, "staging", bytes.next_multiple_of(1 << 16))?;
+                let staging = Readback::staging(gpu, "staging", staging_bytes(bytes))?;
                 Ok(self.staging.insert(staging).clone())
             }
         }
@@ -266,7 +271,7 @@ impl Tree {
     }
 
     /// Returns the most words that one buffer of queries may have.
-    fn most_words(&self) -> usize {
+    pub(super) fn most_words(&self) -> usize {
         (largest_binding(&self.gpu.device().limits()) / 4).min(1 << 30) as usize
     }
 
@@ -276,7 +281,7 @@ impl Tree {
     }
 
     /// Returns how many queries one submission takes, of this many words and, in rows, answers.
-    fn most_queries(&self, stride: usize, answers: usize) -> usize {
+    pub(super) fn most_queries(&self, stride: usize, answers: usize) -> usize {
         let words = self.most_words();
         let of_rows = MOST_ANSWERS as usize / answers.max(1);
         // A query that says all it may has five words more.
@@ -284,8 +289,13 @@ impl Tree {
     }
 
     /// Returns how many queries whose answers are listed one submission takes, of this many words.
-    fn most_lists(&self, stride: usize) -> usize {
+    pub(super) fn most_lists(&self, stride: usize) -> usize {
         self.most_queries(stride, 1).min(self.most_kept())
+    }
+
+    /// Returns for how many answers a window has room, where there are this many.
+    pub(super) fn most_answers(&self, answers: u64) -> u64 {
+        answers.clamp(LEAST_ANSWERS, MOST_ANSWERS.min(self.most_words() as u64 / 2))
     }
 
     /// Uploads a part of a batch, and submits the order in which its queries are asked.
@@ -380,7 +390,7 @@ impl Tree {
         for first in (0..query_count).step_by(most) {
             let count = most.min(query_count - first);
             let packed = Packed::of_words(&words[first * stride..(first + count) * stride], count);
-            let room = QueryRoom { ranked: count as u64, rows: (count * width) as u64, ..QueryRoom::default() };
+            let room = QueryRoom::of_rows(count, width);
             let mut part = self.begin_part(&packed, filters, first, is_in_order, width as u32, room)?;
             if k <= width {
                 self.read_rows(&mut part, ranked, width, waiting, |rows: &[T]| {
@@ -561,8 +571,7 @@ impl Tree {
     ) -> Result<(), Error> {
         let (base, total) = (out.len(), offsets.last().copied().unwrap_or(0));
         make_room(out, usize::try_from(total).unwrap_or(usize::MAX))?;
-        let binding = self.most_words() as u64 / 2;
-        let capacity = total.clamp(LEAST_ANSWERS, MOST_ANSWERS.min(binding));
+        let capacity = self.most_answers(total);
         if part.buffers.pairs.len() < capacity {
             // Other buffers would be laid out anew: the queries and what was counted have to stay.
             part.buffers = part.buffers.with_room_for_answers(&self.gpu, capacity)?;
@@ -706,7 +715,7 @@ impl Tree {
             for first in (0..count).step_by(most) {
                 let some = &batch.queries[first..count.min(first + most)];
                 let packed = Packed::of_words(C::words(some), some.len());
-                let room = QueryRoom { lists: some.len() as u64, ..QueryRoom::default() };
+                let room = QueryRoom::of_any(some.len());
                 let mut part = self.begin_part(&packed, batch.filters, first, in_order, 1, room)?;
                 let counts = self.count_part(&mut part, Listed::Cross, false, waiting).await?;
                 answers.extend(counts[..some.len()].iter().map(|&count| count > 0));
@@ -773,8 +782,7 @@ impl Tree {
         let mut first = 0;
         while self.built.is_some() && first < count {
             let (packed, listed) = packed(&batch.queries[first..]);
-            let asked = packed.count as u64;
-            let room = QueryRoom { lists: asked, short: asked, ..QueryRoom::default() };
+            let room = QueryRoom::of_lists(packed.count);
             let mut part = self.begin_part(&packed, batch.filters, first, in_order, u32::MAX, room)?;
             let offsets = self.count_part(&mut part, listed, true, waiting).await?;
             let base = lists.answers.len() as u64;

@@ -9,6 +9,7 @@
 //! | `pack` | turns queries into words |
 //! | `ask` | a batch on its way: which part of it a submission takes, and what comes back |
 //! | `on_device` | batches in buffers of the caller's, and answers that stay on the device |
+//! | `plan` | how much memory a batch takes |
 //! | `record` | such a batch, recorded in rounds |
 
 mod ahead;
@@ -17,6 +18,7 @@ pub mod build;
 mod make;
 mod on_device;
 mod pack;
+mod plan;
 pub mod query;
 mod record;
 
@@ -25,6 +27,7 @@ use std::collections::HashMap;
 use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
 pub use self::on_device::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
+pub use self::plan::QueryLoad;
 use self::query::Query;
 pub use self::query::Question;
 use crate::filters::device::FilterSet;
@@ -49,7 +52,7 @@ use crate::{
 /// before they are written, and come in as many pieces as the device's limits need.
 ///
 /// The tree takes some 60 bytes of GPU memory for each box, beside the box itself ([`memory_plan`](Self::memory_plan)), and
-/// queries some 50 beside their answers, 180 where these are lists.
+/// queries some 50 beside their answers, 180 where these are lists ([`query_memory_plan`](Self::query_memory_plan)).
 ///
 /// ```no_run
 /// use broadsweep::{Aabb, Gpu, Ray, Tree};

@@ -266,6 +266,21 @@ pub struct QueryRoom {
 }
 
 impl QueryRoom {
+    /// Returns the room for so many queries with rows of `width` answers.
+    pub fn of_rows(queries: usize, width: usize) -> Self {
+        Self { ranked: queries as u64, rows: queries as u64 * width as u64, ..Self::default() }
+    }
+
+    /// Returns the room for so many queries that are asked whether they meet anything.
+    pub fn of_any(queries: usize) -> Self {
+        Self { lists: queries as u64, ..Self::default() }
+    }
+
+    /// Returns the room for so many queries with lists of answers, before these are counted.
+    pub fn of_lists(queries: usize) -> Self {
+        Self { lists: queries as u64, short: queries as u64, ..Self::default() }
+    }
+
     /// Returns how many answers of each list are kept while they are counted.
     pub fn kept(&self) -> u32 {
         if self.short > 0 { KEPT_ANSWERS } else { 0 }

@@ -1,9 +1,11 @@
 //! Trees of every shape of scene: built, refitted, and asked in bulk on any number of threads.
 
+use std::collections::HashSet;
+
 use broadsweep::internals::brute_queries;
 use broadsweep::{
-    Aabb, Answers, Batch, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, QueryFilters, Ray, Sphere, Tree,
-    TreeReport, cpu, wgpu,
+    Aabb, Answers, Batch, BoxCast, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, QueryFilters, QueryLoad,
+    Question, Ray, Sphere, Tree, TreeReport, cpu, wgpu,
 };
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
@@ -318,6 +320,112 @@ fn the_memory_of_a_tree_is_what_was_planned() {
     }
 }
 
+fn bytes_of(rows: &[(&str, u64)]) -> u64 {
+    rows.iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// Builds a tree, asks it, and checks that it holds what was planned for the queries that [`QueryLoad`] describes.
+fn assert_planned(gpu: &Gpu, boxes: &[Aabb], load: impl FnOnce(&mut Tree) -> QueryLoad) {
+    let mut tree = Tree::new(gpu).unwrap();
+    tree.build(boxes).unwrap();
+    let load = load(&mut tree);
+    let planned = tree.query_memory_plan(&load);
+    assert!(bytes_of(&planned) > 0, "{load:?}");
+    let names: HashSet<_> = planned.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), planned.len(), "{planned:?}");
+    let of_tree = bytes_of(&tree.memory_plan(boxes.len()).unwrap());
+    assert_eq!(tree.memory_bytes(), of_tree + bytes_of(&planned), "{load:?}");
+}
+
+#[test]
+fn the_memory_of_queries_is_what_was_planned() {
+    let boxes = Kind::Uniform.generate(20_000, 1);
+    let rays = RayKind::Incoherent.generate(5_000, 7, &boxes);
+    let moving: Vec<BoxCast> = rays
+        .iter()
+        .map(|ray| BoxCast { aabb: Aabb::new(ray.origin, ray.origin), direction: ray.direction, limit: 1.0 })
+        .collect();
+    let points = points(3_000, 7, &boxes);
+    let cubes = cubes(500, 7, &boxes, 50.0);
+    let spheres: Vec<Sphere> = points.iter().map(|point| Sphere { center: point.point, radius: 1.0 }).collect();
+    let slabs = [[1.0, 0.0, 0.0, 20.0], [-1.0, 0.0, 0.0, -10.0]];
+    let convex = vec![Convex { half_spaces: &slabs }; 7];
+    let filters = QueryFilters { ignore: (0..5_000).collect(), ..QueryFilters::default() };
+    let all = |question, count| QueryLoad::new(question, count);
+    let check = |load: &dyn Fn(&mut Tree) -> QueryLoad| assert_planned(&GPU, &boxes, load);
+    check(&|tree| {
+        tree.nearest_hits(&rays).unwrap();
+        all(Question::NearestHits, 5_000)
+    });
+    check(&|tree| {
+        tree.nearest_hits(Batch { queries: &rays[..], filters: &filters }).unwrap();
+        all(Question::NearestHits, 5_000).with_filters()
+    });
+    for k in [1, 10, 100] {
+        check(&|tree| {
+            tree.first_hits(&moving, k).unwrap();
+            all(Question::FirstHits, 5_000).of_moving().with_answers(k as u64)
+        });
+        check(&|tree| {
+            tree.nearest(&points, k).unwrap();
+            all(Question::Nearest, 3_000).with_answers(k as u64)
+        });
+    }
+    check(&|tree| {
+        tree.any_hits(&moving).unwrap();
+        all(Question::AnyHits, 5_000).of_moving()
+    });
+    check(&|tree| {
+        let answers = tree.all_hits(&rays).unwrap().answers.len() as u64;
+        assert!(answers > 20_000, "{answers}");
+        all(Question::AllHits, 5_000).with_answers(answers)
+    });
+    check(&|tree| {
+        let answers = tree.overlaps(&cubes).unwrap().answers.len() as u64;
+        all(Question::Overlaps, 500).with_answers(answers)
+    });
+    check(&|tree| {
+        let answers = tree.overlaps(&[points[0].point; 3]).unwrap().answers.len() as u64;
+        all(Question::Overlaps, 3).with_words(3).with_answers(answers)
+    });
+    check(&|tree| {
+        let answers = tree.overlaps(&spheres).unwrap().answers.len() as u64;
+        all(Question::SphereOverlaps, 3_000).with_answers(answers)
+    });
+    check(&|tree| {
+        let answers = tree.overlaps(&convex).unwrap().answers.len() as u64;
+        all(Question::Overlaps, 7).with_words(8 + 4 * 2).with_answers(answers)
+    });
+    let tree = Tree::new(&GPU).unwrap();
+    for question in Question::ALL {
+        assert!(tree.query_memory_plan(&all(question, 0)).is_empty(), "{question:?}");
+    }
+}
+
+#[test]
+fn the_memory_of_queries_in_parts_is_what_was_planned() {
+    let boxes = Kind::Uniform.generate(2_000, 1);
+    let rays = RayKind::Incoherent.generate(40_000, 7, &boxes);
+    // A binding holds a fifth of the rows, and most of the lists that are kept.
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 22, ..Gpu::required_limits() };
+    let adapter =
+        pollster::block_on(wgpu::Instance::default().request_adapter(&wgpu::RequestAdapterOptions::default()));
+    let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };
+    let (device, queue) = pollster::block_on(adapter.unwrap().request_device(&descriptor)).unwrap();
+    let gpu = Gpu::from_device(device, queue).unwrap();
+    assert_planned(&gpu, &boxes, |tree| {
+        tree.first_hits(&rays, 64).unwrap();
+        QueryLoad::new(Question::FirstHits, 40_000).with_answers(64)
+    });
+    // Parts have different numbers of answers, and fewer than all together.
+    let mut tree = Tree::new(&gpu).unwrap();
+    tree.build(&boxes).unwrap();
+    let answers = tree.all_hits(&rays).unwrap().answers.len() as u64;
+    let planned = tree.query_memory_plan(&QueryLoad::new(Question::AllHits, 40_000).with_answers(answers));
+    let held = tree.memory_bytes() - bytes_of(&tree.memory_plan(2_000).unwrap());
+    assert!(held <= bytes_of(&planned) && 2 * held > bytes_of(&planned), "{held}, {planned:?}");
+}
+
 #[test]
 fn a_long_list_comes_in_windows_and_a_long_row_in_parts() {
     // Every box is an answer: the lists are longer than a query may write in one dispatch, and all than one window.
@@ -384,18 +492,30 @@ fn the_gpu_refuses_shapes_of_too_many_half_spaces() {
 #[test]
 fn calls_that_do_not_block_answer_the_same() {
     let boxes = Kind::Clusters.generate(2_000, 3);
+    let moved: Vec<Aabb> = boxes.iter().map(|aabb| Aabb::new(aabb.min, aabb.max.map(|x| x + 0.01))).collect();
     let mut tree = Both::new();
+    tree.cpu.build(&boxes).unwrap();
+    let (rays, points) = (RayKind::Incoherent.generate(2_000, 7, &boxes), points(50, 7, &boxes));
+    let same = |cpu: &cpu::Tree, gpu: &mut Tree| {
+        let cubes = cubes(50, 7, &boxes, 10.0);
+        assert_eq!(pollster::block_on(gpu.nearest_hits_async(&rays)).unwrap(), cpu.nearest_hits(&rays).unwrap());
+        assert_eq!(pollster::block_on(gpu.first_hits_async(&rays, 3)).unwrap(), cpu.first_hits(&rays, 3).unwrap());
+        assert_eq!(pollster::block_on(gpu.any_hits_async(&rays)).unwrap(), cpu.any_hits(&rays).unwrap());
+        assert_eq!(pollster::block_on(gpu.all_hits_async(&rays)).unwrap(), cpu.all_hits(&rays).unwrap());
+        assert_eq!(pollster::block_on(gpu.overlaps_async(&cubes)).unwrap(), cpu.overlaps(&cubes).unwrap());
+        assert_eq!(pollster::block_on(gpu.nearest_async(&points, 3)).unwrap(), cpu.nearest(&points, 3).unwrap());
+    };
     let gpu = tree.gpu.get_mut();
     pollster::block_on(gpu.build_async(&boxes)).unwrap();
-    pollster::block_on(gpu.refit_async(&boxes)).unwrap();
-    let rays = RayKind::Incoherent.generate(2_000, 7, &boxes);
-    let found = pollster::block_on(gpu.nearest_hits_async(&rays)).unwrap();
-    let all = pollster::block_on(gpu.all_hits_async(&rays)).unwrap();
-    let near = pollster::block_on(gpu.nearest_async(&points(50, 7, &boxes), 3)).unwrap();
-    tree.cpu.build(&boxes).unwrap();
-    assert_eq!(found, tree.cpu.nearest_hits(&rays).unwrap());
-    assert_eq!(all, tree.cpu.all_hits(&rays).unwrap());
-    assert_eq!(near, tree.cpu.nearest(&points(50, 7, &boxes), 3).unwrap());
+    same(&tree.cpu, gpu);
+    pollster::block_on(gpu.refit_async(&moved)).unwrap();
+    tree.cpu.refit(&moved).unwrap();
+    same(&tree.cpu, gpu);
+    // And of boxes that lie on the device.
+    let (before, after) = [&boxes, &moved].map(|boxes| buffer_of(&GPU, boxes, wgpu::BufferUsages::STORAGE)).into();
+    pollster::block_on(gpu.build_from_async(before.slice(256..), 2_000)).unwrap();
+    pollster::block_on(gpu.refit_from_async(after.slice(256..), 2_000)).unwrap();
+    same(&tree.cpu, gpu);
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! How much memory a batch of queries takes on the device, before it is asked.
+
+use super::Tree;
+use super::ask::staging_bytes;
+use super::query::{QueryBuffers, QueryRoom, Question};
+use crate::constants::ROW;
+use crate::gpu::table::Row;
+use crate::{BoxCast, Pair, Ray};
+
+/// Says how large a batch of queries is that will be asked from host memory, for [`Tree::query_memory_plan`].
+///
+/// ```
+/// use broadsweep::{QueryLoad, Question};
+///
+/// // A million rays, and ten thousand boxes with a hundred answers each.
+/// let rays = QueryLoad::new(Question::NearestHits, 1_000_000);
+/// let boxes = QueryLoad::new(Question::Overlaps, 10_000).with_answers(1_000_000);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryLoad {
+    question: Question,
+    query_count: usize,
+    words: usize,
+    answers: u64,
+    has_filters: bool,
+}
+
+impl QueryLoad {
+    /// Says that so many rays, boxes, spheres or points are asked, whichever the question is for, without filters of their own; of first
+    /// hits and nearest boxes, for one answer each.
+    pub fn new(question: Question, query_count: usize) -> Self {
+        let words = match question {
+            Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits => words_of::<Ray>(),
+            Question::Overlaps => 6,
+            Question::SphereOverlaps | Question::Nearest => 4,
+        };
+        let answers = u64::from(matches!(question, Question::FirstHits | Question::Nearest));
+        Self { question, query_count, words, answers, has_filters: false }
+    }
+
+    /// Says how many numbers a query has: 3 for a point, 10 for a box, sphere or capsule that moves, and for any other shape 8 and 4 for each
+    /// of the half-spaces that cut it out, of which an oriented box has up to 24 and a capsule up to 8.
+    #[must_use]
+    pub fn with_words(self, words: usize) -> Self {
+        Self { words: words.max(1), ..self }
+    }
+
+    /// Says that paths are boxes, spheres or capsules that move, and no rays.
+    #[must_use]
+    pub fn of_moving(self) -> Self {
+        self.with_words(words_of::<BoxCast>())
+    }
+
+    /// Says how many answers there are: of first hits and nearest boxes those that are asked for by each query, of lists about how many all
+    /// queries have together. More of these come in windows of 2²³.
+    #[must_use]
+    pub fn with_answers(self, answers: u64) -> Self {
+        Self { answers, ..self }
+    }
+
+    /// Says that queries have [filters](crate::QueryFilters) of their own.
+    #[must_use]
+    pub fn with_filters(self) -> Self {
+        Self { has_filters: true, ..self }
+    }
+}
+
+fn words_of<Q>() -> usize {
+    size_of::<Q>() / size_of::<u32>()
+}
+
+impl Tree {
+    /// Lists the buffers that a batch of queries from host memory takes beside the [tree](Self::memory_plan), by name, with their bytes.
+    /// They stay for the next batch. A batch that is larger than a binding of the device has room for is asked in parts, and takes as
+    /// much as one of them.
+    pub fn query_memory_plan(&self, load: &QueryLoad) -> Vec<Row> {
+        let (room, read) = self.room_for(load);
+        if room.queries == 0 {
+            return Vec::new();
+        }
+        QueryBuffers::rows(&room).chain([("staging", staging_bytes(read))]).collect()
+    }
+
+    /// Returns how much a part of this batch takes, and how many bytes of it are read back at a time.
+    fn room_for(&self, load: &QueryLoad) -> (QueryRoom, u64) {
+        let QueryLoad { question, query_count, words, answers, has_filters } = *load;
+        let k = usize::try_from(if question == Question::NearestHits { 1 } else { answers }).unwrap_or(usize::MAX);
+        let width = k.min(ROW as usize);
+        let most = match question {
+            Question::NearestHits | Question::FirstHits | Question::Nearest if k == 0 => 0,
+            Question::NearestHits | Question::FirstHits | Question::Nearest => self.most_queries(words, k),
+            Question::AnyHits => self.most_queries(words, 1),
+            Question::AllHits => self.most_lists(words),
+            Question::Overlaps | Question::SphereOverlaps => self.most_lists(5).min((self.most_words() / words).max(1)),
+        };
+        let count = query_count.min(most);
+        let (room, read) = match question {
+            Question::NearestHits | Question::FirstHits | Question::Nearest => {
+                let room = QueryRoom::of_rows(count, width);
+                (room, room.ranked * 16 + room.rows * 8)
+            }
+            Question::AnyHits => (QueryRoom::of_any(count), count as u64 * 16),
+            Question::AllHits | Question::Overlaps | Question::SphereOverlaps => {
+                let pairs = self.most_answers(answers);
+                let of_answers = answers.min(pairs) * size_of::<Pair>() as u64;
+                (QueryRoom { pairs, ..QueryRoom::of_lists(count) }, of_answers.max((count as u64 + 1) * 16))
+            }
+        };
+        let askers = if has_filters { count as u64 } else { 0 };
+        (QueryRoom { queries: count as u64, words: (count * words) as u64, askers, ..room }, read)
+    }
+}
