@@ -41,6 +41,8 @@ override IS_EXACT: bool = false;
 // The children that wait on each level from 1 to WAITING_LEVELS, of which the last is in place 0. A root may lie one level higher, and
 // shares a place with level 1: it begins when nothing waits on any level, and none waits beside it.
 var<private> waiting_at: array<Waiting, WAITING_LEVELS>;
+// Their places are named one by one.
+const_assert WAITING_LEVELS == 8u;
 // About how many turns of loops the query took.
 var<private> spent: u32;
 var<private> is_ordered: bool;
@@ -167,7 +169,7 @@ fn waiting_on(level: u32) -> Waiting {
     let low_1 = select(waiting_at[2], waiting_at[3], is_odd);
     let high_0 = select(waiting_at[4], waiting_at[5], is_odd);
     let high_1 = select(waiting_at[6], waiting_at[7], is_odd);
-    return select(select(low_0, low_1, of_two), select(high_0, high_1, of_two), level % 8u >= 4u);
+    return select(select(low_0, low_1, of_two), select(high_0, high_1, of_two), level % WAITING_LEVELS >= 4u);
 }
 
 // Returns a bit for each child of a node that has places from `start` to `last`.

@@ -47,6 +47,7 @@ use crate::filters::lists::Switches;
 use crate::filters::sets::TwoSets;
 use crate::gpu::compilation::Compilation;
 use crate::gpu::kernel::Kernel;
+use crate::gpu::limits::check_rows;
 use crate::gpu::{Gpu, SortVariant};
 use crate::grid::sort_variant;
 use crate::memory::{Call, MOST_IN_FLIGHT, MemoryPlan, Workspace};
@@ -195,7 +196,7 @@ impl BroadPhase {
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.check_filters_may_change()?;
         let filters = FilterSet::new(&self.core.gpu, filters)?;
-        self.filters.note_change();
+        self.filters.note_others();
         self.filters = filters;
         self.take_filters();
         self.streamed.filters_changed();
@@ -255,13 +256,19 @@ impl BroadPhase {
     /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if it is the same [`Gpu`].
     ///
     /// # Errors
-    /// The errors of [`Filters::check`] and of [`Filters::check_for_queries`]; [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// The errors of [`Filters::check`] and of [`Filters::check_for_queries`]; those of [`reserve`](Self::reserve) with a memory budget;
+    /// [`Error::TooManyBoxes`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub(crate) fn share_filters(&mut self, gpu: &Gpu, box_count: usize) -> Result<FilterSet, Error> {
         self.filters.filters().check_for_queries()?;
         self.filters.fit_for_queries(box_count)?;
         if !gpu.is_clone_of(&self.core.gpu) {
-            self.filters.check_on_host()?;
+            self.filters.check_read_on_host()?;
             return self.filters.copied(gpu);
+        }
+        check_rows(box_count as u64, &gpu.device().limits(), &self.filters.rows(box_count))?;
+        if self.options.memory_budget.is_some() && self.filters.check_uploaded(box_count).is_err() {
+            self.core.flight.check_idle()?;
+            self.begin_change(box_count)?;
         }
         self.filters.upload(gpu, box_count, !self.core.flight.is_empty())?;
         self.filters.share(gpu, box_count)

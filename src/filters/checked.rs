@@ -165,7 +165,9 @@ impl CheckedFilters {
         let others = self.listed_pairs.len() as u64;
         match self.filters.exclude_at_most {
             0 => [rows, others],
-            at_most => [rows.max(box_count + 1), others.max(u64::from(at_most) + self.include.len() as u64)],
+            at_most => {
+                [rows.max(box_count.saturating_add(1)), others.max(u64::from(at_most) + self.include.len() as u64)]
+            }
         }
     }
 

@@ -38,7 +38,7 @@ pub struct FilterSet {
     pub(super) world_ids: Option<Buffer<[u32; 2]>>,
     /// How often these filters were changed.
     pub(super) changes: Changes,
-    /// Those of which they were taken with their buffers, where they were.
+    /// Those of which they were taken, where they were.
     pub(super) taken: Option<Taken>,
 }
 
@@ -290,10 +290,10 @@ impl FilterSet {
     /// [`Error::OutOfMemory`].
     pub fn unload(&mut self, gpu: &Gpu) -> Result<(), Error> {
         if self.uploaded.take().is_some() {
+            self.taken = self.taken.take().map(Taken::without_buffers);
             self.lists = FilterLists::none(gpu)?;
             self.buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
             (self.excluding, self.world_ids) = (None, None);
-            self.taken = self.taken.take().map(Taken::without_buffers);
         }
         Ok(())
     }
@@ -361,14 +361,19 @@ impl FilterSet {
     /// The errors of [`Filters::change`]; [`Error::BadFilter`] where the device has others; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
-        let list = values.list().0;
-        self.leave(gpu)?;
+        let (list, count) = values.list();
+        self.check_may_leave()?;
         if self.on_device.contains(&list) {
             // Flags share words with those of other boxes, which the host does not know.
             return Err(on_device(list, "where further changes are recorded too, until set_filters sets it anew"));
         }
         Arc::make_mut(&mut self.checked).change(first, values)?;
-        self.note_change();
+        if count > 0 {
+            self.note_change(list);
+        }
+        if self.taken.is_some() {
+            return self.leave(gpu);
+        }
         let worlds = u64::from(self.checked.world_count());
         if self.uploaded.is_some() && worlds > self.buffers.world_cells.len() {
             let made = Buffer::new(gpu, "world_cells", worlds, STORAGE);

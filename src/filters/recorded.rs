@@ -72,7 +72,7 @@ impl FilterSet {
         let Some(given) = bind(given, bytes::<u32>(count)) else { return Ok(()) };
         let Change { gpu, encoder, prepare, filter_changes } = to;
         self.upload(gpu, length, false)?;
-        self.note_change();
+        self.note_change(list);
         let place = if kept == Kept::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
         let place = place.ok_or_else(|| Error::BadFilter { list, index: 0, problem: "is not in use".to_owned() })?;
         if list == WORLD && self.world_ids.is_none() {

@@ -1,12 +1,13 @@
 //! Filters that a tree takes of a broad phase, with what of them lies on the device.
 //!
-//! Both read the same buffers. What changes them is counted, so that a tree which took them before says so, and does not answer with half of
-//! the old and half of the new.
+//! Both read the same buffers. What changes them in the broad phase is counted, and each call of a tree which took them before looks at the
+//! count in the beginning and in the end, so that no answer is by half of the old ones and half of the new.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::device::{FilterBuffers, FilterSet, on_device};
+use super::Filters;
+use super::device::{FilterSet, on_device};
 use super::recorded::WORLD;
 use crate::Error;
 use crate::gpu::Gpu;
@@ -34,9 +35,12 @@ impl Taken {
     }
 }
 
+/// The lists that queries read.
+const READ: [&str; 6] = ["group", "mask", "body", "parent", WORLD, "margin"];
+
 impl FilterSet {
-    /// Returns the same filters for queries, with the same buffers, which have to be [uploaded](Self::upload) for this many boxes. What
-    /// is written anew by each search has a buffer of its own.
+    /// Returns the same filters for queries, with the same lists on the device, which have to be [uploaded](Self::upload) for this many
+    /// boxes. Boxes as they are searched, which every build writes anew, have a buffer of their own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; those of [`upload`](Self::upload).
@@ -47,7 +51,9 @@ impl FilterSet {
             let prepared = self.buffers.prepared_boxes.len();
             let prepared_boxes = Buffer::new(gpu, "prepared_boxes", prepared, STORAGE)?;
             shared.lists = self.lists.clone();
-            shared.buffers = FilterBuffers { prepared_boxes, ..self.buffers.clone() };
+            shared.buffers.margins = self.buffers.margins.clone();
+            shared.buffers.half_space_bits = self.buffers.half_space_bits.clone();
+            shared.buffers.prepared_boxes = prepared_boxes;
             shared.uploaded = self.uploaded;
             shared.taken = shared.taken.map(|taken| Taken { has_buffers: true, ..taken });
         }
@@ -59,16 +65,22 @@ impl FilterSet {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn copied(&self, gpu: &Gpu) -> Result<Self, Error> {
-        let mut copied = Self::of(gpu, Arc::clone(self.checked()))?;
-        copied.on_device.clone_from(&self.on_device);
+        let filters = self.filters();
+        let mut copied = if filters.exclude_at_most == 0 {
+            Self::of(gpu, Arc::clone(self.checked()))?
+        } else {
+            // Queries look at no lists of pairs.
+            Self::new(gpu, Filters { exclude_at_most: 0, ..filters.clone() })?
+        };
+        copied.on_device = self.on_device.iter().copied().filter(|list| READ.contains(list)).collect();
         copied.taken =
             Some(Taken { changes: Arc::clone(&self.changes), seen: self.changes.load(Relaxed), has_buffers: false });
         Ok(copied)
     }
 
-    /// Returns whether another set has the same buffers.
+    /// Returns whether another set has the same lists, and counts them.
     pub fn are_shared(&self) -> bool {
-        self.taken.as_ref().is_some_and(|taken| taken.has_buffers)
+        self.taken.as_ref().is_some_and(|taken| taken.has_buffers) && self.lists.words.has_other_owners()
     }
 
     /// Checks that the filters were not changed where they were taken.
@@ -87,24 +99,48 @@ impl FilterSet {
         self.on_device.contains(&"margin")
     }
 
-    /// Counts a change.
-    pub fn note_change(&self) {
+    /// Counts a change of a list, if queries read it.
+    pub fn note_change(&self, list: &str) {
+        if READ.contains(&list) {
+            self.note_others();
+        }
+    }
+
+    /// Counts that there are other filters.
+    pub fn note_others(&self) {
         self.changes.fetch_add(1, Relaxed);
+    }
+
+    /// Checks that the host knows what queries read, before it is uploaded anew.
+    ///
+    /// # Errors
+    /// [`Error::FiltersChanged`]; [`Error::BadFilter`].
+    pub fn check_may_leave(&self) -> Result<(), Error> {
+        self.check_taken()?;
+        match self.on_device.iter().find(|list| READ.contains(list)) {
+            Some(list) if self.taken.is_some() => Err(on_device(list, "and the tree has it of a broad phase")),
+            _ => Ok(()),
+        }
     }
 
     /// Gives up what is shared: the filters are uploaded anew by the next call, and those of which they were taken stay as they are.
     ///
     /// # Errors
-    /// [`Error::FiltersChanged`]; [`Error::BadFilter`] where the device alone knows some; [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`].
     pub fn leave(&mut self, gpu: &Gpu) -> Result<(), Error> {
-        if self.taken.is_none() {
-            return Ok(());
-        }
-        self.check_taken()?;
-        self.check_on_host()?;
-        self.unload(gpu)?;
         self.taken = None;
-        Ok(())
+        self.unload(gpu)
+    }
+
+    /// Checks that the host knows what queries read.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`].
+    pub fn check_read_on_host(&self) -> Result<(), Error> {
+        match self.on_device.iter().find(|list| READ.contains(list)) {
+            Some(list) => Err(on_device(list, "and the tree is on another device")),
+            None => Ok(()),
+        }
     }
 
     /// Checks that the filters fit this many boxes of a tree: kernels read what the device alone knows, but worlds are places among its

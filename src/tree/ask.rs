@@ -285,7 +285,7 @@ impl Tree {
         let words = self.most_words();
         let of_rows = MOST_ANSWERS as usize / answers.max(1);
         // A query that says all it may has five words more.
-        MOST_QUERIES.min(words / stride.max(5)).min(of_rows.max(1)).min(words / (2 * answers.max(1))).max(1)
+        MOST_QUERIES.min(words / stride.max(5)).min(of_rows.max(1)).min(words / answers.max(1).saturating_mul(2)).max(1)
     }
 
     /// Returns how many queries whose answers are listed one submission takes, of this many words.

@@ -39,8 +39,8 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`] where
-    /// one binding of the device has no room for the tree; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The
-    /// tree is empty then.
+    /// one binding of the device has no room for the tree; [`Error::FiltersChanged`] where they are [shared](Self::share_filters);
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The tree is empty then.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         block_on(self.build_waiting(Boxes::Host(boxes), Waiting::Blocking))?;
@@ -59,7 +59,8 @@ impl Tree {
     /// Fits the tree to boxes that have moved; as [`cpu::Tree::refit`](crate::cpu::Tree::refit). **Blocks**.
     ///
     /// # Errors
-    /// As there, and [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is empty.
+    /// As there, [`Error::FiltersChanged`], after which the tree stays as it is, and [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Gpu`], after which the tree is empty.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         block_on(self.refit_waiting(Boxes::Host(boxes), Waiting::Blocking))?;
@@ -249,6 +250,7 @@ impl Tree {
     /// Checks that the tree can be fitted to these boxes, and uploads filters.
     fn begin_refit(&mut self, boxes: Boxes<'_>) -> Result<(), Error> {
         self.check(boxes)?;
+        self.filters.check_taken()?;
         let built_of = self.built.as_ref().map_or(0, |built| built.room.boxes);
         if boxes.len() as u64 != built_of {
             return Err(Error::OtherTree { built: built_of, box_count: boxes.len() as u64 });

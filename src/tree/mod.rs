@@ -171,12 +171,17 @@ impl Tree {
     }
 
     /// Takes the filters of a broad phase, for `box_count` boxes, with their lists on the device: nothing is uploaded that is there already,
-    /// where both have the same [`Gpu`] or clones of it. Values that [`BroadPhase::record_filters`] put in place of the host's are taken too, but for
-    /// worlds: submit those before any call that does not record.
+    /// where both have the same [`Gpu`] or clones of it. The values that [`BroadPhase::record_filters`] put in place of the host's are taken too:
+    /// submit those before any call that does not record. On another device all are uploaded, which the host has to know.
     ///
-    /// Once filters are changed in the broad phase, every call that builds, refits or asks this tree is an error until it takes them again.
+    /// Once the groups, masks, bodies, parents, worlds or margins are changed in the broad phase, or set anew, every call that builds,
+    /// refits, asks or records is [`Error::FiltersChanged`] until the tree takes them again; what was recorded before asks with the lists as they are when it is
+    /// submitted. To change a list of the broad phase copies all of them once on the host, as long as a tree has them.
     /// [`change_filters`](Self::change_filters) and [`set_filters`](Self::set_filters) of the tree give it filters of its own.
-    /// The tree stays where neither worlds nor margins are others than before. A tree on the CPU takes `broad_phase.filters().clone()`.
+    /// The tree stays where the host knows worlds and margins and they are as before. A tree on the CPU takes `broad_phase.filters().clone()`.
+    ///
+    /// The lists count to the memory of the broad phase as long as it has them. With a memory budget, or where it searches in slabs, it may upload them
+    /// anew; then the tree keeps what it took.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Ray, Tree};
@@ -197,7 +202,8 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for half-spaces, an owner
-    /// region, and worlds that the device alone knows; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
+    /// region, worlds that the device alone knows, and any list that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
+    /// the errors of [`BroadPhase::reserve`]; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
     pub fn share_filters(&mut self, broad_phase: &mut BroadPhase, box_count: usize) -> Result<(), Error> {
         let set = broad_phase.share_filters(&self.gpu, box_count)?;
         self.take_filters(set)
@@ -231,7 +237,7 @@ impl Tree {
     /// As there, and [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let changed = self.filters.change(&self.gpu, first, values);
-        let is_refused = matches!(changed, Err(Error::BadFilter { .. }));
+        let is_refused = matches!(changed, Err(Error::BadFilter { .. } | Error::FiltersChanged));
         if !is_refused && matches!(values, Attribute::World(_) | Attribute::Margin(_)) {
             self.clear();
         }
@@ -295,10 +301,12 @@ macro_rules! questions {
                 /// **Blocks** until the answers are there.
                 ///
                 /// # Errors
-                /// [`Error::QueryFilterLength`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+                /// [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
                 #[cfg(not(target_arch = "wasm32"))]
                 pub fn $name<'a, $($generics)*>(&mut self, $($arg: $kind),*) -> Result<$answer, Error> {
-                    block_on(self.$call($($arg.into()),*, Waiting::Blocking))
+                    self.filters.check_taken()?;
+                    let answers = block_on(self.$call($($arg.into()),*, Waiting::Blocking))?;
+                    self.filters.check_taken().map(|()| answers)
                 }
 
                 #[doc = concat!("Answers as [`", stringify!($name), "`](Self::", stringify!($name), ") does, without blocking the thread.")]
@@ -306,7 +314,10 @@ macro_rules! questions {
                 /// # Errors
                 /// As there.
                 pub async fn $later<'a, $($generics)*>(&mut self, $($arg: $kind),*) -> Result<$answer, Error> {
-                    self.$call($($arg.into()),*, Waiting::Polling).await
+                    self.filters.check_taken()?;
+                    let answers = self.$call($($arg.into()),*, Waiting::Polling).await?;
+                    // Another thread, or this one meanwhile, may have changed them.
+                    self.filters.check_taken().map(|()| answers)
                 }
             )*
         }

@@ -38,8 +38,9 @@ impl QueryLoad {
         Self { question, query_count, words, answers, has_filters: false }
     }
 
-    /// Says how many numbers a query has: 3 for a point, 10 for a box, sphere or capsule that moves, and for any other shape 8 and 4 for each
-    /// of the half-spaces that cut it out, of which an oriented box has up to 24 and a capsule up to 8.
+    /// Says how many numbers a query has. A ray has 7, a box, sphere or capsule that moves 10; of shapes, a point has 3, a sphere 4, a
+    /// box 6, and any other 8 and 4 for each of the half-spaces that cut it out: an oriented box up to 24, a capsule up to 8. A point whose
+    /// nearest boxes are asked for has 4.
     #[must_use]
     pub fn with_words(self, words: usize) -> Self {
         Self { words: words.max(1), ..self }
@@ -52,7 +53,7 @@ impl QueryLoad {
     }
 
     /// Says how many answers there are: of first hits and nearest boxes those that are asked for by each query, of lists about how many all
-    /// queries have together. More of these come in windows of 2²³.
+    /// queries have together. More of these than 2²³, or than a binding has room for, come in windows.
     #[must_use]
     pub fn with_answers(self, answers: u64) -> Self {
         Self { answers, ..self }
@@ -71,8 +72,9 @@ fn words_of<Q>() -> usize {
 
 impl Tree {
     /// Lists the buffers that a batch of queries from host memory takes beside the [tree](Self::memory_plan), by name, with their bytes.
-    /// They stay for the next batch. A batch that is larger than a binding of the device has room for is asked in parts, and takes as
-    /// much as one of them.
+    /// They stay for the next batch; after unlike ones, each buffer is as long as the longest that was needed. A batch of more than 2²⁰ lists,
+    /// 2²² queries or 2²³ answers in rows, or than a binding of the device has room for, is asked in parts, and takes as much as the first of them.
+    /// Before the tree is built it is not known that a query has no more answers than there are boxes.
     pub fn query_memory_plan(&self, load: &QueryLoad) -> Vec<Row> {
         let (room, read) = self.room_for(load);
         if room.queries == 0 {
@@ -85,6 +87,8 @@ impl Tree {
     fn room_for(&self, load: &QueryLoad) -> (QueryRoom, u64) {
         let QueryLoad { question, query_count, words, answers, has_filters } = *load;
         let k = usize::try_from(if question == Question::NearestHits { 1 } else { answers }).unwrap_or(usize::MAX);
+        // No query has more answers than there are boxes.
+        let k = self.built.as_ref().map_or(k, |built| k.min(built.room.boxes as usize));
         let width = k.min(ROW as usize);
         let most = match question {
             Question::NearestHits | Question::FirstHits | Question::Nearest if k == 0 => 0,

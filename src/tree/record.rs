@@ -194,7 +194,7 @@ impl Prepared<'_> {
 /// The buffers are shared by all recordings of one tree: use answers before the commands of the next recording run, in the same
 /// encoder or another. Calls with queries from host memory have other buffers. Submit before the tree is built or refitted in
 /// another way than by [`record_build`](Self::record_build) and [`record_refit`](Self::record_refit), and before its filters are
-/// changed. A tree without boxes answers that there are none.
+/// changed, here or in the broad phase that they are [shared](Self::share_filters) with. A tree without boxes answers that there are none.
 ///
 /// ```no_run
 /// use broadsweep::{Error, GpuAnswers, GpuBatch, Ray, Tree, wgpu};
@@ -359,6 +359,7 @@ impl Tree {
             return Err(Error::BadOption { option: "rounds", value: rounds.to_string(), expected });
         }
         self.check_device()?;
+        self.filters.check_taken()?;
         let asked = self.asked()?;
         let numbers_worlds = batch.askers.is_some() && asked.room.worlds > 0;
         let room = self.room_of(&batch, wanted, rounds, numbers_worlds)?;

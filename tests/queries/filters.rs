@@ -29,6 +29,7 @@ fn list(numbers: &mut Numbers, n: usize, values: u64) -> Vec<u32> {
 
 #[test]
 fn every_filter_decides_as_it_is_written_down() {
+    let mut counts = [0; 2];
     for seed in 0..40 {
         let numbers = &mut Numbers::new(seed + 1);
         let n = [0, 1, 9, 40, 600][(seed % 5) as usize];
@@ -92,7 +93,12 @@ fn every_filter_decides_as_it_is_written_down() {
         assert_kept_by_cast(&tree, &casts, &of_queries, kept);
         assert_kept_of_round_casts(&tree, &casts, &spheres, &of_queries, kept);
         assert_kept_of_shapes(&tree, &spheres, &of_queries, kept);
+        let all = tree.cpu.all_hits(&casts).unwrap();
+        let hits = all.rows().enumerate().flat_map(|(i, row)| row.iter().map(move |hit| kept(i, hit.index)));
+        hits.for_each(|is_kept| counts[usize::from(is_kept)] += 1);
     }
+    // Some answers are left out, and some kept.
+    assert!(counts.iter().all(|&count| count > 200), "{counts:?}");
 }
 
 /// Checks spheres and capsules that move as these boxes do.

@@ -90,8 +90,10 @@ fn the_lists_of_a_broad_phase_serve_its_tree() {
         assert_eq!(asked.of(&mut tree).unwrap(), expected);
         tree.refit(&boxes).unwrap();
         assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
-        // What lies on the device stays as long as one of them needs it.
+        // What lies on the device stays as long as one of them needs it, which has it in its account then.
         drop(broad_phase);
+        let with_lists = tree.memory_bytes();
+        assert!(with_lists > before + 8 * BOXES as u64, "{before} and {with_lists}");
         tree.refit(&boxes).unwrap();
         assert_eq!(asked.of(&mut tree).unwrap(), expected);
     }
@@ -135,13 +137,91 @@ fn filters_that_were_changed_are_taken_again() {
         }
         assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters), "{list}");
     }
-    // What is refused changes nothing.
+    // What is refused changes nothing, nor does what queries do not read.
+    let now = asked.of(&mut tree).unwrap();
     assert!(broad_phase.change_filters(0, Attribute::Parent(&[0])).is_err());
-    asked.of(&mut tree).unwrap();
+    broad_phase.change_filters(0, Attribute::Fixed(&[true; 9])).unwrap();
+    broad_phase.change_filters(0, Attribute::Group(&[])).unwrap();
+    assert_eq!(asked.of(&mut tree).unwrap(), now);
+    // A change of the tree's own that is refused leaves the lists shared.
+    assert!(matches!(tree.change_filters(0, Attribute::Parent(&[0])), Err(Error::BadFilter { .. })));
+    broad_phase.change_filters(0, Attribute::Group(&[0; 200])).unwrap();
+    assert_eq!(tree.change_filters(0, Attribute::World(&[0])).unwrap_err(), Error::FiltersChanged);
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    filters.group[..200].fill(0);
+    let expected = asked.expected(&boxes, &filters);
+    assert_ne!(expected, now);
+    assert_eq!(asked.of(&mut tree).unwrap(), expected);
     // Nor do other filters pass unnoticed, and a tree that is empty says it too.
     broad_phase.set_filters(Filters { group: vec![1; BOXES], ..Filters::default() }).unwrap();
     assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FiltersChanged);
+    assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
+    assert_eq!(tree.nearest(&[], 0).unwrap_err(), Error::FiltersChanged);
+}
+
+#[test]
+fn filters_that_change_during_a_call_give_no_answers() {
+    let numbers = &mut Numbers::new(6);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let asked = asked(numbers, &boxes);
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(filters(numbers)).unwrap();
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.build(&boxes).unwrap();
+    asked.of(&mut tree).unwrap();
+    // So many that the device is not done at once.
+    let shapes = asked.shapes.repeat(200);
+    let all = QueryFilters { mask: vec![3; shapes.len()], ..QueryFilters::default() };
+    let batch = Batch { queries: &shapes[..], filters: &all };
+    let mut call = std::pin::pin!(tree.overlaps_async(batch));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(call.as_mut().poll(&mut context).is_pending());
+    broad_phase.change_filters(0, Attribute::Mask(&[0; BOXES])).unwrap();
+    assert_eq!(pollster::block_on(call).unwrap_err(), Error::FiltersChanged);
+}
+
+#[test]
+fn pairs_that_a_broad_phase_leaves_out_take_no_room_in_a_tree() {
+    let numbers = &mut Numbers::new(7);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(Filters { exclude_at_most: 1 << 20, group: vec![1; BOXES], ..Filters::default() }).unwrap();
+    let mut tree = Tree::new(&GPU).unwrap();
+    assert!(tree.share_filters(&mut broad_phase, usize::MAX).is_err());
+    assert!(tree.share_filters(&mut broad_phase, 1 << 40).is_err());
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.build(&boxes).unwrap();
+    tree.change_filters(0, Attribute::Group(&[2; 5])).unwrap();
+    let mut elsewhere = Tree::new(&Gpu::headless().unwrap()).unwrap();
+    elsewhere.share_filters(&mut broad_phase, BOXES).unwrap();
+    for tree in [&mut tree, &mut elsewhere] {
+        tree.build(&boxes).unwrap();
+        tree.nearest(&[], 1).unwrap();
+        assert!(tree.memory_bytes() < 1 << 20, "{}", tree.memory_bytes());
+    }
+}
+
+#[test]
+fn lists_that_are_shared_within_a_budget_take_their_part_of_it() {
+    let numbers = &mut Numbers::new(8);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let filters = filters(numbers);
+    let asked = asked(numbers, &boxes);
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let pairs = broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec();
+    let needs = broad_phase.memory_bytes();
+    let options = Options { memory_budget: Some(2 * needs), ..Options::default() };
+    let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.build(&boxes).unwrap();
+    assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
+    assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
+    assert!(broad_phase.memory_bytes() <= 2 * needs);
 }
 
 #[test]

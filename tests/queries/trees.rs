@@ -396,8 +396,18 @@ fn the_memory_of_queries_is_what_was_planned() {
         let answers = tree.overlaps(&convex).unwrap().answers.len() as u64;
         all(Question::Overlaps, 7).with_words(8 + 4 * 2).with_answers(answers)
     });
+    // More answers than there are boxes.
+    for k in [5_001, 1 << 40, usize::MAX] {
+        check(&|tree| {
+            tree.nearest(&points[..3], k).unwrap();
+            all(Question::Nearest, 3).with_answers(k as u64)
+        });
+    }
     let tree = Tree::new(&GPU).unwrap();
     for question in Question::ALL {
+        // Sizes that nobody has.
+        let load = all(question, usize::MAX).with_words(usize::MAX).with_answers(u64::MAX).with_filters();
+        assert!(!tree.query_memory_plan(&load).is_empty());
         assert!(tree.query_memory_plan(&all(question, 0)).is_empty(), "{question:?}");
     }
 }
