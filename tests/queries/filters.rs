@@ -27,6 +27,36 @@ fn list(numbers: &mut Numbers, n: usize, values: u64) -> Vec<u32> {
     (0..n).map(|_| numbers.below(values) as u32).collect()
 }
 
+/// Makes some of the lists of `n` boxes and `m` queries.
+fn some_filters(numbers: &mut Numbers, n: usize, m: usize) -> (Filters, QueryFilters) {
+    let mut filters = Filters::default();
+    let mut of_queries = QueryFilters::default();
+    filters.rule = if numbers.below(2) == 0 { GroupRule::Any } else { GroupRule::Both };
+    for which in 0..10 {
+        if numbers.below(3) > 0 {
+            continue;
+        }
+        match which {
+            0 => filters.group = list(numbers, n, 4),
+            1 => filters.mask = list(numbers, n, 4),
+            2 => filters.body = list(numbers, n, 5),
+            3 => filters.parent = list(numbers, n, 5),
+            4 => {
+                filters.world = list(numbers, n, 6).iter().map(|&w| if w == 5 { Filters::GLOBAL } else { w }).collect();
+            }
+            5 => of_queries.group = list(numbers, m, 4),
+            6 => of_queries.mask = list(numbers, m, 4),
+            7 => of_queries.body = list(numbers, m, 6),
+            8 => {
+                of_queries.world =
+                    list(numbers, m, 8).iter().map(|&w| if w == 7 { Filters::GLOBAL } else { w }).collect();
+            }
+            _ => of_queries.ignore = list(numbers, m, n as u64 + 1),
+        }
+    }
+    (filters, of_queries)
+}
+
 #[test]
 fn every_filter_decides_as_it_is_written_down() {
     let mut counts = [0; 2];
@@ -34,33 +64,8 @@ fn every_filter_decides_as_it_is_written_down() {
         let numbers = &mut Numbers::new(seed + 1);
         let n = [0, 1, 9, 40, 600][(seed % 5) as usize];
         let boxes = numbers.boxes(n, Like::Whole);
-        let mut filters = Filters::default();
-        let mut of_queries = QueryFilters::default();
         let m = 100;
-        filters.rule = if numbers.below(2) == 0 { GroupRule::Any } else { GroupRule::Both };
-        for which in 0..10 {
-            if numbers.below(3) > 0 {
-                continue;
-            }
-            match which {
-                0 => filters.group = list(numbers, n, 4),
-                1 => filters.mask = list(numbers, n, 4),
-                2 => filters.body = list(numbers, n, 5),
-                3 => filters.parent = list(numbers, n, 5),
-                4 => {
-                    filters.world =
-                        list(numbers, n, 6).iter().map(|&w| if w == 5 { Filters::GLOBAL } else { w }).collect();
-                }
-                5 => of_queries.group = list(numbers, m, 4),
-                6 => of_queries.mask = list(numbers, m, 4),
-                7 => of_queries.body = list(numbers, m, 6),
-                8 => {
-                    of_queries.world =
-                        list(numbers, m, 8).iter().map(|&w| if w == 7 { Filters::GLOBAL } else { w }).collect();
-                }
-                _ => of_queries.ignore = list(numbers, m, n as u64 + 1),
-            }
-        }
+        let (filters, of_queries) = some_filters(numbers, n, m);
         let mut tree = Both::new();
         tree.set_filters(filters.clone()).unwrap();
         tree.build(&boxes).unwrap();

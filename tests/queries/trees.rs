@@ -231,6 +231,27 @@ fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
 }
 
 #[test]
+fn rays_that_look_at_too_many_boxes_together_go_alone() {
+    // A plane that all of them nearly touch, and walls that some of them hit far away.
+    let plate = |i: usize, j: usize| Aabb::new([i as f32, j as f32, 0.0], [i as f32 + 0.9, j as f32 + 0.9, 0.1]);
+    let mut boxes: Vec<Aabb> = (0..200).flat_map(|i| (0..200).map(move |j| plate(i, j))).collect();
+    boxes.extend((0..200).map(|j| Aabb::new([201.0, j as f32, 0.0], [202.0, j as f32 + 0.5, 1.0])));
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    let ray = |i: usize| {
+        let height = [0.2, 0.100_01, 1.0, 0.15, 3.0, 0.12, 0.11, 0.6][i % 8];
+        Ray::new([-1.0, i as f32 * 0.1, height], [1.0, 0.02, -0.0004 * (i % 3 + 1) as f32])
+    };
+    let rays: Vec<Ray> = (0..1_600).map(ray).collect();
+    let together = tree.nearest_hits(&rays).unwrap();
+    for (ray, hit) in rays.iter().zip(&together.answers) {
+        assert_eq!(*hit, tree.cpu.nearest_hits(&[*ray]).unwrap().answers[0], "{ray:?}");
+    }
+    let far = together.answers.iter().filter(|hit| hit.index >= 40_000 && hit.is_hit()).count();
+    assert!((100..1_500).contains(&far) && together.report.answer_count > 1_000, "{far} of {:?}", together.report);
+}
+
+#[test]
 fn a_tree_that_is_refitted_a_hundred_times_answers_exactly() {
     let n = 1_000;
     let first = Kind::Brownian.generate_step(n, 1, 0);
@@ -338,7 +359,7 @@ fn assert_planned(gpu: &Gpu, boxes: &[Aabb], load: impl FnOnce(&mut Tree) -> Que
 }
 
 #[test]
-fn the_memory_of_queries_is_what_was_planned() {
+fn the_memory_of_ranked_queries_is_what_was_planned() {
     let boxes = Kind::Uniform.generate(5_000, 1);
     let rays = RayKind::Incoherent.generate(2_000, 7, &boxes);
     let moving: Vec<BoxCast> = rays
@@ -346,10 +367,6 @@ fn the_memory_of_queries_is_what_was_planned() {
         .map(|ray| BoxCast { aabb: Aabb::new(ray.origin, ray.origin), direction: ray.direction, limit: 1.0 })
         .collect();
     let points = points(400, 7, &boxes);
-    let cubes = cubes(200, 7, &boxes, 50.0);
-    let spheres: Vec<Sphere> = points.iter().map(|point| Sphere { center: point.point, radius: 1.0 }).collect();
-    let slabs = [[1.0, 0.0, 0.0, 20.0], [-1.0, 0.0, 0.0, -10.0]];
-    let convex = vec![Convex { half_spaces: &slabs }; 7];
     let filters = QueryFilters { ignore: (0..2_000).collect(), ..QueryFilters::default() };
     let all = |question, count| QueryLoad::new(question, count);
     let check = |load: &dyn Fn(&mut Tree) -> QueryLoad| assert_planned(&GPU, &boxes, load);
@@ -375,6 +392,33 @@ fn the_memory_of_queries_is_what_was_planned() {
         tree.any_hits(&moving).unwrap();
         all(Question::AnyHits, 2_000).of_moving()
     });
+    // More answers than there are boxes.
+    for k in [5_001, 1 << 40, usize::MAX] {
+        check(&|tree| {
+            tree.nearest(&points[..3], k).unwrap();
+            all(Question::Nearest, 3).with_answers(k as u64)
+        });
+    }
+    let tree = Tree::new(&GPU).unwrap();
+    for question in Question::ALL {
+        // Sizes that nobody has.
+        let load = all(question, usize::MAX).with_words(usize::MAX).with_answers(u64::MAX).with_filters();
+        assert!(!tree.query_memory_plan(&load).is_empty());
+        assert!(tree.query_memory_plan(&all(question, 0)).is_empty(), "{question:?}");
+    }
+}
+
+#[test]
+fn the_memory_of_lists_is_what_was_planned() {
+    let boxes = Kind::Uniform.generate(5_000, 1);
+    let rays = RayKind::Incoherent.generate(2_000, 7, &boxes);
+    let points = points(400, 7, &boxes);
+    let cubes = cubes(200, 7, &boxes, 50.0);
+    let spheres: Vec<Sphere> = points.iter().map(|point| Sphere { center: point.point, radius: 1.0 }).collect();
+    let slabs = [[1.0, 0.0, 0.0, 20.0], [-1.0, 0.0, 0.0, -10.0]];
+    let convex = vec![Convex { half_spaces: &slabs }; 7];
+    let all = |question, count| QueryLoad::new(question, count);
+    let check = |load: &dyn Fn(&mut Tree) -> QueryLoad| assert_planned(&GPU, &boxes, load);
     check(&|tree| {
         let answers = tree.all_hits(&rays).unwrap().answers.len() as u64;
         assert!(answers > 5_000, "{answers}");
@@ -396,20 +440,6 @@ fn the_memory_of_queries_is_what_was_planned() {
         let answers = tree.overlaps(&convex).unwrap().answers.len() as u64;
         all(Question::Overlaps, 7).with_words(8 + 4 * 2).with_answers(answers)
     });
-    // More answers than there are boxes.
-    for k in [5_001, 1 << 40, usize::MAX] {
-        check(&|tree| {
-            tree.nearest(&points[..3], k).unwrap();
-            all(Question::Nearest, 3).with_answers(k as u64)
-        });
-    }
-    let tree = Tree::new(&GPU).unwrap();
-    for question in Question::ALL {
-        // Sizes that nobody has.
-        let load = all(question, usize::MAX).with_words(usize::MAX).with_answers(u64::MAX).with_filters();
-        assert!(!tree.query_memory_plan(&load).is_empty());
-        assert!(tree.query_memory_plan(&all(question, 0)).is_empty(), "{question:?}");
-    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::Tree;
 use super::node::{self, Center, ORDINARY, Real, Sight};
+use super::pauses::Pauses;
 use super::point_packet::{Around, POINTS};
 use super::ray_packet::{self, Packet};
 use super::visit::{self, AllHits, FirstHits, NearestBoxes, Ranking, Touching};
@@ -43,6 +44,8 @@ pub struct Scratch<K> {
     /// far as its radius.
     looked: f64,
     around: Around,
+    /// Rays that go through the tree one by one, although they may go together.
+    pauses: Pauses,
     single: Stack<f32>,
     double: Stack<f64>,
     sights: Vec<Sight<f32>>,
@@ -55,6 +58,7 @@ impl<K> Scratch<K> {
             last: None,
             looked: 0.0,
             around: Around::default(),
+            pauses: Pauses::default(),
             single: Stack::default(),
             double: Stack::default(),
             sights: Vec::new(),
@@ -289,11 +293,15 @@ impl<Q: Cast> Asked<'_, Q> {
                 _ => return false,
             }
         }
-        if !ray_packet::is_narrow(&paths) {
+        if !ray_packet::is_narrow(&paths) || scratch.pauses.is_pause() {
             return false;
         }
         let mut packet = Packet::new(&paths, &mut scratch.sights);
-        packet.walk(&self.tree.levels, &self.tree.ids, &self.tree.worlds.of(world), &mut scratch.single);
+        if !packet.walk(&self.tree.levels, &self.tree.ids, &self.tree.worlds.of(world), &mut scratch.single) {
+            scratch.pauses.begin();
+            return false;
+        }
+        scratch.pauses.forget();
         for ((path, best), out) in paths.iter().zip(&packet.best).zip(out) {
             if let Some((entry, index)) = best {
                 *out = Hit { index: *index, t: path.time(entry) };

@@ -8,6 +8,7 @@
 //! | `node` | tests eight children at once, with numbers that are never too strict |
 //! | `walk` | the way of one query, the nearest first where that matters |
 //! | `ray_packet`, `point_packet` | the way of several rays that go nearly the same way, and of points that lie near each other |
+//! | `pauses` | when packets are tried again that did not pay |
 //! | `visit` | what each kind of query does on its way; the last test of a box is exact |
 //! | `worlds` | which leaves each world has |
 //! | `batch` | takes the queries of a batch on all threads |
@@ -20,6 +21,7 @@ pub(super) mod join;
 mod levels;
 mod node;
 mod order;
+mod pauses;
 mod point_packet;
 mod ray_packet;
 mod visit;

@@ -7,6 +7,7 @@
 
 use super::levels::Levels;
 use super::node::{Center, Node, ORDINARY, Real, WIDTH};
+use super::pauses::Pauses;
 use super::visit::Ranking;
 use super::walk::{Stack, Visitor, walk};
 use crate::Aabb;
@@ -27,8 +28,6 @@ const MOST_EACH: usize = 24;
 const MOST_OF_ALL: usize = 1 << 16;
 /// Points of a packet that may go through the tree by themselves before to gather costs more than it saves.
 const MISSING: usize = 1;
-/// Packets at most for which nothing is gathered, after it has not paid several times.
-const PAUSE: u32 = 64;
 
 /// Holds the boxes around the points of a packet.
 #[derive(Debug, Default)]
@@ -40,9 +39,8 @@ pub struct Around {
     reach: f64,
     /// The places of boxes that may be among the nearest to one point, below their squared distances.
     keys: Vec<u64>,
-    /// Packets for which nothing is gathered: of the next ones, and after the next that does not pay.
-    pause: u32,
-    next_pause: u32,
+    /// Packets for which nothing is gathered.
+    pauses: Pauses,
 }
 
 impl Around {
@@ -57,8 +55,7 @@ impl Around {
         (guess, most): (f64, usize),
         stack: &mut Stack<f32>,
     ) -> bool {
-        if self.pause > 0 || guess <= 0.0 {
-            self.pause = self.pause.saturating_sub(1);
+        if self.pauses.is_pause() || guess <= 0.0 {
             return false;
         }
         self.reach = FARTHER * guess;
@@ -70,7 +67,7 @@ impl Around {
         walk(levels, ids, ranges, stack, &mut gathering);
         let has_all = !gathering.is_done();
         if !has_all {
-            self.rest();
+            self.pauses.begin();
         }
         has_all
     }
@@ -119,16 +116,10 @@ impl Around {
     /// Decides whether to go on gathering, after so many points of a packet went through the tree by themselves.
     pub fn judge(&mut self, missing: usize) {
         if missing > MISSING {
-            self.rest();
+            self.pauses.begin();
         } else {
-            self.next_pause = 0;
+            self.pauses.forget();
         }
-    }
-
-    /// Gathers nothing for a while, twice as long as the last time.
-    fn rest(&mut self) {
-        self.next_pause = (2 * self.next_pause).clamp(1, PAUSE);
-        self.pause = self.next_pause;
     }
 }
 
@@ -244,7 +235,6 @@ mod tests {
         for pause in [1, 2, 4, 8, 16, 32, 64, 64] {
             assert!(!gather(&mut around, &tree, 1.0, 1e3, 3), "too many");
             assert!((0..pause).all(|_| !gather(&mut around, &tree, 1.0, 1.0, 3)), "{pause}");
-            assert!(around.pause == 0);
         }
         assert!(gather(&mut around, &tree, 1.0, 1.0, 3));
         around.judge(MISSING);

@@ -16,6 +16,10 @@ use crate::queries::{Entry, Path};
 /// Rays of a packet.
 pub const RAYS: usize = 8;
 
+/// How often rays of a packet look into leaves at most: then each would be done by itself. They lie so far apart, or so near to many
+/// boxes, that a beam around them meets more.
+const MOST_LOOKS: u32 = 192;
+
 /// The most that the directions of a packet may differ: the square of the sine of the angle.
 const NARROW: f64 = 1e-3;
 
@@ -44,6 +48,8 @@ pub struct Packet<'a> {
     axes: [BeamAxis; 3],
     /// The largest of the limits.
     limit: f32,
+    /// How often a ray looked into a leaf.
+    looks: u32,
     /// The first box that each ray hits.
     pub best: [Option<(Entry, u32)>; RAYS],
 }
@@ -68,7 +74,7 @@ impl<'a> Packet<'a> {
             *limit = f32::limit(f64::from(path.limit));
         }
         let axes = [Self::axis(paths, 0), Self::axis(paths, 1), Self::axis(paths, 2)];
-        let mut packet = Self { paths, sights, limits, axes, limit: 0.0, best: [None; RAYS] };
+        let mut packet = Self { paths, sights, limits, axes, limit: 0.0, looks: 0, best: [None; RAYS] };
         packet.update();
         packet
     }
@@ -87,9 +93,10 @@ impl<'a> Packet<'a> {
         BeamAxis { first, last, reach: Vec4::splat(reach), leave: Vec4::splat(leave), inverses }
     }
 
-    /// Finds the first box of a range of leaves that each ray hits.
-    pub fn walk(&mut self, levels: &Levels, ids: &[u32], ranges: &[[u32; 2]], stack: &mut Stack<f32>) {
+    /// Finds the first box of some ranges of leaves that each ray hits, and returns whether it did: not where that does not pay.
+    pub fn walk(&mut self, levels: &Levels, ids: &[u32], ranges: &[[u32; 2]], stack: &mut Stack<f32>) -> bool {
         walk(levels, ids, ranges, stack, self);
+        !self.is_done()
     }
 
     fn update(&mut self) {
@@ -131,6 +138,7 @@ impl Visitor for Packet<'_> {
             if nearest > self.limits[ray] {
                 continue;
             }
+            self.looks += 1;
             let (own, nears) = self.sights[ray].through(leaf, self.limits[ray]);
             let mut bits = bits & own;
             while bits != 0 {
@@ -145,6 +153,11 @@ impl Visitor for Packet<'_> {
     }
 
     fn take(&mut self, _: u32, _: &Aabb) {}
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.looks > MOST_LOOKS
+    }
 }
 
 impl Packet<'_> {
