@@ -267,8 +267,8 @@ impl BroadPhase {
         }
         check_rows(box_count as u64, &gpu.device().limits(), &self.filters.rows(box_count))?;
         if self.options.memory_budget.is_some() && self.filters.check_uploaded(box_count).is_err() {
-            self.core.flight.check_idle()?;
-            self.begin_change(box_count)?;
+            // As for a change that is recorded: a budget has room for them beside the buffers of a search alone.
+            self.make_room(box_count, 0)?;
         }
         self.filters.upload(gpu, box_count, !self.core.flight.is_empty())?;
         self.filters.share(gpu, box_count)

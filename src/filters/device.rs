@@ -37,8 +37,10 @@ pub struct FilterSet {
     /// `[world_count]` the id and the number of each world, ascending by id, once some are.
     pub(super) world_ids: Option<Buffer<[u32; 2]>>,
     /// How often these filters were changed.
-    pub(super) changes: Changes,
-    /// Those of which they were taken, where they were.
+    pub(super) changes: Arc<Changes>,
+    /// There as long as the lists on the device are.
+    pub(super) lists_held: Arc<()>,
+    /// The filters from which these were taken, if they were.
     pub(super) taken: Option<Taken>,
 }
 
@@ -123,7 +125,8 @@ impl FilterSet {
             on_device: Vec::new(),
             numbers_worlds: false,
             world_ids: None,
-            changes: Changes::default(),
+            changes: Arc::default(),
+            lists_held: Arc::default(),
             taken: None,
         })
     }
@@ -229,7 +232,11 @@ impl FilterSet {
 
     /// Lists the buffers that hold anything for this many boxes, with their bytes.
     pub fn rows(&self, box_count: usize) -> Vec<Row> {
-        self.rows_in(&self.room(box_count))
+        let room = self.room(box_count);
+        if self.are_shared() && self.check_uploaded(box_count).is_ok() {
+            return vec![("prepared_boxes", Buffer::<Aabb>::bytes(room.prepared))];
+        }
+        self.rows_in(&room)
     }
 
     /// Lists the buffers that the filters of a slab of this many boxes have at most: [`CheckedFilters::part`] numbers
@@ -248,9 +255,6 @@ impl FilterSet {
         if self.filters().is_empty() {
             // What is always there is no more than a few bytes.
             return Vec::new();
-        }
-        if self.are_shared() {
-            return vec![("prepared_boxes", Buffer::<Aabb>::bytes(room.prepared))];
         }
         let words = ("filters", Buffer::<u32>::bytes(room.words));
         let excluding = self.exclude_room().into_iter().flat_map(|room| ExcludeBuffers::rows(&room));
@@ -290,7 +294,8 @@ impl FilterSet {
     /// [`Error::OutOfMemory`].
     pub fn unload(&mut self, gpu: &Gpu) -> Result<(), Error> {
         if self.uploaded.take().is_some() {
-            self.taken = self.taken.take().map(Taken::without_buffers);
+            self.taken = self.taken.take().map(Taken::without_lists);
+            self.lists_held = Arc::default();
             self.lists = FilterLists::none(gpu)?;
             self.buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
             (self.excluding, self.world_ids) = (None, None);
@@ -331,6 +336,7 @@ impl FilterSet {
         scopes.close("filters")?;
         // All of them or none: a submission in flight may be searched again with the old ones.
         (self.lists, self.buffers, self.excluding, self.uploaded) = (lists, buffers, excluding, Some(box_count));
+        self.lists_held = Arc::default();
         Ok(())
     }
 

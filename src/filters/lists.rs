@@ -198,7 +198,7 @@ impl FilterLists {
         let half_space_bits = if half_spaces == 0 { 0 } else { box_count.div_ceil(32) };
         let owner = if filters.filters().owner.is_some() { 6 } else { 0 };
         let [rows, others] = filters.listed_words(box_count);
-        by_box.saturating_add(half_space_bits + rows + others + 5 * half_spaces + owner)
+        [half_space_bits, rows, others, 5 * half_spaces, owner].into_iter().fold(by_box, u64::saturating_add)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Filters that a tree takes of a broad phase, with what of them lies on the device.
 //!
 //! Both read the same buffers. What changes them in the broad phase is counted, and each call of a tree which took them before looks at the
-//! count in the beginning and in the end, so that no answer is by half of the old ones and half of the new.
+//! count in the beginning, and unless it records, in the end: so no answer is by half of the old ones and half of the new.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 
 use super::Filters;
 use super::device::{FilterSet, on_device};
@@ -14,29 +14,40 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::table::STORAGE;
 
-/// How often filters were changed.
-pub type Changes = Arc<AtomicU64>;
+/// How often filters were changed: all that queries read, and of that what the nodes of a tree are made by.
+#[derive(Debug, Default)]
+pub struct Changes {
+    all: AtomicU64,
+    of_nodes: AtomicU64,
+}
 
-/// Where filters were taken.
+impl Changes {
+    fn so_far(&self) -> [u64; 2] {
+        [self.all.load(Relaxed), self.of_nodes.load(Relaxed)]
+    }
+}
+
+/// The filters from which others were taken.
 #[derive(Clone, Debug)]
 pub struct Taken {
     /// How often those are changed.
-    changes: Changes,
+    changes: Arc<Changes>,
     /// How often they had been.
-    seen: u64,
-    /// Whether their buffers are in use, too.
-    has_buffers: bool,
+    seen: [u64; 2],
+    /// There as long as those hold the lists on the device that are in use here, too; none where these have lists of their own.
+    lists: Option<Weak<()>>,
 }
 
 impl Taken {
-    /// Returns the same without their buffers.
-    pub fn without_buffers(self) -> Self {
-        Self { has_buffers: false, ..self }
+    /// Returns the same with lists of its own.
+    pub fn without_lists(self) -> Self {
+        Self { lists: None, ..self }
     }
 }
 
 /// The lists that queries read.
-const READ: [&str; 6] = ["group", "mask", "body", "parent", WORLD, "margin"];
+const READ: [&str; 6] = ["group", "mask", "body", "parent", WORLD, MARGIN];
+const MARGIN: &str = "margin";
 
 impl FilterSet {
     /// Returns the same filters for queries, with the same lists on the device, which have to be [uploaded](Self::upload) for this many
@@ -55,7 +66,7 @@ impl FilterSet {
             shared.buffers.half_space_bits = self.buffers.half_space_bits.clone();
             shared.buffers.prepared_boxes = prepared_boxes;
             shared.uploaded = self.uploaded;
-            shared.taken = shared.taken.map(|taken| Taken { has_buffers: true, ..taken });
+            shared.taken = shared.taken.map(|taken| Taken { lists: Some(Arc::downgrade(&self.lists_held)), ..taken });
         }
         Ok(shared)
     }
@@ -73,14 +84,29 @@ impl FilterSet {
             Self::new(gpu, Filters { exclude_at_most: 0, ..filters.clone() })?
         };
         copied.on_device = self.on_device.iter().copied().filter(|list| READ.contains(list)).collect();
-        copied.taken =
-            Some(Taken { changes: Arc::clone(&self.changes), seen: self.changes.load(Relaxed), has_buffers: false });
+        copied.taken = Some(Taken { changes: Arc::clone(&self.changes), seen: self.changes.so_far(), lists: None });
         Ok(copied)
     }
 
-    /// Returns whether another set has the same lists, and counts them.
+    /// Returns whether the set from which these were taken holds the same lists, and has them in its account.
     pub fn are_shared(&self) -> bool {
-        self.taken.as_ref().is_some_and(|taken| taken.has_buffers) && self.lists.words.has_other_owners()
+        let lists = self.taken.as_ref().and_then(|taken| taken.lists.as_ref());
+        lists.is_some_and(|lists| lists.strong_count() > 0)
+    }
+
+    /// Returns whether nodes that were made by these filters are those of others, too.
+    pub fn make_nodes_of(&self, other: &Self) -> bool {
+        let seen = |set: &Self| set.taken.as_ref().map(|taken| (Arc::as_ptr(&taken.changes), taken.seen[1]));
+        if seen(self).is_some() && seen(self) == seen(other) {
+            return true;
+        }
+        // What the device alone knows, or knew for a while, is not to be compared.
+        let is_known = |set: &Self| {
+            let stayed = set.taken.as_ref().is_none_or(|taken| taken.changes.so_far()[1] == taken.seen[1]);
+            stayed && !set.on_device.contains(&MARGIN)
+        };
+        let (own, of_other) = (self.filters(), other.filters());
+        is_known(self) && is_known(other) && own.world == of_other.world && own.margin == of_other.margin
     }
 
     /// Checks that the filters were not changed where they were taken.
@@ -89,26 +115,24 @@ impl FilterSet {
     /// [`Error::FiltersChanged`].
     pub fn check_taken(&self) -> Result<(), Error> {
         match &self.taken {
-            Some(taken) if taken.changes.load(Relaxed) != taken.seen => Err(Error::FiltersChanged),
+            Some(taken) if taken.changes.so_far() != taken.seen => Err(Error::FiltersChanged),
             _ => Ok(()),
         }
     }
 
-    /// Returns whether margins have values that the device alone knows.
-    pub fn has_margins_of_device(&self) -> bool {
-        self.on_device.contains(&"margin")
-    }
-
     /// Counts a change of a list, if queries read it.
     pub fn note_change(&self, list: &str) {
+        if [WORLD, MARGIN].contains(&list) {
+            self.changes.of_nodes.fetch_add(1, Relaxed);
+        }
         if READ.contains(&list) {
-            self.note_others();
+            self.changes.all.fetch_add(1, Relaxed);
         }
     }
 
     /// Counts that there are other filters.
     pub fn note_others(&self) {
-        self.changes.fetch_add(1, Relaxed);
+        READ.iter().for_each(|list| self.note_change(list));
     }
 
     /// Checks that the host knows what queries read, before it is uploaded anew.

@@ -100,11 +100,6 @@ impl<T: Pod> Buffer<T> {
         self.len
     }
 
-    /// Returns whether there are clones of it elsewhere.
-    pub fn has_other_owners(&self) -> bool {
-        Arc::strong_count(&self.owned) > 1
-    }
-
     /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -59,7 +59,7 @@ impl Tree {
     /// Fits the tree to boxes that have moved; as [`cpu::Tree::refit`](crate::cpu::Tree::refit). **Blocks**.
     ///
     /// # Errors
-    /// As there, [`Error::FiltersChanged`], after which the tree stays as it is, and [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// As there, [`Error::FiltersChanged`], after which the tree stays as it is, or is empty if they changed meanwhile, and [`Error::OutOfMemory`], [`Error::DeviceLost`],
     /// [`Error::Gpu`], after which the tree is empty.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
@@ -187,6 +187,7 @@ impl Tree {
         let Some((room, shape)) = self.begin_build(boxes)? else { return Ok(()) };
         let ((), readback) = self.submit(|tree, encoder| tree.record_all(encoder, room, &shape, boxes))?;
         let (summary, cube) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
+        self.filters.check_taken()?;
         self.built = Some(Built { room, shape, cube, surface: summary.surface });
         self.report_on(&summary);
         Ok(())
@@ -242,6 +243,7 @@ impl Tree {
         self.report = TreeReport::default();
         let ((), readback) = self.submit(|tree, encoder| tree.record_moved(encoder, &built, boxes))?;
         let (summary, _) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
+        self.filters.check_taken()?;
         self.built = Some(built);
         self.report_on(&summary);
         Ok(())

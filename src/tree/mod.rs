@@ -178,10 +178,11 @@ impl Tree {
     /// refits, asks or records is [`Error::FiltersChanged`] until the tree takes them again; what was recorded before asks with the lists as they are when it is
     /// submitted. To change a list of the broad phase copies all of them once on the host, as long as a tree has them.
     /// [`change_filters`](Self::change_filters) and [`set_filters`](Self::set_filters) of the tree give it filters of its own.
-    /// The tree stays where the host knows worlds and margins and they are as before. A tree on the CPU takes `broad_phase.filters().clone()`.
+    /// The tree stays where worlds and margins were not changed since it took them, or were never those of the device and are as before. A tree on the
+    /// CPU takes `broad_phase.filters().clone()`.
     ///
     /// The lists count to the memory of the broad phase as long as it has them. With a memory budget, or where it searches in slabs, it may upload them
-    /// anew; then the tree keeps what it took.
+    /// anew; then the tree keeps what it took, and counts it. A budget has to have room for a search of all boxes at once beside the filters.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Ray, Tree};
@@ -202,7 +203,7 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for half-spaces, an owner
-    /// region, worlds that the device alone knows, and any list that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
+    /// region, worlds that the device alone knows, and any other of these lists that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
     /// the errors of [`BroadPhase::reserve`]; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
     pub fn share_filters(&mut self, broad_phase: &mut BroadPhase, box_count: usize) -> Result<(), Error> {
         let set = broad_phase.share_filters(&self.gpu, box_count)?;
@@ -210,9 +211,7 @@ impl Tree {
     }
 
     fn take_filters(&mut self, mut set: FilterSet) -> Result<(), Error> {
-        let (old, new) = (self.filters.filters(), set.filters());
-        let is_known = ![&self.filters, &set].iter().any(|set| set.has_margins_of_device());
-        let stays = is_known && old.world == new.world && old.margin == new.margin;
+        let stays = self.filters.make_nodes_of(&set);
         if stays && let Some(built) = &self.built {
             let box_count = built.room.boxes as usize;
             set.fit_for_queries(box_count)?;
@@ -234,7 +233,8 @@ impl Tree {
     /// [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters).
     ///
     /// # Errors
-    /// As there, and [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// As there; [`Error::FiltersChanged`] and [`Error::BadFilter`] where filters are [shared](Self::share_filters), and were changed there, or
+    /// the device alone knows some; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let changed = self.filters.change(&self.gpu, first, values);
         let is_refused = matches!(changed, Err(Error::BadFilter { .. } | Error::FiltersChanged));

@@ -39,7 +39,7 @@ impl QueryLoad {
     }
 
     /// Says how many numbers a query has. A ray has 7, a box, sphere or capsule that moves 10; of shapes, a point has 3, a sphere 4, a
-    /// box 6, and any other 8 and 4 for each of the half-spaces that cut it out: an oriented box up to 24, a capsule up to 8. A point whose
+    /// box 6, and any other 8 with 4 more for each half-space that cuts it out: an oriented box up to 104, a capsule up to 40. A point whose
     /// nearest boxes are asked for has 4.
     #[must_use]
     pub fn with_words(self, words: usize) -> Self {
@@ -73,7 +73,8 @@ fn words_of<Q>() -> usize {
 impl Tree {
     /// Lists the buffers that a batch of queries from host memory takes beside the [tree](Self::memory_plan), by name, with their bytes.
     /// They stay for the next batch; after unlike ones, each buffer is as long as the longest that was needed. A batch of more than 2²⁰ lists,
-    /// 2²² queries or 2²³ answers in rows, or than a binding of the device has room for, is asked in parts, and takes as much as the first of them.
+    /// 2²² queries or 2²³ answers in rows, or than a binding of the device has room for, is asked in parts, and takes as much as the first of them. A list of
+    /// answers that is longer than the ones before stands beside their buffers until it has its own.
     /// Before the tree is built it is not known that a query has no more answers than there are boxes.
     pub fn query_memory_plan(&self, load: &QueryLoad) -> Vec<Row> {
         let (room, read) = self.room_for(load);

@@ -216,7 +216,7 @@ impl Tree {
     /// # Errors
     /// [`Error::BadBuffer`] where a slice has no room for the queries, begins at no multiple of the device's
     /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::TooManyQueries`]; [`Error::BadOption`] for
-    /// rounds that are none or too many; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// rounds that are none or too many; [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_nearest_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

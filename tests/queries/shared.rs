@@ -187,10 +187,13 @@ fn pairs_that_a_broad_phase_leaves_out_take_no_room_in_a_tree() {
     let numbers = &mut Numbers::new(7);
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
-    broad_phase.set_filters(Filters { exclude_at_most: 1 << 20, group: vec![1; BOXES], ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters { exclude_at_most: 1 << 20, ..Filters::default() }).unwrap();
     let mut tree = Tree::new(&GPU).unwrap();
-    assert!(tree.share_filters(&mut broad_phase, usize::MAX).is_err());
-    assert!(tree.share_filters(&mut broad_phase, 1 << 40).is_err());
+    for most in [1 << 40, usize::MAX] {
+        let refused = tree.share_filters(&mut broad_phase, most);
+        assert!(matches!(refused, Err(Error::TooManyBoxes { .. })), "{refused:?}");
+    }
+    broad_phase.set_filters(Filters { exclude_at_most: 1 << 20, group: vec![1; BOXES], ..Filters::default() }).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
     tree.build(&boxes).unwrap();
     tree.change_filters(0, Attribute::Group(&[2; 5])).unwrap();
@@ -218,10 +221,61 @@ fn lists_that_are_shared_within_a_budget_take_their_part_of_it() {
     broad_phase.set_filters(filters.clone()).unwrap();
     let mut tree = Tree::new(&GPU).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    // Beside the buffers of a search.
+    let held = broad_phase.memory_bytes();
+    assert!((needs / 2..=2 * needs).contains(&held), "{held} of {needs}");
     tree.build(&boxes).unwrap();
     assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
     assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
     assert!(broad_phase.memory_bytes() <= 2 * needs);
+    // Too little for all boxes at once.
+    broad_phase.set_options(Options { memory_budget: Some(needs / 8), ..Options::default() }).unwrap();
+    broad_phase.set_filters(filters.clone()).unwrap();
+    let refused = tree.share_filters(&mut broad_phase, BOXES);
+    assert!(matches!(refused, Err(Error::OverBudget { .. })), "{refused:?}");
+}
+
+#[test]
+fn margins_that_were_others_meanwhile_are_those_of_another_tree() {
+    let numbers = &mut Numbers::new(9);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let margin = vec![0.0; BOXES];
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(Filters { margin: margin.clone(), ..Filters::default() }).unwrap();
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.build(&boxes).unwrap();
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.refit(&boxes).unwrap();
+    // What was recorded may have run with the margins between.
+    broad_phase.change_filters(0, Attribute::Margin(&[5.0; BOXES])).unwrap();
+    broad_phase.change_filters(0, Attribute::Margin(&margin)).unwrap();
+    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
+    tree.build(&boxes).unwrap();
+    // And so it may with those of filters that are set anew.
+    broad_phase.set_filters(Filters { margin: margin.clone(), ..Filters::default() }).unwrap();
+    assert_eq!(tree.refit(&boxes).unwrap_err(), Error::FiltersChanged);
+    tree.set_filters(Filters { margin, ..Filters::default() }).unwrap();
+    assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
+}
+
+#[test]
+fn lists_that_nobody_else_counts_count_to_the_trees() {
+    let numbers = &mut Numbers::new(10);
+    let boxes = numbers.boxes(BOXES, Like::Whole);
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(Filters { group: vec![1; BOXES], ..Filters::default() }).unwrap();
+    let mut trees = [(); 2].map(|()| Tree::new(&GPU).unwrap());
+    let shared = trees.each_mut().map(|tree| {
+        tree.share_filters(&mut broad_phase, BOXES).unwrap();
+        tree.build(&boxes).unwrap();
+        tree.memory_bytes()
+    });
+    broad_phase.set_filters(Filters::default()).unwrap();
+    for (tree, shared) in trees.iter().zip(shared) {
+        assert!(tree.memory_bytes() >= shared + 4 * BOXES as u64);
+    }
 }
 
 #[test]

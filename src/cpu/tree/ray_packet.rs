@@ -16,8 +16,8 @@ use crate::queries::{Entry, Path};
 /// Rays of a packet.
 pub const RAYS: usize = 8;
 
-/// How often rays of a packet look into leaves at most: then each would be done by itself. They lie so far apart, or so near to many
-/// boxes, that a beam around them meets more.
+/// How often the rays of a packet may look into leaves, all together. Where they look more often they lie so far apart, or pass so many boxes,
+/// that each is done sooner by itself.
 const MOST_LOOKS: u32 = 192;
 
 /// The most that the directions of a packet may differ: the square of the sine of the angle.
@@ -172,5 +172,36 @@ impl Packet<'_> {
             self.best[ray] = Some((entry, id));
             self.limits[ray] = f32::limit(entry.approximate);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Tree;
+    use super::*;
+    use crate::Filters;
+
+    #[test]
+    fn rays_that_look_into_too_many_leaves_are_not_done() {
+        let plate = |i: usize| {
+            let low = [(i % 100) as f32, (i / 100) as f32];
+            Aabb::new([low[0], low[1], 0.0], [low[0] + 0.9, low[1] + 0.9, 0.1])
+        };
+        let boxes: Vec<Aabb> = (0..10_000).map(plate).collect();
+        let mut tree = Tree::new();
+        tree.build(&boxes).unwrap();
+        let is_done = |apart: f32, y: f32, z: f32| {
+            let path = |i: usize| {
+                let origin = [-1.0, y + apart * i as f32, z];
+                Path::new(origin, origin, [1.0, 1e-5, 1e-5], 200.0)
+            };
+            let (paths, mut sights) = (std::array::from_fn(path), Vec::new());
+            assert!(is_narrow(&paths));
+            let mut packet = Packet::new(&paths, &mut sights);
+            packet.walk(&tree.levels, &tree.ids, &tree.worlds.of(Filters::GLOBAL), &mut Stack::default())
+        };
+        assert!(is_done(0.01, 0.3, 0.05), "each hits the first plate");
+        assert!(is_done(8.0, 0.3, 5.0), "far above all");
+        assert!(!is_done(8.0, 0.95, 0.05), "between rows, with others among them");
     }
 }
