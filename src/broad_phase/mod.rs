@@ -262,8 +262,9 @@ impl BroadPhase {
         self.filters.filters().check_for_queries()?;
         self.filters.fit_for_queries(box_count)?;
         if !gpu.is_clone_of(&self.core.gpu) {
-            self.filters.check_read_on_host()?;
-            return self.filters.copied(gpu);
+            let copied = self.filters.copied(gpu)?;
+            copied.check_on_host()?;
+            return Ok(copied);
         }
         check_rows(box_count as u64, &gpu.device().limits(), &self.filters.rows(box_count))?;
         if self.options.memory_budget.is_some() && self.filters.check_uploaded(box_count).is_err() {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::changes::{Changes, Taken};
 use super::lists::FilterLists;
 use super::margin::grown;
-use super::shared::{Changes, Taken};
 use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -306,9 +306,8 @@ impl FilterSet {
     /// Uploads what is not there yet for this many boxes. Where nothing `is_in_flight`, the old buffers go first.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::FiltersChanged`] where they were [taken](Self::share) of others that were changed.
+    /// [`Error::OutOfMemory`].
     pub fn upload(&mut self, gpu: &Gpu, box_count: usize, is_in_flight: bool) -> Result<(), Error> {
-        self.check_taken()?;
         if self.check_uploaded(box_count).is_ok() {
             return Ok(());
         }

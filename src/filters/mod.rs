@@ -13,6 +13,8 @@
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 
 mod by_world;
+#[cfg(feature = "gpu")]
+pub mod changes;
 mod checked;
 #[cfg(feature = "gpu")]
 pub mod device;

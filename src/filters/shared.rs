@@ -3,47 +3,17 @@
 //! Both read the same buffers. What changes them in the broad phase is counted, and each call of a tree which took them before looks at the
 //! count in the beginning, and unless it records, in the end: so no answer is by half of the old ones and half of the new.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::Filters;
+use super::changes::Taken;
 use super::device::{FilterSet, on_device};
 use super::recorded::WORLD;
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::table::STORAGE;
-
-/// How often filters were changed: all that queries read, and of that what the nodes of a tree are made by.
-#[derive(Debug, Default)]
-pub struct Changes {
-    all: AtomicU64,
-    of_nodes: AtomicU64,
-}
-
-impl Changes {
-    fn so_far(&self) -> [u64; 2] {
-        [self.all.load(Relaxed), self.of_nodes.load(Relaxed)]
-    }
-}
-
-/// The filters from which others were taken.
-#[derive(Clone, Debug)]
-pub struct Taken {
-    /// How often those are changed.
-    changes: Arc<Changes>,
-    /// How often they had been.
-    seen: [u64; 2],
-    /// There as long as those hold the lists on the device that are in use here, too; none where these have lists of their own.
-    lists: Option<Weak<()>>,
-}
-
-impl Taken {
-    /// Returns the same with lists of its own.
-    pub fn without_lists(self) -> Self {
-        Self { lists: None, ..self }
-    }
-}
 
 /// The lists that queries read.
 const READ: [&str; 6] = ["group", "mask", "body", "parent", WORLD, MARGIN];
@@ -135,16 +105,13 @@ impl FilterSet {
         READ.iter().for_each(|list| self.note_change(list));
     }
 
-    /// Checks that the host knows what queries read, before it is uploaded anew.
+    /// Checks that these filters may be changed: where they were taken, the host has to know them, since they are uploaded anew.
     ///
     /// # Errors
     /// [`Error::FiltersChanged`]; [`Error::BadFilter`].
     pub fn check_may_leave(&self) -> Result<(), Error> {
         self.check_taken()?;
-        match self.on_device.iter().find(|list| READ.contains(list)) {
-            Some(list) if self.taken.is_some() => Err(on_device(list, "and the tree has it of a broad phase")),
-            _ => Ok(()),
-        }
+        if self.taken.is_some() { self.check_on_host() } else { Ok(()) }
     }
 
     /// Gives up what is shared: the filters are uploaded anew by the next call, and those of which they were taken stay as they are.
@@ -154,17 +121,6 @@ impl FilterSet {
     pub fn leave(&mut self, gpu: &Gpu) -> Result<(), Error> {
         self.taken = None;
         self.unload(gpu)
-    }
-
-    /// Checks that the host knows what queries read.
-    ///
-    /// # Errors
-    /// [`Error::BadFilter`].
-    pub fn check_read_on_host(&self) -> Result<(), Error> {
-        match self.on_device.iter().find(|list| READ.contains(list)) {
-            Some(list) => Err(on_device(list, "and the tree is on another device")),
-            None => Ok(()),
-        }
     }
 
     /// Checks that the filters fit this many boxes of a tree: kernels read what the device alone knows, but worlds are places among its

@@ -2,7 +2,7 @@
 
 use super::Tree;
 use super::ask::staging_bytes;
-use super::query::{QueryBuffers, QueryRoom, Question};
+use super::query::{QueryBuffers, QueryRoom, Question, words_of};
 use crate::constants::ROW;
 use crate::gpu::table::Row;
 use crate::{BoxCast, Pair, Ray};
@@ -30,7 +30,9 @@ impl QueryLoad {
     /// hits and nearest boxes, for one answer each.
     pub fn new(question: Question, query_count: usize) -> Self {
         let words = match question {
-            Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits => words_of::<Ray>(),
+            Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits => {
+                words_of::<Ray>() as usize
+            }
             Question::Overlaps => 6,
             Question::SphereOverlaps | Question::Nearest => 4,
         };
@@ -49,7 +51,7 @@ impl QueryLoad {
     /// Says that paths are boxes, spheres or capsules that move, and no rays.
     #[must_use]
     pub fn of_moving(self) -> Self {
-        self.with_words(words_of::<BoxCast>())
+        self.with_words(words_of::<BoxCast>() as usize)
     }
 
     /// Says how many answers there are: of first hits and nearest boxes those that are asked for by each query, of lists about how many all
@@ -64,10 +66,6 @@ impl QueryLoad {
     pub fn with_filters(self) -> Self {
         Self { has_filters: true, ..self }
     }
-}
-
-fn words_of<Q>() -> usize {
-    size_of::<Q>() / size_of::<u32>()
 }
 
 impl Tree {

@@ -5,7 +5,7 @@ use broadsweep::{
     QueryFilters, Tree, cpu,
 };
 
-use super::both::GPU;
+use super::both::{GPU, bytes_of};
 use super::numbers::{Like, Numbers};
 
 const BOXES: usize = 300;
@@ -48,8 +48,28 @@ impl Asked {
     }
 }
 
-fn bytes_of(rows: &[(&str, u64)]) -> u64 {
-    rows.iter().map(|(_, bytes)| bytes).sum()
+/// Boxes, and a broad phase that shares its filters with a tree of them.
+struct Scene {
+    boxes: Vec<Aabb>,
+    filters: Filters,
+    asked: Asked,
+    broad_phase: BroadPhase,
+    tree: Tree,
+}
+
+impl Scene {
+    fn new(seed: u64) -> Self {
+        let numbers = &mut Numbers::new(seed);
+        let boxes = numbers.boxes(BOXES, Like::Whole);
+        let filters = filters(numbers);
+        let asked = asked(numbers, &boxes);
+        let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+        broad_phase.set_filters(filters.clone()).unwrap();
+        let mut tree = Tree::new(&GPU).unwrap();
+        tree.share_filters(&mut broad_phase, BOXES).unwrap();
+        tree.build(&boxes).unwrap();
+        Self { boxes, filters, asked, broad_phase, tree }
+    }
 }
 
 #[test]
@@ -101,15 +121,7 @@ fn the_lists_of_a_broad_phase_serve_its_tree() {
 
 #[test]
 fn filters_that_were_changed_are_taken_again() {
-    let numbers = &mut Numbers::new(2);
-    let boxes = numbers.boxes(BOXES, Like::Whole);
-    let mut filters = filters(numbers);
-    let asked = asked(numbers, &boxes);
-    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
-    broad_phase.set_filters(filters.clone()).unwrap();
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.share_filters(&mut broad_phase, BOXES).unwrap();
-    tree.build(&boxes).unwrap();
+    let Scene { boxes, mut filters, asked, mut broad_phase, mut tree } = Scene::new(2);
 
     // A list that has to do with the nodes, and ones that have not.
     for list in ["group", "world", "mask", "margin"] {
@@ -162,14 +174,7 @@ fn filters_that_were_changed_are_taken_again() {
 
 #[test]
 fn filters_that_change_during_a_call_give_no_answers() {
-    let numbers = &mut Numbers::new(6);
-    let boxes = numbers.boxes(BOXES, Like::Whole);
-    let asked = asked(numbers, &boxes);
-    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
-    broad_phase.set_filters(filters(numbers)).unwrap();
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.share_filters(&mut broad_phase, BOXES).unwrap();
-    tree.build(&boxes).unwrap();
+    let Scene { asked, mut broad_phase, mut tree, .. } = Scene::new(6);
     asked.of(&mut tree).unwrap();
     // So many that the device is not done at once.
     let shapes = asked.shapes.repeat(200);
@@ -280,16 +285,8 @@ fn lists_that_nobody_else_counts_count_to_the_trees() {
 
 #[test]
 fn filters_of_its_own_leave_the_broad_phase_as_it_is() {
-    let numbers = &mut Numbers::new(3);
-    let boxes = numbers.boxes(BOXES, Like::Whole);
-    let mut filters = filters(numbers);
-    let asked = asked(numbers, &boxes);
-    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
-    broad_phase.set_filters(filters.clone()).unwrap();
+    let Scene { boxes, mut filters, asked, mut broad_phase, mut tree } = Scene::new(3);
     let pairs = broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec();
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.share_filters(&mut broad_phase, BOXES).unwrap();
-    tree.build(&boxes).unwrap();
     tree.change_filters(0, Attribute::Group(&[0; 100])).unwrap();
     assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
     filters.group[..100].fill(0);
@@ -301,15 +298,7 @@ fn filters_of_its_own_leave_the_broad_phase_as_it_is() {
 
 #[test]
 fn values_of_the_device_are_shared_too() {
-    let numbers = &mut Numbers::new(4);
-    let boxes = numbers.boxes(BOXES, Like::Whole);
-    let mut filters = filters(numbers);
-    let asked = asked(numbers, &boxes);
-    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
-    broad_phase.set_filters(filters.clone()).unwrap();
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.share_filters(&mut broad_phase, BOXES).unwrap();
-    tree.build(&boxes).unwrap();
+    let Scene { boxes, mut filters, asked, mut broad_phase, mut tree } = Scene::new(4);
 
     let (groups, margins) = (vec![3_u32; 100], vec![0.75_f32; 100]);
     let buffer = |words: &[u8]| {

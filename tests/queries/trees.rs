@@ -10,7 +10,7 @@ use broadsweep::{
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
-use super::both::{Both, GPU};
+use super::both::{Both, GPU, bytes_of};
 use super::oracle;
 
 /// A tree's answers to queries that are made for a scene.
@@ -339,10 +339,6 @@ fn the_memory_of_a_tree_is_what_was_planned() {
         let held = if n == 0 { 0 } else { planned + (1 << 16) };
         assert_eq!(tree.gpu.borrow().memory_bytes(), held, "{n} boxes");
     }
-}
-
-fn bytes_of(rows: &[(&str, u64)]) -> u64 {
-    rows.iter().map(|(_, bytes)| bytes).sum()
 }
 
 /// Builds a tree, asks it, and checks that it holds what was planned for the queries that [`QueryLoad`] describes.

@@ -97,6 +97,21 @@ fn rays_give_the_hits_that_are_wanted() {
     assert_eq!(any, tree.any_hits(&rays).unwrap().answers);
 }
 
+/// Checks that all engines write the same bytes for 20 queries of 2,000 boxes, and what they report.
+fn assert_engines_agree(place: &Place, question: &str) {
+    for engine in ["gpu", "cpu", "brute"] {
+        let verify = if engine == "brute" { "" } else { "--verify" };
+        let text = place.run(&format!("{question} --engine {engine} {verify} --out {engine}.npz --json"));
+        let report: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&report["queries"], &report["boxes"], &report["engine"]),
+            (&json!(20), &json!(2000), &json!(engine))
+        );
+        assert_eq!(report["verified"], if engine == "brute" { Value::Null } else { json!(20) });
+        assert_eq!(place.read(&format!("{engine}.npz")), place.read("gpu.npz"), "{engine}");
+    }
+}
+
 #[test]
 fn shapes_give_the_boxes_that_touch_them() {
     let (place, (boxes, tree)) = (Place::new(), tree());
@@ -105,19 +120,7 @@ fn shapes_give_the_boxes_that_touch_them() {
     let rows: Vec<f32> = spheres.iter().flat_map(|sphere| sphere.center.into_iter().chain([sphere.radius])).collect();
     let ignored: Vec<u32> = (0..20).collect();
     place.write("spheres.npz", &npz(&[("spheres", array(&[20, 4], &rows)), ("ignore", array(&[20], &ignored))]));
-    for engine in ["gpu", "cpu", "brute"] {
-        let verify = if engine == "brute" { "" } else { "--verify" };
-        let name = format!("touching-{engine}.npz");
-        let text =
-            place.run(&format!("overlaps uniform:2000 spheres.npz --engine {engine} {verify} --out {name} --json"));
-        let report: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(
-            (&report["queries"], &report["boxes"], &report["engine"]),
-            (&json!(20), &json!(2000), &json!(engine))
-        );
-        assert_eq!(report["verified"], if engine == "brute" { Value::Null } else { json!(20) });
-        assert_eq!(place.read(&name), place.read("touching-gpu.npz"), "{engine}");
-    }
+    assert_engines_agree(&place, "overlaps uniform:2000 spheres.npz");
     let text = place.run("overlaps uniform:2000 spheres.npz --verify --out touching.npz --engine cpu");
     assert!(text.contains("20 spheres") && text.contains("all 20 spheres answer as by brute force"), "{text}");
     let mut expected = tree.overlaps(&spheres).unwrap();
@@ -178,19 +181,7 @@ fn points_give_the_nearest_boxes() {
     }
     let rows: Vec<f32> = asked.iter().flat_map(|query| query.point.into_iter().chain([0.01])).collect();
     place.write("points.npy", &array(&[20, 4], &rows));
-    for engine in ["gpu", "cpu", "brute"] {
-        let verify = if engine == "brute" { "" } else { "--verify" };
-        let name = format!("near-{engine}.npz");
-        let text =
-            place.run(&format!("nearest uniform:2000 points.npy --k 3 --engine {engine} {verify} --out {name} --json"));
-        let report: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(
-            (&report["queries"], &report["boxes"], &report["engine"]),
-            (&json!(20), &json!(2000), &json!(engine))
-        );
-        assert_eq!(report["verified"], if engine == "brute" { Value::Null } else { json!(20) });
-        assert_eq!(place.read(&name), place.read("near-gpu.npz"), "{engine}");
-    }
+    assert_engines_agree(&place, "nearest uniform:2000 points.npy --k 3");
     place.run("nearest uniform:2000 points.npy --verify --out near.npz --engine cpu");
     let within: Vec<_> = asked.iter().map(|query| NearestQuery { radius: 0.01, ..*query }).collect();
     let found = tree.nearest(&within, 1).unwrap().report.answer_count;
