@@ -513,8 +513,8 @@ fn take_sample(i: u32, scene: Scale) {
         let min_bits = min_bits_of(sampled);
         let max_bits = max_bits_of(sampled);
         if kind_of(min_bits, max_bits) == KIND_FINITE && is_within(min_bits, max_bits, scene.limit) {
-            let low = bitcast<vec3<f32>>(min_bits) * scene.scale;
-            let high = bitcast<vec3<f32>>(max_bits) * scene.scale;
+            let low = scaled(bitcast<vec3<f32>>(min_bits), scene.scale);
+            let high = scaled(bitcast<vec3<f32>>(max_bits), scene.scale);
             let along_u = project(axes[1], low, high);
             let along_v = project(axes[2], low, high);
             start = project(axes[0], low, high).x;

@@ -33,8 +33,8 @@ fn with_box(before: Moments, bits: LoadedBox, shift: Shift) -> Moments {
     if kind_of(bits.min, bits.max) != KIND_FINITE || !is_within(bits.min, bits.max, shift.limit) {
         return before;
     }
-    let low = bitcast<vec3<f32>>(bits.min) * shift.scale;
-    let high = bitcast<vec3<f32>>(bits.max) * shift.scale;
+    let low = scaled(bitcast<vec3<f32>>(bits.min), shift.scale);
+    let high = scaled(bitcast<vec3<f32>>(bits.max), shift.scale);
     let centroid = (0.5 * low + 0.5 * high) - shift.middle;
     let edge = high - low;
     return combined(before, Moments(

@@ -77,6 +77,12 @@ struct Scale {
     count: u32,
 }
 
+// Returns coordinates in scaled units, which reach 4. The limits change no number; they stand between the product and what is
+// added, for drivers turn a * s - b * s into (a - b) * s (NVIDIA's does), which overflows where the largest floats are.
+fn scaled(coordinates: vec3<f32>, scale: f32) -> vec3<f32> {
+    return clamp(coordinates * scale, vec3<f32>(-4.0), vec3<f32>(4.0));
+}
+
 // Finds the magnitude of the scene from the partial bounds of pca_bounds.
 fn scene_scale(local: u32) -> Scale {
     var ordinary_share = no_bounds();
@@ -103,5 +109,5 @@ fn scene_scale(local: u32) -> Scale {
     // 2^-exponent from the bits, exact on every driver and never denormal itself.
     let exponent = clamp(bitcast<u32>(magnitude) >> 23u, 1u, 253u);
     let scale = bitcast<f32>((254u - exponent) << 23u);
-    return Scale(used.min * scale, used.max * scale, limit, scale, used.count);
+    return Scale(scaled(used.min, scale), scaled(used.max, scale), limit, scale, used.count);
 }

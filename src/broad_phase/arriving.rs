@@ -3,6 +3,7 @@
 use std::mem::take;
 
 use super::merge::merge_runs;
+use crate::gpu::host_copy::extend;
 use crate::{Error, Overlaps, Pair, PairOrder, Report};
 
 /// The pairs of the next answer, as far as they have arrived. They lie in the memory of the last answer.
@@ -32,7 +33,7 @@ impl Arriving {
         if self.is_empty() {
             make_room(&mut self.pairs, report.pair_count)?;
         }
-        self.pairs.extend_from_slice(piece);
+        extend(&mut self.pairs, piece, Pair::clone);
         self.pieces += 1;
         Ok(())
     }
@@ -45,7 +46,7 @@ impl Arriving {
     pub fn append_slab(&mut self, piece: &[Pair]) -> Result<(), Error> {
         let pair_count = (self.pairs.len() + piece.len()) as u64;
         self.pairs.try_reserve(piece.len()).map_err(|_| Error::list_too_long(pair_count))?;
-        self.pairs.extend_from_slice(piece);
+        extend(&mut self.pairs, piece, Pair::clone);
         // A piece of a slab is one run, or several.
         self.pieces += 2;
         Ok(())

@@ -8,6 +8,7 @@ use bytemuck::Pod;
 
 use super::Gpu;
 use super::bind_groups::Owned;
+use super::host_copy;
 use crate::Error;
 
 /// A buffer of `len` elements of type `T` on the GPU, for kernels to read and write. A clone is the same buffer.
@@ -141,7 +142,7 @@ impl<T: Pod> Buffer<T> {
         if values.is_empty() {
             return;
         }
-        gpu.queue().write_buffer(self.raw(), first * size_of::<T>() as u64, bytemuck::cast_slice(values));
+        host_copy::write(gpu.queue(), self.raw(), first * size_of::<T>() as u64, bytemuck::cast_slice(values));
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod bind_groups;
 pub mod buffers;
 pub mod compilation;
 pub mod given;
+pub(crate) mod host_copy;
 pub mod kernel;
 pub mod limits;
 pub mod readback;

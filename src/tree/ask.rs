@@ -10,12 +10,13 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::pack::{self, Packed};
-use super::query::{Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked};
+use super::query::{Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once};
 use super::{Built, Tree, Waiting, build};
 use crate::constants::{AGAIN, INVALID_QUERY, KEPT_ANSWERS, ROW};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
+use crate::gpu::host_copy::extend;
 use crate::gpu::kernel::Pass;
 use crate::gpu::limits::largest_binding;
 use crate::gpu::readback::Readback;
@@ -49,6 +50,8 @@ pub(super) fn budget(gpu: &Gpu, decides: bool) -> u32 {
     BUDGETS[usize::from(gpu.is_software())][usize::from(decides)]
 }
 
+/// Queries that a thread looks at, at a time.
+const AT_ONCE: usize = 1 << 10;
 /// Stands for no box.
 const NO_BOX: u32 = QueryFilters::NO_BOX;
 
@@ -199,8 +202,8 @@ struct Part {
     built: Built,
     buffers: QueryBuffers,
     said: QueryParams,
-    /// Of all queries and half-spaces.
-    words: u32,
+    /// Whether every dispatch decides what `f32` leaves in doubt.
+    decides: bool,
     params: Buffer<QueryParams>,
     order: Buffer<u32>,
     count: u32,
@@ -215,7 +218,7 @@ impl Part {
     fn begin(&mut self, tree: &Tree, is_next_row: bool) -> Result<(), Error> {
         self.rest = None;
         // What comes behind the last row has to be compared with its last box.
-        self.asks.decides = self.said.parts < self.words || is_next_row;
+        self.asks.decides = self.decides || is_next_row;
         self.said.budget = budget(&tree.gpu, self.asks.decides);
         self.said.is_resumed = 0;
         self.said.is_next_row = u32::from(is_next_row);
@@ -225,10 +228,14 @@ impl Part {
     }
 
     /// Says that the next dispatch goes on with those queries that the last one has left; returns whether there are any.
-    /// `left_at` tells where.
-    fn resume(&mut self, tree: &Tree, left_at: impl Iterator<Item = u32>) -> Result<bool, Error> {
-        let rest: Vec<u32> =
-            (0..).zip(left_at).filter(|(_, place)| *place < INVALID_QUERY || *place == AGAIN).map(|(i, _)| i).collect();
+    /// Their states tell, in the word `left_at`, where.
+    fn resume(&mut self, tree: &Tree, states: &[[u32; 4]], left_at: usize) -> Result<bool, Error> {
+        let is_left = |place: u32| place < INVALID_QUERY || place == AGAIN;
+        let rest: Vec<u32> = (0..self.count)
+            .into_par_iter()
+            .with_min_len(AT_ONCE)
+            .filter(|&i| is_left(states[i as usize][left_at]))
+            .collect();
         if rest.is_empty() {
             return Ok(false);
         }
@@ -257,6 +264,31 @@ impl Part {
             order: if self.rest.is_some() { &self.buffers.rest } else { &self.order },
             after: None,
         }
+    }
+}
+
+/// Queries whose first answers are asked for.
+struct Ranking<'a> {
+    /// Their numbers, in bits.
+    words: &'a [u32],
+    query_count: usize,
+    filters: &'a QueryFilters,
+    is_in_order: bool,
+    /// How many answers of each.
+    k: usize,
+    ranked: Ranked,
+    waiting: Waiting,
+}
+
+impl Ranking<'_> {
+    /// Returns how many words a query has.
+    fn stride(&self) -> usize {
+        self.words.len() / self.query_count
+    }
+
+    /// Returns how many answers a row has room for.
+    fn width(&self) -> usize {
+        self.k.min(ROW as usize)
     }
 }
 
@@ -307,6 +339,7 @@ impl Tree {
         first: usize,
         is_in_order: bool,
         most: u32,
+        are_paths: bool,
         room: QueryRoom,
     ) -> Result<Part, Error> {
         let built = self.built.clone().ok_or(Error::NothingSubmitted)?;
@@ -324,7 +357,7 @@ impl Tree {
             askers: has_askers,
             is_single: room.ranked > 0 && most == 1,
             // Half-spaces are decided in integers anyway.
-            decides: packed.parts < packed.words.len() as u32,
+            decides: packed.parts < packed.words.len() as u32 || (are_paths && decides_paths_at_once(&self.gpu)),
         };
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let (room, buffers) = self.memory.make_room(&self.gpu, room)?;
@@ -366,49 +399,45 @@ impl Tree {
         pass.finish()?;
         drop(pass);
         recording.submit(&self.gpu)?;
-        let words = packed.words.len() as u32;
-        Ok(Part { built, buffers, said, words, params, order, count: count as u32, rest: None, asks, sort })
+        let (count, decides) = (count as u32, asks.decides);
+        Ok(Part { built, buffers, said, decides, params, order, count, rest: None, asks, sort })
     }
 
-    /// Finds the first `k` answers of each query, and hands over, part by part, lists with their lengths.
-    #[allow(clippy::too_many_arguments)]
+    /// Finds the first answers of each query, and hands over, part by part, a row for each; behind the answers it has entries
+    /// without a box. No more are asked for than rows have.
     async fn ask_rows<T: Pod>(
         &mut self,
-        words: &[u32],
-        query_count: usize,
-        filters: &QueryFilters,
-        is_in_order: bool,
-        k: usize,
-        ranked: Ranked,
-        index: impl Fn(&T) -> u32,
-        waiting: Waiting,
+        asked: &Ranking<'_>,
         mut each: impl FnMut(&[T]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let stride = words.len() / query_count;
-        let width = k.min(ROW as usize);
-        let most = self.most_queries(stride, k);
-        for first in (0..query_count).step_by(most) {
-            let count = most.min(query_count - first);
-            let packed = Packed::of_words(&words[first * stride..(first + count) * stride], count);
-            let room = QueryRoom::of_rows(count, width);
-            let mut part = self.begin_part(&packed, filters, first, is_in_order, width as u32, room)?;
-            if k <= width {
-                self.read_rows(&mut part, ranked, width, waiting, |rows: &[T]| {
-                    rows.chunks(width).try_for_each(|row| each(&row[..row.partition_point(|a| index(a) != NO_BOX)]))
-                })
-                .await?;
-                continue;
-            }
-            // One row after the other, put together here.
-            let mut lists: Vec<Vec<T>> = vec![Vec::new(); count];
-            for done in (0..k).step_by(width) {
+        let most = self.most_queries(asked.stride(), asked.k);
+        for first in (0..asked.query_count).step_by(most) {
+            let mut part = self.begin_rows(asked, first, most)?;
+            self.read_rows(&mut part, asked, &mut each).await?;
+        }
+        Ok(())
+    }
+
+    /// Finds the first answers of each query where they are more than rows have, and hands over the list of each: one row after
+    /// the other, put together here.
+    async fn ask_long_rows<T: Pod>(
+        &mut self,
+        asked: &Ranking<'_>,
+        index: impl Fn(&T) -> u32,
+        mut each: impl FnMut(&[T]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (most, width) = (self.most_queries(asked.stride(), asked.k), asked.width());
+        for first in (0..asked.query_count).step_by(most) {
+            let mut part = self.begin_rows(asked, first, most)?;
+            let mut lists: Vec<Vec<T>> = vec![Vec::new(); part.count as usize];
+            for done in (0..asked.k).step_by(width) {
                 if done > 0 {
                     part.begin(self, true)?;
                 }
                 let mut found = false;
-                self.read_rows(&mut part, ranked, width, waiting, |rows: &[T]| {
+                self.read_rows(&mut part, asked, |rows: &[T]| {
                     lists.iter_mut().zip(rows.chunks(width)).try_for_each(|(list, row)| {
-                        let row = &row[..row.partition_point(|a| index(a) != NO_BOX).min(k - done)];
+                        let row = &row[..row.partition_point(|a| index(a) != NO_BOX).min(asked.k - done)];
                         found |= !row.is_empty();
                         make_room(list, row.len())?;
                         list.extend_from_slice(row);
@@ -425,22 +454,28 @@ impl Tree {
         Ok(())
     }
 
+    /// Begins a part of queries that are ranked, of `most` at most.
+    fn begin_rows(&mut self, asked: &Ranking<'_>, first: usize, most: usize) -> Result<Part, Error> {
+        let (stride, width) = (asked.stride(), asked.width());
+        let count = most.min(asked.query_count - first);
+        let packed = Packed::of_words(&asked.words[first * stride..(first + count) * stride], count);
+        let room = QueryRoom::of_rows(count, width);
+        let are_paths = asked.ranked == Ranked::Hits;
+        self.begin_part(&packed, asked.filters, first, asked.is_in_order, width as u32, are_paths, room)
+    }
+
     /// Fills a row of each query of a part, in as many dispatches as it takes, and reads them.
     async fn read_rows<T: Pod>(
         &mut self,
         part: &mut Part,
-        ranked: Ranked,
-        width: usize,
-        waiting: Waiting,
+        asked: &Ranking<'_>,
         each: impl FnOnce(&[T]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let count = part.count as usize;
+        let (count, width) = (part.count as usize, asked.width());
         loop {
-            let readback = self.rows_once(part, ranked, width)?;
-            let readback = wait(&self.gpu, readback, waiting).await?;
-            let is_left = readback
-                .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[0])))??;
-            if !is_left {
+            let readback = self.rows_once(part, asked.ranked, width)?;
+            let readback = wait(&self.gpu, readback, asked.waiting).await?;
+            if !readback.read(0, count, |states: &[[u32; 4]]| part.resume(self, states, 0))?? {
                 return readback.read((count * 16) as u64, count * width, each)?;
             }
         }
@@ -491,18 +526,23 @@ impl Tree {
         waiting: Waiting,
     ) -> Result<Vec<u64>, Error> {
         let window = self.windows.get(&self.gpu, bytemuck::Zeroable::zeroed())?;
-        let wide = |words: &[u32; 4]| u64::from(words[1]) << 32 | u64::from(words[0]);
+        let wide = |states: &[[u32; 4]]| {
+            let mut counts = Vec::new();
+            make_room(&mut counts, states.len())?;
+            extend(&mut counts, states, |words| u64::from(words[1]) << 32 | u64::from(words[0]));
+            Ok(counts)
+        };
         let count = part.count as usize;
         let readback = self.list_all(part, listed, &window, false, waiting).await?;
         if !sums {
-            return readback.read(0, count, |words: &[[u32; 4]]| words.iter().map(wide).collect());
+            return readback.read(0, count, wide)?;
         }
         // The staging buffer is mapped as long as it is read.
         drop(readback);
         part.begin(self, false)?;
         let readback = self.sums_once(part, &window)?;
         let readback = wait(&self.gpu, readback, waiting).await?;
-        readback.read(0, count + 1, |words: &[[u32; 4]]| words.iter().map(wide).collect())
+        readback.read(0, count + 1, wide)?
     }
 
     /// Counts the answers of a part, or writes those in a window, until no query has any left. Returns what the queries left
@@ -522,8 +562,7 @@ impl Tree {
                 query.record_walk(pass, listed, input, window, &part.buffers, emits);
             })?;
             let readback = wait(&self.gpu, readback, waiting).await?;
-            let is_left = readback
-                .read(0, count, |states: &[[u32; 4]]| part.resume(self, states.iter().map(|state| state[2])))??;
+            let is_left = readback.read(0, count, |states: &[[u32; 4]]| part.resume(self, states, 2))??;
             if !is_left {
                 return Ok(readback);
             }
@@ -559,14 +598,14 @@ impl Tree {
 
     /// Brings all lists of a part, as pairs: of query and box, or where paths are asked for of box and time.
     #[allow(clippy::too_many_arguments)]
-    async fn read_lists<T: Copy>(
+    async fn read_lists<T: Copy + Send>(
         &mut self,
         mut part: Part,
         listed: Listed,
         offsets: &[u64],
         waiting: Waiting,
         out: &mut Vec<T>,
-        answer: impl Fn(&Pair) -> T,
+        answer: impl Fn(&Pair) -> T + Sync,
         key: impl Fn(&T) -> u32,
     ) -> Result<(), Error> {
         let (base, total) = (out.len(), offsets.last().copied().unwrap_or(0));
@@ -597,7 +636,8 @@ impl Tree {
             scopes.close("queries")?;
             let is_here = |list: &[u64]| list[0] < first + length && list[1] > first;
             let is_long = |list: &[u64]| list[1] - list[0] > u64::from(part.said.kept);
-            let has_long = offsets.windows(2).any(|list| is_here(list) && is_long(list));
+            let each_list = offsets.par_windows(2).with_min_len(AT_ONCE);
+            let has_long = each_list.any(|list| is_here(list) && is_long(list));
             if has_long {
                 part.begin(self, false)?;
                 drop(self.list_all(&mut part, listed, &window, true, waiting).await?);
@@ -605,7 +645,7 @@ impl Tree {
             part.begin(self, false)?;
             let readback = self.answers_once(&part, listed, &window, length, has_long)?;
             let readback = wait(&self.gpu, readback, waiting).await?;
-            readback.read(0, length as usize, |pairs: &[Pair]| out.extend(pairs.iter().map(&answer)))?;
+            readback.read(0, length as usize, |pairs: &[Pair]| extend(out, pairs, &answer))?;
             // A list that lies in two windows is sorted in each of them.
             let cut = offsets.partition_point(|&offset| offset <= first).saturating_sub(1);
             if first > 0 && offsets[cut] < first {
@@ -631,15 +671,22 @@ impl Tree {
         if self.built.is_none() || count == 0 {
             answers.resize(count, Hit::MISS);
         } else {
-            let in_order = is_in_order(batch.queries, &self.scene());
-            let (words, index) = (C::words(batch.queries), |hit: &Hit| hit.index);
-            self.ask_rows(&words, count, batch.filters, in_order, 1, Ranked::Hits, index, waiting, |row| {
-                answers.push(row.first().copied().unwrap_or(Hit::MISS));
+            let asked = Ranking {
+                words: &C::words(batch.queries),
+                query_count: count,
+                filters: batch.filters,
+                is_in_order: is_in_order(batch.queries, &self.scene()),
+                k: 1,
+                ranked: Ranked::Hits,
+                waiting,
+            };
+            self.ask_rows(&asked, |rows| {
+                extend(&mut answers, rows, |hit: &Hit| if hit.is_hit() { *hit } else { Hit::MISS });
                 Ok(())
             })
             .await?;
         }
-        let answer_count = answers.iter().filter(|hit| hit.is_hit()).count() as u64;
+        let answer_count = answers.par_iter().with_min_len(AT_ONCE).filter(|hit| hit.is_hit()).count() as u64;
         Ok(Answers { answers, report: report(batch.queries, |cast| cast.path().is_some(), answer_count) })
     }
 
@@ -666,14 +713,14 @@ impl Tree {
 
     /// Finds the first `k` answers of each query as lists.
     #[allow(clippy::too_many_arguments)]
-    async fn ask_ranked<Q: Start + Copy + Sync, T: Pod>(
+    async fn ask_ranked<Q: Start + Copy + Sync, T: Pod + Send + Sync>(
         &mut self,
         batch: Batch<'_, Q>,
         words: &[u32],
         k: usize,
         ranked: Ranked,
         is_valid: impl Fn(&Q) -> bool + Sync,
-        index: impl Fn(&T) -> u32,
+        index: impl Fn(&T) -> u32 + Sync,
         waiting: Waiting,
     ) -> Result<Lists<T>, Error> {
         let count = batch.queries.len();
@@ -686,15 +733,27 @@ impl Tree {
         if self.built.is_none() || count == 0 || k == 0 {
             lists.offsets.resize(count + 1, 0);
         } else {
-            let in_order = is_in_order(batch.queries, &self.scene());
-            let Lists { offsets, answers, .. } = &mut lists;
-            self.ask_rows(words, count, batch.filters, in_order, k, ranked, index, waiting, |row: &[T]| {
-                make_room(answers, row.len())?;
-                answers.extend_from_slice(row);
-                offsets.push(answers.len() as u64);
-                Ok(())
-            })
-            .await?;
+            let asked = Ranking {
+                words,
+                query_count: count,
+                filters: batch.filters,
+                is_in_order: is_in_order(batch.queries, &self.scene()),
+                k,
+                ranked,
+                waiting,
+            };
+            let width = asked.width();
+            if k == width {
+                self.ask_rows(&asked, |rows| append_rows(&mut lists, rows, width, &index)).await?;
+            } else {
+                self.ask_long_rows(&asked, &index, |list| {
+                    make_room(&mut lists.answers, list.len())?;
+                    lists.answers.extend_from_slice(list);
+                    lists.offsets.push(lists.answers.len() as u64);
+                    Ok(())
+                })
+                .await?;
+            }
         }
         lists.report = report(batch.queries, is_valid, lists.answers.len() as u64);
         Ok(lists)
@@ -716,13 +775,13 @@ impl Tree {
                 let some = &batch.queries[first..count.min(first + most)];
                 let packed = Packed::of_words(C::words(some), some.len());
                 let room = QueryRoom::of_any(some.len());
-                let mut part = self.begin_part(&packed, batch.filters, first, in_order, 1, room)?;
+                let mut part = self.begin_part(&packed, batch.filters, first, in_order, 1, true, room)?;
                 let counts = self.count_part(&mut part, Listed::Cross, false, waiting).await?;
-                answers.extend(counts[..some.len()].iter().map(|&count| count > 0));
+                extend(&mut answers, &counts[..some.len()], |&count| count > 0);
             }
         }
         answers.resize(count, false);
-        let answer_count = answers.iter().filter(|&&hit| hit).count() as u64;
+        let answer_count = answers.par_iter().with_min_len(AT_ONCE).filter(|hit| **hit).count() as u64;
         Ok(Answers { answers, report: report(batch.queries, |cast| cast.path().is_some(), answer_count) })
     }
 
@@ -755,7 +814,7 @@ impl Tree {
                 .queries
                 .par_iter()
                 .enumerate()
-                .with_min_len(1 << 10)
+                .with_min_len(AT_ONCE)
                 .map(|(i, shape)| (i as u64, parts(shape)))
                 .find_first(|(_, count)| *count > Convex::MOST_ON_GPU)
         {
@@ -764,13 +823,13 @@ impl Tree {
         self.ask_lists(batch, packed, is_valid, waiting, |pair| pair.b, |&index| index).await
     }
 
-    async fn ask_lists<'q, Q: Start + Copy + Sync, T: Copy>(
+    async fn ask_lists<'q, Q: Start + Copy + Sync, T: Copy + Send>(
         &mut self,
         batch: Batch<'q, Q>,
         packed: impl Fn(&'q [Q]) -> (Packed<'q>, Listed),
         is_valid: impl Fn(&Q) -> bool + Sync,
         waiting: Waiting,
-        answer: impl Fn(&Pair) -> T,
+        answer: impl Fn(&Pair) -> T + Sync,
         key: impl Fn(&T) -> u32,
     ) -> Result<Lists<T>, Error> {
         let count = batch.queries.len();
@@ -782,12 +841,12 @@ impl Tree {
         let mut first = 0;
         while self.built.is_some() && first < count {
             let (packed, listed) = packed(&batch.queries[first..]);
-            let room = QueryRoom::of_lists(packed.count);
-            let mut part = self.begin_part(&packed, batch.filters, first, in_order, u32::MAX, room)?;
+            let (room, are_paths) = (QueryRoom::of_lists(packed.count), listed == Listed::Cross);
+            let mut part = self.begin_part(&packed, batch.filters, first, in_order, u32::MAX, are_paths, room)?;
             let offsets = self.count_part(&mut part, listed, true, waiting).await?;
             let base = lists.answers.len() as u64;
             self.read_lists(part, listed, &offsets, waiting, &mut lists.answers, &answer, &key).await?;
-            lists.offsets.extend(offsets[1..].iter().map(|offset| base + offset));
+            extend(&mut lists.offsets, &offsets[1..], |offset| base + offset);
             first += packed.count;
         }
         lists.offsets.resize(count + 1, lists.answers.len() as u64);
@@ -796,11 +855,37 @@ impl Tree {
     }
 }
 
+/// Appends rows of so many answers each, without the entries that have no box.
+fn append_rows<T: Pod + Send + Sync>(
+    lists: &mut Lists<T>,
+    rows: &[T],
+    width: usize,
+    index: impl Fn(&T) -> u32 + Sync,
+) -> Result<(), Error> {
+    let Lists { offsets, answers, .. } = lists;
+    let of_row = |row: &[T]| row.partition_point(|answer| index(answer) != NO_BOX);
+    let lengths: Vec<usize> = rows.par_chunks(width).with_min_len(AT_ONCE).map(of_row).collect();
+    let mut end = answers.len() as u64;
+    offsets.extend(lengths.iter().map(|&length| {
+        end += length as u64;
+        end
+    }));
+    make_room(answers, end as usize - answers.len())?;
+    if end as usize == answers.len() + rows.len() {
+        extend(answers, rows, |answer| *answer);
+    } else {
+        for (row, &length) in rows.chunks(width).zip(&lengths) {
+            answers.extend_from_slice(&row[..length]);
+        }
+    }
+    Ok(())
+}
+
 fn report<Q: Sync>(queries: &[Q], is_valid: impl Fn(&Q) -> bool + Sync, answer_count: u64) -> QueryReport {
     let invalid: Vec<u64> = queries
         .par_iter()
         .enumerate()
-        .with_min_len(1 << 10)
+        .with_min_len(AT_ONCE)
         .filter(|(_, query)| !is_valid(query))
         .map(|(i, _)| i as u64)
         .collect();

@@ -7,7 +7,9 @@ use bytemuck::Zeroable;
 
 use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
-use super::query::{Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, words_of};
+use super::query::{
+    Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, words_of,
+};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::ROW;
 use crate::filters::lists::FilterLists;
@@ -58,6 +60,10 @@ impl Wanted {
             Self::Any => 1,
             Self::Lists(..) => u32::MAX,
         }
+    }
+
+    fn are_paths(self) -> bool {
+        matches!(self, Self::Any | Self::Rows(Ranked::Hits, _) | Self::Lists(Listed::Cross, _))
     }
 
     fn window(self) -> Window {
@@ -374,7 +380,9 @@ impl Tree {
             askers: batch.askers.is_some(),
             is_single: matches!(wanted, Wanted::Rows(_, 1)),
             // Half-spaces are decided in integers anyway.
-            decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
+            decides: batch.half_space_count > 0
+                || Q::MADE.is_some_and(|made| made.parts() > 0)
+                || (wanted.are_paths() && decides_paths_at_once(&self.gpu)),
         };
         let said = QueryParams { kept: room.kept(), ..self.said(&batch, wanted, rounds) };
         let params = (0..wanted.phases() * said.round_count).map(|round| {

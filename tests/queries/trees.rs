@@ -52,6 +52,29 @@ fn assert_exact(found: &All, boxes: &[Aabb], count: usize, what: &str) {
 }
 
 #[test]
+fn trees_for_gpus_and_for_software_answer_the_same() {
+    // They differ in when doubts are decided, on whatever adapter this is.
+    let mut trees = [true, false].map(|is_software| Tree::new(&GPU.clone().with_software(is_software)).unwrap());
+    let mut on_cpu = cpu::Tree::new();
+    for kind in Kind::ALL {
+        let boxes = kind.generate(300, 3);
+        let mut rays: Vec<Ray> = RayKind::ALL.iter().flat_map(|kind| kind.generate(40, 7, &boxes)).collect();
+        // Those that touch corners and faces are in doubt.
+        rays.extend(boxes.iter().take(40).map(|aabb| Ray::new(aabb.min, aabb.max)));
+        on_cpu.build(&boxes).unwrap();
+        for tree in &mut trees {
+            tree.build(&boxes).unwrap();
+            assert_eq!(tree.nearest_hits(&rays).unwrap(), on_cpu.nearest_hits(&rays).unwrap(), "{kind}");
+            assert_eq!(tree.first_hits(&rays, 5).unwrap(), on_cpu.first_hits(&rays, 5).unwrap(), "{kind}");
+            assert_eq!(tree.any_hits(&rays).unwrap(), on_cpu.any_hits(&rays).unwrap(), "{kind}");
+            assert_eq!(tree.all_hits(&rays).unwrap(), on_cpu.all_hits(&rays).unwrap(), "{kind}");
+            let near = points(60, 7, &boxes);
+            assert_eq!(tree.nearest(&near, 7).unwrap(), on_cpu.nearest(&near, 7).unwrap(), "{kind}");
+        }
+    }
+}
+
+#[test]
 fn every_kind_of_scene_answers_exactly() {
     for kind in Kind::ALL {
         for n in [300, 2_000] {

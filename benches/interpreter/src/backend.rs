@@ -31,6 +31,9 @@ struct Buffer {
     /// Whether it is mapped to be filled, from its creation on.
     is_new: AtomicBool,
 }
+/// What will be written to a buffer.
+#[derive(Debug)]
+struct Staged(Vec<u8>);
 #[derive(Debug)]
 struct Mapped {
     bytes: Vec<u8>,
@@ -172,6 +175,16 @@ impl QueueInterface for Queue {
     fn write_buffer(&self, buffer: &DispatchBuffer, offset: u64, bytes: &[u8]) {
         self.0.write(data(buffer), offset, bytes);
     }
+    fn create_staging_buffer(&self, size: wgpu::BufferSize) -> Option<DispatchQueueWriteBuffer> {
+        Some(DispatchQueueWriteBuffer::custom(Staged(vec![0; size.get() as usize])))
+    }
+    fn validate_write_buffer(&self, buffer: &DispatchBuffer, offset: u64, size: wgpu::BufferSize) -> Option<()> {
+        assert!(offset + size.get() <= data(buffer).bytes as u64, "a write beyond the end of its buffer");
+        Some(())
+    }
+    fn write_staging_buffer(&self, buffer: &DispatchBuffer, offset: u64, staged: &DispatchQueueWriteBuffer) {
+        self.0.write(data(buffer), offset, &staged.as_custom::<Staged>().expect("bytes of the interpreter").0);
+    }
     fn submit(&self, command_buffers: &mut dyn Iterator<Item = DispatchCommandBuffer>) -> u64 {
         let mut number = 0;
         for commands in command_buffers {
@@ -187,9 +200,6 @@ impl QueueInterface for Queue {
         callback();
     }
     absent! {
-        create_staging_buffer(wgpu::BufferSize) -> Option<DispatchQueueWriteBuffer>;
-        validate_write_buffer(&DispatchBuffer, u64, wgpu::BufferSize) -> Option<()>;
-        write_staging_buffer(&DispatchBuffer, u64, &DispatchQueueWriteBuffer);
         write_texture(wgpu::TexelCopyTextureInfo<'_>, &[u8], wgpu::TexelCopyBufferLayout, wgpu::Extent3d);
         compact_blas(&DispatchBlas) -> (Option<u64>, DispatchBlas);
         present(&DispatchSurfaceOutputDetail);
@@ -234,6 +244,15 @@ impl BufferMappedRangeInterface for Mapped {
     }
     unsafe fn write_slice(&mut self) -> wgpu::WriteOnly<'_, [u8]> {
         wgpu::WriteOnly::from_mut(&mut self.bytes)
+    }
+}
+
+impl QueueWriteBufferInterface for Staged {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    unsafe fn write_slice(&mut self) -> wgpu::WriteOnly<'_, [u8]> {
+        wgpu::WriteOnly::from_mut(&mut self.0)
     }
 }
 
