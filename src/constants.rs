@@ -143,6 +143,9 @@ shared_constants! {
     SLOW_BITS: u32 = (127 - 60) << 23;
     /// Queries that one workgroup of a kernel that walks takes.
     WALKERS: u32 = 64;
+    /// Invocations that share a query of which all answers are asked for, where there are few queries on a GPU: one for each box of
+    /// a leaf, so that a subgroup has a fourth to an eighth of the queries to follow, and loads a leaf at once.
+    SHARERS: u32 = 8;
     /// The most half-spaces that a shape is cut out by which a tree is asked with: a query has to get on within what drivers let one
     /// dispatch do.
     MOST_PARTS: u32 = 64;

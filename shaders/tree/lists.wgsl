@@ -7,17 +7,42 @@
 //                   [query_count * KEPT_ANSWERS / 2] the first boxes of each list, two by two, as many as `query.kept`, which is
 //                   KEPT_ANSWERS or 0
 
-override EMITS: bool = false;
+// Where queries are shared, boxes are put into a list in any order, and the list is sorted like any other.
 
+override EMITS: bool = false;
+override IS_SHARED: bool = false;
+
+// Of the queries that a workgroup shares: how many boxes were found, and where the walk is resumed, or 0 where it begins again.
+var<workgroup> found_together: array<atomic<u32>, WALKERS / SHARERS>;
+var<workgroup> left_together: array<atomic<u32>, WALKERS / SHARERS>;
+
+// How many boxes were found; where the query is shared, by dispatches before.
 var<private> found: u32;
+var<private> shared_query: u32;
+var<private> has_enough: bool;
 var<private> list_query: u32;
 // Where the list begins, relative to the window, and how long it is.
 var<private> list_first: vec2<u32>;
 var<private> list_length: vec2<u32>;
 
+// Returns the turn of the query that an invocation lists. Every invocation of the workgroup has to call.
+fn begin_turn(group: u32, local: u32) -> u32 {
+    if IS_SHARED {
+        sharer = local % SHARERS;
+        shared_query = local / SHARERS;
+        if sharer == SHARERS - 1u {
+            atomicStore(&found_together[shared_query], 0u);
+            atomicStore(&left_together[shared_query], NOWHERE);
+        }
+        workgroupBarrier();
+    }
+    return (group * WALKERS + local) / select(1u, SHARERS, IS_SHARED);
+}
+
 // Begins or resumes the list of a query, and returns the place from which it walks.
 fn begin_list(number: u32) -> u32 {
     found = 0u;
+    has_enough = false;
     list_query = number;
     var left_at = AGAIN;
     if query.is_resumed == 1u {
@@ -40,26 +65,48 @@ fn begin_list(number: u32) -> u32 {
     return begin_walk(left_at);
 }
 
+// Returns the number of the next box in the list.
+fn next_number() -> u32 {
+    var number = found;
+    if IS_SHARED {
+        number += atomicAdd(&found_together[shared_query], 1u);
+    } else {
+        found += 1u;
+    }
+    has_enough = number + 1u >= query.most;
+    return number;
+}
+
 fn take(place: u32, own: BoxBits, near: f32) {
+    let at = next_number();
     if EMITS {
-        let number = add64(list_first, vec2<u32>(found, 0u));
+        let number = add64(list_first, vec2<u32>(at, 0u));
         // What was not counted to its end has no list.
-        let is_own = found < list_length.x || list_length.y != 0u;
+        let is_own = at < list_length.x || list_length.y != 0u;
         if number.y == 0u && number.x < window.capacity && is_own {
             pairs[number.x] = vec2<u32>(list_query, id_at(place));
         }
-    } else if found < query.kept {
-        keep(id_at(place));
+    } else if at < query.kept {
+        pairs[list_query * (KEPT_ANSWERS / 2u) + at / 2u][at % 2u] = id_at(place);
     }
-    found += 1u;
 }
 
-fn keep(id: u32) {
-    pairs[list_query * (KEPT_ANSWERS / 2u) + found / 2u][found % 2u] = id;
-}
-
-// Leaves the list as it is for the next dispatch.
-fn end_list(number: u32) {
+// Leaves the list as it is for the next dispatch, if the invocation has a query. Every invocation of the workgroup has to call.
+fn end_list(number: u32, has_query: bool) {
+    var is_first = has_query;
+    if IS_SHARED {
+        atomicMin(&left_together[shared_query], select(resumed_at, 0u, resumed_at == AGAIN));
+        // Others have read where the list begins, and what was left of it.
+        storageBarrier();
+        workgroupBarrier();
+        is_first &= sharer == 0u;
+        found += atomicLoad(&found_together[shared_query]);
+        let left_at = atomicLoad(&left_together[shared_query]);
+        resumed_at = select(left_at, AGAIN, left_at == 0u);
+    }
+    if !is_first {
+        return;
+    }
     if !EMITS {
         offsets[number].x = found;
         offsets[number].y = 0u;
@@ -70,7 +117,7 @@ fn end_list(number: u32) {
 
 // A list has no limit that would be worth going on for.
 fn is_done() -> bool {
-    return is_doubtful || found >= query.most;
+    return is_doubtful || has_enough;
 }
 
 // ---- children that wait ----

@@ -14,6 +14,7 @@
 @group(0) @binding(3) var<storage, read_write> rounds: array<atomic<u32>>;
 
 override IS_LISTED: bool = false;
+override IS_SHARED: bool = false;
 
 // Words of a Round, and where what it counts lies among them.
 const ROUND_WORDS: u32 = 8u;
@@ -65,7 +66,7 @@ fn query_left(
         let own = query.round * ROUND_WORDS;
         let left = atomicLoad(&left_of_group);
         if left > 0u {
-            let size = dispatch_size(div_ceil(query.query_count, WALKERS));
+            let size = dispatch_size(div_ceil(query.query_count, select(WALKERS, WALKERS / SHARERS, IS_SHARED)));
             for (var k = 0u; k < 3u; k += 1u) {
                 atomicMax(&rounds[own + k], size[k]);
             }

@@ -13,6 +13,9 @@
 const RANK_ZERO: u32 = 0x80000000u;
 const UNRANKED: u32 = 0xffffffffu;
 
+// Nearest boxes are not shared: each limits where others may be.
+const IS_SHARED: bool = false;
+
 // Whether one answer is asked for.
 override IS_SINGLE: bool = false;
 

@@ -2,6 +2,8 @@
 // kernels that answer queries. They have
 //
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
+//   IS_SHARED                whether SHARERS invocations share a query: all go through the same nodes, and each looks at the box with
+//                            its number, `sharer`, of every leaf
 //   Waiting, NONE_WAIT       the children of a node that wait, and that there are none (rows.wgsl, lists.wgsl)
 //   waiting_of(bits, seen)   those with a bit
 //   next_of(waiting)         which of them comes next: in the lowest three bits its number, and in the upper half about how near
@@ -50,6 +52,7 @@ var<private> is_ordered: bool;
 var<private> is_doubtful: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
+var<private> sharer: u32;
 
 // Begins the steps of a dispatch, for a query that was left at a place, and returns the place from which it walks.
 fn begin_walk(left_at: u32) -> u32 {
@@ -141,6 +144,11 @@ fn walk(start: u32, end: u32) {
             }
             bits = select(0u, bits, level == 0u);
         }
+        if IS_SHARED {
+            // As many for each, so that all of them end in one place.
+            spent += countOneBits(bits) * (1u + select(0u, DECISION, IS_EXACT));
+            bits &= 1u << sharer;
+        }
         look_at_boxes(8u * node, bits);
         if is_done() {
             return;
@@ -211,13 +219,13 @@ fn look_at_boxes(first: u32, candidates: u32) {
     while bits != 0u && !is_done() {
         let place = first + firstTrailingBit(bits);
         bits &= bits - 1u;
-        spent += 1u;
+        spent += select(1u, 0u, IS_SHARED);
         let own = box_at(place);
         let sight = sight_of(own);
         var is_met = !sight.is_missed;
         if is_met && !sight.is_sure {
             if IS_EXACT {
-                spent += DECISION;
+                spent += select(DECISION, 0u, IS_SHARED);
                 is_met = decide(own);
             } else {
                 is_doubtful = true;

@@ -10,7 +10,9 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::pack::{self, Packed};
-use super::query::{Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once};
+use super::query::{
+    Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, shares_lists,
+};
 use super::{Built, Tree, Waiting, build};
 use crate::constants::{AGAIN, INVALID_QUERY, KEPT_ANSWERS, ROW};
 use crate::filters::device::FilterSet;
@@ -357,6 +359,7 @@ impl Tree {
             askers: has_askers,
             is_single: room.ranked > 0 && most == 1,
             // Half-spaces are decided in integers anyway.
+            is_shared: most == u32::MAX && shares_lists(&self.gpu, count as u32),
             decides: packed.parts < packed.words.len() as u32 || (are_paths && decides_paths_at_once(&self.gpu)),
         };
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;

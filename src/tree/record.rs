@@ -8,7 +8,8 @@ use bytemuck::Zeroable;
 use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
 use super::query::{
-    Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, words_of,
+    Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, shares_lists,
+    words_of,
 };
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::ROW;
@@ -379,6 +380,7 @@ impl Tree {
             boxes: batch.askers.is_some() || of_boxes.has_groups(),
             askers: batch.askers.is_some(),
             is_single: matches!(wanted, Wanted::Rows(_, 1)),
+            is_shared: matches!(wanted, Wanted::Lists(..)) && shares_lists(&self.gpu, count),
             // Half-spaces are decided in integers anyway.
             decides: batch.half_space_count > 0
                 || Q::MADE.is_some_and(|made| made.parts() > 0)

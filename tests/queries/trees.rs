@@ -68,6 +68,11 @@ fn trees_for_gpus_and_for_software_answer_the_same() {
             assert_eq!(tree.first_hits(&rays, 5).unwrap(), on_cpu.first_hits(&rays, 5).unwrap(), "{kind}");
             assert_eq!(tree.any_hits(&rays).unwrap(), on_cpu.any_hits(&rays).unwrap(), "{kind}");
             assert_eq!(tree.all_hits(&rays).unwrap(), on_cpu.all_hits(&rays).unwrap(), "{kind}");
+            let regions = cubes(40, 7, &boxes, 20.0);
+            let balls: Vec<Sphere> =
+                boxes.iter().take(40).map(|aabb| Sphere { center: aabb.min, radius: 1.5 }).collect();
+            assert_eq!(tree.overlaps(&regions).unwrap(), on_cpu.overlaps(&regions).unwrap(), "{kind}");
+            assert_eq!(tree.overlaps(&balls).unwrap(), on_cpu.overlaps(&balls).unwrap(), "{kind}");
             let near = points(60, 7, &boxes);
             assert_eq!(tree.nearest(&near, 7).unwrap(), on_cpu.nearest(&near, 7).unwrap(), "{kind}");
         }

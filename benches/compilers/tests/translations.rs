@@ -51,7 +51,8 @@ fn all_filters() -> Filters {
 const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
 
 /// The switches that queries have of their own.
-const OF_QUERIES: [&str; 7] = ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY"];
+const OF_QUERIES: [&str; 8] =
+    ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY", "IS_SHARED"];
 
 /// The switch that the kernels which build trees have of their own.
 const OF_TREES: [&str; 1] = ["IS_LOWEST"];

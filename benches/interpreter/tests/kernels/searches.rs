@@ -159,10 +159,11 @@ pub fn cases() -> Vec<Case> {
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
         Case { options, boxes, filters, variant, what: What::Search }
     };
-    let tree = |boxes: Vec<Aabb>, from| {
+    let tree_of = |boxes: Vec<Aabb>, from, variant| {
         let filters = asks::filters(boxes.len());
-        Case { options: SWEEP, boxes, filters, variant: SortVariant::Wide, what: What::Ask(from) }
+        Case { options: SWEEP, boxes, filters, variant, what: What::Ask(from) }
     };
+    let tree = |boxes, from| tree_of(boxes, from, SortVariant::Wide);
     let steps = |options, boxes, is_filtered| Case {
         what: What::Steps(steps::Kind::Compared),
         ..case(options, boxes, is_filtered, SortVariant::Wide)
@@ -199,6 +200,7 @@ pub fn cases() -> Vec<Case> {
         kept(steps::Kind::Kept, cut, cut_filters),
         kept(steps::Kind::Moved, Kind::Uniform.generate(320, 1), Filters::default()),
         tree(asks::boxes(150), asks::AskedFrom::Device),
+        tree_of(asks::boxes(150), asks::AskedFrom::Device, SortVariant::Portable),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
         tree(asks::boxes(1100), asks::AskedFrom::Host),
     ]
