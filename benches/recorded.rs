@@ -9,7 +9,7 @@
 //!   --only A,B     rows whose name contains one of these
 //! ```
 //!
-//! The device's time is that of a submission with all the calls of a run, less that of one with nothing, by the number of calls.
+//! A batch of which not all queries were answered is an error, not a row. The device's time is that of a submission with all the calls of a run, less that of one with nothing, by the number of calls.
 //! The host's time is that of recording a call. Medians, with the quartiles of the device's. Without a scene there are 1,000 to a
 //! million uniform boxes.
 
@@ -17,10 +17,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use broadsweep::wgpu::{self, util::DeviceExt};
-use broadsweep::{Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, Ray, Tree};
+use broadsweep::{
+    Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, QueryHeader, Ray, Tree,
+};
 use laboratory::measure::time::Time;
 use laboratory::queries::{Asked, Question};
 use laboratory::scenes::SceneName;
+
+/// The header of a batch of queries.
+type Header = Option<wgpu::Buffer>;
 
 struct Plan {
     gpu: Gpu,
@@ -69,11 +74,11 @@ impl Plan {
             let pairs = broad_phase.find_pairs(boxes)?.report.pair_count;
             let pairs = u32::try_from(pairs.max(1)).context("more pairs than a list on the device holds")?;
             broad_phase.reserve(boxes.len(), pairs)?;
-            self.row(name, |encoder| Ok(broad_phase.record(encoder, given.slice(..), n).map(drop)?))?;
+            self.row(name, |encoder| Ok(broad_phase.record(encoder, given.slice(..), n).map(|_| None)?))?;
             if order == PairOrder::Canonical {
                 broad_phase.reserve(boxes.len(), pairs.saturating_mul(2))?;
                 let same = |encoder: &mut wgpu::CommandEncoder| {
-                    Ok(broad_phase.record_events(encoder, given.slice(..), n, GpuIdentity::Index).map(drop)?)
+                    Ok(broad_phase.record_events(encoder, given.slice(..), n, GpuIdentity::Index).map(|_| None)?)
                 };
                 self.row("events of a step in which nothing moves", same)?;
             }
@@ -84,8 +89,8 @@ impl Plan {
     fn measure_queries(&self, boxes: &[Aabb]) -> Result<()> {
         let (given, n) = (self.upload(boxes), boxes.len() as u32);
         let mut tree = Tree::new(&self.gpu)?;
-        self.row("build", |encoder| Ok(tree.record_build(encoder, given.slice(..), n)?))?;
-        self.row("refit", |encoder| Ok(tree.record_refit(encoder, given.slice(..), n)?))?;
+        self.row("build", |encoder| Ok(tree.record_build(encoder, given.slice(..), n).map(|()| None)?))?;
+        self.row("refit", |encoder| Ok(tree.record_refit(encoder, given.slice(..), n).map(|()| None)?))?;
         tree.build(boxes)?;
         for question in Question::ALL {
             let count = question.as_many_as(self.queries);
@@ -97,37 +102,45 @@ impl Plan {
                 Asked::NearestHits(rays) => {
                     let batch = self.upload(&rays);
                     self.row(&name, |encoder| {
-                        Ok(tree.record_nearest_hits(encoder, of::<Ray>(&batch, count)).map(drop)?)
+                        Ok(tree.record_nearest_hits(encoder, of::<Ray>(&batch, count)).map(|left| Some(left.header))?)
                     })?;
                     let name = format!("{name}, in order");
                     self.row(&name, |encoder| {
-                        Ok(tree.record_nearest_hits(encoder, of::<Ray>(&batch, count).in_order()).map(drop)?)
+                        Ok(tree
+                            .record_nearest_hits(encoder, of::<Ray>(&batch, count).in_order())
+                            .map(|left| Some(left.header))?)
                     })?;
                 }
                 Asked::AnyHits(rays) => {
                     let batch = self.upload(&rays);
                     self.row(&name, |encoder| {
-                        Ok(tree.record_any_hits(encoder, of::<Ray>(&batch, count)).map(drop)?)
+                        Ok(tree.record_any_hits(encoder, of::<Ray>(&batch, count)).map(|left| Some(left.header))?)
                     })?;
                 }
                 Asked::AllHits(rays) => {
                     let batch = self.upload(&rays);
                     let most = tree.all_hits(&rays)?.answers.len() as u32;
                     self.row(&name, |encoder| {
-                        Ok(tree.record_all_hits(encoder, of::<Ray>(&batch, count), 0, most).map(drop)?)
+                        Ok(tree
+                            .record_all_hits(encoder, of::<Ray>(&batch, count), 0, most)
+                            .map(|left| Some(left.header))?)
                     })?;
                 }
                 Asked::Overlaps(asked) => {
                     let batch = self.upload(&asked);
                     let most = tree.overlaps(&asked)?.answers.len() as u32;
                     self.row(&name, |encoder| {
-                        Ok(tree.record_overlaps(encoder, of::<Aabb>(&batch, count), 0, most).map(drop)?)
+                        Ok(tree
+                            .record_overlaps(encoder, of::<Aabb>(&batch, count), 0, most)
+                            .map(|left| Some(left.header))?)
                     })?;
                 }
                 Asked::Nearest(points, k) => {
                     let batch = self.upload(&points);
                     self.row(&name, |encoder| {
-                        Ok(tree.record_nearest(encoder, of::<NearestQuery>(&batch, count), k as u32).map(drop)?)
+                        Ok(tree
+                            .record_nearest(encoder, of::<NearestQuery>(&batch, count), k as u32)
+                            .map(|left| Some(left.header))?)
                     })?;
                 }
             }
@@ -136,9 +149,13 @@ impl Plan {
     }
 
     /// Measures a call and prints its row.
-    fn row(&self, name: &str, mut record: impl FnMut(&mut wgpu::CommandEncoder) -> Result<()>) -> Result<()> {
+    fn row(&self, name: &str, mut record: impl FnMut(&mut wgpu::CommandEncoder) -> Result<Header>) -> Result<()> {
         if !self.is_wanted(name) {
             return Ok(());
+        }
+        let mut encoder = self.encoder();
+        if let Some(header) = record(&mut encoder)? {
+            self.check(name, encoder, &header)?;
         }
         let (mut on_device, mut on_host) = (Vec::new(), Vec::new());
         for run in 0..self.runs + 2 {
@@ -158,6 +175,26 @@ impl Plan {
         let (device, host) = Time::of(on_device).zip(Time::of(on_host)).context("no runs")?;
         let quartiles = format!("{:.4} to {:.4}", device.q1_ms, device.q3_ms);
         println!("{name:52} {:>12.4} {quartiles:>23} {:>12.4}", device.median_ms, host.median_ms);
+        Ok(())
+    }
+
+    /// Submits a batch, and fails where its header says that not all is there.
+    fn check(&self, name: &str, mut encoder: wgpu::CommandEncoder, header: &wgpu::Buffer) -> Result<()> {
+        let staging = self.gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some("staging"),
+            size: header.size(),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        encoder.copy_buffer_to_buffer(header, 0, &staging, 0, header.size());
+        self.submit(encoder)?;
+        staging.map_async(wgpu::MapMode::Read, .., |_| ());
+        self.submit(self.encoder())?;
+        let said: QueryHeader =
+            bytemuck::pod_read_unaligned(&staging.get_mapped_range(..)?[..size_of::<QueryHeader>()]);
+        if said.unfinished > 0 || said.overflow > 0 {
+            bail!("{name}: {} queries are not done, and overflow is {}", said.unfinished, said.overflow);
+        }
         Ok(())
     }
 

@@ -141,7 +141,7 @@ shared_constants! {
     USUAL_BITS: u32 = (127 + 60) << 23;
     /// 2⁻⁶⁰ in bits: the least speed, along an axis, of which the same is true.
     SLOW_BITS: u32 = (127 - 60) << 23;
-    /// Queries that one workgroup of a kernel that walks takes.
+    /// Invocations of a workgroup of a kernel that walks: one for each query, where they are not shared.
     WALKERS: u32 = 64;
     /// Invocations that share a query of which all answers are asked for, where there are few queries on a GPU: one for each box of
     /// a leaf, so that a subgroup has a fourth to an eighth of the queries to follow, and loads a leaf at once.

@@ -16,6 +16,10 @@ const SIGN: u32 = 0x80000000u;
 // Turns of loops that a comparison takes, and some more.
 const DECISION: u32 = 20u;
 
+fn decision_steps() -> u32 {
+    return DECISION;
+}
+
 var<private> point: vec3<u32>;
 var<private> radius: u32;
 var<private> sight_point: vec3<f32>;

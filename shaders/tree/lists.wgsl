@@ -3,11 +3,11 @@
 // Changes offsets   [query_count + 1] counts of answers, as (low, high), and where EMITS where the answers of each query
 //                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
 //                   NOWHERE, and how many answers it found
-// Writes  pairs     where EMITS: [capacity] (query, box) from number `window.first` on, of lists that were not kept; else
-//                   [query_count * KEPT_ANSWERS / 2] the first boxes of each list, two by two, as many as `query.kept`, which is
-//                   KEPT_ANSWERS or 0
+// Writes  pairs     where EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were not kept; else
+//                   [query_count * KEPT_ANSWERS] the first boxes of each list, as many as `query.kept`, which is KEPT_ANSWERS or 0
 
-// Where queries are shared, boxes are put into a list in any order, and the list is sorted like any other.
+// Where queries are shared, boxes are put into a list in any order, and the list is sorted like any other; but a list that a window
+// cuts is walked through by one invocation alone, so that each of its parts is the same in every walk.
 
 override EMITS: bool = false;
 override IS_SHARED: bool = false;
@@ -19,6 +19,7 @@ var<workgroup> left_together: array<atomic<u32>, WALKERS / SHARERS>;
 // How many boxes were found; where the query is shared, by dispatches before.
 var<private> found: u32;
 var<private> shared_query: u32;
+var<private> sharer: u32;
 var<private> has_enough: bool;
 var<private> list_query: u32;
 // Where the list begins, relative to the window, and how long it is.
@@ -42,7 +43,7 @@ fn begin_turn(group: u32, local: u32) -> u32 {
 // Begins or resumes the list of a query, and returns the place from which it walks.
 fn begin_list(number: u32) -> u32 {
     found = 0u;
-    has_enough = false;
+    own_boxes = 1u << sharer;
     list_query = number;
     var left_at = AGAIN;
     if query.is_resumed == 1u {
@@ -61,7 +62,11 @@ fn begin_list(number: u32) -> u32 {
         let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u || is_kept;
         let is_behind = list_first.y < 0x80000000u && (list_first.y != 0u || list_first.x >= window.capacity);
         left_at = select(left_at, NOWHERE, is_before || is_behind);
+        // Of a list that the window cuts, each box needs the same number in every walk: one invocation takes all.
+        let is_cut = list_first.y >= 0x80000000u || end.y != 0u || end.x > window.capacity;
+        own_boxes = select(own_boxes, select(0u, 0xffu, sharer == 0u), is_cut);
     }
+    has_enough = found >= query.most;
     return begin_walk(left_at);
 }
 
@@ -84,10 +89,11 @@ fn take(place: u32, own: BoxBits, near: f32) {
         // What was not counted to its end has no list.
         let is_own = at < list_length.x || list_length.y != 0u;
         if number.y == 0u && number.x < window.capacity && is_own {
-            pairs[number.x] = vec2<u32>(list_query, id_at(place));
+            pairs[2u * number.x] = list_query;
+            pairs[2u * number.x + 1u] = id_at(place);
         }
     } else if at < query.kept {
-        pairs[list_query * (KEPT_ANSWERS / 2u) + at / 2u][at % 2u] = id_at(place);
+        pairs[list_query * KEPT_ANSWERS + at] = id_at(place);
     }
 }
 

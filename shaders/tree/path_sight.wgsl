@@ -6,6 +6,10 @@ const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // Turns of loops that a decision takes.
 const DECISION: u32 = 12u;
 
+fn decision_steps() -> u32 {
+    return DECISION;
+}
+
 // Tells along which axes the path goes down.
 fn is_backward() -> vec3<bool> {
     return path_direction >= vec3<u32>(SIGN);

@@ -18,7 +18,7 @@
 @group(0) @binding(6) var<storage, read> ranges: array<u32>;
 @group(0) @binding(7) var<storage, read> askers: array<u32>;
 @group(0) @binding(8) var<storage, read_write> offsets: array<vec4<u32>>;
-@group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
+@group(0) @binding(9) var<storage, read_write> pairs: array<u32>;
 
 const IS_RANKED: bool = false;
 

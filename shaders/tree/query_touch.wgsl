@@ -20,7 +20,7 @@
 @group(0) @binding(6) var<storage, read> ranges: array<u32>;
 @group(0) @binding(7) var<storage, read> askers: array<u32>;
 @group(0) @binding(8) var<storage, read_write> offsets: array<vec4<u32>>;
-@group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
+@group(0) @binding(9) var<storage, read_write> pairs: array<u32>;
 
 const IS_RANKED: bool = false;
 
@@ -131,11 +131,12 @@ fn sight_of(own: BoxBits) -> Sight {
 }
 
 const SIGN: u32 = 0x80000000u;
-// Turns of loops that a decision takes, the half-spaces aside.
-const DECISION: u32 = 1u;
+
+fn decision_steps() -> u32 {
+    return 1u + part_end - part_first;
+}
 
 fn decide(own: BoxBits) -> bool {
-    spent += part_end - part_first;
     for (var part = part_first; part < part_end; part += 1u) {
         if !half_space_touches(normal_of(part), offset_of(part), own.low, own.high) {
             return false;

@@ -2,8 +2,8 @@
 // kernels that answer queries. They have
 //
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
-//   IS_SHARED                whether SHARERS invocations share a query: all go through the same nodes, and each looks at the box with
-//                            its number, `sharer`, of every leaf
+//   IS_SHARED                whether SHARERS invocations share a query: all go through the same nodes, and each looks at boxes of its
+//                            own, `own_boxes`, of every leaf
 //   Waiting, NONE_WAIT       the children of a node that wait, and that there are none (rows.wgsl, lists.wgsl)
 //   waiting_of(bits, seen)   those with a bit
 //   next_of(waiting)         which of them comes next: in the lowest three bits its number, and in the upper half about how near
@@ -13,7 +13,8 @@
 //   is_beyond(next)          whether it is surely so far, or none, that neither it nor any other that waits there matters
 //   see(at)                  what f32 says of the eight children of a node, which begins at `at` among the vectors
 //   sight_of(box)            what f32 says of a box
-//   decide(box)              whether the query meets a box, where f32 leaves that in doubt; in DECISION turns of loops
+//   decide(box)              whether the query meets a box, where f32 leaves that in doubt
+//   decision_steps()         turns of loops that this takes at most
 //   take(place, box, near)   takes a box that the query meets, at a place among the leaves
 //   is_done()                whether the query is answered, or there is no use in going on
 //
@@ -52,7 +53,8 @@ var<private> is_ordered: bool;
 var<private> is_doubtful: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
-var<private> sharer: u32;
+// The boxes of a leaf that an invocation looks at where queries are shared: a bit for each.
+var<private> own_boxes: u32;
 
 // Begins the steps of a dispatch, for a query that was left at a place, and returns the place from which it walks.
 fn begin_walk(left_at: u32) -> u32 {
@@ -76,7 +78,7 @@ fn walk_ranges(places: vec4<u32>, from_place: u32) {
 }
 
 fn walk(start: u32, end: u32) {
-    if start >= end || resumed_at != NOWHERE {
+    if start >= end || resumed_at != NOWHERE || is_done() {
         return;
     }
     let last = end - 1u;
@@ -145,11 +147,14 @@ fn walk(start: u32, end: u32) {
             bits = select(0u, bits, level == 0u);
         }
         if IS_SHARED {
-            // As many for each, so that all of them end in one place.
-            spent += countOneBits(bits) * (1u + select(0u, DECISION, IS_EXACT));
-            bits &= 1u << sharer;
+            bits &= own_boxes;
         }
+        let spent_before = spent;
         look_at_boxes(8u * node, bits);
+        if IS_SHARED {
+            // As many for each, whatever its box is, so that all of them end in one place.
+            spent = spent_before + 1u + select(0u, decision_steps(), IS_EXACT);
+        }
         if is_done() {
             return;
         }
@@ -192,7 +197,7 @@ fn children_between(level: u32, node: u32, start: u32, last: u32) -> u32 {
 fn decided(level: u32, node: u32, children: Waiting, vast: u32) -> Waiting {
     var waiting = children;
     var undecided = vast;
-    spent += DECISION * countOneBits(undecided);
+    spent += decision_steps() * countOneBits(undecided);
     while undecided != 0u {
         let child = firstTrailingBit(undecided);
         undecided &= undecided - 1u;
@@ -219,13 +224,13 @@ fn look_at_boxes(first: u32, candidates: u32) {
     while bits != 0u && !is_done() {
         let place = first + firstTrailingBit(bits);
         bits &= bits - 1u;
-        spent += select(1u, 0u, IS_SHARED);
+        spent += 1u;
         let own = box_at(place);
         let sight = sight_of(own);
         var is_met = !sight.is_missed;
         if is_met && !sight.is_sure {
             if IS_EXACT {
-                spent += select(DECISION, 0u, IS_SHARED);
+                spent += decision_steps();
                 is_met = decide(own);
             } else {
                 is_doubtful = true;

@@ -71,6 +71,9 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// [`set_filters`](Self::set_filters) says which pairs are wanted, for all of them. A call whose boxes the filters do not
 /// fit is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
 ///
+/// More than half a megabyte of boxes or pairs in host memory is copied by the threads of the `rayon` pool that a call is made
+/// from, as [`Tree`](crate::Tree) does with queries and answers: hold no lock meanwhile that other tasks of that pool wait for.
+///
 /// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two ways that block
 /// take more boxes than the device or the budget has room for, in several passes; the others refuse them.
 ///

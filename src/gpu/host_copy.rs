@@ -15,7 +15,7 @@ pub(super) fn write(queue: &wgpu::Queue, buffer: &wgpu::Buffer, offset: u64, byt
         }
         _ => return queue.write_buffer(buffer, offset, bytes),
     };
-    // Without one, an error scope has the reason.
+    // Without one the device is lost, as the next call will notice.
     let Some(mut view) = view else { return };
     // Only pieces whose length is known to the compiler can go to other threads.
     let (pieces, mut rest) = view.slice(..).into_chunks::<PIECE>();

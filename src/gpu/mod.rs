@@ -54,6 +54,8 @@ pub struct Gpu {
     asked_sort: Option<SortVariant>,
     /// Whether the device is a software adapter.
     is_software: bool,
+    /// Turns of loops that a query may take in one dispatch, where a test says so.
+    turns: Option<u32>,
     /// The caller's cache of compiled kernels.
     pipeline_cache: Option<wgpu::PipelineCache>,
     /// The label of its passes.
@@ -108,6 +110,7 @@ impl Gpu {
             device,
             queue,
             is_software,
+            turns: None,
             pipeline_cache: None,
             label: "broadsweep".into(),
             lost: Arc::default(),
@@ -296,6 +299,17 @@ impl Gpu {
     #[doc(hidden)]
     pub fn with_software(self, is_software: bool) -> Self {
         Self { is_software, ..self }
+    }
+
+    /// Returns the same device, on which a query takes about this many turns of loops in one dispatch: for tests of what is resumed.
+    #[doc(hidden)]
+    pub fn with_turns(self, turns: u32) -> Self {
+        Self { turns: Some(turns), ..self }
+    }
+
+    /// Returns how many those are, where a test says so.
+    pub(crate) fn turns(&self) -> Option<u32> {
+        self.turns
     }
 
     /// Returns whether the driver is one in software, or is taken for one.

@@ -49,7 +49,7 @@ const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_100, 2_000]];
 
 /// Returns how many turns of loops a query may take in one dispatch on this device.
 pub(super) fn budget(gpu: &Gpu, decides: bool) -> u32 {
-    BUDGETS[usize::from(gpu.is_software())][usize::from(decides)]
+    gpu.turns().unwrap_or(BUDGETS[usize::from(gpu.is_software())][usize::from(decides)])
 }
 
 /// Queries that a thread looks at, at a time.
@@ -358,8 +358,8 @@ impl Tree {
             boxes: !filters.keeps_all() || of_boxes.has_groups(),
             askers: has_askers,
             is_single: room.ranked > 0 && most == 1,
-            // Half-spaces are decided in integers anyway.
             is_shared: most == u32::MAX && shares_lists(&self.gpu, count as u32),
+            // Half-spaces are decided in integers anyway.
             decides: packed.parts < packed.words.len() as u32 || (are_paths && decides_paths_at_once(&self.gpu)),
         };
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
@@ -867,7 +867,9 @@ fn append_rows<T: Pod + Send + Sync>(
 ) -> Result<(), Error> {
     let Lists { offsets, answers, .. } = lists;
     let of_row = |row: &[T]| row.partition_point(|answer| index(answer) != NO_BOX);
-    let lengths: Vec<usize> = rows.par_chunks(width).with_min_len(AT_ONCE).map(of_row).collect();
+    let mut lengths = Vec::new();
+    make_room(&mut lengths, rows.len() / width)?;
+    lengths.par_extend(rows.par_chunks(width).with_min_len(AT_ONCE).map(of_row));
     let mut end = answers.len() as u64;
     offsets.extend(lengths.iter().map(|&length| {
         end += length as u64;

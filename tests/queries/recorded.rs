@@ -473,16 +473,23 @@ fn in_one_list<T>(lists: &Lists<T>, index: impl Fn(&T) -> u32) -> Vec<[u32; 2]> 
 
 #[test]
 fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
+    assert_windows_of(GPU.clone(), 16);
+    // Of queries that are shared, and of those that many dispatches go on with.
+    assert_windows_of(GPU.clone().with_software(false), 16);
+    assert_windows_of(GPU.clone().with_software(false).with_turns(150), 60);
+}
+
+fn assert_windows_of(gpu: Gpu, rounds: u32) {
     let boxes = Kind::Uniform.generate(3_000, 3);
     let shapes = cubes(300, 7, &boxes, 20.0);
-    let mut tree = Tree::new(&GPU).unwrap();
+    let mut tree = Tree::new(&gpu).unwrap();
     tree.build(&boxes).unwrap();
     let expected = tree.overlaps(&shapes).unwrap();
     let mut pairs = in_one_list(&expected, |&index| index);
     let (total, capacity) = (pairs.len() as u64, 1_000u32);
     assert!(total > 4_000);
     let queries = upload(&shapes);
-    let batch = GpuBatch::<Aabb>::new(queries.slice(..), 300);
+    let batch = GpuBatch::<Aabb>::new(queries.slice(..), 300).with_rounds(rounds);
     let mut found: Vec<[u32; 2]> = Vec::new();
     for first in (0..total + 2_000).step_by(capacity as usize) {
         let mut encoder = encoder();

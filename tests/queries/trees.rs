@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use broadsweep::internals::brute_queries;
 use broadsweep::{
-    Aabb, Answers, Batch, BoxCast, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, QueryFilters, QueryLoad,
-    Question, Ray, Sphere, Tree, TreeReport, cpu, wgpu,
+    Aabb, Answers, Batch, BoxCast, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, OrientedBox, QueryFilters,
+    QueryLoad, Question, Ray, Sphere, Tree, TreeReport, cpu, wgpu,
 };
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
@@ -53,29 +53,42 @@ fn assert_exact(found: &All, boxes: &[Aabb], count: usize, what: &str) {
 
 #[test]
 fn trees_for_gpus_and_for_software_answer_the_same() {
-    // They differ in when doubts are decided, on whatever adapter this is.
-    let mut trees = [true, false].map(|is_software| Tree::new(&GPU.clone().with_software(is_software)).unwrap());
-    let mut on_cpu = cpu::Tree::new();
-    for kind in Kind::ALL {
+    // They differ in when doubts are decided, and in how many invocations share a query, on whatever adapter this is.
+    for is_software in [true, false] {
+        let gpu = GPU.clone().with_software(is_software);
+        assert_same_as_on_the_cpu(&gpu, &Kind::ALL);
+        // So few turns that most queries take several dispatches, and some take dozens.
+        let kinds = [Kind::Identical, Kind::Uniform, Kind::Clusters, Kind::Touching];
+        assert_same_as_on_the_cpu(&gpu.clone().with_turns(60), &kinds);
+        assert_same_as_on_the_cpu(&gpu.with_turns(400), &kinds);
+    }
+}
+
+/// Compares a tree on this device with one on the CPU.
+fn assert_same_as_on_the_cpu(gpu: &Gpu, kinds: &[Kind]) {
+    let (mut tree, mut on_cpu) = (Tree::new(gpu).unwrap(), cpu::Tree::new());
+    for kind in kinds {
         let boxes = kind.generate(300, 3);
         let mut rays: Vec<Ray> = RayKind::ALL.iter().flat_map(|kind| kind.generate(40, 7, &boxes)).collect();
         // Those that touch corners and faces are in doubt.
         rays.extend(boxes.iter().take(40).map(|aabb| Ray::new(aabb.min, aabb.max)));
+        let some = || boxes.iter().take(40);
+        let balls: Vec<Sphere> = some().map(|aabb| Sphere { center: aabb.min, radius: 1.5 }).collect();
+        // A third of a turn about z, and then some.
+        let axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
+        let turned = |aabb: &Aabb| OrientedBox { center: aabb.min, half: [2.0, 1.0, 0.5], axes };
+        let turned: Vec<OrientedBox> = some().map(turned).collect();
+        let (regions, near) = (cubes(40, 7, &boxes, 20.0), points(60, 7, &boxes));
         on_cpu.build(&boxes).unwrap();
-        for tree in &mut trees {
-            tree.build(&boxes).unwrap();
-            assert_eq!(tree.nearest_hits(&rays).unwrap(), on_cpu.nearest_hits(&rays).unwrap(), "{kind}");
-            assert_eq!(tree.first_hits(&rays, 5).unwrap(), on_cpu.first_hits(&rays, 5).unwrap(), "{kind}");
-            assert_eq!(tree.any_hits(&rays).unwrap(), on_cpu.any_hits(&rays).unwrap(), "{kind}");
-            assert_eq!(tree.all_hits(&rays).unwrap(), on_cpu.all_hits(&rays).unwrap(), "{kind}");
-            let regions = cubes(40, 7, &boxes, 20.0);
-            let balls: Vec<Sphere> =
-                boxes.iter().take(40).map(|aabb| Sphere { center: aabb.min, radius: 1.5 }).collect();
-            assert_eq!(tree.overlaps(&regions).unwrap(), on_cpu.overlaps(&regions).unwrap(), "{kind}");
-            assert_eq!(tree.overlaps(&balls).unwrap(), on_cpu.overlaps(&balls).unwrap(), "{kind}");
-            let near = points(60, 7, &boxes);
-            assert_eq!(tree.nearest(&near, 7).unwrap(), on_cpu.nearest(&near, 7).unwrap(), "{kind}");
-        }
+        tree.build(&boxes).unwrap();
+        assert_eq!(tree.nearest_hits(&rays).unwrap(), on_cpu.nearest_hits(&rays).unwrap(), "{kind}");
+        assert_eq!(tree.first_hits(&rays, 5).unwrap(), on_cpu.first_hits(&rays, 5).unwrap(), "{kind}");
+        assert_eq!(tree.any_hits(&rays).unwrap(), on_cpu.any_hits(&rays).unwrap(), "{kind}");
+        assert_eq!(tree.all_hits(&rays).unwrap(), on_cpu.all_hits(&rays).unwrap(), "{kind}");
+        assert_eq!(tree.overlaps(&regions).unwrap(), on_cpu.overlaps(&regions).unwrap(), "{kind}");
+        assert_eq!(tree.overlaps(&balls).unwrap(), on_cpu.overlaps(&balls).unwrap(), "{kind}");
+        assert_eq!(tree.overlaps(&turned).unwrap(), on_cpu.overlaps(&turned).unwrap(), "{kind}");
+        assert_eq!(tree.nearest(&near, 7).unwrap(), on_cpu.nearest(&near, 7).unwrap(), "{kind}");
     }
 }
 

@@ -44,9 +44,24 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_scatter", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
-    ("query_cross", Fault::Race, "atomic on found_together", "a list is put together in any order, and sorted"),
-    ("query_touch", Fault::Race, "atomic on found_together", "a list is put together in any order, and sorted"),
-    ("query_sphere", Fault::Race, "atomic on found_together", "a list is put together in any order, and sorted"),
+    (
+        "query_cross",
+        Fault::Race,
+        "atomic on found_together",
+        "a list that no window cuts is put together in any order, and sorted",
+    ),
+    (
+        "query_touch",
+        Fault::Race,
+        "atomic on found_together",
+        "a list that no window cuts is put together in any order, and sorted",
+    ),
+    (
+        "query_sphere",
+        Fault::Race,
+        "atomic on found_together",
+        "a list that no window cuts is put together in any order, and sorted",
+    ),
 ];
 
 /// Sizes of subgroups that GPUs have.
