@@ -1,4 +1,5 @@
-// All answers of a query: counted, or written where the counts of all queries say. Shared by the kernels that list.
+// All answers of a query: counted, or written where the counts of all queries say. Shared by the kernels that list; they have
+// `begin_shape(number)`, which reads a query and tells whether its numbers have a meaning.
 //
 // Changes offsets   [query_count + 1] counts of answers, as (low, high), and where EMITS where the answers of each query
 //                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
@@ -25,6 +26,26 @@ var<private> list_query: u32;
 // Where the list begins, relative to the window, and how long it is.
 var<private> list_first: vec2<u32>;
 var<private> list_length: vec2<u32>;
+
+// Lists what a query meets. Every invocation of the workgroup has to call.
+fn list_boxes(group: u32, local: u32) {
+    let turn = begin_turn(group, local);
+    let has_query = turn < query.query_count;
+    var number = 0u;
+    resumed_at = NOWHERE;
+    if has_query {
+        number = order[turn];
+        let place = begin_list(number);
+        if place != NOWHERE {
+            if begin_shape(number) {
+                walk_ranges(begin_query(number), place);
+            } else {
+                resumed_at = INVALID_QUERY;
+            }
+        }
+    }
+    end_list(number, has_query);
+}
 
 // Returns the turn of the query that an invocation lists. Every invocation of the workgroup has to call.
 fn begin_turn(group: u32, local: u32) -> u32 {

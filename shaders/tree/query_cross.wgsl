@@ -7,7 +7,8 @@
 //         ranges, askers, filters
 // Changes offsets    counts, or where lists begin (lists.wgsl)
 // Writes  pairs      where EMITS: (query, box); those of one query in no order; else the first answers of each list (lists.wgsl)
-// An invocation for each query, or with the switch IS_SHARED as many as SHARERS, which counts first and then, with the switch EMITS, writes.
+// An invocation for each query, or with the switch IS_SHARED as many as SHARERS, which counts first and then, with the switch
+// EMITS, writes.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
@@ -28,20 +29,9 @@ fn query_cross(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let turn = begin_turn(group_index(group, groups), local);
-    let has_query = turn < query.query_count;
-    var number = 0u;
-    resumed_at = NOWHERE;
-    if has_query {
-        number = order[turn];
-        let place = begin_list(number);
-        if place != NOWHERE {
-            if begin_path(number) {
-                walk_ranges(begin_query(number), place);
-            } else {
-                resumed_at = INVALID_QUERY;
-            }
-        }
-    }
-    end_list(number, has_query);
+    list_boxes(group_index(group, groups), local);
+}
+
+fn begin_shape(number: u32) -> bool {
+    return begin_path(number);
 }

@@ -8,7 +8,8 @@
 //         ranges, askers, filters
 // Changes offsets    counts, or where lists begin (lists.wgsl)
 // Writes  pairs      where EMITS: (query, box); those of one query in no order; else the first answers of each list (lists.wgsl)
-// An invocation for each query, or with the switch IS_SHARED as many as SHARERS, which counts first and then, with the switch EMITS, writes.
+// An invocation for each query, or with the switch IS_SHARED as many as SHARERS, which counts first and then, with the switch
+// EMITS, writes.
 // All boxes are decided in integers, exactly; nodes in steps that are rounded outward.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
@@ -30,22 +31,7 @@ fn query_touch(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let turn = begin_turn(group_index(group, groups), local);
-    let has_query = turn < query.query_count;
-    var number = 0u;
-    resumed_at = NOWHERE;
-    if has_query {
-        number = order[turn];
-        let place = begin_list(number);
-        if place != NOWHERE {
-            if begin_region(number) {
-                walk_ranges(begin_query(number), place);
-            } else {
-                resumed_at = INVALID_QUERY;
-            }
-        }
-    }
-    end_list(number, has_query);
+    list_boxes(group_index(group, groups), local);
 }
 
 var<private> region: OrderedBox;
@@ -53,7 +39,7 @@ var<private> part_first: u32;
 var<private> part_end: u32;
 
 // Reads a query, and returns whether all its numbers have a meaning.
-fn begin_region(number: u32) -> bool {
+fn begin_shape(number: u32) -> bool {
     let at = number * query.words;
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     var high = low;

@@ -457,6 +457,19 @@ impl Tree {
         Ok(())
     }
 
+    /// Says that the first `k` answers of each query of a batch are asked for.
+    fn ranking<'a, Q: Start>(
+        &self,
+        batch: &Batch<'a, Q>,
+        words: &'a [u32],
+        k: usize,
+        ranked: Ranked,
+        waiting: Waiting,
+    ) -> Ranking<'a> {
+        let is_in_order = is_in_order(batch.queries, &self.scene());
+        Ranking { words, query_count: batch.queries.len(), filters: batch.filters, is_in_order, k, ranked, waiting }
+    }
+
     /// Begins a part of queries that are ranked, of `most` at most.
     fn begin_rows(&mut self, asked: &Ranking<'_>, first: usize, most: usize) -> Result<Part, Error> {
         let (stride, width) = (asked.stride(), asked.width());
@@ -674,15 +687,8 @@ impl Tree {
         if self.built.is_none() || count == 0 {
             answers.resize(count, Hit::MISS);
         } else {
-            let asked = Ranking {
-                words: &C::words(batch.queries),
-                query_count: count,
-                filters: batch.filters,
-                is_in_order: is_in_order(batch.queries, &self.scene()),
-                k: 1,
-                ranked: Ranked::Hits,
-                waiting,
-            };
+            let words = C::words(batch.queries);
+            let asked = self.ranking(&batch, &words, 1, Ranked::Hits, waiting);
             self.ask_rows(&asked, |rows| {
                 extend(&mut answers, rows, |hit: &Hit| if hit.is_hit() { *hit } else { Hit::MISS });
                 Ok(())
@@ -736,15 +742,7 @@ impl Tree {
         if self.built.is_none() || count == 0 || k == 0 {
             lists.offsets.resize(count + 1, 0);
         } else {
-            let asked = Ranking {
-                words,
-                query_count: count,
-                filters: batch.filters,
-                is_in_order: is_in_order(batch.queries, &self.scene()),
-                k,
-                ranked,
-                waiting,
-            };
+            let asked = self.ranking(&batch, words, k, ranked, waiting);
             let width = asked.width();
             if k == width {
                 self.ask_rows(&asked, |rows| append_rows(&mut lists, rows, width, &index)).await?;

@@ -173,6 +173,11 @@ impl Asks {
 /// time where they are shared, and those of a thousand 0.4 to 0.6; of 100,000, 0.5 to 2 times.
 const MOST_SHARED: u32 = 1 << 14;
 
+/// Returns the names of the switches that are on.
+fn names_on(switches: &[(bool, &'static str)]) -> Vec<&'static str> {
+    switches.iter().filter(|(is_on, _)| *is_on).map(|(_, name)| *name).collect()
+}
+
 /// Returns whether several invocations share each of so many queries whose answers are listed.
 pub(super) fn shares_lists(gpu: &Gpu, query_count: u32) -> bool {
     query_count <= MOST_SHARED && !gpu.is_software()
@@ -524,8 +529,7 @@ impl Query {
             (emits, "EMITS"),
             (asks.is_shared, "IS_SHARED"),
         ];
-        let switches: Vec<_> = switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name).collect();
-        Kernel::specialised(&self.gpu, source, &switches)
+        Kernel::specialised(&self.gpu, source, &names_on(&switches))
     }
 
     /// Records queries that are made of others. The parameters say how many words those have that are given.
@@ -717,8 +721,7 @@ impl Query {
             ("rounds", buffers.rounds.all()),
         ];
         let switches = [(is_listed, "IS_LISTED"), (batch.asks.is_shared, "IS_SHARED")];
-        let switches: Vec<_> = switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name).collect();
-        let kernel = Kernel::specialised(&self.gpu, &LEFT, &switches);
+        let kernel = Kernel::specialised(&self.gpu, &LEFT, &names_on(&switches));
         kernel.dispatch(pass, batch.query_count.div_ceil(256), &bound);
     }
 

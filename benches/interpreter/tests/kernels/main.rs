@@ -34,6 +34,9 @@ fn is_long() -> bool {
     std::env::var("BROADSWEEP_LONG").is_ok_and(|value| value == "1")
 }
 
+/// Why it does not matter which of several invocations is first.
+const IN_ANY_ORDER: &str = "a list that no window cuts is put together in any order, and sorted";
+
 /// What is flagged and known: kernel, fault, access, and why it stays.
 const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sweep_test", Fault::Unwritten, "load of footprints", "four at once; those of no entry are no candidates"),
@@ -44,24 +47,9 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_scatter", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
     ("sort_wide", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
-    (
-        "query_cross",
-        Fault::Race,
-        "atomic on found_together",
-        "a list that no window cuts is put together in any order, and sorted",
-    ),
-    (
-        "query_touch",
-        Fault::Race,
-        "atomic on found_together",
-        "a list that no window cuts is put together in any order, and sorted",
-    ),
-    (
-        "query_sphere",
-        Fault::Race,
-        "atomic on found_together",
-        "a list that no window cuts is put together in any order, and sorted",
-    ),
+    ("query_cross", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
+    ("query_touch", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
+    ("query_sphere", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
 ];
 
 /// Sizes of subgroups that GPUs have.
