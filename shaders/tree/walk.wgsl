@@ -4,7 +4,7 @@
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
 //   IS_SHARED                whether SHARERS invocations share a query: all go through the same nodes, and each looks at boxes of its
 //                            own, `own_boxes`, of every leaf
-//   Waiting, NONE_WAIT       the children of a node that wait, and that there are none (rows.wgsl, lists.wgsl)
+//   Waiting, NONE_WAIT       the children of a node that wait, and that there are none (waiting.wgsl, lists.wgsl)
 //   waiting_of(bits, seen)   those with a bit
 //   next_of(waiting)         which of them comes next: in the lowest three bits its number, and in the upper half about how near
 //                            it is; 0xffff there if there is none

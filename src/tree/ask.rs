@@ -11,7 +11,8 @@ use rayon::prelude::*;
 
 use super::pack::{self, Packed};
 use super::query::{
-    Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, shares_lists,
+    Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, goes_in_beams,
+    shares_lists, words_of,
 };
 use super::{Built, Tree, Waiting, build};
 use crate::constants::{AGAIN, INVALID_QUERY, KEPT_ANSWERS, ROW};
@@ -28,7 +29,8 @@ use crate::grid::sort_variant;
 use crate::layout::{QueryParams, Window};
 use crate::queries::{Start, is_in_order, make_room};
 use crate::{
-    Aabb, Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryFilters, QueryReport, Shape,
+    Aabb, Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryFilters, QueryReport, Ray,
+    Shape,
 };
 
 /// The least number of queries, and of boxes, that are worth a sort of the queries.
@@ -206,6 +208,8 @@ struct Part {
     said: QueryParams,
     /// Whether every dispatch decides what `f32` leaves in doubt.
     decides: bool,
+    /// Whether the first dispatch is one of beams.
+    goes_in_beams: bool,
     params: Buffer<QueryParams>,
     order: Buffer<u32>,
     count: u32,
@@ -245,8 +249,10 @@ impl Part {
         self.buffers.rest.write(&tree.gpu, &rest);
         scopes.close("queries")?;
         self.rest = Some(rest.len() as u32);
-        self.asks.decides = true;
-        self.said.budget = budget(&tree.gpu, true);
+        // Those that beams have left begin like any others.
+        self.asks.decides = self.decides || !self.goes_in_beams;
+        self.goes_in_beams = false;
+        self.said.budget = budget(&tree.gpu, self.asks.decides);
         self.said.is_resumed = 1;
         self.said.query_count = rest.len() as u32;
         self.params = tree.params.get(&tree.gpu, self.said)?;
@@ -403,7 +409,9 @@ impl Tree {
         drop(pass);
         recording.submit(&self.gpu)?;
         let (count, decides) = (count as u32, asks.decides);
-        Ok(Part { built, buffers, said, decides, params, order, count, rest: None, asks, sort })
+        let are_rays = are_paths && packed.stride == words_of::<Ray>();
+        let goes_in_beams = is_in_order && are_rays && goes_in_beams(&self.gpu, asks, count);
+        Ok(Part { built, buffers, said, decides, goes_in_beams, params, order, count, rest: None, asks, sort })
     }
 
     /// Finds the first answers of each query, and hands over, part by part, a row for each; behind the answers it has entries
@@ -503,7 +511,11 @@ impl Tree {
         let (of_states, of_rows) = (count * 16, count * width as u64 * 8);
         let copies = [(part.buffers.states.raw(), of_states), (part.buffers.answers.raw(), of_rows)];
         self.submit_part(part, &copies, |query, pass, input| {
-            query.record_rows(pass, ranked, input, &part.buffers);
+            if part.goes_in_beams {
+                query.record_beams(pass, input, &part.buffers);
+            } else {
+                query.record_rows(pass, ranked, input, &part.buffers);
+            }
             // It is worth a try: most queries end in one dispatch.
             query.record_ranked(pass, ranked, input, width as u32, &part.buffers);
         })
