@@ -28,7 +28,7 @@ const IS_SHARED: bool = false;
 // What is lost at most where the time of a step is flushed to zero, 255 times: 2^-117.
 const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // The most boxes that a beam looks at. With more, its rays lie so far apart, or pass so many boxes, that each is done sooner by itself.
-const MOST_LOOKS: u32 = 96u;
+const MOST_LOOKS: u32 = 192u;
 // The most that the directions of a beam may differ: the square of the sine of the angle.
 const NARROW: f32 = 1e-3;
 // The limit of a ray that is in doubt: nothing matters to it.

@@ -8,7 +8,7 @@ use broadsweep::{
     QueryLoad, Question, Ray, Sphere, Tree, TreeReport, cpu, wgpu,
 };
 use laboratory::scenes::Kind;
-use laboratory::scenes::queries::{RayKind, cubes, points};
+use laboratory::scenes::queries::{RayKind, beams, cubes, points};
 
 use super::both::{Both, GPU, bytes_of};
 use super::oracle;
@@ -61,6 +61,26 @@ fn trees_for_gpus_and_for_software_answer_the_same() {
         let kinds = [Kind::Identical, Kind::Uniform, Kind::Clusters, Kind::Touching];
         assert_same_as_on_the_cpu(&gpu.clone().with_turns(60), &kinds);
         assert_same_as_on_the_cpu(&gpu.with_turns(400), &kinds);
+    }
+}
+
+#[test]
+fn rays_that_go_together_are_answered_alike() {
+    let gpu = GPU.clone().with_software(true);
+    // With few turns beams end early.
+    for gpu in [gpu.clone(), gpu.with_turns(60)] {
+        let (mut tree, mut on_cpu) = (Tree::new(&gpu).unwrap(), cpu::Tree::new());
+        for kind in Kind::ALL {
+            let boxes = kind.generate(600, 3);
+            on_cpu.build(&boxes).unwrap();
+            tree.build(&boxes).unwrap();
+            for has_odd in [false, true] {
+                let mut rays = beams(24, &boxes, has_odd);
+                // Of the last beam some are missing.
+                rays.truncate(rays.len() - 3);
+                assert_eq!(tree.nearest_hits(&rays).unwrap(), on_cpu.nearest_hits(&rays).unwrap(), "{kind}");
+            }
+        }
     }
 }
 

@@ -86,6 +86,37 @@ pub fn cubes(count: usize, seed: u64, boxes: &[Aabb], answers: f64) -> Vec<Aabb>
     (0..count).map(|i| Aabb::from_center_half(within(low, high, random.of(i).unit3()), [half; 3])).collect()
 }
 
+/// Makes rays that go together, of cameras that look at corners of boxes, 144 in a square for each: from far away, or from another
+/// corner. They go into every octant. Some have a limit; with `has_odd` some have no meaning, and some go along a plane of two axes.
+pub fn beams(cameras: usize, boxes: &[Aabb], has_odd: bool) -> Vec<Ray> {
+    let (low, high) = extent(boxes);
+    let diagonal = length(std::array::from_fn(|k| high[k] - low[k])).max(1e-30);
+    let corner = |i: usize| {
+        let (from, to) = finite(&boxes[i * 37 % boxes.len()]).unwrap_or((low, high));
+        if i % 2 == 0 { from } else { to }
+    };
+    let ray = |i: usize| {
+        let (camera, at) = (i / 144, corner(i / 144));
+        let forward: [f64; 3] = std::array::from_fn(|k| [1.0, -1.0][camera >> k & 1] * [0.5, 0.7, 0.6][k]);
+        let mut origin: [f64; 3] = std::array::from_fn(|k| at[k] - 1.2 * diagonal * forward[k]);
+        if camera % 3 == 2 {
+            origin = corner(camera + 1);
+        }
+        let aside = [i % 12, i % 144 / 12, i % 12].map(|x| 0.003 * (x as f64 - 6.0));
+        let reach = length(std::array::from_fn(|k| at[k] - origin[k])).max(1e-3 * diagonal);
+        let to: [f64; 3] = std::array::from_fn(|k| at[k] - origin[k] + reach * aside[k]);
+        let mut ray = Ray::new(origin.map(|x| x as f32), to.map(|x| x as f32));
+        match i % 101 {
+            7 => ray.limit = 1.0,
+            23 if has_odd => ray.origin[1] = f32::NAN,
+            31 if has_odd => ray.direction[i % 3] = 0.0,
+            _ => {}
+        }
+        ray
+    };
+    (0..144 * cameras).map(ray).collect()
+}
+
 /// Returns the bounds of the finite boxes of a scene, or a unit cube.
 fn extent(boxes: &[Aabb]) -> ([f64; 3], [f64; 3]) {
     let empty = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
