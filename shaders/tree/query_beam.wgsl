@@ -9,8 +9,8 @@
 //         states     [query_count] that the ray is answered; or that query_first has to begin again, and a limit of what matters
 // An invocation for each beam: eight rays. A node is looked at once for all of them, with intervals around their origins and
 // directions; each box of a leaf is shown to each ray. What f32 leaves in doubt, rays that are alone, and beams that meet too
-// many boxes are left to query_first.
-// Source: Reshetov, Soupikov, Hurley 2005, Multi-level ray tracing algorithm. The twin of src/cpu/tree/ray_packet.rs.
+// many boxes are left to query_first. So are all where there is a box beyond what f32 can tell, which each beam comes to first.
+// Source: Reshetov, Soupikov, Hurley 2005, Multi-level ray tracing algorithm. The idea is that of src/cpu/tree/ray_packet.rs.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
@@ -28,8 +28,8 @@ const IS_SHARED: bool = false;
 // What is lost at most where the time of a step is flushed to zero, 255 times: 2^-117.
 const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // The most boxes that a beam looks at. With more, its rays lie so far apart, or pass so many boxes, that each is done sooner by itself.
-const MOST_LOOKS: u32 = 192u;
-// The most that the directions of a beam may differ: the square of the sine of the angle.
+const MOST_LOOKS: u32 = 128u;
+// The most that a direction may differ from that of the first ray: the square of the sine of the angle.
 const NARROW: f32 = 1e-3;
 // The limit of a ray that is in doubt: nothing matters to it.
 const IN_DOUBT: f32 = -1.0;
@@ -44,7 +44,7 @@ struct BeamRay {
 
 // Its rays are named one by one: what is indexed by a number that is found on the way would be memory.
 var<private> rays: array<BeamRay, BEAM_RAYS>;
-const_assert BEAM_RAYS == 8u;
+const_assert BEAM_RAYS == 8u && WALKERS == 64u;
 // Whether they go nearly the same way.
 var<private> is_narrow: bool;
 var<private> first_direction: vec3<f32>;
@@ -57,13 +57,14 @@ var<private> greatest_inverse: vec3<f32>;
 var<private> most_flushed: f32;
 var<private> looks: u32;
 
-@compute @workgroup_size(64)
+// A workgroup has as many rays as one of query_first, so that few rays, too, are spread over all cores.
+@compute @workgroup_size(8)
 fn query_beam(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let first = BEAM_RAYS * (group_index(group, groups) * WALKERS + local);
+    let first = group_index(group, groups) * WALKERS + BEAM_RAYS * local;
     if first >= query.query_count {
         return;
     }
@@ -134,8 +135,8 @@ fn end_ray(first: u32, i: u32, ray: BeamRay, is_answered: bool) {
         // Nobody asks for the rank of a row that is complete.
         rows[number] = vec2<u32>(ray.place, 0u);
     }
-    // A box that is touched for sure is no farther than this.
-    let limit = select(NEVER, ray.limit, ray.limit != IN_DOUBT);
+    // A box that is touched for sure is no farther than this; not even a doubt, in order that it is found once more without one.
+    let limit = select(NEVER, ray.limit + 4.0 * doubt_of(ray.limit), ray.limit != IN_DOUBT);
     let found = select(0u, 1u, is_known && ray.place != NOWHERE);
     states[number] = vec4<u32>(select(AGAIN, NOWHERE, is_known), found, bitcast<u32>(limit), NOWHERE);
 }

@@ -47,7 +47,7 @@ fn begin_row(number: u32) -> u32 {
         left_at = state.x;
         row_count = select(state.y, 0u, left_at == AGAIN);
         row_after = state.w;
-        // As many boxes as are asked for are no farther, whether their order was in doubt or not.
+        // As many boxes as are asked for are no farther, whether their order was in doubt or not; if so many were found.
         sight_limit = min(sight_limit, bitcast<f32>(state.z));
     } else if query.is_next_row == 1u {
         row_after = rows[row_first + query.most - 1u].x;

@@ -37,8 +37,8 @@ struct Sight {
     near: f32,                // how near it is; -1 where f32 cannot tell
 }
 
-// Whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, which decides. Most
-// queries have no doubts, and need not take the code along that decides.
+// Whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, of which the last one decides.
+// Most queries have no doubts, and need not take the code along that decides.
 override IS_EXACT: bool = false;
 
 // The children that wait on each level from 1 to WAITING_LEVELS, of which the last is in place 0. A root may lie one level higher, and

@@ -208,7 +208,7 @@ struct Part {
     said: QueryParams,
     /// Whether every dispatch decides what `f32` leaves in doubt.
     decides: bool,
-    /// Whether the first dispatch is one of beams.
+    /// Whether the next dispatch is one of beams.
     goes_in_beams: bool,
     params: Buffer<QueryParams>,
     order: Buffer<u32>,
@@ -410,7 +410,7 @@ impl Tree {
         recording.submit(&self.gpu)?;
         let (count, decides) = (count as u32, asks.decides);
         let are_rays = are_paths && packed.stride == words_of::<Ray>();
-        let goes_in_beams = is_in_order && are_rays && goes_in_beams(&self.gpu, asks, count);
+        let goes_in_beams = is_in_order && are_rays && goes_in_beams(&self.gpu, asks, count, built.room.boxes);
         Ok(Part { built, buffers, said, decides, goes_in_beams, params, order, count, rest: None, asks, sort })
     }
 

@@ -1,6 +1,6 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
-use crate::constants::{BEAM_RAYS, CAPSULE_PARTS, KEPT_ANSWERS, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS};
+use crate::constants::{CAPSULE_PARTS, KEPT_ANSWERS, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -198,13 +198,17 @@ pub(super) fn decides_paths_at_once(gpu: &Gpu) -> bool {
 }
 
 /// The least number of rays that are worth beams: these take one more submission.
-const LEAST_IN_BEAMS: u32 = 1 << 10;
+const LEAST_IN_BEAMS: u64 = 1 << 10;
+/// The most boxes for each ray: where there are more, rays that are neighbours pass different ones.
+const BOXES_OF_A_RAY: u64 = 4;
 
-/// Returns whether rays whose first hits are asked for, so many, go in beams first. In software, where loads cost as much for each
-/// invocation as for all of a GPU's subgroup together, beams take half of the time. On a GPU this is not measured: one that follows
-/// thousands of rays would have an eighth of the invocations.
-pub(super) fn goes_in_beams(gpu: &Gpu, asks: Asks, query_count: u32) -> bool {
-    gpu.is_software() && asks.is_single && !asks.boxes && !asks.askers && query_count >= LEAST_IN_BEAMS
+/// Returns whether rays whose first hits are asked for, so many of so many boxes, go in beams first. In software, where loads cost as
+/// much for each invocation as for all of a GPU's subgroup together, beams take half of the time. For GPUs this is not measured: with
+/// an eighth of the invocations they would hide less of what they wait for.
+pub(super) fn goes_in_beams(gpu: &Gpu, asks: Asks, query_count: u32, box_count: u64) -> bool {
+    let rays = u64::from(query_count);
+    let are_many = rays >= LEAST_IN_BEAMS && BOXES_OF_A_RAY * rays >= box_count;
+    gpu.is_software() && asks.is_single && !asks.boxes && !asks.askers && are_many
 }
 
 /// What is asked for all boxes that it meets.
@@ -607,12 +611,12 @@ impl Query {
         batch.walk(pass, &self.walker(source, batch.asks, false), buffers, &bound);
     }
 
-    /// Records the first hits of rays that go together; the others are left as if a dispatch had ended them too early.
+    /// Records the first hits of rays that go together; the others begin again in the next dispatch, as if there had been no beams.
     pub fn record_beams(&self, pass: &mut Pass, batch: &BatchInput, buffers: &QueryBuffers) {
         let mut bound = batch.walk_buffers();
         bound.push(("rows", buffers.rows.all()));
         bound.push(("states", buffers.states.all()));
-        self.beam.dispatch(pass, batch.query_count.div_ceil(WALKERS * BEAM_RAYS), &bound);
+        self.beam.dispatch(pass, batch.query_count.div_ceil(WALKERS), &bound);
     }
 
     /// Records the answers in rows that are complete, of this many answers.
