@@ -238,8 +238,8 @@ fn shown(ray: BeamRay, place: u32, first: vec3<f32>, last: vec3<f32>) -> BeamRay
     let end = min(min(min(left.x, left.y), left.z), ray.limit);
     let doubt = doubt_of(max(near, abs(end)));
     let is_missed = near - doubt > end;
-    // Where the origin is about in a face, or in the box, it is left: which of two such boxes comes first, their ids decide.
-    let is_sure = near + doubt < end && near > flushed;
+    // Where the origin is in the box, the limit becomes zero: another such box is in doubt, since ids decide.
+    let is_sure = near + doubt < end;
     let is_known = is_missed || is_sure;
     let limit = select(IN_DOUBT, select(ray.limit, near, is_sure), is_known);
     return BeamRay(ray.origin, ray.inverse, limit, select(ray.place, place, is_sure));

@@ -409,9 +409,7 @@ impl Tree {
         drop(pass);
         recording.submit(&self.gpu)?;
         let (count, decides) = (count as u32, asks.decides);
-        let are_rays = are_paths && packed.stride == words_of::<Ray>();
-        let goes_in_beams = is_in_order && are_rays && goes_in_beams(&self.gpu, asks, count, built.room.boxes);
-        Ok(Part { built, buffers, said, decides, goes_in_beams, params, order, count, rest: None, asks, sort })
+        Ok(Part { built, buffers, said, decides, goes_in_beams: false, params, order, count, rest: None, asks, sort })
     }
 
     /// Finds the first answers of each query, and hands over, part by part, a row for each; behind the answers it has entries
@@ -485,7 +483,12 @@ impl Tree {
         let packed = Packed::of_words(&asked.words[first * stride..(first + count) * stride], count);
         let room = QueryRoom::of_rows(count, width);
         let are_paths = asked.ranked == Ranked::Hits;
-        self.begin_part(&packed, asked.filters, first, asked.is_in_order, width as u32, are_paths, room)
+        let mut part =
+            self.begin_part(&packed, asked.filters, first, asked.is_in_order, width as u32, are_paths, room)?;
+        let are_rays = are_paths && packed.stride == words_of::<Ray>();
+        part.goes_in_beams =
+            are_rays && asked.is_in_order && goes_in_beams(&self.gpu, part.asks, part.count, part.built.room.boxes);
+        Ok(part)
     }
 
     /// Fills a row of each query of a part, in as many dispatches as it takes, and reads them.

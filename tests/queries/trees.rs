@@ -91,6 +91,31 @@ fn rays_that_go_together_are_answered_alike() {
     }
 }
 
+#[test]
+fn rays_that_go_together_to_corners_and_edges_of_many_boxes_hit_the_one_with_the_least_index() {
+    let (mut tree, mut on_cpu) = (Tree::new(&GPU.clone().with_software(true)).unwrap(), cpu::Tree::new());
+    // A wall of cubes that touch each other; and all that is exact in the mirror, where the wall is behind.
+    for side in [1.0, -1.0] {
+        let cube = |i: usize| {
+            let at = [0, i * 7 % 1_600 % 40, i * 7 % 1_600 / 40].map(|x| x as f32 * side);
+            Aabb::new(at.map(|x| x.min(x + side)), at.map(|x| x.max(x + side)))
+        };
+        let cubes: Vec<Aabb> = (0..1_600).map(cube).collect();
+        on_cpu.build(&cubes).unwrap();
+        tree.build(&cubes).unwrap();
+        // Corners, and middles of edges and faces, each at time 1, which `f32` takes for a bit less: 2041 times its inverse is not 1.
+        let ray = |i: usize| {
+            let to = [0.0, 0.5 * (i % 81) as f32, 0.5 * (i / 81) as f32].map(|x| x * side);
+            let origin = [-2041.0, 11.25, 13.75].map(|x| x * side);
+            Ray::new(origin, std::array::from_fn(|k| to[k] - origin[k]))
+        };
+        let rays: Vec<Ray> = (0..81 * 81).map(ray).collect();
+        let hits = tree.nearest_hits(&rays).unwrap();
+        assert!(hits.answers.iter().all(|hit| hit.t == 1.0));
+        assert_eq!(hits, on_cpu.nearest_hits(&rays).unwrap());
+    }
+}
+
 /// Compares a tree on this device with one on the CPU.
 fn assert_same_as_on_the_cpu(gpu: &Gpu, kinds: &[Kind]) {
     let (mut tree, mut on_cpu) = (Tree::new(gpu).unwrap(), cpu::Tree::new());
