@@ -93,7 +93,7 @@ pub fn beams(cameras: usize, boxes: &[Aabb], has_odd: bool) -> Vec<Ray> {
     let diagonal = length(std::array::from_fn(|k| high[k] - low[k])).max(1e-30);
     let corner = |i: usize| {
         let (from, to) = finite(&boxes[i * 37 % boxes.len()]).unwrap_or((low, high));
-        if i % 2 == 0 { from } else { to }
+        if i.is_multiple_of(2) { from } else { to }
     };
     let ray = |i: usize| {
         let (camera, at) = (i / 144, corner(i / 144));
