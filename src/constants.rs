@@ -146,8 +146,6 @@ shared_constants! {
     /// Invocations that share a query of which all answers are asked for, where there are few queries on a GPU: one for each box of
     /// a leaf, so that a subgroup has a fourth to an eighth of the queries to follow, and loads a leaf at once.
     SHARERS: u32 = 8;
-    /// Rays of a beam, which an invocation follows together.
-    BEAM_RAYS: u32 = 8;
     /// The most half-spaces that a shape is cut out by which a tree is asked with: a query has to get on within what drivers let one
     /// dispatch do.
     MOST_PARTS: u32 = 64;

@@ -10,6 +10,8 @@
 
 // 2^-19.
 const ROUNDING: f32 = 1.9073486e-6;
+// What is lost at most where the time of a step is flushed to zero, 255 times: 2^-117.
+const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // What no time of usual numbers reaches.
 const NEVER: f32 = 3e37;
 const SIGN: u32 = 0x80000000u;
@@ -31,6 +33,11 @@ var<private> is_usual: bool;
 
 fn are_finite(bits: vec3<u32>) -> vec3<bool> {
     return (bits & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY);
+}
+
+// Tells along which axes the path goes down.
+fn is_backward() -> vec3<bool> {
+    return path_direction >= vec3<u32>(SIGN);
 }
 
 // Returns how far two times about as large as this may be from the true ones, together.

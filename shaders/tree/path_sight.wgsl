@@ -1,18 +1,11 @@
 // What f32 says of which boxes a path touches by the time `sight_limit`. Shared by the kernels that walk along paths, together
 // with path.wgsl and walk.wgsl.
 
-// What is lost at most where the time of a step is flushed to zero, 255 times: 2^-117.
-const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // Turns of loops that a decision takes.
 const DECISION: u32 = 12u;
 
 fn decision_steps() -> u32 {
     return DECISION;
-}
-
-// Tells along which axes the path goes down.
-fn is_backward() -> vec3<bool> {
-    return path_direction >= vec3<u32>(SIGN);
 }
 
 // Tells along which axes the path goes nowhere.

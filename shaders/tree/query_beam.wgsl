@@ -25,8 +25,8 @@
 const IS_RANKED: bool = true;
 const IS_SHARED: bool = false;
 
-// What is lost at most where the time of a step is flushed to zero, 255 times: 2^-117.
-const FLUSHED_STEPS: f32 = 6.0185310e-36;
+// Rays of a beam.
+const BEAM_RAYS: u32 = 8u;
 // The most boxes that a beam looks at. With more, its rays lie so far apart, or pass so many boxes, that each is done sooner by itself.
 const MOST_LOOKS: u32 = 128u;
 // The most that a direction may differ from that of the first ray: the square of the sine of the angle.
@@ -131,14 +131,14 @@ fn end_ray(first: u32, i: u32, ray: BeamRay, is_answered: bool) {
     }
     let number = order[first + i];
     let is_known = is_answered && ray.limit != IN_DOUBT;
-    if is_known && ray.place != NOWHERE {
+    let is_hit = is_known && ray.place != NOWHERE;
+    if is_hit {
         // Nobody asks for the rank of a row that is complete.
         rows[number] = vec2<u32>(ray.place, 0u);
     }
     // A box that is touched for sure is no farther than this; not even a doubt, in order that it is found once more without one.
     let limit = select(NEVER, ray.limit + 4.0 * doubt_of(ray.limit), ray.limit != IN_DOUBT);
-    let found = select(0u, 1u, is_known && ray.place != NOWHERE);
-    states[number] = vec4<u32>(select(AGAIN, NOWHERE, is_known), found, bitcast<u32>(limit), NOWHERE);
+    states[number] = vec4<u32>(select(AGAIN, NOWHERE, is_known), select(0u, 1u, is_hit), bitcast<u32>(limit), NOWHERE);
 }
 
 fn update_limit() {
@@ -168,7 +168,8 @@ fn see(at: u32) -> Seen {
     let head = nodes[at];
     let size = step_sizes(head);
     let origin = bitcast<vec3<f32>>(head.xyz);
-    let is_back = least_inverse < vec3<f32>(0.0);
+    // As the last ray of a beam goes, so go all.
+    let is_back = is_backward();
     let front = origin - select(greatest_origin, least_origin, is_back);
     let rear = origin - select(least_origin, greatest_origin, is_back);
     let speed = max(abs(least_inverse), abs(greatest_inverse));
@@ -216,9 +217,8 @@ fn take(place: u32, own: BoxBits, near: f32) {
         looks = MOST_LOOKS + 1u;
         return;
     }
-    let is_back = least_inverse < vec3<f32>(0.0);
-    let first = bitcast<vec3<f32>>(select(own.low, own.high, is_back));
-    let last = bitcast<vec3<f32>>(select(own.high, own.low, is_back));
+    let first = bitcast<vec3<f32>>(select(own.low, own.high, is_backward()));
+    let last = bitcast<vec3<f32>>(select(own.high, own.low, is_backward()));
     rays[0] = shown(rays[0], place, first, last);
     rays[1] = shown(rays[1], place, first, last);
     rays[2] = shown(rays[2], place, first, last);

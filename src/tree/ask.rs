@@ -208,8 +208,6 @@ struct Part {
     said: QueryParams,
     /// Whether every dispatch decides what `f32` leaves in doubt.
     decides: bool,
-    /// Whether the next dispatch is one of beams.
-    goes_in_beams: bool,
     params: Buffer<QueryParams>,
     order: Buffer<u32>,
     count: u32,
@@ -250,8 +248,8 @@ impl Part {
         scopes.close("queries")?;
         self.rest = Some(rest.len() as u32);
         // Those that beams have left begin like any others.
-        self.asks.decides = self.decides || !self.goes_in_beams;
-        self.goes_in_beams = false;
+        self.asks.decides = self.decides || !self.asks.in_beams;
+        self.asks.in_beams = false;
         self.said.budget = budget(&tree.gpu, self.asks.decides);
         self.said.is_resumed = 1;
         self.said.query_count = rest.len() as u32;
@@ -365,6 +363,7 @@ impl Tree {
             askers: has_askers,
             is_single: room.ranked > 0 && most == 1,
             is_shared: most == u32::MAX && shares_lists(&self.gpu, count as u32),
+            in_beams: false,
             // Half-spaces are decided in integers anyway.
             decides: packed.parts < packed.words.len() as u32 || (are_paths && decides_paths_at_once(&self.gpu)),
         };
@@ -409,7 +408,7 @@ impl Tree {
         drop(pass);
         recording.submit(&self.gpu)?;
         let (count, decides) = (count as u32, asks.decides);
-        Ok(Part { built, buffers, said, decides, goes_in_beams: false, params, order, count, rest: None, asks, sort })
+        Ok(Part { built, buffers, said, decides, params, order, count, rest: None, asks, sort })
     }
 
     /// Finds the first answers of each query, and hands over, part by part, a row for each; behind the answers it has entries
@@ -486,7 +485,7 @@ impl Tree {
         let mut part =
             self.begin_part(&packed, asked.filters, first, asked.is_in_order, width as u32, are_paths, room)?;
         let are_rays = are_paths && packed.stride == words_of::<Ray>();
-        part.goes_in_beams =
+        part.asks.in_beams =
             are_rays && asked.is_in_order && goes_in_beams(&self.gpu, part.asks, part.count, part.built.room.boxes);
         Ok(part)
     }
@@ -514,11 +513,7 @@ impl Tree {
         let (of_states, of_rows) = (count * 16, count * width as u64 * 8);
         let copies = [(part.buffers.states.raw(), of_states), (part.buffers.answers.raw(), of_rows)];
         self.submit_part(part, &copies, |query, pass, input| {
-            if part.goes_in_beams {
-                query.record_beams(pass, input, &part.buffers);
-            } else {
-                query.record_rows(pass, ranked, input, &part.buffers);
-            }
+            query.record_rows(pass, ranked, input, &part.buffers);
             // It is worth a try: most queries end in one dispatch.
             query.record_ranked(pass, ranked, input, width as u32, &part.buffers);
         })

@@ -18,8 +18,8 @@ use super::build::TreeBuffers;
 pub const ORDER: Source = source!("tree/query_order", "tree/curve");
 /// The source of `query_first`.
 pub const FIRST: Source = source!(
-    "tree/query_first", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
-    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/query_first", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/path", "tree/path_sight",
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_beam`.
@@ -30,8 +30,8 @@ pub const BEAM: Source = source!(
 );
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
-    "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight", "tree/places",
-    "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
+    "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_hits`.
@@ -166,6 +166,8 @@ pub struct Asks {
     pub decides: bool,
     /// Several invocations share a query.
     pub is_shared: bool,
+    /// An invocation follows several rays that go together.
+    pub in_beams: bool,
 }
 
 impl Asks {
@@ -203,7 +205,7 @@ const LEAST_IN_BEAMS: u64 = 1 << 10;
 const BOXES_OF_A_RAY: u64 = 4;
 
 /// Returns whether rays whose first hits are asked for, so many of so many boxes, go in beams first. In software, where loads cost as
-/// much for each invocation as for all of a GPU's subgroup together, beams take half of the time. For GPUs this is not measured: with
+/// much for each invocation as for all of a GPU's subgroup together, beams take 0.5 to 0.7 of the time. For GPUs this is not measured: with
 /// an eighth of the invocations they would hide less of what they wait for.
 pub(super) fn goes_in_beams(gpu: &Gpu, asks: Asks, query_count: u32, box_count: u64) -> bool {
     let rays = u64::from(query_count);
@@ -607,16 +609,13 @@ impl Query {
         let mut bound = batch.walk_buffers();
         bound.push(("rows", buffers.rows.all()));
         bound.push(("states", buffers.states.all()));
-        let source = if ranked == Ranked::Hits { &FIRST } else { &NEAR };
-        batch.walk(pass, &self.walker(source, batch.asks, false), buffers, &bound);
-    }
-
-    /// Records the first hits of rays that go together; the others begin again in the next dispatch, as if there had been no beams.
-    pub fn record_beams(&self, pass: &mut Pass, batch: &BatchInput, buffers: &QueryBuffers) {
-        let mut bound = batch.walk_buffers();
-        bound.push(("rows", buffers.rows.all()));
-        bound.push(("states", buffers.states.all()));
-        self.beam.dispatch(pass, batch.query_count.div_ceil(WALKERS), &bound);
+        let kernel = match ranked {
+            // What beams leave begins again in the next dispatch. A workgroup of theirs has as many queries as any.
+            Ranked::Hits if batch.asks.in_beams => self.beam.clone(),
+            Ranked::Hits => self.walker(&FIRST, batch.asks, false),
+            Ranked::Near => self.walker(&NEAR, batch.asks, false),
+        };
+        batch.walk(pass, &kernel, buffers, &bound);
     }
 
     /// Records the answers in rows that are complete, of this many answers.
