@@ -165,8 +165,11 @@ shared_constants! {
     FLAT_BITS: u32 = 20;
     /// The levels above the leaves of the tallest tree that fits a binding; a power of two.
     WAITING_LEVELS: u32 = 8;
-    /// Says in the place of a box among the leaves that the box is invalid.
-    INVALID_PLACE: u32 = 1 << 31;
+    /// The most nodes of a level that `tree_top` makes, in one workgroup with all levels above it.
+    TOP_NODES: u32 = 256;
+    /// Bits of a place along the curve that boxes and queries are ordered by, as many for each axis; and of the keys of boxes. No more
+    /// than most sorts take in three passes.
+    PLACE_BITS: u32 = 27;
     /// The most answers in a row of the first answers of a query. Where all is decided it is kept sorted: each goes to its place past
     /// those behind it. A query that asks for more gets one row after the other.
     ROW: u32 = 64;

@@ -1,7 +1,7 @@
-// Places along a Hilbert curve through space, 2^10 to a side. Shared by the kernels that order boxes and queries.
+// Places along a Hilbert curve through space, 2^9 to a side: PLACE_BITS bits, which most sorts take in three passes. Shared by the kernels that order boxes and queries.
 // Source: Skilling 2004, Programming the Hilbert curve.
 
-const CURVE_SIDE: f32 = 1024.0;
+const CURVE_SIDE: f32 = 512.0;
 
 // Returns 0 for a box of usual size, 1 for a finite one that is enormous, 2 for an unbounded one and 3 for an invalid one.
 fn class_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
@@ -25,10 +25,10 @@ fn place_of(point: vec3<f32>, cube: Cube) -> u32 {
     return hilbert(vec3<u32>(clamp((point - cube.low) * cube.scale, vec3<f32>(0.0), last)));
 }
 
-// Returns the place of a cube of the grid along the curve, of 30 bits.
+// Returns the place of a cube of the grid along the curve, of PLACE_BITS bits.
 fn hilbert(at: vec3<u32>) -> u32 {
     var x = at;
-    for (var bit = 512u; bit > 1u; bit >>= 1u) {
+    for (var bit = 256u; bit > 1u; bit >>= 1u) {
         let below = bit - 1u;
         x.x ^= select(0u, below, (x.x & bit) != 0u);
         let y = select((x.x ^ x.y) & below, 0u, (x.y & bit) != 0u);
@@ -41,7 +41,7 @@ fn hilbert(at: vec3<u32>) -> u32 {
     x.y ^= x.x;
     x.z ^= x.y;
     var turned = 0u;
-    for (var bit = 512u; bit > 1u; bit >>= 1u) {
+    for (var bit = 256u; bit > 1u; bit >>= 1u) {
         turned ^= select(0u, bit - 1u, (x.z & bit) != 0u);
     }
     x ^= vec3<u32>(turned);
@@ -49,7 +49,7 @@ fn hilbert(at: vec3<u32>) -> u32 {
     return (spread.x << 2u) | (spread.y << 1u) | spread.z;
 }
 
-// Moves bit k of ten to bit 3 k.
+// Moves bit k of nine to bit 3 k.
 fn spread_bits(bits: vec3<u32>) -> vec3<u32> {
     var x = bits;
     x = (x | (x << vec3<u32>(16u))) & vec3<u32>(0x030000ffu);

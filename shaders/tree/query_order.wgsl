@@ -3,7 +3,7 @@
 // Reads   query
 //         cube       of tree_cube
 //         queries    [query_count * words] bits of f32, of any kind
-// Writes  keys       [query_count] the place, of 30 bits
+// Writes  keys       [query_count] the place, of PLACE_BITS bits
 //         values     [query_count] the query
 // What it decides makes queries faster or slower, and no answer different: numbers without a meaning have any place.
 

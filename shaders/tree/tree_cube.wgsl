@@ -16,6 +16,9 @@
 const MARGIN: f32 = 8.0;
 
 var<workgroup> centers: array<vec4<f32>, 256>;
+// Boxes of the sample that are of usual size, and those that are finite.
+var<workgroup> ordinary_count: atomic<u32>;
+var<workgroup> finite_count: atomic<u32>;
 // Of each axis: the first, the first and the last of most, and the last.
 var<workgroup> ends: array<array<f32, 4>, 3>;
 
@@ -33,14 +36,20 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
         center = center_of(min_bits_of(i), max_bits_of(i));
     }
     centers[local] = vec4<f32>(center, f32(kind));
-    workgroupBarrier();
-    var ordinary = 0u;
-    var finite = 0u;
-    for (var k = 0u; k < 256u; k += 1u) {
-        let other = centers[k].w;
-        ordinary += select(0u, 1u, other == 0.0);
-        finite += select(0u, 1u, other <= 1.0);
+    if local == 255u {
+        atomicStore(&ordinary_count, 0u);
+        atomicStore(&finite_count, 0u);
     }
+    workgroupBarrier();
+    if kind == 0u {
+        atomicAdd(&ordinary_count, 1u);
+    }
+    if kind <= 1u {
+        atomicAdd(&finite_count, 1u);
+    }
+    workgroupBarrier();
+    let ordinary = atomicLoad(&ordinary_count);
+    let finite = atomicLoad(&finite_count);
     let last_class = select(1.0, 0.0, 2u * ordinary >= finite);
     let count = select(finite, ordinary, last_class == 0.0);
     // Which of the sample this one is along each axis.

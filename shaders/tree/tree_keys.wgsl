@@ -4,7 +4,7 @@
 // Reads   tree
 //         cube     of tree_cube
 //         boxes    [box_count * 3] bits of f32, two at a time
-// Writes  keys     [box_count] the class of the box, and its place of 30 bits
+// Writes  keys     [box_count] PLACE_BITS bits: the place of the box; behind all places, its class and the upper bits of its place
 //         values   [box_count] the box
 // Enormous boxes have a range of their own, so that they do not spoil the nodes of others.
 
@@ -13,6 +13,11 @@
 @group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;
+
+// Bits of the place of a box that is not of usual size.
+const OTHER_BITS: u32 = 13u;
+// The first key of such a box. The few places behind it are one to boxes of usual size.
+const FIRST_OTHER: u32 = (1u << PLACE_BITS) - (4u << OTHER_BITS);
 
 @compute @workgroup_size(256)
 fn tree_keys(
@@ -31,6 +36,7 @@ fn tree_keys(
     if kind < 2u {
         place = place_of(center_of(low, high), cube);
     }
-    keys[i] = (kind << 30u) | place;
+    let of_others = FIRST_OTHER + ((kind - 1u) << OTHER_BITS) + (place >> (PLACE_BITS - OTHER_BITS));
+    keys[i] = select(of_others, min(place, FIRST_OTHER - 1u), kind == 0u);
     values[i] = i;
 }

@@ -1,17 +1,21 @@
-// tree_leaves: the boxes to their places among the leaves.
+// tree_leaves: the boxes to their places among the leaves, and which are invalid.
 //
 // Reads   tree
-//         boxes    [box_count * 3] bits of f32, two at a time
-// Changes places   [box_count] the place of each box, of tree_places or of the fit before; its highest bit says from now on whether
-//                  the box is invalid
-// Writes  nodes    behind all nodes the boxes, in the order of the leaves
-// An invocation for each box: what is loaded lies in a row, and what lies anywhere is stored. To store takes less time than to wait for
-// a load, and a tree that is fitted again needs no ids.
+//         boxes     [box_count * 3] bits of f32, two at a time
+//         places    [box_count] the place of each box, of tree_places
+// Changes invalid   [box_count / 256, rounded up] from 0 to how many of each 256 boxes are invalid
+// Writes  nodes     behind all nodes the boxes, in the order of the leaves
+// What is loaded lies in a row, and what lies anywhere is stored. To store takes less time than to wait for a load, and a tree that is
+// fitted again needs no ids. With IS_SPREAD there are three invocations for each box, and each stores a third of it: neighbours store
+// to the same sectors of memory together, and a GPU has a quarter as many stores to carry out. In software an invocation stores all of a box.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(2) var<storage, read_write> nodes: array<u32>;
-@group(0) @binding(3) var<storage, read_write> places: array<u32>;
+@group(0) @binding(2) var<storage, read_write> nodes: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> places: array<u32>;
+@group(0) @binding(4) var<storage, read_write> invalid: array<atomic<u32>>;
+
+override IS_SPREAD: bool = false;
 
 @compute @workgroup_size(256)
 fn tree_leaves(
@@ -19,21 +23,29 @@ fn tree_leaves(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let i = group_index(group, groups) * 256u + local;
+    let own = group_index(group, groups) * 256u + local;
+    let i = select(own, own / 3u, IS_SPREAD);
     if i >= tree.box_count {
         return;
     }
-    let own = load_box(i);
-    let is_invalid = kind_of(own.min, own.max) == KIND_INVALID;
-    let low = select(own.min, vec3<u32>(INFINITY), is_invalid);
-    let high = select(own.max, vec3<u32>(MINUS_INFINITY), is_invalid);
-    let place = places[i] & ~INVALID_PLACE;
-    places[i] = place | select(0u, INVALID_PLACE, is_invalid);
-    let at = 4u * tree.first_box + 6u * place;
-    nodes[at] = low.x;
-    nodes[at + 1u] = low.y;
-    nodes[at + 2u] = low.z;
-    nodes[at + 3u] = high.x;
-    nodes[at + 4u] = high.y;
-    nodes[at + 5u] = high.z;
+    var loaded = load_box(i);
+    let part = select(0u, own % 3u, IS_SPREAD);
+    let is_invalid = kind_of(loaded.min, loaded.max) == KIND_INVALID;
+    if is_invalid {
+        loaded = LoadedBox(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
+    }
+    let at = 2u * tree.first_box + 3u * places[i];
+    let first = loaded.min.xy;
+    let middle = vec2<u32>(loaded.min.z, loaded.max.x);
+    let last = loaded.max.yz;
+    if IS_SPREAD {
+        nodes[at + part] = select(select(last, middle, part == 1u), first, part == 0u);
+    } else {
+        nodes[at] = first;
+        nodes[at + 1u] = middle;
+        nodes[at + 2u] = last;
+    }
+    if is_invalid && part == 0u {
+        atomicAdd(&invalid[i / 256u], 1u);
+    }
 }

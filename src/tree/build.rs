@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 
 use crate::Error;
-use crate::constants::{NO_BOX, SORT_TILE, WAITING_LEVELS};
+use crate::constants::{NO_BOX, PLACE_BITS, SORT_TILE, TOP_NODES, WAITING_LEVELS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -26,13 +26,22 @@ pub const PLACES: Source = source!("tree/tree_places", "tree/tree", "tree/node")
 /// The source of `tree_leaves`.
 pub const LEAVES: Source = source!("tree/tree_leaves", "tree/node", "shared/boxes");
 /// The source of `tree_levels`.
-pub const LEVELS: Source = source!("tree/tree_levels", "tree/tree", "tree/node", "tree/places", "tree/curve");
-/// The source of `tree_invalid`.
-pub const INVALID: Source = source!("tree/tree_invalid");
+pub const LEVELS: Source = source!(
+    "tree/tree_levels",
+    "tree/tree_node",
+    "tree/tree_kept",
+    "tree/tree",
+    "tree/node",
+    "tree/places",
+    "tree/curve"
+);
+/// The source of `tree_top`.
+pub const TOP: Source =
+    source!("tree/tree_top", "tree/tree_node", "tree/tree_kept", "tree/tree", "tree/node", "tree/places", "tree/curve");
 /// The source of `tree_summary`.
-pub const SUMMARY: Source = source!("tree/tree_summary", "shared/scan");
+pub const SUMMARY: Source = source!("tree/tree_summary", "shared/boxes", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, PLACES, LEAVES, LEVELS, INVALID, SUMMARY];
+pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, PLACES, LEAVES, LEVELS, TOP, SUMMARY];
 
 /// Children of a node, and boxes of a leaf.
 const WIDTH: u64 = 8;
@@ -45,19 +54,24 @@ const NODE_VECTORS: u64 = 4;
 /// Vectors of the boxes of a leaf, and of their ids.
 const BOX_VECTORS: u64 = 6 * WIDTH / 4;
 const ID_VECTORS: u64 = WIDTH / 4;
+/// Invocations of `tree_leaves` that store a box on a GPU, each two words of it.
+const BOX_STORES: u32 = 3;
 
 /// The kernels of the stage `tree`.
 #[derive(Debug)]
 pub struct Build {
+    /// Whether kernels are as is best on a GPU, or in software.
+    for_gpu: bool,
     cube: Kernel,
     keys: Kernel,
     worlds: Kernel,
     ranges: Kernel,
     places: Kernel,
     leaves: Kernel,
-    lowest: Kernel,
-    levels: Kernel,
-    invalid: Kernel,
+    /// Of the leaves, and of levels above.
+    levels: [Kernel; 2],
+    /// From the leaves on, and from a level above.
+    top: [Kernel; 2],
     summary: Kernel,
     passes: Constants<LevelPass>,
 }
@@ -160,6 +174,11 @@ impl TreeBuffers {
         }
     }
 
+    /// Records that no box is known to be invalid, before [`Build::record_bounds`].
+    pub fn record_no_invalid(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.clear_buffer(self.invalid.raw(), 0, None);
+    }
+
     /// Records the writing of what the sort is told.
     ///
     /// # Errors
@@ -186,25 +205,30 @@ pub fn sort_sizes(n: u32) -> (Counts, Dispatches) {
 impl Build {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
+        Self::of_kind(gpu, !gpu.is_software())
+    }
+
+    /// Looks up the kernels of the stage as is best on a GPU, or in software.
+    pub fn of_kind(gpu: &Gpu, for_gpu: bool) -> Self {
         Self {
+            for_gpu,
             cube: Kernel::new(gpu, &CUBE),
             keys: Kernel::new(gpu, &KEYS),
             worlds: Kernel::new(gpu, &WORLDS),
             ranges: Kernel::new(gpu, &RANGES),
             places: Kernel::new(gpu, &PLACES),
-            leaves: Kernel::new(gpu, &LEAVES),
-            lowest: Kernel::specialised(gpu, &LEVELS, &["IS_LOWEST"]),
-            levels: Kernel::new(gpu, &LEVELS),
-            invalid: Kernel::new(gpu, &INVALID),
+            leaves: Kernel::specialised(gpu, &LEAVES, if for_gpu { &["IS_SPREAD"] } else { &[] }),
+            levels: lowest_and_others(gpu, &LEVELS, for_gpu),
+            top: lowest_and_others(gpu, &TOP, for_gpu),
             summary: Kernel::new(gpu, &SUMMARY),
             passes: Constants::keeping("level", 1 + WAITING_LEVELS as usize),
         }
     }
 
     /// Lists the kernels of builds and refits without worlds.
-    pub fn kernels(&self) -> [&Kernel; 8] {
-        let Self { cube, keys, places, leaves, lowest, levels, invalid, summary, .. } = self;
-        [cube, keys, places, leaves, lowest, levels, invalid, summary]
+    pub fn kernels(&self) -> [&Kernel; 9] {
+        let Self { cube, keys, places, leaves, levels: [lowest, levels], top: [all, top], summary, .. } = self;
+        [cube, keys, places, leaves, lowest, levels, all, top, summary]
     }
 
     /// Records the order of the leaves of a tree of this room, and where each box lies among them.
@@ -230,7 +254,7 @@ impl Build {
         ];
         self.cube.dispatch(pass, 1, &buffers);
         self.keys.dispatch(pass, groups, &buffers);
-        let mut sorted = sort.record_pairs(pass, &tree.counts, &tree.dispatches, &lists, u32::BITS);
+        let mut sorted = sort.record_pairs(pass, &tree.counts, &tree.dispatches, &lists, PLACE_BITS);
         if room.worlds > 0 {
             let buffers = [
                 ("tree", shape.all()),
@@ -255,7 +279,8 @@ impl Build {
         self.places.dispatch(pass, places.div_ceil(256), &buffers);
     }
 
-    /// Records the bounds of all nodes of a tree whose leaves have an order, that of the last [`record_order`](Self::record_order).
+    /// Records the bounds of all nodes of a tree whose leaves have an order, that of the last [`record_order`](Self::record_order),
+    /// behind [`TreeBuffers::record_no_invalid`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -269,10 +294,15 @@ impl Build {
         tree: &TreeBuffers,
     ) -> Result<(), Error> {
         debug_assert!(room.boxes < u64::from(NO_BOX));
-        let buffers =
-            [("tree", shape.all()), ("boxes", boxes), ("nodes", tree.nodes.all()), ("places", tree.places.all())];
-        let groups = (room.boxes as u32).div_ceil(256);
-        self.leaves.dispatch(pass, groups, &buffers);
+        let buffers = [
+            ("tree", shape.all()),
+            ("boxes", boxes.clone()),
+            ("nodes", tree.nodes.all()),
+            ("places", tree.places.all()),
+            ("invalid", tree.invalid.all()),
+        ];
+        let stores = room.boxes as u32 * if self.for_gpu { BOX_STORES } else { 1 };
+        self.leaves.dispatch(pass, stores.div_ceil(256), &buffers);
         let (mut below, mut bounds) = (&tree.other_keys, &tree.keys);
         for (level, nodes) in (0..).zip(room.levels()) {
             let own = self.passes.get(gpu, LevelPass { level, ..LevelPass::zeroed() })?;
@@ -284,22 +314,30 @@ impl Build {
                 ("below", below.all()),
                 ("bounds", bounds.all()),
             ];
-            let kernel = if level == 0 { &self.lowest } else { &self.levels };
-            kernel.dispatch(pass, (nodes as u32).div_ceil(NODES_AT_ONCE), &buffers);
+            let which = usize::from(level > 0);
+            if nodes <= u64::from(TOP_NODES) {
+                self.top[which].dispatch(pass, 1, &buffers);
+                break;
+            }
+            self.levels[which].dispatch(pass, (nodes as u32).div_ceil(NODES_AT_ONCE), &buffers);
             std::mem::swap(&mut below, &mut bounds);
         }
-        let of_topmost = below;
         let buffers = [
             ("tree", shape.all()),
-            ("bounds", of_topmost.all()),
-            ("places", tree.places.all()),
+            ("boxes", boxes),
             ("invalid", tree.invalid.all()),
+            ("bounds", bounds.all()),
             ("summary", tree.summary.all()),
         ];
-        self.invalid.dispatch(pass, groups, &buffers);
         self.summary.dispatch(pass, 1, &buffers);
         Ok(())
     }
+}
+
+/// Looks up the two kernels of a source that makes nodes: for children that are boxes, and for children that are nodes.
+fn lowest_and_others(gpu: &Gpu, source: &Source, for_gpu: bool) -> [Kernel; 2] {
+    let in_turn: &[_] = if for_gpu { &["IN_TURN"] } else { &[] };
+    [Kernel::specialised(gpu, source, &[&["IS_LOWEST"], in_turn].concat()), Kernel::specialised(gpu, source, in_turn)]
 }
 
 #[cfg(test)]

@@ -228,6 +228,7 @@ impl Tree {
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         tree.record_sizes(&self.gpu, encoder, room.boxes as u32)?;
+        tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
         let filters = &self.filters.lists;
@@ -265,6 +266,7 @@ impl Tree {
     /// Records a refit.
     fn record_moved(&self, encoder: &mut wgpu::CommandEncoder, built: &Built, boxes: Boxes<'_>) -> Result<(), Error> {
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
         self.build.record_bounds(&self.gpu, &mut pass, built.room, &built.shape, searched, tree)?;

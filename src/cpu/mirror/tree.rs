@@ -1,11 +1,15 @@
 //! Mirror of `tree`: the order of the leaves, and the bounds of all nodes.
 
 use crate::Aabb;
-use crate::constants::{INVALID_LISTED, NO_BOX, USUAL_BITS};
+use crate::constants::{INVALID_LISTED, NO_BOX, PLACE_BITS, TOP_NODES, USUAL_BITS};
 use crate::layout::{Cube, TreeSummary};
 
 /// Places of the curve along each axis.
-const SIDE: f32 = 1024.0;
+const SIDE: f32 = (1 << (PLACE_BITS / 3)) as f32;
+/// Bits of the place of a box that is not of usual size.
+const OTHER_BITS: u32 = 13;
+/// The first key of such a box.
+const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (4 << OTHER_BITS);
 /// How many times the extent of most boxes the curve goes through.
 const MARGIN: f32 = 8.0;
 /// The sample of `cube`.
@@ -56,15 +60,23 @@ pub fn cube(boxes: &[Aabb]) -> Cube {
     Cube { low: low.map(|x| x - room), scale }
 }
 
-/// Returns the class of each box and its place along the curve.
+/// Returns the class of each box and its place along the curve, as one number.
 pub fn keys(boxes: &[Aabb], cube: &Cube) -> Vec<u32> {
     let key = |aabb: &Aabb| {
         let center = center(aabb);
         let coordinate = |k: usize| ((center[k] - cube.low[k]) * cube.scale).clamp(0.0, SIDE - 1.0) as u32;
-        let place = if class(aabb) < 2 { hilbert([0, 1, 2].map(coordinate), 10) as u32 } else { 0 };
-        class(aabb) << 30 | place
+        let place = if class(aabb) < 2 { hilbert([0, 1, 2].map(coordinate), PLACE_BITS / 3) as u32 } else { 0 };
+        match class(aabb) {
+            0 => place.min(FIRST_OTHER - 1),
+            class => FIRST_OTHER + ((class - 1) << OTHER_BITS) + (place >> (PLACE_BITS - OTHER_BITS)),
+        }
     };
     boxes.iter().map(key).collect()
+}
+
+/// Returns the class that a key says.
+pub fn class_of_key(key: u32) -> u32 {
+    key.checked_sub(FIRST_OTHER).map_or(0, |key| 1 + (key >> OTHER_BITS))
 }
 
 /// Returns the place of a cube of a grid along the curve; its coordinates have this many bits (Skilling 2004).
@@ -108,15 +120,13 @@ pub fn places(ids: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (filled, places)
 }
 
-/// Returns the boxes at their places among the leaves, eight to a leaf; and these places, of which the highest bit is set for an
-/// invalid box.
-pub fn leaves(boxes: &[Aabb], places: &[u32]) -> (Vec<Aabb>, Vec<u32>) {
+/// Returns the boxes at their places among the leaves, eight to a leaf.
+pub fn leaves(boxes: &[Aabb], places: &[u32]) -> Vec<Aabb> {
     let mut leaves = vec![NOTHING; boxes.len().next_multiple_of(8)];
     for (aabb, &place) in boxes.iter().zip(places).filter(|(aabb, _)| aabb.is_valid()) {
         leaves[place as usize] = *aabb;
     }
-    let said = places.iter().zip(boxes).map(|(&place, aabb)| place | u32::from(!aabb.is_valid()) << 31);
-    (leaves, said.collect())
+    leaves
 }
 
 /// The words of a node: its origin, the exponents of its steps with a bit for each vast child, and twelve words of bytes.
@@ -129,18 +139,36 @@ const STEPS: f64 = 250.0;
 
 /// Returns the nodes of all levels, the leaves first, over boxes that are filled up to eights.
 pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Node>> {
-    let mut levels: Vec<Vec<Node>> = Vec::new();
+    let mut levels = Vec::new();
     let mut below = leaves.to_vec();
-    loop {
-        let nodes: Vec<Node> = below.chunks(8).map(node).collect();
-        let bounds: Vec<Aabb> = below.chunks(8).map(union).collect();
+    while below.len().div_ceil(8) > TOP_NODES as usize {
+        let (nodes, bounds) = level(&below);
         levels.push(nodes);
-        if bounds.len() == 1 {
+        below = bounds;
+    }
+    levels.extend(top(below));
+    levels
+}
+
+/// Returns the nodes of the levels above what these bounds are of, up to the topmost node.
+pub fn top(mut below: Vec<Aabb>) -> Vec<Vec<Node>> {
+    let mut levels = Vec::new();
+    loop {
+        let (nodes, bounds) = level(&below);
+        let is_topmost = nodes.len() == 1;
+        levels.push(nodes);
+        if is_topmost {
             return levels;
         }
         below = bounds;
-        below.resize(below.len().next_multiple_of(8), NOTHING);
     }
+}
+
+/// Returns the nodes of one level, and what bounds them, filled up to an eight.
+fn level(below: &[Aabb]) -> (Vec<Node>, Vec<Aabb>) {
+    let mut bounds: Vec<Aabb> = below.chunks(8).map(union).collect();
+    bounds.resize(bounds.len().next_multiple_of(8), NOTHING);
+    (below.chunks(8).map(node).collect(), bounds)
 }
 
 fn is_nothing(aabb: &Aabb) -> bool {
@@ -234,13 +262,13 @@ pub fn children(node: &Node) -> [Aabb; 8] {
 }
 
 /// Counts the invalid boxes of each 256 in a row.
-pub fn invalid(places: &[u32]) -> Vec<u32> {
-    places.chunks(256).map(|some| some.iter().filter(|&&place| place >> 31 == 1).count() as u32).collect()
+pub fn invalid(boxes: &[Aabb]) -> Vec<u32> {
+    boxes.chunks(256).map(|some| some.iter().filter(|aabb| !aabb.is_valid()).count() as u32).collect()
 }
 
 /// Returns what the host reads, but for the surface.
-pub fn summary(places: &[u32]) -> TreeSummary {
-    let invalid = || (0..).zip(places).filter(|(_, place)| *place >> 31 == 1).map(|(i, _): (u32, _)| i);
+pub fn summary(boxes: &[Aabb]) -> TreeSummary {
+    let invalid = || (0..).zip(boxes).filter(|(_, aabb)| !aabb.is_valid()).map(|(i, _): (u32, _)| i);
     let mut summary: TreeSummary = bytemuck::Zeroable::zeroed();
     summary.invalid_count = invalid().count() as u32;
     for (first, i) in summary.first_invalid.iter_mut().zip(invalid().take(INVALID_LISTED as usize)) {

@@ -1,0 +1,245 @@
+// How a node is made of its children. Shared by the kernels that make nodes, which say what is known of each child: `child_at`.
+// Bounds are compared as integers; -0 counts as 0.
+
+// Whether children are loaded one after the other, and again for their steps: so that an invocation keeps few words, as is best on a
+// GPU. In software each is loaded once.
+override IN_TURN: bool = false;
+
+// 2^120 in bits. What is larger counts as infinite, so that no step overflows.
+const LARGEST: u32 = (127u + 120u) << 23u;
+// 2^-126, the least that is not flushed to zero.
+const LEAST_BITS: u32 = 1u << 23u;
+// The bounds of a node lie within 250 steps or fewer; with those that rounding adds, there are 254.
+const PER_STEP: f32 = 1.0 / 250.0;
+// How much smaller than a bound a step may be, in powers of two: then f32 has a bit to spare for any number of steps.
+const MOST_STEP_BITS: i32 = 22;
+
+const SIGN_BIT: u32 = 0x80000000u;
+
+// What is known of a child: its bounds, and about the surface of it and of all nodes under it.
+struct Child {
+    own: BoxBits,
+    surface: f32,
+}
+
+fn nothing() -> BoxBits {
+    return BoxBits(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
+}
+
+// What is known of children together: what bounds them, about the surface of them and all under them, and the first and last of those
+// bounds that are not infinite.
+struct Together {
+    own: BoxBits,
+    surface: f32,
+    first: vec3<f32>,
+    last: vec3<f32>,
+}
+
+// The steps of a node along each axis: where the first is, how large they are, as a number and in its exponent, and how many there
+// are to a unit.
+struct Steps {
+    origin: vec3<f32>,
+    size: vec3<f32>,
+    exponent: vec3<u32>,
+    per_size: vec3<f32>,
+}
+
+// The words of a node that say where its children are along each axis, and which are vast.
+struct Packed {
+    x: vec4<u32>,
+    y: vec4<u32>,
+    z: vec4<u32>,
+    vast: u32,
+}
+
+// Writes a node of a level, and returns what is known of it.
+fn write_node(level: u32, node: u32) -> Child {
+    if IN_TURN {
+        return write_in_turn(level, node);
+    }
+    return write_at_once(level, node);
+}
+
+fn write_in_turn(level: u32, node: u32) -> Child {
+    var all = no_children();
+    for (var child = 0u; child < 8u; child += 1u) {
+        all = with_child(all, child_at(level, 8u * node + child));
+    }
+    let steps = steps_for(all);
+    var words = no_words();
+    for (var child = 0u; child < 8u; child += 1u) {
+        words = packed(words, child, in_steps(child_at(level, 8u * node + child).own, steps));
+    }
+    store_node(level, node, steps, words);
+    return parent_of(all);
+}
+
+// The children are named one by one: what is indexed by a number that is found on the way would be memory.
+fn write_at_once(level: u32, node: u32) -> Child {
+    let c0 = child_at(level, 8u * node);
+    let c1 = child_at(level, 8u * node + 1u);
+    let c2 = child_at(level, 8u * node + 2u);
+    let c3 = child_at(level, 8u * node + 3u);
+    let c4 = child_at(level, 8u * node + 4u);
+    let c5 = child_at(level, 8u * node + 5u);
+    let c6 = child_at(level, 8u * node + 6u);
+    let c7 = child_at(level, 8u * node + 7u);
+    var all = no_children();
+    all = with_child(all, c0);
+    all = with_child(all, c1);
+    all = with_child(all, c2);
+    all = with_child(all, c3);
+    all = with_child(all, c4);
+    all = with_child(all, c5);
+    all = with_child(all, c6);
+    all = with_child(all, c7);
+    let steps = steps_for(all);
+    var words = no_words();
+    words = packed(words, 0u, in_steps(c0.own, steps));
+    words = packed(words, 1u, in_steps(c1.own, steps));
+    words = packed(words, 2u, in_steps(c2.own, steps));
+    words = packed(words, 3u, in_steps(c3.own, steps));
+    words = packed(words, 4u, in_steps(c4.own, steps));
+    words = packed(words, 5u, in_steps(c5.own, steps));
+    words = packed(words, 6u, in_steps(c6.own, steps));
+    words = packed(words, 7u, in_steps(c7.own, steps));
+    store_node(level, node, steps, words);
+    return parent_of(all);
+}
+
+fn store_node(level: u32, node: u32, steps: Steps, words: Packed) {
+    let at = (first_node(level) + node) * NODE_VECTORS;
+    let sizes = steps.exponent.x | (steps.exponent.y << 8u) | (steps.exponent.z << 16u);
+    let reach = max(abs(steps.origin), abs(steps.origin + 255.0)) * steps.size;
+    let vast = select(words.vast, 0xffu, any(bitcast<vec3<u32>>(reach) > vec3<u32>(USUAL_BITS)));
+    nodes[at] = vec4<u32>(bitcast<vec3<u32>>(steps.origin * steps.size), sizes | (vast << 24u));
+    nodes[at + 1u] = words.x;
+    nodes[at + 2u] = words.y;
+    nodes[at + 3u] = words.z;
+}
+
+fn no_words() -> Packed {
+    return Packed(vec4<u32>(0u), vec4<u32>(0u), vec4<u32>(0u), 0u);
+}
+
+fn no_children() -> Together {
+    return Together(nothing(), 0.0, vec3<f32>(3e38), vec3<f32>(-3e38));
+}
+
+// Returns what is known of children and of one more.
+fn with_child(all: Together, child: Child) -> Together {
+    let own = child.own;
+    let surface = all.surface + child.surface;
+    if is_none(own) {
+        return Together(all.own, surface, all.first, all.last);
+    }
+    let least = select(all.own.low, own.low, ordered(own.low) < ordered(all.own.low));
+    let greatest = select(all.own.high, own.high, ordered(own.high) > ordered(all.own.high));
+    let low = rounded_down(own.low);
+    let high = rounded_up(own.high);
+    var first = select(min(all.first, low), all.first, is_large(own.low));
+    var last = select(max(all.last, low), all.last, is_large(own.low));
+    first = select(min(first, high), first, is_large(own.high));
+    last = select(max(last, high), last, is_large(own.high));
+    return Together(BoxBits(least, greatest), surface, first, last);
+}
+
+// Returns what is known of the node of these children.
+fn parent_of(all: Together) -> Child {
+    return Child(all.own, all.surface + surface_of(all.own));
+}
+
+// Returns the steps of the node of these children.
+fn steps_for(all: Together) -> Steps {
+    let is_finite = all.first <= all.last;
+    let first = select(vec3<f32>(0.0), all.first, is_finite);
+    let last = select(vec3<f32>(0.0), all.last, is_finite);
+    let of_extent = exponents(last - first, PER_STEP) + 1;
+    let of_place = exponents(max(abs(first), abs(last)), 1.0) - MOST_STEP_BITS;
+    let exponent = vec3<u32>(max(max(of_extent, of_place), vec3<i32>(1)));
+    let size = bitcast<vec3<f32>>(exponent << vec3<u32>(23u));
+    let per_size = bitcast<vec3<f32>>((254u - exponent) << vec3<u32>(23u));
+    return Steps(steps_down(first, size, per_size) - 1.0, size, exponent, per_size);
+}
+
+// Returns the bounds of a child in steps of its node: along each axis the lower one, and the upper one times 2^8; and 1 where the
+// child is vast.
+fn in_steps(own: BoxBits, steps: Steps) -> vec4<u32> {
+    if is_none(own) {
+        return vec4<u32>(vec3<u32>(ABOVE_ALL | (BELOW_ALL << 8u)), 0u);
+    }
+    let low = within(steps_down(rounded_down(own.low), steps.size, steps.per_size) - steps.origin);
+    let high = within(steps_up(rounded_up(own.high), steps.size, steps.per_size) - steps.origin);
+    let is_low = own.low >= vec3<u32>(SIGN_BIT);
+    let is_high = own.high < vec3<u32>(SIGN_BIT);
+    // No finite bound of the node is farther out than LARGEST, nor is its first step.
+    let first = select(low, select(vec3<u32>(FIRST_STEP), vec3<u32>(0u), is_low), is_large(own.low));
+    let last = select(high, select(vec3<u32>(FIRST_STEP), vec3<u32>(255u), is_high), is_large(own.high));
+    return vec4<u32>(first | (last << vec3<u32>(8u)), select(0u, 1u, any(is_large(own.low) | is_large(own.high))));
+}
+
+// Returns the words of an axis with the bounds of one child in steps.
+fn in_place(child: u32, bounds: u32) -> vec4<u32> {
+    let low = (bounds & 0xffu) << (8u * (child % 4u));
+    let high = (bounds >> 8u) << (8u * (child % 4u));
+    return select(vec4<u32>(low, 0u, high, 0u), vec4<u32>(0u, low, 0u, high), child >= 4u);
+}
+
+// Returns the words with the bounds of one more child.
+fn packed(words: Packed, child: u32, bounds: vec4<u32>) -> Packed {
+    return Packed(
+        words.x | in_place(child, bounds.x),
+        words.y | in_place(child, bounds.y),
+        words.z | in_place(child, bounds.z),
+        words.vast | (bounds.w << child),
+    );
+}
+
+fn is_large(bits: vec3<u32>) -> vec3<bool> {
+    return (bits & vec3<u32>(~SIGN_BIT)) > vec3<u32>(LARGEST);
+}
+
+// Returns numbers that are not denormal, and no larger.
+fn rounded_down(bits: vec3<u32>) -> vec3<f32> {
+    let is_tiny = (bits & vec3<u32>(~SIGN_BIT)) < vec3<u32>(LEAST_BITS);
+    let below = select(vec3<u32>(0u), vec3<u32>(SIGN_BIT | LEAST_BITS), bits > vec3<u32>(SIGN_BIT));
+    return bitcast<vec3<f32>>(select(bits, below, is_tiny));
+}
+
+// Returns numbers that are not denormal, and no smaller.
+fn rounded_up(bits: vec3<u32>) -> vec3<f32> {
+    let is_tiny = (bits & vec3<u32>(~SIGN_BIT)) < vec3<u32>(LEAST_BITS);
+    let above = select(vec3<u32>(0u), vec3<u32>(LEAST_BITS), (bits > vec3<u32>(0u)) & (bits < vec3<u32>(SIGN_BIT)));
+    return bitcast<vec3<f32>>(select(bits, above, is_tiny));
+}
+
+// Returns the exponents of numbers that are not negative, times a factor.
+fn exponents(numbers: vec3<f32>, factor: f32) -> vec3<i32> {
+    return vec3<i32>(bitcast<vec3<u32>>(numbers * factor) >> vec3<u32>(23u));
+}
+
+// Returns the last step, counted from zero, that is not above. What is flushed to zero may be below it.
+fn steps_down(x: vec3<f32>, size: vec3<f32>, per_size: vec3<f32>) -> vec3<f32> {
+    let steps = floor(x * per_size);
+    return select(steps, steps - 1.0, steps * size > x);
+}
+
+// Returns the first step, counted from zero, that is not below.
+fn steps_up(x: vec3<f32>, size: vec3<f32>, per_size: vec3<f32>) -> vec3<f32> {
+    let steps = ceil(x * per_size);
+    return select(steps, steps + 1.0, steps * size < x);
+}
+
+fn within(steps: vec3<f32>) -> vec3<u32> {
+    return vec3<u32>(clamp(steps, vec3<f32>(f32(FIRST_STEP)), vec3<f32>(f32(LAST_STEP))));
+}
+
+// Returns about half the surface of a node, in units of the curve; nodes that are not of usual size count for nothing.
+fn surface_of(own: BoxBits) -> f32 {
+    if class_of(own.low, own.high) != 0u {
+        return 0.0;
+    }
+    let unit = select(1.0, cube.scale / 64.0, cube.scale > 0.0);
+    let sides = min((bitcast<vec3<f32>>(own.high) - bitcast<vec3<f32>>(own.low)) * unit, vec3<f32>(1e15));
+    return sides.x * sides.y + sides.y * sides.z + sides.z * sides.x;
+}
