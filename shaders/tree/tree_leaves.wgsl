@@ -6,7 +6,7 @@
 // Changes invalid   [box_count / 256, rounded up] from 0 to how many of each 256 boxes are invalid
 // Writes  nodes     behind all nodes the boxes, in the order of the leaves
 // What is loaded lies in a row, and what lies anywhere is stored. To store takes less time than to wait for a load, and a tree that is
-// fitted again needs no ids. With IS_SPREAD there are three invocations for each box, and each stores a third of it: neighbours store
+// fitted again needs no ids. With ON_GPU there are three invocations for each box, and each stores a third of it: neighbours store
 // to the same sectors of memory together, and a GPU has a quarter as many stores to carry out. In software an invocation stores all of a box.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
@@ -15,7 +15,7 @@
 @group(0) @binding(3) var<storage, read> places: array<u32>;
 @group(0) @binding(4) var<storage, read_write> invalid: array<atomic<u32>>;
 
-override IS_SPREAD: bool = false;
+override ON_GPU: bool = false;
 
 @compute @workgroup_size(256)
 fn tree_leaves(
@@ -24,12 +24,12 @@ fn tree_leaves(
     @builtin(local_invocation_index) local: u32,
 ) {
     let own = group_index(group, groups) * 256u + local;
-    let i = select(own, own / 3u, IS_SPREAD);
+    let i = select(own, own / 3u, ON_GPU);
     if i >= tree.box_count {
         return;
     }
     var loaded = load_box(i);
-    let part = select(0u, own % 3u, IS_SPREAD);
+    let part = select(0u, own % 3u, ON_GPU);
     let is_invalid = kind_of(loaded.min, loaded.max) == KIND_INVALID;
     if is_invalid {
         loaded = LoadedBox(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
@@ -38,7 +38,7 @@ fn tree_leaves(
     let first = loaded.min.xy;
     let middle = vec2<u32>(loaded.min.z, loaded.max.x);
     let last = loaded.max.yz;
-    if IS_SPREAD {
+    if ON_GPU {
         nodes[at + part] = select(select(last, middle, part == 1u), first, part == 0u);
     } else {
         nodes[at] = first;

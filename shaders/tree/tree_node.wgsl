@@ -1,9 +1,9 @@
 // How a node is made of its children. Shared by the kernels that make nodes, which say what is known of each child: `child_at`.
 // Bounds are compared as integers; -0 counts as 0.
 
-// Whether children are loaded one after the other, and again for their steps: so that an invocation keeps few words, as is best on a
-// GPU. In software each is loaded once.
-override IN_TURN: bool = false;
+// On a GPU children are loaded one after the other, and again for their steps, so that an invocation keeps few words. In software each
+// is loaded once.
+override ON_GPU: bool = false;
 
 // 2^120 in bits. What is larger counts as infinite, so that no step overflows.
 const LARGEST: u32 = (127u + 120u) << 23u;
@@ -54,7 +54,7 @@ struct Packed {
 
 // Writes a node of a level, and returns what is known of it.
 fn write_node(level: u32, node: u32) -> Child {
-    if IN_TURN {
+    if ON_GPU {
         return write_in_turn(level, node);
     }
     return write_at_once(level, node);

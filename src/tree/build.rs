@@ -217,7 +217,7 @@ impl Build {
             worlds: Kernel::new(gpu, &WORLDS),
             ranges: Kernel::new(gpu, &RANGES),
             places: Kernel::new(gpu, &PLACES),
-            leaves: Kernel::specialised(gpu, &LEAVES, if for_gpu { &["IS_SPREAD"] } else { &[] }),
+            leaves: Kernel::specialised(gpu, &LEAVES, switches_for(for_gpu)),
             levels: lowest_and_others(gpu, &LEVELS, for_gpu),
             top: lowest_and_others(gpu, &TOP, for_gpu),
             summary: Kernel::new(gpu, &SUMMARY),
@@ -334,10 +334,15 @@ impl Build {
     }
 }
 
+/// Returns the switches of kernels that have code of their own for GPUs.
+fn switches_for(a_gpu: bool) -> &'static [&'static str] {
+    if a_gpu { &["ON_GPU"] } else { &[] }
+}
+
 /// Looks up the two kernels of a source that makes nodes: for children that are boxes, and for children that are nodes.
 fn lowest_and_others(gpu: &Gpu, source: &Source, for_gpu: bool) -> [Kernel; 2] {
-    let in_turn: &[_] = if for_gpu { &["IN_TURN"] } else { &[] };
-    [Kernel::specialised(gpu, source, &[&["IS_LOWEST"], in_turn].concat()), Kernel::specialised(gpu, source, in_turn)]
+    let switches = switches_for(for_gpu);
+    [Kernel::specialised(gpu, source, &[&["IS_LOWEST"], switches].concat()), Kernel::specialised(gpu, source, switches)]
 }
 
 #[cfg(test)]

@@ -147,7 +147,11 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("tree_places", "nodes[at + k] = INFINITY;", OWN),
     ("tree_leaves", "nodes[at] = first;", OWN),
     ("tree_leaves", "nodes[at + 1u] = middle;", OWN),
-    ("tree_levels", "nodes[at] = vec4<u32>(bitcast<vec3<u32>>(steps.origin * steps.size), sizes | (vast << 24u));", OWN),
+    (
+        "tree_levels",
+        "nodes[at] = vec4<u32>(bitcast<vec3<u32>>(steps.origin * steps.size), sizes | (vast << 24u));",
+        OWN,
+    ),
     ("tree_levels", "bounds[2u * node] = vec4<u32>(found.own.low, found.own.high.x);", OWN),
     ("tree_levels", "nodes[at + 1u] = words.x;", OWN),
     ("tree_levels", "nodes[at + 2u] = words.y;", OWN),
