@@ -365,7 +365,7 @@ twins! {
         pub is_stored: u32,
     }
 
-    /// What `tree_levels` does in one dispatch.
+    /// What `tree_levels` or `tree_top` does in one dispatch.
     #[allow(missing_docs)]
     pub struct LevelPass {
         pub level: u32,

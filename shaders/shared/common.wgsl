@@ -283,7 +283,7 @@ struct ExcludeChange {
     is_stored: u32,           // 1: how many there are to exclude lies in a buffer
 }
 
-// What tree_levels does in one dispatch.
+// What tree_levels or tree_top does in one dispatch.
 struct LevelPass {
     level: u32,
     unused_a: u32,

@@ -1,7 +1,5 @@
-// Places along a Hilbert curve through space, 2^9 to a side: PLACE_BITS bits, which most sorts take in three passes. Shared by the kernels that order boxes and queries.
+// Places along a Hilbert curve through space, CURVE_SIDE to a side. Shared by the kernels that order boxes and queries.
 // Source: Skilling 2004, Programming the Hilbert curve.
-
-const CURVE_SIDE: f32 = 512.0;
 
 // Returns 0 for a box of usual size, 1 for a finite one that is enormous, 2 for an unbounded one and 3 for an invalid one.
 fn class_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
@@ -21,14 +19,14 @@ fn center_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> vec3<f32> {
 
 // Returns the place of a point, in units of 2^6. A point beyond the cube is moved to its surface.
 fn place_of(point: vec3<f32>, cube: Cube) -> u32 {
-    let last = vec3<f32>(CURVE_SIDE - 1.0);
+    let last = vec3<f32>(f32(CURVE_SIDE - 1u));
     return hilbert(vec3<u32>(clamp((point - cube.low) * cube.scale, vec3<f32>(0.0), last)));
 }
 
 // Returns the place of a cube of the grid along the curve, of PLACE_BITS bits.
 fn hilbert(at: vec3<u32>) -> u32 {
     var x = at;
-    for (var bit = 256u; bit > 1u; bit >>= 1u) {
+    for (var bit = CURVE_SIDE / 2u; bit > 1u; bit >>= 1u) {
         let below = bit - 1u;
         x.x ^= select(0u, below, (x.x & bit) != 0u);
         let y = select((x.x ^ x.y) & below, 0u, (x.y & bit) != 0u);
@@ -41,7 +39,7 @@ fn hilbert(at: vec3<u32>) -> u32 {
     x.y ^= x.x;
     x.z ^= x.y;
     var turned = 0u;
-    for (var bit = 256u; bit > 1u; bit >>= 1u) {
+    for (var bit = CURVE_SIDE / 2u; bit > 1u; bit >>= 1u) {
         turned ^= select(0u, bit - 1u, (x.z & bit) != 0u);
     }
     x ^= vec3<u32>(turned);

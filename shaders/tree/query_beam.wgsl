@@ -1,7 +1,7 @@
 // query_beam: the first box that each ray touches, of eight rays at a time that go nearly the same way, as those of a camera do.
 //
 // Reads   tree, query
-//         nodes      of tree_leaves and tree_levels
+//         nodes      of tree_leaves, tree_levels and tree_top
 //         queries    [query_count * 7] bits of f32: rays (path.wgsl)
 //         order      [query_count] the rays in the order in which they are asked; those of a beam are neighbours
 //         ranges, askers, filters    nothing: rays say nothing but where they go

@@ -1,7 +1,7 @@
 // query_first: the first boxes that each path touches.
 //
 // Reads   tree, query
-//         nodes      of tree_leaves and tree_levels
+//         nodes      of tree_leaves, tree_levels and tree_top
 //         queries    [query_count * words] bits of f32: rays or boxes that move (path.wgsl)
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters

@@ -1,7 +1,7 @@
 // query_near: the nearest boxes to each point.
 //
 // Reads   tree, query
-//         nodes      of tree_leaves and tree_levels
+//         nodes      of tree_leaves, tree_levels and tree_top
 //         queries    [query_count * 4] bits of f32: point and radius
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters

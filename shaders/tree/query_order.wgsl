@@ -47,7 +47,7 @@ fn point_at(at: u32) -> vec3<f32> {
 
 // Returns where a path enters the cube, in units of 2^6, or where it begins.
 fn entry(start: vec3<f32>, direction: vec3<f32>) -> vec3<f32> {
-    let side = CURVE_SIDE / max(cube.scale, 1e-30);
+    let side = f32(CURVE_SIDE) / max(cube.scale, 1e-30);
     var enters = 0.0;
     for (var k = 0u; k < 3u; k += 1u) {
         if abs(direction[k]) > 1e-18 {

@@ -1,7 +1,7 @@
 // query_sphere: all boxes that each sphere touches.
 //
 // Reads   tree, query, window
-//         nodes      of tree_leaves and tree_levels
+//         nodes      of tree_leaves, tree_levels and tree_top
 //         queries    [query_count * 4] bits of f32: centre and radius
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters

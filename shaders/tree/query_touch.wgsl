@@ -1,7 +1,7 @@
 // query_touch: all boxes that each point, box or convex shape touches.
 //
 // Reads   tree, query, window
-//         nodes      of tree_leaves and tree_levels
+//         nodes      of tree_leaves, tree_levels and tree_top
 //         queries    [query_count * words] bits of f32: points, boxes, or regions: bounds, and which half-spaces are cut out
 //                    of them; from word `parts` on, the half-spaces
 //         order      [query_count] the queries in the order in which they are asked

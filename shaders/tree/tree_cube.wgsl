@@ -36,6 +36,7 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
         center = center_of(min_bits_of(i), max_bits_of(i));
     }
     centers[local] = vec4<f32>(center, f32(kind));
+    // By an invocation that has no box in a small scene, so that a missing barrier would show.
     if local == 255u {
         atomicStore(&ordinary_count, 0u);
         atomicStore(&finite_count, 0u);
@@ -92,7 +93,7 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
         // With some room around the sample.
         let room = extent / 64.0;
         // The inverse of a smaller number overflows.
-        let scale = select(0.0, CURVE_SIDE / (extent + 2.0 * room), extent > 1e-34);
+        let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * room), extent > 1e-34);
         cube = Cube(low - vec3<f32>(room), scale);
     }
 }

@@ -4,7 +4,8 @@
 // Reads   tree
 //         cube     of tree_cube
 //         boxes    [box_count * 3] bits of f32, two at a time
-// Writes  keys     [box_count] PLACE_BITS bits: the place of the box; behind all places, its class and the upper bits of its place
+// Writes  keys     [box_count] PLACE_BITS bits: the place of the box; of one that is not of usual size, behind all
+//                  others, its class and the upper bits of its place
 //         values   [box_count] the box
 // Enormous boxes have a range of their own, so that they do not spoil the nodes of others.
 
@@ -16,8 +17,10 @@
 
 // Bits of the place of a box that is not of usual size.
 const OTHER_BITS: u32 = 13u;
-// The first key of such a box. The few places behind it are one to boxes of usual size.
-const FIRST_OTHER: u32 = (1u << PLACE_BITS) - (4u << OTHER_BITS);
+// The first key of such a box. Places of boxes of usual size are squeezed to make room for them: of so many in a row, 2^SQUEEZE, two
+// have one key, everywhere along the curve.
+const FIRST_OTHER: u32 = (1u << PLACE_BITS) - (3u << OTHER_BITS);
+const SQUEEZE: u32 = 12u;
 
 @compute @workgroup_size(256)
 fn tree_keys(
@@ -37,6 +40,6 @@ fn tree_keys(
         place = place_of(center_of(low, high), cube);
     }
     let of_others = FIRST_OTHER + ((kind - 1u) << OTHER_BITS) + (place >> (PLACE_BITS - OTHER_BITS));
-    keys[i] = select(of_others, min(place, FIRST_OTHER - 1u), kind == 0u);
+    keys[i] = select(of_others, place - (place >> SQUEEZE), kind == 0u);
     values[i] = i;
 }

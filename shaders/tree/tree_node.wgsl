@@ -1,10 +1,6 @@
 // How a node is made of its children. Shared by the kernels that make nodes, which say what is known of each child: `child_at`.
 // Bounds are compared as integers; -0 counts as 0.
 
-// On a GPU children are loaded one after the other, and again for their steps, so that an invocation keeps few words. In software each
-// is loaded once.
-override ON_GPU: bool = false;
-
 // 2^120 in bits. What is larger counts as infinite, so that no step overflows.
 const LARGEST: u32 = (127u + 120u) << 23u;
 // 2^-126, the least that is not flushed to zero.
@@ -52,15 +48,9 @@ struct Packed {
     vast: u32,
 }
 
-// Writes a node of a level, and returns what is known of it.
+// Writes a node of a level, and returns what is known of it. Children are loaded one after the other, and again for their steps, so
+// that an invocation keeps few words.
 fn write_node(level: u32, node: u32) -> Child {
-    if ON_GPU {
-        return write_in_turn(level, node);
-    }
-    return write_at_once(level, node);
-}
-
-fn write_in_turn(level: u32, node: u32) -> Child {
     var all = no_children();
     for (var child = 0u; child < 8u; child += 1u) {
         all = with_child(all, child_at(level, 8u * node + child));
@@ -70,39 +60,6 @@ fn write_in_turn(level: u32, node: u32) -> Child {
     for (var child = 0u; child < 8u; child += 1u) {
         words = packed(words, child, in_steps(child_at(level, 8u * node + child).own, steps));
     }
-    store_node(level, node, steps, words);
-    return parent_of(all);
-}
-
-// The children are named one by one: what is indexed by a number that is found on the way would be memory.
-fn write_at_once(level: u32, node: u32) -> Child {
-    let c0 = child_at(level, 8u * node);
-    let c1 = child_at(level, 8u * node + 1u);
-    let c2 = child_at(level, 8u * node + 2u);
-    let c3 = child_at(level, 8u * node + 3u);
-    let c4 = child_at(level, 8u * node + 4u);
-    let c5 = child_at(level, 8u * node + 5u);
-    let c6 = child_at(level, 8u * node + 6u);
-    let c7 = child_at(level, 8u * node + 7u);
-    var all = no_children();
-    all = with_child(all, c0);
-    all = with_child(all, c1);
-    all = with_child(all, c2);
-    all = with_child(all, c3);
-    all = with_child(all, c4);
-    all = with_child(all, c5);
-    all = with_child(all, c6);
-    all = with_child(all, c7);
-    let steps = steps_for(all);
-    var words = no_words();
-    words = packed(words, 0u, in_steps(c0.own, steps));
-    words = packed(words, 1u, in_steps(c1.own, steps));
-    words = packed(words, 2u, in_steps(c2.own, steps));
-    words = packed(words, 3u, in_steps(c3.own, steps));
-    words = packed(words, 4u, in_steps(c4.own, steps));
-    words = packed(words, 5u, in_steps(c5.own, steps));
-    words = packed(words, 6u, in_steps(c6.own, steps));
-    words = packed(words, 7u, in_steps(c7.own, steps));
     store_node(level, node, steps, words);
     return parent_of(all);
 }

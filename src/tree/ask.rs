@@ -15,7 +15,7 @@ use super::query::{
     shares_lists, words_of,
 };
 use super::{Built, Tree, Waiting, build};
-use crate::constants::{AGAIN, INVALID_QUERY, KEPT_ANSWERS, ROW};
+use crate::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, KEPT_ANSWERS, ROW};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -303,7 +303,7 @@ impl Tree {
     fn scene(&self) -> Aabb {
         let unit = 64.0;
         self.built.as_ref().map_or(Aabb::new([0.0; 3], [0.0; 3]), |built| {
-            let side = if built.cube.scale > 0.0 { 1024.0 / built.cube.scale } else { 0.0 };
+            let side = if built.cube.scale > 0.0 { CURVE_SIDE as f32 / built.cube.scale } else { 0.0 };
             Aabb::new(built.cube.low.map(|x| x * unit), built.cube.low.map(|x| (x + side) * unit))
         })
     }

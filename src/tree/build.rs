@@ -60,7 +60,7 @@ const BOX_STORES: u32 = 3;
 /// The kernels of the stage `tree`.
 #[derive(Debug)]
 pub struct Build {
-    /// Whether kernels are as is best on a GPU, or in software.
+    /// Whether several invocations store a box, as is best on a GPU.
     for_gpu: bool,
     cube: Kernel,
     keys: Kernel,
@@ -208,7 +208,7 @@ impl Build {
         Self::of_kind(gpu, !gpu.is_software())
     }
 
-    /// Looks up the kernels of the stage as is best on a GPU, or in software.
+    /// Looks up the kernels of the stage: those for a GPU, or those for software.
     pub fn of_kind(gpu: &Gpu, for_gpu: bool) -> Self {
         Self {
             for_gpu,
@@ -217,9 +217,9 @@ impl Build {
             worlds: Kernel::new(gpu, &WORLDS),
             ranges: Kernel::new(gpu, &RANGES),
             places: Kernel::new(gpu, &PLACES),
-            leaves: Kernel::specialised(gpu, &LEAVES, switches_for(for_gpu)),
-            levels: lowest_and_others(gpu, &LEVELS, for_gpu),
-            top: lowest_and_others(gpu, &TOP, for_gpu),
+            leaves: Kernel::specialised(gpu, &LEAVES, if for_gpu { &["ON_GPU"] } else { &[] }),
+            levels: lowest_and_others(gpu, &LEVELS),
+            top: lowest_and_others(gpu, &TOP),
             summary: Kernel::new(gpu, &SUMMARY),
             passes: Constants::keeping("level", 1 + WAITING_LEVELS as usize),
         }
@@ -227,8 +227,8 @@ impl Build {
 
     /// Lists the kernels of builds and refits without worlds.
     pub fn kernels(&self) -> [&Kernel; 9] {
-        let Self { cube, keys, places, leaves, levels: [lowest, levels], top: [all, top], summary, .. } = self;
-        [cube, keys, places, leaves, lowest, levels, all, top, summary]
+        let Self { cube, keys, places, leaves, levels: [lowest, levels], top: [small, top], summary, .. } = self;
+        [cube, keys, places, leaves, lowest, levels, small, top, summary]
     }
 
     /// Records the order of the leaves of a tree of this room, and where each box lies among them.
@@ -334,15 +334,9 @@ impl Build {
     }
 }
 
-/// Returns the switches of kernels that have code of their own for GPUs.
-fn switches_for(a_gpu: bool) -> &'static [&'static str] {
-    if a_gpu { &["ON_GPU"] } else { &[] }
-}
-
 /// Looks up the two kernels of a source that makes nodes: for children that are boxes, and for children that are nodes.
-fn lowest_and_others(gpu: &Gpu, source: &Source, for_gpu: bool) -> [Kernel; 2] {
-    let switches = switches_for(for_gpu);
-    [Kernel::specialised(gpu, source, &[&["IS_LOWEST"], switches].concat()), Kernel::specialised(gpu, source, switches)]
+fn lowest_and_others(gpu: &Gpu, source: &Source) -> [Kernel; 2] {
+    [Kernel::specialised(gpu, source, &["IS_LOWEST"]), Kernel::new(gpu, source)]
 }
 
 #[cfg(test)]

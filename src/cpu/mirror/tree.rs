@@ -1,15 +1,15 @@
 //! Mirror of `tree`: the order of the leaves, and the bounds of all nodes.
 
 use crate::Aabb;
-use crate::constants::{INVALID_LISTED, NO_BOX, PLACE_BITS, TOP_NODES, USUAL_BITS};
+use crate::constants::{CURVE_SIDE, INVALID_LISTED, NO_BOX, PLACE_BITS, TOP_NODES, USUAL_BITS};
 use crate::layout::{Cube, TreeSummary};
 
 /// Places of the curve along each axis.
-const SIDE: f32 = (1 << (PLACE_BITS / 3)) as f32;
+const SIDE: f32 = CURVE_SIDE as f32;
 /// Bits of the place of a box that is not of usual size.
 const OTHER_BITS: u32 = 13;
 /// The first key of such a box.
-const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (4 << OTHER_BITS);
+const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (3 << OTHER_BITS);
 /// How many times the extent of most boxes the curve goes through.
 const MARGIN: f32 = 8.0;
 /// The sample of `cube`.
@@ -67,7 +67,7 @@ pub fn keys(boxes: &[Aabb], cube: &Cube) -> Vec<u32> {
         let coordinate = |k: usize| ((center[k] - cube.low[k]) * cube.scale).clamp(0.0, SIDE - 1.0) as u32;
         let place = if class(aabb) < 2 { hilbert([0, 1, 2].map(coordinate), PLACE_BITS / 3) as u32 } else { 0 };
         match class(aabb) {
-            0 => place.min(FIRST_OTHER - 1),
+            0 => place - (place >> 12),
             class => FIRST_OTHER + ((class - 1) << OTHER_BITS) + (place >> (PLACE_BITS - OTHER_BITS)),
         }
     };
@@ -259,6 +259,23 @@ pub fn children(node: &Node) -> [Aabb; 8] {
         });
         Aabb { min, max }
     })
+}
+
+/// Adds up about the surfaces of all nodes over these leaves, in units of the curve through the cube.
+pub fn surface(leaves: &[Aabb], cube: &Cube) -> f64 {
+    let unit = if cube.scale > 0.0 { f64::from(cube.scale) / 64.0 } else { 1.0 };
+    let (mut sum, mut below) = (0.0, leaves.to_vec());
+    loop {
+        let (nodes, bounds) = level(&below);
+        for aabb in bounds[..nodes.len()].iter().filter(|aabb| class(aabb) == 0) {
+            let [x, y, z] = [0, 1, 2].map(|k| (f64::from(aabb.max[k] - aabb.min[k]) * unit).min(1e15));
+            sum += x * y + y * z + z * x;
+        }
+        if nodes.len() == 1 {
+            return sum;
+        }
+        below = bounds;
+    }
 }
 
 /// Counts the invalid boxes of each 256 in a row.

@@ -240,6 +240,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("small_emit", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("epoch_grow", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("tree_leaves", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
+    ("tree_summary", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("bin_count", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("bin_worlds", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("pca_moments", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
