@@ -61,6 +61,12 @@ impl Pointer {
         Ok(pointer)
     }
 
+    /// Starts to compile the kernels that build and refit a tree of any number of boxes.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn compile_ahead(&self) -> broadsweep::Compilation {
+        self.tree.compile_ahead(&[])
+    }
+
     /// Points at nothing.
     pub fn forget(&self, queue: &wgpu::Queue) {
         queue.write_buffer(&self.pointed, 0, bytemuck::cast_slice(&[NONE; 8]));

@@ -67,6 +67,8 @@ fn pick(gpu: &Gpu, kind: Kind) -> Result<(), Error> {
         usage: wgpu::BufferUsages::UNIFORM,
         mapped_at_creation: false,
     });
+    // Those that only a tree of many boxes needs.
+    pointer.compile_ahead().wait()?;
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     // Built, and refitted.
     pointer.record(&mut encoder, &simulation, &globals, true)?;
