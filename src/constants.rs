@@ -167,10 +167,11 @@ shared_constants! {
     WAITING_LEVELS: u32 = 8;
     /// The most nodes of a level that `tree_top` makes, in one workgroup with all levels above it.
     TOP_NODES: u32 = 256;
-    /// Places along each axis of the curve that boxes and queries are ordered by.
-    CURVE_SIDE: u32 = 1 << 9;
-    /// Bits of a place along the curve, and of the keys of boxes: as many as `sort_ballot` takes in three passes.
+    /// Bits of a place along the curve that boxes and queries are ordered by, and of the keys of boxes: as many as `sort_ballot` takes in
+    /// three passes.
     PLACE_BITS: u32 = 27;
+    /// Places of the curve along each axis.
+    CURVE_SIDE: u32 = 1 << (PLACE_BITS / 3);
     /// The most answers in a row of the first answers of a query. Where all is decided it is kept sorted: each goes to its place past
     /// those behind it. A query that asks for more gets one row after the other.
     ROW: u32 = 64;

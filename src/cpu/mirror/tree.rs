@@ -10,6 +10,8 @@ const SIDE: f32 = CURVE_SIDE as f32;
 const OTHER_BITS: u32 = 13;
 /// The first key of such a box.
 const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (3 << OTHER_BITS);
+/// Of so many places in a row, 2 to the power of this, two have one key, to make room for other boxes.
+const SQUEEZE: u32 = 12;
 /// How many times the extent of most boxes the curve goes through.
 const MARGIN: f32 = 8.0;
 /// The sample of `cube`.
@@ -67,7 +69,7 @@ pub fn keys(boxes: &[Aabb], cube: &Cube) -> Vec<u32> {
         let coordinate = |k: usize| ((center[k] - cube.low[k]) * cube.scale).clamp(0.0, SIDE - 1.0) as u32;
         let place = if class(aabb) < 2 { hilbert([0, 1, 2].map(coordinate), PLACE_BITS / 3) as u32 } else { 0 };
         match class(aabb) {
-            0 => place - (place >> 12),
+            0 => place - (place >> SQUEEZE),
             class => FIRST_OTHER + ((class - 1) << OTHER_BITS) + (place >> (PLACE_BITS - OTHER_BITS)),
         }
     };
