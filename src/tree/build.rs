@@ -205,19 +205,14 @@ pub fn sort_sizes(n: u32) -> (Counts, Dispatches) {
 impl Build {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self::of_kind(gpu, !gpu.is_software())
-    }
-
-    /// Looks up the kernels of the stage: those for a GPU, or those for software.
-    pub fn of_kind(gpu: &Gpu, for_gpu: bool) -> Self {
         Self {
-            for_gpu,
+            for_gpu: !gpu.is_software(),
             cube: Kernel::new(gpu, &CUBE),
             keys: Kernel::new(gpu, &KEYS),
             worlds: Kernel::new(gpu, &WORLDS),
             ranges: Kernel::new(gpu, &RANGES),
             places: Kernel::new(gpu, &PLACES),
-            leaves: Kernel::specialised(gpu, &LEAVES, if for_gpu { &["ON_GPU"] } else { &[] }),
+            leaves: Kernel::specialised(gpu, &LEAVES, gpu.switches()),
             levels: lowest_and_others(gpu, &LEVELS),
             top: lowest_and_others(gpu, &TOP),
             summary: Kernel::new(gpu, &SUMMARY),

@@ -13,7 +13,8 @@ use crate::sort::SORT;
 use crate::*;
 
 /// As it is in software, and as it is on a GPU.
-static BUILDS: LazyLock<[Build; 2]> = LazyLock::new(|| [false, true].map(|for_gpu| Build::of_kind(gpu(), for_gpu)));
+static BUILDS: LazyLock<[Build; 2]> =
+    LazyLock::new(|| [true, false].map(|is_software| Build::new(&gpu().clone().with_software(is_software))));
 
 fn boxes(n: u32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);
