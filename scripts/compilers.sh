@@ -12,7 +12,7 @@
 # What is not there is fetched from these registries, into target/compilers/ but for Debian's packages (as root, or through
 # sudo). What cannot be had is named at the end, and the others still run.
 #
-# Each writes a table into benches/results/compilers/. A kernel that is rejected, or keeps registers in memory, is a failure,
+# Each writes a table into benches/results/compilers/. A kernel that is rejected, or keeps registers of a GPU in memory, is a failure,
 # and so is a wrong pair. Ends with 0 if all that was asked for ran well, with 1 after a failure, with 3 if something could
 # not be had.
 

@@ -165,6 +165,11 @@ shared_constants! {
     FLAT_BITS: u32 = 20;
     /// The levels above the leaves of the tallest tree that fits a binding; a power of two.
     WAITING_LEVELS: u32 = 8;
+    /// The lowest levels, which `tree_bottom` makes.
+    BOTTOM_LEVELS: u32 = 3;
+    /// Boxes of a workgroup of `tree_bottom`: those under a node of the highest of these levels.
+    BOTTOM_BOXES: u32 = 512;
+
     /// The most nodes of a level that `tree_top` makes, in one workgroup with all levels above it.
     TOP_NODES: u32 = 256;
     /// Bits of a place along the curve that boxes and queries are ordered by, and of the keys of boxes: as many as `sort_ballot` takes in

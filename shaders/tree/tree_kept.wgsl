@@ -1,9 +1,4 @@
-// What is known of the nodes of a level while those above it are made, two vec4 each. Shared by the kernels that make nodes.
-
-fn keep(node: u32, found: Child) {
-    bounds[2u * node] = vec4<u32>(found.own.low, found.own.high.x);
-    bounds[2u * node + 1u] = vec4<u32>(found.own.high.yz, bitcast<u32>(found.surface), 0u);
-}
+// What is known of the nodes of the level below, as tree_keep.wgsl keeps it. Shared by the kernels that make nodes.
 
 // Returns what is known of a node of a level below, by its number.
 fn kept(level: u32, node: u32) -> Child {

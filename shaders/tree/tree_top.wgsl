@@ -1,20 +1,25 @@
-// tree_top: the nodes of the levels that have no more than TOP_NODES nodes, up to the topmost node.
+// tree_top: the nodes of the levels that have no more than TOP_NODES nodes, up to the topmost node, and what is said of the tree.
 //
 // Reads   tree
-//         level      the lowest of these levels
+//         level      the lowest of these levels; level_count where there are none
 //         cube       for the unit of surfaces
+//         boxes      [box_count * 3] bits of f32, two at a time
 //         below      [nodes of the level below] what is known of each of them, unless IS_LOWEST
+//         invalid    [box_count / 256, rounded up, and one] of tree_leaves or tree_bottom
 // Changes nodes      reads the boxes of tree_leaves where IS_LOWEST, and writes the nodes of these levels
-// Writes  bounds     [1] what bounds the topmost node, and about the surface of all nodes
+// Writes  summary    how many boxes are invalid, which are the first of them, and about how large all nodes are together
 // One workgroup, so that no level waits for a dispatch. An invocation for each node of a level.
+// A query takes about as long as the surface of all nodes is large.
 // Source: as that of tree_levels.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> level: LevelPass;
 @group(0) @binding(2) var<uniform> cube: Cube;
-@group(0) @binding(3) var<storage, read_write> nodes: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read> below: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read_write> bounds: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> nodes: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> below: array<vec4<u32>>;
+@group(0) @binding(6) var<storage, read> invalid: array<u32>;
+@group(0) @binding(7) var<storage, read_write> summary: TreeSummary;
 
 // Whether the children of the lowest of these levels are the boxes of a leaf.
 override IS_LOWEST: bool = false;
@@ -35,10 +40,40 @@ fn tree_top(@builtin(local_invocation_index) local: u32) {
             made[local] = found;
         }
         workgroupBarrier();
-        if local == 0u && at + 1u == tree.level_count {
-            keep(0u, found);
-        }
     }
+    // Most scenes have no invalid box, and are not scanned.
+    let blocks = div_ceil(tree.box_count, 256u);
+    let invalid_count = list_invalid(local, select(0u, blocks, invalid[blocks] > 0u));
+    if local == 0u {
+        summary.invalid_count = invalid_count;
+        summary.surface = child_at(tree.level_count, 0u).surface;
+    }
+}
+
+// Lists the first invalid boxes of these blocks of 256, and returns how many there are.
+fn list_invalid(local: u32, blocks: u32) -> u32 {
+    var found = 0u;
+    for (var first = 0u; first < blocks; first += 256u) {
+        let block = first + local;
+        var count = 0u;
+        if block < blocks {
+            count = invalid[block];
+        }
+        let scan = scan_workgroup(local, count);
+        var rank = found + scan.before;
+        if count > 0u && rank < INVALID_LISTED {
+            let end = min(block * 256u + 256u, tree.box_count);
+            for (var i = block * 256u; i < end && rank < INVALID_LISTED; i += 1u) {
+                let loaded = load_box(i);
+                if kind_of(loaded.min, loaded.max) == KIND_INVALID {
+                    summary.first_invalid[rank] = vec4<u32>(i, 0u, 0u, 0u);
+                    rank += 1u;
+                }
+            }
+        }
+        found += scan.total;
+    }
+    return found;
 }
 
 // Returns a child by its number: a box, or a node of the level below.

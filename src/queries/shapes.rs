@@ -86,7 +86,10 @@ pub struct Capsule {
 /// points `x` with `n · x <= d`. Without half-spaces it is all of space.
 ///
 /// No box that shares a point with it is missed. A box is reported that touches each half-space, without rounding, and may be
-/// outside near an edge or a corner: how far depends on how sharp that is.
+/// outside near an edge or a corner: its centre is then no farther from the shape than half the diagonal of the box, divided by the sine of half
+/// the angle of that edge, or of the widest round cone that fits into that corner. Of what cameras see, a third of the answers
+/// was too many where that was about as small as boxes are, and a tenth where it was four times as long; with six more rows, that bound the shape
+/// along the axes, an eighth and a fifteenth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convex<'a> {
     /// Normals, pointing outward, and offsets; all finite, and no normal zero.

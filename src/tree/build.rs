@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 
 use crate::Error;
-use crate::constants::{NO_BOX, PLACE_BITS, SORT_TILE, TOP_NODES, WAITING_LEVELS};
+use crate::constants::{BOTTOM_BOXES, BOTTOM_LEVELS, NO_BOX, PLACE_BITS, SORT_TILE, TOP_NODES, WAITING_LEVELS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -25,10 +25,22 @@ pub const RANGES: Source = source!("tree/tree_ranges");
 pub const PLACES: Source = source!("tree/tree_places", "tree/tree", "tree/node");
 /// The source of `tree_leaves`.
 pub const LEAVES: Source = source!("tree/tree_leaves", "tree/node", "shared/boxes");
+/// The source of `tree_bottom`.
+pub const BOTTOM: Source = source!(
+    "tree/tree_bottom",
+    "tree/tree_node",
+    "tree/tree_keep",
+    "tree/tree",
+    "tree/node",
+    "tree/places",
+    "tree/curve",
+    "shared/boxes"
+);
 /// The source of `tree_levels`.
 pub const LEVELS: Source = source!(
     "tree/tree_levels",
     "tree/tree_node",
+    "tree/tree_keep",
     "tree/tree_kept",
     "tree/tree",
     "tree/node",
@@ -36,12 +48,19 @@ pub const LEVELS: Source = source!(
     "tree/curve"
 );
 /// The source of `tree_top`.
-pub const TOP: Source =
-    source!("tree/tree_top", "tree/tree_node", "tree/tree_kept", "tree/tree", "tree/node", "tree/places", "tree/curve");
-/// The source of `tree_summary`.
-pub const SUMMARY: Source = source!("tree/tree_summary", "shared/boxes", "shared/scan");
+pub const TOP: Source = source!(
+    "tree/tree_top",
+    "tree/tree_node",
+    "tree/tree_kept",
+    "tree/tree",
+    "tree/node",
+    "tree/places",
+    "tree/curve",
+    "shared/boxes",
+    "shared/scan"
+);
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, PLACES, LEAVES, LEVELS, TOP, SUMMARY];
+pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, PLACES, LEAVES, BOTTOM, LEVELS, TOP];
 
 /// Children of a node, and boxes of a leaf.
 const WIDTH: u64 = 8;
@@ -54,13 +73,11 @@ const NODE_VECTORS: u64 = 4;
 /// Vectors of the boxes of a leaf, and of their ids.
 const BOX_VECTORS: u64 = 6 * WIDTH / 4;
 const ID_VECTORS: u64 = WIDTH / 4;
-/// Invocations of `tree_leaves` that store a box on a GPU, each two words of it.
-const BOX_STORES: u32 = 3;
 
 /// The kernels of the stage `tree`.
 #[derive(Debug)]
 pub struct Build {
-    /// Whether several invocations store a box, as is best on a GPU.
+    /// Whether `tree_bottom` makes the lowest levels, as is best on a GPU.
     for_gpu: bool,
     cube: Kernel,
     keys: Kernel,
@@ -68,11 +85,11 @@ pub struct Build {
     ranges: Kernel,
     places: Kernel,
     leaves: Kernel,
+    bottom: Kernel,
     /// Of the leaves, and of levels above.
     levels: [Kernel; 2],
     /// From the leaves on, and from a level above.
     top: [Kernel; 2],
-    summary: Kernel,
     passes: Constants<LevelPass>,
 }
 
@@ -142,8 +159,8 @@ buffer_table! {
         ranges: [u32; room.worlds + 2], STORAGE;
         /// The part of space that the curve goes through.
         cube: [Cube; 1], CONSTANT;
-        /// `[box_count / 256]` invalid boxes of each 256.
-        invalid as "tree_invalid": [u32; room.boxes.div_ceil(256)], STORAGE;
+        /// `[box_count / 256 + 1]` invalid boxes of each 256, and whether there are any.
+        invalid as "tree_invalid": [u32; room.boxes.div_ceil(256) + 1], STORAGE;
         /// What the host reads.
         summary as "tree_summary": [TreeSummary; 1], STORAGE;
         /// What the sort is told.
@@ -212,18 +229,19 @@ impl Build {
             worlds: Kernel::new(gpu, &WORLDS),
             ranges: Kernel::new(gpu, &RANGES),
             places: Kernel::new(gpu, &PLACES),
-            leaves: Kernel::specialised(gpu, &LEAVES, gpu.switches()),
+            leaves: Kernel::new(gpu, &LEAVES),
+            bottom: Kernel::new(gpu, &BOTTOM),
             levels: lowest_and_others(gpu, &LEVELS),
             top: lowest_and_others(gpu, &TOP),
-            summary: Kernel::new(gpu, &SUMMARY),
             passes: Constants::keeping("level", 1 + WAITING_LEVELS as usize),
         }
     }
 
     /// Lists the kernels of builds and refits without worlds.
-    pub fn kernels(&self) -> [&Kernel; 9] {
-        let Self { cube, keys, places, leaves, levels: [lowest, levels], top: [small, top], summary, .. } = self;
-        [cube, keys, places, leaves, lowest, levels, small, top, summary]
+    pub fn kernels(&self) -> Vec<&Kernel> {
+        let Self { cube, keys, places, leaves, bottom, levels: [lowest, levels], top: [small, top], .. } = self;
+        let of_levels = if self.for_gpu { vec![bottom, levels, top] } else { vec![leaves, lowest, levels, small, top] };
+        [cube, keys, places].into_iter().chain(of_levels).collect()
     }
 
     /// Records the order of the leaves of a tree of this room, and where each box lies among them.
@@ -289,18 +307,33 @@ impl Build {
         tree: &TreeBuffers,
     ) -> Result<(), Error> {
         debug_assert!(room.boxes < u64::from(NO_BOX));
-        let buffers = [
-            ("tree", shape.all()),
-            ("boxes", boxes.clone()),
-            ("nodes", tree.nodes.all()),
-            ("places", tree.places.all()),
-            ("invalid", tree.invalid.all()),
-        ];
-        let stores = room.boxes as u32 * if self.for_gpu { BOX_STORES } else { 1 };
-        self.leaves.dispatch(pass, stores.div_ceil(256), &buffers);
         let (mut below, mut bounds) = (&tree.other_keys, &tree.keys);
-        for (level, nodes) in (0..).zip(room.levels()) {
-            let own = self.passes.get(gpu, LevelPass { level, ..LevelPass::zeroed() })?;
+        let mut level = 0;
+        if self.for_gpu {
+            let buffers = [
+                ("tree", shape.all()),
+                ("cube", tree.cube.all()),
+                ("boxes", boxes.clone()),
+                ("nodes", tree.nodes.all()),
+                ("invalid", tree.invalid.all()),
+                ("bounds", bounds.all()),
+            ];
+            self.bottom.dispatch(pass, (room.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
+            std::mem::swap(&mut below, &mut bounds);
+            level = BOTTOM_LEVELS.min(room.levels().count() as u32);
+        } else {
+            let buffers = [
+                ("tree", shape.all()),
+                ("boxes", boxes.clone()),
+                ("nodes", tree.nodes.all()),
+                ("places", tree.places.all()),
+                ("invalid", tree.invalid.all()),
+            ];
+            self.leaves.dispatch(pass, (room.boxes as u32).div_ceil(256), &buffers);
+        }
+        let level_of = |level| self.passes.get(gpu, LevelPass { level, ..LevelPass::zeroed() });
+        for nodes in room.levels().skip(level as usize).take_while(|&nodes| nodes > u64::from(TOP_NODES)) {
+            let own = level_of(level)?;
             let buffers = [
                 ("tree", shape.all()),
                 ("level", own.all()),
@@ -309,22 +342,22 @@ impl Build {
                 ("below", below.all()),
                 ("bounds", bounds.all()),
             ];
-            let which = usize::from(level > 0);
-            if nodes <= u64::from(TOP_NODES) {
-                self.top[which].dispatch(pass, 1, &buffers);
-                break;
-            }
-            self.levels[which].dispatch(pass, (nodes as u32).div_ceil(NODES_AT_ONCE), &buffers);
+            self.levels[usize::from(level > 0)].dispatch(pass, (nodes as u32).div_ceil(NODES_AT_ONCE), &buffers);
             std::mem::swap(&mut below, &mut bounds);
+            level += 1;
         }
+        let own = level_of(level)?;
         let buffers = [
             ("tree", shape.all()),
+            ("level", own.all()),
+            ("cube", tree.cube.all()),
             ("boxes", boxes),
+            ("nodes", tree.nodes.all()),
+            ("below", below.all()),
             ("invalid", tree.invalid.all()),
-            ("bounds", bounds.all()),
             ("summary", tree.summary.all()),
         ];
-        self.summary.dispatch(pass, 1, &buffers);
+        self.top[usize::from(level > 0)].dispatch(pass, 1, &buffers);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use broadsweep::{Aabb, BoxCast, Hit, Near, NearestQuery, Ray, Sphere};
+use broadsweep::{Aabb, BoxCast, Hit, Near, NearestQuery, OrientedBox, Ray, Sphere};
 use num_bigint::BigInt;
 
 /// Returns a finite number in units of 2⁻¹⁴⁹.
@@ -143,6 +143,69 @@ pub fn reaches_into(&[x, y, z, offset]: &[f32; 4], aabb: &Aabb) -> bool {
         return false;
     }
     axes().map(|k| whole(normal[k]) * whole(deepest(k))).sum::<BigInt>() <= whole(offset) << 149
+}
+
+/// The points `x` with `normal · x <= offset`, in whole numbers.
+pub struct HalfSpace {
+    normal: [BigInt; 3],
+    offset: BigInt,
+}
+
+impl HalfSpace {
+    /// Returns the half-space of a normal and an offset in units of 2⁻²⁹⁸.
+    fn new(normal: [f32; 3], offset: BigInt) -> Self {
+        let normal = normal.map(|x| whole(x) << 149);
+        let shared = normal.iter().chain([&offset]).filter_map(BigInt::trailing_zeros).min().unwrap_or(0);
+        Self { normal: normal.map(|x| x >> shared), offset: offset >> shared }
+    }
+
+    /// Returns the half-space of a row of a convex shape.
+    pub fn of_row(&[x, y, z, offset]: &[f32; 4]) -> Self {
+        Self::new([x, y, z], whole(offset) << 149)
+    }
+
+    /// Returns the six half-spaces of a turned box.
+    pub fn of_turned(turned: &OrientedBox) -> Vec<Self> {
+        let face = |axis: [f32; 3], half: f32| {
+            let center: BigInt = (0..3).map(|k| whole(axis[k]) * whole(turned.center[k])).sum();
+            Self::new(axis, center + (whole(half) << 149))
+        };
+        let axes = || turned.axes.into_iter().zip(turned.half);
+        axes().flat_map(|(axis, half)| [face(axis, half), face(axis.map(|x| -x), half)]).collect()
+    }
+
+    /// Returns the six half-spaces of a finite box.
+    fn of_box(aabb: &Aabb) -> impl Iterator<Item = Self> {
+        let unit = |k: usize, x: f32| std::array::from_fn(|j| if j == k { x } else { 0.0 });
+        let faces = move |k: usize| [(unit(k, 1.0), aabb.max[k]), (unit(k, -1.0), -aabb.min[k])];
+        (0..3).flat_map(faces).map(|(normal, offset)| Self::new(normal, whole(offset) << 149))
+    }
+}
+
+fn dot(a: &[BigInt; 3], b: &[BigInt; 3]) -> BigInt {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn cross(a: &[BigInt; 3], b: &[BigInt; 3]) -> [BigInt; 3] {
+    [(1, 2), (2, 0), (0, 1)].map(|(j, k)| &a[j] * &b[k] - &a[k] * &b[j])
+}
+
+/// Tells whether half-spaces and a finite box have a point in common: then some three of their planes meet in one.
+pub fn share_a_point(half_spaces: Vec<HalfSpace>, aabb: &Aabb) -> bool {
+    let all: Vec<_> = half_spaces.into_iter().chain(HalfSpace::of_box(aabb)).collect();
+    let n = all.len();
+    let meet_within = |[a, b, c]: [&HalfSpace; 3]| {
+        let sides = [cross(&b.normal, &c.normal), cross(&c.normal, &a.normal), cross(&a.normal, &b.normal)];
+        let mut under = dot(&a.normal, &sides[0]);
+        let sum = |k: usize| &a.offset * &sides[0][k] + &b.offset * &sides[1][k] + &c.offset * &sides[2][k];
+        let mut point = [0, 1, 2].map(sum);
+        if under < BigInt::ZERO {
+            (under, point) = (-under, point.map(|x| -x));
+        }
+        under != BigInt::ZERO && all.iter().all(|other| dot(&other.normal, &point) <= &other.offset * &under)
+    };
+    let triples = (0..n).flat_map(|a| (a + 1..n).flat_map(move |b| (b + 1..n).map(move |c| [a, b, c])));
+    triples.map(|three| three.map(|k| &all[k])).any(meet_within)
 }
 
 /// Finds all boxes of `among` within reach, by distance and then by index.

@@ -2,10 +2,12 @@
 
 use broadsweep::{Aabb, Capsule, Convex, OrientedBox};
 
+use laboratory::scenes::Kind;
+
 use super::both::Both;
 use super::cases;
 use super::numbers::{Like, Numbers};
-use super::oracle;
+use super::oracle::{self, HalfSpace};
 
 /// How many boxes are asked how many queries: a tree of three levels, and many queries of few boxes, since all are compared with all.
 const SCENES: [(usize, usize); 2] = [(400, 200), (60, 9_880)];
@@ -35,8 +37,9 @@ fn random(numbers: &mut Numbers) -> Vector {
     [(); 3].map(|()| f64::from(numbers.finite(Like::Usual)))
 }
 
-/// Returns how far two boxes are apart along the axis that shows it best: negative where they overlap.
-fn gap(turned: &OrientedBox, aabb: &Aabb) -> f64 {
+/// Returns how far two boxes are apart along the axis that shows it best, negative where they overlap, and along it the way from the first to
+/// the second.
+fn gap(turned: &OrientedBox, aabb: &Aabb) -> (f64, Vector) {
     let wide = |x: [f32; 3]| x.map(f64::from);
     let (axes, half, center) = (turned.axes.map(wide), wide(turned.half), wide(turned.center));
     let (min, max) = (wide(aabb.min), wide(aabb.max));
@@ -47,9 +50,27 @@ fn gap(turned: &OrientedBox, aabb: &Aabb) -> f64 {
         let own: f64 = (0..3).map(|k| dot(n, axes[k]).abs() * half[k]).sum();
         let low: f64 = (0..3).map(|k| if n[k] == 0.0 { 0.0 } else { (n[k] * min[k]).min(n[k] * max[k]) }).sum();
         let high: f64 = (0..3).map(|k| if n[k] == 0.0 { 0.0 } else { (n[k] * min[k]).max(n[k] * max[k]) }).sum();
-        (low - dot(n, center) - own).max(dot(n, center) - own - high)
+        let (above, below) = (low - dot(n, center) - own, dot(n, center) - own - high);
+        if above > below { (above, n) } else { (below, n.map(|x| -x)) }
     };
-    directions.into_iter().map(apart).fold(f64::NEG_INFINITY, f64::max)
+    let farther = |a: (f64, Vector), b: (f64, Vector)| if b.0 > a.0 { b } else { a };
+    directions.into_iter().map(apart).fold((f64::NEG_INFINITY, [0.0; 3]), farther)
+}
+
+fn turned_boxes(n: usize) -> Vec<OrientedBox> {
+    let mut numbers = Numbers::new(1);
+    let turned = |i| {
+        let a = unit(random(&mut numbers));
+        let b = unit(cross(a, random(&mut numbers)));
+        let mut axes = [a, b, cross(a, b)];
+        if i % 10 == 0 {
+            axes = [[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]];
+        }
+        let narrow = |x: Vector| x.map(|x| x as f32);
+        let half = narrow(random(&mut numbers)).map(|x| if i % 7 == 0 { 0.0 } else { x.abs() / 2.0 });
+        OrientedBox { center: narrow(random(&mut numbers)), half, axes: axes.map(narrow) }
+    };
+    (0..n).map(turned).collect()
 }
 
 #[test]
@@ -59,25 +80,12 @@ fn oriented_boxes_touch_what_no_axis_parts_from_them() {
 
 fn check_oriented_boxes((box_count, query_count): (usize, usize)) {
     let (boxes, tree) = scene(box_count);
-    let mut numbers = Numbers::new(1);
-    let turned: Vec<OrientedBox> = (0..query_count)
-        .map(|i| {
-            let a = unit(random(&mut numbers));
-            let b = unit(cross(a, random(&mut numbers)));
-            let mut axes = [a, b, cross(a, b)];
-            if i % 10 == 0 {
-                axes = [[0.0, 1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]];
-            }
-            let narrow = |x: Vector| x.map(|x| x as f32);
-            let half = narrow(random(&mut numbers)).map(|x| if i % 7 == 0 { 0.0 } else { x.abs() / 2.0 });
-            OrientedBox { center: narrow(random(&mut numbers)), half, axes: axes.map(narrow) }
-        })
-        .collect();
+    let turned = turned_boxes(query_count);
     let lists = tree.overlaps(&turned).unwrap();
     let (mut touching, mut apart) = (0, 0);
     for (turned, found) in turned.iter().zip(lists.rows()) {
         for (j, aabb) in (0..).zip(&boxes).filter(|(_, aabb)| aabb.is_valid()) {
-            let gap = gap(turned, aabb);
+            let (gap, _) = gap(turned, aabb);
             let is_found = found.contains(&j);
             assert!(is_found || gap > -1e-5, "box {j}, {gap} inside, is missed by {turned:?}");
             assert!(!is_found || gap < 1e-5, "box {j}, {gap} away, is too many for {turned:?}");
@@ -87,6 +95,34 @@ fn check_oriented_boxes((box_count, query_count): (usize, usize)) {
         assert!(found.contains(&17) && !found.contains(&18));
     }
     assert!(touching > 1000 && apart > 1000, "{touching} and {apart}");
+}
+
+#[test]
+fn no_box_is_missed_that_an_oriented_box_touches_but_for_a_rounding() {
+    let turned = turned_boxes(600);
+    let mut numbers = Numbers::new(7);
+    // Each is moved to where it about touches its own query.
+    let beside = |turned: &OrientedBox| {
+        let aabb = numbers.aabb(Like::Usual);
+        let (gap, way) = gap(turned, &aabb);
+        let moved = |bounds: [f32; 3]| std::array::from_fn(|k| (f64::from(bounds[k]) - gap * way[k]) as f32);
+        Aabb::new(moved(aabb.min), moved(aabb.max))
+    };
+    let boxes: Vec<Aabb> = turned.iter().map(beside).collect();
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    let lists = tree.overlaps(&turned).unwrap();
+    let (mut touching, mut apart) = (0, 0);
+    for (i, (turned, found)) in (0..).zip(turned.iter().zip(lists.rows())) {
+        let aabb = &boxes[i as usize];
+        if oracle::share_a_point(HalfSpace::of_turned(turned), aabb) {
+            assert!(found.contains(&i), "{aabb:?} is missed by {turned:?}");
+            touching += 1;
+        } else {
+            apart += 1;
+        }
+    }
+    assert!(touching > 100 && apart > 100, "{touching} and {apart}");
 }
 
 /// Returns how far a segment is from a box.
@@ -137,6 +173,121 @@ fn check_capsules((box_count, query_count): (usize, usize)) {
     }
     println!("{too_many} of {touching} boxes are too many");
     assert!(touching > 1000 && too_many * 20 < touching, "{too_many} of {touching}");
+}
+
+/// Tells whether a capsule touches a box, both of small whole numbers; and whether it only just does.
+fn touches_whole(capsule: &Capsule, aabb: &Aabb) -> (bool, bool) {
+    let whole = |x: [f32; 3]| x.map(|x| x as i64);
+    let (from, min, max) = (whole(capsule.from), whole(aabb.min), whole(aabb.max));
+    let way: [i64; 3] = std::array::from_fn(|k| capsule.to[k] as i64 - from[k]);
+    // Along the segment the square of the distance is a parabola wherever it is beside, above or below the box along the same axes: it is least
+    // at an end, where it changes, or at the lowest point of a parabola.
+    let mut places = vec![(0, 1), (1, 1)];
+    places.extend((0..3).flat_map(|k| [(min[k] - from[k], way[k]), (max[k] - from[k], way[k])]));
+    for sides in 0..27 {
+        let face = |k: usize| [None, Some(min[k]), Some(max[k])][sides / [1, 3, 9][k] % 3];
+        let sum = |of: &dyn Fn(usize, i64) -> i64| (0..3).filter_map(|k| face(k).map(|face| of(k, face))).sum();
+        places.push((sum(&|k, face| way[k] * (face - from[k])), sum(&|k, _| way[k] * way[k])));
+    }
+    let places = places.into_iter().map(|(over, under)| if under < 0 { (-over, -under) } else { (over, under) });
+    let difference = |(over, under): (i64, i64)| {
+        let beyond = |k: usize| {
+            let x = from[k] * under + way[k] * over;
+            (min[k] * under - x).max(x - max[k] * under).max(0)
+        };
+        let reach = capsule.radius as i64 * under;
+        (0..3).map(|k| beyond(k) * beyond(k)).sum::<i64>() - reach * reach
+    };
+    let differences: Vec<i64> =
+        places.filter(|&(over, under)| under > 0 && (0..=under).contains(&over)).map(difference).collect();
+    (differences.iter().any(|&x| x <= 0), differences.iter().all(|&x| x >= 0) && differences.contains(&0))
+}
+
+#[test]
+fn no_box_is_missed_that_a_capsule_only_just_touches() {
+    let mut numbers = Numbers::new(8);
+    let boxes: Vec<Aabb> = (0..200).map(|_| numbers.aabb(Like::Whole)).collect();
+    let mut point = || [(); 3].map(|()| numbers.finite(Like::Whole));
+    let capsules: Vec<Capsule> =
+        (0..400).map(|i| Capsule { from: point(), to: point(), radius: (i % 4) as f32 }).collect();
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    let (mut touching, mut just_touching) = (0, 0);
+    for (capsule, found) in capsules.iter().zip(tree.overlaps(&capsules).unwrap().rows()) {
+        for (j, aabb) in (0..).zip(&boxes) {
+            let (touches, only_just) = touches_whole(capsule, aabb);
+            assert!(!touches || found.contains(&j), "{aabb:?} is missed by {capsule:?}");
+            touching += usize::from(touches);
+            just_touching += usize::from(only_just);
+        }
+    }
+    assert!(touching > 10_000 && just_touching > 1_000, "{touching}, {just_touching}");
+}
+
+/// Returns what a camera at a point sees, as far as this, where it is half as wide; and the box that bounds it.
+fn frustum(numbers: &mut Numbers, far: f64) -> ([[f32; 4]; 6], Aabb) {
+    let (eye, ahead) = (random(numbers), unit(random(numbers)));
+    let right = unit(cross(ahead, random(numbers)));
+    let up = cross(ahead, right);
+    let side = |way: Vector, sign: f64| {
+        let normal: Vector = std::array::from_fn(|k| sign * way[k] - ahead[k] / 4.0);
+        (normal, dot(normal, eye))
+    };
+    let near = (ahead.map(|x| -x), -dot(ahead, eye) - far / 100.0);
+    let sides = [side(right, 1.0), side(right, -1.0), side(up, 1.0), side(up, -1.0)];
+    let rows = [sides[0], sides[1], sides[2], sides[3], near, (ahead, dot(ahead, eye) + far)];
+    let corner = |depth: f64, a: f64, b: f64| -> Vector {
+        std::array::from_fn(|k| eye[k] + depth * (ahead[k] + (a * right[k] + b * up[k]) / 4.0))
+    };
+    let of_sides = |a: f64| [-1.0, 1.0].into_iter().flat_map(move |b| [(a, b), (-a, b)]);
+    let corners: Vec<Vector> =
+        [far / 100.0, far].into_iter().flat_map(|d| of_sides(1.0).map(move |(a, b)| corner(d, a, b))).collect();
+    let least =
+        |k: usize, sign: f64| corners.iter().map(|corner| sign * corner[k]).fold(f64::INFINITY, f64::min) - 1e-5;
+    let bounds = Aabb::new([0, 1, 2].map(|k| least(k, 1.0) as f32), [0, 1, 2].map(|k| -least(k, -1.0) as f32));
+    (rows.map(|(n, offset)| [n[0], n[1], n[2], offset].map(|x| x as f32)), bounds)
+}
+
+/// Returns the six half-spaces of a box.
+fn half_spaces_of(aabb: &Aabb) -> [[f32; 4]; 6] {
+    let row = |k: usize, sign: f32, offset: f32| {
+        let mut row = [0.0, 0.0, 0.0, offset];
+        row[k] = sign;
+        row
+    };
+    std::array::from_fn(|i| if i < 3 { row(i, 1.0, aabb.max[i]) } else { row(i - 3, -1.0, -aabb.min[i - 3]) })
+}
+
+#[test]
+fn of_what_a_camera_sees_few_boxes_are_too_many() {
+    let spread = |x: [f32; 3]| x.map(|x| 8.0 * x - 4.0);
+    let of_unit = Kind::Uniform.generate(3_000, 5);
+    let boxes: Vec<Aabb> = of_unit.iter().map(|aabb| Aabb::new(spread(aabb.min), spread(aabb.max))).collect();
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    // How far they see, whether the shape is bounded along the axes, and how many percent may be too many.
+    for (far, is_bounded, most) in [(1.0, false, 40), (1.0, true, 15), (4.0, false, 20), (4.0, true, 10)] {
+        let mut numbers = Numbers::new(9);
+        let shapes: Vec<_> = (0..40).map(|_| frustum(&mut numbers, far)).collect();
+        let rows: Vec<Vec<[f32; 4]>> = shapes
+            .iter()
+            .map(|(rows, bounds)| {
+                rows.iter().copied().chain(half_spaces_of(bounds).into_iter().filter(|_| is_bounded)).collect()
+            })
+            .collect();
+        let shapes: Vec<Convex> = rows.iter().map(|half_spaces| Convex { half_spaces }).collect();
+        let lists = tree.overlaps(&shapes).unwrap();
+        let (mut answers, mut too_many) = (0, 0);
+        for (rows, found) in rows.iter().zip(lists.rows()) {
+            for &j in found {
+                answers += 1;
+                let half_spaces = rows.iter().map(HalfSpace::of_row).collect();
+                too_many += usize::from(!oracle::share_a_point(half_spaces, &boxes[j as usize]));
+            }
+        }
+        println!("as far as {far}, bounded {is_bounded}: {too_many} of {answers} boxes are too many");
+        assert!(answers > 200 && too_many * 100 < answers * most, "{too_many} of {answers}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::internals::constants::CURVE_SIDE;
+use broadsweep::internals::constants::{BOTTOM_BOXES, CURVE_SIDE, TOP_NODES};
 use broadsweep::internals::layout::{Cube, TreeSummary};
 use broadsweep::internals::mirror;
 use broadsweep::internals::tree::build::{Build, TreeBuffers, TreeRoom};
@@ -138,7 +138,9 @@ fn check_nodes(tree: &Tree, boxes: &[Aabb]) {
     assert_eq!(bytemuck::cast_slice::<_, u32>(&nodes[first_id..]), filled);
     assert_bounds(&expected, &leaves);
     assert_eq!(download(&tree.places)[..boxes.len()], places);
-    assert_eq!(download(&tree.invalid)[..boxes.len().div_ceil(256)], mirror::tree::invalid(boxes));
+    let mut invalid = mirror::tree::invalid(boxes);
+    invalid.push(invalid.iter().any(|&count| count > 0).into());
+    assert_eq!(download(&tree.invalid)[..invalid.len()], invalid);
     let summary: TreeSummary = download(&tree.summary)[0];
     let expected = mirror::tree::summary(boxes);
     let listed = summary.invalid_count.min(8) as usize;
@@ -153,8 +155,19 @@ fn check_nodes(tree: &Tree, boxes: &[Aabb]) {
 
 #[test]
 fn a_tree_has_every_box_once_and_bounds_all_of_them() {
-    for (seed, n) in (0..).zip([1, 7, 8, 9, 64, 65, 255, 256, 257, 513, 2048, 2049, 4097, 16_384, 16_385, 40_000]) {
+    for (seed, n) in
+        (0..).zip([1, 7, 8, 9, 64, 65, 255, 256, 257, 511, 512, 513, 2048, 2049, 4097, 16_384, 16_385, 40_000])
+    {
         check(&boxes(n, seed), &[], seed);
+    }
+}
+
+#[test]
+fn a_tree_that_leaves_a_level_between_its_bottom_and_its_top_bounds_all_boxes() {
+    let levels_between = BOTTOM_BOXES * 8 * TOP_NODES;
+    for kernels in &*BUILDS {
+        let boxes = boxes(levels_between + 1_000, 70);
+        check_nodes(&build(kernels, &boxes, &[]), &boxes);
     }
 }
 

@@ -258,3 +258,37 @@ fn both_engines_write_the_same_bytes() {
         assert!(written[0] == written[1], "{asked}");
     }
 }
+
+#[test]
+fn real_scenes_answer_as_by_brute_force() {
+    let place = Place::new();
+    // Some of the recording; others may stand beside the project.
+    let recorded = ["humanoid_CMU", "humanoids-10", "pairs", "pile-300", "sleepers"]
+        .map(|name| format!("tests/data/mujoco/{name}.npz"));
+    let others = [
+        "cloth-ball.faces.npy",
+        "cloth-funnel.edges.npy",
+        "mujoco-100-humanoids.npz",
+        "mujoco-dog.npz",
+        "mujoco-pile-10000.npz",
+    ];
+    let scenes = recorded.into_iter().chain(others.map(|name| format!("../../shared/data/{name}")));
+    let scenes = scenes.map(|name| format!("{}/{name}", env!("CARGO_MANIFEST_DIR")));
+    let mut answered = 0;
+    for scene in scenes.filter(|scene| std::path::Path::new(scene).exists()) {
+        for question in [
+            format!("rays {scene} incoherent:60 --hits all"),
+            format!("rays {scene} camera:60"),
+            format!("overlaps {scene} cubes:60"),
+            format!("nearest {scene} points:60 --k 5"),
+        ] {
+            for engine in ["gpu", "cpu"] {
+                let text = place.run(&format!("{question} --engine {engine} --verify --json"));
+                let report: Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(report["verified"], json!(60), "{question}");
+                answered += 1;
+            }
+        }
+    }
+    assert!(answered >= 40, "{answered}");
+}

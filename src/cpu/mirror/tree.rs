@@ -1,7 +1,7 @@
 //! Mirror of `tree`: the order of the leaves, and the bounds of all nodes.
 
 use crate::Aabb;
-use crate::constants::{CURVE_SIDE, INVALID_LISTED, NO_BOX, PLACE_BITS, TOP_NODES, USUAL_BITS};
+use crate::constants::{BOTTOM_LEVELS, CURVE_SIDE, INVALID_LISTED, NO_BOX, PLACE_BITS, TOP_NODES, USUAL_BITS};
 use crate::layout::{Cube, TreeSummary};
 
 /// Places of the curve along each axis.
@@ -141,8 +141,10 @@ const STEPS: f64 = 250.0;
 
 /// Returns the nodes of all levels, the leaves first, over boxes that are filled up to eights.
 pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Node>> {
-    let mut levels = Vec::new();
-    let mut below = leaves.to_vec();
+    let (mut levels, mut below) = bottom(leaves);
+    if levels.last().is_some_and(|nodes| nodes.len() == 1) {
+        return levels;
+    }
     while below.len().div_ceil(8) > TOP_NODES as usize {
         let (nodes, bounds) = level(&below);
         levels.push(nodes);
@@ -150,6 +152,17 @@ pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Node>> {
     }
     levels.extend(top(below));
     levels
+}
+
+/// Returns the nodes of the lowest levels, and what bounds those of the highest of these.
+pub fn bottom(leaves: &[Aabb]) -> (Vec<Vec<Node>>, Vec<Aabb>) {
+    let (mut levels, mut below) = (Vec::new(), leaves.to_vec());
+    while levels.len() < BOTTOM_LEVELS as usize && levels.last().is_none_or(|nodes: &Vec<Node>| nodes.len() > 1) {
+        let (nodes, bounds) = level(&below);
+        levels.push(nodes);
+        below = bounds;
+    }
+    (levels, below)
 }
 
 /// Returns the nodes of the levels above what these bounds are of, up to the topmost node.

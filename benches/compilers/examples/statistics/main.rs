@@ -5,7 +5,7 @@
 //!
 //! Asks the first device. Mesa's RADV compiles for AMD's GPUs where there is none:
 //! `VK_DRIVER_FILES=…/radeon_icd.x86_64.json RADV_FORCE_FAMILY=navi21` (or gfx1100). Prints a table: each kernel without
-//! switches and with all, and the worst of all its sets. Fails where a kernel keeps registers in memory.
+//! switches and with all, and the worst of all its sets. Fails where a kernel that a GPU runs keeps registers in memory.
 
 mod vulkan;
 
@@ -16,6 +16,9 @@ use vulkan::{Device, Statistics};
 
 /// The statistics that must be zero, by the beginnings of their names: registers that did not fit lie in memory.
 const MUST_BE_ZERO: [&str; 4] = ["Spill", "Scratch", "Stack", "Local Memory"];
+
+/// Kernels that no GPU runs, but only software, which keeps everything in memory: their registers may.
+const ONLY_IN_SOFTWARE: [&str; 1] = ["query_beam"];
 
 /// The statistic that is worse where it is smaller.
 const BEST_IS_LARGEST: &str = "Subgroups per SIMD";
@@ -91,7 +94,7 @@ fn report(device: &str, rows: &[Row]) -> ExitCode {
         }
     }
     let mut bad_count = 0;
-    for row in rows {
+    for row in rows.iter().filter(|row| !ONLY_IN_SOFTWARE.contains(&row.label)) {
         for (name, value) in row.statistics.iter().filter(|(name, value)| is_bad(name) && *value > 0) {
             eprintln!("{}: {name} is {value}", row.set.name(row.label));
             bad_count += 1;

@@ -1,7 +1,7 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
 use crate::{asks, steps};
-use broadsweep::internals::constants::TOP_NODES;
+use broadsweep::internals::constants::{BOTTOM_BOXES, TOP_NODES};
 use broadsweep::internals::kernels;
 use broadsweep::{
     Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, SweepAxis, Tree,
@@ -209,7 +209,8 @@ pub fn cases() -> Vec<Case> {
         tree_of(asks::boxes(150), asks::AskedFrom::Device, SortVariant::Portable),
         cameras,
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
-        // More boxes than one workgroup makes all nodes of.
+        // More boxes than one workgroup makes the lowest nodes of, and all nodes.
+        tree_of(asks::boxes(BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host, SortVariant::Portable),
         tree(asks::boxes(8 * TOP_NODES as usize + 50), asks::AskedFrom::Host),
     ]
 }

@@ -1,0 +1,134 @@
+// tree_bottom: the boxes to their places among the leaves, which of them are invalid, and the nodes of the lowest three levels.
+//
+// Reads   tree
+//         cube      for the unit of surfaces
+//         boxes     [box_count * 3] bits of f32, two at a time
+// Changes nodes     reads the ids of tree_places; writes behind all nodes the boxes, in the order of the leaves, and the nodes of
+//                   these levels
+//         invalid   [box_count / 256, rounded up, and one] from 0 to how many of each 256 boxes are invalid, and in the end
+//                   whether any is
+// Writes  bounds    [nodes of the third level, or 1] what bounds each of them, and about the surface of it and of all nodes under it
+// A workgroup for each 64 leaves. Its boxes wait in its memory, so that what lies anywhere is loaded once and all else in a row. For
+// GPUs; in software it takes less time to store boxes anywhere than to load them from there, and a barrier is dear: see tree_leaves and
+// tree_levels.
+// Source: as that of tree_levels.
+
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<uniform> cube: Cube;
+@group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read_write> nodes: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> invalid: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read_write> bounds: array<vec4<u32>>;
+
+// Leaves of a workgroup: those under one node of the highest of these levels.
+const LEAVES: u32 = BOTTOM_BOXES / 8u;
+// Words of the boxes of a leaf, and one that keeps the leaves in banks of their own.
+const LEAF_WORDS: u32 = 49u;
+
+var<workgroup> box_words: array<u32, LEAVES * LEAF_WORDS>;
+// What is known of the nodes of the level that was made last.
+var<workgroup> made: array<Child, LEAVES>;
+
+@compute @workgroup_size(256)
+fn tree_bottom(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let own = group_index(group, groups);
+    load_thirds(own * BOTTOM_BOXES, local);
+    workgroupBarrier();
+    for (var at = local; at < BOTTOM_BOXES; at += 256u) {
+        empty_if_invalid(own * BOTTOM_BOXES, at);
+    }
+    workgroupBarrier();
+    store_boxes(own, local);
+    for (var level = 0u; level < min(BOTTOM_LEVELS, tree.level_count); level += 1u) {
+        let node = own * (LEAVES >> (3u * level)) + local;
+        let is_there = local < (LEAVES >> (3u * level)) && node < node_count(level);
+        var found = Child(nothing(), 0.0);
+        if is_there {
+            found = write_node(level, node);
+        }
+        workgroupBarrier();
+        if is_there {
+            made[local] = found;
+        }
+        workgroupBarrier();
+        if is_there && level + 1u == min(BOTTOM_LEVELS, tree.level_count) {
+            keep(node, found);
+        }
+    }
+}
+
+// Loads the boxes of these places, three invocations a box, each two words.
+fn load_thirds(first: u32, local: u32) {
+    for (var k = local; k < 3u * BOTTOM_BOXES; k += 256u) {
+        let at = k / 3u;
+        let part = k % 3u;
+        var loaded = vec2<u32>(INFINITY, select(INFINITY, MINUS_INFINITY, part == 1u));
+        if part == 2u {
+            loaded = vec2<u32>(MINUS_INFINITY);
+        }
+        if first + at < tree.box_count {
+            loaded = boxes[3u * id_at(first + at) + part];
+        }
+        let to = word_of(at) + 2u * part;
+        box_words[to] = loaded.x;
+        box_words[to + 1u] = loaded.y;
+    }
+}
+
+// Makes no box of one that is invalid, and counts it.
+fn empty_if_invalid(first: u32, at: u32) {
+    if first + at >= tree.box_count {
+        return;
+    }
+    let loaded = loaded_box(at);
+    if kind_of(loaded.low, loaded.high) != KIND_INVALID {
+        return;
+    }
+    for (var k = 0u; k < 3u; k += 1u) {
+        box_words[word_of(at) + k] = INFINITY;
+        box_words[word_of(at) + 3u + k] = MINUS_INFINITY;
+    }
+    atomicAdd(&invalid[id_at(first + at) / 256u], 1u);
+    atomicStore(&invalid[div_ceil(tree.box_count, 256u)], 1u);
+}
+
+// Stores the boxes of a workgroup, four words at a time.
+fn store_boxes(own: u32, local: u32) {
+    let end = 12u * node_count(0u);
+    for (var k = local; k < 12u * LEAVES; k += 256u) {
+        let at = own * 12u * LEAVES + k;
+        if at < end {
+            let begin = LEAF_WORDS * (k / 12u) + 4u * (k % 12u);
+            nodes[tree.first_box + at] =
+                vec4<u32>(box_words[begin], box_words[begin + 1u], box_words[begin + 2u], box_words[begin + 3u]);
+        }
+    }
+}
+
+// Returns where the words of a box of the workgroup begin.
+fn word_of(at: u32) -> u32 {
+    return LEAF_WORDS * (at / 8u) + 6u * (at % 8u);
+}
+
+fn loaded_box(at: u32) -> BoxBits {
+    let begin = word_of(at);
+    return BoxBits(
+        vec3<u32>(box_words[begin], box_words[begin + 1u], box_words[begin + 2u]),
+        vec3<u32>(box_words[begin + 3u], box_words[begin + 4u], box_words[begin + 5u]),
+    );
+}
+
+// Returns a child by its number: a box, or a node of the level below.
+fn child_at(level: u32, child: u32) -> Child {
+    if level == 0u {
+        return Child(loaded_box(child % BOTTOM_BOXES), 0.0);
+    }
+    if child < node_count(level - 1u) {
+        return made[child % (LEAVES >> (3u * (level - 1u)))];
+    }
+    return Child(nothing(), 0.0);
+}
