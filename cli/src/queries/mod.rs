@@ -203,10 +203,6 @@ impl<'a> Run<'a> {
             let is_same = output.as_ref().is_some_and(|output| output.is_file(path));
             ensure!(!is_same, "--out is the {what} itself: {}", text::path(path));
         }
-        ensure!(
-            !common.verify || common.engine != Some(Engine::Brute),
-            "--verify compares with brute force, which answers itself"
-        );
         let (boxes, mut filters) = {
             let _progress = Progress::start(format!("reading {}", text::path(scene)));
             input::read(scene)?
@@ -273,7 +269,7 @@ impl<'a> Run<'a> {
         let answer = answer?;
         drop(progress);
         let mut verified = None;
-        if self.common.verify && self.tree.is_some() {
+        if self.common.verify {
             let _progress = Progress::start("verifying".to_owned());
             let count = (BRUTE_FORCE_TESTS / self.boxes.len().max(1)).clamp(1, asked.queries.len().max(1));
             let count = count.min(asked.queries.len());

@@ -68,11 +68,10 @@ fn rays_give_the_hits_that_are_wanted() {
     let expected = tree.nearest_hits(&rays).unwrap().answers;
     for rays in ["incoherent:50", "seven.npy", "six.npy", "rays.npz"] {
         for engine in ["gpu", "cpu", "brute"] {
-            let verify = if engine == "brute" { "" } else { "--verify" };
-            let text = place.run(&format!("rays uniform:2000 {rays} --engine {engine} {verify} --out hits.npz --json"));
+            let text = place.run(&format!("rays uniform:2000 {rays} --engine {engine} --verify --out hits.npz --json"));
             let report: Value = serde_json::from_str(&text).unwrap();
             assert_eq!((&report["queries"], &report["boxes"]), (&json!(50), &json!(2000)));
-            assert_eq!(report["verified"], if engine == "brute" { Value::Null } else { json!(50) });
+            assert_eq!(report["verified"], json!(50));
             assert_eq!((&report["engine"], report["adapter"].is_null()), (&json!(engine), engine != "gpu"));
             let hits = place.read("hits.npz");
             assert!(numbers::<u32>(&hits, "index", &[50]).iter().eq(expected.iter().map(|hit| &hit.index)));
@@ -100,14 +99,13 @@ fn rays_give_the_hits_that_are_wanted() {
 /// Checks that all engines write the same bytes for 20 queries of 2,000 boxes, and what they report.
 fn assert_engines_agree(place: &Place, question: &str) {
     for engine in ["gpu", "cpu", "brute"] {
-        let verify = if engine == "brute" { "" } else { "--verify" };
-        let text = place.run(&format!("{question} --engine {engine} {verify} --out {engine}.npz --json"));
+        let text = place.run(&format!("{question} --engine {engine} --verify --out {engine}.npz --json"));
         let report: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (&report["queries"], &report["boxes"], &report["engine"]),
             (&json!(20), &json!(2000), &json!(engine))
         );
-        assert_eq!(report["verified"], if engine == "brute" { Value::Null } else { json!(20) });
+        assert_eq!(report["verified"], json!(20));
         assert_eq!(place.read(&format!("{engine}.npz")), place.read("gpu.npz"), "{engine}");
     }
 }
