@@ -409,7 +409,7 @@ if has_gpu; then
     fi
 fi
 if $two_adapters; then
-    # Those that depend on what an adapter computes. What the host does with submissions, pieces, windows, slabs, tiles, budgets, changed
+    # Those that depend on what an adapter computes. What the host does with submissions, pieces, windows, slabs, tiles, budgets, memory, changed
     # lists and lost devices, and for the command line, is tested on the first, and so are the CPU engine, and many filters together, for
     # which SwiftShader compiles for a minute; the kernels that run then are those of the other tests.
     second=(--test filters --test flow --test queries --test stages --test steps --test laboratory)
@@ -420,7 +420,7 @@ if $two_adapters; then
             --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length --skip change_in_an_epoch
             --skip budget --skip default_limits --skip buffers_that_exist --skip small_bindings --skip report_holds --skip grow_and_shrink
             --skip memory:: --skip changes:: --skip headers:: --skip submitted:: --skip streamed::sequences --skip on_the_cpu --skip edited::
-            --skip filters_that_nobody --skip sequences_have_the_right_events_on_the_gpu)
+            --skip filters_that_nobody --skip sequences_have_the_right_events_on_the_gpu --skip the_memory_of)
     fi
     begin_second_tests "${second[@]}"
 fi

@@ -413,15 +413,15 @@ fn real_scenes_answer_exactly() {
         let Ok(boxes) = laboratory::scenes::npy::read_boxes(std::path::Path::new(&path)) else { continue };
         let mut tree = Both::new();
         tree.build(&boxes).unwrap();
-        assert_exact(&ask(&tree, &boxes, 8), &boxes, 8, name);
-        let cubes = cubes(8, 7, &boxes, 40.0);
+        assert_exact(&ask(&tree, &boxes, 5), &boxes, 5, name);
+        let cubes = cubes(5, 7, &boxes, 40.0);
         let ball = |cube: &Aabb| Sphere { center: cube.min, radius: cube.max[0] - cube.min[0] };
         let balls: Vec<Sphere> = cubes.iter().map(ball).collect();
         for (ball, found) in balls.iter().zip(tree.overlaps(&balls).unwrap().rows()) {
             let touching = (0..).zip(&boxes).filter(|(_, aabb)| oracle::touches(ball, aabb));
             assert!(touching.map(|(i, _)| i).eq(found.iter().copied()), "{name}, {ball:?}");
         }
-        let rays = RayKind::Incoherent.generate(8, 7, &boxes);
+        let rays = RayKind::Incoherent.generate(5, 7, &boxes);
         let moving = |(&aabb, ray): (&Aabb, &Ray)| BoxCast { aabb, direction: ray.direction, limit: ray.limit };
         let casts: Vec<BoxCast> = cubes.iter().zip(&rays).map(moving).collect();
         for (cast, found) in casts.iter().zip(tree.nearest_hits(&casts).unwrap().answers) {

@@ -226,7 +226,6 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
         ("rays boxes.npy camera:4611686018427387904 --engine cpu", "there is no memory for 4,611,686,018,427,387,904"),
         ("rays boxes.npy boxes.npy --hits 18446744073709551615 --out hits.npz --engine cpu", "there is no memory"),
         ("nearest boxes.npy points:2 --k 9223372036854775807 --out near.npz --engine cpu", "there is no memory"),
-        ("rays boxes.npy boxes.npy --engine brute --verify", "--verify compares with brute force"),
         ("overlaps boxes.npy two.npz --engine cpu", "it needs one of points, boxes, spheres"),
         ("overlaps boxes.npy rays.npz --engine cpu", "unknown array, \"rays\""),
         ("nearest boxes.npy boxes.npy --engine cpu", "(m, 3) or (m, 4) is needed for points"),
