@@ -39,22 +39,14 @@ fn tree_bottom(
     load_thirds(own * BOTTOM_BOXES, local);
     workgroupBarrier();
     for (var at = local; at < BOTTOM_BOXES; at += 256u) {
-        empty_if_invalid(own * BOTTOM_BOXES, at);
+        empty_if_none(own * BOTTOM_BOXES, at);
     }
     workgroupBarrier();
     store_boxes(own, local);
     for (var level = 0u; level < min(BOTTOM_LEVELS, tree.level_count); level += 1u) {
         let node = own * (LEAVES >> (3u * level)) + local;
         let is_there = local < (LEAVES >> (3u * level)) && node < node_count(level);
-        var found = Child(nothing(), 0.0);
-        if is_there {
-            found = write_node(level, node);
-        }
-        workgroupBarrier();
-        if is_there {
-            made[local] = found;
-        }
-        workgroupBarrier();
+        let found = make(level, node, local, is_there);
         if is_there && level + 1u == min(BOTTOM_LEVELS, tree.level_count) {
             keep(node, found);
         }
@@ -66,34 +58,28 @@ fn load_thirds(first: u32, local: u32) {
     for (var k = local; k < 3u * BOTTOM_BOXES; k += 256u) {
         let at = k / 3u;
         let part = k % 3u;
-        var loaded = vec2<u32>(INFINITY, select(INFINITY, MINUS_INFINITY, part == 1u));
-        if part == 2u {
-            loaded = vec2<u32>(MINUS_INFINITY);
-        }
         if first + at < tree.box_count {
-            loaded = boxes[3u * id_at(first + at) + part];
+            let loaded = boxes[3u * id_at(first + at) + part];
+            let to = word_of(at) + 2u * part;
+            box_words[to] = loaded.x;
+            box_words[to + 1u] = loaded.y;
         }
-        let to = word_of(at) + 2u * part;
-        box_words[to] = loaded.x;
-        box_words[to + 1u] = loaded.y;
     }
 }
 
-// Makes no box of one that is invalid, and counts it.
-fn empty_if_invalid(first: u32, at: u32) {
-    if first + at >= tree.box_count {
-        return;
-    }
-    let loaded = loaded_box(at);
-    if kind_of(loaded.low, loaded.high) != KIND_INVALID {
-        return;
+// Puts no box where there is none, and in place of one that is invalid, which is counted.
+fn empty_if_none(first: u32, at: u32) {
+    if first + at < tree.box_count {
+        let loaded = loaded_box(at);
+        if kind_of(loaded.low, loaded.high) != KIND_INVALID {
+            return;
+        }
+        count_invalid(id_at(first + at));
     }
     for (var k = 0u; k < 3u; k += 1u) {
         box_words[word_of(at) + k] = INFINITY;
         box_words[word_of(at) + 3u + k] = MINUS_INFINITY;
     }
-    atomicAdd(&invalid[id_at(first + at) / 256u], 1u);
-    atomicStore(&invalid[div_ceil(tree.box_count, 256u)], 1u);
 }
 
 // Stores the boxes of a workgroup, four words at a time.
@@ -127,8 +113,5 @@ fn child_at(level: u32, child: u32) -> Child {
     if level == 0u {
         return Child(loaded_box(child % BOTTOM_BOXES), 0.0);
     }
-    if child < node_count(level - 1u) {
-        return made[child % (LEAVES >> (3u * (level - 1u)))];
-    }
-    return Child(nothing(), 0.0);
+    return made_below(level, child, child % (LEAVES >> (3u * (level - 1u))));
 }

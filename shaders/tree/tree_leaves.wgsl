@@ -28,8 +28,7 @@ fn tree_leaves(
     var loaded = load_box(i);
     if kind_of(loaded.min, loaded.max) == KIND_INVALID {
         loaded = LoadedBox(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
-        atomicAdd(&invalid[i / 256u], 1u);
-        atomicStore(&invalid[div_ceil(tree.box_count, 256u)], 1u);
+        count_invalid(i);
     }
     let at = 2u * tree.first_box + 3u * places[i];
     nodes[at] = loaded.min.xy;

@@ -30,16 +30,7 @@ var<workgroup> made: array<Child, TOP_NODES>;
 @compute @workgroup_size(TOP_NODES)
 fn tree_top(@builtin(local_invocation_index) local: u32) {
     for (var at = level.level; at < tree.level_count; at += 1u) {
-        let is_there = local < node_count(at);
-        var found = Child(nothing(), 0.0);
-        if is_there {
-            found = write_node(at, local);
-        }
-        workgroupBarrier();
-        if is_there {
-            made[local] = found;
-        }
-        workgroupBarrier();
+        _ = make(at, local, local, local < node_count(at));
     }
     // Most scenes have no invalid box, and are not scanned.
     let blocks = div_ceil(tree.box_count, 256u);
@@ -79,10 +70,7 @@ fn list_invalid(local: u32, blocks: u32) -> u32 {
 // Returns a child by its number: a box, or a node of the level below.
 fn child_at(at: u32, child: u32) -> Child {
     if at > level.level {
-        if child < node_count(at - 1u) {
-            return made[child];
-        }
-        return Child(nothing(), 0.0);
+        return made_below(at, child, child);
     }
     if IS_LOWEST {
         return Child(box_at(child), 0.0);

@@ -24,10 +24,12 @@ pub const RANGES: Source = source!("tree/tree_ranges");
 /// The source of `tree_places`.
 pub const PLACES: Source = source!("tree/tree_places", "tree/tree", "tree/node");
 /// The source of `tree_leaves`.
-pub const LEAVES: Source = source!("tree/tree_leaves", "tree/node", "shared/boxes");
+pub const LEAVES: Source = source!("tree/tree_leaves", "tree/tree_invalid", "tree/node", "shared/boxes");
 /// The source of `tree_bottom`.
 pub const BOTTOM: Source = source!(
     "tree/tree_bottom",
+    "tree/tree_invalid",
+    "tree/tree_made",
     "tree/tree_node",
     "tree/tree_keep",
     "tree/tree",
@@ -50,6 +52,7 @@ pub const LEVELS: Source = source!(
 /// The source of `tree_top`.
 pub const TOP: Source = source!(
     "tree/tree_top",
+    "tree/tree_made",
     "tree/tree_node",
     "tree/tree_kept",
     "tree/tree",

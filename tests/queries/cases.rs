@@ -18,13 +18,16 @@ pub fn each(scenes: u64, mut check: impl FnMut(&str, Like, &[Aabb], &mut Numbers
     }
 }
 
-/// Makes boxes in the cube from −4 to 4, some of them long, one without an end and one invalid.
+/// Makes boxes in the cube from −4 to 4.
+pub fn wide_boxes(n: usize) -> Vec<Aabb> {
+    let widened = |corner: [f32; 3]| corner.map(|x| x * 8.0 - 4.0);
+    Kind::Uniform.generate(n, 5).iter().map(|aabb| Aabb::new(widened(aabb.min), widened(aabb.max))).collect()
+}
+
+/// Makes [wide boxes](wide_boxes), some of them long, one without an end and one invalid.
 pub fn long_boxes(n: usize) -> Vec<Aabb> {
-    let mut boxes = Kind::Uniform.generate(n, 5);
+    let mut boxes = wide_boxes(n);
     for (i, aabb) in boxes.iter_mut().enumerate() {
-        for k in 0..3 {
-            (aabb.min[k], aabb.max[k]) = (aabb.min[k] * 8.0 - 4.0, aabb.max[k] * 8.0 - 4.0);
-        }
         aabb.max[i % 3] += (i % 7) as f32;
     }
     boxes[17] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);

@@ -173,13 +173,16 @@ impl HalfSpace {
         let axes = || turned.axes.into_iter().zip(turned.half);
         axes().flat_map(|(axis, half)| [face(axis, half), face(axis.map(|x| -x), half)]).collect()
     }
+}
 
-    /// Returns the six half-spaces of a finite box.
-    fn of_box(aabb: &Aabb) -> impl Iterator<Item = Self> {
-        let unit = |k: usize, x: f32| std::array::from_fn(|j| if j == k { x } else { 0.0 });
-        let faces = move |k: usize| [(unit(k, 1.0), aabb.max[k]), (unit(k, -1.0), -aabb.min[k])];
-        (0..3).flat_map(faces).map(|(normal, offset)| Self::new(normal, whole(offset) << 149))
-    }
+/// Returns the six half-spaces of a box, as rows of a convex shape.
+pub fn rows_of(aabb: &Aabb) -> [[f32; 4]; 6] {
+    let row = |k: usize, sign: f32, offset: f32| {
+        let mut row = [0.0, 0.0, 0.0, offset];
+        row[k] = sign;
+        row
+    };
+    std::array::from_fn(|i| if i < 3 { row(i, 1.0, aabb.max[i]) } else { row(i - 3, -1.0, -aabb.min[i - 3]) })
 }
 
 fn dot(a: &[BigInt; 3], b: &[BigInt; 3]) -> BigInt {
@@ -192,7 +195,7 @@ fn cross(a: &[BigInt; 3], b: &[BigInt; 3]) -> [BigInt; 3] {
 
 /// Tells whether half-spaces and a finite box have a point in common: then some three of their planes meet in one.
 pub fn share_a_point(half_spaces: Vec<HalfSpace>, aabb: &Aabb) -> bool {
-    let all: Vec<_> = half_spaces.into_iter().chain(HalfSpace::of_box(aabb)).collect();
+    let all: Vec<_> = half_spaces.into_iter().chain(rows_of(aabb).iter().map(HalfSpace::of_row)).collect();
     let n = all.len();
     let meet_within = |[a, b, c]: [&HalfSpace; 3]| {
         let sides = [cross(&b.normal, &c.normal), cross(&c.normal, &a.normal), cross(&a.normal, &b.normal)];

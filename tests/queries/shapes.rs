@@ -2,8 +2,6 @@
 
 use broadsweep::{Aabb, Capsule, Convex, OrientedBox};
 
-use laboratory::scenes::Kind;
-
 use super::both::Both;
 use super::cases;
 use super::numbers::{Like, Numbers};
@@ -239,30 +237,18 @@ fn frustum(numbers: &mut Numbers, far: f64) -> ([[f32; 4]; 6], Aabb) {
     let corner = |depth: f64, a: f64, b: f64| -> Vector {
         std::array::from_fn(|k| eye[k] + depth * (ahead[k] + (a * right[k] + b * up[k]) / 4.0))
     };
-    let of_sides = |a: f64| [-1.0, 1.0].into_iter().flat_map(move |b| [(a, b), (-a, b)]);
+    let ends = [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)];
     let corners: Vec<Vector> =
-        [far / 100.0, far].into_iter().flat_map(|d| of_sides(1.0).map(move |(a, b)| corner(d, a, b))).collect();
+        [far / 100.0, far].into_iter().flat_map(|depth| ends.map(|(a, b)| corner(depth, a, b))).collect();
     let least =
         |k: usize, sign: f64| corners.iter().map(|corner| sign * corner[k]).fold(f64::INFINITY, f64::min) - 1e-5;
     let bounds = Aabb::new([0, 1, 2].map(|k| least(k, 1.0) as f32), [0, 1, 2].map(|k| -least(k, -1.0) as f32));
     (rows.map(|(n, offset)| [n[0], n[1], n[2], offset].map(|x| x as f32)), bounds)
 }
 
-/// Returns the six half-spaces of a box.
-fn half_spaces_of(aabb: &Aabb) -> [[f32; 4]; 6] {
-    let row = |k: usize, sign: f32, offset: f32| {
-        let mut row = [0.0, 0.0, 0.0, offset];
-        row[k] = sign;
-        row
-    };
-    std::array::from_fn(|i| if i < 3 { row(i, 1.0, aabb.max[i]) } else { row(i - 3, -1.0, -aabb.min[i - 3]) })
-}
-
 #[test]
 fn of_what_a_camera_sees_few_boxes_are_too_many() {
-    let spread = |x: [f32; 3]| x.map(|x| 8.0 * x - 4.0);
-    let of_unit = Kind::Uniform.generate(3_000, 5);
-    let boxes: Vec<Aabb> = of_unit.iter().map(|aabb| Aabb::new(spread(aabb.min), spread(aabb.max))).collect();
+    let boxes = cases::wide_boxes(3_000);
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     // How far they see, whether the shape is bounded along the axes, and how many percent may be too many.
@@ -272,7 +258,7 @@ fn of_what_a_camera_sees_few_boxes_are_too_many() {
         let rows: Vec<Vec<[f32; 4]>> = shapes
             .iter()
             .map(|(rows, bounds)| {
-                rows.iter().copied().chain(half_spaces_of(bounds).into_iter().filter(|_| is_bounded)).collect()
+                rows.iter().copied().chain(oracle::rows_of(bounds).into_iter().filter(|_| is_bounded)).collect()
             })
             .collect();
         let shapes: Vec<Convex> = rows.iter().map(|half_spaces| Convex { half_spaces }).collect();

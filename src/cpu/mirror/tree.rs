@@ -1,7 +1,7 @@
 //! Mirror of `tree`: the order of the leaves, and the bounds of all nodes.
 
 use crate::Aabb;
-use crate::constants::{BOTTOM_LEVELS, CURVE_SIDE, INVALID_LISTED, NO_BOX, PLACE_BITS, TOP_NODES, USUAL_BITS};
+use crate::constants::{BOTTOM_LEVELS, CURVE_SIDE, INVALID_LISTED, NO_BOX, PLACE_BITS, USUAL_BITS};
 use crate::layout::{Cube, TreeSummary};
 
 /// Places of the curve along each axis.
@@ -141,16 +141,10 @@ const STEPS: f64 = 250.0;
 
 /// Returns the nodes of all levels, the leaves first, over boxes that are filled up to eights.
 pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Node>> {
-    let (mut levels, mut below) = bottom(leaves);
-    if levels.last().is_some_and(|nodes| nodes.len() == 1) {
-        return levels;
+    let (mut levels, below) = bottom(leaves);
+    if levels.last().is_none_or(|nodes| nodes.len() > 1) {
+        levels.extend(top(below));
     }
-    while below.len().div_ceil(8) > TOP_NODES as usize {
-        let (nodes, bounds) = level(&below);
-        levels.push(nodes);
-        below = bounds;
-    }
-    levels.extend(top(below));
     levels
 }
 
