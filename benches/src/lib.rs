@@ -3,9 +3,9 @@
 //!
 //! [`scenes`] makes boxes, the same ones on every machine, and reads and writes them as `.npy` files. [`baselines`] are
 //! the algorithms of the literature, and `peers`, behind the feature of that name, other libraries in the same harness.
-//! An [`Engine`](engine::Engine) is any of these, or one of our own. [`queries`] asks them for rays, boxes and points, and
-//! [`structures`] counts what they cost in trees of several kinds. [`measure`] has what every measurement shares, and `bench`,
-//! behind the feature of that name, what `broadsweep bench` measures and draws.
+//! An [`Engine`](engine::Engine) is any of these, or one of our own. [`queries`] sends them rays, boxes and points.
+//! [`measure`] has what every measurement shares, and `bench`, behind the feature of that name, what `broadsweep bench`
+//! measures and draws.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -21,5 +21,4 @@ pub mod model;
 pub mod peers;
 pub mod queries;
 pub mod scenes;
-pub mod structures;
 pub mod text;
