@@ -43,8 +43,10 @@ pub struct Gpu {
     pub second_wait: Between,
     /// The same of memory.
     pub memory_wait: Between,
-    /// Nanoseconds for a dispatch that has to wait for the one before it, whatever it does.
+    /// Nanoseconds for a dispatch that has to wait for the one before it, even if it has no workgroup.
     pub dispatch: Between,
+    /// Nanoseconds until the code and the constants of a dispatch arrive, if it has a workgroup.
+    pub start: Between,
 }
 
 /// The GPU that the H200 is, but for its memory.
@@ -61,8 +63,9 @@ const H100: Gpu = Gpu {
     memory_bytes: between(3_100.0, 2_600.0),
     first_wait: between(17.0, 30.0),
     second_wait: between(115.0, 280.0),
-    memory_wait: between(340.0, 570.0),
-    dispatch: between(1_500.0, 4_000.0),
+    memory_wait: between(340.0, 700.0),
+    dispatch: between(1_800.0, 3_200.0),
+    start: between(1_500.0, 2_500.0),
 };
 
 /// The GPUs that are known. Sources are in `docs/model.md`.
@@ -83,7 +86,8 @@ pub const KNOWN: [Gpu; 6] = [
         first_wait: between(13.0, 25.0),
         second_wait: between(100.0, 160.0),
         memory_wait: between(220.0, 400.0),
-        dispatch: between(1_500.0, 4_000.0),
+        dispatch: between(1_800.0, 3_200.0),
+        start: between(1_500.0, 2_500.0),
     },
     Gpu {
         name: "RX 6800",
@@ -100,6 +104,7 @@ pub const KNOWN: [Gpu; 6] = [
         second_wait: between(90.0, 150.0),
         memory_wait: between(230.0, 400.0),
         dispatch: between(2_000.0, 6_000.0),
+        start: between(1_500.0, 3_000.0),
     },
     Gpu {
         name: "M2",
@@ -116,6 +121,7 @@ pub const KNOWN: [Gpu; 6] = [
         second_wait: between(150.0, 300.0),
         memory_wait: between(350.0, 700.0),
         dispatch: between(2_000.0, 8_000.0),
+        start: between(1_500.0, 4_000.0),
     },
     Gpu {
         name: "Iris Xe",
@@ -132,6 +138,7 @@ pub const KNOWN: [Gpu; 6] = [
         second_wait: between(120.0, 250.0),
         memory_wait: between(300.0, 700.0),
         dispatch: between(3_000.0, 12_000.0),
+        start: between(1_500.0, 4_000.0),
     },
 ];
 
@@ -158,7 +165,7 @@ mod tests {
     fn the_best_is_never_worse_than_the_worst() {
         for gpu in KNOWN {
             let faster = [gpu.clock, gpu.resident, gpu.first_bytes, gpu.second_bytes, gpu.memory_bytes];
-            let slower = [gpu.first_wait, gpu.second_wait, gpu.memory_wait, gpu.dispatch];
+            let slower = [gpu.first_wait, gpu.second_wait, gpu.memory_wait, gpu.dispatch, gpu.start];
             assert!(faster.iter().all(|of| of.best >= of.worst && of.worst > 0.0), "{}", gpu.name);
             assert!(slower.iter().all(|of| of.best <= of.worst && of.best > 0.0), "{}", gpu.name);
         }

@@ -48,8 +48,13 @@ pub fn predict_kernel(gpu: &Gpu, cost: &Cost) -> Predicted {
     let [least, most] = [|of: Between| of.best, |of: Between| of.worst].map(|pick| Times::of(gpu, cost, pick));
     let dispatches = cost.dispatches;
     Predicted {
-        least: dispatches * gpu.dispatch.best + (least.waits + least.operations).max(least.busiest),
-        most: dispatches * gpu.dispatch.worst + most.waits + most.operations.max(most.busiest),
+        least: dispatches * gpu.dispatch.best
+            + cost.busy * gpu.start.best
+            + (least.waits + least.operations).max(least.busiest),
+        most: dispatches * gpu.dispatch.worst
+            + cost.busy * gpu.start.worst
+            + most.waits
+            + most.operations.max(most.busiest),
     }
 }
 
@@ -93,8 +98,10 @@ impl Times {
             new * pick(gpu.memory_wait) + (1.0 - new) * pick(gpu.second_wait)
         };
         let wait = hits * pick(gpu.first_wait) + (1.0 - hits) * missed;
-        // The slowest workgroup of each dispatch, or all of them in rounds.
-        let waits = (cost.chain * wait).max(rounds * each(cost.waits) * wait);
+        // The slowest workgroup of each dispatch, or all of them in rounds. Nothing hides the waits of the slowest one, and each
+        // round trip lasts as long as its slowest sector.
+        let slowest = if is_best { gpu.second_wait.best } else { gpu.memory_wait.worst };
+        let waits = (cost.chain * slowest).max(rounds * each(cost.waits) * wait);
         let shared = each(cost.bank_turns) / subgroups_each * pick(BANK_TURN) + each(cost.barriers) * pick(BARRIER);
         let waits = waits + rounds * shared / clock;
         let operations = rounds * each(cost.operations) / subgroups_each * pick(OPERATION) / clock;
@@ -160,6 +167,7 @@ mod tests {
         };
         let gpu = &KNOWN[0];
         let Predicted { least, most } = predict_kernel(gpu, &cost);
-        assert!(least >= 100.0 * gpu.first_wait.best && most <= gpu.dispatch.worst + 100.0 * gpu.memory_wait.worst);
+        assert_eq!(least, gpu.dispatch.best + gpu.start.best + 100.0 * gpu.second_wait.best);
+        assert_eq!(most, gpu.dispatch.worst + gpu.start.worst + 100.0 * gpu.memory_wait.worst);
     }
 }
