@@ -8,7 +8,7 @@
 //!   --axis AXIS               auto, principal, x, y or z [auto]
 //!   --cell SIZE               auto, usscd or a number [auto]
 //!   --all-pairs-up-to N       test each box against each up to this many boxes
-//!   --sort VARIANT            auto, portable, wide or subgroup [auto]
+//!   --sort VARIANT            auto, portable or subgroup [auto]
 //!   --csv FILE                the rows as CSV, with a column for each stage
 //!   --kernels                 also the time of each kernel
 //!   --search-cells            instead: how far CellSize::Auto is from the best fixed size
@@ -24,7 +24,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use broadsweep::internals::constants::{MOMENT_BOXES, RADIX_BITS, RUN_QUADS, SORT_STEPS, WIDE_BITS};
+use broadsweep::internals::constants::{MOMENT_BOXES, RADIX_BITS, RUN_QUADS, SORT_STEPS, STEP_BITS};
 use broadsweep::internals::gpu::timing::KernelTime;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Pair, Report, SortVariant, SweepAxis, wgpu};
 use laboratory::engine::{Engine, timed};
@@ -120,7 +120,6 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
                 arguments.sort = match value()?.as_str() {
                     "auto" => None,
                     "portable" => Some(SortVariant::Portable),
-                    "wide" => Some(SortVariant::Wide),
                     "subgroup" => Some(SortVariant::Subgroup),
                     other => return Err(format!("there is no sort '{other}'").into()),
                 }
@@ -312,7 +311,7 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     // Passes beyond the key are recorded, and empty: the key is taken to be that of boxes that fill space. From some 80,000 to
     // 3,500,000 of them it has 27 bits: three steps of nine, or four of eight.
     let steps = if boxes > 3.5e6 || boxes > 8e4 && !has("sort_ballot") { SORT_STEPS } else { 3 };
-    let passes = if has("sort_scatter") { steps * WIDE_BITS / RADIX_BITS } else { steps };
+    let passes = if has("sort_scatter") { steps * STEP_BITS / RADIX_BITS } else { steps };
     match stage {
         "pca" => 24.0 * (boxes + boxes.min(f64::from(MOMENT_BOXES))),
         "bin" => (24.0 + 24.0) * boxes + 16.0 * boxes + 8.0 * entries,

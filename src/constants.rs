@@ -207,29 +207,24 @@ shared_constants! {
     RADIX_BITS: u32 = 4;
     /// Values of such a digit.
     RADIX: u32 = 1 << RADIX_BITS;
-    /// Bits sorted by one pass of `sort_wide`, and of `sort_ballot` with subgroups of 8. Must be twice `RADIX_BITS`.
-    WIDE_BITS: u32 = 8;
-    /// Values of such a digit.
-    WIDE_RADIX: u32 = 1 << WIDE_BITS;
+    /// Bits of a step: one pass of `sort_ballot` with subgroups of 8, two of `sort_scatter`. Must be twice `RADIX_BITS`.
+    STEP_BITS: u32 = 8;
     /// Bits sorted by one pass of `sort_ballot` with subgroups of 16 or more.
     BALLOT_BITS: u32 = 9;
     /// Values of such a digit.
     BALLOT_RADIX: u32 = 1 << BALLOT_BITS;
     /// The fewest invocations of a subgroup with which the counts of digits of `BALLOT_BITS` fit in 16 KiB.
     BALLOT_LANES: u32 = 16;
-    /// Bits of a key that take three passes by `BALLOT_BITS`, and four by `WIDE_BITS`.
+    /// Bits of a key that take three passes by `BALLOT_BITS`, and four by `STEP_BITS`.
     THREE_PASS_BITS: u32 = 3 * BALLOT_BITS;
     /// Keys per invocation of `sort_scatter`, and of `sort_ballot`, which has four vectors of four. 256 times as many must
     /// fit 16 bits.
     SORT_RUN: u32 = 16;
     /// Keys per workgroup.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// Invocations of `sort_wide`, `sort_tally` and `sort_rows`: as many as a software adapter runs at once. Must divide
-    /// `WIDE_RADIX`; with 16, the places and sums that `sort_wide` keeps no longer fit in 16 KiB.
-    WIDE_LANES: u32 = 8;
     /// Digits that a workgroup of `sort_scan` looks after: the counts of as many are a sector of memory.
     SCAN_DIGITS: u32 = 8;
-    /// Steps of `WIDE_BITS` or of `BALLOT_BITS` that a 32-bit key can need.
+    /// Steps of `STEP_BITS` or of `BALLOT_BITS` that a 32-bit key can need.
     SORT_STEPS: u32 = 4;
 
     // ---- sweep, giants, emit ----
@@ -541,13 +536,12 @@ const _: () = {
     assert!(EVENT_RUN == 4);
     assert!(EVENT_BLOCK == 32 * 256 && EVENT_BLOCK < 1 << 16);
     assert!(EPOCH_BLOCK.is_multiple_of(256) && EPOCH_BLOCK / 256 <= 32 && EPOCH_TILE == 32 * 256);
-    assert!(WIDE_BITS == 2 * RADIX_BITS && WIDE_BITS * SORT_STEPS == 32);
-    assert!(WIDE_LANES * (WIDE_RADIX + 1) * 4 <= 16_384 && WIDE_RADIX.is_multiple_of(WIDE_LANES));
+    assert!(STEP_BITS == 2 * RADIX_BITS && STEP_BITS * SORT_STEPS == 32);
     // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do; or those of 16 subgroups, of
     // larger digits, of which each invocation looks after a word.
-    assert!(32 * WIDE_RADIX / 2 <= SORT_TILE);
+    assert!((32 << STEP_BITS) / 2 <= SORT_TILE);
     assert!(256 / BALLOT_LANES * BALLOT_RADIX / 2 <= SORT_TILE && BALLOT_RADIX / 2 <= 256);
-    assert!(BALLOT_BITS >= WIDE_BITS && BALLOT_BITS * (SORT_STEPS - 1) < 32 && THREE_PASS_BITS > 3 * WIDE_BITS);
+    assert!(BALLOT_BITS >= STEP_BITS && BALLOT_BITS * (SORT_STEPS - 1) < 32 && THREE_PASS_BITS > 3 * STEP_BITS);
     assert!(SORT_RUN == 16 && SORT_TILE == 4096);
     assert!(SORT_RUN.is_multiple_of(4));
     assert!(RADIX.is_multiple_of(SCAN_DIGITS));

@@ -160,7 +160,7 @@ fn bin_scan(@builtin(local_invocation_index) local: u32) {
         counts.entry_count = scan.total.x;
         counts.giant_count = scan.total.y;
         counts.invalid_count = invalid.total;
-        let step_bits = max(sort_pass.digit_bits, WIDE_BITS);
+        let step_bits = max(sort_pass.digit_bits, STEP_BITS);
         let steps = div_ceil(frame.key_bits, step_bits);
         counts.key_bits = steps * step_bits;
         write_dispatches(block_count, scan.total.x, steps);

@@ -466,7 +466,7 @@ fn place_grid(ids: CellIds, count: u32) {
 
 // Decides the bits of the sort key: enough position bits that an entry rarely shares its quantum with another of its
 // cell, also where boxes lie many times as densely as on average; all there are where the position tells the cell, so
-// that a cell has but a small part of the positions. The key has whole digits of WIDE_BITS; or THREE_PASS_BITS where
+// that a cell has but a small part of the positions. The key has whole digits of STEP_BITS; or THREE_PASS_BITS where
 // more than three such digits are wanted, and at most one bit more. Returns the bits of the position.
 fn choose_key(ids: CellIds) -> u32 {
     let cell_bits = ids.bits.x + ids.bits.y + ids.world.x + ids.world.y;
@@ -474,8 +474,8 @@ fn choose_key(ids: CellIds) -> u32 {
     let crowd = 64.0 * f32(params.box_count) / cells;
     let wanted = cell_bits + max(bits_about(crowd), MIN_POSITION_BITS);
     let has_room = cell_bits + MIN_POSITION_BITS <= THREE_PASS_BITS;
-    let of_three = has_room && wanted > 3u * WIDE_BITS && wanted <= THREE_PASS_BITS + 1u;
-    let whole = select(min(div_ceil(wanted, WIDE_BITS) * WIDE_BITS, 32u), THREE_PASS_BITS, of_three);
+    let of_three = has_room && wanted > 3u * STEP_BITS && wanted <= THREE_PASS_BITS + 1u;
+    let whole = select(min(div_ceil(wanted, STEP_BITS) * STEP_BITS, 32u), THREE_PASS_BITS, of_three);
     let key_bits = select(whole, 32u, is_oblique);
     frame.key_bits = key_bits;
     frame.position_bits = key_bits - cell_bits;

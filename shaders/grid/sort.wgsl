@@ -7,7 +7,7 @@ fn sort_length() -> u32 {
 
 // Returns the bits that passes over entries are laid out for: SORT_STEPS steps of one digit, or of two small ones.
 fn laid_out_bits() -> u32 {
-    return SORT_STEPS * max(sort_pass.digit_bits, WIDE_BITS);
+    return SORT_STEPS * max(sort_pass.digit_bits, STEP_BITS);
 }
 
 // Returns the lowest bit of the pass's digit. Passes over entries are laid out so that the last one sorts by the

@@ -60,9 +60,6 @@ pub struct Source {
     pub own: &'static str,
     /// Files it shares with other kernels.
     pub shared: &'static [&'static str],
-    /// Whether it wants its workgroup memory to be zero at first. Some back ends let one invocation write all of it,
-    /// so a kernel had better write what it needs itself, all invocations at once.
-    pub is_zeroed: bool,
 }
 
 /// Makes the [`Source`] of `shaders/NAME.wgsl`, with `common.wgsl`, the named shared files and shared text behind it.
@@ -76,7 +73,6 @@ macro_rules! source {
                 $(include_str!(concat!("../../shaders/", $shared, ".wgsl")),)*
                 $($text,)?
             ],
-            is_zeroed: false,
         }
     };
 }
@@ -93,11 +89,6 @@ pub(crate) const fn label(path: &'static str) -> &'static str {
 }
 
 impl Source {
-    /// Returns the same kernel, whose workgroup memory is zero at first.
-    pub const fn zeroed(self) -> Self {
-        Self { is_zeroed: true, ..self }
-    }
-
     /// Returns the whole text.
     pub fn text(&self) -> String {
         let mut text = self.own.to_owned();
@@ -147,14 +138,6 @@ pub fn bindings(module: &naga::Module) -> Vec<Binding> {
             Some(Binding { name: variable.name.clone()?, index: variable.binding.as_ref()?.binding, kind })
         })
         .collect()
-}
-
-/// Returns what `wgpu` is told of how to compile a kernel with these constants, whose workgroup memory `wgpu` zeroes or not.
-pub fn compilation_options<'a>(
-    constants: &'a [(&'a str, f64)],
-    is_zeroed: bool,
-) -> wgpu::PipelineCompilationOptions<'a> {
-    wgpu::PipelineCompilationOptions { constants, zero_initialize_workgroup_memory: is_zeroed }
 }
 
 impl Compiled {
@@ -208,7 +191,11 @@ impl Compiled {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(source.label),
-            compilation_options: compilation_options(&constants, source.is_zeroed),
+            // Some back ends let one invocation write all zeros, so a kernel writes what it needs itself.
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
+                zero_initialize_workgroup_memory: false,
+            },
             cache: gpu.pipeline_cache(),
         });
         Ok((Self { pipeline, layout, bindings }, scopes))

@@ -6,9 +6,6 @@
 pub enum SortVariant {
     /// Four bits a pass, 256 invocations with counts of their own: `sort_scatter`. Runs on any device.
     Portable,
-    /// Eight bits a pass, eight invocations with counts of their own: `sort_tally`, `sort_rows` and `sort_wide`. Runs on
-    /// any device; for processors that do not need many invocations to be busy, software adapters above all.
-    Wide,
     /// Nine bits a pass, or eight where subgroups may have fewer than 16 invocations, counts per subgroup and ballots inside:
     /// `sort_ballot`. Needs [`Gpu::SUBGROUP_FEATURES`](super::Gpu::SUBGROUP_FEATURES) and subgroups of 8 to 64.
     Subgroup,
@@ -16,5 +13,5 @@ pub enum SortVariant {
 
 impl SortVariant {
     /// All variants.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Wide, Self::Subgroup];
+    pub const ALL: [Self; 2] = [Self::Portable, Self::Subgroup];
 }

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, WIDE_BITS, WIDE_LANES};
+use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, STEP_BITS};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::{Gpu, SortVariant};
@@ -13,21 +13,15 @@ pub use crate::layout::histogram_words;
 use crate::layout::{Counts, Dispatches, SortPass};
 
 /// The source of `sort_count`.
-pub const COUNT: Source = source!("grid/sort_count", "grid/count_tile", "grid/sort");
-/// The source of `sort_tally`.
-pub const TALLY: Source = source!("grid/sort_tally", "grid/count_tile", "grid/sort");
+pub const COUNT: Source = source!("grid/sort_count", "grid/sort");
 /// The source of `sort_scan`.
 pub const SCAN: Source = source!("grid/sort_scan", "grid/sort");
-/// The source of `sort_rows`.
-pub const ROWS: Source = source!("grid/sort_rows", "grid/sort");
 /// The source of `sort_scatter`.
 pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort");
-/// The source of `sort_wide`. Only software adapters run it, which have nothing to gain from doing that themselves.
-pub const WIDE: Source = source!("grid/sort_wide", "grid/sort").zeroed();
 /// The source of `sort_ballot`.
 pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[COUNT, TALLY, SCAN, ROWS, SCATTER, WIDE, BALLOT];
+pub const KERNELS: &[Source] = &[COUNT, SCAN, SCATTER, BALLOT];
 
 /// Uniform buffers may be bound at multiples of this number of bytes.
 const UNIFORM_ALIGNMENT: usize = 256;
@@ -38,22 +32,13 @@ impl SortVariant {
         match self {
             Self::Portable => RADIX_BITS,
             Self::Subgroup if gpu.adapter_info().subgroup_min_size >= BALLOT_LANES => BALLOT_BITS,
-            Self::Wide | Self::Subgroup => WIDE_BITS,
+            Self::Subgroup => STEP_BITS,
         }
-    }
-
-    fn count(self) -> &'static Source {
-        if self == Self::Wide { &TALLY } else { &COUNT }
-    }
-
-    fn scan(self) -> &'static Source {
-        if self == Self::Wide { &ROWS } else { &SCAN }
     }
 
     fn scatter(self) -> &'static Source {
         match self {
             Self::Portable => &SCATTER,
-            Self::Wide => &WIDE,
             Self::Subgroup => &BALLOT,
         }
     }
@@ -89,7 +74,7 @@ pub struct SortBuffers {
 
 /// Returns how many passes of so many bits the longest key takes: `SORT_STEPS`, or twice as many of small digits.
 fn passes_of(digit_bits: u32) -> u32 {
-    if digit_bits < WIDE_BITS { SORT_STEPS * WIDE_BITS / digit_bits } else { SORT_STEPS }
+    if digit_bits < STEP_BITS { SORT_STEPS * STEP_BITS / digit_bits } else { SORT_STEPS }
 }
 
 impl SortBuffers {
@@ -159,8 +144,8 @@ impl Sort {
         Ok(Self {
             variant,
             digit_bits: bits,
-            count: Kernel::new(gpu, variant.count()),
-            scan: Kernel::new(gpu, variant.scan()),
+            count: Kernel::new(gpu, &COUNT),
+            scan: Kernel::new(gpu, &SCAN),
             scatter: Kernel::specialised(gpu, scatter, switches),
             passes: Buffer::uniform(gpu, "sort_passes", &passes)?,
         })
@@ -192,11 +177,6 @@ impl Sort {
             offset: (index * UNIFORM_ALIGNMENT) as u64,
             size: NonZeroU64::new(size_of::<SortPass>() as u64),
         })
-    }
-
-    /// Returns the workgroups of the scan.
-    fn scan_groups(&self) -> u32 {
-        (1 << self.digit_bits) / if self.variant == SortVariant::Wide { WIDE_LANES } else { SCAN_DIGITS }
     }
 
     /// Returns the keys and values from which [`Sort::record_entries`] starts: first for an even number of the steps that
@@ -263,7 +243,7 @@ impl Sort {
             ("values_out", lists.other_values.all()),
         ];
         self.count.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
-        self.scan.dispatch(pass, self.scan_groups(), &buffers);
+        self.scan.dispatch(pass, (1 << self.digit_bits) / SCAN_DIGITS, &buffers);
         self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
     }
 }

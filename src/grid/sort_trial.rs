@@ -30,23 +30,19 @@ pub fn sort_variant(gpu: &Gpu) -> Result<SortVariant, Error> {
     if let Some(variant) = *best {
         return Ok(variant);
     }
-    let variant = choose(gpu, gpu.adapter_info().device_type, &BALLOT)?;
+    let variant = choose(gpu, &BALLOT)?;
     *best = Some(variant);
     Ok(variant)
 }
 
-/// Chooses the variant for a device of this kind, with `ballot` as the kernel that uses subgroups.
+/// Chooses the variant for a device, with `ballot` as the kernel that uses subgroups.
 ///
-/// Software adapters sort by [`SortVariant::Wide`]. Others sort by [`SortVariant::Subgroup`] where they have what it
-/// needs and it sorts a few thousand keys as it should, and else by [`SortVariant::Portable`]. Nothing is timed: the
-/// choice is the same every time.
+/// That is [`SortVariant::Subgroup`] where the device has what it needs and it sorts a few thousand keys as it should, and
+/// else [`SortVariant::Portable`]. Nothing is timed: the choice is the same every time.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
-pub fn choose(gpu: &Gpu, kind: wgpu::DeviceType, ballot: &Source) -> Result<SortVariant, Error> {
-    if kind == wgpu::DeviceType::Cpu {
-        return Ok(SortVariant::Wide);
-    }
+pub fn choose(gpu: &Gpu, ballot: &Source) -> Result<SortVariant, Error> {
     if !gpu.has_subgroups() {
         return Ok(SortVariant::Portable);
     }

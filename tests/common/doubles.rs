@@ -37,7 +37,6 @@ fn double_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     );
 }",
     shared: &[include_str!("../../shaders/tree/double.wgsl"), include_str!("../../shaders/shared/common.wgsl")],
-    is_zeroed: false,
 };
 
 /// Makes so many pairs of finite numbers; a multiple of 64.

@@ -40,7 +40,6 @@ fn sums_of_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
         include_str!("../../shaders/shared/float_parts.wgsl"),
         include_str!("../../shaders/shared/common.wgsl"),
     ],
-    is_zeroed: false,
 };
 
 /// A sum that is left as the 32nd power of two above a product which it nearly cancels: only its lowest bits tell the sign.

@@ -5,7 +5,6 @@ use broadsweep::internals::constants::THREE_PASS_BITS;
 use broadsweep::internals::grid::{self, sort, sort_variant};
 use broadsweep::internals::layout::Params;
 use broadsweep::internals::mirror;
-use broadsweep::wgpu::DeviceType;
 use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, SortVariant};
 use bytemuck::Zeroable;
 use laboratory::scenes::Kind;
@@ -66,13 +65,13 @@ fn bare() -> Gpu {
 fn a_device_without_the_features_sorts_without_subgroups_and_gives_the_same_pairs() {
     let bare = bare();
     assert!(!bare.has_subgroups());
-    assert_eq!(grid::choose(&bare, DeviceType::DiscreteGpu, &sort::BALLOT).unwrap(), SortVariant::Portable);
+    assert_eq!(grid::choose(&bare, &sort::BALLOT).unwrap(), SortVariant::Portable);
     let refused = bare.clone().with_sort(Some(SortVariant::Subgroup));
     assert!(matches!(refused, Err(Error::BadOption { .. })), "{refused:?}");
 
     let boxes = Kind::Spread.generate(5000, 3);
     let expected = on_gpu(&boxes, Options::default());
-    for variant in [None, Some(SortVariant::Portable), Some(SortVariant::Wide)] {
+    for variant in [None, Some(SortVariant::Portable)] {
         let gpu = bare.clone().with_sort(variant).unwrap();
         let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
         assert_ne!(broad_phase.sort_variant().unwrap(), SortVariant::Subgroup);
@@ -83,7 +82,7 @@ fn a_device_without_the_features_sorts_without_subgroups_and_gives_the_same_pair
 #[test]
 fn what_is_asked_for_holds_for_one_clone_and_what_is_best_for_all() {
     let best = sort_variant(&GPU).unwrap();
-    assert_eq!(best, grid::choose(&GPU, GPU.adapter_info().device_type, &sort::BALLOT).unwrap());
+    assert_eq!(best, grid::choose(&GPU, &sort::BALLOT).unwrap());
     let asked = GPU.clone().with_sort(Some(SortVariant::Portable)).unwrap();
     assert_eq!(sort_variant(&asked).unwrap(), SortVariant::Portable);
     assert_eq!(sort_variant(&asked.with_sort(None).unwrap()).unwrap(), best);

@@ -45,7 +45,7 @@ fn check_before(sort: &Sort, box_count: u32, blocks: &[Block], entry_capacity: u
     };
     let level = mirror::bin::scan(&totals, box_count, entry_capacity);
     let entry_count = u32::try_from(totals.entries[level as usize]).unwrap();
-    let step_bits = sort.digit_bits().max(WIDE_BITS);
+    let step_bits = sort.digit_bits().max(STEP_BITS);
     let steps = key_bits.div_ceil(step_bits) as usize;
     let expected = Counts {
         level,

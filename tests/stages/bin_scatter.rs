@@ -76,7 +76,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     let entries = poisoned(expected.entries.len());
     let giants = poisoned(expected.giants.len());
     // For an even number of steps of the sort, or an odd one.
-    let odd = frame_bits / WIDE_BITS % 2;
+    let odd = frame_bits / STEP_BITS % 2;
     let sizes = dispatches(|sizes| {
         sizes.bin_scatter = [[0; 3]; 2];
         sizes.bin_scatter[odd as usize] = dispatch_size(n.div_ceil(BIN_BLOCK));

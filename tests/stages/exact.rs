@@ -41,7 +41,7 @@ static OVERLAPS: LazyLock<Kernel> = LazyLock::new(|| {
                 );
             }
         }";
-    Kernel::new(gpu(), &Source { label: "exact_overlaps", own, shared: SHARED, is_zeroed: false })
+    Kernel::new(gpu(), &Source { label: "exact_overlaps", own, shared: SHARED })
 });
 
 /// Returns what `kind_of` in WGSL returns.
@@ -137,7 +137,7 @@ static ARITHMETIC: LazyLock<Kernel> = LazyLock::new(|| {
                 );
             }
         }";
-    Kernel::new(gpu(), &Source { label: "exact_arithmetic", own, shared: SHARED, is_zeroed: false })
+    Kernel::new(gpu(), &Source { label: "exact_arithmetic", own, shared: SHARED })
 });
 
 fn check_arithmetic(operands: &[[u64; 2]]) {
@@ -189,7 +189,7 @@ static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
                 quads[i] = quads_of(runs[i].first_rank - nth, four_ends(words))[nth];
             }
         }";
-    Kernel::new(gpu(), &Source { label: "path_arithmetic", own, shared: SHARED, is_zeroed: false })
+    Kernel::new(gpu(), &Source { label: "path_arithmetic", own, shared: SHARED })
 });
 
 #[test]

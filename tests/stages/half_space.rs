@@ -36,7 +36,7 @@ static TOUCHES: LazyLock<Kernel> = LazyLock::new(|| {
         include_str!("../../shaders/shared/exact_sum.wgsl"),
         include_str!("../../shaders/shared/float_parts.wgsl"),
     ];
-    Kernel::new(gpu(), &Source { label: "half_space_verdicts", own, shared, is_zeroed: false })
+    Kernel::new(gpu(), &Source { label: "half_space_verdicts", own, shared })
 });
 
 fn check(cases: &[(HalfSpace, Aabb)]) {

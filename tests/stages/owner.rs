@@ -36,7 +36,7 @@ static OWNS: LazyLock<Kernel> = LazyLock::new(|| {
         include_str!("../../shaders/shared/float_parts.wgsl"),
         rows::WGSL,
     ];
-    Kernel::specialised(gpu(), &Source { label: "owner_verdicts", own, shared, is_zeroed: false }, &["HAS_OWNER"])
+    Kernel::specialised(gpu(), &Source { label: "owner_verdicts", own, shared }, &["HAS_OWNER"])
 });
 
 /// Checks a region against the mirror, for two boxes in a row each.

@@ -68,7 +68,7 @@ fn check(keys: &[u32], key_bits: u32) {
     let groups = n.div_ceil(SORT_TILE);
 
     for sort in &*SORTS {
-        let step_bits = sort.digit_bits().max(WIDE_BITS);
+        let step_bits = sort.digit_bits().max(STEP_BITS);
         let steps = key_bits.div_ceil(step_bits);
         let context = format!("{n} keys, {key_bits} bits, {:?}", sort.variant());
         let expected = sorted_by(keys, &values, steps * step_bits);
@@ -192,11 +192,9 @@ fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
 
 #[test]
 fn histograms_are_counted_and_scanned_tile_by_tile() {
-    let kernels = [(&sort::COUNT, &sort::SCAN, SCAN_DIGITS), (&sort::TALLY, &sort::ROWS, WIDE_LANES)];
+    let (count, scan) = (Kernel::new(gpu(), &sort::COUNT), Kernel::new(gpu(), &sort::SCAN));
     // The last one has a tile more than two pieces of the scan, which take turns in workgroup memory.
-    let sizes = SIZES.into_iter().chain([4096, 4097, 100_000, 4_194_305]);
-    for (n, (count, scan, digits_per_group)) in sizes.flat_map(|n| kernels.map(|kernels| (n, kernels))) {
-        let (count, scan) = (Kernel::new(gpu(), count), Kernel::new(gpu(), scan));
+    for n in SIZES.into_iter().chain([4096, 4097, 100_000, 4_194_305]) {
         for (shift, digit_bits) in [(0, 4), (4, 4), (28, 4), (0, 8), (24, 8), (0, 9), (23, 9)] {
             let keys = random_keys(n, u32::MAX, 6);
             let tiles = n.div_ceil(SORT_TILE);
@@ -227,7 +225,7 @@ fn histograms_are_counted_and_scanned_tile_by_tile() {
                 assert_eq!(by_tile, mirrored.collect::<Vec<_>>());
             }
 
-            run(|pass| scan.dispatch(pass, radix / digits_per_group, &buffers()));
+            run(|pass| scan.dispatch(pass, radix / SCAN_DIGITS, &buffers()));
             let mut running = vec![0; radix as usize];
             let scanned = by_tile.iter().flat_map(|counts| {
                 let before = running.clone();
@@ -273,20 +271,16 @@ fn a_pass_that_is_left_out_is_not_scanned() {
     let histograms = poisoned::<u32>(3 << 9);
     // The second of four steps.
     let cases = [1, 2, 3, 4].map(|steps| (steps, steps < 3));
-    let kernels = [
-        (&sort::SCAN, WIDE_BITS, WIDE_RADIX / SCAN_DIGITS),
-        (&sort::ROWS, WIDE_BITS, WIDE_RADIX / WIDE_LANES),
-        (&sort::SCAN, BALLOT_BITS, BALLOT_RADIX / SCAN_DIGITS),
-    ];
-    for ((steps, is_left_out), (scan, digit_bits, groups)) in
-        cases.into_iter().flat_map(|case| kernels.map(|(scan, bits, groups)| (case, (scan, bits, groups))))
+    let scan = Kernel::new(gpu(), &sort::SCAN);
+    for ((steps, is_left_out), digit_bits) in
+        cases.into_iter().flat_map(|case| [STEP_BITS, BALLOT_BITS].map(|bits| (case, bits)))
     {
         let key_bits = steps * digit_bits;
         let sort_pass = uniform(SortPass { shift: digit_bits, of_pairs: 0, digit_bits, unused: 0 });
         let counts = upload(&[Counts { entry_count: 8000, key_bits, ..Counts::zeroed() }]);
         histograms.write(gpu(), &[1; 3 << 9]);
         let buffers = [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
-        run(|pass| Kernel::new(gpu(), scan).dispatch(pass, groups, &buffers));
+        run(|pass| scan.dispatch(pass, (1 << digit_bits) / SCAN_DIGITS, &buffers));
         assert_eq!(written(&histograms) == [1; 3 << 9], is_left_out, "{key_bits} bits");
     }
 }
@@ -299,14 +293,10 @@ fn mutant(label: &'static str, from: &str, to: &str) -> Source {
 }
 
 #[test]
-fn software_sorts_wide_and_a_gpu_by_subgroups_if_they_work() {
-    use broadsweep::wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu};
-    assert_eq!(grid::choose(gpu(), Cpu, &sort::BALLOT).unwrap(), SortVariant::Wide);
+fn a_device_sorts_by_subgroups_if_they_work() {
     let expected = if gpu().has_subgroups() { SortVariant::Subgroup } else { SortVariant::Portable };
-    for kind in [DiscreteGpu, IntegratedGpu] {
-        let _turn = turn();
-        assert_eq!(grid::choose(gpu(), kind, &sort::BALLOT).unwrap(), expected);
-    }
+    let _turn = turn();
+    assert_eq!(grid::choose(gpu(), &sort::BALLOT).unwrap(), expected);
 }
 
 #[test]
@@ -326,7 +316,7 @@ fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
     let has_large_digits = gpu().adapter_info().subgroup_min_size >= BALLOT_LANES;
     for wrong in wrongs.iter().chain(has_large_digits.then_some(&blind_to_highest)) {
         let _turn = turn();
-        let chosen = grid::choose(gpu(), broadsweep::wgpu::DeviceType::DiscreteGpu, wrong).unwrap();
+        let chosen = grid::choose(gpu(), wrong).unwrap();
         assert_eq!(chosen, SortVariant::Portable, "{}", wrong.label);
     }
 }

@@ -4,8 +4,7 @@
 
 use std::fmt;
 
-use broadsweep::internals::gpu::kernel::{Binding, bindings, compilation_options};
-use broadsweep::internals::kernels;
+use broadsweep::internals::gpu::kernel::{Binding, bindings};
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
 use naga::back::{hlsl, msl, spv};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
@@ -15,9 +14,9 @@ use naga::{Module, ResourceBinding, ShaderStage};
 /// A back end of `wgpu`, on a device of a kind for which it translates differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Vulkan 1.3 that keeps accesses within buffers and zeroes the memory of workgroups: desktop GPUs.
+    /// Vulkan 1.3 that keeps accesses within buffers: desktop GPUs.
     Vulkan13,
-    /// Vulkan 1.1 that does neither, so that the kernel does both itself: old phones.
+    /// Vulkan 1.1 that does not, so that the kernel does it itself: old phones.
     Vulkan11,
     /// Metal of macOS 11, the first for which this is in use.
     Metal23,
@@ -74,25 +73,15 @@ pub fn buffers(module: &Module) -> Vec<Binding> {
 /// The message of naga's writer.
 pub fn write(target: Target, declared: &Module, module: &Module, info: &ModuleInfo) -> Result<Vec<u8>, String> {
     let entry = &declared.entry_points[0].name;
-    let (buffers, zeroes) = (buffers(declared), zeroes_workgroup_memory(entry));
+    let buffers = buffers(declared);
     match target {
-        Target::Vulkan13 => spirv(&spirv_options((1, 6), true, zeroes, &buffers), entry, module, info),
-        Target::Vulkan11 => spirv(&spirv_options((1, 3), false, zeroes, &buffers), entry, module, info),
-        Target::Metal23 => metal(&metal_options((2, 3), entry, zeroes, &buffers), entry, module, info),
-        Target::Metal32 => metal(&metal_options((3, 2), entry, zeroes, &buffers), entry, module, info),
-        Target::Direct3D60 => {
-            direct3d(&direct3d_options(hlsl::ShaderModel::V6_0, zeroes, &buffers), entry, module, info)
-        }
-        Target::Direct3D66 => {
-            direct3d(&direct3d_options(hlsl::ShaderModel::V6_6, zeroes, &buffers), entry, module, info)
-        }
+        Target::Vulkan13 => spirv(&spirv_options((1, 6), true, &buffers), entry, module, info),
+        Target::Vulkan11 => spirv(&spirv_options((1, 3), false, &buffers), entry, module, info),
+        Target::Metal23 => metal(&metal_options((2, 3), entry, &buffers), entry, module, info),
+        Target::Metal32 => metal(&metal_options((3, 2), entry, &buffers), entry, module, info),
+        Target::Direct3D60 => direct3d(&direct3d_options(hlsl::ShaderModel::V6_0, &buffers), entry, module, info),
+        Target::Direct3D66 => direct3d(&direct3d_options(hlsl::ShaderModel::V6_6, &buffers), entry, module, info),
     }
-}
-
-/// Returns whether the library asks for workgroup memory that is zero at first, for the kernel of this name.
-fn zeroes_workgroup_memory(kernel: &str) -> bool {
-    let is_zeroed = kernels::sources().any(|source| source.label == kernel && source.is_zeroed);
-    compilation_options(&[], is_zeroed).zero_initialize_workgroup_memory
 }
 
 fn resource(binding: u32) -> ResourceBinding {
@@ -101,11 +90,9 @@ fn resource(binding: u32) -> ResourceBinding {
 
 // ---- Vulkan ----
 
-/// Returns what `wgpu` tells naga on a device that keeps accesses within buffers and zeroes workgroup memory, or that does
-/// neither.
-fn spirv_options(version: (u8, u8), is_robust: bool, zeroes: bool, buffers: &[Binding]) -> spv::Options<'static> {
+/// Returns what `wgpu` tells naga on a device that keeps accesses within buffers, or that does not.
+fn spirv_options(version: (u8, u8), is_robust: bool, buffers: &[Binding]) -> spv::Options<'static> {
     use spv::Capability as C;
-    use spv::ZeroInitializeWorkgroupMemoryMode as Zeros;
     let capabilities = [
         // Always there.
         C::Shader,
@@ -143,11 +130,7 @@ fn spirv_options(version: (u8, u8), is_robust: bool, zeroes: bool, buffers: &[Bi
             image_load: within_buffers,
             binding_array: BoundsCheckPolicy::Unchecked,
         },
-        zero_initialize_workgroup_memory: match (zeroes, is_robust) {
-            (false, _) => Zeros::None,
-            (true, true) => Zeros::Native,
-            (true, false) => Zeros::Polyfill,
-        },
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
         force_loop_bounding: true,
         emit_int_div_checks: true,
         ..Default::default()
@@ -162,7 +145,7 @@ fn spirv(options: &spv::Options, entry: &str, module: &Module, info: &ModuleInfo
 
 // ---- Metal ----
 
-fn metal_options(version: (u8, u8), entry: &str, zeroes: bool, buffers: &[Binding]) -> msl::Options {
+fn metal_options(version: (u8, u8), entry: &str, buffers: &[Binding]) -> msl::Options {
     let slots = buffers.iter().zip(0..).map(|(buffer, slot)| {
         let mutable = buffer.kind == Storage { read_only: false };
         (resource(buffer.index), msl::BindTarget { buffer: Some(slot), mutable, ..Default::default() })
@@ -184,7 +167,7 @@ fn metal_options(version: (u8, u8), entry: &str, zeroes: bool, buffers: &[Bindin
             image_load: BoundsCheckPolicy::Restrict,
             binding_array: BoundsCheckPolicy::Unchecked,
         },
-        zero_initialize_workgroup_memory: zeroes,
+        zero_initialize_workgroup_memory: false,
         force_loop_bounding: true,
         emit_int_div_checks: true,
         ..Default::default()
@@ -205,7 +188,7 @@ fn metal(options: &msl::Options, entry: &str, module: &Module, info: &ModuleInfo
 
 // ---- Direct3D ----
 
-fn direct3d_options(shader_model: hlsl::ShaderModel, zeroes: bool, buffers: &[Binding]) -> hlsl::Options {
+fn direct3d_options(shader_model: hlsl::ShaderModel, buffers: &[Binding]) -> hlsl::Options {
     let (mut uniforms, mut read_only, mut read_write) = (0, 0, 0);
     let registers = buffers.iter().map(|buffer| {
         let next = match buffer.kind {
@@ -224,7 +207,7 @@ fn direct3d_options(shader_model: hlsl::ShaderModel, zeroes: bool, buffers: &[Bi
         fake_missing_bindings: false,
         // The number of workgroups of an indirect dispatch lies behind the uniforms.
         special_constants_binding: Some(hlsl::BindTarget { register: uniforms, ..Default::default() }),
-        zero_initialize_workgroup_memory: zeroes,
+        zero_initialize_workgroup_memory: false,
         restrict_indexing: true,
         force_loop_bounding: true,
         ..Default::default()

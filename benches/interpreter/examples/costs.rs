@@ -1,11 +1,10 @@
 //! What each kernel costs, counted.
 //!
-//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|software|queries]
+//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|queries]
 //!     cargo run --release -p broadsweep-interpreter --example costs -- table > benches/src/model/costs.csv
 //!
 //! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store; with `portable` the
-//! sort that needs no subgroups, with `software` the kernels for software adapters, and with `queries` those of a tree and what
-//! it is asked. Or the table that predictions are
+//! sort that needs no subgroups, and with `queries` the kernels of a tree and what it is asked. Or the table that predictions are
 //! made from, in two and a half minutes. The first call is not counted: it makes room for what the second needs.
 
 #[path = "costs/count.rs"]
@@ -34,11 +33,7 @@ fn main() {
         return eprintln!("{n} or {subgroup} is no number");
     };
     let has = |wanted: &str| rest.iter().any(|word| word == wanted);
-    let sort = match (has("portable"), has("software")) {
-        (true, _) => SortVariant::Portable,
-        (_, true) => SortVariant::Wide,
-        _ => SortVariant::Subgroup,
-    };
+    let sort = if has("portable") { SortVariant::Portable } else { SortVariant::Subgroup };
     if has("queries") {
         for (what, report) in count_queries(kind, n, subgroup) {
             println!("\n{what}");

@@ -121,8 +121,7 @@ impl DeviceInterface for Device {
     fn create_compute_pipeline(&self, desc: &wgpu::ComputePipelineDescriptor<'_>) -> DispatchComputePipeline {
         let module = desc.module.as_custom::<ShaderModule>().expect("a module of the interpreter");
         let name = desc.entry_point.expect("the name of an entry point");
-        let options = &desc.compilation_options;
-        let kernel = Kernel::new(module.0.clone(), name, options.constants, options.zero_initialize_workgroup_memory);
+        let kernel = Kernel::new(module.0.clone(), name, desc.compilation_options.constants);
         DispatchComputePipeline::custom(Pipeline(Arc::new(kernel)))
     }
     unsafe fn create_pipeline_cache(&self, _: &wgpu::PipelineCacheDescriptor<'_>) -> DispatchPipelineCache {

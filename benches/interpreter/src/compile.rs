@@ -48,9 +48,9 @@ pub struct Scope<'a> {
     results: Rc<[Register]>,
 }
 
-/// Compiles the entry point of this name, of a module without overrides; its workgroup memory is zero at first, or
-/// unwritten. The atomic at `weakened` is compiled as if it were none.
-pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool, weakened: Option<Span>) -> Program {
+/// Compiles the entry point of this name, of a module without overrides. The atomic at `weakened` is compiled as if it were
+/// none.
+pub fn compile(module: &Module, info: &ModuleInfo, name: &str, weakened: Option<Span>) -> Program {
     let index = module.entry_points.iter().position(|entry| entry.name == name).expect("an entry point of this name");
     let entry = &module.entry_points[index];
     let mut compiler = Compiler {
@@ -83,7 +83,6 @@ pub fn compile(module: &Module, info: &ModuleInfo, name: &str, is_zeroed: bool, 
         constants: compiler.constants.into_iter().map(|(value, register)| (register, value)).collect(),
         builtins: compiler.builtins,
         globals,
-        is_zeroed,
         body,
         sites: compiler.sites,
     }

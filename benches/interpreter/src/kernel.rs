@@ -15,35 +15,27 @@ use crate::program::Program;
 pub struct Kernel {
     module: Module,
     constants: Vec<(String, f64)>,
-    is_zeroed: bool,
     pub program: Arc<Program>,
     mutants: Mutex<HashMap<Mutation, Arc<Program>>>,
 }
 
 impl Kernel {
-    /// Compiles the entry point of this name; its workgroup memory is zero at first, or unwritten.
-    pub fn new(module: Module, name: &str, constants: &[(&str, f64)], is_zeroed: bool) -> Self {
+    /// Compiles the entry point of this name.
+    pub fn new(module: Module, name: &str, constants: &[(&str, f64)]) -> Self {
         let constants: Vec<_> = constants.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        let program = Arc::new(build(&module, name, &constants, is_zeroed, None));
-        Self { module, constants, is_zeroed, program, mutants: Mutex::default() }
+        let program = Arc::new(build(&module, name, &constants, None));
+        Self { module, constants, program, mutants: Mutex::default() }
     }
 
     /// Returns the kernel with a change.
     pub fn mutant(&self, mutation: Mutation) -> Arc<Program> {
         let mut mutants = self.mutants.lock().unwrap_or_else(PoisonError::into_inner);
-        let make =
-            || Arc::new(build(&self.module, &self.program.name, &self.constants, self.is_zeroed, Some(mutation)));
+        let make = || Arc::new(build(&self.module, &self.program.name, &self.constants, Some(mutation)));
         mutants.entry(mutation).or_insert_with(make).clone()
     }
 }
 
-fn build(
-    module: &Module,
-    name: &str,
-    constants: &[(String, f64)],
-    is_zeroed: bool,
-    mutation: Option<Mutation>,
-) -> Program {
+fn build(module: &Module, name: &str, constants: &[(String, f64)], mutation: Option<Mutation>) -> Program {
     let mut module = module.clone();
     let mut weakened = None;
     if let Some(mutation) = mutation {
@@ -54,5 +46,5 @@ fn build(
     let constants = constants.iter().cloned().collect();
     let (module, info) =
         process_overrides(&module, &info, Some((ShaderStage::Compute, name)), &constants).expect("overrides");
-    compile(&module, &info, name, is_zeroed, weakened)
+    compile(&module, &info, name, weakened)
 }

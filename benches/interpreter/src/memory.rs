@@ -111,10 +111,10 @@ impl Memory {
         Self { words: vec![UNWRITTEN; words], written: vec![false; words], shadows: Vec::new() }
     }
 
-    /// Makes all of it anew, as for the next workgroup: zeros, or as nobody has written it.
-    pub fn renew(&mut self, is_zeroed: bool) {
-        self.words.fill(if is_zeroed { 0 } else { UNWRITTEN });
-        self.written.fill(is_zeroed);
+    /// Makes all of it anew, as nobody has written it, for the next workgroup.
+    pub fn renew(&mut self) {
+        self.words.fill(UNWRITTEN);
+        self.written.fill(false);
     }
 
     /// Writes words from outside of kernels.

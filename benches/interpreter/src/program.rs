@@ -18,8 +18,6 @@ pub struct Program {
     /// Registers that hold a component of a builtin value.
     pub builtins: Vec<(Register, BuiltIn, u32)>,
     pub globals: Vec<Global>,
-    /// Whether workgroup memory is zero at first.
-    pub is_zeroed: bool,
     pub body: Vec<Statement>,
     /// The places in the source that touch memory. The first is that of the dispatch.
     pub sites: Vec<Site>,

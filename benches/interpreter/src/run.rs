@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
 
     fn run(&mut self, index: u64) {
         (self.workgroup_epoch, self.storage_epoch) = (0, 0);
-        self.workgroup.iter_mut().for_each(|memory| memory.renew(self.program.is_zeroed));
+        self.workgroup.iter_mut().for_each(Memory::renew);
         let [x, y, _] = self.groups.map(u64::from);
         let id = [index % x, index / x % y, index / x / y].map(|k| k as u32);
         let (subgroup, lanes) = (self.schedule.subgroup, self.program.lanes);

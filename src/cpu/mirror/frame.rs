@@ -413,8 +413,8 @@ fn choose_key(frame: &mut Frame, ids: &CellIds, params: &Params, is_oblique: boo
     let crowd = 64.0 * params.box_count as f32 / cells;
     let wanted = cell_bits + bits_about(crowd).max(MIN_POSITION_BITS);
     let has_room = cell_bits + MIN_POSITION_BITS <= THREE_PASS_BITS;
-    let of_three = has_room && wanted > 3 * WIDE_BITS && wanted <= THREE_PASS_BITS + 1;
-    let whole = if of_three { THREE_PASS_BITS } else { wanted.next_multiple_of(WIDE_BITS).min(32) };
+    let of_three = has_room && wanted > 3 * STEP_BITS && wanted <= THREE_PASS_BITS + 1;
+    let whole = if of_three { THREE_PASS_BITS } else { wanted.next_multiple_of(STEP_BITS).min(32) };
     frame.key_bits = if is_oblique { 32 } else { whole };
     frame.position_bits = frame.key_bits - cell_bits;
 }

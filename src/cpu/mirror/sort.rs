@@ -37,7 +37,7 @@ pub fn scatter(
     }
 }
 
-pub use {count as tally, scan as rows, scatter as ballot, scatter as wide};
+pub use scatter as ballot;
 
 /// Sorts by the low `bits`, in as many passes as they need.
 pub fn sort(keys: &mut Vec<u32>, values: &mut Vec<u32>, bits: u32) {

@@ -39,7 +39,7 @@ fn device(subgroup: usize, sort: SortVariant) -> (Interpreter, Gpu) {
     }
     let (device, queue) = interpreter.device();
     let gpu = Gpu::from_device(device, queue).expect("the limits suffice").with_sort(Some(sort)).expect("subgroups");
-    (interpreter, gpu.with_software(sort == SortVariant::Wide))
+    (interpreter, gpu)
 }
 
 /// Counts the costs of a tree of these boxes: its build, and 20,000 rays of each kind and 20,000 points.

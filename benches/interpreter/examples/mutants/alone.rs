@@ -661,7 +661,7 @@ impl Runs {
 
     /// Scans blocks with these counts, before a sort by digits of nine bits where that is a pass less.
     fn bin_scan(&self, box_count: u32, entry_capacity: u32, blocks: &[[u32; BIN_COUNTS as usize]], key_bits: u32) {
-        let digit_bits = if key_bits == THREE_PASS_BITS { BALLOT_BITS } else { WIDE_BITS };
+        let digit_bits = if key_bits == THREE_PASS_BITS { BALLOT_BITS } else { STEP_BITS };
         let params = self.buffer(&[Params { box_count, entry_capacity, ..Params::zeroed() }]);
         let sort_pass = self.buffer(&[SortPass { digit_bits, ..SortPass::zeroed() }]);
         let frame = self.buffer(&[Frame { key_bits, ..Frame::zeroed() }]);
@@ -680,23 +680,18 @@ impl Runs {
         self.dispatch("bin_scan", 1, &buffers);
     }
 
-    /// sort_scan and sort_rows: more tiles than a piece of the scan has.
+    /// sort_scan: more tiles than a piece of the scan has.
     fn histograms(&self) {
         let mut bits = random();
         for (digit_bits, tiles) in [(8, 1), (4, 256), (4, 257), (4, 512), (4, 600), (8, 1100)] {
             let words: Vec<u32> =
                 (0..(tiles << digit_bits) + (1 << digit_bits)).map(|_| (bits() % 4096) as u32).collect();
-            for (label, groups) in
-                [("sort_scan", (1 << digit_bits) / SCAN_DIGITS), ("sort_rows", (1 << digit_bits) / WIDE_LANES)]
-            {
-                let sort_pass = self.buffer(&[SortPass { digit_bits, ..SortPass::zeroed() }]);
-                let entry_count = tiles * SORT_TILE;
-                let counts = self.buffer(&[Counts { entry_count, key_bits: 32, ..Counts::zeroed() }]);
-                let histograms = self.buffer(&words);
-                let buffers =
-                    [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
-                self.dispatch(label, groups, &buffers);
-            }
+            let sort_pass = self.buffer(&[SortPass { digit_bits, ..SortPass::zeroed() }]);
+            let entry_count = tiles * SORT_TILE;
+            let counts = self.buffer(&[Counts { entry_count, key_bits: 32, ..Counts::zeroed() }]);
+            let histograms = self.buffer(&words);
+            let buffers = [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
+            self.dispatch("sort_scan", (1 << digit_bits) / SCAN_DIGITS, &buffers);
         }
     }
 

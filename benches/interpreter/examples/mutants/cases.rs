@@ -12,7 +12,7 @@ use crate::filter_cases::{bound_and_margin, half_space_and_box};
 use crate::numbers::{Like, Numbers};
 use crate::searches::{Case, SWEEP, What, cases, device, device_of, filters};
 
-use SortVariant::{Portable, Subgroup, Wide};
+use SortVariant::{Portable, Subgroup};
 
 /// A search, and the device that it runs on.
 pub struct Search {
@@ -85,7 +85,7 @@ impl Searches {
     /// Adds a search with as little memory as it can do with.
     fn add_short(&mut self, name: &'static str, options: Options, boxes: Vec<Aabb>, filters: Filters) {
         let options = short(options, boxes.len(), &filters);
-        let case = Case { options, boxes, filters, variant: Wide, what: What::Search };
+        let case = Case { options, boxes, filters, variant: Portable, what: What::Search };
         self.0.push(Search { name, subgroup: 8, is_software: true, case });
     }
 
@@ -102,7 +102,7 @@ impl Searches {
         add("oblique", 32, principal, Subgroup, Kind::Plane.generate(1000, 2), filters(1000));
         add("a giant", 32, IN_SWEEP_ORDER, Portable, Kind::Giant.generate(8500, 2), none());
         add("giants", 8, SWEEP, Portable, Kind::ThousandGiants.generate(1500, 2), other_filters(1500));
-        add("touching", 16, SWEEP, Wide, Kind::Touching.generate(1000, 2), included(1000));
+        add("touching", 16, SWEEP, Portable, Kind::Touching.generate(1000, 2), included(1000));
         add("settled", 64, IN_SWEEP_ORDER, Subgroup, Kind::Settled.generate(2000, 2), other_filters(2000));
         add("invalid", 8, SWEEP, Subgroup, Kind::Invalid.generate(800, 2), filters(800));
         add("huge", 8, SWEEP, Subgroup, Kind::Huge.generate(800, 2), many_worlds(800));
@@ -112,13 +112,13 @@ impl Searches {
         add("one", 8, SWEEP, Portable, Kind::Uniform.generate(1, 2), none());
         add("few apart", 8, FEW, Portable, Kind::Uniform.generate(2, 2), none());
         add("two clusters", 8, SWEEP, Portable, Kind::TwoClusters.generate(600, 2), many_worlds(600));
-        add("few infinite", 8, FEW, Wide, Kind::Infinite.generate(900, 2), other_filters(900));
-        add("fine cells", 8, fine, Wide, Kind::Uniform.generate(1500, 2), none());
+        add("few infinite", 8, FEW, Portable, Kind::Infinite.generate(900, 2), other_filters(900));
+        add("fine cells", 8, fine, Portable, Kind::Uniform.generate(1500, 2), none());
         add("finest cells", 32, finest, Subgroup, Kind::Spread.generate(700, 2), many_worlds(700));
         add("coarse cells", 32, coarse, Subgroup, Kind::ManyClusters.generate(2000, 2), none());
         let usscd = Options { cell_size: CellSize::Usscd, ..SWEEP };
-        add("dense, cells of USSCD", 8, usscd, Wide, Kind::Pile.generate(700, 2), none());
-        add("sparse, cells of USSCD", 8, usscd, Wide, Kind::Points.generate(500, 2), none());
+        add("dense, cells of USSCD", 8, usscd, Portable, Kind::Pile.generate(700, 2), none());
+        add("sparse, cells of USSCD", 8, usscd, Portable, Kind::Points.generate(500, 2), none());
         add("many", 32, SWEEP, Subgroup, Kind::Uniform.generate(9000, 2), none());
     }
 
@@ -131,22 +131,22 @@ impl Searches {
         let none = Filters::default;
         let column = Options { cell_size: CellSize::Fixed(10.0), axis: SweepAxis::Y, ..SWEEP };
         let (boxes, odd) = half_spaces(480);
-        add("few half-spaces", 8, FEW, Wide, boxes.clone(), odd.clone());
-        add("half-spaces", 8, SWEEP, Wide, boxes.clone(), odd.clone());
+        add("few half-spaces", 8, FEW, Portable, boxes.clone(), odd.clone());
+        add("half-spaces", 8, SWEEP, Portable, boxes.clone(), odd.clone());
         let world = (0..480).map(|i| i / 2 % 3).collect();
-        add("half-spaces of worlds", 8, SWEEP, Wide, boxes, Filters { world, ..odd });
-        add("few in whole blocks", 8, FEW, Wide, Kind::Uniform.generate(512, 2), rare(512));
+        add("half-spaces of worlds", 8, SWEEP, Portable, boxes, Filters { world, ..odd });
+        add("few in whole blocks", 8, FEW, Portable, Kind::Uniform.generate(512, 2), rare(512));
         add("entries in whole tiles", 8, column, Portable, Kind::Points.generate(4096, 2), none());
         add("slabs in whole tiles", 8, SWEEP, Portable, slabs(8192, 2000), bodies(8192));
         let (boxes, world) = worlds_apart(400);
-        add("worlds apart", 8, SWEEP, Wide, boxes, Filters { world, ..none() });
+        add("worlds apart", 8, SWEEP, Portable, boxes, Filters { world, ..none() });
         let (mut boxes, world) = worlds_apart(300);
         boxes
             .iter_mut()
             .filter(|aabb| aabb.is_valid() && aabb.max.iter().all(|x| x.is_finite()))
             .for_each(|aabb| aabb.max = aabb.min);
         let tiny = Options { cell_size: CellSize::Fixed(1e-7), axis: SweepAxis::Z, ..SWEEP };
-        add("worlds of many cells", 8, tiny, Wide, boxes, Filters { world, ..none() });
+        add("worlds of many cells", 8, tiny, Portable, boxes, Filters { world, ..none() });
         add("few invalid", 8, FEW, Portable, Kind::Invalid.generate(600, 2), none());
         add("smallest numbers", 8, SWEEP, Portable, smallest_numbers(400), none());
         let (boxes, grown) = margins(300);
@@ -183,7 +183,8 @@ impl Searches {
     }
 
     fn add_tree(&mut self, name: &'static str, boxes: Vec<Aabb>, filters: Filters, like: Like) {
-        let case = Case { options: SWEEP, boxes, filters, variant: Wide, what: What::Ask(AskedFrom::Numbers(like)) };
+        let case =
+            Case { options: SWEEP, boxes, filters, variant: Portable, what: What::Ask(AskedFrom::Numbers(like)) };
         self.0.push(Search { name, subgroup: 8, is_software: false, case });
     }
 

@@ -166,9 +166,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("emit_place", "0 becomes 1", "if local == 0u", ANY_ONE),
     ("emit_scan", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("small_emit", "0 becomes 1", "if local == 0u {", ANY_ONE),
-    ("sort_wide", "< becomes <=", "count(local, digits.", LAST_COUNT),
     ("sort_scatter", "< becomes <=", "count(local, digits.", LAST_COUNT),
-    ("sort_wide", "< becomes <=", "put(local, digits.x", FIRST_OF_FOUR),
     ("sort_scatter", "< becomes <=", "put(local, digits.x", FIRST_OF_FOUR),
     (
         "sweep_count",

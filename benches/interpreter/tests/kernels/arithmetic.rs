@@ -78,7 +78,6 @@ fn every_change_of_the_arithmetic_of_64_bits_shows_in_the_numbers_that_it_is_com
         label: "exact_arithmetic",
         own: OWN,
         shared: &[include_str!("../../../../shaders/shared/common.wgsl")],
-        is_zeroed: false,
     };
     let (not_seen, count) = not_seen(&source, &operands);
     // One workgroup is one row, whatever the condition says.

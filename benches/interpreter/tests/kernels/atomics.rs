@@ -58,7 +58,6 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("bin_count", "atomicStore(&invalid, 0u);", ALONE),
     ("bin_scatter", "atomicStore(&has_many, 0u);", ALONE),
     ("sort_count", "atomicStore(&histogram[bin], 0u);", ALONE),
-    ("sort_tally", "atomicStore(&histogram[bin], 0u);", ALONE),
     ("giants_test", "atomicStore(&hits, 0u);", ALONE),
     ("giants_rows", "atomicStore(&of_all[local], select(NO_HIGH, NO_LOW, local < 3u));", ALONE),
     ("giants_order", "atomicStore(&low_ends[local], select(NO_HIGH, NO_LOW, local < 3u));", ALONE),

@@ -42,11 +42,8 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sweep_test", Fault::Unwritten, "load of footprints", "four at once; those of no entry are no candidates"),
     ("emit_again", Fault::Unwritten, "load of footprints", "four at once; those of no entry are no candidates"),
     ("sort_count", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are counted apart"),
-    ("sort_tally", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are counted apart"),
     ("sort_scatter", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
     ("sort_scatter", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
-    ("sort_wide", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
-    ("sort_wide", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("query_cross", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
     ("query_touch", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
     ("query_sphere", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
@@ -71,7 +68,7 @@ fn assert_clean(report: &Report, context: &str) {
 /// Searches on a device of the interpreter, and compares the pairs.
 fn check((interpreter, gpu): &(Interpreter, Gpu), options: Options, boxes: &[Aabb], filters: &Filters, context: &str) {
     let (boxes, filters) = (boxes.to_vec(), filters.clone());
-    let case = Case { options, boxes, filters, variant: SortVariant::Wide, what: What::Search };
+    let case = Case { options, boxes, filters, variant: SortVariant::Portable, what: What::Search };
     let (found, expected) = (case.find(gpu).unwrap(), case.expected());
     if case.filters == Filters::default() {
         assert_eq!(brute_force::find_pairs(&case.boxes).len(), expected.len());

@@ -6,9 +6,9 @@ use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
 use super::*;
 
 /// Two workgroups, so that the second one must not see what the first one left.
-fn faults(label: &'static str, own: &'static str, is_zeroed: bool) -> Vec<Fault> {
+fn faults(label: &'static str, own: &'static str) -> Vec<Fault> {
     let (interpreter, gpu) = device(8, None);
-    let source = Source { label, own, shared: &[], is_zeroed };
+    let source = Source { label, own, shared: &[] };
     let words = Buffer::<u32>::storage(&gpu, "words", 8).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = Pass::begin(&gpu, &mut encoder);
@@ -20,7 +20,7 @@ fn faults(label: &'static str, own: &'static str, is_zeroed: bool) -> Vec<Fault>
 }
 
 #[test]
-fn workgroup_memory_is_unwritten_unless_the_kernel_wants_it_zero() {
+fn workgroup_memory_is_unwritten_until_the_kernel_writes_it() {
     let kernels = [
         (
             "adds",
@@ -47,7 +47,6 @@ fn workgroup_memory_is_unwritten_unless_the_kernel_wants_it_zero() {
         ),
     ];
     for (label, own) in kernels {
-        assert_eq!(faults(label, own, true), [], "{label}");
-        assert_eq!(faults(label, own, false), [Fault::Unwritten], "{label}");
+        assert_eq!(faults(label, own), [Fault::Unwritten], "{label}");
     }
 }

@@ -94,8 +94,8 @@ pub fn device_of(kind: wgpu::DeviceType, subgroup: usize, variant: Option<SortVa
     }
     let (device, queue) = interpreter.device();
     let gpu = Gpu::from_device(device, queue).expect("the limits suffice");
-    // The sort for software adapters comes with their other kernels.
-    let is_software = variant == Some(SortVariant::Wide);
+    // The portable sort comes with the other kernels for software adapters.
+    let is_software = variant == Some(SortVariant::Portable);
     (interpreter, gpu.with_sort(variant).expect("subgroups").with_software(is_software))
 }
 
@@ -164,15 +164,15 @@ pub fn cases() -> Vec<Case> {
         let filters = asks::filters(boxes.len());
         Case { options: SWEEP, boxes, filters, variant, what: What::Ask(from) }
     };
-    let tree = |boxes, from| tree_of(boxes, from, SortVariant::Wide);
+    let tree = |boxes, from| tree_of(boxes, from, SortVariant::Portable);
     let steps = |options, boxes, is_filtered| Case {
         what: What::Steps(steps::Kind::Compared),
-        ..case(options, boxes, is_filtered, SortVariant::Wide)
+        ..case(options, boxes, is_filtered, SortVariant::Portable)
     };
     let kept = |kind, boxes: Vec<Aabb>, filters| Case {
         what: What::Steps(kind),
         filters,
-        ..case(SWEEP, boxes, false, SortVariant::Wide)
+        ..case(SWEEP, boxes, false, SortVariant::Portable)
     };
     // Ground that worlds have in common, among boxes of one world each.
     let ground = |variant| {
@@ -187,30 +187,30 @@ pub fn cases() -> Vec<Case> {
     // Nothing but their shapes counts.
     let cameras = Case {
         what: What::Ask(asks::AskedFrom::Cameras),
-        ..case(SWEEP, Kind::Uniform.generate(300, 1), false, SortVariant::Wide)
+        ..case(SWEEP, Kind::Uniform.generate(300, 1), false, SortVariant::Portable)
     };
     vec![
         case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
-        case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Wide),
-        case(few, Kind::Clusters.generate(600, 1), true, SortVariant::Wide),
+        case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Portable),
+        case(few, Kind::Clusters.generate(600, 1), true, SortVariant::Portable),
         steps(few, Kind::Clusters.generate(900, 1), true),
-        case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Portable),
-        case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Wide),
+        case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Subgroup),
+        case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Portable),
+        case(SWEEP, boxes_among_rods(400), false, SortVariant::Subgroup),
         case(SWEEP, boxes_among_rods(400), false, SortVariant::Portable),
-        case(SWEEP, boxes_among_rods(400), false, SortVariant::Wide),
+        ground(SortVariant::Subgroup),
         ground(SortVariant::Portable),
-        ground(SortVariant::Wide),
         steps(few, Kind::Clusters.generate(700, 1), false),
         kept(steps::Kind::Kept, Kind::Clusters.generate(400, 1), Filters::default()),
         kept(steps::Kind::Kept, Kind::Uniform.generate(300, 1), kept_filters),
         kept(steps::Kind::Kept, cut, cut_filters),
         kept(steps::Kind::Moved, Kind::Uniform.generate(320, 1), Filters::default()),
         tree(asks::boxes(150), asks::AskedFrom::Device),
-        tree_of(asks::boxes(150), asks::AskedFrom::Device, SortVariant::Portable),
+        tree_of(asks::boxes(150), asks::AskedFrom::Device, SortVariant::Subgroup),
         cameras,
-        case(short, Kind::Identical.generate(700, 1), false, SortVariant::Wide),
+        case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),
         // More boxes than one workgroup makes the lowest nodes of, and all nodes.
-        tree_of(asks::boxes(BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host, SortVariant::Portable),
+        tree_of(asks::boxes(BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host, SortVariant::Subgroup),
         tree(asks::boxes(8 * TOP_NODES as usize + 50), asks::AskedFrom::Host),
     ]
 }
