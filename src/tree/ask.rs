@@ -11,8 +11,7 @@ use rayon::prelude::*;
 
 use super::pack::{self, Packed};
 use super::query::{
-    Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, goes_in_beams,
-    shares_lists, words_of,
+    Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, shares_lists,
 };
 use super::{Built, Tree, Waiting, build};
 use crate::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, KEPT_ANSWERS, ROW};
@@ -29,8 +28,7 @@ use crate::grid::sort_variant;
 use crate::layout::{QueryParams, Window};
 use crate::queries::{Start, is_in_order, make_room};
 use crate::{
-    Aabb, Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryFilters, QueryReport, Ray,
-    Shape,
+    Aabb, Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryFilters, QueryReport, Shape,
 };
 
 /// The least number of queries, and of boxes, that are worth a sort of the queries.
@@ -247,9 +245,7 @@ impl Part {
         self.buffers.rest.write(&tree.gpu, &rest);
         scopes.close("queries")?;
         self.rest = Some(rest.len() as u32);
-        // Those that beams have left begin like any others.
-        self.asks.decides = self.decides || !self.asks.in_beams;
-        self.asks.in_beams = false;
+        self.asks.decides = true;
         self.said.budget = budget(&tree.gpu, self.asks.decides);
         self.said.is_resumed = 1;
         self.said.query_count = rest.len() as u32;
@@ -363,7 +359,6 @@ impl Tree {
             askers: has_askers,
             is_single: room.ranked > 0 && most == 1,
             is_shared: most == u32::MAX && shares_lists(&self.gpu, count as u32),
-            in_beams: false,
             // Half-spaces are decided in integers anyway.
             decides: packed.parts < packed.words.len() as u32 || (are_paths && decides_paths_at_once(&self.gpu)),
         };
@@ -482,12 +477,7 @@ impl Tree {
         let packed = Packed::of_words(&asked.words[first * stride..(first + count) * stride], count);
         let room = QueryRoom::of_rows(count, width);
         let are_paths = asked.ranked == Ranked::Hits;
-        let mut part =
-            self.begin_part(&packed, asked.filters, first, asked.is_in_order, width as u32, are_paths, room)?;
-        let are_rays = are_paths && packed.stride == words_of::<Ray>();
-        part.asks.in_beams =
-            are_rays && asked.is_in_order && goes_in_beams(&self.gpu, part.asks, part.count, part.built.room.boxes);
-        Ok(part)
+        self.begin_part(&packed, asked.filters, first, asked.is_in_order, width as u32, are_paths, room)
     }
 
     /// Fills a row of each query of a part, in as many dispatches as it takes, and reads them.

@@ -24,12 +24,6 @@ pub const FIRST: Source = source!(
     "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
-/// The source of `query_beam`.
-pub const BEAM: Source = source!(
-    "tree/query_beam", "tree/waiting", "tree/walk", "tree/asker", "tree/path", "tree/places",
-    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
-    rows::WGSL
-);
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
     "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
@@ -111,7 +105,7 @@ pub const TIMES: Source = source!(
 );
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[
-    MOVING, CAPSULE, TURNED, ORDER, ASKERS, BEAM, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, SCAN,
+    MOVING, CAPSULE, TURNED, ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, SCAN,
     OFFSET, SHORT, TIMES, ENDS,
 ];
 
@@ -168,8 +162,6 @@ pub struct Asks {
     pub decides: bool,
     /// Several invocations share a query.
     pub is_shared: bool,
-    /// An invocation follows several rays that go together.
-    pub in_beams: bool,
 }
 
 impl Asks {
@@ -199,20 +191,6 @@ pub(super) fn shares_lists(gpu: &Gpu, query_count: u32) -> bool {
 /// take long, and few of them are in doubt.
 pub(super) fn decides_paths_at_once(gpu: &Gpu) -> bool {
     !gpu.is_software()
-}
-
-/// The least number of rays that are worth beams: these take one more submission.
-const LEAST_IN_BEAMS: u64 = 1 << 10;
-/// The most boxes for each ray: where there are more, rays that are neighbours pass different ones.
-const BOXES_OF_A_RAY: u64 = 4;
-
-/// Returns whether rays whose first hits are asked for, so many of so many boxes, go in beams first. In software, where loads cost as
-/// much for each invocation as for all of a GPU's subgroup together, beams take 0.5 to 0.7 of the time. On an H100 whole calls take 1.23
-/// times as long: an eighth of the invocations hide less of what they wait for.
-pub(super) fn goes_in_beams(gpu: &Gpu, asks: Asks, query_count: u32, box_count: u64) -> bool {
-    let rays = u64::from(query_count);
-    let are_many = rays >= LEAST_IN_BEAMS && BOXES_OF_A_RAY * rays >= box_count;
-    gpu.is_software() && asks.is_single && !asks.boxes && !asks.askers && are_many
 }
 
 /// What is asked for all boxes that it meets.
@@ -290,7 +268,6 @@ pub struct Query {
     offset: Kernel,
     short: Kernel,
     times: Kernel,
-    beam: Kernel,
     hits: Kernel,
     squares: Kernel,
     canonical: Order,
@@ -500,7 +477,6 @@ impl Query {
             offset: Kernel::new(gpu, &OFFSET),
             short: Kernel::new(gpu, &SHORT),
             times: Kernel::new(gpu, &TIMES),
-            beam: Kernel::new(gpu, &BEAM),
             hits: Kernel::new(gpu, &HITS),
             squares: Kernel::new(gpu, &SQUARES),
             canonical: Order::new(gpu),
@@ -533,11 +509,7 @@ impl Query {
             }
         }
         match question {
-            Question::NearestHits | Question::FirstHits => {
-                let goes_in_beams = !asks_boxes && self.gpu.is_software();
-                kernels.extend(Some(&self.beam).filter(|_| goes_in_beams).cloned());
-                kernels.push(self.hits.clone());
-            }
+            Question::NearestHits | Question::FirstHits => kernels.push(self.hits.clone()),
             Question::Nearest => kernels.push(self.squares.clone()),
             Question::AnyHits => {}
             Question::AllHits | Question::Overlaps | Question::SphereOverlaps => {
@@ -611,13 +583,8 @@ impl Query {
         let mut bound = batch.walk_buffers();
         bound.push(("rows", buffers.rows.all()));
         bound.push(("states", buffers.states.all()));
-        let kernel = match ranked {
-            // What beams leave begins again in the next dispatch. A workgroup of theirs has as many queries as any.
-            Ranked::Hits if batch.asks.in_beams => self.beam.clone(),
-            Ranked::Hits => self.walker(&FIRST, batch.asks, false),
-            Ranked::Near => self.walker(&NEAR, batch.asks, false),
-        };
-        batch.walk(pass, &kernel, buffers, &bound);
+        let source = if ranked == Ranked::Hits { &FIRST } else { &NEAR };
+        batch.walk(pass, &self.walker(source, batch.asks, false), buffers, &bound);
     }
 
     /// Records the answers in rows that are complete, of this many answers.

@@ -385,8 +385,6 @@ impl Tree {
             decides: batch.half_space_count > 0
                 || Q::MADE.is_some_and(|made| made.parts() > 0)
                 || (wanted.are_paths() && decides_paths_at_once(&self.gpu)),
-            // It is not known whether rays go together.
-            in_beams: false,
         };
         let said = QueryParams { kept: room.kept(), ..self.said(&batch, wanted, rounds) };
         let params = (0..wanted.phases() * said.round_count).map(|round| {

@@ -17,9 +17,6 @@ use vulkan::{Device, Statistics};
 /// The statistics that must be zero, by the beginnings of their names: registers that did not fit lie in memory.
 const MUST_BE_ZERO: [&str; 4] = ["Spill", "Scratch", "Stack", "Local Memory"];
 
-/// Kernels that no GPU runs, but only software, which keeps everything in memory: their registers may.
-const ONLY_IN_SOFTWARE: [&str; 1] = ["query_beam"];
-
 /// The statistic that is worse where it is smaller.
 const BEST_IS_LARGEST: &str = "Subgroups per SIMD";
 
@@ -94,7 +91,7 @@ fn report(device: &str, rows: &[Row]) -> ExitCode {
         }
     }
     let mut bad_count = 0;
-    for row in rows.iter().filter(|row| !ONLY_IN_SOFTWARE.contains(&row.label)) {
+    for row in rows {
         for (name, value) in row.statistics.iter().filter(|(name, value)| is_bad(name) && *value > 0) {
             eprintln!("{}: {name} is {value}", row.set.name(row.label));
             bad_count += 1;

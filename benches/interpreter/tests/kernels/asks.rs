@@ -6,7 +6,6 @@ use broadsweep::{
     QueryHeader, QueryReport, Ray, Sphere, SphereCast, Tree, cpu, wgpu,
 };
 use bytemuck::Pod;
-use laboratory::scenes::queries::beams;
 
 use crate::numbers::{Like, Numbers};
 use crate::searches;
@@ -506,8 +505,6 @@ pub enum AskedFrom {
     Numbers(Like),
     /// From host memory; the tree is built and refitted.
     Host,
-    /// From host memory, with rays that go together.
-    Cameras,
     /// From buffers of its device, where the answers stay; the tree is built.
     Device,
 }
@@ -523,10 +520,6 @@ impl AskedFrom {
         match self {
             Self::Device => return left(tree),
             Self::Numbers(like) => return answers_of_numbers(tree, boxes, like),
-            Self::Cameras => {
-                let hits = tree.nearest_hits(&beams(8, boxes, true))?;
-                return Ok(hits.answers.iter().map(|&hit| wide(bytemuck::cast(hit))).collect());
-            }
             Self::Host => {}
         }
         let moved: Vec<Aabb> =

@@ -175,7 +175,6 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_turned", "queries[to] = own.x;", OWN),
     ("query_turned", "queries[to + 1u] = own.y;", OWN),
     ("query_turned", "queries[to + 2u] = own.z;", OWN),
-    ("query_beam", "path_limit = queries[next + 3u];", OWN),
     ("query_first", "path_limit = queries[next + 3u];", OWN),
     ("query_first", "*a = Term(", OWN),
     ("query_first", "at = below;", OWN),

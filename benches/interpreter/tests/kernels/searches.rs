@@ -184,11 +184,6 @@ pub fn cases() -> Vec<Case> {
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
-    // Nothing but their shapes counts.
-    let cameras = Case {
-        what: What::Ask(asks::AskedFrom::Cameras),
-        ..case(SWEEP, Kind::Uniform.generate(300, 1), false, SortVariant::Portable)
-    };
     vec![
         case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
         case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Portable),
@@ -207,7 +202,6 @@ pub fn cases() -> Vec<Case> {
         kept(steps::Kind::Moved, Kind::Uniform.generate(320, 1), Filters::default()),
         tree(asks::boxes(150), asks::AskedFrom::Device),
         tree_of(asks::boxes(150), asks::AskedFrom::Device, SortVariant::Subgroup),
-        cameras,
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),
         // More boxes than one workgroup makes the lowest nodes of, and all nodes.
         tree_of(asks::boxes(BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host, SortVariant::Subgroup),
