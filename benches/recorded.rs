@@ -76,7 +76,6 @@ impl Plan {
             broad_phase.reserve(boxes.len(), pairs)?;
             self.row(name, |encoder| Ok(broad_phase.record(encoder, given.slice(..), n).map(|_| None)?))?;
             if order == PairOrder::Canonical {
-                broad_phase.reserve(boxes.len(), pairs.saturating_mul(2))?;
                 let same = |encoder: &mut wgpu::CommandEncoder| {
                     Ok(broad_phase.record_events(encoder, given.slice(..), n, GpuIdentity::Index).map(|_| None)?)
                 };

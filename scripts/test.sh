@@ -417,7 +417,7 @@ if $two_adapters; then
         second+=(--test cli)
     else
         second+=(-- --skip submissions:: --skip streams:: --skip startup:: --skip slabs --skip owner::tiles
-            --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length --skip change_in_an_epoch
+            --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length
             --skip budget --skip default_limits --skip buffers_that_exist --skip small_bindings --skip report_holds --skip grow_and_shrink
             --skip memory:: --skip changes:: --skip headers:: --skip submitted:: --skip streamed::sequences --skip on_the_cpu --skip edited::
             --skip filters_that_nobody --skip sequences_have_the_right_events_on_the_gpu --skip the_memory_of)

@@ -323,44 +323,7 @@ shared_constants! {
     /// box.
     EVENT_CREATED: u32 = u32::MAX;
 
-    // ---- epochs ----
-
-    /// Boxes that a workgroup compares with those of the last step: four for each invocation.
-    EPOCH_BLOCK: u32 = 4 * 256;
-    /// Boxes that a workgroup counts which moved or left their grown boxes: a word of 32 for each invocation.
-    EPOCH_TILE: u32 = 32 * 256;
-    /// Boxes of which is noted where they were in the last step.
-    EPOCH_SAMPLE: u32 = 1024;
-    /// What all but this part of the sample do decides on the margin.
-    EPOCH_FAST: u32 = 16;
-    /// The fastest usual speed at which an epoch begins, in usual edges a step, as a power of a half.
-    EPOCH_SLOW: u32 = 5;
-    /// An epoch ends where more than this part of the boxes leave their grown boxes in one step: to search those that they may
-    /// meet costs as much as to search all.
-    EPOCH_MOST_ESCAPED: u32 = 32;
-    /// It also ends where more than this part have left since it began.
-    EPOCH_MOST_LEFT: u32 = 8;
-    /// An epoch that ends before this many steps was not worth its search.
-    EPOCH_YOUNG: u32 = 4;
-    /// The most steps until the next epoch after several that were not.
-    EPOCH_LONGEST_WAIT: u32 = 64;
-    /// Of so many steps of an epoch, in one the boxes that would leave their grown boxes before the next such step are grown anew.
-    EPOCH_PERIOD: u32 = 8;
-    /// Unless more than one box in so many moved.
-    EPOCH_MOST_EARLY: u32 = 64;
-    /// Exponents of f32 between a way and a gap that is as long as EPOCH_PERIOD such ways, at least.
-    EPOCH_SOON: u32 = 4;
-
     // ---- codes ----
-
-    /// Boxes are searched as they are.
-    EPOCH_NONE: u32 = 0;
-    /// An epoch begins: all boxes are grown and searched.
-    EPOCH_BEGIN: u32 = 1;
-    /// Boxes left their grown boxes: those are grown anew, and searched with those that they may meet.
-    EPOCH_PART: u32 = 2;
-    /// All boxes stayed in their grown boxes.
-    EPOCH_STAY: u32 = 3;
 
     /// Boxes are those of the last step with the same index.
     NAMING_INDEX: u32 = 0;
@@ -535,7 +498,6 @@ const _: () = {
     assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE < 1 << 16 && EVENT_TILE / 32 <= 256 && 32 % EVENT_RUN == 0);
     assert!(EVENT_RUN == 4);
     assert!(EVENT_BLOCK == 32 * 256 && EVENT_BLOCK < 1 << 16);
-    assert!(EPOCH_BLOCK.is_multiple_of(256) && EPOCH_BLOCK / 256 <= 32 && EPOCH_TILE == 32 * 256);
     assert!(STEP_BITS == 2 * RADIX_BITS && STEP_BITS * SORT_STEPS == 32);
     // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do; or those of 16 subgroups, of
     // larger digits, of which each invocation looks after a word.

@@ -28,24 +28,10 @@ pub mod join {
 pub mod steps {
     //! Steps of few boxes, for tests.
     use crate::cpu;
-    #[cfg(feature = "gpu")]
-    use crate::{BroadPhase, wgpu};
 
     /// Lets an engine begin epochs with this many boxes and more.
     pub fn begin_epochs_from(engine: &mut cpu::BroadPhase, fewest: u32) {
         engine.begin_epochs_from(fewest);
-    }
-
-    /// Lets an engine on the GPU begin epochs with this many boxes and more.
-    #[cfg(feature = "gpu")]
-    pub fn begin_epochs_on_gpu_from(engine: &mut BroadPhase, fewest: u32) {
-        engine.begin_epochs_from(fewest);
-    }
-
-    /// Returns what is known of the epoch: a [`layout::Epoch`](super::layout::Epoch) on the GPU.
-    #[cfg(feature = "gpu")]
-    pub fn epoch_on_gpu(engine: &BroadPhase) -> Option<wgpu::Buffer> {
-        engine.epoch_buffer()
     }
 }
 pub mod mirror {
@@ -56,11 +42,6 @@ pub mod mirror {
 pub mod constants {
     //! The constants that the kernels and the host share.
     pub use crate::constants::*;
-}
-#[cfg(feature = "gpu")]
-pub mod epoch {
-    //! The stage of epochs.
-    pub use crate::epoch::*;
 }
 #[cfg(feature = "gpu")]
 pub mod gpu {

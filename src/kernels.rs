@@ -5,7 +5,6 @@
 //! stands in `KERNELS` of the stage, and is mirrored on plain slices by `cpu::mirror::s::k`; but the pairs that
 //! `emit_place`, `emit_sweep` and `emit_again` write between them are those of `cpu::mirror::sweep::test`.
 
-use crate::epoch;
 use crate::filters::prepare;
 use crate::gpu::kernel::Source;
 use crate::grid::{bin, frame, pca, sort};
@@ -28,7 +27,6 @@ const STAGES: &[&[Source]] = &[
     order::KERNELS,
     small::KERNELS,
     events::KERNELS,
-    epoch::KERNELS,
     neighbours::KERNELS,
     build::KERNELS,
     query::KERNELS,

@@ -264,71 +264,6 @@ twins! {
         pub keep: [u32; 3],
     }
 
-    /// What the host says of an epoch.
-    #[allow(missing_docs)]
-    pub struct EpochParams {
-        pub slots: u32,
-        pub version: u32,
-        pub capacity: u32,
-        pub cell_mask: u32,
-        pub list_capacity: u32,
-        pub vertices_per_pair: u32,
-        pub margin: u32,
-        pub unused_a: u32,
-    }
-
-    /// What is known of an epoch, and of the step.
-    #[derive(Eq)]
-    #[allow(missing_docs)]
-    pub struct Epoch {
-        pub version: u32,
-        pub changes: u32,
-        pub slots: u32,
-        pub edge: u32,
-        pub margin: u32,
-        pub age: u32,
-        pub wait: u32,
-        pub next_wait: u32,
-        pub kept: u32,
-        pub apart: u32,
-        pub left: u32,
-        pub escaped: u32,
-        pub moved: u32,
-        pub mode: u32,
-        pub found: u32,
-        pub fresh: u32,
-        pub rest: u32,
-        pub result: u32,
-        pub result_apart: u32,
-        pub sampled: u32,
-        pub tiles: u32,
-        pub is_tight: u32,
-    }
-
-    /// Indirect dispatch sizes of an epoch.
-    #[derive(Eq)]
-    #[allow(missing_docs)]
-    pub struct EpochSizes {
-        pub check: [u32; 3],
-        pub tally: [u32; 3],
-        pub mark: [u32; 3],
-        pub grow: [u32; 3],
-        pub select: [u32; 3],
-        pub begin: [u32; 3],
-        pub part_fresh: [u32; 3],
-        pub list_fresh: [u32; 3],
-        pub part_rest: [u32; 3],
-        pub list_rest: [u32; 3],
-        pub merge: [u32; 3],
-        pub test_apart: [u32; 3],
-        pub list_apart: [u32; 3],
-        pub test_kept: [u32; 3],
-        pub between: [u32; 3],
-        pub count: [u32; 3],
-        pub place: [u32; 3],
-        pub join: [u32; 3],
-    }
-
     /// Where the nodes of a tree lie.
     #[derive(Eq)]
     #[allow(missing_docs)]
@@ -350,7 +285,6 @@ twins! {
         pub place: u32,
         pub first: u32,
         pub count: u32,
-        pub is_free: u32,
         pub world_count: u32,
     }
 

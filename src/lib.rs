@@ -45,8 +45,6 @@ mod broad_phase;
 mod constants;
 pub mod cpu;
 mod engine;
-#[cfg(feature = "gpu")]
-mod epoch;
 mod error;
 mod events;
 mod exact;

@@ -43,15 +43,13 @@ pub struct Options {
     /// software adapter more than 8 billion means 8 billion, since their drivers end long loops.
     /// Where a call takes several [passes](crate::Report::passes), it holds for each, and a refusal may come after others.
     pub candidate_limit: u64,
-    /// How far boxes are grown where their pairs are kept [from step to step](crate::BroadPhase::find_events), in the units of the
-    /// input: positive and finite. A caller who knows how fast boxes are says how far they go in some four steps: a margin of m edges
-    /// makes (1 + 2m)³ times as many pairs, and half an edge is the most that paid. Pairs are then kept of faster boxes too, unless
-    /// there are more of them than is worth it, or than there is room for on a GPU ([`reserve`](crate::BroadPhase::reserve)): there,
-    /// once a list was too short, the margin is small and follows speed until lists are longer or another margin is chosen. It counts
-    /// where boxes are grown the next time, on a GPU the largest number not above it that is 1.5 times a power of two; a box that
-    /// leaves its grown box is grown by a quarter of the usual edge there.
-    /// Default: `None`, from a sample of their speeds a twentieth to a quarter of the usual edge (on a GPU, a sixteenth to an
-    /// eighth), and nothing is kept where they are too fast.
+    /// A hint for the CPU engine: how far boxes are grown where their pairs are kept [from step to step](crate::cpu::BroadPhase::find_events),
+    /// in the units of the input, positive and finite. A caller who knows how fast boxes are gives the way that they go in some four steps:
+    /// a margin of m edges makes (1 + 2m)³ times as many pairs, and half an edge is the most that paid. Pairs are then kept of faster boxes
+    /// too, unless there are more of them than is worth it. It counts where boxes are grown the next time. The GPU engine checks it and does
+    /// not use it: a step there is a search.
+    /// Default: `None`, from a sample of their speeds a twentieth to a quarter of the usual edge, and nothing is kept where they are too
+    /// fast.
     pub step_margin: Option<f32>,
     /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices
     /// that a renderer wants per pair. Default: 24, the twelve edges of a box as lines.

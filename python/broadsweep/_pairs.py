@@ -411,7 +411,7 @@ class BroadPhase:
         moved: ArrayLike | None = None,
         changes_only: bool = False,
     ) -> Events:
-        """Find the pairs of a step, compared with those of the last one. What does not move costs little.
+        """Find the pairs of a step, compared with those of the last one. On the CPU, what does not move costs little.
 
         Parameters
         ----------
@@ -423,7 +423,7 @@ class BroadPhase:
         was : (n,) integers, optional
             The index of each box in the last step, no two the same, or -1 for a new box.
         moved : (k,) integers, optional
-            The only boxes that may not be where they were. If another one moved, events are wrong.
+            A hint for the CPU: the only boxes that may not be where they were. If another one moved, events are wrong there.
         changes_only : bool
             Whether only `created` and `lost` are wanted.
 

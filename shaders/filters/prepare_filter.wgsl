@@ -4,7 +4,6 @@
 //         given    [change.count] the value of each: a word, a flag that is set unless it is 0 (IS_FLAGS), or bits of f32 (IS_MARGINS)
 // Changes words    the list: a word per box, or a bit per box (IS_FLAGS), of which those of other boxes stay. Margins that are
 //                  negative or not finite become NaNs
-//         filter_changes   [2] the second: how often what other searches rest on was changed, unless change.is_free
 // An invocation per word of the list that changes.
 
 override IS_FLAGS: bool = false;
@@ -13,7 +12,6 @@ override IS_MARGINS: bool = false;
 @group(0) @binding(0) var<uniform> change: FilterChange;
 @group(0) @binding(1) var<storage, read> given: array<u32>;
 @group(0) @binding(2) var<storage, read_write> words: array<u32>;
-@group(0) @binding(3) var<storage, read_write> filter_changes: array<u32>;
 
 @compute @workgroup_size(256)
 fn prepare_filter(
@@ -22,9 +20,6 @@ fn prepare_filter(
     @builtin(local_invocation_index) local: u32,
 ) {
     let k = group_index(group, groups) * 256u + local;
-    if k == 0u && change.is_free == 0u {
-        filter_changes[1] += 1u;
-    }
     if IS_FLAGS {
         change_flags(change.first / 32u + k);
     } else if k < change.count {

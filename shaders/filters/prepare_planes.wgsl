@@ -3,13 +3,11 @@
 // Reads   change      where the half-spaces begin, and which of them change
 //         given       [change.count] normal and offset, bits of f32
 // Changes words       [4 * change.count from there on] the same; one that meets nothing where a number is not finite or the normal is zero
-//         filter_changes   [2] the second: how often what other searches rest on was changed, unless change.is_free
 // An invocation per half-space.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
 @group(0) @binding(1) var<storage, read> given: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> words: array<u32>;
-@group(0) @binding(3) var<storage, read_write> filter_changes: array<u32>;
 
 // The points with 0 <= -1.
 const EMPTY: vec4<u32> = vec4<u32>(0u, 0u, 0u, 0xbf800000u);
@@ -21,9 +19,6 @@ fn prepare_planes(
     @builtin(local_invocation_index) local: u32,
 ) {
     let k = group_index(group, groups) * 256u + local;
-    if k == 0u && change.is_free == 0u {
-        filter_changes[1] += 1u;
-    }
     if k >= change.count {
         return;
     }

@@ -4,14 +4,12 @@
 //         given       [change.count] the world of each
 //         world_ids   [change.world_count] (id, number), ascending by id: worlds that have a number, which is below world_count
 // Changes words       the list: the number of each box's world, or WORLD_GLOBAL
-//         filter_changes   [2] the second: how often what other searches rest on was changed, unless change.is_free
 // An invocation per box.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
 @group(0) @binding(1) var<storage, read> given: array<u32>;
 @group(0) @binding(2) var<storage, read> world_ids: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read_write> words: array<u32>;
-@group(0) @binding(4) var<storage, read_write> filter_changes: array<u32>;
 
 @compute @workgroup_size(256)
 fn prepare_worlds(
@@ -20,9 +18,6 @@ fn prepare_worlds(
     @builtin(local_invocation_index) local: u32,
 ) {
     let k = group_index(group, groups) * 256u + local;
-    if k == 0u && change.is_free == 0u {
-        filter_changes[1] += 1u;
-    }
     if k < change.count {
         words[change.place + change.first + k] = number_of(given[k]);
     }

@@ -12,10 +12,6 @@
 @group(0) @binding(2) var<storage, read> last_pairs: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read_write> event_ends: array<u32>;
 
-fn pair_at(list: u32, i: u32) -> vec2<u32> {
-    return last_pairs[i];
-}
-
 @compute @workgroup_size(256)
 fn events_ends(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -26,8 +22,23 @@ fn events_ends(
     let last_count = step_counts.last_count;
     let first = span * EVENT_SPAN;
     if first < step_counts.pair_count {
-        event_ends[span] = first_not_below(0u, pairs[first], 0u, last_count);
+        event_ends[span] = first_not_below(pairs[first], last_count);
     } else if span == div_ceil(step_counts.pair_count, EVENT_SPAN) {
         event_ends[span] = last_count;
     }
+}
+
+// Returns the first place in the last list whose pair is not below this one; `count` where there is none.
+fn first_not_below(pair: vec2<u32>, count: u32) -> u32 {
+    var first = 0u;
+    var end = count;
+    while first < end {
+        let middle = first + (end - first) / 2u;
+        if is_below(last_pairs[middle], pair) {
+            first = middle + 1u;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
 }

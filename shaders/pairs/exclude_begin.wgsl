@@ -5,7 +5,6 @@
 // Writes  counts      for the sort, of which written: those pairs, and the included ones
 //         dispatches  sort_pairs, order
 //         refused     whether there are more pairs than there is room for: no search is right then
-// Changes filter_changes   [2] the second: how often what other searches rest on was changed
 // One invocation.
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;
@@ -13,7 +12,6 @@
 @group(0) @binding(2) var<storage, read_write> counts: Counts;
 @group(0) @binding(3) var<storage, read_write> dispatches: Dispatches;
 @group(0) @binding(4) var<storage, read_write> refused: array<u32>;
-@group(0) @binding(5) var<storage, read_write> filter_changes: array<u32>;
 
 @compute @workgroup_size(1)
 fn exclude_begin() {
@@ -30,5 +28,4 @@ fn exclude_begin() {
     dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
     dispatches.order = dispatch_size(div_ceil(written, 256u));
     refused[0] = select(0u, 1u, is_beyond);
-    filter_changes[1] += 1u;
 }

@@ -191,66 +191,6 @@ struct StepSizes {
     keep: array<u32, 3>,
 }
 
-// What the host says of an epoch.
-struct EpochParams {
-    slots: u32,               // the most boxes that there may be
-    version: u32,             // of the filters' buffers, from one on
-    capacity: u32,            // pairs that may be kept
-    cell_mask: u32,           // bits for cells, one less than a power of two
-    list_capacity: u32,
-    vertices_per_pair: u32,
-    margin: u32,              // the exponent of a margin that the caller chose, or 0
-    unused_a: u32,
-}
-
-// What is known of an epoch, and of the step.
-struct Epoch {
-    version: u32,             // of the filters' buffers, by which pairs are kept; 0 where none are
-    changes: u32,             // of values in them, until it began
-    slots: u32,               // that are grown
-    edge: u32,                // the usual edge, and the margin as it began, in exponents (margin.wgsl)
-    margin: u32,
-    age: u32,                 // steps since it began
-    wait: u32,                // steps until another may begin
-    next_wait: u32,           // what to wait for after one that ends young
-    kept: u32,                // pairs of grown boxes as it began
-    apart: u32,               // pairs of boxes that have left their grown boxes since
-    left: u32,                // such boxes
-    escaped: u32,             // those that did in this step
-    moved: u32,               // boxes that moved in this step
-    mode: u32,                // EPOCH_*: what this step does
-    found: u32,               // pairs that the search of grown boxes found
-    fresh: u32,               // those of boxes that escaped
-    rest: u32,                // pairs of boxes that left before, of which none escaped
-    result: u32,              // pairs of this step
-    result_apart: u32,        // those of boxes that have left
-    sampled: u32,             // slots of the last step whose sample is there
-    tiles: u32,               // of the list that was scanned last
-    is_tight: u32,            // 1 once there was no room for the pairs of grown boxes
-}
-
-// Indirect dispatch sizes of an epoch.
-struct EpochSizes {
-    check: array<u32, 3>,     // of the next step
-    tally: array<u32, 3>,     // of the next step
-    mark: array<u32, 3>,
-    grow: array<u32, 3>,
-    select: array<u32, 3>,    // and epoch_gather
-    begin: array<u32, 3>,
-    part_fresh: array<u32, 3>,
-    list_fresh: array<u32, 3>,
-    part_rest: array<u32, 3>,
-    list_rest: array<u32, 3>,
-    merge: array<u32, 3>,
-    test_apart: array<u32, 3>,
-    list_apart: array<u32, 3>,
-    test_kept: array<u32, 3>,
-    between: array<u32, 3>,
-    count: array<u32, 3>,
-    place: array<u32, 3>,
-    join: array<u32, 3>,
-}
-
 // Where the nodes of a tree lie (tree.wgsl).
 struct TreeShape {
     box_count: u32,
@@ -269,7 +209,6 @@ struct FilterChange {
     place: u32,               // where the list begins
     first: u32,               // the first box that has another value, or half-space that is another
     count: u32,               // such boxes or half-spaces
-    is_free: u32,             // 1: pairs that are kept from step to step stay right
     world_count: u32,         // worlds that have numbers
 }
 

@@ -5,15 +5,15 @@ use std::mem::{offset_of, take};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::BroadPhase;
-use super::collect::{report, work_of};
+use super::collect::report;
 use super::core::Core;
 use crate::constants::OVERFLOW_PAIRS;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::gpu::timing::Timer;
-use crate::layout::{Counts, Epoch, Frame, PairHeader, Params, wide};
+use crate::layout::{Counts, Frame, PairHeader, Params, wide};
 use crate::memory::{Call, FRAME_OFFSET};
-use crate::{Error, KernelTime, Report, StepWork};
+use crate::{Error, KernelTime, Report};
 
 /// Most recordings that are on their way. What is recorded while there are as many is not told of.
 const MOST: usize = 4;
@@ -112,44 +112,6 @@ impl Arrival for ReportCopy {
         let box_count = if *is_stored { box_count } else { call.box_count };
         // Of commands that were refused nothing is copied.
         (header.capacity > 0).then(|| Report { box_count, ..report(call, &counts, &frame) })
-    }
-}
-
-/// What is known of an epoch once a step was recorded in it.
-#[derive(Debug)]
-pub(super) struct WorkCopy {
-    staging: wgpu::Buffer,
-    /// Whether there is an epoch, or may be one.
-    has_epoch: bool,
-}
-
-impl WorkCopy {
-    /// Where the epoch lies, behind the header of the pairs.
-    const EPOCH: u64 = size_of::<PairHeader>() as u64;
-    const BYTES: u64 = Self::EPOCH + size_of::<Epoch>() as u64;
-
-    fn new(gpu: &Gpu) -> Result<Self, Error> {
-        Ok(Self { staging: Readback::staging(gpu, "work of a step", Self::BYTES)?, has_epoch: false })
-    }
-}
-
-impl Arrival for WorkCopy {
-    type Value = StepWork;
-
-    fn staging(&self) -> &wgpu::Buffer {
-        &self.staging
-    }
-
-    fn bytes(&self) -> u64 {
-        if self.has_epoch { Self::BYTES } else { Self::EPOCH }
-    }
-
-    fn value(&self, bytes: &[u8]) -> Option<StepWork> {
-        let (header, epoch) = bytes.split_at(size_of::<PairHeader>());
-        let header: PairHeader = bytemuck::pod_read_unaligned(header);
-        let work = if epoch.is_empty() { None } else { work_of(&bytemuck::pod_read_unaligned(epoch)) };
-        // Of commands that were refused nothing is copied.
-        (header.capacity > 0).then(|| work.unwrap_or(StepWork::SEARCHED))
     }
 }
 
@@ -305,7 +267,6 @@ pub(super) enum Timed {
 pub(super) struct Arrived {
     headers: Arrivals<HeaderCopy>,
     reports: Arrivals<ReportCopy>,
-    works: Arrivals<WorkCopy>,
     /// By what is [timed](Timed).
     times: [Arrivals<Timer>; 3],
     /// Whether times are wanted.
@@ -357,26 +318,6 @@ impl Arrived {
         }
         self.reports.record(encoder, lent);
         Ok(())
-    }
-
-    /// Records the copying of what tells what was done in a step, from its epoch where it has one.
-    pub fn record_work(
-        &mut self,
-        gpu: &Gpu,
-        encoder: &mut wgpu::CommandEncoder,
-        header: &wgpu::Buffer,
-        epoch: Option<&wgpu::Buffer>,
-    ) {
-        // Where there is no memory for it, this recording is not told of.
-        if let Ok(Some(mut lent)) = self.works.lend(|| WorkCopy::new(gpu).map(Some)) {
-            lent.arrival.has_epoch = epoch.is_some();
-            let staging = &lent.arrival.staging;
-            encoder.copy_buffer_to_buffer(header, 0, staging, 0, WorkCopy::EPOCH);
-            if let Some(epoch) = epoch {
-                encoder.copy_buffer_to_buffer(epoch, 0, staging, WorkCopy::EPOCH, size_of::<Epoch>() as u64);
-            }
-            self.works.record(encoder, lent);
-        }
     }
 
     /// Lends a timer to a recording, if times are wanted and the device has them.
@@ -433,22 +374,13 @@ impl BroadPhase {
         latest
     }
 
-    /// Returns how the pairs of the latest [`record`](Self::record) were found of which it is known on the host, some frames after
-    /// its commands were submitted: axis and cells, candidates and giants; `None` before the first. Does not block, as
-    /// [`last_recorded`](Self::last_recorded) does not. [`record_events`](Self::record_events) has no report, since it may search a part of the
-    /// boxes only, or none: [`last_work`](Self::last_work).
+    /// Returns how the pairs of the latest [`record`](Self::record) or [`record_events`](Self::record_events) were found of which it is
+    /// known on the host, some frames after its commands were submitted: axis and cells, candidates and giants; `None` before the first.
+    /// Does not block, as [`last_recorded`](Self::last_recorded) does not.
     pub fn last_report(&mut self) -> Option<Report> {
         self.look_for_arrivals();
         let gpu_bytes = self.core.workspace.held_bytes() + self.filters.held_bytes();
         self.arrived.reports.latest().map(|report| Report { gpu_bytes, ..report.clone() })
-    }
-
-    /// Returns what was done to find the pairs of the latest [`record_events`](Self::record_events) of which it is known on the host,
-    /// some frames after its commands were submitted: whether all boxes were searched, how many moved, how many pairs are kept;
-    /// `None` before the first. Does not block, as [`last_recorded`](Self::last_recorded) does not.
-    pub fn last_work(&mut self) -> Option<StepWork> {
-        self.look_for_arrivals();
-        self.arrived.works.latest().copied()
     }
 
     /// Says whether the kernels of the next recordings are timed, for [`last_times`](Self::last_times),

@@ -10,11 +10,11 @@ use std::task::{Context, Poll, ready};
 
 use super::core::Core;
 use super::flight::{Collection, Mapping, OwnFilters, Piece, Submission};
-use crate::constants::{EPOCH_BEGIN, EPOCH_NONE, INVALID_LISTED};
+use crate::constants::INVALID_LISTED;
 use crate::filters::device::FilterSet;
-use crate::layout::{Counts, Epoch, Frame, wide};
-use crate::memory::{Call, EPOCH_OFFSET, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
-use crate::{Error, Pair, Report, StepWork};
+use crate::layout::{Counts, Frame, wide};
+use crate::memory::{Call, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
+use crate::{Error, Pair, Report};
 
 /// What has to happen before the pairs that were not copied along with the counts arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,11 +61,7 @@ impl Core {
                     Delivered::All(report) => return Poll::Ready(Ok(report)),
                     Delivered::Part(collection) => collection,
                 },
-                None => match self.begin_collection(filters, longest)? {
-                    Some(collection) => collection,
-                    // It was submitted anew.
-                    None => continue,
-                },
+                None => self.begin_collection(filters, longest)?,
             };
             let collection = self.ask_for_pieces(collection, filters)?;
             self.flight.collection = Some(collection);
@@ -88,9 +84,6 @@ impl Core {
             Poll::Ready(Err(_)) => {
                 if self.flight.collection.take().is_none() {
                     self.flight.queue.pop_front();
-                    for kept in self.flight.queue.iter_mut().filter_map(|submission| submission.kept.as_mut()) {
-                        kept.is_void = kept.rests_on_last;
-                    }
                 }
                 // In a browser the buffers may be what is wrong: invalid from want of memory.
                 self.workspace.release();
@@ -101,28 +94,16 @@ impl Core {
     }
 
     /// Takes in the counts of the front submission, which have arrived, and prepares for the pairs that have not
-    /// arrived. Returns `None` where it was submitted anew.
-    fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Option<Collection>, Error> {
+    /// arrived.
+    fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
         let submission = self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
-        let Found { report, written, work } = self.found(&submission)?;
+        let (report, written) = self.found(&submission)?;
+        let Submission { number, call, boxes, summary, filters: filters_then, is_step, copied } = submission;
         let count = report.pair_count;
-        self.flight.last = Some((count, submission.call.box_count));
-        if submission.is_step {
-            self.flight.last_step = self.flight.last;
-        }
-        self.flight.work = work;
-        let copied = submission.copied.min(written).into();
-        let is_there = self.workspace.holds(submission.number);
-        let rest = next(count, written.into(), copied, is_there);
-        if submission.kept.is_some() && !matches!(rest, Next::Done | Next::CopyRest) {
-            // Its pairs came of an epoch, which has no windows.
-            self.submit_anew(submission, filters, count)?;
-            return Ok(None);
-        }
-        let Submission { number, call, boxes, summary, filters: filters_then, own, is_step, .. } = submission;
-
+        self.flight.last = Some((count, call.box_count));
+        let copied = copied.min(written).into();
         let written = u64::from(written);
-        let mut what_is_next = rest;
+        let mut what_is_next = next(count, written, copied, self.workspace.holds(number));
         if what_is_next == Next::EmitAgain && !filters.are_those(&filters_then) {
             // What a search left for that goes with other filters.
             self.workspace.forget_results();
@@ -134,7 +115,7 @@ impl Core {
             boxes,
             filters: filters_then,
             is_step,
-            own,
+            own: None,
             report,
             window: 0..written,
             asked: copied,
@@ -167,57 +148,15 @@ impl Core {
             self.lend_stagings(&mut collection, filters)?;
         }
         collection.report.gpu_bytes = self.workspace.held_bytes() + filters.held_bytes();
-        Ok(Some(collection))
+        Ok(collection)
     }
 
-    /// Submits the search of a step anew, in front of all others, as one from nothing: for a list of `count` pairs.
-    fn submit_anew(&mut self, submission: Submission, filters: &mut FilterSet, count: u64) -> Result<(), Error> {
-        let Submission { number, call, boxes, summary, filters: filters_then, is_step, .. } = submission;
-        // Its staging buffer is free.
-        drop(summary);
-        let mut own = OwnFilters::where_changed(&self.gpu, filters, &filters_then, call.box_count, is_step)?;
-        let set = own.as_mut().map_or(&mut *filters, |own| &mut own.filters);
-        // The submission is still in flight, though `Flight` does not list it: its filters must stay.
-        self.workspace.ensure(&call, &self.options, set, true)?;
-        set.upload(&self.gpu, call.box_count as usize, true)?;
-        self.make_list_for(count, u64::MAX, set)?;
-        let staging = self.workspace.lend_staging(&self.options, set)?.ok_or(Error::Busy)?;
-        let scopes = self.gpu.open_scopes();
-        let mut encoder = self.encoder();
-        self.swap_pipeline(&mut own);
-        let set = own.as_ref().map_or(&*filters, |own| &own.filters);
-        let recorded = self.record_flow(&mut encoder, &call, boxes.boxes.all(), set, Some(number), None);
-        self.swap_pipeline(&mut own);
-        recorded?;
-        let (summary, copied) = self.send(scopes, encoder, &call, staging, None)?;
-        let filters = filters_then;
-        let submission = Submission { number, call, boxes, summary, filters, own, is_step, copied, kept: None };
-        self.flight.queue.push_front(submission);
-        Ok(())
-    }
-
-    /// Returns what the kernels found, as far as the summary says.
+    /// Returns what the kernels found, as far as the summary says, and how many pairs are in the list.
     ///
     /// # Errors
     /// [`Error::TooManyCandidates`]; [`Error::DeviceLost`].
-    fn found(&mut self, submission: &Submission) -> Result<Found, Error> {
-        let Submission { call, summary, kept, .. } = submission;
-        if let Some(kept) = kept {
-            if kept.is_void {
-                let message = "the step before it failed, of which it says what moved since".to_owned();
-                return Err(Error::Gpu { label: "step".to_owned(), message });
-            }
-            let epoch: Epoch = summary.readback.value(EPOCH_OFFSET)?;
-            if let Some(work) = work_of(&epoch) {
-                let report = Report {
-                    invalid_count: kept.invalid_count,
-                    first_invalid: kept.first_invalid.clone(),
-                    pair_count: epoch.result.into(),
-                    ..Report::of_all_pairs(call.box_count)
-                };
-                return Ok(Found { report, written: epoch.result.min(kept.capacity), work });
-            }
-        }
+    fn found(&mut self, submission: &Submission) -> Result<(Report, u32), Error> {
+        let Submission { call, summary, .. } = submission;
         let counts: Counts = summary.readback.value(0)?;
         let frame: Frame = summary.readback.value(FRAME_OFFSET)?;
         let report = report(call, &counts, &frame);
@@ -226,7 +165,7 @@ impl Core {
             return Err(Error::TooManyCandidates { candidate_count, limit });
         }
         self.workspace.note_counts(&counts);
-        Ok(Found { report, written: counts.written, work: StepWork::SEARCHED })
+        Ok((report, counts.written))
     }
 
     /// Takes the filters that the collection has to itself, made where those of all have changed since it was submitted.
@@ -257,8 +196,14 @@ impl Core {
 
     /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
     fn lengthen_list(&mut self, collection: &mut Collection, filters: &FilterSet, longest: u64) -> Result<(), Error> {
-        if !self.make_list_for(collection.report.pair_count, longest, filters)? {
-            return Ok(());
+        // Somewhat more than this call needs, for the next call.
+        let count = collection.report.pair_count;
+        let wish = count.saturating_add(count / 8).min(longest);
+        match self.workspace.lengthen_list(wish, &self.options, filters) {
+            Ok(false) => return Ok(()),
+            Ok(true) => self.workspace.wish_for_pairs(wish),
+            Err(Error::OutOfMemory { .. }) if self.workspace.made().is_ok() => {} // more pieces, then
+            Err(error) => return Err(error),
         }
         collection.window = 0..0;
         if !self.workspace.holds(collection.number) {
@@ -266,19 +211,6 @@ impl Core {
             self.workspace.forget_results();
         }
         Ok(())
-    }
-
-    /// Makes the list hold `count` pairs, but not more than `longest`, if that can be had. Returns whether it is another list.
-    fn make_list_for(&mut self, count: u64, longest: u64, filters: &FilterSet) -> Result<bool, Error> {
-        // Somewhat more than this call needs, for the next call.
-        let wish = count.saturating_add(count / 8).min(longest);
-        match self.workspace.lengthen_list(wish, &self.options, filters) {
-            Ok(false) => return Ok(false),
-            Ok(true) => self.workspace.wish_for_pairs(wish),
-            Err(Error::OutOfMemory { .. }) if self.workspace.made().is_ok() => {} // more pieces, then
-            Err(error) => return Err(error),
-        }
-        Ok(true)
     }
 
     /// Lends the collection two staging buffers, if there is room and the list is in more than one piece.
@@ -396,14 +328,6 @@ impl Core {
     }
 }
 
-/// What the kernels found.
-struct Found {
-    report: Report,
-    /// The pairs in the list.
-    written: u32,
-    work: StepWork,
-}
-
 /// What is left after a piece was handed over.
 #[expect(clippy::large_enum_variant)] // it is moved once, and never kept
 enum Delivered {
@@ -445,19 +369,6 @@ pub(super) fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
         pair_count: wide(counts.pair_low, counts.pair_high),
         ..report
     }
-}
-
-/// Returns what was done in a step of which this is known, unless its boxes were searched as they are.
-pub(super) fn work_of(epoch: &Epoch) -> Option<StepWork> {
-    let began = epoch.mode == EPOCH_BEGIN;
-    let kept_pair_count = u64::from(epoch.kept) + u64::from(epoch.apart);
-    let work = StepWork { searched: began, began_epoch: began, kept_pair_count, ..StepWork::default() };
-    (epoch.mode != EPOCH_NONE).then_some(match began {
-        true => work,
-        false => {
-            StepWork { moved_count: epoch.moved, escaped_count: epoch.escaped, escaped_in_epoch: epoch.left, ..work }
-        }
-    })
 }
 
 #[cfg(test)]

@@ -24,22 +24,14 @@ pub(super) struct Core {
     pub counted: Option<Counted>,
 }
 
-/// The boxes of a search.
-struct Input<'a> {
-    boxes: wgpu::BindingResource<'a>,
-    /// Whether they come with their margins.
-    is_prepared: bool,
-    block_sizes: Option<&'a Buffer<[u32; 3]>>,
-}
-
 /// What a search reads whose number of boxes lies in a buffer. Each recording writes it before it reads it.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     params: Buffer<Params>,
     /// The sizes of dispatches for blocks of boxes.
-    pub block_sizes: Buffer<[u32; 3]>,
+    block_sizes: Buffer<[u32; 3]>,
     /// Zero: no list of the filters is longer than there is room for.
-    pub none_refused: Buffer<u32>,
+    none_refused: Buffer<u32>,
 }
 
 impl Core {
@@ -73,13 +65,14 @@ impl Core {
         submission: Option<u64>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
-        let params = self.params(call)?;
-        let input = Input { boxes, is_prepared: false, block_sizes: None };
-        self.record_with(encoder, call, &params, input, filters, submission, timer)
+        let params = &self.params(call)?;
+        let Call { box_count, tests_all_pairs, .. } = *call;
+        let search = SearchInput { box_count, block_sizes: None, tests_all_pairs, params, boxes, filters };
+        self.record_with(encoder, call, &search, submission, timer)
     }
 
     /// Returns what a search reads whose number of boxes lies in a buffer.
-    pub fn counted(&mut self) -> Result<Counted, Error> {
+    fn counted(&mut self) -> Result<Counted, Error> {
         if let Some(counted) = &self.counted {
             return Ok(counted.clone());
         }
@@ -91,15 +84,12 @@ impl Core {
 
     /// Records the search that was decided for the number of boxes that `count` begins with, at most that of the call, or for that one; and
     /// for none where filters were refused.
-    /// `is_prepared` says whether the boxes come with their margins.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it notes
     pub fn record_counted(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
         count: Option<wgpu::BindingResource<'_>>,
         boxes: wgpu::BindingResource<'_>,
-        is_prepared: bool,
         filters: &FilterSet,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
@@ -107,32 +97,28 @@ impl Core {
         let Counted { params, block_sizes, none_refused } = self.counted()?;
         let refused = filters.refused().unwrap_or(&none_refused);
         self.pipeline.record_count(encoder, &given, count, refused, &params, &block_sizes)?;
-        let input = Input { boxes, is_prepared, block_sizes: Some(&block_sizes) };
-        self.record_with(encoder, call, &params, input, filters, None, timer)?;
+        let Call { box_count, tests_all_pairs, .. } = *call;
+        let block_sizes = Some(&block_sizes);
+        let search = SearchInput { box_count, block_sizes, tests_all_pairs, params: &params, boxes, filters };
+        self.record_with(encoder, call, &search, None, timer)?;
         if let Some(results) = &mut self.workspace.made_mut()?.results {
             results.params = Some(params);
         }
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it notes
     fn record_with(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
-        params: &Buffer<Params>,
-        input: Input<'_>,
-        filters: &FilterSet,
+        search: &SearchInput<'_>,
         submission: Option<u64>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
-        filters.check_uploaded(call.box_count as usize)?;
-        let Call { box_count, tests_all_pairs, .. } = *call;
-        let Input { boxes, is_prepared, block_sizes } = input;
-        let search = SearchInput { box_count, block_sizes, tests_all_pairs, params, boxes, is_prepared, filters };
+        search.filters.check_uploaded(call.box_count as usize)?;
         let made = self.workspace.made_mut()?;
         made.results = None;
-        let build = self.pipeline.record_flow(encoder, &search, &mut made.grid, &made.pairs, timer)?;
+        let build = self.pipeline.record_flow(encoder, search, &mut made.grid, &made.pairs, timer)?;
         made.results =
             Some(Results { call: call.clone(), submission, build, has_list: true, has_windows: true, params: None });
         Ok(())
@@ -152,8 +138,7 @@ impl Core {
         let made = self.workspace.made()?;
         let params = &self.params_of_results(call)?;
         let Call { box_count, tests_all_pairs, .. } = *call;
-        let search =
-            SearchInput { box_count, block_sizes: None, tests_all_pairs, params, boxes, is_prepared: false, filters };
+        let search = SearchInput { box_count, block_sizes: None, tests_all_pairs, params, boxes, filters };
         let mut pass = Pass::begin_timed(&self.gpu, encoder, timer);
         self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;
         pass.finish()

@@ -13,7 +13,7 @@ use super::slabs::Passes;
 use crate::Pair;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::filters::sets::{TwoSets, number_second};
-use crate::{Aabb, Error, Overlaps, Report, Step};
+use crate::{Aabb, Error, Overlaps, Report};
 
 impl BroadPhase {
     /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is there. The answer stays
@@ -33,23 +33,20 @@ impl BroadPhase {
     /// lost; the last answer is gone.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
-        self.find(boxes, None)?;
+        self.find(boxes, false)?;
         Ok(&self.found)
     }
 
     /// Finds the pairs of boxes, which are those of a step or are not.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn find(&mut self, boxes: &[Aabb], step: Option<&Step<'_>>) -> Result<(), Error> {
+    pub(super) fn find(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
         let passes = self.begin(boxes)?;
-        let Self { core, filters, found, arriving, epoch, .. } = self;
+        let Self { core, filters, found, arriving, .. } = self;
         arriving.begin(found);
         let result = match passes {
-            Passes::Slabs(scene) => {
-                epoch.forget_input();
-                core.search_slabs(&scene, filters, &mut |piece| arriving.append_slab(piece))
-            }
+            Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| arriving.append_slab(piece)),
             Passes::One(call) => core
-                .submit(boxes, call, filters, step.map(|step| (epoch, step)))
+                .submit(boxes, call, filters, is_step)
                 .and_then(|()| core.wait_for_pieces(filters, u64::MAX, |report, piece| arriving.append(report, piece))),
         };
         self.finish(result)
@@ -150,7 +147,7 @@ impl BroadPhase {
         match passes {
             Passes::Slabs(scene) => core.stream_slabs(&scene, filters, each),
             Passes::One(call) => {
-                core.submit(boxes, call, filters, None)?;
+                core.submit(boxes, call, filters, false)?;
                 core.wait_for_pieces(filters, STREAMED_PIECE, each)
             }
         }
@@ -177,7 +174,7 @@ impl BroadPhase {
         if !self.stepping.is_empty() {
             return Err(Error::Busy);
         }
-        self.submit_boxes(boxes, None)
+        self.submit_boxes(boxes, false)
     }
 
     /// Checks that a submission may be made.
@@ -191,12 +188,12 @@ impl BroadPhase {
     }
 
     /// Submits boxes, which are those of a step or are not.
-    pub(super) fn submit_boxes(&mut self, boxes: &[Aabb], step: Option<&Step<'_>>) -> Result<(), Error> {
+    pub(super) fn submit_boxes(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
         self.check_room_in_flight()?;
-        let Self { core, filters, epoch, .. } = self;
+        let Self { core, filters, .. } = self;
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters)?;
-        core.submit(boxes, call, filters, step.map(|step| (epoch, step)))
+        core.submit(boxes, call, filters, is_step)
     }
 
     /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; returns `None` if not

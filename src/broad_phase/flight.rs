@@ -11,7 +11,7 @@ use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::memory::{BoxSlot, Call, Lease, Staging};
 use crate::pairs::Pipeline;
-use crate::{Error, Report, StepWork};
+use crate::{Error, Report};
 
 /// Most pairs that the first submission copies before it is known whether there are as many: 8 MiB.
 const FIRST_COPY: u64 = 1 << 20;
@@ -32,10 +32,6 @@ pub(super) struct Flight {
     pub collection: Option<Collection>,
     /// Pairs and boxes of the last submission whose counts arrived.
     pub last: Option<(u64, u32)>,
-    /// The same of the last step.
-    pub last_step: Option<(u64, u32)>,
-    /// What was done to find the pairs of the last submission.
-    pub work: StepWork,
     submitted: u64,
 }
 
@@ -46,28 +42,11 @@ pub(super) struct Submission {
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
     pub summary: Mapping,
-    /// The filters as they were; of a step as if nobody slept. And with buffers of their own, where they have changed since and it is
-    /// searched again.
+    /// The filters as they were; of a step as if nobody slept.
     pub filters: Arc<CheckedFilters>,
-    pub own: Option<Box<OwnFilters>>,
     pub is_step: bool,
     /// Pairs that were copied behind the summary.
     pub copied: u32,
-    /// Of a step whose pairs may come of an epoch.
-    pub kept: Option<Kept>,
-}
-
-/// What the host knows of a step whose pairs may come of an epoch, which then has no counts of a search.
-#[derive(Debug)]
-pub(super) struct Kept {
-    pub invalid_count: u32,
-    pub first_invalid: Vec<u32>,
-    /// The pairs that the list had room for.
-    pub capacity: u32,
-    /// Whether its boxes are those of the step before but for some.
-    pub rests_on_last: bool,
-    /// Whether it rests on one that failed after it was submitted, as in a browser.
-    pub is_void: bool,
 }
 
 /// A list of which a piece has arrived or is on its way.
@@ -76,7 +55,7 @@ pub(super) struct Collection {
     pub number: u64,
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
-    /// Those of the submission.
+    /// Those of the submission; and with buffers of their own, where they have changed since and it is searched again.
     pub filters: Arc<CheckedFilters>,
     pub is_step: bool,
     pub own: Option<Box<OwnFilters>>,

@@ -1,7 +1,7 @@
 //! [`BroadPhase`]: what a program calls. It holds the kernels ([`Pipeline`]), the memory ([`Workspace`]), what is in
 //! flight and the filters, and does nothing itself: [`submit`] submits, [`collect`] brings pairs to the host, [`record`]
-//! leaves pairs on the GPU, [`record_steps`] events, [`record_neighbours`] pairs by box, [`step_epoch`] keeps pairs from step to
-//! step, `stream_events` hands events over in pieces, [`slabs`] takes more boxes than fit.
+//! leaves pairs on the GPU, [`record_steps`] events, [`record_neighbours`] pairs by box, `stream_events` hands events over in
+//! pieces, [`slabs`] takes more boxes than fit.
 
 mod arrived;
 mod arriving;
@@ -18,7 +18,6 @@ mod record_neighbours;
 mod record_steps;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod slabs;
-mod step_epoch;
 mod steps;
 #[cfg(not(target_arch = "wasm32"))]
 mod stream_events;
@@ -35,8 +34,6 @@ use self::arrived::Arrived;
 use self::arriving::Arriving;
 use self::core::Core;
 use self::record_steps::RecordedSteps;
-use self::step_epoch::{StepEpoch, lets_pairs_be_kept};
-use crate::epoch::EpochKernels;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
 use crate::events::stream::Streamed;
@@ -88,7 +85,6 @@ pub struct BroadPhase {
     /// The kernels that take no notice of who sleeps, where some may.
     awake: Option<Pipeline>,
     recorded: RecordedSteps,
-    epoch: StepEpoch,
     arrived: Arrived,
     /// The last answer.
     found: Overlaps,
@@ -125,7 +121,6 @@ impl BroadPhase {
             filters: FilterSet::new(gpu, Filters::default())?,
             awake: None,
             recorded: RecordedSteps::default(),
-            epoch: StepEpoch::default(),
             arrived: Arrived::default(),
             found: Overlaps::default(),
             arriving: Arriving::default(),
@@ -143,7 +138,7 @@ impl BroadPhase {
     }
 
     /// Sets other options, from the next call on. The kernels stay; the memory is given back where it was laid out for
-    /// another order or budget, and what is kept of grown boxes where they have another margin. Where a smaller budget has no room for the events of [recorded](Self::record_events) steps, those are
+    /// another order or budget. Where a smaller budget has no room for the events of [recorded](Self::record_events) steps, those are
     /// forgotten.
     ///
     /// # Errors
@@ -156,13 +151,8 @@ impl BroadPhase {
         if (options.order, options.memory_budget) != (before.order, before.memory_budget) {
             self.core.workspace.reset();
         }
-        if options.step_margin != before.step_margin {
-            // There may be room for the pairs of this one.
-            self.epoch.forget();
-        }
         if let Some(budget) = options.memory_budget {
             self.recorded.keep_within(budget / 2);
-            self.epoch.forget();
         }
         self.apply_budget(self.recorded.is_in_use());
         Ok(())
@@ -211,7 +201,6 @@ impl BroadPhase {
         self.core.pipeline = Pipeline::new(&self.core.gpu, &Switches::of(self.filters.filters()));
         self.awake = None;
         self.recorded.forget_kernels();
-        self.epoch.forget_kernels();
         if self.core.flight.is_empty() {
             // What is in flight knows its filters.
             self.core.workspace.forget_results();
@@ -239,19 +228,12 @@ impl BroadPhase {
     /// [`Error::Gpu`]: the list is changed, and the next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.check_filters_may_change()?;
-        // Sleeping does not matter to the pairs that are kept, and margins move boxes.
-        let is_kept = matches!(values, Attribute::Sleeping(_) | Attribute::Margin(_));
         let changed = self.filters.change(&self.core.gpu, first, values);
         if !matches!(values, Attribute::Sleeping(_)) {
             self.streamed.filters_changed();
         }
-        if !matches!(changed, Err(Error::BadFilter { .. })) {
-            if self.core.flight.is_empty() {
-                self.core.workspace.forget_results();
-            }
-            if !is_kept {
-                return changed.and(self.epoch.filters_changed(&self.core.gpu));
-            }
+        if !matches!(changed, Err(Error::BadFilter { .. })) && self.core.flight.is_empty() {
+            self.core.workspace.forget_results();
         }
         changed
     }
@@ -288,13 +270,12 @@ impl BroadPhase {
 
     // ---- steps ----
 
-    /// Forgets all steps, found, streamed and recorded: in the next one, every pair is created. The memory of recorded events, and of what is kept
-    /// of grown boxes, is given back.
+    /// Forgets all steps, found, streamed and recorded: in the next one, every pair is created. The memory of recorded
+    /// events is given back.
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
         self.streamed = Streamed::default();
         self.recorded = RecordedSteps::default();
-        self.epoch.forget();
         self.apply_budget(false);
     }
 
@@ -321,7 +302,6 @@ impl BroadPhase {
         let mut rows = self.core.workspace.rows_made();
         rows.extend(self.filters.made());
         rows.extend(self.recorded.made());
-        rows.extend(self.epoch.made());
         rows
     }
 
@@ -382,18 +362,11 @@ impl BroadPhase {
     }
 
     /// Starts to compile what [steps](Self::record_events) of `box_count` boxes need, in the way of
-    /// [`compile_ahead`](Self::compile_ahead): the search, the comparison with the last step, and what keeps pairs from
-    /// step to step.
+    /// [`compile_ahead`](Self::compile_ahead): the search, and the comparison with the last step.
     pub fn compile_events_ahead(&self, box_count: usize) -> Compilation {
         let (gpu, filters) = (&self.core.gpu, self.filters.filters());
         let switches = Switches::of(filters);
-        let mut others: Vec<Kernel> = EventKernels::new(gpu, &switches).kernels().into_iter().cloned().collect();
-        let call = self.core.decide(box_count, &self.filters);
-        if call.is_ok_and(|call| self.epoch.is_worth_it(&call)) && lets_pairs_be_kept(filters) {
-            others.extend(EpochKernels::new(gpu, &switches).kernels().into_iter().cloned());
-            // How many boxes there are to be searched is known on the device alone.
-            others.push(self.core.pipeline.prepare().count_kernels()[0].clone());
-        }
+        let others = EventKernels::new(gpu, &switches).kernels().into_iter().cloned().collect();
         let searches = if filters.sleeping.is_empty() { switches } else { Switches::as_if_awake(filters) };
         self.compile_with(box_count, &searches, others)
     }

@@ -171,7 +171,7 @@ impl BroadPhase {
         let scopes = core.gpu.open_scopes();
         let stored = box_count.stored();
         if stored.is_some() || filters.refused().is_some() {
-            core.record_counted(encoder, call, stored, boxes, false, filters, timer)?;
+            core.record_counted(encoder, call, stored, boxes, filters, timer)?;
         } else {
             core.record_flow(encoder, call, boxes, filters, None, timer)?;
         }

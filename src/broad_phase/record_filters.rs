@@ -18,8 +18,7 @@ impl BroadPhase {
     /// `min_storage_buffer_offset_alignment`, with the value of the first of these boxes. A margin that is negative or not finite makes
     /// its box invalid, unless it stands for a half-space. Any [world](crate::Filters::world) may come; one that no box had as the filters
     /// were set or changed on the host costs more where its boxes are unbounded, which are tested against those of all worlds then.
-    /// The cost is that of the values: 8 bytes of traffic for each, of a world a bisection among the worlds of the host, and a dispatch. Of a step
-    /// ([`record_events`](Self::record_events)), flags of sleep and margins cost no more; after any other change all boxes are searched.
+    /// The cost is that of the values: 8 bytes of traffic for each, of a world a bisection among the worlds of the host, and a dispatch.
     ///
     /// From then on the host does not know the list: calls that are not recorded are refused until the next
     /// [`set_filters`](Self::set_filters), and so are other changes of the list by [`change_filters`](Self::change_filters).
@@ -60,12 +59,9 @@ impl BroadPhase {
         values: GpuAttribute<'_>,
     ) -> Result<(), Error> {
         self.begin_change(length)?;
-        let Self { core, filters, epoch, .. } = self;
-        let filter_changes = &epoch.changes(&core.gpu)?;
-        // As where the host changes them.
-        let is_free = matches!(values, GpuAttribute::Sleeping(_) | GpuAttribute::Margin(_));
-        let to = Change { gpu: &core.gpu, encoder, prepare: core.pipeline.prepare(), filter_changes };
-        filters.record_change(to, length, boxes, values, is_free)
+        let Self { core, filters, .. } = self;
+        let to = Change { gpu: &core.gpu, encoder, prepare: core.pipeline.prepare() };
+        filters.record_change(to, length, boxes, values)
     }
 
     /// Records into `encoder` the change of the [half-spaces](crate::Filters::half_spaces) `which`, by number, in the ascending order of
@@ -91,9 +87,8 @@ impl BroadPhase {
             return Ok(());
         }
         self.begin_change(box_count as usize)?;
-        let Self { core, filters, epoch, .. } = self;
-        let filter_changes = &epoch.changes(&core.gpu)?;
-        let to = Change { gpu: &core.gpu, encoder, prepare: core.pipeline.prepare(), filter_changes };
+        let Self { core, filters, .. } = self;
+        let to = Change { gpu: &core.gpu, encoder, prepare: core.pipeline.prepare() };
         filters.record_half_spaces(to, box_count, &which, half_spaces)
     }
 
@@ -144,11 +139,10 @@ impl BroadPhase {
         count.check(&self.core.gpu, "exclude count")?;
         self.filters.check_exclude(box_count, at_most)?;
         self.begin_change(box_count as usize)?;
-        let Self { core, filters, epoch, .. } = self;
-        let filter_changes = epoch.changes(&core.gpu)?;
+        let Self { core, filters, .. } = self;
         let stored = count.stored();
         let change = filters.begin_exclude(&core.gpu, box_count, at_most, stored.is_some())?;
-        core.pipeline.record_exclude(encoder, filters, change, bind(pairs, pair_bytes), stored, &filter_changes)?;
+        core.pipeline.record_exclude(encoder, filters, change, bind(pairs, pair_bytes), stored)?;
         filters.note_on_device("exclude");
         Ok(())
     }

@@ -138,19 +138,10 @@ impl BroadPhase {
     /// next step is compared with the one before. Recorded steps and those of [`find_events`](Self::find_events) know
     /// nothing of each other.
     ///
-    /// From 32,768 boxes on, the time follows what moves: the pairs of boxes that are grown outward are kept from step to step, and
-    /// only looked through as long as boxes stay within those. Boxes that leave are searched with those that they may meet, and where
-    /// many leave or jump, all are searched. That is decided on the GPU, and the lists are the same bytes either way. It takes
-    /// room in the list for the pairs of grown boxes, 1.4 to 1.9 times as many as there are pairs, more with a [margin](crate::Options::step_margin) of one's own ([`reserve`](Self::reserve)); without
-    /// it, or with [included](crate::Filters::include) pairs, all boxes are searched in every step. Other
-    /// [`sleeping`](crate::Filters::sleeping) flags and margins cost nothing; any other change of filters as if all boxes had jumped.
-    ///
     /// Events take 37 bytes of GPU memory for each pair that the list has room for, and 4 for each box, beside the
-    /// [`MemoryPlan`](crate::MemoryPlan); what is kept of grown boxes takes 25 and 81 more.
-    /// [`forget_steps`](Self::forget_steps) gives them back. With a memory budget, half of it is
+    /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) gives them back. With a memory budget, half of it is
     /// for events from the first recorded step on, and other calls know of the other half alone. Where that has less room
-    /// than the list, a step with more pairs does not count, and nothing is kept where there is no room left. On the GPU a pair takes
-    /// some 60 bytes of traffic beyond that of the search.
+    /// than the list, a step with more pairs does not count. On the GPU a pair takes some 60 bytes of traffic beyond that of the search.
     ///
     /// Where a step needs larger buffers than the one before (a longer list, more boxes), this waits until what was
     /// submitted has run, once. With room [reserved](Self::reserve) for all, that does not happen. A consumer looks at
@@ -204,13 +195,7 @@ impl BroadPhase {
         let call = self.make_room_for_events(box_count, naming)?;
         let lent = self.arrived.lend_timer(&self.core.gpu, Timed::Search)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
-        let left = self.options.memory_budget.map(|budget| (budget / 2).saturating_sub(self.recorded.bytes()));
-        let has_epoch = self.epoch.make_room(&self.core, &self.filters, &call, u64::MAX, left);
-        let has_epoch = has_epoch.inspect_err(|_| self.core.workspace.forget_results())?;
-        let recorded = self.as_if_awake(|broad_phase| match has_epoch {
-            true => broad_phase.record_epoch(encoder, &call, boxes, given, timer),
-            false => broad_phase.record_search(encoder, &call, boxes, given, timer),
-        });
+        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, &call, boxes, given, timer));
         let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity, timer));
         if let Err(error) = compared {
             self.core.workspace.forget_results();
@@ -223,8 +208,7 @@ impl BroadPhase {
         self.arrived.record_times(encoder, Timed::Search, lent);
         let left = self.gpu_events()?;
         self.arrived.record_header(&self.core.gpu, encoder, &left.pairs.header, Some(&left.created.header));
-        let epoch = self.epoch_buffer().filter(|_| has_epoch);
-        self.arrived.record_work(&self.core.gpu, encoder, &left.pairs.header, epoch.as_ref());
+        self.arrived.record_report(&self.core, encoder)?;
         Ok(left)
     }
 
@@ -277,7 +261,6 @@ impl BroadPhase {
         });
         let made = made.and_then(|call| self.make_event_buffers(naming).map(|()| call));
         if !self.recorded.is_in_use() {
-            self.epoch.forget();
             self.apply_budget(false);
         }
         made
@@ -285,7 +268,7 @@ impl BroadPhase {
 
     /// Makes room for the events of as many pairs and boxes as there is room for, or as many as half of the budget has room for.
     fn make_event_buffers(&mut self, naming: Naming<()>) -> Result<(), Error> {
-        let Self { core, filters, recorded, epoch, .. } = self;
+        let Self { core, filters, recorded, .. } = self;
         let switches = || Switches::of(filters.filters());
         recorded.kernels.get_or_insert_with(|| EventKernels::new(&core.gpu, &switches())).compile(&naming)?;
         let plan = &core.workspace.made()?.plan;
@@ -297,8 +280,6 @@ impl BroadPhase {
         let mut room =
             EventRoom { pairs: wanted.pairs.max(now.pairs), generations: wanted.generations.max(now.generations) };
         if let Some(budget) = self.options.memory_budget {
-            // It has what they leave.
-            epoch.forget();
             // The last step is in both until it has been moved.
             let moved = recorded.buffers.as_ref().map_or(0, |buffers| buffers.room.last_bytes());
             let left = (budget / 2).saturating_sub(moved);

@@ -100,7 +100,7 @@ impl Core {
             part.fit(inside.len())?;
             let mut kept = Vec::new();
             let call = self.decide(inside.len(), &part)?;
-            self.submit(&inside, call, &mut part, None)?;
+            self.submit(&inside, call, &mut part, false)?;
             let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |_, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {

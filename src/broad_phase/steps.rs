@@ -15,17 +15,9 @@ impl BroadPhase {
     /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
     /// **Blocks** until the pairs are there.
     ///
-    /// All boxes are uploaded in every step, or [those that moved](Step::moved), and all pairs come to the host, which compares them; in
-    /// the order of the sweep they are sorted there first. [`record_events`](Self::record_events) compares on the GPU.
-    ///
-    /// In [canonical order](PairOrder::Canonical) and from 32,768 boxes on, the search follows what moves, as it does for
-    /// [`record_events`](Self::record_events): the pairs of boxes that are grown outward are kept on the GPU. They take 25
-    /// bytes for each pair that the list has room for, at most 32 of them for each box, and 81 for each box, 109 with
-    /// [`Step::moved`], beside the [`MemoryPlan`](crate::MemoryPlan); and the list is made 2.5 times as long as the one of the last step.
-    /// [`forget_steps`](Self::forget_steps) gives back what is kept. A step whose pairs are kept is not refused for its
-    /// [candidates](crate::Options::candidate_limit), of which there are few.
-    /// With a [memory budget](crate::Options::memory_budget), slabs or [included](crate::Filters::include) pairs nothing is kept, and all
-    /// boxes are searched in every step. [`StepReport::work`] tells what was done.
+    /// All boxes are uploaded and searched in every step, and all pairs come to the host, which compares them; in the order of the sweep
+    /// they are sorted there first. [`record_events`](Self::record_events) compares on the GPU. [`Step::moved`] and
+    /// [`Options::step_margin`](crate::Options::step_margin) are checked and otherwise not used: hints for the CPU engine.
     ///
     /// # Errors
     /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.
@@ -35,19 +27,13 @@ impl BroadPhase {
         self.core.flight.check_idle()?;
         self.found.clear();
         self.steps.fail();
-        let compared = self.find_step(&step);
-        compared.inspect_err(|_| self.epoch.forget_input())?;
-        Ok(&self.steps.events)
-    }
-
-    #[cfg(not(target_arch = "wasm32"))]
-    fn find_step(&mut self, step: &Step<'_>) -> Result<(), Error> {
         self.filters.fit(step.boxes.len())?;
         self.steps.check(&step.said())?;
         step.check_moved()?;
-        let found = self.as_if_awake(|broad_phase| broad_phase.find(step.boxes, Some(step)));
+        let found = self.as_if_awake(|broad_phase| broad_phase.find(step.boxes, true));
         let filters = Arc::clone(self.filters.checked());
-        self.compare(found, &step.said(), &filters)
+        self.compare(found, &step.said(), &filters)?;
+        Ok(&self.steps.events)
     }
 
     /// Uploads the boxes of a step and starts to look for their pairs, as [`submit`](Self::submit) does. Does not block. The events
@@ -66,18 +52,10 @@ impl BroadPhase {
             self.core.flight.check_idle()?;
         }
         self.check_room_in_flight()?;
-        self.submit_step(&step).inspect_err(|error| {
-            if *error != Error::Busy {
-                self.epoch.forget_input();
-            }
-        })
-    }
-
-    fn submit_step(&mut self, step: &Step<'_>) -> Result<(), Error> {
         let last = self.stepping.back().map_or(self.steps.box_count(), |(step, _)| step.said().box_count as u32);
         self.steps.check_after(&step.said(), last)?;
         step.check_moved()?;
-        self.as_if_awake(|broad_phase| broad_phase.submit_boxes(step.boxes, Some(step)))?;
+        self.as_if_awake(|broad_phase| broad_phase.submit_boxes(step.boxes, true))?;
         self.stepping.push_back((step.said().into(), Arc::clone(self.filters.checked())));
         Ok(())
     }
@@ -118,15 +96,7 @@ impl BroadPhase {
             self.stepping.clear();
         }
         let checked = self.steps.check(&step.said());
-        let compared = self.compare(found.and(checked), &step.said(), &filters);
-        Poll::Ready(compared.inspect_err(|error| match error {
-            // Nobody goes on from a step that was refused.
-            Error::TooManyCandidates { .. } | Error::BadStep { .. } | Error::ListTooLong { .. } => {
-                self.epoch.forget_input();
-            }
-            // Nobody knows what of it has run: in a browser such errors come late.
-            _ => self.epoch.forget(),
-        }))
+        Poll::Ready(self.compare(found.and(checked), &step.said(), &filters))
     }
 
     /// Returns the events of the last step. After a step that was refused, other than with [`Error::Busy`], they are empty, and the
@@ -142,7 +112,7 @@ impl BroadPhase {
             if core.options.order != PairOrder::Canonical && !found.report.tested_all_pairs() {
                 found.pairs.par_sort_unstable();
             }
-            let report = StepReport { work: core.flight.work, ..StepReport::of_search(&mut found.report) };
+            let report = StepReport::of_search(&mut found.report);
             steps.advance(step, filters.filters(), &mut found.pairs, report)
         });
         self.found.clear();

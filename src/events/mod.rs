@@ -85,7 +85,7 @@ pub struct StepReport {
     pub work: StepWork,
 }
 
-/// What was done to find the pairs of a step.
+/// What was done to find the pairs of a step. On a GPU all boxes are searched in every step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepWork {
@@ -95,14 +95,14 @@ pub struct StepWork {
     pub began_epoch: bool,
     /// Boxes that were not where they were in the last step. Where all boxes were searched, this was not looked at, and is zero.
     pub moved_count: u32,
-    /// Boxes that left their grown boxes in this step, and were searched anew: asked a tree on the CPU.
+    /// Boxes that left their grown boxes in this step, and asked a tree anew.
     pub escaped_count: u32,
     /// Boxes that have left since the epoch began.
     pub escaped_in_epoch: u32,
     /// Pairs of grown boxes that are kept.
     pub kept_pair_count: u64,
-    /// Whether of these only the pairs of boxes that moved were looked at, and the list of the last step was changed in place: on the
-    /// CPU, where few boxes moved.
+    /// Whether of these only the pairs of boxes that moved were looked at, and the list of the last step was changed in place: where few
+    /// boxes moved.
     pub edited: bool,
 }
 

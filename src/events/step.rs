@@ -12,7 +12,7 @@ pub struct Step<'a> {
     pub identity: Identity<'a>,
     /// Whether [`before`](crate::Events::before) and [`persisting`](crate::Events::persisting) are wanted.
     pub lists_persisting: bool,
-    /// The only boxes that may not be where they were, if that is known: [`Step::moved`].
+    /// The only boxes that may not be where they were, if that is known; a hint for the CPU engine: [`Step::moved`].
     pub moved: Option<&'a [u32]>,
     /// Whether a stream counts all events before it hands over the first piece: [`Step::counts_first`].
     pub counts_first: bool,
@@ -65,11 +65,11 @@ impl<'a> Step<'a> {
     }
 
     /// Says which boxes moved: the indices of all whose bounds are not, bit for bit, those that the box with the same index had in
-    /// the last step. Others may be among them, in any order. Boxes that are not are neither looked at nor uploaded again (but for what
-    /// [margins](crate::Filters::margin) and half-spaces make of them, on a GPU); where one of those did move, events are wrong until it is looked at.
+    /// the last step. Others may be among them, in any order. A hint for the CPU engine, which does not look at boxes that are not; where one
+    /// of those did move, events are wrong until it is looked at. The GPU engine checks the list and does not use it: a step there is a
+    /// search of all boxes.
     ///
-    /// The last step is here the one of the last call, [submitted](crate::BroadPhase::submit_events) or found; a call that was
-    /// [busy](crate::Error::Busy) took no step. Where the last step was refused, had another number of boxes, or left nothing to go on
+    /// The last step is here the one of the last call. Where that was refused, had another number of boxes, or left nothing to go on
     /// from, all boxes are looked at, as without this list.
     pub fn moved(self, moved: &'a [u32]) -> Self {
         Self { moved: Some(moved), ..self }

@@ -3,14 +3,10 @@
 //! The first call that needs filters uploads them, since the number of boxes is known then, and they stay until they are
 //! replaced. A change afterwards is written where the old values lie.
 
-use std::collections::HashSet;
 use std::sync::Arc;
-
-use rayon::prelude::*;
 
 use super::changes::{Changes, Taken};
 use super::lists::FilterLists;
-use super::margin::grown;
 use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -144,23 +140,6 @@ impl FilterSet {
     /// Returns whether these are still those that a submission was made with.
     pub fn are_those(&self, checked: &Arc<CheckedFilters>) -> bool {
         Arc::ptr_eq(&self.checked, checked)
-    }
-
-    /// Lists the boxes that are invalid as they are searched, ascending.
-    pub fn invalid(&self, boxes: &[Aabb]) -> Vec<u32> {
-        let Filters { margin, half_spaces, .. } = self.filters();
-        let is_invalid = |(i, aabb): &(u32, &Aabb)| match margin.get(*i as usize) {
-            Some(&margin) => !grown(aabb, margin).is_valid(),
-            None => !aabb.is_valid(),
-        };
-        let numbered = (0..boxes.len() as u32).into_par_iter().zip(boxes).with_min_len(1 << 14);
-        let mut invalid: Vec<u32> = numbered.filter(is_invalid).map(|(i, _)| i).collect();
-        if !invalid.is_empty() && !half_spaces.is_empty() {
-            // Those have no bounds that matter.
-            let opened: HashSet<u32> = half_spaces.iter().map(|half_space| half_space.index).collect();
-            invalid.retain(|i| !opened.contains(i));
-        }
-        invalid
     }
 
     /// Checks that the filters fit this many boxes, for a call that looks at them on the host too.

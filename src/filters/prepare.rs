@@ -8,7 +8,7 @@ use crate::layout::{FilterChange, Params};
 use crate::{Aabb, Error};
 
 /// The source of `prepare_boxes`.
-pub const BOXES: Source = source!("filters/prepare_boxes", "filters/grow", "shared/boxes", "shared/float_parts");
+pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "shared/float_parts");
 /// The source of `prepare_count`.
 pub const COUNT: Source = source!("filters/prepare_count");
 /// The source of `prepare_worlds`.
@@ -72,12 +72,11 @@ impl Prepare {
         kernel.dispatch(pass, 1, &buffers);
     }
 
-    /// Records the putting of `given` values in a list by box, which lies in `words`; and counts that in the second of
-    /// `filter_changes`, unless it is free. The kernel is compiled by the first call on the device.
+    /// Records the putting of `given` values in a list by box, which lies in `words`. The kernel is compiled by the first call on
+    /// the device.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_filter<T: bytemuck::Pod>(
         &self,
         gpu: &Gpu,
@@ -86,7 +85,6 @@ impl Prepare {
         change: FilterChange,
         given: wgpu::BindingResource,
         words: &Buffer<T>,
-        filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
         let FilterChange { first, count, .. } = change;
         let (kernel, words_changed) = match kept {
@@ -94,7 +92,7 @@ impl Prepare {
             Kept::Margins => (&self.margins, count),
             Kept::Flags => (&self.flags, (first + count).div_ceil(32) - first / 32),
         };
-        let buffers = [("given", given), ("words", words.all()), ("filter_changes", filter_changes.all())];
+        let buffers = [("given", given), ("words", words.all())];
         self.record_change(gpu, pass, kernel, words_changed, change, &buffers)
     }
 
@@ -102,7 +100,6 @@ impl Prepare {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_worlds(
         &self,
         gpu: &Gpu,
@@ -111,10 +108,9 @@ impl Prepare {
         given: wgpu::BindingResource,
         world_ids: &Buffer<[u32; 2]>,
         words: &Buffer<u32>,
-        filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
         let ids = ("world_ids", world_ids.all());
-        let buffers = [("given", given), ids, ("words", words.all()), ("filter_changes", filter_changes.all())];
+        let buffers = [("given", given), ids, ("words", words.all())];
         self.record_change(gpu, pass, &self.worlds, change.count, change, &buffers)
     }
 
@@ -129,9 +125,8 @@ impl Prepare {
         change: FilterChange,
         given: wgpu::BindingResource,
         words: &Buffer<u32>,
-        filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
-        let buffers = [("given", given), ("words", words.all()), ("filter_changes", filter_changes.all())];
+        let buffers = [("given", given), ("words", words.all())];
         self.record_change(gpu, pass, &self.planes, change.count, change, &buffers)
     }
 

@@ -13,7 +13,7 @@ use crate::gpu::kernel::Pass;
 use crate::gpu::table::STORAGE;
 use crate::layout::{ExcludeChange, FilterChange};
 
-/// What a change of the filters runs in: a pass, and what counts changes that searches from step to step rest on.
+/// What a change of the filters runs in.
 #[derive(Debug)]
 pub struct Change<'a> {
     /// The device.
@@ -22,8 +22,6 @@ pub struct Change<'a> {
     pub encoder: &'a mut wgpu::CommandEncoder,
     /// The kernels.
     pub prepare: &'a Prepare,
-    /// `[2]` the second: how often what other searches rest on was changed.
-    pub filter_changes: &'a Buffer<u32>,
 }
 
 impl FilterSet {
@@ -54,8 +52,7 @@ impl FilterSet {
     }
 
     /// Uploads what is not there yet for the `length` boxes of a list, and records the change of that list to values of the caller's,
-    /// which was [checked](Self::check_change). `is_free` says that pairs which are kept from step to step stay right; otherwise it
-    /// is counted.
+    /// which was [checked](Self::check_change).
     ///
     /// # Errors
     /// Those of [`upload`](Self::upload); [`Error::Gpu`] where the kernel is rejected.
@@ -65,12 +62,11 @@ impl FilterSet {
         length: usize,
         boxes: &Range<u32>,
         values: GpuAttribute<'_>,
-        is_free: bool,
     ) -> Result<(), Error> {
         let (list, kept, given) = values.list();
         let (first, count) = (boxes.start, boxes.end - boxes.start);
         let Some(given) = bind(given, bytes::<u32>(count)) else { return Ok(()) };
-        let Change { gpu, encoder, prepare, filter_changes } = to;
+        let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, length, false)?;
         self.note_change(list);
         let place = if kept == Kept::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
@@ -81,7 +77,7 @@ impl FilterSet {
         let scopes = gpu.open_scopes();
         let world_ids = self.world_ids.as_ref().filter(|_| list == WORLD);
         let world_count = world_ids.map_or(0, |ids| ids.len() as u32);
-        let change = FilterChange { place, first, count, is_free: u32::from(is_free), world_count };
+        let change = FilterChange { place, first, count, world_count };
         let mut pass = Pass::begin(gpu, encoder);
         let words = &self.lists.words;
         if let Some(ids) = world_ids {
@@ -89,11 +85,11 @@ impl FilterSet {
                 // Among global boxes alone the host calls all of them one world.
                 words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
             }
-            prepare.record_worlds(gpu, &mut pass, change, given, ids, words, filter_changes)?;
+            prepare.record_worlds(gpu, &mut pass, change, given, ids, words)?;
         } else if kept == Kept::Margins {
-            prepare.record_filter(gpu, &mut pass, kept, change, given, &self.buffers.margins, filter_changes)?;
+            prepare.record_filter(gpu, &mut pass, kept, change, given, &self.buffers.margins)?;
         } else {
-            prepare.record_filter(gpu, &mut pass, kept, change, given, words, filter_changes)?;
+            prepare.record_filter(gpu, &mut pass, kept, change, given, words)?;
         }
         pass.finish()?;
         drop(pass);
@@ -155,13 +151,13 @@ impl FilterSet {
     ) -> Result<(), Error> {
         let (first, count) = (which.start, which.end - which.start);
         let Some(given) = bind(given, bytes::<[f32; 4]>(count)) else { return Ok(()) };
-        let Change { gpu, encoder, prepare, filter_changes } = to;
+        let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, box_count as usize, false)?;
         let place = self.lists.place_of_half_spaces();
-        let change = FilterChange { place, first, count, is_free: 0, world_count: 0 };
+        let change = FilterChange { place, first, count, world_count: 0 };
         let scopes = gpu.open_scopes();
         let mut pass = Pass::begin(gpu, encoder);
-        prepare.record_planes(gpu, &mut pass, change, given, &self.lists.words, filter_changes)?;
+        prepare.record_planes(gpu, &mut pass, change, given, &self.lists.words)?;
         pass.finish()?;
         drop(pass);
         scopes.close("filters")?;

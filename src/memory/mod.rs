@@ -11,5 +11,5 @@ mod workspace;
 pub(crate) use call::Call;
 pub use plan::MemoryPlan;
 pub(crate) use pool::Lease;
-pub(crate) use slots::{BoxSlot, EPOCH_OFFSET, FRAME_OFFSET, SUMMARY_BYTES, Staging};
+pub(crate) use slots::{BoxSlot, FRAME_OFFSET, SUMMARY_BYTES, Staging};
 pub(crate) use workspace::{MOST_IN_FLIGHT, PIECES_AT_ONCE, Results, Workspace};

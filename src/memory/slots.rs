@@ -2,15 +2,13 @@
 
 use crate::gpu::Gpu;
 use crate::gpu::table::{Row, STAGING, STORAGE, buffer_table};
-use crate::layout::{Counts, Epoch, Frame};
+use crate::layout::{Counts, Frame};
 use crate::{Aabb, Error, Pair};
 
 /// Where in a staging buffer `Frame` lies, behind `Counts`.
 pub(crate) const FRAME_OFFSET: u64 = size_of::<Counts>() as u64;
-/// Where `Epoch` lies, where a step may have one.
-pub(crate) const EPOCH_OFFSET: u64 = FRAME_OFFSET + size_of::<Frame>() as u64;
 /// The bytes before the pairs.
-pub(crate) const SUMMARY_BYTES: u64 = (EPOCH_OFFSET + size_of::<Epoch>() as u64).next_multiple_of(16);
+pub(crate) const SUMMARY_BYTES: u64 = (FRAME_OFFSET + size_of::<Frame>() as u64).next_multiple_of(16);
 
 buffer_table! {
     /// The boxes of a submission.
@@ -21,7 +19,7 @@ buffer_table! {
 }
 
 buffer_table! {
-    /// The bytes that the host reads: `Counts`, `Frame` and `Epoch`, then pairs; or only pairs.
+    /// The bytes that the host reads: `Counts` and `Frame`, then pairs; or only pairs.
     struct StagingBuffer(pairs: u64) {
         staging: [Pair; SUMMARY_BYTES / size_of::<Pair>() as u64 + (*pairs).max(1)], STAGING;
     }

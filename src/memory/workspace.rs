@@ -1,7 +1,5 @@
 //! The GPU memory of one [`BroadPhase`](crate::BroadPhase), allocated after a [`MemoryPlan`].
 
-use std::mem::take;
-
 use super::plan::Wishes;
 use super::pool::{Lease, Pool};
 use super::slots::{BoxSlot, Staging, box_bytes, staging_bytes};
@@ -25,8 +23,6 @@ pub(crate) struct Workspace {
     pub(super) boxes: Pool<BoxSlot>,
     pub(super) stagings: Pool<Staging>,
     wishes: Wishes,
-    /// How long a list there was no memory for, last.
-    refused_pairs: Option<u64>,
 }
 
 /// The buffers that all submissions share.
@@ -80,7 +76,7 @@ impl Workspace {
     pub fn new(gpu: &Gpu) -> Self {
         let (boxes, stagings) = (Pool::default(), Pool::default());
         let limits = gpu.device().limits();
-        Self { gpu: gpu.clone(), limits, made: None, boxes, stagings, wishes: Wishes::default(), refused_pairs: None }
+        Self { gpu: gpu.clone(), limits, made: None, boxes, stagings, wishes: Wishes::default() }
     }
 
     /// Returns the device's limits.
@@ -129,13 +125,6 @@ impl Workspace {
         self.wishes.pairs = self.wishes.pairs.max(pairs);
     }
 
-    /// Wishes for a list of this many pairs, unless there was no memory for one that is not longer.
-    pub fn hope_for_pairs(&mut self, pairs: u64) {
-        if self.refused_pairs.is_none_or(|refused| pairs < refused) {
-            self.wish_for_pairs(pairs);
-        }
-    }
-
     // ---- the plan and what there is ----
 
     /// Lays out the plan for this many boxes and what was wished for.
@@ -170,7 +159,7 @@ impl Workspace {
             None => match self.lengthen_list(self.wishes.pairs, options, filters) {
                 Err(Error::OutOfMemory { .. }) if self.made.is_some() => {
                     // What earlier calls needed is a wish, not a need.
-                    self.refused_pairs = Some(take(&mut self.wishes.pairs));
+                    self.wishes.pairs = 0;
                     Ok(())
                 }
                 lengthened => lengthened.map(|_| ()),
@@ -199,7 +188,7 @@ impl Workspace {
             return match lengthened {
                 Err(Error::OutOfMemory { .. }) if self.made.is_some() => {
                     // What earlier calls needed is a wish, not a need.
-                    self.refused_pairs = Some(take(&mut self.wishes.pairs));
+                    self.wishes.pairs = 0;
                     Ok(())
                 }
                 lengthened => lengthened.map(|_| ()),
@@ -288,7 +277,7 @@ impl Workspace {
     /// Gives the memory back, and forgets what earlier calls needed.
     pub fn reset(&mut self) {
         self.release();
-        (self.wishes, self.refused_pairs) = (Wishes::default(), None);
+        self.wishes = Wishes::default();
     }
 
     /// Makes room for the pairs by box, as long as there is the rest.

@@ -18,9 +18,9 @@ use crate::{Error, Pair};
 /// The source of `events_begin`.
 pub const BEGIN: Source = source!("pairs/events_begin");
 /// The source of `events_ends`.
-pub const ENDS: Source = source!("pairs/events_ends", "shared/bisect", "shared/pair_order");
+pub const ENDS: Source = source!("pairs/events_ends", "pairs/pair_order");
 /// The source of `events_find`.
-pub const FIND: Source = source!("pairs/events_find", "shared/pair_order");
+pub const FIND: Source = source!("pairs/events_find", "pairs/pair_order");
 /// The source of `events_count`.
 pub const COUNT: Source =
     source!("pairs/events_count", "pairs/events_bits", "shared/scan", "filters/by_box"; rows::WGSL);

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use crate::Error;
 use crate::filters::device::{ExcludeBuffers, FilterSet};
 use crate::gpu::Gpu;
-use crate::gpu::buffers::{Buffer, Constants};
+use crate::gpu::buffers::Constants;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::sort::{Sort, SortBuffers};
 use crate::layout::{Dispatches, ExcludeChange};
@@ -40,9 +40,8 @@ impl Exclude {
         [&self.begin, &self.take, &self.rows]
     }
 
-    /// Records the putting of `given` pairs in place of those that `filters` exclude, which are uploaded and have room for them; and counts
-    /// that in the second of `filter_changes`. `count` is where their number lies; `None` where they are as many as there is room for.
-    /// Nothing of `given` is read where there are none.
+    /// Records the putting of `given` pairs in place of those that `filters` exclude, which are uploaded and have room for them. `count`
+    /// is where their number lies; `None` where they are as many as there is room for. Nothing of `given` is read where there are none.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] where the filters have no room for pairs to come; [`Error::OutOfMemory`].
@@ -56,7 +55,6 @@ impl Exclude {
         change: ExcludeChange,
         given: Option<wgpu::BindingResource>,
         count: Option<wgpu::BindingResource>,
-        filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
         let (scratch, included) = filters.excluding()?;
         let ExcludeBuffers { refused, .. } = scratch;
@@ -68,7 +66,6 @@ impl Exclude {
             ("counts", counts.all()),
             ("dispatches", dispatches.all()),
             ("refused", refused.all()),
-            ("filter_changes", filter_changes.all()),
         ];
         self.begin.dispatch(pass, 1, &begin);
         let lists = SortBuffers {

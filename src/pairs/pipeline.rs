@@ -52,8 +52,6 @@ pub struct SearchInput<'a> {
     pub params: &'a Buffer<Params>,
     /// The boxes as they come.
     pub boxes: wgpu::BindingResource<'a>,
-    /// Whether they come as they are searched: with their margins.
-    pub is_prepared: bool,
     /// The filters, uploaded.
     pub filters: &'a FilterSet,
 }
@@ -61,12 +59,7 @@ pub struct SearchInput<'a> {
 impl SearchInput<'_> {
     /// Returns where the boxes lie as they are searched, once they are prepared.
     fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
-        self.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
-    }
-
-    /// Returns what prepares the boxes, where they are not searched as they come.
-    fn preparation(&self) -> Option<&FilterBuffers> {
-        self.filters.preparation().filter(|_| !self.is_prepared)
+        self.filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
     }
 }
 
@@ -192,12 +185,11 @@ impl Pipeline {
         change: ExcludeChange,
         given: Option<wgpu::BindingResource<'_>>,
         count: Option<wgpu::BindingResource<'_>>,
-        filter_changes: &Buffer<u32>,
     ) -> Result<(), Error> {
         let scopes = self.gpu.open_scopes();
         let mut pass = Pass::begin(&self.gpu, encoder);
         let sort = self.grid.sort()?;
-        self.exclude.record(&self.gpu, &mut pass, sort, filters, change, given, count, filter_changes)?;
+        self.exclude.record(&self.gpu, &mut pass, sort, filters, change, given, count)?;
         pass.finish()?;
         drop(pass);
         scopes.close("filters")
@@ -259,8 +251,8 @@ impl Pipeline {
     }
 
     /// Records the preparing of the boxes, where they are not searched as they come, and returns where they lie then.
-    pub fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a SearchInput<'_>) -> wgpu::BindingResource<'a> {
-        if let Some(buffers) = search.preparation() {
+    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a SearchInput<'_>) -> wgpu::BindingResource<'a> {
+        if let Some(buffers) = search.filters.preparation() {
             let FilterBuffers { margins, half_space_bits, prepared_boxes: prepared, .. } = buffers;
             let SearchInput { box_count, params, .. } = *search;
             self.prepare.record(pass, box_count, params, search.boxes.clone(), margins, half_space_bits, prepared);

@@ -86,11 +86,11 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
         wait(recorded);
         let report = broad_phase.last_report().unwrap();
         assert_eq!((report.box_count, report.pair_count), (n as u32, expected.pair_count), "{kind:?}");
-        // Events have none.
+        // A step is a search too.
         let mut recorded = encoder();
-        broad_phase.record_events(&mut recorded, boxes.slice(..), 10, GpuIdentity::Index).unwrap();
+        broad_phase.record_events(&mut recorded, boxes.slice(..), room, GpuIdentity::Index).unwrap();
         wait(recorded);
-        assert_eq!(broad_phase.last_report(), Some(report));
+        assert_eq!(without_memory(&broad_phase.last_report().unwrap()), without_memory(&report), "{kind:?}");
     }
 }
 

@@ -5,7 +5,6 @@ use broadsweep::internals::brute_force;
 use broadsweep::internals::constants::SORT_STEPS;
 use broadsweep::internals::gpu::buffers::{Buffer, Constants};
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
-use broadsweep::internals::steps::begin_epochs_on_gpu_from;
 use broadsweep::{
     Aabb, BroadPhase, CompilationProgress, Error, Filters, Gpu, GpuIdentity, NearestQuery, Options, Pair, PairOrder,
     Question, Ray, SortVariant, Sphere, Tree, wgpu,
@@ -162,7 +161,6 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
     for has_sleepers in [false, true] {
         let gpu = device();
         let mut broad_phase = BroadPhase::new(&gpu, Options { all_pairs_up_to: 0, ..CANONICAL }).unwrap();
-        begin_epochs_on_gpu_from(&mut broad_phase, 1);
         let sleeping = if has_sleepers { vec![true; boxes.len()] } else { Vec::new() };
         broad_phase.set_filters(Filters { sleeping, ..Filters::default() }).unwrap();
         let mut compilation = broad_phase.compile_events_ahead(boxes.len());
@@ -170,7 +168,7 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
         let compiled = gpu.compiled_kernels();
         let CompilationProgress { compiled: count, kernels } = compilation.progress();
         assert!(compilation.is_finished() && count == kernels && kernels >= compiled.len(), "{count} of {kernels}");
-        assert!(compiled.contains(&"events_find") && compiled.contains(&"epoch_merge"), "{compiled:?}");
+        assert!(compiled.contains(&"events_find"), "{compiled:?}");
         let given = Buffer::of(&gpu, "boxes", &boxes, wgpu::BufferUsages::STORAGE).unwrap();
         let names: Vec<u32> = (0..boxes.len() as u32).collect();
         let names = Buffer::of(&gpu, "names", &names, wgpu::BufferUsages::STORAGE).unwrap();

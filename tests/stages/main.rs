@@ -10,7 +10,6 @@ mod bin_scatter;
 #[path = "../common/doubles.rs"]
 mod doubles;
 mod emit;
-mod epoch;
 mod events;
 mod exact;
 mod exclude;

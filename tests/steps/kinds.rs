@@ -5,7 +5,6 @@ use broadsweep::{Aabb, BroadPhase, Events, Options, Pair, cpu};
 use laboratory::scenes::{Kind, Motion};
 
 use crate::common::{ALL_PAIRS, CANONICAL, broad_phase, least_budget, on_gpu};
-use crate::epochs::with_epochs;
 use crate::oracle::{Frame, Oracle};
 
 const MOVING: [Kind; 4] = [Kind::Sediment, Kind::Brownian, Kind::FreeFall, Kind::Gravity];
@@ -64,8 +63,7 @@ fn every_moving_scene_has_the_same_events_in_all_its_steps_on_the_gpu() {
             let mut engine = broad_phase(options);
             engine.forget_steps();
             engine.reserve(1100, 20_000).unwrap();
-            let run = |engine: &mut BroadPhase| compare_with_cpu(engine, 0..200, &name, &make);
-            if options == CANONICAL { with_epochs(&mut engine, run) } else { run(&mut engine) }
+            compare_with_cpu(&mut engine, 0..200, &name, &make);
         }
     }
 }

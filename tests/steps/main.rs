@@ -4,9 +4,8 @@
 mod common;
 
 mod edited;
-mod epochs;
+mod filtered;
 mod identity;
-mod kept;
 mod kinds;
 mod margin;
 mod moved;

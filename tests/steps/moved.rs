@@ -1,23 +1,20 @@
 //! Steps of which the caller says what moved.
 
-use broadsweep::internals::steps::{begin_epochs_from, begin_epochs_on_gpu_from};
-use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Gpu, Options, Pair, Step, cpu};
+use broadsweep::internals::steps::begin_epochs_from;
+use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Pair, Step, StepWork, cpu};
 use laboratory::scenes::Motion;
 
-use crate::common::{CANONICAL, GPU, device_with};
-use crate::oracle::Frame;
-use crate::recorded::{Uploaded, canonical, encoder, record};
+use crate::common::{CANONICAL, GPU};
+use crate::recorded::canonical;
 use crate::submitted::wait;
 
 const N: usize = 3000;
 
-/// Makes both engines, with epochs of any number of boxes.
+/// Makes both engines, the one on the CPU with epochs of any number of boxes.
 fn engines(filters: &Filters) -> (cpu::BroadPhase, BroadPhase) {
     let mut on_cpu = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut on_cpu, 1);
     let mut on_gpu = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    begin_epochs_on_gpu_from(&mut on_gpu, 1);
-    on_gpu.reserve(N, 40_000).unwrap();
     on_cpu.set_filters(filters.clone()).unwrap();
     on_gpu.set_filters(filters.clone()).unwrap();
     (on_cpu, on_gpu)
@@ -32,7 +29,7 @@ fn away(still: &[Aabb], moved: &[u32]) -> Vec<Aabb> {
     boxes
 }
 
-fn check_that_no_others_are_looked_at(engine: &mut impl Engine, what: &str) {
+fn check_that_no_others_are_looked_at(engine: &mut cpu::BroadPhase, what: &str) {
     let mut find = |step: Step| engine.find_events(step).cloned();
     let still = Motion::Still.boxes(N, 0.9, 1, 0);
     let expected = canonical(&still);
@@ -94,12 +91,42 @@ fn check_what_follows_an_unknown_step(engine: &mut impl Engine, what: &str) {
 }
 
 #[test]
-fn boxes_that_are_not_said_to_have_moved_are_not_looked_at() {
+fn boxes_that_are_not_said_to_have_moved_are_not_looked_at_on_the_cpu() {
     // With margins, invalid boxes are found in another way.
     for filters in [Filters::default(), Filters { margin: vec![0.0; N], ..Filters::default() }] {
-        let (mut on_cpu, mut on_gpu) = engines(&filters);
-        check_that_no_others_are_looked_at(&mut on_cpu, "on the CPU");
-        check_that_no_others_are_looked_at(&mut on_gpu, "on the GPU");
+        let (mut on_cpu, _) = engines(&filters);
+        check_that_no_others_are_looked_at(&mut on_cpu, &format!("{} margins", filters.margin.len()));
+    }
+}
+
+#[test]
+fn what_is_said_to_have_moved_changes_nothing_on_a_gpu() {
+    let still = Motion::Still.boxes(N, 0.9, 1, 0);
+    let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let is_search = |work: StepWork| work.searched && !work.began_epoch && work.moved_count == 0;
+    for (number, elsewhere) in [&[][..], &[], &[40, 50], &[50, 60], &[70]].into_iter().enumerate() {
+        let mut boxes = away(&still, elsewhere);
+        boxes[80].min[1] = if number == 4 { f32::NAN } else { boxes[80].min[1] };
+        let expected = canonical(&boxes);
+        // Right, wrong, and said in another way.
+        for moved in [elsewhere, &[], &[3, 3]] {
+            let step = Step::new(&boxes).moved(moved);
+            let found = engine.find_events(step).unwrap().clone();
+            assert!(found.pairs == expected && is_search(found.report.work), "step {number}, {moved:?}");
+            assert_eq!(found.report.invalid_count, u32::from(number == 4), "step {number}, {moved:?}");
+            engine.submit_events(step).unwrap();
+            let found = wait(&mut engine).unwrap();
+            assert!(found.pairs == expected && is_search(found.report.work), "step {number}, {moved:?}");
+            assert!(found.created.is_empty() && found.lost.is_empty(), "step {number}, {moved:?}");
+        }
+        let words = format!("has {N}, and there are {N} boxes");
+        for refused in [
+            engine.find_events(Step::new(&boxes).moved(&[N as u32])).map(|_| ()),
+            engine.submit_events(Step::new(&boxes).moved(&[0, N as u32])),
+        ] {
+            let refused = refused.unwrap_err();
+            assert!(matches!(&refused, Error::BadStep { list: "moved", problem } if *problem == words), "{refused}");
+        }
     }
 }
 
@@ -111,55 +138,9 @@ fn all_boxes_are_looked_at_where_the_last_step_is_not_known() {
 }
 
 #[test]
-fn the_kernel_for_boxes_that_moved_runs_where_the_last_step_is_known_and_filters_leave_boxes() {
-    let still = Motion::Still.boxes(N, 0.9, 1, 0);
-    for (margin, looks) in [(Vec::new(), true), (vec![0.0; N], false)] {
-        // A kernel is compiled as it is first needed.
-        let gpu = device_with(Gpu::required_limits());
-        let mut engine = BroadPhase::new(&gpu, CANONICAL).unwrap();
-        begin_epochs_on_gpu_from(&mut engine, 1);
-        engine.set_filters(Filters { margin, ..Filters::default() }).unwrap();
-        engine.reserve(N, 40_000).unwrap();
-        let mut has_looked = |step| {
-            engine.find_events(step).unwrap();
-            gpu.compiled_kernels().contains(&"epoch_look")
-        };
-        assert!(!has_looked(Step::new(&still).moved(&[])) && !has_looked(Step::new(&still)));
-        assert_eq!(has_looked(Step::new(&still).moved(&[3])), looks);
-    }
-}
-
-/// What is kept was last shown the boxes of the recorded step: since that one, others have moved than the caller says.
-#[test]
-fn all_boxes_are_looked_at_behind_a_step_that_was_recorded() {
-    let (_, mut engine) = engines(&Filters::default());
-    let still = Motion::Still.boxes(N, 0.9, 1, 0);
-    for _ in 0..4 {
-        engine.find_events(Step::new(&still).moved(&[])).unwrap();
-    }
-    let elsewhere = Frame::of(away(&still, &[40, 50]));
-    assert_eq!(record(&mut engine, &elsewhere).unwrap().pairs, canonical(&elsewhere.boxes));
-    let events = engine.find_events(Step::new(&still).moved(&[])).unwrap();
-    assert_eq!((&events.pairs, events.report.work.moved_count), (&canonical(&still), 2));
-    // And behind one that was recorded and is not submitted yet, though in vain.
-    let mut late = encoder(&engine);
-    Uploaded::new(&engine, &elsewhere).record(&mut engine, &mut late).unwrap();
-    let boxes = away(&still, &[60]);
-    let events = engine.find_events(Step::new(&boxes).moved(&[60])).unwrap();
-    assert_eq!((&events.pairs, events.report.work.searched), (&canonical(&boxes), false));
-    // It may run later than it was recorded.
-    engine.gpu().queue().submit([late.finish()]);
-    for moved in [&[][..], &[60]] {
-        let events = engine.find_events(Step::new(&boxes).moved(moved)).unwrap();
-        assert_eq!((&events.pairs, events.report.work.searched), (&canonical(&boxes), false));
-    }
-}
-
-#[test]
 fn steps_with_another_number_of_boxes_are_looked_at_as_a_whole() {
     let still = Motion::Still.boxes(N, 0.9, 1, 0);
     let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    begin_epochs_on_gpu_from(&mut engine, 1);
     let mut on_cpu = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut on_cpu, 1);
     let mut boxes = Vec::new();
@@ -180,7 +161,6 @@ fn steps_with_another_number_of_boxes_are_looked_at_as_a_whole() {
 fn steps_in_flight_go_on_from_the_one_that_was_submitted_before() {
     let still = Motion::Still.boxes(N, 0.9, 1, 0);
     let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    begin_epochs_on_gpu_from(&mut engine, 1);
     let lists: Vec<Vec<u32>> = (0..12).map(|number| (0..20).map(|k| 7 + 100 * k + number).collect()).collect();
     let mut steps = Vec::new();
     let mut boxes = still.clone();
@@ -201,30 +181,4 @@ fn steps_in_flight_go_on_from_the_one_that_was_submitted_before() {
         let events = wait(&mut engine).unwrap();
         assert_eq!(events.pairs, canonical(&steps[number]), "step {number}, {:?}", events.report);
     }
-    assert!(!engine.events().report.work.searched, "{:?}", engine.events().report);
-    // Half of all: uploaded as a whole.
-    let half: Vec<u32> = (0..N as u32 / 2).collect();
-    let boxes = away(&still, &half[..30]);
-    assert_eq!(
-        engine.find_events(Step::new(&boxes).moved(&(0..N as u32).collect::<Vec<_>>())).unwrap().pairs,
-        canonical(&boxes)
-    );
-}
-
-#[test]
-fn nobody_goes_on_from_a_step_that_was_refused_after_it_was_submitted() {
-    let still = Motion::Still.boxes(N, 0.9, 1, 0);
-    let mut engine = BroadPhase::new(&GPU, Options { candidate_limit: 400_000, ..CANONICAL }).unwrap();
-    begin_epochs_on_gpu_from(&mut engine, 1);
-    for _ in 0..4 {
-        engine.find_events(Step::new(&still).moved(&[])).unwrap();
-    }
-    let crowd: Vec<u32> = (0..2000).collect();
-    let crowded = away(&still, &crowd);
-    engine.submit_events(Step::new(&crowded).moved(&crowd[..300])).unwrap();
-    engine.submit_events(Step::new(&crowded).moved(&crowd)).unwrap();
-    wait(&mut engine).unwrap();
-    assert!(matches!(wait(&mut engine), Err(Error::TooManyCandidates { .. })));
-    let events = engine.find_events(Step::new(&still).moved(&[])).unwrap();
-    assert_eq!(events.pairs, canonical(&still));
 }

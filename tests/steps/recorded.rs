@@ -190,7 +190,7 @@ pub fn canonical(boxes: &[Aabb]) -> Vec<Pair> {
 
 #[test]
 fn moving_scenes_that_are_recorded_have_the_events_of_searches_from_nothing() {
-    for motion in [Motion::Brisk, Motion::Few, Motion::Teleports] {
+    for motion in Motion::ALL {
         let mut engine = broad_phase(CANONICAL);
         engine.forget_steps();
         let mut oracle = Oracle::default();

@@ -1,9 +1,11 @@
 //! Steps that are submitted, and events that are taken later.
 
-use broadsweep::{Aabb, BroadPhase, Error, Events, Filters, Options, PairOrder, Step, cpu};
-use laboratory::scenes::Motion;
+use broadsweep::{Aabb, Attribute, BroadPhase, Error, Events, Filters, Gpu, Options, Pair, PairOrder, Step, cpu, wgpu};
+use laboratory::scenes::{Kind, Motion};
 
-use crate::common::{CANONICAL, GPU, broad_phase};
+use crate::common::{CANONICAL, GPU, broad_phase, device_with};
+use crate::oracle::{Frame, Oracle};
+use crate::recorded::{canonical, record};
 
 pub fn wait(engine: &mut BroadPhase) -> Result<Events, Error> {
     loop {
@@ -102,11 +104,113 @@ fn steps_and_searches_in_flight_do_not_mix() {
     assert_eq!(engine.find_events(&boxes).unwrap_err(), Error::Busy);
     assert_eq!(engine.try_take().unwrap_err(), Error::NothingSubmitted);
     assert_eq!(wait(&mut engine).unwrap().created, pairs);
-    let gpu = crate::common::device_with(broadsweep::Gpu::required_limits());
+    let gpu = device_with(Gpu::required_limits());
     let mut lost = BroadPhase::new(&gpu, CANONICAL).unwrap();
     lost.submit_events(&boxes).unwrap();
     gpu.device().destroy();
     let first = wait(&mut lost).map(|events| events.created);
     assert!(matches!(first, Err(Error::DeviceLost { .. })) || first == Ok(pairs), "{first:?}");
     assert_eq!(lost.try_take_events().unwrap_err(), Error::NothingSubmitted);
+}
+
+/// Boxes of a crowd.
+const CROWDED: usize = 3000;
+
+/// Makes steps of boxes that are far apart, but for those in two places; in the last steps some more come to one of them: more pairs than
+/// there is room for.
+fn crowd(number: usize) -> Vec<Aabb> {
+    let at = |i: usize| [i % 15, i / 15 % 15, i / 225].map(|x| 3.0 * x as f32);
+    let second = if number < 5 { 160 } else { 253 };
+    let place = |i: usize| match i {
+        0..100 => [1.0; 3],
+        i if i < second => [31.0; 3],
+        i => at(i),
+    };
+    (0..CROWDED).map(|i| Aabb::new(place(i), place(i).map(|x| x + 1.0))).collect()
+}
+
+/// Checks that there is room for the pairs of all steps but those in which the second place is full.
+fn check_room(engine: &BroadPhase) {
+    let capacity = engine.memory_plan(CROWDED).unwrap().pair_capacity as usize;
+    assert!((canonical(&crowd(4)).len()..canonical(&crowd(5)).len()).contains(&capacity), "{capacity}");
+}
+
+/// Checks the events of boxes alone against searches from nothing.
+fn check(oracle: &mut Oracle, boxes: &[Aabb], events: &Events, what: &str) {
+    oracle.check_pairs(&Frame::of(boxes.to_vec()), canonical(boxes), events, what);
+}
+
+#[test]
+fn steps_whose_pairs_have_no_room_are_whole_once_the_list_is_longer() {
+    for in_flight in [false, true] {
+        let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
+        let mut oracle = Oracle::default();
+        for number in 3..5 {
+            check(&mut oracle, &crowd(number), engine.find_events(&crowd(number)).unwrap(), "apart");
+        }
+        check_room(&engine);
+        if in_flight {
+            engine.submit_events(&crowd(5)).unwrap();
+            engine.submit_events(&crowd(4)).unwrap();
+            check(&mut oracle, &crowd(5), &wait(&mut engine).unwrap(), "in flight");
+            check(&mut oracle, &crowd(4), &wait(&mut engine).unwrap(), "behind");
+        } else {
+            check(&mut oracle, &crowd(5), engine.find_events(&crowd(5)).unwrap(), "waited for");
+        }
+        check(&mut oracle, &crowd(5), engine.find_events(&crowd(5)).unwrap(), "at last");
+    }
+}
+
+#[test]
+fn steps_with_lists_in_pieces_have_the_right_events() {
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
+    let mut engine = BroadPhase::new(&device_with(limits), CANONICAL).unwrap();
+    let boxes = Kind::Identical.generate(1200, 1);
+    let mut oracle = Oracle::default();
+    for number in 0..3 {
+        check(&mut oracle, &boxes[number..], engine.find_events(&boxes[number..]).unwrap(), "in pieces");
+    }
+    check(&mut oracle, &boxes[..300], engine.find_events(&boxes[..300]).unwrap(), "whole");
+}
+
+#[test]
+fn a_step_that_is_searched_again_has_the_filters_of_its_time() {
+    let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    // As if nobody slept; and nobody of the first crowd meets another one of it.
+    let asleep = vec![true; CROWDED];
+    let mut filters = Filters { group: vec![1; CROWDED], sleeping: asleep, ..Filters::default() };
+    engine.set_filters(filters.clone()).unwrap();
+    engine.find_events(&crowd(4)).unwrap();
+    check_room(&engine);
+    engine.submit_events(&crowd(5)).unwrap();
+    engine.change_filters(0, Attribute::Group(&[0; 100])).unwrap();
+    engine.submit_events(&crowd(4)).unwrap();
+    // And another kernel in use.
+    filters.group[..100].fill(0);
+    filters.sleeping = Vec::new();
+    engine.set_filters(Filters { body: (0..CROWDED as u32).collect(), ..filters }).unwrap();
+    let first = wait(&mut engine).unwrap();
+    assert!(first.pairs == canonical(&crowd(5)), "{:?}", first.report);
+    let second = wait(&mut engine).unwrap();
+    let meet = |pair: &Pair| pair.b >= 100;
+    let expected: Vec<Pair> = canonical(&crowd(4)).into_iter().filter(meet).collect();
+    assert!(second.pairs == expected && expected.len() > 1500, "{:?}", second.report);
+    assert_eq!(engine.find_events(&crowd(4)).unwrap().pairs, expected);
+}
+
+#[test]
+fn steps_that_are_recorded_and_steps_that_are_found_know_nothing_of_each_other() {
+    let mut engine = broad_phase(CANONICAL);
+    engine.forget_steps();
+    let (mut of_found, mut of_recorded) = (Oracle::default(), Oracle::default());
+    for number in 0..9 {
+        let frame = Frame::of(Motion::Brisk.boxes(3000, 0.9, 1, number));
+        if number % 3 == 1 {
+            let events = record(&mut engine, &frame).unwrap();
+            check(&mut of_recorded, &frame.boxes, &events, &format!("recorded, step {number}"));
+        } else {
+            let events = engine.find_events(&frame.boxes).unwrap();
+            check(&mut of_found, &frame.boxes, events, &format!("found, step {number}"));
+        }
+    }
 }

@@ -59,8 +59,6 @@ const OF_TREES: [&str; 1] = ["IS_LOWEST"];
 
 /// The switches that changes on the device have of their own: what the values are, and whether a number of boxes is among them.
 const OF_CHANGES: [&str; 3] = ["IS_FLAGS", "IS_MARGINS", "IS_STORED"];
-/// The switches that epochs have of their own: which list a kernel works on, and how boxes lie in it.
-const OF_EPOCHS: [&str; 6] = ["IS_SEARCHED", "IS_FRESH", "IS_REST", "IS_APART", "IS_KEPT", "IS_PACKED"];
 /// The switch of the lists of giants: whether they scan.
 const OF_LISTS: [&str; 1] = ["SCANS"];
 /// The switches of the comparison of two steps: which box of the last one each box is.
@@ -77,7 +75,7 @@ fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {
     for kernel in kernels() {
         let sets = kernel.sets();
         assert_eq!(sets[0].switches, [""; 0], "{}", kernel.label);
-        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_TREES, &OF_EPOCHS, &OF_EVENTS, &OF_CHANGES, &OF_LISTS].concat();
+        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_TREES, &OF_EVENTS, &OF_CHANGES, &OF_LISTS].concat();
         let of_filters = |name: &&String| !others.contains(&name.as_str());
         let last: Vec<_> = sets[sets.len() - 1].switches.iter().filter(of_filters).cloned().collect();
         let last = sorted(&last);

@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "DENSITY", default_value_t = Motion::DENSITY, allow_negative_numbers = true)]
     density: f64,
 
-    /// How far our engines grow boxes whose pairs they keep from step to step, in largest diameters [default: by their speed]
+    /// How far our CPU engine grows boxes whose pairs it keeps from step to step, in largest diameters [default: by their speed]
     #[arg(long, value_name = "MARGIN", allow_negative_numbers = true)]
     margin: Option<f32>,
 

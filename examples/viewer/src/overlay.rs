@@ -16,14 +16,13 @@ pub struct Pace {
 }
 
 /// The stages of the method, with the kernels of each: those whose names begin like this.
-const STAGES: [(&str, &[&str]); 8] = [
+const STAGES: [(&str, &[&str]); 7] = [
     ("statistics, frame", &["prepare", "pca", "frame", "count"]),
     ("bin", &["bin"]),
     ("sort", &["sort", "radix"]),
     ("rank", &["rank"]),
     ("sweep", &["sweep", "giants", "small"]),
     ("emit, order", &["emit", "order"]),
-    ("kept pairs", &["epoch"]),
     ("events", &["event"]),
 ];
 

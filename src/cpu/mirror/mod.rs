@@ -2,7 +2,6 @@
 
 pub mod bin;
 pub mod emit;
-pub mod epoch;
 pub mod events;
 pub mod exclude;
 pub mod frame;

@@ -37,7 +37,7 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 13] = [
         "uniform",
         "infinite",
         "few clusters",
@@ -45,10 +45,9 @@ pub fn searches() -> Vec<Search> {
         "clusters",
         "in many cells",
         "few steps",
-        "steps that are kept",
-        "steps that are kept and filtered",
-        "steps that are kept and cut",
-        "steps that are submitted",
+        "steps of few that move",
+        "steps whose filters come from the device",
+        "steps whose half-spaces come from the device",
         "a tree, asked on its device",
         "in pieces",
         "a tree",

@@ -169,8 +169,8 @@ pub fn cases() -> Vec<Case> {
         what: What::Steps(steps::Kind::Compared),
         ..case(options, boxes, is_filtered, SortVariant::Portable)
     };
-    let kept = |kind, boxes: Vec<Aabb>, filters| Case {
-        what: What::Steps(kind),
+    let filtered = |boxes: Vec<Aabb>, filters| Case {
+        what: What::Steps(steps::Kind::Filtered),
         filters,
         ..case(SWEEP, boxes, false, SortVariant::Portable)
     };
@@ -180,7 +180,6 @@ pub fn cases() -> Vec<Case> {
         let filters = Filters { world, ..Filters::default() };
         Case { filters, ..case(SWEEP, Kind::Uniform.generate(900, 1), false, variant) }
     };
-    let kept_filters = Filters { include: Vec::new(), second: Vec::new(), owner: None, ..filters(300) };
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
@@ -196,10 +195,9 @@ pub fn cases() -> Vec<Case> {
         ground(SortVariant::Subgroup),
         ground(SortVariant::Portable),
         steps(few, Kind::Clusters.generate(700, 1), false),
-        kept(steps::Kind::Kept, Kind::Clusters.generate(400, 1), Filters::default()),
-        kept(steps::Kind::Kept, Kind::Uniform.generate(300, 1), kept_filters),
-        kept(steps::Kind::Kept, cut, cut_filters),
-        kept(steps::Kind::Moved, Kind::Uniform.generate(320, 1), Filters::default()),
+        filtered(Kind::Clusters.generate(400, 1), Filters::default()),
+        filtered(Kind::Uniform.generate(300, 1), filters(300)),
+        filtered(cut, cut_filters),
         tree(asks::boxes(150), asks::AskedFrom::Device),
         tree_of(asks::boxes(150), asks::AskedFrom::Device, SortVariant::Subgroup),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),

@@ -1,10 +1,9 @@
 //! Steps that are recorded.
 
 use broadsweep::internals::mirror;
-use broadsweep::internals::steps::begin_epochs_on_gpu_from;
 use broadsweep::{
     Aabb, BroadPhase, Error, Events, Filters, Gpu, GpuAttribute, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours,
-    GpuPairs, HalfSpace, Options, Pair, PairOrder, Step, cpu, wgpu,
+    GpuPairs, HalfSpace, Options, Pair, Step, cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -49,39 +48,18 @@ fn frames(boxes: &[Aabb], owner: Option<&Aabb>) -> Vec<Frame> {
     ]
 }
 
-/// Makes steps of these boxes in which few leave their grown boxes. Only a number of boxes that lies in a buffer may change.
-fn kept_frames(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
+/// Makes steps of these boxes, of which few move. Only a number of boxes that lies in a buffer may change.
+fn few_moving(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
     let elsewhere = |parts: &[usize]| -> Vec<Aabb> {
         let place = |i: usize| if parts.contains(&(i % 50)) { (i + 10 * (i % 50)) % boxes.len() } else { i };
         (0..boxes.len()).map(|i| boxes[place(i)]).collect()
     };
-    let by_little: Vec<Aabb> = elsewhere(&[2])
-        .iter()
-        .map(|aabb| {
-            let way = 0.01 * (aabb.max[0] - aabb.min[0]);
-            Aabb::new(aabb.min.map(|bound| bound + way), aabb.max.map(|bound| bound + way))
-        })
-        .collect();
     let mut vast = elsewhere(&[2]);
     vast[20] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     vast[21] = Aabb::new([f32::NAN; 3], [0.0; 3]);
     vast[22] = vast[20];
     let fewer = if is_counted { boxes.len() - 5 } else { boxes.len() };
-    let far =
-        elsewhere(&[7]).iter().map(|aabb| Aabb::new(aabb.min.map(|x| x + 50.0), aabb.max.map(|x| x + 50.0))).collect();
-    let steps = [
-        boxes.to_vec(),
-        boxes.to_vec(),
-        boxes.to_vec(),
-        elsewhere(&[1]),
-        // Those stay where they are while others leave.
-        elsewhere(&[1, 3]),
-        elsewhere(&[2]),
-        by_little,
-        vast,
-        elsewhere(&[2])[..fewer].to_vec(),
-        far,
-    ];
+    let steps = [boxes.to_vec(), boxes.to_vec(), elsewhere(&[1, 3]), vast, elsewhere(&[2])[..fewer].to_vec()];
     steps.into_iter().map(|boxes| Frame { boxes, generations: None, was: None, refused: 0 }).collect()
 }
 
@@ -105,18 +83,15 @@ pub fn with_half_spaces(mut boxes: Vec<Aabb>, filters: Filters) -> (Vec<Aabb>, F
 pub enum Kind {
     /// With boxes that have generations, and are elsewhere in the array, and steps that are refused.
     Compared,
-    /// With few boxes that leave their grown boxes, whose pairs are kept.
-    Kept,
-    /// The same, submitted, each with a list of the boxes that moved.
-    Moved,
+    /// Of which few boxes move. The values of the filters come with the first step, on the device.
+    Filtered,
 }
 
 impl Kind {
     fn frames(self, boxes: &[Aabb], filters: &Filters) -> Vec<Frame> {
         match self {
             Self::Compared => frames(boxes, filters.owner.as_ref()),
-            Self::Kept => kept_frames(boxes, *filters == Filters::default()),
-            Self::Moved => kept_frames(boxes, false),
+            Self::Filtered => few_moving(boxes, *filters == Filters::default()),
         }
     }
 }
@@ -231,20 +206,14 @@ fn record_lists(
 /// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
 /// boxes lies in a buffer, and behind the boxes are others.
 pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, kind: Kind) -> Result<Vec<Pair>, Error> {
-    if let Kind::Moved = kind {
-        return submit(gpu, options, boxes, filters);
-    }
     let mut broad_phase = BroadPhase::new(gpu, options)?;
     broad_phase.set_filters(filters.clone())?;
     let mut given = Vec::new();
     let mut lists = None;
-    if let Kind::Kept = kind {
+    if let Kind::Filtered = kind {
         lists = Some(filters);
-        // The values come with the first step, on the device.
         given = values(gpu, filters);
         broad_phase.set_filters(without_values(filters))?;
-        begin_epochs_on_gpu_from(&mut broad_phase, 1);
-        // For the pairs of grown boxes too.
         broad_phase.reserve(boxes.len(), 30 * boxes.len() as u32)?;
     }
     let at_most = boxes.len() + 300;
@@ -310,24 +279,6 @@ fn left(gpu: &Gpu, n: u32, events: &GpuEvents, by_box: &GpuNeighbours, refused: 
     all
 }
 
-/// Submits steps, each with a list of the boxes that moved, and returns the pairs of each.
-fn submit(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
-    let mut broad_phase = BroadPhase::new(gpu, Options { order: PairOrder::Canonical, ..options })?;
-    broad_phase.set_filters(filters.clone())?;
-    begin_epochs_on_gpu_from(&mut broad_phase, 1);
-    broad_phase.reserve(boxes.len(), 30 * boxes.len() as u32)?;
-    let bits = |aabb: &Aabb| bytemuck::cast::<Aabb, [u32; 6]>(*aabb);
-    let (mut last, mut all): (Vec<Aabb>, _) = (Vec::new(), Vec::new());
-    for Frame { boxes, .. } in Kind::Moved.frames(boxes, filters) {
-        let both = boxes.iter().zip(&last);
-        let moved: Vec<u32> =
-            (0..).zip(both).filter(|(_, (now, then))| bits(now) != bits(then)).map(|(i, _)| i).collect();
-        all.extend(&broad_phase.find_events(Step::new(&boxes).moved(&moved))?.pairs);
-        last = boxes;
-    }
-    Ok(all)
-}
-
 /// Returns what is right.
 pub fn expected(boxes: &[Aabb], filters: &Filters, kind: Kind) -> Vec<Pair> {
     let mut engine = cpu::BroadPhase::new(Options::default()).expect("an engine");
@@ -350,10 +301,6 @@ pub fn expected(boxes: &[Aabb], filters: &Filters, kind: Kind) -> Vec<Pair> {
         let step = generations.as_ref().map_or(step, |generations| step.with_generations(generations));
         let step = was.as_ref().map_or(step, |was| step.rebased(was));
         let Events { pairs, before, created, lost, persisting, .. } = engine.find_events(step).expect("events");
-        if let Kind::Moved = kind {
-            all.extend(pairs);
-            continue;
-        }
         all.extend(by_box(pairs, boxes.len(), 0));
         for list in [pairs, created, lost, persisting] {
             all.extend(list_of(list, 0));

@@ -1,4 +1,4 @@
-// Canonical order.
+// Canonical order: shared by the kernels that look pairs up in the last list.
 
 // Tells whether a pair comes before another.
 fn is_below(a: vec2<u32>, b: vec2<u32>) -> bool {
