@@ -1,7 +1,7 @@
 // query_cross: all boxes that each path touches.
 //
 // Reads   tree, query, window
-//         nodes      of tree_leaves, tree_levels and tree_top
+//         nodes      of tree_bottom, tree_levels and tree_top
 //         queries    [query_count * words] bits of f32: rays or boxes that move (path.wgsl)
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters
@@ -22,6 +22,8 @@
 @group(0) @binding(9) var<storage, read_write> pairs: array<u32>;
 
 const IS_RANKED: bool = false;
+// A second dispatch would take as long as the longest of these walks.
+const IS_EXACT: bool = true;
 
 @compute @workgroup_size(64)
 fn query_cross(

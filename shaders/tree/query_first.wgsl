@@ -1,7 +1,7 @@
 // query_first: the first boxes that each path touches.
 //
 // Reads   tree, query
-//         nodes      of tree_leaves, tree_levels and tree_top
+//         nodes      of tree_bottom, tree_levels and tree_top
 //         queries    [query_count * words] bits of f32: rays or boxes that move (path.wgsl)
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters
@@ -20,6 +20,8 @@
 @group(0) @binding(8) var<storage, read_write> states: array<vec4<u32>>;
 
 const IS_RANKED: bool = true;
+// A second dispatch would take as long as the longest of these walks.
+const IS_EXACT: bool = true;
 
 @compute @workgroup_size(64)
 fn query_first(

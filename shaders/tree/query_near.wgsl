@@ -1,7 +1,7 @@
 // query_near: the nearest boxes to each point.
 //
 // Reads   tree, query
-//         nodes      of tree_leaves, tree_levels and tree_top
+//         nodes      of tree_bottom, tree_levels and tree_top
 //         queries    [query_count * 4] bits of f32: point and radius
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters
@@ -20,6 +20,7 @@
 @group(0) @binding(8) var<storage, read_write> states: array<vec4<u32>>;
 
 const IS_RANKED: bool = true;
+override IS_EXACT: bool = false;
 
 @compute @workgroup_size(64)
 fn query_near(

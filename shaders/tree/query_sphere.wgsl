@@ -1,7 +1,7 @@
 // query_sphere: all boxes that each sphere touches.
 //
 // Reads   tree, query, window
-//         nodes      of tree_leaves, tree_levels and tree_top
+//         nodes      of tree_bottom, tree_levels and tree_top
 //         queries    [query_count * 4] bits of f32: centre and radius
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters
@@ -22,6 +22,7 @@
 @group(0) @binding(9) var<storage, read_write> pairs: array<u32>;
 
 const IS_RANKED: bool = false;
+override IS_EXACT: bool = false;
 
 @compute @workgroup_size(64)
 fn query_sphere(

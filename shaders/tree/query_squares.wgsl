@@ -1,7 +1,7 @@
 // query_squares: the answers of each row.
 //
 // Reads   tree, query
-//         nodes     of tree_leaves
+//         nodes     of tree_bottom
 //         queries   [query_count * words] bits of f32: points and radii
 //         order     [query_count] the queries that are asked now
 //         rows, states    of query_near

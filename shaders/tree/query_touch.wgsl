@@ -1,7 +1,7 @@
 // query_touch: all boxes that each point, box or convex shape touches.
 //
 // Reads   tree, query, window
-//         nodes      of tree_leaves, tree_levels and tree_top
+//         nodes      of tree_bottom, tree_levels and tree_top
 //         queries    [query_count * words] bits of f32: points, boxes, or regions: bounds, and which half-spaces are cut out
 //                    of them; from word `parts` on, the half-spaces
 //         order      [query_count] the queries in the order in which they are asked
@@ -24,6 +24,8 @@
 @group(0) @binding(9) var<storage, read_write> pairs: array<u32>;
 
 const IS_RANKED: bool = false;
+// Nothing is in doubt but half-spaces: set where there are some.
+override IS_EXACT: bool = false;
 
 @compute @workgroup_size(64)
 fn query_touch(

@@ -8,9 +8,7 @@
 //         invalid   [box_count / 256, rounded up, and one] from 0 to how many of each 256 boxes are invalid, and in the end
 //                   whether any is
 // Writes  bounds    [nodes of the third level, or 1] what bounds each of them, and about the surface of it and of all nodes under it
-// A workgroup for each 64 leaves. Its boxes wait in its memory, so that what lies anywhere is loaded once and all else in a row. For
-// GPUs; in software it takes less time to store boxes anywhere than to load them from there, and a barrier is dear: see tree_leaves and
-// tree_levels.
+// A workgroup for each 64 leaves. Its boxes wait in its memory, so that what lies anywhere is loaded once and all else in a row.
 // Source: as that of tree_levels.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
@@ -80,6 +78,12 @@ fn empty_if_none(first: u32, at: u32) {
         box_words[word_of(at) + k] = INFINITY;
         box_words[word_of(at) + 3u + k] = MINUS_INFINITY;
     }
+}
+
+// Counts an invalid box: how many of each 256 are invalid, and behind that whether any is.
+fn count_invalid(i: u32) {
+    atomicAdd(&invalid[i / 256u], 1u);
+    atomicStore(&invalid[div_ceil(tree.box_count, 256u)], 1u);
 }
 
 // Stores the boxes of a workgroup, four words at a time.

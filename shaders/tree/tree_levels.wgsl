@@ -3,9 +3,9 @@
 // Reads   tree
 //         level      which one
 //         cube       for the unit of surfaces
-//         below      [nodes of the level below] what is known of each of them, unless IS_LOWEST
-// Changes nodes      reads the boxes of tree_leaves where IS_LOWEST, and writes the nodes of the level
-// Writes  bounds     [nodes of the level] what bounds each of them, and about the surface of it and of all nodes under it
+//         below      [nodes of the level below] what is known of each of them
+// Writes  nodes      the nodes of the level
+//         bounds     [nodes of the level] what bounds each of them, and about the surface of it and of all nodes under it
 // An invocation for each node, which bounds eight children.
 // Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, which lie without pointers in the same way.
 
@@ -15,9 +15,6 @@
 @group(0) @binding(3) var<storage, read_write> nodes: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> below: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> bounds: array<vec4<u32>>;
-
-// Whether the children are the boxes of a leaf.
-override IS_LOWEST: bool = false;
 
 @compute @workgroup_size(64)
 fn tree_levels(
@@ -31,10 +28,7 @@ fn tree_levels(
     }
 }
 
-// Returns a child by its number: a box, or a node of the level below.
+// Returns a child by its number: a node of the level below.
 fn child_at(level: u32, child: u32) -> Child {
-    if IS_LOWEST {
-        return Child(box_at(child), 0.0);
-    }
     return kept(level - 1u, child);
 }

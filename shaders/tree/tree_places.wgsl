@@ -2,8 +2,7 @@
 //
 // Reads   tree
 //         ids      [box_count] the box of each place among the leaves
-// Writes  nodes    behind all nodes, at the places that are left in the last leaf, no boxes; behind all boxes their ids, filled
-//                  up to an eight
+// Writes  nodes    behind all boxes their ids, filled up to an eight
 //         places   [box_count] the place of each box
 // An invocation for each place.
 
@@ -26,12 +25,6 @@ fn tree_places(
     if place < tree.box_count {
         id = ids[place];
         places[id] = place;
-    } else {
-        let at = 4u * tree.first_box + 6u * place;
-        for (var k = 0u; k < 3u; k += 1u) {
-            nodes[at + k] = INFINITY;
-            nodes[at + 3u + k] = MINUS_INFINITY;
-        }
     }
     nodes[4u * tree.first_id + place] = id;
 }

@@ -4,10 +4,10 @@
 //         level      the lowest of these levels; level_count where there are none
 //         cube       for the unit of surfaces
 //         boxes      [box_count * 3] bits of f32, two at a time
-//         below      [nodes of the level below] what is known of each of them, unless IS_LOWEST
-//         invalid    [box_count / 256, rounded up, and one] of tree_leaves or tree_bottom
-// Changes nodes      reads the boxes of tree_leaves where IS_LOWEST, and writes the nodes of these levels
-// Writes  summary    how many boxes are invalid, which are the first of them, and about how large all nodes are together
+//         below      [nodes of the level below] what is known of each of them
+//         invalid    [box_count / 256, rounded up, and one] of tree_bottom
+// Writes  nodes      the nodes of these levels
+//         summary    how many boxes are invalid, which are the first of them, and about how large all nodes are together
 // One workgroup, so that no level waits for a dispatch. An invocation for each node of a level.
 // A query takes about as long as the surface of all nodes is large.
 // Source: as that of tree_levels.
@@ -20,9 +20,6 @@
 @group(0) @binding(5) var<storage, read> below: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> invalid: array<u32>;
 @group(0) @binding(7) var<storage, read_write> summary: TreeSummary;
-
-// Whether the children of the lowest of these levels are the boxes of a leaf.
-override IS_LOWEST: bool = false;
 
 // What is known of the nodes of the level that was made last.
 var<workgroup> made: array<Child, TOP_NODES>;
@@ -67,13 +64,10 @@ fn list_invalid(local: u32, blocks: u32) -> u32 {
     return found;
 }
 
-// Returns a child by its number: a box, or a node of the level below.
+// Returns a child by its number: a node of the level below.
 fn child_at(at: u32, child: u32) -> Child {
     if at > level.level {
         return made_below(at, child, child);
-    }
-    if IS_LOWEST {
-        return Child(box_at(child), 0.0);
     }
     return kept(at - 1u, child);
 }

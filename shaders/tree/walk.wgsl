@@ -2,6 +2,8 @@
 // kernels that answer queries. They have
 //
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
+//   IS_EXACT                 whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, which decides:
+//                            so most need not take the code along that does
 //   IS_SHARED                whether SHARERS invocations share a query: all go through the same nodes, and each looks at boxes of its
 //                            own, `own_boxes`, of every leaf
 //   Waiting, NONE_WAIT       the children of a node that wait, and that there are none (waiting.wgsl, lists.wgsl)
@@ -36,10 +38,6 @@ struct Sight {
     is_sure: bool,
     near: f32,                // how near it is; -1 where f32 cannot tell
 }
-
-// Whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, of which the last one decides.
-// Most queries have no doubts, and need not take the code along that decides.
-override IS_EXACT: bool = false;
 
 // The children that wait on each level from 1 to WAITING_LEVELS, of which the last is in place 0. A root may lie one level higher, and
 // shares a place with level 1: it begins when nothing waits on any level, and none waits beside it.

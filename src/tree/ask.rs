@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::pack::{self, Packed};
 use super::query::{
-    Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, shares_lists,
+    Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, shares_lists,
 };
 use super::{Built, Tree, Waiting, build};
 use crate::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, KEPT_ANSWERS, ROW};
@@ -41,15 +41,17 @@ const MOST_KEPT: usize = 1 << 20;
 const MOST_ANSWERS: u64 = 1 << 23;
 /// The least room for answers.
 const LEAST_ANSWERS: u64 = 1 << 12;
-/// Turns of loops that a query may take in one dispatch, on a GPU and in software; where `f32` decides alone, and where doubts are
-/// decided too. The last node, and a row of 64 that is put in order, may take 800 more; where all is in doubt, the last node 1,700. Mesa's
-/// drivers in software end all loops of some eight or sixteen invocations after 65,535 turns together; other drivers end dispatches that
-/// take seconds.
-const BUDGETS: [[u32; 2]; 2] = [[1 << 18; 2], [3_100, 2_000]];
+/// Turns of loops that a query may take in one dispatch, and dispatches that are recorded ahead to go on with it: drivers end dispatches
+/// that take seconds.
+const BUDGET: (u32, u32) = (1 << 18, 4);
+/// The same in software. Mesa's drivers end all loops of some eight or sixteen invocations after 65,535 turns together, without a word. The
+/// last node, and a row of 64 that is put in order, may take 800 turns more; where all is in doubt, the last node 1,700.
+const BUDGET_IN_SOFTWARE: (u32, u32) = (2_000, 16);
 
-/// Returns how many turns of loops a query may take in one dispatch on this device.
-pub(super) fn budget(gpu: &Gpu, decides: bool) -> u32 {
-    gpu.turns().unwrap_or(BUDGETS[usize::from(gpu.is_software())][usize::from(decides)])
+/// Returns how many turns of loops a query may take in one dispatch on this device, and how many rounds are recorded beside the first.
+pub(super) fn budget(gpu: &Gpu) -> (u32, u32) {
+    let (turns, rounds) = if gpu.is_software() { BUDGET_IN_SOFTWARE } else { BUDGET };
+    (gpu.turns().unwrap_or(turns), rounds)
 }
 
 /// Queries that a thread looks at, at a time.
@@ -221,7 +223,6 @@ impl Part {
         self.rest = None;
         // What comes behind the last row has to be compared with its last box.
         self.asks.decides = self.decides || is_next_row;
-        self.said.budget = budget(&tree.gpu, self.asks.decides);
         self.said.is_resumed = 0;
         self.said.is_next_row = u32::from(is_next_row);
         self.said.query_count = self.count;
@@ -246,7 +247,6 @@ impl Part {
         scopes.close("queries")?;
         self.rest = Some(rest.len() as u32);
         self.asks.decides = true;
-        self.said.budget = budget(&tree.gpu, self.asks.decides);
         self.said.is_resumed = 1;
         self.said.query_count = rest.len() as u32;
         self.params = tree.params.get(&tree.gpu, self.said)?;
@@ -341,7 +341,6 @@ impl Tree {
         first: usize,
         is_in_order: bool,
         most: u32,
-        are_paths: bool,
         room: QueryRoom,
     ) -> Result<Part, Error> {
         let built = self.built.clone().ok_or(Error::NothingSubmitted)?;
@@ -358,9 +357,9 @@ impl Tree {
             boxes: !filters.keeps_all() || of_boxes.has_groups(),
             askers: has_askers,
             is_single: room.ranked > 0 && most == 1,
-            is_shared: most == u32::MAX && shares_lists(&self.gpu, count as u32),
+            is_shared: most == u32::MAX && shares_lists(count as u32),
             // Half-spaces are decided in integers anyway.
-            decides: packed.parts < packed.words.len() as u32 || (are_paths && decides_paths_at_once(&self.gpu)),
+            decides: packed.parts < packed.words.len() as u32,
         };
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let (room, buffers) = self.memory.make_room(&self.gpu, room)?;
@@ -371,7 +370,7 @@ impl Tree {
             most,
             parts: packed.parts,
             part_count: (packed.words.len() as u32 - packed.parts) / 4,
-            budget: budget(&self.gpu, asks.decides),
+            budget: budget(&self.gpu).0,
             rule: self.filters.filters().rule.code(),
             kept: room.kept(),
             ..bytemuck::Zeroable::zeroed()
@@ -476,8 +475,7 @@ impl Tree {
         let count = most.min(asked.query_count - first);
         let packed = Packed::of_words(&asked.words[first * stride..(first + count) * stride], count);
         let room = QueryRoom::of_rows(count, width);
-        let are_paths = asked.ranked == Ranked::Hits;
-        self.begin_part(&packed, asked.filters, first, asked.is_in_order, width as u32, are_paths, room)
+        self.begin_part(&packed, asked.filters, first, asked.is_in_order, width as u32, room)
     }
 
     /// Fills a row of each query of a part, in as many dispatches as it takes, and reads them.
@@ -776,7 +774,7 @@ impl Tree {
                 let some = &batch.queries[first..count.min(first + most)];
                 let packed = Packed::of_words(C::words(some), some.len());
                 let room = QueryRoom::of_any(some.len());
-                let mut part = self.begin_part(&packed, batch.filters, first, in_order, 1, true, room)?;
+                let mut part = self.begin_part(&packed, batch.filters, first, in_order, 1, room)?;
                 let counts = self.count_part(&mut part, Listed::Cross, false, waiting).await?;
                 extend(&mut answers, &counts[..some.len()], |&count| count > 0);
             }
@@ -842,8 +840,8 @@ impl Tree {
         let mut first = 0;
         while self.built.is_some() && first < count {
             let (packed, listed) = packed(&batch.queries[first..]);
-            let (room, are_paths) = (QueryRoom::of_lists(packed.count), listed == Listed::Cross);
-            let mut part = self.begin_part(&packed, batch.filters, first, in_order, u32::MAX, are_paths, room)?;
+            let room = QueryRoom::of_lists(packed.count);
+            let mut part = self.begin_part(&packed, batch.filters, first, in_order, u32::MAX, room)?;
             let offsets = self.count_part(&mut part, listed, true, waiting).await?;
             let base = lists.answers.len() as u64;
             self.read_lists(part, listed, &offsets, waiting, &mut lists.answers, &answer, &key).await?;

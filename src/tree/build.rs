@@ -22,13 +22,10 @@ pub const WORLDS: Source = source!("tree/tree_worlds"; rows::WGSL);
 /// The source of `tree_ranges`.
 pub const RANGES: Source = source!("tree/tree_ranges");
 /// The source of `tree_places`.
-pub const PLACES: Source = source!("tree/tree_places", "tree/tree", "tree/node");
-/// The source of `tree_leaves`.
-pub const LEAVES: Source = source!("tree/tree_leaves", "tree/tree_invalid", "tree/node", "shared/boxes");
+pub const PLACES: Source = source!("tree/tree_places", "tree/tree");
 /// The source of `tree_bottom`.
 pub const BOTTOM: Source = source!(
     "tree/tree_bottom",
-    "tree/tree_invalid",
     "tree/tree_made",
     "tree/tree_node",
     "tree/tree_keep",
@@ -46,7 +43,6 @@ pub const LEVELS: Source = source!(
     "tree/tree_kept",
     "tree/tree",
     "tree/node",
-    "tree/places",
     "tree/curve"
 );
 /// The source of `tree_top`.
@@ -57,13 +53,12 @@ pub const TOP: Source = source!(
     "tree/tree_kept",
     "tree/tree",
     "tree/node",
-    "tree/places",
     "tree/curve",
     "shared/boxes",
     "shared/scan"
 );
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, PLACES, LEAVES, BOTTOM, LEVELS, TOP];
+pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, PLACES, BOTTOM, LEVELS, TOP];
 
 /// Children of a node, and boxes of a leaf.
 const WIDTH: u64 = 8;
@@ -80,19 +75,14 @@ const ID_VECTORS: u64 = WIDTH / 4;
 /// The kernels of the stage `tree`.
 #[derive(Debug)]
 pub struct Build {
-    /// Whether `tree_bottom` makes the lowest levels, as is best on a GPU.
-    for_gpu: bool,
     cube: Kernel,
     keys: Kernel,
     worlds: Kernel,
     ranges: Kernel,
     places: Kernel,
-    leaves: Kernel,
     bottom: Kernel,
-    /// Of the leaves, and of levels above.
-    levels: [Kernel; 2],
-    /// From the leaves on, and from a level above.
-    top: [Kernel; 2],
+    levels: Kernel,
+    top: Kernel,
     passes: Constants<LevelPass>,
 }
 
@@ -226,25 +216,22 @@ impl Build {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
         Self {
-            for_gpu: !gpu.is_software(),
             cube: Kernel::new(gpu, &CUBE),
             keys: Kernel::new(gpu, &KEYS),
             worlds: Kernel::new(gpu, &WORLDS),
             ranges: Kernel::new(gpu, &RANGES),
             places: Kernel::new(gpu, &PLACES),
-            leaves: Kernel::new(gpu, &LEAVES),
             bottom: Kernel::new(gpu, &BOTTOM),
-            levels: lowest_and_others(gpu, &LEVELS),
-            top: lowest_and_others(gpu, &TOP),
+            levels: Kernel::new(gpu, &LEVELS),
+            top: Kernel::new(gpu, &TOP),
             passes: Constants::keeping("level", 1 + WAITING_LEVELS as usize),
         }
     }
 
     /// Lists the kernels of builds and refits without worlds.
     pub fn kernels(&self) -> Vec<&Kernel> {
-        let Self { cube, keys, places, leaves, bottom, levels: [lowest, levels], top: [small, top], .. } = self;
-        let of_levels = if self.for_gpu { vec![bottom, levels, top] } else { vec![leaves, lowest, levels, small, top] };
-        [cube, keys, places].into_iter().chain(of_levels).collect()
+        let Self { cube, keys, places, bottom, levels, top, .. } = self;
+        vec![cube, keys, places, bottom, levels, top]
     }
 
     /// Records the order of the leaves of a tree of this room, and where each box lies among them.
@@ -310,30 +297,17 @@ impl Build {
         tree: &TreeBuffers,
     ) -> Result<(), Error> {
         debug_assert!(room.boxes < u64::from(NO_BOX));
-        let (mut below, mut bounds) = (&tree.other_keys, &tree.keys);
-        let mut level = 0;
-        if self.for_gpu {
-            let buffers = [
-                ("tree", shape.all()),
-                ("cube", tree.cube.all()),
-                ("boxes", boxes.clone()),
-                ("nodes", tree.nodes.all()),
-                ("invalid", tree.invalid.all()),
-                ("bounds", bounds.all()),
-            ];
-            self.bottom.dispatch(pass, (room.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
-            std::mem::swap(&mut below, &mut bounds);
-            level = BOTTOM_LEVELS.min(room.levels().count() as u32);
-        } else {
-            let buffers = [
-                ("tree", shape.all()),
-                ("boxes", boxes.clone()),
-                ("nodes", tree.nodes.all()),
-                ("places", tree.places.all()),
-                ("invalid", tree.invalid.all()),
-            ];
-            self.leaves.dispatch(pass, (room.boxes as u32).div_ceil(256), &buffers);
-        }
+        let (mut below, mut bounds) = (&tree.keys, &tree.other_keys);
+        let buffers = [
+            ("tree", shape.all()),
+            ("cube", tree.cube.all()),
+            ("boxes", boxes.clone()),
+            ("nodes", tree.nodes.all()),
+            ("invalid", tree.invalid.all()),
+            ("bounds", below.all()),
+        ];
+        self.bottom.dispatch(pass, (room.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
+        let mut level = BOTTOM_LEVELS.min(room.levels().count() as u32);
         let level_of = |level| self.passes.get(gpu, LevelPass { level, ..LevelPass::zeroed() });
         for nodes in room.levels().skip(level as usize).take_while(|&nodes| nodes > u64::from(TOP_NODES)) {
             let own = level_of(level)?;
@@ -345,7 +319,7 @@ impl Build {
                 ("below", below.all()),
                 ("bounds", bounds.all()),
             ];
-            self.levels[usize::from(level > 0)].dispatch(pass, (nodes as u32).div_ceil(NODES_AT_ONCE), &buffers);
+            self.levels.dispatch(pass, (nodes as u32).div_ceil(NODES_AT_ONCE), &buffers);
             std::mem::swap(&mut below, &mut bounds);
             level += 1;
         }
@@ -360,14 +334,9 @@ impl Build {
             ("invalid", tree.invalid.all()),
             ("summary", tree.summary.all()),
         ];
-        self.top[usize::from(level > 0)].dispatch(pass, 1, &buffers);
+        self.top.dispatch(pass, 1, &buffers);
         Ok(())
     }
-}
-
-/// Looks up the two kernels of a source that makes nodes: for children that are boxes, and for children that are nodes.
-fn lowest_and_others(gpu: &Gpu, source: &Source) -> [Kernel; 2] {
-    [Kernel::specialised(gpu, source, &["IS_LOWEST"]), Kernel::new(gpu, source)]
 }
 
 #[cfg(test)]

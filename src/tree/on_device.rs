@@ -136,7 +136,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// Says how many rounds are recorded beside the first: at least 1; without this call 4 on a GPU, and 16 in software.
     ///
     /// A round takes a query up to 2¹⁸ steps further on a GPU, and some thousand in software, where drivers end longer loops.
-    /// Queries that are in doubt in `f32` need one beside the first, but for paths on a GPU. A round that is not needed takes two dispatches
+    /// Queries that are in doubt in `f32` need one beside the first, but for paths. A round that is not needed takes two dispatches
     /// that do next to nothing; lists take each round twice. A query that is not done in all of them has no answers, is marked,
     /// and is counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or ask it
     /// from host memory.

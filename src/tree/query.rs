@@ -158,7 +158,7 @@ pub struct Asks {
     pub askers: bool,
     /// No more than one answer is ranked.
     pub is_single: bool,
-    /// What `f32` leaves in doubt is decided at once, and not in another dispatch.
+    /// What `f32` leaves in doubt is decided at once, and not in another dispatch; as it always is of paths.
     pub decides: bool,
     /// Several invocations share a query.
     pub is_shared: bool,
@@ -181,16 +181,8 @@ fn names_on(switches: &[(bool, &'static str)]) -> Vec<&'static str> {
 }
 
 /// Returns whether several invocations share each of so many queries whose answers are listed.
-pub(super) fn shares_lists(gpu: &Gpu, query_count: u32) -> bool {
-    query_count <= MOST_SHARED && !gpu.is_software()
-}
-
-/// Returns whether paths are decided without rounding in the first dispatch too. On a GPU a second one, for the few that `f32` leaves in
-/// doubt, takes nearly as long as the first: the time of the longest walk. An H100 answers paths in 0.69 to 0.97 of the time without
-/// it (the ten nearest boxes in 1.17 times, so that points and shapes are not asked this way). In software it is groups of rays that
-/// take long, and few of them are in doubt.
-pub(super) fn decides_paths_at_once(gpu: &Gpu) -> bool {
-    !gpu.is_software()
+pub(super) fn shares_lists(query_count: u32) -> bool {
+    query_count <= MOST_SHARED
 }
 
 /// What is asked for all boxes that it meets.
@@ -498,12 +490,11 @@ impl Query {
         let are_paths =
             matches!(question, Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits);
         let is_listed = matches!(question, Question::AllHits | Question::Overlaps | Question::SphereOverlaps);
-        let is_decided_at_once = are_paths && decides_paths_at_once(&self.gpu);
         let mut kernels = vec![self.order.clone()];
         for (&is_single, &emits) in is_single.iter().flat_map(|single| emits.iter().map(move |emits| (single, emits))) {
             let asks = |decides| Asks { boxes: asks_boxes, is_single, decides, ..Asks::default() };
-            let decisions: &[bool] = if is_decided_at_once { &[true] } else { &[false, true] };
-            let sharing: &[bool] = if is_listed && !self.gpu.is_software() { &[false, true] } else { &[false] };
+            let decisions: &[bool] = if are_paths { &[true] } else { &[false, true] };
+            let sharing: &[bool] = if is_listed { &[false, true] } else { &[false] };
             for (&decides, &is_shared) in decisions.iter().flat_map(|d| sharing.iter().map(move |s| (d, s))) {
                 kernels.push(self.walker(source, Asks { is_shared, ..asks(decides) }, emits));
             }
@@ -523,11 +514,12 @@ impl Query {
 
     /// Looks up a kernel that walks.
     fn walker(&self, source: &Source, asks: Asks, emits: bool) -> Kernel {
+        let are_paths = source.label == FIRST.label || source.label == CROSS.label;
         let switches = [
             (asks.is_single, "IS_SINGLE"),
             (asks.boxes, "ASKS_BOXES"),
             (asks.askers, "HAS_ASKERS"),
-            (asks.decides, "IS_EXACT"),
+            (asks.decides && !are_paths, "IS_EXACT"),
             (emits, "EMITS"),
             (asks.is_shared, "IS_SHARED"),
         ];

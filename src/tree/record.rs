@@ -8,8 +8,7 @@ use bytemuck::Zeroable;
 use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
 use super::query::{
-    Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, decides_paths_at_once, shares_lists,
-    words_of,
+    Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, shares_lists, words_of,
 };
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::ROW;
@@ -25,9 +24,7 @@ use crate::grid::sort_variant;
 use crate::layout::{QueryParams, Round, TreeShape, Window};
 use crate::{Asker, Cast, Error, NearestQuery};
 
-/// Rounds that go on after the first, unless the caller says how many, on a GPU and in software.
-const ROUNDS: [u32; 2] = [4, 16];
-/// The most there may be.
+/// The most rounds there may be beside the first.
 const MOST_ROUNDS: u32 = 4096;
 /// Constants of rounds that are kept for the next recording.
 pub(super) const KEPT_ROUNDS: usize = 128;
@@ -61,10 +58,6 @@ impl Wanted {
             Self::Any => 1,
             Self::Lists(..) => u32::MAX,
         }
-    }
-
-    fn are_paths(self) -> bool {
-        matches!(self, Self::Any | Self::Rows(Ranked::Hits, _) | Self::Lists(Listed::Cross, _))
     }
 
     fn window(self) -> Window {
@@ -360,7 +353,8 @@ impl Tree {
         if let Some(askers) = batch.askers {
             check(&self.gpu, askers, bytes::<Asker>(count), "asker", || format!("{count} askers"))?;
         }
-        let rounds = batch.rounds.unwrap_or(ROUNDS[usize::from(self.gpu.is_software())]);
+        let (budget, usual_rounds) = budget(&self.gpu);
+        let rounds = batch.rounds.unwrap_or(usual_rounds);
         if !(1..=MOST_ROUNDS).contains(&rounds) {
             let expected = "between 1 and 4096";
             return Err(Error::BadOption { option: "rounds", value: rounds.to_string(), expected });
@@ -380,17 +374,14 @@ impl Tree {
             boxes: batch.askers.is_some() || of_boxes.has_groups(),
             askers: batch.askers.is_some(),
             is_single: matches!(wanted, Wanted::Rows(_, 1)),
-            is_shared: matches!(wanted, Wanted::Lists(..)) && shares_lists(&self.gpu, count),
+            is_shared: matches!(wanted, Wanted::Lists(..)) && shares_lists(count),
             // Half-spaces are decided in integers anyway.
-            decides: batch.half_space_count > 0
-                || Q::MADE.is_some_and(|made| made.parts() > 0)
-                || (wanted.are_paths() && decides_paths_at_once(&self.gpu)),
+            decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
         };
-        let said = QueryParams { kept: room.kept(), ..self.said(&batch, wanted, rounds) };
+        let said = QueryParams { kept: room.kept(), budget, ..self.said(&batch, wanted, rounds) };
         let params = (0..wanted.phases() * said.round_count).map(|round| {
             let is_resumed = round % said.round_count > 0;
-            let budget = budget(&self.gpu, is_resumed || asks.decides);
-            self.round_params.get(&self.gpu, QueryParams { round, budget, is_resumed: is_resumed.into(), ..said })
+            self.round_params.get(&self.gpu, QueryParams { round, is_resumed: is_resumed.into(), ..said })
         });
         let of_given = QueryParams { words: words_of::<Q>(), ..said };
         let made = match Q::MADE {

@@ -474,9 +474,8 @@ fn in_one_list<T>(lists: &Lists<T>, index: impl Fn(&T) -> u32) -> Vec<[u32; 2]> 
 #[test]
 fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
     assert_windows_of(GPU.clone(), 16);
-    // Of queries that are shared, and of those that many dispatches go on with.
-    assert_windows_of(GPU.clone().with_software(false), 16);
-    assert_windows_of(GPU.clone().with_software(false).with_turns(150), 60);
+    // Of queries that many dispatches go on with.
+    assert_windows_of(GPU.clone().with_turns(150), 60);
 }
 
 fn assert_windows_of(gpu: Gpu, rounds: u32) {

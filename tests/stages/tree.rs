@@ -12,9 +12,7 @@ use crate::inputs::Random;
 use crate::sort::SORT;
 use crate::*;
 
-/// As it is in software, and as it is on a GPU.
-static BUILDS: LazyLock<[Build; 2]> =
-    LazyLock::new(|| [true, false].map(|is_software| Build::new(&gpu().clone().with_software(is_software))));
+static BUILD: LazyLock<Build> = LazyLock::new(|| Build::new(gpu()));
 
 fn boxes(n: u32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);
@@ -62,7 +60,7 @@ struct Tree {
     numbers: broadsweep::internals::filters::CheckedFilters,
 }
 
-fn build(build: &Build, boxes: &[Aabb], world_of: &[u32]) -> Tree {
+fn build(boxes: &[Aabb], world_of: &[u32]) -> Tree {
     let n = boxes.len() as u32;
     let filters = Filters { world: world_of.to_vec(), ..Filters::default() };
     let lists = FilterLists::of(gpu(), &filters, boxes.len()).unwrap();
@@ -76,8 +74,8 @@ fn build(build: &Build, boxes: &[Aabb], world_of: &[u32]) -> Tree {
     buffers.record_sizes(gpu(), &mut encoder, n).unwrap();
     buffers.record_no_invalid(&mut encoder);
     gpu().queue().submit([encoder.finish()]);
-    run(|pass| build.record_order(pass, &SORT, room, &shape, own.all(), &lists, &buffers));
-    run(|pass| build.record_bounds(gpu(), pass, room, &shape, own.all(), &buffers).unwrap());
+    run(|pass| BUILD.record_order(pass, &SORT, room, &shape, own.all(), &lists, &buffers));
+    run(|pass| BUILD.record_bounds(gpu(), pass, room, &shape, own.all(), &buffers).unwrap());
     let of_leaves = &download(&buffers.nodes)[room.shape().first_id as usize..];
     let order: Vec<u32> = bytemuck::cast_slice(of_leaves)[..boxes.len()].to_vec();
     let mut sorted = order.clone();
@@ -87,11 +85,9 @@ fn build(build: &Build, boxes: &[Aabb], world_of: &[u32]) -> Tree {
 }
 
 fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
-    for kernels in &*BUILDS {
-        let tree = build(kernels, boxes, world_of);
-        check_order(&tree, boxes, seed);
-        check_nodes(&tree, boxes);
-    }
+    let tree = build(boxes, world_of);
+    check_order(&tree, boxes, seed);
+    check_nodes(&tree, boxes);
 }
 
 /// Checks the cube, but for rounding, and the order along the curve through it.
@@ -165,10 +161,8 @@ fn a_tree_has_every_box_once_and_bounds_all_of_them() {
 #[test]
 fn a_tree_that_leaves_a_level_between_its_bottom_and_its_top_bounds_all_boxes() {
     let levels_between = BOTTOM_BOXES * 8 * TOP_NODES;
-    for kernels in &*BUILDS {
-        let boxes = boxes(levels_between + 1_000, 70);
-        check_nodes(&build(kernels, &boxes, &[]), &boxes);
-    }
+    let boxes = boxes(levels_between + 1_000, 70);
+    check_nodes(&build(&boxes, &[]), &boxes);
 }
 
 #[test]
@@ -193,9 +187,7 @@ fn nodes_bound_numbers_of_every_size() {
             })
             .collect();
         // In which order they are is another matter: some processors flush such numbers to zero, and some do not.
-        for kernels in &*BUILDS {
-            check_nodes(&build(kernels, &boxes, &[]), &boxes);
-        }
+        check_nodes(&build(&boxes, &[]), &boxes);
     }
 }
 

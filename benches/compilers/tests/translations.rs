@@ -54,9 +54,6 @@ const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
 const OF_QUERIES: [&str; 8] =
     ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY", "IS_SHARED"];
 
-/// The switch that the kernels which build trees have of their own.
-const OF_TREES: [&str; 1] = ["IS_LOWEST"];
-
 /// The switches that changes on the device have of their own: what the values are, and whether a number of boxes is among them.
 const OF_CHANGES: [&str; 3] = ["IS_FLAGS", "IS_MARGINS", "IS_STORED"];
 /// The switch of the lists of giants: whether they scan.
@@ -75,7 +72,7 @@ fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {
     for kernel in kernels() {
         let sets = kernel.sets();
         assert_eq!(sets[0].switches, [""; 0], "{}", kernel.label);
-        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_TREES, &OF_EVENTS, &OF_CHANGES, &OF_LISTS].concat();
+        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_EVENTS, &OF_CHANGES, &OF_LISTS].concat();
         let of_filters = |name: &&String| !others.contains(&name.as_str());
         let last: Vec<_> = sets[sets.len() - 1].switches.iter().filter(of_filters).cloned().collect();
         let last = sorted(&last);

@@ -217,7 +217,6 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("bin_worlds", "", "let fraction = select(", FRACTIONS),
     ("small_test", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("small_emit", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
-    ("tree_leaves", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("tree_bottom", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("tree_top", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("bin_count", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),

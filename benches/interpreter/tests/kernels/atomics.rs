@@ -119,9 +119,6 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("emit_giants", "*a = Term(", ELEMENTS),
     ("small_test", "*a = Term(", ELEMENTS),
     ("events_count", "event_words[2u * word] = vec4<u32>(created, persisting, lost, 0u);", ELEMENTS),
-    ("tree_places", "nodes[at + k] = INFINITY;", OWN),
-    ("tree_leaves", "nodes[at] = loaded.min.xy;", OWN),
-    ("tree_leaves", "nodes[at + 1u] = vec2<u32>(loaded.min.z, loaded.max.x);", OWN),
     ("tree_bottom", "box_words[to] = loaded.x;", ELEMENTS),
     (
         "tree_bottom",
