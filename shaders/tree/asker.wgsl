@@ -5,6 +5,8 @@
 //         ranges     [world_count + 2] of tree_ranges; only where there are worlds
 // The rule is the twin of `Asker::meets` in src/queries/batch.rs.
 
+@group(0) @binding(5) var<storage, read> ranges: array<u32>;
+@group(0) @binding(6) var<storage, read> askers: array<u32>;
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
 

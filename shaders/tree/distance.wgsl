@@ -33,7 +33,7 @@ fn doubt_of(square: f32) -> f32 {
 }
 
 // Reads a query, and returns whether all its numbers have a meaning.
-fn begin_point(number: u32) -> bool {
+fn begin_shape(number: u32) -> bool {
     let at = 4u * number;
     point = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     radius = queries[at + 3u];

@@ -1,15 +1,21 @@
-// All answers of a query: counted, or written where the counts of all queries say. Shared by the kernels that list; they have
-// `begin_shape(number)`, which reads a query and tells whether its numbers have a meaning.
+// All answers of a query: counted, or written where the counts of all queries say. Shared by the kernels that list, together with walk.wgsl.
 //
+// Reads   window
 // Changes offsets   [query_count + 1] counts of answers, as (low, high), and where EMITS where the answers of each query
 //                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
 //                   NOWHERE, and how many answers it found
 // Writes  pairs     where EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were not kept; else
 //                   [query_count * KEPT_ANSWERS] the first boxes of each list, as many as `query.kept`, which is KEPT_ANSWERS or 0
+// An invocation for each query, or with the switch IS_SHARED as many as SHARERS.
 
 // Where queries are shared, boxes are put into a list in any order, and the list is sorted like any other; but a list that a window
 // cuts is walked through by one invocation alone, so that each of its parts is the same in every walk.
 
+@group(0) @binding(7) var<uniform> window: Window;
+@group(0) @binding(8) var<storage, read_write> offsets: array<vec4<u32>>;
+@group(0) @binding(9) var<storage, read_write> pairs: array<u32>;
+
+const IS_RANKED: bool = false;
 override EMITS: bool = false;
 override IS_SHARED: bool = false;
 

@@ -46,7 +46,7 @@ fn doubt_of(time: f32) -> f32 {
 }
 
 // Reads the path of a query, and returns whether all its numbers have a meaning.
-fn begin_path(number: u32) -> bool {
+fn begin_shape(number: u32) -> bool {
     let at = number * query.words;
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     var high = low;

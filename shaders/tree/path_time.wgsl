@@ -9,13 +9,13 @@ fn is_at_most(number: u32, what: Measure) -> bool {
 }
 
 // Returns when the path touches a box that it touches, rounded down, in bits.
-fn time_of(low: vec3<u32>, high: vec3<u32>) -> u32 {
-    let what = latest(low, high);
+fn number_of(own: BoxBits) -> u32 {
+    let what = latest(own.low, own.high);
     if what.speed == 0u {
         return 0u;
     }
     var guess = 1.0;
-    if is_usual && class_of(low, high) == 0u {
+    if is_usual && class_of(own.low, own.high) == 0u {
         guess = (bitcast<f32>(what.plane) - bitcast<f32>(what.origin)) / bitcast<f32>(what.speed);
     }
     return round_down(guess, what);

@@ -1,26 +1,16 @@
 // query_near: the nearest boxes to each point.
 //
-// Reads   tree, query
-//         nodes      of tree_bottom, tree_levels and tree_top
-//         queries    [query_count * 4] bits of f32: point and radius
-//         order      [query_count] the queries in the order in which they are asked
-//         ranges, askers, filters
-// Changes rows       [query_count * most] the places of the answers (rows.wgsl)
-//         states     [query_count] what is left for the next dispatch
-// An invocation for each query. Nodes are looked at from the nearest on.
+// Reads   queries    point and radius (distance.wgsl)
+// An invocation for each query. Nodes are looked at from the nearest on. f32 ranks by itself, and notes what it leaves in doubt; where
+// anything is, another dispatch decides (rows.wgsl). On an H100 the ten nearest boxes take 1.17 times as long where all is decided at once.
 
-@group(0) @binding(0) var<uniform> tree: TreeShape;
-@group(0) @binding(1) var<uniform> query: QueryParams;
-@group(0) @binding(2) var<storage, read> nodes: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> queries: array<u32>;
-@group(0) @binding(4) var<storage, read> order: array<u32>;
-@group(0) @binding(5) var<storage, read> ranges: array<u32>;
-@group(0) @binding(6) var<storage, read> askers: array<u32>;
-@group(0) @binding(7) var<storage, read_write> rows: array<vec2<u32>>;
-@group(0) @binding(8) var<storage, read_write> states: array<vec4<u32>>;
-
-const IS_RANKED: bool = true;
 override IS_EXACT: bool = false;
+// Whether one answer is asked for, where f32 ranks.
+override IS_SINGLE: bool = false;
+
+// That answer so far.
+var<private> single_place: u32;
+var<private> single_near: f32;
 
 @compute @workgroup_size(64)
 fn query_near(
@@ -28,17 +18,126 @@ fn query_near(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let turn = group_index(group, groups) * 64u + local;
-    if turn >= query.query_count {
+    rank_boxes(group_index(group, groups) * WALKERS + local);
+}
+
+// Takes a box if it is among the first.
+fn take(place: u32, own: BoxBits, near: f32) {
+    if IS_EXACT {
+        put(place, own, near);
+    } else if IS_SINGLE {
+        take_single(place, near);
+    } else {
+        put_by_rank(place, rank_of(near, id_at(place)));
+        limit_by(0u);
+    }
+}
+
+// A row in doubt goes on, for its limit.
+fn is_done() -> bool {
+    return IS_SINGLE && is_doubtful;
+}
+
+// Puts the row in order where its walk has ended.
+fn complete_row() {
+    if IS_EXACT {
         return;
     }
-    let number = order[turn];
-    let is_valid = begin_point(number);
-    let place = begin_row(number);
-    if !is_valid {
-        resumed_at = INVALID_QUERY;
-    } else if place != NOWHERE {
-        walk_ranges(begin_query(number), place);
+    if IS_SINGLE {
+        if row_count == 1u {
+            rows[row_first] = vec2<u32>(single_place, rank_of(single_near, id_at(single_place)));
+        }
+    } else if resumed_at == NOWHERE {
+        sort_row();
+        // Which of two answers comes first may be in doubt still.
+        if is_doubtful {
+            resumed_at = AGAIN;
+        }
     }
-    end_row(number);
+}
+
+// Keeps a box if it is the first, in no memory. Ids are read only where they decide.
+fn take_single(place: u32, near: f32) {
+    let doubt = doubt_of(max(near, single_near));
+    let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
+    var is_nearer = near < single_near - doubt;
+    if are_equal {
+        is_nearer = id_at(place) < id_at(single_place);
+    }
+    let is_first = row_count == 0u || is_nearer;
+    is_doubtful |= !is_first && !are_equal && near <= single_near + doubt;
+    single_place = select(single_place, place, is_first);
+    single_near = select(single_near, near, is_first);
+    sight_limit = select(sight_limit, min(sight_limit, near), is_first);
+    row_count = 1u;
+}
+
+// Compares two ranks that are known, and takes note where that is in doubt. Whether it is or not, ranks have one order, so that what
+// comes last in it is as far as any other, as f32 computes it.
+fn ranks_before(own: u32, other: u32) -> bool {
+    let order = comes_surely(own, other);
+    is_doubtful |= !order.is_before && !order.is_behind;
+    return bitcast<i32>(own) < bitcast<i32>(other);
+}
+
+// Puts a box into the row by its rank; in place of the last one, where the row is full. Rows that are full are heaps meanwhile, with
+// the last one in front: which of the others comes first is left open until the end.
+fn put_by_rank(place: u32, rank: u32) {
+    var sinking = select(0u, query.most / 2u, row_count + 1u == query.most);
+    var to = row_count;
+    if row_count == query.most {
+        if !ranks_before(rank, rows[row_first].y) {
+            return;
+        }
+        sinking = 1u;
+        to = 0u;
+    }
+    rows[row_first + to] = vec2<u32>(place, rank);
+    row_count = min(row_count + 1u, query.most);
+    make_heap(sinking, row_count);
+}
+
+// Makes the row a heap, in which the boxes from number `sinking` on have none under them that comes behind them.
+fn make_heap(sinking: u32, count: u32) {
+    for (var at = sinking; at > 0u; at -= 1u) {
+        sink(at - 1u, count);
+    }
+}
+
+// Exchanges a box of the heap with the later one of the two under it, as long as that comes behind it.
+fn sink(top: u32, count: u32) {
+    let own = rows[row_first + top];
+    var at = top;
+    var below = 2u * top + 1u;
+    spent += 1u;
+    while below < count {
+        spent += 1u;
+        var later = rows[row_first + below];
+        if below + 1u < count {
+            let beside = rows[row_first + below + 1u];
+            if ranks_before(later.y, beside.y) {
+                later = beside;
+                below += 1u;
+            }
+        }
+        if ranks_before(own.y, later.y) {
+            rows[row_first + at] = later;
+            at = below;
+            below = 2u * at + 1u;
+        } else {
+            below = count;
+        }
+    }
+    rows[row_first + at] = own;
+}
+
+// Puts the row in order.
+fn sort_row() {
+    make_heap(row_count / 2u, row_count);
+    for (var count = row_count; count > 1u; count -= 1u) {
+        let last = rows[row_first];
+        rows[row_first] = rows[row_first + count - 1u];
+        rows[row_first + count - 1u] = last;
+        sink(0u, count - 1u);
+    }
 }

@@ -28,7 +28,7 @@ fn query_times(
         return;
     }
     let pair = pairs[i];
-    let is_valid = begin_path(pair.x);
+    let is_valid = begin_shape(pair.x);
     let own = box_at(places[pair.y]);
-    pairs[i] = vec2<u32>(pair.y, select(INFINITY, time_of(own.low, own.high), is_valid));
+    pairs[i] = vec2<u32>(pair.y, select(INFINITY, number_of(own), is_valid));
 }

@@ -1,11 +1,17 @@
 // The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and its rank. Shared by the
-// kernels that rank; they have `compare_boxes`, which is exact, and `doubt_of(near)` of two that are about as near as this.
+// kernels that rank, together with walk.wgsl; they have
+//
+//   compare_boxes(own, other)    which is nearer, exactly
+//   doubt_of(near)               by how much f32 may be wrong about two that are about as near as this
+//   complete_row()               puts a row in order whose walk has ended
+//
 // A rank says how near a box is: in bits of f32; where that is surely zero, which box it is, with RANK_ZERO; or UNRANKED. So where two are
 // at distance zero, ranks alone say which of them is first; and as signed numbers ranks are in the order of what f32 says.
 // A row stays where it is while boxes are put into it: in variables of an invocation it would take more registers than a GPU has.
 // A dispatch that goes on with a row, or begins one behind another, decides (IS_EXACT).
 //
-// Changes states   [query_count] what a query leaves for the next dispatch: the place from which it is resumed, or NOWHERE;
+// Changes rows     [query_count * most] the places of the answers, and their ranks
+//         states   [query_count] what a query leaves for the next dispatch: the place from which it is resumed, or NOWHERE;
 //                  the length of its row; the limit of what matters, in bits of f32; and the place of the last
 //                  answer of the row before, or NOWHERE. Where more answers are asked for than rows have, one row
 //                  comes after the other.
@@ -13,11 +19,12 @@
 const RANK_ZERO: u32 = 0x80000000u;
 const UNRANKED: u32 = 0xffffffffu;
 
+@group(0) @binding(7) var<storage, read_write> rows: array<vec2<u32>>;
+@group(0) @binding(8) var<storage, read_write> states: array<vec4<u32>>;
+
+const IS_RANKED: bool = true;
 // Nearest boxes are not shared: each limits where others may be.
 const IS_SHARED: bool = false;
-
-// Whether one answer is asked for.
-override IS_SINGLE: bool = false;
 
 // Which of two boxes comes first. Neither where that is in doubt.
 struct Order {
@@ -25,9 +32,6 @@ struct Order {
     is_behind: bool,
 }
 
-// That answer so far.
-var<private> single_place: u32;
-var<private> single_near: f32;
 var<private> row_first: u32;
 var<private> row_count: u32;
 // The place of the box behind which this row begins, or NOWHERE.
@@ -35,6 +39,23 @@ var<private> row_after: u32;
 
 // The limit with which this dispatch began.
 var<private> limit_before: f32;
+
+// Ranks the boxes that a query meets.
+fn rank_boxes(turn: u32) {
+    if turn >= query.query_count {
+        return;
+    }
+    let number = order[turn];
+    let is_valid = begin_shape(number);
+    let place = begin_row(number);
+    if !is_valid {
+        resumed_at = INVALID_QUERY;
+    } else if place != NOWHERE {
+        walk_ranges(begin_query(number), place);
+    }
+    complete_row();
+    end_row(number);
+}
 
 // Begins or resumes the row of a query, and returns the place from which it walks.
 fn begin_row(number: u32) -> u32 {
@@ -59,16 +80,6 @@ fn begin_row(number: u32) -> u32 {
 
 // Leaves the row as it is for the next dispatch.
 fn end_row(number: u32) {
-    if !IS_EXACT && IS_SINGLE && row_count == 1u {
-        rows[row_first] = vec2<u32>(single_place, rank_of(single_near, id_at(single_place)));
-    }
-    if !IS_EXACT && !IS_SINGLE && resumed_at == NOWHERE {
-        sort_row();
-        // Which of two answers comes first may be in doubt still.
-        if is_doubtful {
-            resumed_at = AGAIN;
-        }
-    }
     // What was ranked in another order would come twice. With a limit that is much less, the nearest come first once more.
     let begins_again = is_ordered && resumed_at == 0u;
     if begins_again && sight_limit < 0.9 * limit_before {
@@ -100,100 +111,6 @@ fn comes_surely(own: u32, other: u32) -> Order {
     return Order(is_before && are_known, is_behind && are_known);
 }
 
-// Compares two ranks that are known, and takes note where that is in doubt. Whether it is or not, ranks have one order, so that what
-// comes last in it is as far as any other, as f32 computes it.
-fn ranks_before(own: u32, other: u32) -> bool {
-    let order = comes_surely(own, other);
-    is_doubtful |= !order.is_before && !order.is_behind;
-    return bitcast<i32>(own) < bitcast<i32>(other);
-}
-
-// Puts a box in its place in the row, if it is among the first.
-fn take(place: u32, own: BoxBits, near: f32) {
-    if !IS_EXACT && IS_SINGLE {
-        take_single(place, near);
-        return;
-    }
-    if place == row_after {
-        return;
-    }
-    let id = id_at(place);
-    let rank = rank_of(near, id);
-    if IS_EXACT {
-        put(place, id, own, rank);
-    } else {
-        put_by_rank(place, rank);
-    }
-    if row_count == query.most {
-        let last_near = near_of(rows[row_first + select(0u, row_count - 1u, IS_EXACT)].y);
-        if last_near >= 0.0 {
-            sight_limit = min(sight_limit, last_near);
-        }
-    }
-}
-
-// Puts a box into the row by its rank; in place of the last one, where the row is full. Rows that are full are heaps meanwhile, with
-// the last one in front: which of the others comes first is left open until the end.
-fn put_by_rank(place: u32, rank: u32) {
-    var sinking = select(0u, query.most / 2u, row_count + 1u == query.most);
-    var to = row_count;
-    if row_count == query.most {
-        if !ranks_before(rank, rows[row_first].y) {
-            return;
-        }
-        sinking = 1u;
-        to = 0u;
-    }
-    rows[row_first + to] = vec2<u32>(place, rank);
-    row_count = min(row_count + 1u, query.most);
-    make_heap(sinking, row_count);
-}
-
-// Makes the row a heap, in which the boxes from number `sinking` on have none under them that comes behind them.
-fn make_heap(sinking: u32, count: u32) {
-    for (var at = sinking; at > 0u; at -= 1u) {
-        sink(at - 1u, count);
-    }
-}
-
-// Exchanges a box of the heap with the later one of the two under it, as long as that comes behind it.
-fn sink(top: u32, count: u32) {
-    let own = rows[row_first + top];
-    var at = top;
-    var below = 2u * top + 1u;
-    spent += 1u;
-    while below < count {
-        spent += 1u;
-        var later = rows[row_first + below];
-        if below + 1u < count {
-            let beside = rows[row_first + below + 1u];
-            if ranks_before(later.y, beside.y) {
-                later = beside;
-                below += 1u;
-            }
-        }
-        if ranks_before(own.y, later.y) {
-            rows[row_first + at] = later;
-            at = below;
-            below = 2u * at + 1u;
-        } else {
-            below = count;
-        }
-    }
-    rows[row_first + at] = own;
-}
-
-// Puts the row in order.
-fn sort_row() {
-    make_heap(row_count / 2u, row_count);
-    for (var count = row_count; count > 1u; count -= 1u) {
-        let last = rows[row_first];
-        rows[row_first] = rows[row_first + count - 1u];
-        rows[row_first + count - 1u] = last;
-        sink(0u, count - 1u);
-    }
-}
-
 // Tells whether a box comes before the box at a place, of this rank: by what is compared, then by index.
 fn comes_before(own: BoxBits, id: u32, rank: u32, other: u32, other_rank: u32) -> bool {
     let order = comes_surely(rank, other_rank);
@@ -211,8 +128,28 @@ fn move_back(to: u32, is_there: bool) {
     }
 }
 
+// Puts a box in its place in the row, if it is among the first.
+fn put(place: u32, own: BoxBits, near: f32) {
+    if place == row_after {
+        return;
+    }
+    let id = id_at(place);
+    put_in_order(place, id, own, rank_of(near, id));
+    limit_by(row_count - 1u);
+}
+
+// Bounds what matters by an answer of a row that is full: the last one.
+fn limit_by(last: u32) {
+    if row_count == query.most {
+        let near = near_of(rows[row_first + last].y);
+        if near >= 0.0 {
+            sight_limit = min(sight_limit, near);
+        }
+    }
+}
+
 // Puts a box in its place in the row, without a doubt.
-fn put(place: u32, id: u32, own: BoxBits, rank: u32) {
+fn put_in_order(place: u32, id: u32, own: BoxBits, rank: u32) {
     // First whether it comes behind the row before, then the first of this row that it comes before; in few comparisons, since they are
     // dear where they are exact. Both ask in one place, since compilers write out what is called in each.
     var first = 0u;
@@ -253,25 +190,4 @@ fn put(place: u32, id: u32, own: BoxBits, rank: u32) {
         behind -= min(behind, 4u);
     }
     rows[row_first + first] = vec2<u32>(place, rank);
-}
-
-// Keeps a box if it is the first, in no memory. Ids are read only where they decide.
-fn take_single(place: u32, near: f32) {
-    let doubt = doubt_of(max(near, single_near));
-    let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
-    var is_nearer = near < single_near - doubt;
-    if are_equal {
-        is_nearer = id_at(place) < id_at(single_place);
-    }
-    let is_first = row_count == 0u || is_nearer;
-    is_doubtful |= !is_first && !are_equal && near <= single_near + doubt;
-    single_place = select(single_place, place, is_first);
-    single_near = select(single_near, near, is_first);
-    sight_limit = select(sight_limit, min(sight_limit, near), is_first);
-    row_count = 1u;
-}
-
-// A row in doubt goes on, for its limit.
-fn is_done() -> bool {
-    return IS_SINGLE && is_doubtful;
 }

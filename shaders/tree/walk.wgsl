@@ -1,6 +1,15 @@
 // The way of a query through the tree, with the children that wait on each level: nothing that could overflow. Shared by the
-// kernels that answer queries. They have
+// kernels that answer queries.
 //
+// Reads   tree, query
+//         nodes      of tree_bottom, tree_levels and tree_top
+//         queries    [query_count * words] bits of f32
+//         order      [query_count] the queries in the order in which they are asked
+//         ranges, askers, filters    (asker.wgsl)
+//
+// The kernels have
+//
+//   begin_shape(number)      reads a query, and returns whether all its numbers have a meaning
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
 //   IS_EXACT                 whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, which decides:
 //                            so most need not take the code along that does
@@ -23,6 +32,12 @@
 // A query may take no more steps in one dispatch than `query.budget`: drivers end a dispatch that takes long, and some end
 // a loop after 65,535 turns of all loops together, without a word. What is left is resumed by another dispatch, from a
 // place among the leaves on; then the nodes come in the order of their places. Or it begins again from the nearest on (rows.wgsl).
+
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<uniform> query: QueryParams;
+@group(0) @binding(2) var<storage, read> nodes: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> queries: array<u32>;
+@group(0) @binding(4) var<storage, read> order: array<u32>;
 
 // What f32 says of children: a bit for each. Children that the query misses have none.
 struct Seen {

@@ -33,6 +33,7 @@ pub const NEAR: Source = source!(
 /// The source of `query_hits`.
 pub const HITS: Source = source!(
     "tree/query_hits",
+    "tree/ranked",
     "tree/path",
     "tree/path_time",
     "tree/round_down",
@@ -45,6 +46,7 @@ pub const HITS: Source = source!(
 /// The source of `query_squares`.
 pub const SQUARES: Source = source!(
     "tree/query_squares",
+    "tree/ranked",
     "tree/distance",
     "tree/round_down",
     "tree/places",

@@ -1,0 +1,37 @@
+// The answers of each row. Shared by the kernels that answer with numbers; they have
+//
+//   begin_shape(number)   reads a query, and returns whether all its numbers have a meaning
+//   number_of(box)        what the query answers of a box that it meets, in bits of f32
+//
+// Reads   tree, query
+//         nodes     of tree_bottom
+//         queries   [query_count * words] bits of f32
+//         order     [query_count] the queries that are asked now
+//         rows, states    (rows.wgsl)
+// Writes  answers   [query_count * most] box and number, rounded down; behind the last, and where the query is not done, no box and infinity
+// An invocation for each answer.
+
+@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(1) var<uniform> query: QueryParams;
+@group(0) @binding(2) var<storage, read> nodes: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> queries: array<u32>;
+@group(0) @binding(4) var<storage, read> order: array<u32>;
+@group(0) @binding(5) var<storage, read> rows: array<vec2<u32>>;
+@group(0) @binding(6) var<storage, read> states: array<vec4<u32>>;
+@group(0) @binding(7) var<storage, read_write> answers: array<vec2<u32>>;
+
+// Writes answer `i` of all rows, one behind the other.
+fn write_answer(i: u32) {
+    if i / query.most >= query.query_count {
+        return;
+    }
+    let number = order[i / query.most];
+    let to = number * query.most + i % query.most;
+    var answer = vec2<u32>(NO_BOX, INFINITY);
+    let state = states[number];
+    if state.x == NOWHERE && i % query.most < state.y && begin_shape(number) {
+        let place = rows[to].x;
+        answer = vec2<u32>(id_at(place), number_of(box_at(place)));
+    }
+    answers[to] = answer;
+}
