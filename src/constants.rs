@@ -192,6 +192,22 @@ shared_constants! {
     AGAIN: u32 = u32::MAX - 1;
     /// The same: it has no meaning.
     INVALID_QUERY: u32 = u32::MAX - 2;
+    /// `QueryParams::flags`: queries go on from where the last dispatch left them.
+    QUERY_RESUMED: u32 = 1;
+    /// The answers behind those of the last row are asked for.
+    QUERY_NEXT_ROW: u32 = 2;
+    /// All answers of each query are asked for.
+    QUERY_LISTS: u32 = 4;
+    /// It is asked whether each query has any answer.
+    QUERY_ANY: u32 = 8;
+    /// Lists are written that were too long to be kept when they were counted.
+    QUERY_EMITS: u32 = 16;
+    /// `SHARERS` invocations share a query.
+    QUERY_SHARED: u32 = 32;
+    /// Queries have filters of their own.
+    QUERY_FILTERS: u32 = 64;
+    /// Whether a query meets a box depends on groups, bodies or a box to ignore.
+    QUERY_GROUPS: u32 = 128;
     /// Of a query: it has all its answers.
     STATUS_ANSWERED: u32 = 0;
     /// Of a query: a number has no meaning.

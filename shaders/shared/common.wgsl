@@ -252,8 +252,7 @@ struct QueryParams {
     most: u32,                // answers that are asked for
     parts: u32,               // where half-spaces begin among the words of all queries
     budget: u32,              // turns of loops that a query may take in one dispatch
-    is_resumed: u32,          // 1 where queries go on from where the last dispatch left them
-    is_next_row: u32,         // 1 where the answers behind those of the last row are asked for
+    flags: u32,               // QUERY_*
     rule: u32,                // how group and mask of a query and a box decide
     round: u32,               // which dispatch of those that were recorded, one going on where the other ended
     round_count: u32,         // how many there are; of lists, as many count, and as many write

@@ -1,7 +1,7 @@
 // What a query says of which boxes it meets. Shared by the kernels that answer queries.
 //
 // Reads   filter_layout, filters    what the boxes say
-//         askers     [query_count * 5] group, mask, body, number of the world, box to ignore; only where HAS_ASKERS
+//         askers     [query_count * 5] group, mask, body, number of the world, box to ignore; only where QUERY_FILTERS
 //         ranges     [world_count + 2] of tree_ranges; only where there are worlds
 // The rule is the twin of `Asker::meets` in src/queries/batch.rs.
 
@@ -9,10 +9,6 @@
 @group(0) @binding(6) var<storage, read> askers: array<u32>;
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
-
-// Whether there is more to ask of a box than whether it is met.
-override ASKS_BOXES: bool = false;
-override HAS_ASKERS: bool = false;
 
 const ANY: u32 = 0xffffffffu;
 
@@ -23,7 +19,7 @@ var<private> asker: vec4<u32>;
 fn begin_query(number: u32) -> vec4<u32> {
     asker = vec4<u32>(ANY);
     var world = ANY;
-    if HAS_ASKERS {
+    if has_flag(QUERY_FILTERS) {
         let at = 5u * number;
         asker = vec4<u32>(askers[at], askers[at + 1u], askers[at + 2u], askers[at + 4u]);
         world = askers[at + 3u];
@@ -49,9 +45,6 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
 
 // Tells whether the query meets a box, were they to touch. Worlds are no matter here.
 fn meets(id: u32) -> bool {
-    if !ASKS_BOXES {
-        return true;
-    }
     let query_meets = (asker.y & of_box(filter_layout.group, id, ANY)) != 0u;
     let box_meets = (of_box(filter_layout.mask, id, ANY) & asker.x) != 0u;
     let by_group = select(query_meets | box_meets, query_meets & box_meets, query.rule == RULE_BOTH);

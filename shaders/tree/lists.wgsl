@@ -1,12 +1,12 @@
 // All answers of a query: counted, or written where the counts of all queries say. Shared by the kernels that list, together with walk.wgsl.
 //
 // Reads   window
-// Changes offsets   [query_count + 1] counts of answers, as (low, high), and where EMITS where the answers of each query
+// Changes offsets   [query_count + 1] counts of answers, as (low, high), and where QUERY_EMITS where the answers of each query
 //                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
 //                   NOWHERE, and how many answers it found
-// Writes  pairs     where EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were not kept; else
+// Writes  pairs     where QUERY_EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were not kept; else
 //                   [query_count * KEPT_ANSWERS] the first boxes of each list, as many as `query.kept`, which is KEPT_ANSWERS or 0
-// An invocation for each query, or with the switch IS_SHARED as many as SHARERS.
+// An invocation for each query, or where QUERY_SHARED as many as SHARERS.
 
 // Where queries are shared, boxes are put into a list in any order, and the list is sorted like any other; but a list that a window
 // cuts is walked through by one invocation alone, so that each of its parts is the same in every walk.
@@ -16,8 +16,6 @@
 @group(0) @binding(9) var<storage, read_write> pairs: array<u32>;
 
 const IS_RANKED: bool = false;
-override EMITS: bool = false;
-override IS_SHARED: bool = false;
 
 // Of the queries that a workgroup shares: how many boxes were found, and where the walk is resumed, or 0 where it begins again.
 var<workgroup> found_together: array<atomic<u32>, WALKERS / SHARERS>;
@@ -32,6 +30,10 @@ var<private> list_query: u32;
 // Where the list begins, relative to the window, and how long it is.
 var<private> list_first: vec2<u32>;
 var<private> list_length: vec2<u32>;
+
+fn is_shared() -> bool {
+    return has_flag(QUERY_SHARED);
+}
 
 // Lists what a query meets. Every invocation of the workgroup has to call.
 fn list_boxes(group: u32, local: u32) {
@@ -55,7 +57,7 @@ fn list_boxes(group: u32, local: u32) {
 
 // Returns the turn of the query that an invocation lists. Every invocation of the workgroup has to call.
 fn begin_turn(group: u32, local: u32) -> u32 {
-    if IS_SHARED {
+    if is_shared() {
         sharer = local % SHARERS;
         shared_query = local / SHARERS;
         if sharer == SHARERS - 1u {
@@ -64,20 +66,20 @@ fn begin_turn(group: u32, local: u32) -> u32 {
         }
         workgroupBarrier();
     }
-    return (group * WALKERS + local) / select(1u, SHARERS, IS_SHARED);
+    return (group * WALKERS + local) / select(1u, SHARERS, is_shared());
 }
 
 // Begins or resumes the list of a query, and returns the place from which it walks.
 fn begin_list(number: u32) -> u32 {
     found = 0u;
-    own_boxes = 1u << sharer;
+    own_boxes = select(0xffu, 1u << sharer, is_shared());
     list_query = number;
     var left_at = AGAIN;
-    if query.is_resumed == 1u {
+    if has_flag(QUERY_RESUMED) {
         left_at = offsets[number].z;
         found = select(offsets[number].w, 0u, left_at == AGAIN);
     }
-    if EMITS {
+    if has_flag(QUERY_EMITS) {
         let first = vec2<u32>(window.first_low, window.first_high);
         // Another invocation writes the rest of what is next.
         list_first = sub64(vec2<u32>(offsets[number].x, offsets[number].y), first);
@@ -100,7 +102,7 @@ fn begin_list(number: u32) -> u32 {
 // Returns the number of the next box in the list.
 fn next_number() -> u32 {
     var number = found;
-    if IS_SHARED {
+    if is_shared() {
         number += atomicAdd(&found_together[shared_query], 1u);
     } else {
         found += 1u;
@@ -111,7 +113,7 @@ fn next_number() -> u32 {
 
 fn take(place: u32, own: BoxBits, near: f32) {
     let at = next_number();
-    if EMITS {
+    if has_flag(QUERY_EMITS) {
         let number = add64(list_first, vec2<u32>(at, 0u));
         // What was not counted to its end has no list.
         let is_own = at < list_length.x || list_length.y != 0u;
@@ -127,7 +129,7 @@ fn take(place: u32, own: BoxBits, near: f32) {
 // Leaves the list as it is for the next dispatch, if the invocation has a query. Every invocation of the workgroup has to call.
 fn end_list(number: u32, has_query: bool) {
     var is_first = has_query;
-    if IS_SHARED {
+    if is_shared() {
         atomicMin(&left_together[shared_query], select(resumed_at, 0u, resumed_at == AGAIN));
         // Others have read where the list begins, and what was left of it.
         storageBarrier();
@@ -140,7 +142,7 @@ fn end_list(number: u32, has_query: bool) {
     if !is_first {
         return;
     }
-    if !EMITS {
+    if !has_flag(QUERY_EMITS) {
         offsets[number].x = found;
         offsets[number].y = 0u;
     }

@@ -2,12 +2,12 @@
 //
 // Reads   query, window
 //         rounds     of query_left
-//         offsets    with the switch IS_LISTED [query_count + 1] where the list of each query begins; with the switch IS_ANY
-//                    [query_count] how many boxes it met, of which one is enough
-// Writes  ends       where IS_LISTED [2 * query_count + 2] the same: low and high, query by query; where IS_ANY [query_count]
+//         offsets    where QUERY_LISTS [query_count + 1] where the list of each query begins; where QUERY_ANY [query_count] how many
+//                    boxes it met, of which one is enough
+// Writes  ends       where QUERY_LISTS [2 * query_count + 2] the same: low and high, query by query; where QUERY_ANY [query_count]
 //                    the same: 1 or 0
 //         header     how many answers there are, and how many are written
-//         dispatches where IS_LISTED: of order, the workgroups of 256 that cover these answers
+//         dispatches where QUERY_LISTS: of order, the workgroups of 256 that cover these answers
 // An invocation for each word of ends; the first alone where nothing is listed.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
@@ -18,9 +18,6 @@
 @group(0) @binding(5) var<storage, read_write> header: QueryHeader;
 @group(0) @binding(6) var<storage, read_write> dispatches: Dispatches;
 
-override IS_LISTED: bool = false;
-override IS_ANY: bool = false;
-
 @compute @workgroup_size(256)
 fn query_ends(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -28,10 +25,10 @@ fn query_ends(
     @builtin(local_invocation_index) local: u32,
 ) {
     let i = group_index(group, groups) * 256u + local;
-    if IS_ANY && i < query.query_count {
+    if (query.flags & QUERY_ANY) != 0u && i < query.query_count {
         ends[i] = offsets[i].x;
     }
-    if IS_LISTED && i < 2u * (query.query_count + 1u) {
+    if (query.flags & QUERY_LISTS) != 0u && i < 2u * (query.query_count + 1u) {
         ends[i] = select(offsets[i / 2u].x, offsets[i / 2u].y, i % 2u == 1u);
     }
     if i == 0u {
@@ -49,7 +46,7 @@ fn describe() {
     var capacity = count.x;
     var written = count.x;
     var overflow = 0u;
-    if IS_LISTED {
+    if (query.flags & QUERY_LISTS) != 0u {
         count = offsets[query.query_count].xy;
         capacity = window.capacity;
         written = window_length(count, window);

@@ -2,8 +2,8 @@
 // recorded one after the other, before it is known which are needed.
 //
 // Reads   query
-// Changes states    [query_count] what the queries have left, of those that rank, and with the switch IS_LISTED of those that
-//                   list: of those that are left by the last round of counting, the count becomes 0
+// Changes states    [query_count] what the queries have left (rows.wgsl, lists.wgsl): of those that are left by the last round that
+//                   ranks or counts, the count becomes 0
 //         rounds    of the rounds before, how many queries were left; of this one, the sums over workgroups
 // Writes  status    [query_count] by rounds that rank or count: STATUS_*
 // An invocation for each query. Where the round before has left none, there is nothing to do.
@@ -12,9 +12,6 @@
 @group(0) @binding(1) var<storage, read_write> states: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> status: array<u32>;
 @group(0) @binding(3) var<storage, read_write> rounds: array<atomic<u32>>;
-
-override IS_LISTED: bool = false;
-override IS_SHARED: bool = false;
 
 // Words of a Round, and where what it counts lies among them.
 const ROUND_WORDS: u32 = 8u;
@@ -45,9 +42,8 @@ fn query_left(
     let i = group_index(group, groups) * 256u + local;
     if i < query.query_count {
         let state = states[i];
-        let place = select(state.x, state.z, IS_LISTED);
-        let is_invalid = place == INVALID_QUERY;
-        let is_left = place != NOWHERE && !is_invalid;
+        let is_invalid = state.z == INVALID_QUERY;
+        let is_left = state.z != NOWHERE && !is_invalid;
         if is_left {
             atomicAdd(&left_of_group, 1u);
         }
@@ -57,7 +53,7 @@ fn query_left(
         if query.round < query.round_count {
             status[i] = select(select(STATUS_ANSWERED, STATUS_INVALID, is_invalid), STATUS_UNFINISHED, is_left);
         }
-        if IS_LISTED && is_left && query.round + 1u == query.round_count {
+        if is_left && query.round + 1u == query.round_count {
             states[i] = vec4<u32>(0u, 0u, state.zw);
         }
     }
@@ -66,7 +62,8 @@ fn query_left(
         let own = query.round * ROUND_WORDS;
         let left = atomicLoad(&left_of_group);
         if left > 0u {
-            let size = dispatch_size(div_ceil(query.query_count, select(WALKERS, WALKERS / SHARERS, IS_SHARED)));
+            let is_shared = (query.flags & QUERY_SHARED) != 0u;
+            let size = dispatch_size(div_ceil(query.query_count, select(WALKERS, WALKERS / SHARERS, is_shared)));
             for (var k = 0u; k < 3u; k += 1u) {
                 atomicMax(&rounds[own + k], size[k]);
             }

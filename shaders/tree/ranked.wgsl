@@ -29,7 +29,7 @@ fn write_answer(i: u32) {
     let to = number * query.most + i % query.most;
     var answer = vec2<u32>(NO_BOX, INFINITY);
     let state = states[number];
-    if state.x == NOWHERE && i % query.most < state.y && begin_shape(number) {
+    if state.z == NOWHERE && i % query.most < state.x && begin_shape(number) {
         let place = rows[to].x;
         answer = vec2<u32>(id_at(place), number_of(box_at(place)));
     }

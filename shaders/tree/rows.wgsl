@@ -11,10 +11,9 @@
 // A dispatch that goes on with a row, or begins one behind another, decides (IS_EXACT).
 //
 // Changes rows     [query_count * most] the places of the answers, and their ranks
-//         states   [query_count] what a query leaves for the next dispatch: the place from which it is resumed, or NOWHERE;
-//                  the length of its row; the limit of what matters, in bits of f32; and the place of the last
-//                  answer of the row before, or NOWHERE. Where more answers are asked for than rows have, one row
-//                  comes after the other.
+//         states   [query_count] what a query leaves for the next dispatch: the length of its row; the place of the last
+//                  answer of the row before, or NOWHERE; the place from which it is resumed, or NOWHERE; and the limit of what
+//                  matters, in bits of f32. Where more answers are asked for than rows have, one row comes after the other.
 
 const RANK_ZERO: u32 = 0x80000000u;
 const UNRANKED: u32 = 0xffffffffu;
@@ -23,8 +22,6 @@ const UNRANKED: u32 = 0xffffffffu;
 @group(0) @binding(8) var<storage, read_write> states: array<vec4<u32>>;
 
 const IS_RANKED: bool = true;
-// Nearest boxes are not shared: each limits where others may be.
-const IS_SHARED: bool = false;
 
 // Which of two boxes comes first. Neither where that is in doubt.
 struct Order {
@@ -39,6 +36,11 @@ var<private> row_after: u32;
 
 // The limit with which this dispatch began.
 var<private> limit_before: f32;
+
+// Nearest boxes are not shared: each limits where others may be.
+fn is_shared() -> bool {
+    return false;
+}
 
 // Ranks the boxes that a query meets.
 fn rank_boxes(turn: u32) {
@@ -63,18 +65,19 @@ fn begin_row(number: u32) -> u32 {
     row_count = 0u;
     row_after = NOWHERE;
     var left_at = AGAIN;
-    if query.is_resumed == 1u {
+    if has_flag(QUERY_RESUMED) {
         let state = states[number];
-        left_at = state.x;
-        row_count = select(state.y, 0u, left_at == AGAIN);
-        row_after = state.w;
+        left_at = state.z;
+        row_count = select(state.x, 0u, left_at == AGAIN);
+        row_after = state.y;
         // As many boxes as are asked for are no farther, whether their order was in doubt or not; if so many were found.
-        sight_limit = min(sight_limit, bitcast<f32>(state.z));
-    } else if query.is_next_row == 1u {
+        sight_limit = min(sight_limit, bitcast<f32>(state.w));
+    } else if has_flag(QUERY_NEXT_ROW) {
         row_after = rows[row_first + query.most - 1u].x;
-        left_at = select(AGAIN, NOWHERE, states[number].y < query.most);
+        left_at = select(AGAIN, NOWHERE, states[number].x < query.most);
     }
     limit_before = sight_limit;
+    own_boxes = 0xffu;
     return begin_walk(left_at);
 }
 
@@ -86,7 +89,7 @@ fn end_row(number: u32) {
         resumed_at = AGAIN;
     }
     row_count = select(row_count, 0u, begins_again);
-    states[number] = vec4<u32>(resumed_at, row_count, bitcast<u32>(sight_limit), row_after);
+    states[number] = vec4<u32>(row_count, row_after, resumed_at, bitcast<u32>(sight_limit));
 }
 
 // Returns the rank of a box that is so near; -1 where that is not known.

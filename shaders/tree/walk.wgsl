@@ -13,8 +13,9 @@
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
 //   IS_EXACT                 whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, which decides:
 //                            so most need not take the code along that does
-//   IS_SHARED                whether SHARERS invocations share a query: all go through the same nodes, and each looks at boxes of its
-//                            own, `own_boxes`, of every leaf
+//   is_shared()              whether SHARERS invocations share a query: all go through the same nodes, and each looks at boxes of its
+//                            own of every leaf
+//   own_boxes                which these are, set before the walk
 //   Waiting, NONE_WAIT       the children of a node that wait, and that there are none (waiting.wgsl, lists.wgsl)
 //   waiting_of(bits, seen)   those with a bit
 //   next_of(waiting)         which of them comes next: in the lowest three bits its number, and in the upper half about how near
@@ -66,7 +67,7 @@ var<private> is_ordered: bool;
 var<private> is_doubtful: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
-// The boxes of a leaf that an invocation looks at where queries are shared: a bit for each.
+// The boxes of a leaf that an invocation looks at: a bit for each.
 var<private> own_boxes: u32;
 
 // Begins the steps of a dispatch, for a query that was left at a place, and returns the place from which it walks.
@@ -88,6 +89,10 @@ fn walk_ranges(places: vec4<u32>, from_place: u32) {
     if is_doubtful {
         resumed_at = AGAIN;
     }
+}
+
+fn has_flag(flag: u32) -> bool {
+    return (query.flags & flag) != 0u;
 }
 
 fn walk(start: u32, end: u32) {
@@ -159,12 +164,9 @@ fn walk(start: u32, end: u32) {
             }
             bits = select(0u, bits, level == 0u);
         }
-        if IS_SHARED {
-            bits &= own_boxes;
-        }
         let spent_before = spent;
-        look_at_boxes(8u * node, bits);
-        if IS_SHARED {
+        look_at_boxes(8u * node, bits & own_boxes);
+        if is_shared() {
             // As many for each, whatever its box is, so that all of them end in one place.
             spent = spent_before + 1u + select(0u, decision_steps(), IS_EXACT);
         }
@@ -250,7 +252,7 @@ fn look_at_boxes(first: u32, candidates: u32) {
                 is_met = false;
             }
         }
-        if is_met && (!ASKS_BOXES || meets(id_at(place))) {
+        if is_met && (!has_flag(QUERY_GROUPS) || meets(id_at(place))) {
             take(place, own, sight.near);
         }
     }

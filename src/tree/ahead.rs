@@ -14,8 +14,8 @@ impl Tree {
     /// browser), and returns at once: a program that shows something meanwhile does not stand still at its first query. What is
     /// compiled already, by any tree of the device, is not compiled again. The filters are those of now.
     ///
-    /// Kernels that few calls need are compiled by the first one that does: where [queries have filters of their
-    /// own](crate::Batch), where a tree has worlds, and those that only [recorded](Self::record_nearest_hits) queries have.
+    /// Kernels that few calls need are compiled by the first one that does: where a tree has worlds, and those that only
+    /// [recorded](Self::record_nearest_hits) queries have.
     ///
     /// ```no_run
     /// # use broadsweep::{Error, Gpu, Question, Ray, Tree};
@@ -32,14 +32,13 @@ impl Tree {
     pub fn compile_ahead(&self, questions: &[Question]) -> Compilation {
         let (gpu, questions, filters) = (self.gpu.clone(), questions.to_vec(), self.filters.filters());
         let prepares = !filters.leaves_boxes();
-        let asks_boxes = filters.has_groups();
         Compilation::start(&self.gpu, move || {
             // Others of the same kernels: those belong to the device.
             let (build, query, prepare) = (Build::new(&gpu), Query::new(&gpu), Prepare::new(&gpu));
             let sort = Sort::with_variant(&gpu, sort_variant(&gpu)?)?;
             let mut kernels: Vec<Kernel> = build.kernels().into_iter().chain(sort.kernels()).cloned().collect();
             kernels.extend(prepare.kernels().into_iter().filter(|_| prepares).cloned());
-            for kernel in questions.into_iter().flat_map(|question| query.kernels(question, asks_boxes)) {
+            for kernel in questions.into_iter().flat_map(|question| query.kernels(question)) {
                 if !kernels.iter().any(|other| other.is(&kernel)) {
                     kernels.push(kernel);
                 }

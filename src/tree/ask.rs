@@ -10,11 +10,11 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::pack::{self, Packed};
-use super::query::{
-    Asks, BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, shares_lists,
-};
+use super::query::{BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, flags_of};
 use super::{Built, Tree, Waiting, build};
-use crate::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, KEPT_ANSWERS, ROW};
+use crate::constants::{
+    AGAIN, CURVE_SIDE, INVALID_QUERY, KEPT_ANSWERS, QUERY_EMITS, QUERY_NEXT_ROW, QUERY_RESUMED, ROW,
+};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -206,39 +206,33 @@ struct Part {
     built: Built,
     buffers: QueryBuffers,
     said: QueryParams,
-    /// Whether every dispatch decides what `f32` leaves in doubt.
+    /// The flags of the first dispatch.
+    flags: u32,
+    /// Whether the first dispatch decides what `f32` leaves in doubt.
     decides: bool,
     params: Buffer<QueryParams>,
     order: Buffer<u32>,
     count: u32,
     /// How many queries the last dispatch has left, if any.
     rest: Option<u32>,
-    asks: Asks,
     sort: Sort,
 }
 
 impl Part {
-    /// Says that the next dispatch begins with all queries; and whether it is for the answers behind those of the last row.
-    fn begin(&mut self, tree: &Tree, is_next_row: bool) -> Result<(), Error> {
+    /// Says that the next dispatch begins with all queries, with one more flag or 0.
+    fn begin(&mut self, tree: &Tree, flag: u32) -> Result<(), Error> {
         self.rest = None;
-        // What comes behind the last row has to be compared with its last box.
-        self.asks.decides = self.decides || is_next_row;
-        self.said.is_resumed = 0;
-        self.said.is_next_row = u32::from(is_next_row);
+        self.said.flags = self.flags | flag;
         self.said.query_count = self.count;
         self.params = tree.params.get(&tree.gpu, self.said)?;
         Ok(())
     }
 
     /// Says that the next dispatch goes on with those queries that the last one has left; returns whether there are any.
-    /// Their states tell, in the word `left_at`, where.
-    fn resume(&mut self, tree: &Tree, states: &[[u32; 4]], left_at: usize) -> Result<bool, Error> {
+    fn resume(&mut self, tree: &Tree, states: &[[u32; 4]]) -> Result<bool, Error> {
         let is_left = |place: u32| place < INVALID_QUERY || place == AGAIN;
-        let rest: Vec<u32> = (0..self.count)
-            .into_par_iter()
-            .with_min_len(AT_ONCE)
-            .filter(|&i| is_left(states[i as usize][left_at]))
-            .collect();
+        let rest: Vec<u32> =
+            (0..self.count).into_par_iter().with_min_len(AT_ONCE).filter(|&i| is_left(states[i as usize][2])).collect();
         if rest.is_empty() {
             return Ok(false);
         }
@@ -246,8 +240,7 @@ impl Part {
         self.buffers.rest.write(&tree.gpu, &rest);
         scopes.close("queries")?;
         self.rest = Some(rest.len() as u32);
-        self.asks.decides = true;
-        self.said.is_resumed = 1;
+        self.said.flags |= QUERY_RESUMED;
         self.said.query_count = rest.len() as u32;
         self.params = tree.params.get(&tree.gpu, self.said)?;
         Ok(true)
@@ -262,7 +255,10 @@ impl Part {
             params: &self.params,
             queries: self.buffers.queries.all(),
             askers: self.buffers.askers.all(),
-            asks: self.asks,
+            flags: self.said.flags,
+            most: self.said.most,
+            // What comes behind the last row has to be compared with its last box.
+            decides: self.decides || self.said.flags & (QUERY_RESUMED | QUERY_NEXT_ROW) != 0,
             order: if self.rest.is_some() { &self.buffers.rest } else { &self.order },
             after: None,
         }
@@ -353,14 +349,10 @@ impl Tree {
             ..room
         };
         let of_boxes = self.filters.filters();
-        let asks = Asks {
-            boxes: !filters.keeps_all() || of_boxes.has_groups(),
-            askers: has_askers,
-            is_single: room.ranked > 0 && most == 1,
-            is_shared: most == u32::MAX && shares_lists(count as u32),
-            // Half-spaces are decided in integers anyway.
-            decides: packed.parts < packed.words.len() as u32,
-        };
+        let has_groups = !filters.keeps_all() || of_boxes.has_groups();
+        let flags = flags_of(count as u32, most, has_askers, has_groups);
+        // Half-spaces are decided in integers anyway.
+        let decides = packed.parts < packed.words.len() as u32;
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let (room, buffers) = self.memory.make_room(&self.gpu, room)?;
         self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
@@ -372,6 +364,7 @@ impl Tree {
             part_count: (packed.words.len() as u32 - packed.parts) / 4,
             budget: budget(&self.gpu).0,
             rule: self.filters.filters().rule.code(),
+            flags,
             kept: room.kept(),
             ..bytemuck::Zeroable::zeroed()
         };
@@ -401,8 +394,7 @@ impl Tree {
         pass.finish()?;
         drop(pass);
         recording.submit(&self.gpu)?;
-        let (count, decides) = (count as u32, asks.decides);
-        Ok(Part { built, buffers, said, decides, params, order, count, rest: None, asks, sort })
+        Ok(Part { built, buffers, said, flags, decides, params, order, count: count as u32, rest: None, sort })
     }
 
     /// Finds the first answers of each query, and hands over, part by part, a row for each; behind the answers it has entries
@@ -434,7 +426,7 @@ impl Tree {
             let mut lists: Vec<Vec<T>> = vec![Vec::new(); part.count as usize];
             for done in (0..asked.k).step_by(width) {
                 if done > 0 {
-                    part.begin(self, true)?;
+                    part.begin(self, QUERY_NEXT_ROW)?;
                 }
                 let mut found = false;
                 self.read_rows(&mut part, asked, |rows: &[T]| {
@@ -489,7 +481,7 @@ impl Tree {
         loop {
             let readback = self.rows_once(part, asked.ranked, width)?;
             let readback = wait(&self.gpu, readback, asked.waiting).await?;
-            if !readback.read(0, count, |states: &[[u32; 4]]| part.resume(self, states, 0))?? {
+            if !readback.read(0, count, |states: &[[u32; 4]]| part.resume(self, states))?? {
                 return readback.read((count * 16) as u64, count * width, each)?;
             }
         }
@@ -503,7 +495,7 @@ impl Tree {
         self.submit_part(part, &copies, |query, pass, input| {
             query.record_rows(pass, ranked, input, &part.buffers);
             // It is worth a try: most queries end in one dispatch.
-            query.record_ranked(pass, ranked, input, width as u32, &part.buffers);
+            query.record_ranked(pass, ranked, input, &part.buffers);
         })
     }
 
@@ -547,13 +539,13 @@ impl Tree {
             Ok(counts)
         };
         let count = part.count as usize;
-        let readback = self.list_all(part, listed, &window, false, waiting).await?;
+        let readback = self.list_all(part, listed, &window, waiting).await?;
         if !sums {
             return readback.read(0, count, wide)?;
         }
         // The staging buffer is mapped as long as it is read.
         drop(readback);
-        part.begin(self, false)?;
+        part.begin(self, 0)?;
         let readback = self.sums_once(part, &window)?;
         let readback = wait(&self.gpu, readback, waiting).await?;
         readback.read(0, count + 1, wide)?
@@ -566,17 +558,16 @@ impl Tree {
         part: &mut Part,
         listed: Listed,
         window: &Buffer<Window>,
-        emits: bool,
         waiting: Waiting,
     ) -> Result<Readback, Error> {
         let count = part.count as usize;
         loop {
             let copies = [(part.buffers.offsets.raw(), count as u64 * 16)];
             let readback = self.submit_part(part, &copies, |query, pass, input| {
-                query.record_walk(pass, listed, input, window, &part.buffers, emits);
+                query.record_walk(pass, listed, input, window, &part.buffers);
             })?;
             let readback = wait(&self.gpu, readback, waiting).await?;
-            let is_left = readback.read(0, count, |states: &[[u32; 4]]| part.resume(self, states, 2))??;
+            let is_left = readback.read(0, count, |states: &[[u32; 4]]| part.resume(self, states))??;
             if !is_left {
                 return Ok(readback);
             }
@@ -653,10 +644,10 @@ impl Tree {
             let each_list = offsets.par_windows(2).with_min_len(AT_ONCE);
             let has_long = each_list.any(|list| is_here(list) && is_long(list));
             if has_long {
-                part.begin(self, false)?;
-                drop(self.list_all(&mut part, listed, &window, true, waiting).await?);
+                part.begin(self, QUERY_EMITS)?;
+                drop(self.list_all(&mut part, listed, &window, waiting).await?);
             }
-            part.begin(self, false)?;
+            part.begin(self, 0)?;
             let readback = self.answers_once(&part, listed, &window, length, has_long)?;
             let readback = wait(&self.gpu, readback, waiting).await?;
             readback.read(0, length as usize, |pairs: &[Pair]| extend(out, pairs, &answer))?;

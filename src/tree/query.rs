@@ -1,7 +1,8 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
 use crate::constants::{
-    CAPSULE_PARTS, KEPT_ANSWERS, PLACE_BITS, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS,
+    CAPSULE_PARTS, KEPT_ANSWERS, PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS,
+    QUERY_SHARED, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS,
 };
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
@@ -151,40 +152,20 @@ impl Made {
     }
 }
 
-/// What kernels that walk are switched to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asks {
-    /// There is more to ask of a box than whether it is met.
-    pub boxes: bool,
-    /// Queries say more than their shapes.
-    pub askers: bool,
-    /// No more than one answer is ranked.
-    pub is_single: bool,
-    /// What `f32` leaves in doubt is decided at once, and not in another dispatch; as it always is of paths.
-    pub decides: bool,
-    /// Several invocations share a query.
-    pub is_shared: bool,
-}
-
-impl Asks {
-    /// Returns how many queries a workgroup follows.
-    fn walkers(self) -> u32 {
-        if self.is_shared { WALKERS / SHARERS } else { WALKERS }
-    }
-}
-
 /// The most queries that are shared: some more than a GPU follows at once. On an H100, lists of 10,000 queries take 0.5 to 1.0 of the
 /// time where they are shared, and those of a thousand 0.4 to 0.6; of 100,000, 0.5 to 2 times.
 const MOST_SHARED: u32 = 1 << 14;
 
-/// Returns the names of the switches that are on.
-fn names_on(switches: &[(bool, &'static str)]) -> Vec<&'static str> {
-    switches.iter().filter(|(is_on, _)| *is_on).map(|(_, name)| *name).collect()
-}
-
-/// Returns whether several invocations share each of so many queries whose answers are listed.
-pub(super) fn shares_lists(query_count: u32) -> bool {
-    query_count <= MOST_SHARED
+/// Returns what kernels are told of a batch of which so many answers are looked for: `QUERY_*`.
+pub(super) fn flags_of(query_count: u32, most: u32, has_filters: bool, has_groups: bool) -> u32 {
+    let is_listed = most == u32::MAX;
+    let flags = [
+        (is_listed, QUERY_LISTS),
+        (is_listed && query_count <= MOST_SHARED, QUERY_SHARED),
+        (has_filters, QUERY_FILTERS),
+        (has_groups, QUERY_GROUPS),
+    ];
+    flags.iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, flag)| all | flag)
 }
 
 /// What is asked for all boxes that it meets.
@@ -238,17 +219,6 @@ impl Question {
         Self::SphereOverlaps,
         Self::Nearest,
     ];
-}
-
-/// What stays on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// The first answers.
-    Rows,
-    /// Whether there is any.
-    Any,
-    /// Lists.
-    Lists,
 }
 
 /// The kernels of the stage `query`.
@@ -425,8 +395,12 @@ pub struct BatchInput<'a> {
     pub queries: wgpu::BindingResource<'a>,
     /// What they say beside their shapes.
     pub askers: wgpu::BindingResource<'a>,
-    /// What kernels are switched to.
-    pub asks: Asks,
+    /// What they are told of the batch: `QUERY_*`.
+    pub flags: u32,
+    /// How many answers of each query are looked for.
+    pub most: u32,
+    /// Whether what `f32` leaves in doubt is decided at once, and not in another dispatch; of paths it always is.
+    pub decides: bool,
     /// The queries in the order in which they are asked.
     pub order: &'a Buffer<u32>,
     /// The round of which what is left is walked, where rounds are recorded one after the other.
@@ -451,7 +425,10 @@ impl BatchInput<'_> {
     /// Dispatches a kernel that walks.
     fn walk(&self, pass: &mut Pass, kernel: &Kernel, buffers: &QueryBuffers, bound: &[(&str, wgpu::BindingResource)]) {
         match self.after {
-            None => kernel.dispatch(pass, self.query_count.div_ceil(self.asks.walkers()), bound),
+            None => {
+                let of_group = if self.flags & QUERY_SHARED != 0 { WALKERS / SHARERS } else { WALKERS };
+                kernel.dispatch(pass, self.query_count.div_ceil(of_group), bound);
+            }
             Some(round) => {
                 kernel.dispatch_indirect(pass, buffers.rounds.raw(), round as usize * size_of::<Round>(), bound);
             }
@@ -477,55 +454,46 @@ impl Query {
         }
     }
 
-    /// Lists the kernels that answer a question, whose queries say nothing but their shapes. `asks_boxes` tells whether there is more to
-    /// ask of a box than whether it is met.
-    pub fn kernels(&self, question: Question, asks_boxes: bool) -> Vec<Kernel> {
-        let (source, is_single, emits): (_, &[bool], &[bool]) = match question {
-            Question::NearestHits => (&FIRST, &[true], &[false]),
-            Question::FirstHits => (&FIRST, &[true, false], &[false]),
-            Question::AnyHits => (&CROSS, &[false], &[false]),
-            Question::AllHits => (&CROSS, &[false], &[false, true]),
-            Question::Overlaps => (&TOUCH, &[false], &[false, true]),
-            Question::SphereOverlaps => (&SPHERE, &[false], &[false, true]),
-            Question::Nearest => (&NEAR, &[true, false], &[false]),
+    /// Lists the kernels that answer a question.
+    pub fn kernels(&self, question: Question) -> Vec<Kernel> {
+        let Self { order, place, scan, offset, short, times, hits, squares, canonical, .. } = self;
+        let lists = |listed| [false, true].map(|decides| self.lister(listed, decides)).to_vec();
+        let (mut kernels, others) = match question {
+            Question::NearestHits | Question::FirstHits => (vec![self.ranker(Ranked::Hits, true, false)], Some(hits)),
+            Question::AnyHits => (vec![self.lister(Listed::Cross, true)], None),
+            Question::AllHits => (vec![self.lister(Listed::Cross, true)], Some(times)),
+            Question::Overlaps => (lists(Listed::Touch), None),
+            Question::SphereOverlaps => (lists(Listed::Sphere), None),
+            Question::Nearest => {
+                let ranker = |decides, is_single| self.ranker(Ranked::Near, decides, is_single);
+                (vec![ranker(false, true), ranker(false, false), ranker(true, false)], Some(squares))
+            }
         };
-        let are_paths =
-            matches!(question, Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits);
-        let is_listed = matches!(question, Question::AllHits | Question::Overlaps | Question::SphereOverlaps);
-        let mut kernels = vec![self.order.clone()];
-        for (&is_single, &emits) in is_single.iter().flat_map(|single| emits.iter().map(move |emits| (single, emits))) {
-            let asks = |decides| Asks { boxes: asks_boxes, is_single, decides, ..Asks::default() };
-            let decisions: &[bool] = if are_paths { &[true] } else { &[false, true] };
-            let sharing: &[bool] = if is_listed { &[false, true] } else { &[false] };
-            for (&decides, &is_shared) in decisions.iter().flat_map(|d| sharing.iter().map(move |s| (d, s))) {
-                kernels.push(self.walker(source, Asks { is_shared, ..asks(decides) }, emits));
-            }
-        }
-        match question {
-            Question::NearestHits | Question::FirstHits => kernels.push(self.hits.clone()),
-            Question::Nearest => kernels.push(self.squares.clone()),
-            Question::AnyHits => {}
-            Question::AllHits | Question::Overlaps | Question::SphereOverlaps => {
-                let Self { place, scan, offset, short, canonical, .. } = self;
-                kernels.extend([place, scan, offset, short].into_iter().chain(canonical.kernels()).cloned());
-                kernels.extend(Some(&self.times).filter(|_| question == Question::AllHits).cloned());
-            }
+        kernels.extend([order].into_iter().chain(others).cloned());
+        if matches!(question, Question::AllHits | Question::Overlaps | Question::SphereOverlaps) {
+            kernels.extend([place, scan, offset, short].into_iter().chain(canonical.kernels()).cloned());
         }
         kernels
     }
 
-    /// Looks up a kernel that walks.
-    fn walker(&self, source: &Source, asks: Asks, emits: bool) -> Kernel {
-        let are_paths = source.label == FIRST.label || source.label == CROSS.label;
-        let switches = [
-            (asks.is_single, "IS_SINGLE"),
-            (asks.boxes, "ASKS_BOXES"),
-            (asks.askers, "HAS_ASKERS"),
-            (asks.decides && !are_paths, "IS_EXACT"),
-            (emits, "EMITS"),
-            (asks.is_shared, "IS_SHARED"),
-        ];
-        Kernel::specialised(&self.gpu, source, &names_on(&switches))
+    /// Looks up a kernel that ranks. Paths are always decided at once.
+    fn ranker(&self, ranked: Ranked, decides: bool, is_single: bool) -> Kernel {
+        match ranked {
+            Ranked::Hits => Kernel::new(&self.gpu, &FIRST),
+            Ranked::Near if decides => Kernel::specialised(&self.gpu, &NEAR, &["IS_EXACT"]),
+            Ranked::Near if is_single => Kernel::specialised(&self.gpu, &NEAR, &["IS_SINGLE"]),
+            Ranked::Near => Kernel::new(&self.gpu, &NEAR),
+        }
+    }
+
+    /// Looks up a kernel that lists. Paths are always decided at once.
+    fn lister(&self, listed: Listed, decides: bool) -> Kernel {
+        let switches: &[_] = if decides { &["IS_EXACT"] } else { &[] };
+        match listed {
+            Listed::Cross => Kernel::new(&self.gpu, &CROSS),
+            Listed::Touch => Kernel::specialised(&self.gpu, &TOUCH, switches),
+            Listed::Sphere => Kernel::specialised(&self.gpu, &SPHERE, switches),
+        }
     }
 
     /// Records queries that are made of others. The parameters say how many words those have that are given.
@@ -577,19 +545,11 @@ impl Query {
         let mut bound = batch.walk_buffers();
         bound.push(("rows", buffers.rows.all()));
         bound.push(("states", buffers.states.all()));
-        let source = if ranked == Ranked::Hits { &FIRST } else { &NEAR };
-        batch.walk(pass, &self.walker(source, batch.asks, false), buffers, &bound);
+        batch.walk(pass, &self.ranker(ranked, batch.decides, batch.most == 1), buffers, &bound);
     }
 
-    /// Records the answers in rows that are complete, of this many answers.
-    pub fn record_ranked(
-        &self,
-        pass: &mut Pass,
-        ranked: Ranked,
-        batch: &BatchInput,
-        most: u32,
-        buffers: &QueryBuffers,
-    ) {
+    /// Records the answers in rows that are complete.
+    pub fn record_ranked(&self, pass: &mut Pass, ranked: Ranked, batch: &BatchInput, buffers: &QueryBuffers) {
         let bound = [
             ("tree", batch.shape.all()),
             ("query", batch.params.all()),
@@ -601,7 +561,7 @@ impl Query {
             ("answers", buffers.answers.all()),
         ];
         let kernel = if ranked == Ranked::Hits { &self.hits } else { &self.squares };
-        kernel.dispatch(pass, (batch.query_count * most).div_ceil(256), &bound);
+        kernel.dispatch(pass, (batch.query_count * batch.most).div_ceil(256), &bound);
     }
 
     /// Records the sums of what was counted.
@@ -666,8 +626,8 @@ impl Query {
         }
     }
 
-    /// Records the counting of all boxes that queries meet, or the writing of those in a window whose lists were not kept; of
-    /// what the last dispatch left, where the parameters say so.
+    /// Records the counting of all boxes that queries meet, or where `QUERY_EMITS` the writing of those in a window whose lists were not
+    /// kept; of what the last dispatch left, where the parameters say so.
     pub fn record_walk(
         &self,
         pass: &mut Pass,
@@ -675,18 +635,13 @@ impl Query {
         batch: &BatchInput,
         window: &Buffer<Window>,
         buffers: &QueryBuffers,
-        emits: bool,
     ) {
-        let source = match listed {
-            Listed::Cross => &CROSS,
-            Listed::Touch => &TOUCH,
-            Listed::Sphere => &SPHERE,
-        };
         let mut bound = batch.walk_buffers();
         bound.push(("window", window.all()));
         bound.push(("offsets", buffers.offsets.all()));
+        let emits = batch.flags & QUERY_EMITS != 0;
         bound.push(("pairs", if emits { buffers.pairs.all() } else { buffers.kept.all() }));
-        batch.walk(pass, &self.walker(source, batch.asks, emits), buffers, &bound);
+        batch.walk(pass, &self.lister(listed, batch.decides), buffers, &bound);
     }
 
     /// Records what queries that the caller has in a buffer say beside their shapes, with the numbers of their worlds.
@@ -716,20 +671,11 @@ impl Query {
             ("status", buffers.status.all()),
             ("rounds", buffers.rounds.all()),
         ];
-        let switches = [(is_listed, "IS_LISTED"), (batch.asks.is_shared, "IS_SHARED")];
-        let kernel = Kernel::specialised(&self.gpu, &LEFT, &names_on(&switches));
-        kernel.dispatch(pass, batch.query_count.div_ceil(256), &bound);
+        Kernel::new(&self.gpu, &LEFT).dispatch(pass, batch.query_count.div_ceil(256), &bound);
     }
 
     /// Records what accompanies answers that stay on the device.
-    pub fn record_ends(
-        &self,
-        pass: &mut Pass,
-        batch: &BatchInput,
-        kept: Kept,
-        window: &Buffer<Window>,
-        buffers: &QueryBuffers,
-    ) {
+    pub fn record_ends(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
         let bound = [
             ("query", batch.params.all()),
             ("window", window.all()),
@@ -739,11 +685,11 @@ impl Query {
             ("header", buffers.header.all()),
             ("dispatches", buffers.answer_dispatches.all()),
         ];
-        let (switches, words): (&[_], _) = match kept {
-            Kept::Rows => (&[], 1),
-            Kept::Any => (&["IS_ANY"], batch.query_count),
-            Kept::Lists => (&["IS_LISTED"], 2 * (batch.query_count + 1)),
+        let words = match batch.flags & (QUERY_ANY | QUERY_LISTS) {
+            0 => 1,
+            QUERY_ANY => batch.query_count,
+            _ => 2 * (batch.query_count + 1),
         };
-        Kernel::specialised(&self.gpu, &ENDS, switches).dispatch(pass, words.div_ceil(256).max(1), &bound);
+        Kernel::new(&self.gpu, &ENDS).dispatch(pass, words.div_ceil(256).max(1), &bound);
     }
 }

@@ -7,11 +7,9 @@ use bytemuck::Zeroable;
 
 use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_sizes};
-use super::query::{
-    Asks, BatchInput, Kept, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, shares_lists, words_of,
-};
+use super::query::{BatchInput, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, flags_of, words_of};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
-use crate::constants::ROW;
+use crate::constants::{QUERY_ANY, QUERY_EMITS, QUERY_RESUMED, ROW};
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -38,17 +36,13 @@ enum Wanted {
 }
 
 impl Wanted {
-    fn kept(self) -> Kept {
-        match self {
-            Self::Rows(..) => Kept::Rows,
-            Self::Any => Kept::Any,
-            Self::Lists(..) => Kept::Lists,
-        }
+    fn is_listed(self) -> bool {
+        matches!(self, Self::Lists(..))
     }
 
     /// Returns how often all rounds are recorded: lists are counted, then written.
     fn phases(self) -> u32 {
-        if self.kept() == Kept::Lists { 2 } else { 1 }
+        if self.is_listed() { 2 } else { 1 }
     }
 
     /// Returns how many answers of a query are looked for.
@@ -81,10 +75,11 @@ struct Prepared<'a> {
     query_count: u32,
     round_count: u32,
     asked: Asked,
-    asks: Asks,
+    /// Whether the first round decides what `f32` leaves in doubt.
+    decides: bool,
     buffers: QueryBuffers,
-    /// Of each round.
-    params: Vec<Buffer<QueryParams>>,
+    /// Of each round: what its kernels are told, and their flags.
+    params: Vec<(Buffer<QueryParams>, u32)>,
     window: Buffer<Window>,
     sort: Sort,
     is_sorted: bool,
@@ -109,7 +104,7 @@ impl Prepared<'_> {
             buffers.query_counts.record_write(gpu, encoder, &[counts])?;
             buffers.query_dispatches.record_write(gpu, encoder, &[dispatches])?;
         }
-        if self.wanted.kept() == Kept::Lists {
+        if self.wanted.is_listed() {
             // How many answers there are, the kernels find out.
             let (counts, dispatches) = sort_sizes(0);
             buffers.answer_counts.record_write(gpu, encoder, &[counts])?;
@@ -127,15 +122,18 @@ impl Prepared<'_> {
     fn input<'a>(&'a self, filters: &'a FilterLists, order: &'a Buffer<u32>, round: u32) -> BatchInput<'a> {
         let own = || self.buffers.askers.all();
         let after = (!round.is_multiple_of(self.round_count)).then(|| round - 1);
+        let (params, flags) = &self.params[round as usize];
         BatchInput {
             query_count: self.query_count,
             shape: &self.asked.shape,
             tree: &self.asked.tree,
             filters,
-            params: &self.params[round as usize],
+            params,
             queries: self.bound_queries(),
             askers: if self.worlds.is_some() { own() } else { self.given.clone().unwrap_or_else(own) },
-            asks: Asks { decides: after.is_some() || self.asks.decides, ..self.asks },
+            flags: *flags,
+            most: self.wanted.most(),
+            decides: after.is_some() || self.decides,
             order,
             after,
         }
@@ -151,7 +149,7 @@ impl Prepared<'_> {
             pass,
             self.is_sorted.then_some(sort),
             self.query_count,
-            &self.params[0],
+            &self.params[0].0,
             &self.asked.tree.cube,
             self.bound_queries(),
             buffers,
@@ -168,14 +166,14 @@ impl Prepared<'_> {
                 let input = self.input(filters, &order, round);
                 match *wanted {
                     Wanted::Rows(ranked, _) => query.record_rows(pass, ranked, &input, buffers),
-                    Wanted::Any => query.record_walk(pass, Listed::Cross, &input, window, buffers, false),
-                    Wanted::Lists(listed, _) => query.record_walk(pass, listed, &input, window, buffers, phase > 0),
+                    Wanted::Any => query.record_walk(pass, Listed::Cross, &input, window, buffers),
+                    Wanted::Lists(listed, _) => query.record_walk(pass, listed, &input, window, buffers),
                 }
-                query.record_left(pass, &input, wanted.kept() != Kept::Rows, buffers);
+                query.record_left(pass, &input, !matches!(wanted, Wanted::Rows(..)), buffers);
             }
         }
         match *wanted {
-            Wanted::Rows(ranked, k) => query.record_ranked(pass, ranked, &first, k, buffers),
+            Wanted::Rows(ranked, _) => query.record_ranked(pass, ranked, &first, buffers),
             Wanted::Any => {}
             Wanted::Lists(listed, _) => {
                 query.record_short(pass, &first, window, buffers);
@@ -183,7 +181,7 @@ impl Prepared<'_> {
                 query.record_answers(pass, Some(sort), listed, &first, window, box_count, buffers);
             }
         }
-        query.record_ends(pass, &first, wanted.kept(), window, buffers);
+        query.record_ends(pass, &first, window, buffers);
     }
 }
 
@@ -370,18 +368,17 @@ impl Tree {
         }
         let worlds = if numbers_worlds { Some(self.world_ids()?) } else { None };
         let of_boxes = self.filters.filters();
-        let asks = Asks {
-            boxes: batch.askers.is_some() || of_boxes.has_groups(),
-            askers: batch.askers.is_some(),
-            is_single: matches!(wanted, Wanted::Rows(_, 1)),
-            is_shared: matches!(wanted, Wanted::Lists(..)) && shares_lists(count),
-            // Half-spaces are decided in integers anyway.
-            decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
-        };
+        let has_filters = batch.askers.is_some();
+        let mut flags = flags_of(count, wanted.most(), has_filters, has_filters || of_boxes.has_groups());
+        if matches!(wanted, Wanted::Any) {
+            flags |= QUERY_ANY;
+        }
         let said = QueryParams { kept: room.kept(), budget, ..self.said(&batch, wanted, rounds) };
         let params = (0..wanted.phases() * said.round_count).map(|round| {
-            let is_resumed = round % said.round_count > 0;
-            self.round_params.get(&self.gpu, QueryParams { round, is_resumed: is_resumed.into(), ..said })
+            let resumed = if round % said.round_count > 0 { QUERY_RESUMED } else { 0 };
+            let emits = if round >= said.round_count { QUERY_EMITS } else { 0 };
+            let flags = flags | resumed | emits;
+            Ok((self.round_params.get(&self.gpu, QueryParams { round, flags, ..said })?, flags))
         });
         let of_given = QueryParams { words: words_of::<Q>(), ..said };
         let made = match Q::MADE {
@@ -393,14 +390,15 @@ impl Tree {
             made,
             round_count: said.round_count,
             query_count: count,
-            params: params.collect::<Result<_, _>>()?,
+            params: params.collect::<Result<_, Error>>()?,
             window: self.windows.get(&self.gpu, wanted.window())?,
             sort: Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?,
             is_sorted: count as usize >= SORTED && asked.room.boxes >= SORTED as u64 && !batch.is_in_order,
             queries: bind(batch.queries, batch.bytes()),
             given: batch.askers.and_then(|askers| bind(askers, bytes::<Asker>(count))),
             asked,
-            asks,
+            // Half-spaces are decided in integers anyway.
+            decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
             buffers,
             worlds,
         })

@@ -51,8 +51,7 @@ fn all_filters() -> Filters {
 const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
 
 /// The switches that queries have of their own.
-const OF_QUERIES: [&str; 8] =
-    ["ASKS_BOXES", "HAS_ASKERS", "IS_EXACT", "IS_SINGLE", "EMITS", "IS_LISTED", "IS_ANY", "IS_SHARED"];
+const OF_QUERIES: [&str; 2] = ["IS_EXACT", "IS_SINGLE"];
 
 /// The switches that changes on the device have of their own: what the values are, and whether a number of boxes is among them.
 const OF_CHANGES: [&str; 3] = ["IS_FLAGS", "IS_MARGINS", "IS_STORED"];
