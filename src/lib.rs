@@ -88,7 +88,7 @@ pub use {
     broad_phase::{BroadPhase, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs},
     gpu::compilation::{Compilation, CompilationProgress},
     gpu::timing::KernelTime,
-    gpu::{Gpu, SortVariant},
+    gpu::{DispatchCount, Gpu, SortVariant},
     layout::{PairArguments, PairHeader, QueryHeader},
     memory::MemoryPlan,
     tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, QueryLoad, Question, Tree},

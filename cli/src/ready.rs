@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report};
+use broadsweep::{Aabb, BroadPhase, DispatchCount, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report};
 use laboratory::adapter;
 use laboratory::baselines::Work;
 use laboratory::engine::{Engine, timed};
@@ -119,8 +119,10 @@ impl Ready {
 
 fn find_on_gpu(gpu: &Gpu, boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Answer> {
     let (mut broad_phase, setup_seconds) = compiled(gpu, boxes.len(), filters, options)?;
+    let before = gpu.dispatch_count();
     let answer = found_by(&mut broad_phase, boxes, Engine::Gpu)?;
-    Ok(Answer { adapter: Some(gpu.adapter_info()), setup_seconds, ..answer })
+    let dispatches = gpu.dispatch_count().since(before);
+    Ok(Answer { adapter: Some(gpu.adapter_info()), dispatches, setup_seconds, ..answer })
 }
 
 /// Finds the pairs with an engine of ours that has its options and filters.
@@ -141,6 +143,7 @@ fn stream_from_gpu(
 ) -> Result<Answer> {
     let (mut broad_phase, setup_seconds) = compiled(gpu, boxes.len(), filters, options)?;
     let _progress = finding(boxes);
+    let before = gpu.dispatch_count();
     let mut elsewhere = 0.0;
     let (report, seconds) = timed(|| {
         broad_phase.stream_pairs(boxes, |report, piece| {
@@ -154,6 +157,7 @@ fn stream_from_gpu(
         adapter: Some(gpu.adapter_info()),
         pair_count: report.pair_count,
         report: Some(report),
+        dispatches: gpu.dispatch_count().since(before),
         setup_seconds,
         seconds: seconds - elsewhere,
         ..Answer::of(Engine::Gpu, Vec::new())
@@ -236,6 +240,8 @@ pub struct Answer {
     pub pair_count: u64,
     /// Counts and choices of the GPU and the CPU engine.
     pub report: Option<Report>,
+    /// Dispatches of the GPU engine; none of other engines.
+    pub dispatches: DispatchCount,
     /// Counts of a baseline.
     pub work: Option<Work>,
     /// The seconds that compiling the kernels took.
@@ -249,6 +255,16 @@ impl Answer {
     /// Wraps pairs of which nothing else is known.
     pub fn of(engine: Engine, pairs: Vec<Pair>) -> Self {
         let pair_count = pairs.len() as u64;
-        Self { engine, adapter: None, pairs, pair_count, report: None, work: None, setup_seconds: 0.0, seconds: 0.0 }
+        Self {
+            engine,
+            adapter: None,
+            pairs,
+            pair_count,
+            report: None,
+            dispatches: DispatchCount::default(),
+            work: None,
+            setup_seconds: 0.0,
+            seconds: 0.0,
+        }
     }
 }

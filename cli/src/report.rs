@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use broadsweep::{Filters, Report, SweepAxis};
+use broadsweep::{DispatchCount, Filters, Report, SweepAxis};
 use laboratory::baselines::Work;
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ impl Run<'_> {
             "engine": answer.engine.name(),
             "adapter": answer.adapter.as_ref().map(adapters::json),
             "pairs": answer.pair_count,
-            "report": answer.report.as_ref().map(report_json),
+            "report": answer.report.as_ref().map(|report| report_json(report, answer.dispatches)),
             "work": answer.work.map(|work| json!({
                 "candidates": work.candidates,
                 "updates": work.updates,
@@ -162,7 +162,7 @@ impl Lines {
     }
 }
 
-fn report_json(report: &Report) -> Value {
+fn report_json(report: &Report, dispatches: DispatchCount) -> Value {
     let swept = !report.tested_all_pairs() && !report.asked_tree;
     json!({
         "invalid": report.invalid_count,
@@ -175,6 +175,7 @@ fn report_json(report: &Report) -> Value {
         "cell_size": text::shortest(report.cell_size),
         "asked_tree": report.asked_tree,
         "passes": report.passes,
+        "dispatches": { "direct": dispatches.direct, "indirect": dispatches.indirect },
         "gpu_bytes": report.gpu_bytes,
     })
 }

@@ -282,7 +282,7 @@ impl Kernel {
         if groups > 0 && self.bind(pass, buffers) {
             let [x, y, z] = dispatch_size(groups);
             pass.pass.dispatch_workgroups(x, y, z);
-            pass.end(self.source.label);
+            pass.end(self.source.label, false);
         }
     }
 
@@ -296,7 +296,7 @@ impl Kernel {
     ) {
         if self.bind(pass, buffers) {
             pass.pass.dispatch_workgroups_indirect(dispatches, offset as u64);
-            pass.end(self.source.label);
+            pass.end(self.source.label, true);
         }
     }
 
@@ -393,9 +393,9 @@ impl<'encoder> Pass<'encoder> {
     }
 
     /// Marks the end of the dispatch of `label`.
-    fn end(&mut self, label: &'static str) {
+    fn end(&mut self, label: &'static str, is_indirect: bool) {
         self.pass.pop_debug_group();
-        self.gpu.count_dispatch();
+        self.gpu.count_dispatch(is_indirect);
         if let Some(timer) = self.timer {
             timer.mark(&mut self.pass, label);
         }

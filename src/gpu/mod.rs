@@ -46,8 +46,8 @@ pub struct Gpu {
     kernels: Arc<Mutex<Kernels>>,
     /// The bind groups that were made, for the same buffers again.
     bind_groups: Arc<Mutex<BindGroups>>,
-    /// The number of dispatches that were recorded for the device.
-    dispatches: Arc<AtomicU64>,
+    /// The dispatches that were recorded for the device: direct ones, then indirect ones.
+    dispatches: Arc<[AtomicU64; 2]>,
     /// The variant of the sort that was found to be best for the device.
     best_sort: Arc<Mutex<Option<SortVariant>>>,
     /// The variant of the sort that was asked for.
@@ -60,6 +60,29 @@ pub struct Gpu {
     pipeline_cache: Option<wgpu::PipelineCache>,
     /// The label of its passes.
     label: Arc<str>,
+}
+
+/// The number of dispatches, by the place of their size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DispatchCount {
+    /// Dispatches whose size the host knows.
+    pub direct: u64,
+    /// Dispatches whose size a kernel writes into a buffer. wgpu may validate each of them with
+    /// [a dispatch of its own](Gpu::from_device).
+    pub indirect: u64,
+}
+
+impl DispatchCount {
+    /// Returns the number of both kinds.
+    pub fn total(self) -> u64 {
+        self.direct + self.indirect
+    }
+
+    /// Returns the number of dispatches since an earlier count.
+    pub fn since(self, earlier: Self) -> Self {
+        Self { direct: self.direct - earlier.direct, indirect: self.indirect - earlier.indirect }
+    }
 }
 
 impl Gpu {
@@ -79,6 +102,18 @@ impl Gpu {
     }
 
     /// Uses a device that the caller already has, a renderer's for instance.
+    ///
+    /// Make its instance without `InstanceFlags::VALIDATION_INDIRECT_CALL`. wgpu sets this flag by default, in release
+    /// builds too. With it, wgpu puts a dispatch and two barriers before each indirect dispatch to validate its size. The kernels write
+    /// sizes within the limits of any device, and [`Gpu::request`] does without the validation. A device does not show the flags
+    /// of its instance.
+    /// ```no_run
+    /// use broadsweep::wgpu;
+    ///
+    /// let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    /// descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
+    /// let instance = wgpu::Instance::new(descriptor);
+    /// ```
     ///
     /// A device that is lost is reported by the call that notices; to hear of it at once, set
     /// `wgpu::Device::set_device_lost_callback`, which is left to the caller here.
@@ -233,12 +268,13 @@ impl Gpu {
 
     /// Counts the dispatches that were recorded for the device so far, by this value and all its clones. The overhead
     /// of a call on a GPU grows with the number that the call adds.
-    pub fn dispatch_count(&self) -> u64 {
-        self.dispatches.load(Ordering::Relaxed)
+    pub fn dispatch_count(&self) -> DispatchCount {
+        let [direct, indirect] = self.dispatches.each_ref().map(|count| count.load(Ordering::Relaxed));
+        DispatchCount { direct, indirect }
     }
 
-    pub(crate) fn count_dispatch(&self) {
-        self.dispatches.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_dispatch(&self, is_indirect: bool) {
+        self.dispatches[usize::from(is_indirect)].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the same device, with this variant of the sort in every [`BroadPhase`](crate::BroadPhase) that is made

@@ -26,7 +26,7 @@ fn a_hundred_boxes_take_at_most_three_dispatches_and_two_kernels() {
         let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..Options::default() }).unwrap();
         let before = gpu.dispatch_count();
         assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "few");
-        let taken = gpu.dispatch_count() - before;
+        let taken = gpu.dispatch_count().since(before).total();
         assert!((1..=3).contains(&taken), "{taken} dispatches");
         assert_eq!(gpu.compiled_kernels(), ["small_emit", "small_test"]);
     }
@@ -43,7 +43,7 @@ fn a_call_dispatches_as_often_as_the_documents_say() {
         broad_phase.reserve(3000, 40_000).unwrap();
         let before = gpu.dispatch_count();
         broad_phase.find_pairs(&boxes).unwrap();
-        gpu.dispatch_count() - before
+        gpu.dispatch_count().since(before).total()
     };
     let (few, portable) = (taken(SortVariant::Portable, ALL_PAIRS), taken(SortVariant::Portable, SWEEP));
     // A step is one pass of three kernels by subgroups, and two without.
@@ -104,7 +104,7 @@ fn what_is_compiled_ahead_is_what_the_call_needs() {
         assert!((least..=most).contains(&compiled.len()), "{compiled:?}");
         let before = gpu.dispatch_count();
         found.push(broad_phase.find_pairs(&boxes).unwrap().pairs.clone());
-        assert!(gpu.dispatch_count() > before);
+        assert!(gpu.dispatch_count() != before);
         assert_eq!(gpu.compiled_kernels(), compiled, "the call needed other kernels");
     }
     assert!(found[0].len() > 1 && found[0] == found[1]);

@@ -519,6 +519,16 @@ fn the_report_names_what_was_done_with_few_boxes() {
             "{swept}"
         );
     }
+    let dispatches = |options: &str| {
+        let report = place.run(&format!("pairs scene.npy --engine gpu --json {options}"));
+        let dispatches = &serde_json::from_str::<Value>(&report).unwrap()["report"]["dispatches"];
+        ["direct", "indirect"].map(|kind| dispatches[kind].as_u64().unwrap())
+    };
+    assert_eq!(dispatches(""), [2, 0]);
+    let [direct, indirect] = dispatches("--all-pairs-up-to 0");
+    assert!(direct > 2 && indirect > 0, "{direct} and {indirect}");
+    let none = &json("")["report"]["dispatches"];
+    assert_eq!((&none["direct"], &none["indirect"]), (&0.into(), &0.into()));
     let report = place.run("pairs scene.npy --engine cpu --all-pairs-up-to 0");
     assert!(report.contains("axis ") && report.contains("cell size") && !report.contains("method"), "{report}");
     for (option, expected) in [
