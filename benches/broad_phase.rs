@@ -141,7 +141,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Er
                     edge => CellSize::Fixed(edge.parse()?),
                 }
             }
-            "--all-pairs-up-to" => arguments.options.all_pairs_up_to = value()?.parse()?,
+            "--all-pairs-up-to" => arguments.options.all_pairs_up_to = Some(value()?.parse()?),
             option if option.starts_with("--") => return Err(format!("there is no option '{option}'").into()),
             _ => arguments.scenes.push(arg),
         }

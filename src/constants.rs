@@ -318,9 +318,6 @@ shared_constants! {
     SMALL_ROWS: u32 = 32;
     /// Words that a row has in a tile of `small_test`, 256 by 256 tests.
     SMALL_LINES: u32 = 8;
-    /// `Options::all_pairs_up_to`, by default. With a higher value, software adapters are slower than with the sweep;
-    /// with a lower one, a GPU waits for 29 dispatches that it does not need, or 41 with the portable sort.
-    SMALL_BOXES: u32 = 2560;
     /// The most that `Options::all_pairs_up_to` can mean. The counts of `small_test`, for 128 × 129 / 2 tiles then,
     /// must fit `block_hits`, and its pairs 32 bits.
     SMALL_MOST: u32 = 1 << 15;
@@ -528,7 +525,7 @@ const _: () = {
     assert!(MAX_ENTRIES <= ENTRY_BOX && MAX_ENTRIES < 1 << END_BITS && MAX_ENTRIES <= 1 << RANK_BITS);
     assert!(RANK_BITS + RUN_QUADS - 1 == 32);
     assert!(8 * SMALL_ROWS == 256 && SMALL_LINES * 32 == 256 && SMALL_LINES * SMALL_ROWS == 256);
-    assert!(SMALL_BOXES <= SMALL_MOST && small_tiles(SMALL_MOST) * 256 / SMALL_ROWS <= 2 * MOST_BLOCKS);
+    assert!(small_tiles(SMALL_MOST) * 256 / SMALL_ROWS <= 2 * MOST_BLOCKS);
     assert!(SMALL_MOST as u64 * (SMALL_MOST as u64 - 1) / 2 <= u32::MAX as u64);
 };
 

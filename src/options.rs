@@ -3,6 +3,18 @@
 use crate::Error;
 use crate::constants::*;
 
+/// [`Options::all_pairs_up_to`] of a discrete GPU. On an H100 all pairs of 9,000 boxes take 0.075 ms, of 18,000 0.187, and the
+/// sweep of 10,000 0.219.
+#[cfg(feature = "gpu")]
+pub(crate) const ALL_PAIRS_DISCRETE: u32 = 12_288;
+/// [`Options::all_pairs_up_to`] of an integrated or virtual GPU, predicted.
+#[cfg(feature = "gpu")]
+pub(crate) const ALL_PAIRS_INTEGRATED: u32 = 4_096;
+/// [`Options::all_pairs_up_to`] of any other adapter, such as a software driver.
+pub(crate) const ALL_PAIRS_ELSEWHERE: u32 = 2_560;
+/// [`Options::all_pairs_up_to`] of the CPU engine, measured.
+pub(crate) const ALL_PAIRS_CPU: u32 = 1_536;
+
 /// The choices of how to look for pairs. No choice here changes the *set* of pairs, only the time, the memory and the
 /// order.
 ///
@@ -23,13 +35,16 @@ pub struct Options {
     /// The edge of a cell of the grid across that direction.
     pub cell_size: CellSize,
     /// Up to this many boxes every box is tested against every other: two dispatches, neither axis nor grid, and pairs
-    /// that come out in canonical order. That costs `n (n - 1) / 2` tests whatever the boxes are, and a bit of GPU
-    /// memory for each test. Where `candidate_limit` or `memory_budget` has no room for the tests, the boxes are swept
-    /// nevertheless. In a [join](crate::cpu::BroadPhase::find_pairs_between) the boxes of both sets count.
+    /// in canonical order. That costs `n (n - 1) / 2` tests whatever the boxes are, and a bit of GPU memory for each
+    /// test. If `candidate_limit` or `memory_budget` does not allow the tests, the boxes are swept nevertheless. In a
+    /// [join](crate::cpu::BroadPhase::find_pairs_between) the boxes of both sets count. 0 always sweeps; more than
+    /// 32,768 means 32,768.
     ///
-    /// Default: 2,560, about where both take as long on a software adapter; see benches/results/README.md. 0 never does
-    /// so; more than 32,768 means 32,768.
-    pub all_pairs_up_to: u32,
+    /// Default: `None`, the number for the device: 12,288 on a discrete GPU, 4,096 on an integrated or virtual one,
+    /// 2,560 on any other adapter, and 1,536 for the CPU engine. Both methods take about as long there;
+    /// docs/decisions.md (small) has the measurements. [`Report::all_pairs_up_to`](crate::Report::all_pairs_up_to) is the
+    /// number in use, and `options()` of an engine returns it.
+    pub all_pairs_up_to: Option<u32>,
     /// The order in which pairs come out.
     pub order: PairOrder,
     /// The most GPU memory to use, in bytes; `None` is as much as the device gives. Less memory means smaller pieces,
@@ -61,7 +76,7 @@ impl Default for Options {
         Self {
             axis: SweepAxis::default(),
             cell_size: CellSize::default(),
-            all_pairs_up_to: SMALL_BOXES,
+            all_pairs_up_to: None,
             order: PairOrder::default(),
             memory_budget: None,
             candidate_limit: 1 << 40,
@@ -81,16 +96,20 @@ impl Options {
     /// Returns whether this many boxes are tested each against each, where there is the memory.
     pub(crate) fn tests_all_pairs(&self, box_count: u32) -> bool {
         let tests = u64::from(box_count) * u64::from(box_count.saturating_sub(1)) / 2;
-        self.all_pairs_up_to > 0 && box_count <= self.most_in_all_pairs() && tests <= self.effective_candidate_limit()
+        let most = self.most_in_all_pairs();
+        most > 0 && box_count <= most && tests <= self.effective_candidate_limit()
     }
 
     /// Returns the most boxes that may be tested each against each.
     pub(crate) fn most_in_all_pairs(&self) -> u32 {
-        self.all_pairs_up_to.min(SMALL_MOST)
+        self.all_pairs_up_to.unwrap_or(ALL_PAIRS_ELSEWHERE).min(SMALL_MOST)
     }
 
-    /// Refuses options that have no meaning.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Returns the options that an engine uses: `all_pairs_up_to` replaces `None`.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`].
+    pub(crate) fn checked(self, all_pairs_up_to: u32) -> Result<Self, Error> {
         let edge = if let CellSize::Fixed(edge) = self.cell_size { Some(edge) } else { None };
         for (option, length) in [("CellSize::Fixed", edge), ("step_margin", self.step_margin)] {
             if let Some(length) = length
@@ -100,7 +119,7 @@ impl Options {
                 return Err(Error::BadOption { option, value: length.to_string(), expected });
             }
         }
-        Ok(())
+        Ok(Self { all_pairs_up_to: self.all_pairs_up_to.or(Some(all_pairs_up_to)), ..self })
     }
 }
 

@@ -65,6 +65,9 @@ pub struct Report {
     /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: where one slab holds
     /// all valid boxes, the number is 1 too.
     pub passes: u32,
+    /// The number of boxes up to which every box is tested against every other, in this call
+    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)).
+    pub all_pairs_up_to: u32,
     /// Whether a tree of one of two sets was asked with the boxes of the other: what the CPU engine does for most joins
     /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). There is then neither axis nor
     /// grid.
@@ -116,6 +119,7 @@ impl Report {
             corner: [0.0; 2],
             cell_size: f32::INFINITY,
             passes: 1,
+            all_pairs_up_to: 0,
             asked_tree: false,
             gpu_bytes: 0,
         }

@@ -43,7 +43,7 @@ fn shared() -> std::sync::RwLockReadGuard<'static, ()> {
 
 /// Always swept, in canonical order.
 fn swept() -> Options {
-    Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }
+    Options { all_pairs_up_to: Some(0), order: PairOrder::Canonical, ..Options::default() }
 }
 
 /// Checks for the same report, and the same pairs.
@@ -142,7 +142,7 @@ fn few_boxes_are_tested_each_against_each() {
             assert_eq!(engine.find_pairs(&boxes).unwrap().report.tested_all_pairs(), n <= 2560);
         }
     }
-    engine.set_options(Options { all_pairs_up_to: u32::MAX, ..Options::default() }).unwrap();
+    engine.set_options(Options { all_pairs_up_to: Some(u32::MAX), ..Options::default() }).unwrap();
     assert_like_reference(&mut engine, &Kind::Uniform.generate(32_768, 1), "as many as there may be");
 }
 
@@ -218,7 +218,7 @@ fn a_warm_engine_allocates_nothing() {
         half_spaces: vec![HalfSpace { index: 5, normal: [0.1, 0.2, 1.0], offset: 0.3 }],
         ..Filters::default()
     };
-    let all_pairs = Options { all_pairs_up_to: u32::MAX, ..Options::default() };
+    let all_pairs = Options { all_pairs_up_to: Some(u32::MAX), ..Options::default() };
     for (boxes, filters, options) in [
         (&uniform, &none, swept()),
         (&uniform, &none, Options { order: PairOrder::Sweep, ..swept() }),

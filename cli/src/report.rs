@@ -138,7 +138,8 @@ impl Lines {
             self.add("giants", &format!("{count}, tested against all others"));
         }
         if report.tested_all_pairs() {
-            self.add("method", "every box against every other");
+            let most = text::count(u64::from(report.all_pairs_up_to));
+            self.add("method", &format!("every box against every other, as up to {most} boxes"));
         } else if report.asked_tree {
             self.add("method", "a tree of one set, asked with the boxes of the other");
         } else {
@@ -173,6 +174,7 @@ fn report_json(report: &Report, dispatches: DispatchCount) -> Value {
         "axis": swept.then(|| axis_name(report.axis)),
         "direction": swept.then(|| report.direction.map(text::shortest)),
         "cell_size": text::shortest(report.cell_size),
+        "all_pairs_up_to": report.all_pairs_up_to,
         "asked_tree": report.asked_tree,
         "passes": report.passes,
         "dispatches": { "direct": dispatches.direct, "indirect": dispatches.indirect },

@@ -67,7 +67,7 @@ impl Engine {
             axis: axis_named(axis)?,
             cell_size: cell_size_of(cell_size)?,
             order: order_named(order)?,
-            all_pairs_up_to: all_pairs_up_to.unwrap_or(defaults.all_pairs_up_to),
+            all_pairs_up_to,
             memory_budget,
             candidate_limit: candidate_limit.unwrap_or(defaults.candidate_limit),
             ..defaults

@@ -48,6 +48,8 @@ report! {
         cell_size: f32,
         /// How many times boxes were searched.
         passes: u32,
+        /// The number of boxes up to which every box is tested against every other.
+        all_pairs_up_to: u32,
         /// Whether a tree of one of two sets was asked.
         asked_tree: bool,
         /// Bytes of GPU memory held.
@@ -130,6 +132,7 @@ impl From<&broadsweep::Report> for Report {
             direction: report.direction,
             cell_size: report.cell_size,
             passes: report.passes,
+            all_pairs_up_to: report.all_pairs_up_to,
             asked_tree: report.asked_tree,
             gpu_bytes: report.gpu_bytes,
         }

@@ -367,6 +367,7 @@ pub(super) fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
         entry_count: counts.entry_count,
         candidate_count: wide(counts.candidate_low, counts.candidate_high),
         pair_count: wide(counts.pair_low, counts.pair_high),
+        all_pairs_up_to: call.all_pairs_up_to,
         ..report
     }
 }

@@ -112,7 +112,7 @@ impl BroadPhase {
     /// # Errors
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
-        options.check()?;
+        let options = options.checked(gpu.all_pairs_up_to())?;
         let pipeline = Pipeline::new(gpu, &Switches::default());
         let (workspace, flight) = (Workspace::new(gpu), Default::default());
         Ok(Self {
@@ -144,7 +144,7 @@ impl BroadPhase {
     /// # Errors
     /// [`Error::BadOption`], [`Error::Busy`]; the options stay as they were.
     pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
-        options.check()?;
+        let options = options.checked(self.core.gpu.all_pairs_up_to())?;
         self.core.flight.check_idle()?;
         let before = std::mem::replace(&mut self.options, options);
         self.core.options = Options { memory_budget: self.core.options.memory_budget, ..options };

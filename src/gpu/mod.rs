@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use sort_variant::SortVariant;
 
 use crate::Error;
+use crate::options::{ALL_PAIRS_DISCRETE, ALL_PAIRS_ELSEWHERE, ALL_PAIRS_INTEGRATED};
 use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
@@ -346,6 +347,15 @@ impl Gpu {
     /// Returns how many those are, where a test says so.
     pub(crate) fn turns(&self) -> Option<u32> {
         self.turns
+    }
+
+    /// Returns the number of boxes up to which testing all pairs is likely faster than a sweep on this kind of device.
+    pub(crate) fn all_pairs_up_to(&self) -> u32 {
+        match self.adapter_info().device_type {
+            wgpu::DeviceType::DiscreteGpu => ALL_PAIRS_DISCRETE,
+            wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::VirtualGpu => ALL_PAIRS_INTEGRATED,
+            wgpu::DeviceType::Cpu | wgpu::DeviceType::Other => ALL_PAIRS_ELSEWHERE,
+        }
     }
 
     /// Returns whether the driver is one in software, or is taken for one.

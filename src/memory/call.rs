@@ -14,6 +14,8 @@ pub(crate) struct Call {
     pub box_count: u32,
     /// Whether every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
+    /// The number of boxes up to which that is so.
+    pub all_pairs_up_to: u32,
     pub candidate_limit: u64,
     params: Params,
     /// The plan that there would be if these boxes were the first.
@@ -56,7 +58,14 @@ impl Call {
             may_ask_giants: filters.checked().filters().may_ask_giants().into(),
             has_own_for_kept: gpu.is_software().into(),
         };
-        Ok(Self { box_count: plan.box_count, tests_all_pairs: plan.all_pairs, candidate_limit, params, plan })
+        Ok(Self {
+            box_count: plan.box_count,
+            tests_all_pairs: plan.all_pairs,
+            all_pairs_up_to: options.most_in_all_pairs(),
+            candidate_limit,
+            params,
+            plan,
+        })
     }
 
     /// Returns the parameters of kernels that work in the buffers of this plan.

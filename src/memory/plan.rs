@@ -81,7 +81,8 @@ const LEAST_PAIRS: u64 = 4096;
 const LEAST_TILES: u64 = 16;
 
 impl MemoryPlan {
-    /// Lays out the plan for `box_count` boxes, without filters, on a device with these limits.
+    /// Lays out the plan for `box_count` boxes, without filters, on a device with these limits. The device is not known: pass the
+    /// options that an engine [uses](crate::BroadPhase::options), or else `None` for `all_pairs_up_to` means 2,560.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`] where a buffer that has to be there exceeds a limit; [`Error::OverBudget`] where

@@ -29,7 +29,7 @@ pub fn on_gpu(boxes: &[Aabb], options: Options) -> Overlaps {
 
 /// The whole flow, also where boxes are few, in canonical order.
 pub const CANONICAL: Options = Options {
-    all_pairs_up_to: 0,
+    all_pairs_up_to: Some(0),
     axis: SweepAxis::Auto,
     cell_size: CellSize::Auto,
     order: PairOrder::Canonical,
@@ -42,7 +42,7 @@ pub const CANONICAL: Options = Options {
 pub const AXES: [SweepAxis; 5] = [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z];
 
 /// Every box against every other, where there are few.
-pub const ALL_PAIRS: Options = Options { all_pairs_up_to: u32::MAX, ..CANONICAL };
+pub const ALL_PAIRS: Options = Options { all_pairs_up_to: Some(u32::MAX), ..CANONICAL };
 
 /// The whole flow in the order of the sweep.
 pub const SWEEP: Options = Options { order: PairOrder::Sweep, ..CANONICAL };
@@ -69,7 +69,7 @@ pub fn assert_finds(boxes: &[Aabb], expected: &[Pair], options: Options) {
     assert_pairs(&gpu.pairs, expected, &format!("GPU, {options:?}, {:?}", gpu.report));
     assert_eq!(gpu.report.pair_count, expected.len() as u64);
     assert_eq!(gpu.report.box_count as usize, boxes.len());
-    assert_eq!(gpu.report.tested_all_pairs(), options.all_pairs_up_to > 0, "{options:?}");
+    assert_eq!(gpu.report.tested_all_pairs(), options.all_pairs_up_to != Some(0), "{options:?}");
     let cpu = cpu::find_pairs(boxes, &options).unwrap();
     assert_pairs(&cpu.pairs, expected, &format!("CPU, {options:?}, {:?}", cpu.report));
     assert_eq!(gpu.report.invalid_count, cpu.report.invalid_count);

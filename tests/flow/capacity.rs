@@ -255,7 +255,7 @@ fn a_device_that_lacks_what_the_kernels_need_is_refused() {
 #[test]
 fn scenes_that_grow_and_shrink_reuse_one_broad_phase() {
     for all_pairs_up_to in [0, 300, 5000, u32::MAX] {
-        let options = Options { all_pairs_up_to, ..CANONICAL };
+        let options = Options { all_pairs_up_to: Some(all_pairs_up_to), ..CANONICAL };
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         for n in [10, 5000, 0, 300, 5100, 1, 6000, 20] {
             let boxes = Kind::Pile.generate(n, n as u64);
@@ -302,7 +302,7 @@ fn no_budget_refuses_what_the_sweep_would_do() {
 #[test]
 fn all_pairs_are_tested_up_to_the_limit_and_never_beyond_the_largest() {
     let limits = wgpu::Limits::defaults();
-    let plan = |n, all_pairs_up_to| MemoryPlan::new(n, &Options { all_pairs_up_to, ..CANONICAL }, &limits).unwrap();
+    let plan = |n, most| MemoryPlan::new(n, &Options { all_pairs_up_to: Some(most), ..CANONICAL }, &limits).unwrap();
     for (n, up_to, is_all_pairs) in [
         (0, 0, false),
         (1, 0, false),

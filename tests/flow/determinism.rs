@@ -106,7 +106,7 @@ fn whether_all_pairs_are_tested_does_not_depend_on_scenes_before() {
     let least = least_budget(&large, PairOrder::Sweep);
     let mut outcomes = Vec::new();
     for memory_budget in [None, Some(least), Some(least + (400 << 10)), Some(least * 3 / 2)] {
-        let options = Options { memory_budget, all_pairs_up_to: 3000, ..SWEEP };
+        let options = Options { memory_budget, all_pairs_up_to: Some(3000), ..SWEEP };
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let first = broad_phase.find_pairs(&boxes).unwrap().clone();
         for _ in 0..2 {

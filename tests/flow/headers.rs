@@ -57,7 +57,7 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
 
 #[test]
 fn the_report_of_the_latest_recording_is_that_of_a_call() {
-    let options = Options { all_pairs_up_to: 100, ..CANONICAL };
+    let options = Options { all_pairs_up_to: Some(100), ..CANONICAL };
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
     assert_eq!(broad_phase.last_report(), None);
     // Never submitted, never told of.

@@ -110,7 +110,7 @@ fn boxes_without_pairs_or_without_meaning_take_one_empty_piece() {
 fn a_few_valid_boxes_among_many_are_not_reported_as_every_box_against_every_other() {
     let mut boxes = vec![Aabb::new([f32::NAN; 3], [1.0; 3]); 3000];
     boxes.splice(1000..1100, Kind::Pile.generate(100, 1));
-    let options = Options { all_pairs_up_to: u32::MAX, ..room_for(1000, PairOrder::Canonical) };
+    let options = Options { all_pairs_up_to: Some(u32::MAX), ..room_for(1000, PairOrder::Canonical) };
     let found = on_gpu(&boxes, options);
     assert_pairs(&found.pairs, &brute_force::find_pairs(&boxes), "few");
     let report = found.report;

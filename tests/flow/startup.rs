@@ -94,7 +94,7 @@ fn what_is_compiled_ahead_is_what_the_call_needs() {
     assert_eq!(gpu.compiled_kernels(), [""; 0], "before they are needed");
     let mut found = Vec::new();
     // Few boxes in three kernels, then the whole flow.
-    for (all_pairs_up_to, least, most) in [(u32::MAX, 4, 4), (0, 25, 36)] {
+    for (all_pairs_up_to, least, most) in [(Some(u32::MAX), 4, 4), (Some(0), 25, 36)] {
         broad_phase.set_options(Options { all_pairs_up_to, ..CANONICAL }).unwrap();
         // Given up at once, and then not.
         drop(broad_phase.compile_ahead(boxes.len()));
@@ -160,7 +160,7 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
     let boxes = Kind::Uniform.generate(3000, 1);
     for has_sleepers in [false, true] {
         let gpu = device();
-        let mut broad_phase = BroadPhase::new(&gpu, Options { all_pairs_up_to: 0, ..CANONICAL }).unwrap();
+        let mut broad_phase = BroadPhase::new(&gpu, Options { all_pairs_up_to: Some(0), ..CANONICAL }).unwrap();
         let sleeping = if has_sleepers { vec![true; boxes.len()] } else { Vec::new() };
         broad_phase.set_filters(Filters { sleeping, ..Filters::default() }).unwrap();
         let mut compilation = broad_phase.compile_events_ahead(boxes.len());
@@ -190,7 +190,7 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
 fn two_engines_of_one_device_share_its_kernels_and_record_into_one_encoder() {
     let gpu = device();
     assert_eq!(gpu.label(), "broadsweep");
-    let options = Options { all_pairs_up_to: 0, ..CANONICAL };
+    let options = Options { all_pairs_up_to: Some(0), ..CANONICAL };
     let mut engines = ["left", "right"].map(|label| BroadPhase::new(&gpu.clone().with_label(label), options).unwrap());
     assert_eq!(engines.each_ref().map(|engine| engine.gpu().label()), ["left", "right"]);
     let scenes = [1, 2].map(|seed| Kind::Uniform.generate(700, seed));

@@ -390,7 +390,7 @@ fn several_recordings_in_one_encoder_follow_each_other() {
     let second = Kind::Pile.generate(700, 2);
     let (buffer_a, buffer_b) = (upload(&first, U::STORAGE), upload(&second, U::STORAGE));
     // The whole flow twice, each in one way, every two boxes twice.
-    for all_pairs_up_to in [0, 700, 2000] {
+    for all_pairs_up_to in [0, 700, 2000].map(Some) {
         let mut broad_phase = broad_phase(Options { all_pairs_up_to, ..CANONICAL });
         broad_phase.reserve(2000, 20_000).unwrap();
         for (buffer, n, other, m, boxes) in

@@ -258,7 +258,7 @@ fn a_step_whose_pairs_do_not_fit_says_so_and_does_not_count() {
         assert_eq!((fits.pairs.len() as u32, fits.persisting), (pairs.count, first.pairs.clone()));
         assert!(fits.lost.is_empty());
         // A search that is refused does not count either.
-        engine.set_options(Options { candidate_limit: 10, all_pairs_up_to: 0, ..options }).unwrap();
+        engine.set_options(Options { candidate_limit: 10, all_pairs_up_to: Some(0), ..options }).unwrap();
         let refused = leave(&mut engine, &Frame::of(together.clone())).unwrap();
         assert!(refused.headers.iter().all(|header| (header.overflow, header.count) == (2, 0)));
         engine.set_options(options).unwrap();

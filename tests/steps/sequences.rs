@@ -304,7 +304,7 @@ impl Sequence {
         let options = Options {
             axis: axes[random.below(5)],
             cell_size: sizes[random.below(4)],
-            all_pairs_up_to: [base.all_pairs_up_to, 0, 30][random.below(3)],
+            all_pairs_up_to: [base.all_pairs_up_to, Some(0), Some(30)][random.below(3)],
             step_margin: [None, None, Some(0.2), Some(3.0)][random.below(4)],
             // Not where events are recorded, which a smaller budget forgets.
             memory_budget: if base.order == PairOrder::Sweep { [None, Some(64 << 20)][random.below(2)] } else { None },
@@ -429,7 +429,7 @@ fn a_thousand_sequences_have_the_right_events_on_the_cpu() {
 
 #[test]
 fn sequences_that_are_swept_have_the_right_events_on_the_cpu() {
-    let options = Options { all_pairs_up_to: 0, order: PairOrder::Sweep, ..Options::default() };
+    let options = Options { all_pairs_up_to: Some(0), order: PairOrder::Sweep, ..Options::default() };
     let mut engine = cpu::BroadPhase::new(options).unwrap();
     begin_epochs_from(&mut engine, 1);
     run(&mut engine, 1000..1300, Drawn::any);
@@ -439,8 +439,8 @@ fn sequences_that_are_swept_have_the_right_events_on_the_cpu() {
 fn sequences_have_the_right_events_on_the_gpu() {
     for (options, seeds) in [
         (Options::default(), 0..24),
-        (Options { all_pairs_up_to: 0, ..Options::default() }, 24..27),
-        (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 27..30),
+        (Options { all_pairs_up_to: Some(0), ..Options::default() }, 24..27),
+        (Options { all_pairs_up_to: Some(0), order: PairOrder::Canonical, ..Options::default() }, 27..30),
     ] {
         run(&mut *broad_phase(options), seeds, Drawn::few);
     }
@@ -451,14 +451,14 @@ fn sequences_have_the_right_events_on_the_gpu() {
 fn a_thousand_sequences_have_the_right_events_on_the_gpu() {
     for (options, seeds) in [
         (Options::default(), 2000..2500),
-        (Options { all_pairs_up_to: 0, ..Options::default() }, 2500..2600),
-        (Options { all_pairs_up_to: 0, order: PairOrder::Canonical, ..Options::default() }, 2600..2700),
+        (Options { all_pairs_up_to: Some(0), ..Options::default() }, 2500..2600),
+        (Options { all_pairs_up_to: Some(0), order: PairOrder::Canonical, ..Options::default() }, 2600..2700),
     ] {
         run(&mut *broad_phase(options), seeds, Drawn::any);
     }
     let few = Options { order: PairOrder::Canonical, ..Options::default() };
     run_with(&mut *broad_phase(few), 2700..2900, 0, Drawn::any, |engine, frame, _| record(engine, frame));
-    let swept = Options { all_pairs_up_to: 0, ..few };
+    let swept = Options { all_pairs_up_to: Some(0), ..few };
     run_with(&mut *broad_phase(swept), 2900..3000, 300, Drawn::any, |engine, frame, _| record(engine, frame));
     let find = |engine: &mut BroadPhase, _: &Frame, step: Step| engine.find_events(step).cloned();
     run_with(&mut *broad_phase(swept), 3000..3050, 300, Drawn::any, find);

@@ -159,6 +159,7 @@ impl Asking<'_> {
         }
         let mut report = Report { candidate_count: counts.tests, ..Report::of_tree(box_count) };
         report.pair_count = found.pairs.len() as u64;
+        report.all_pairs_up_to = options.most_in_all_pairs();
         report.first_invalid = std::mem::take(&mut found.report.first_invalid);
         if counts.invalid > 0 || self.join.has_invalid() {
             let boxes = (0..).zip(first.boxes.iter().chain(second.boxes));

@@ -25,6 +25,7 @@ use crate::constants::ENTRY_BOX;
 use crate::events::stream::Streamed;
 use crate::filters::CheckedFilters;
 use crate::filters::sets::TwoSets;
+use crate::options::ALL_PAIRS_CPU;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
 /// The most boxes with which one thread is done before another would be awake.
@@ -71,7 +72,7 @@ impl BroadPhase {
     /// # Errors
     /// [`Error::BadOption`].
     pub fn new(options: Options) -> Result<Self, Error> {
-        options.check()?;
+        let options = options.checked(ALL_PAIRS_CPU)?;
         Ok(Self {
             options,
             filters: CheckedFilters::default(),
@@ -95,8 +96,7 @@ impl BroadPhase {
     /// # Errors
     /// [`Error::BadOption`]; the old options then stay.
     pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
-        options.check()?;
-        self.options = options;
+        self.options = options.checked(ALL_PAIRS_CPU)?;
         Ok(())
     }
 

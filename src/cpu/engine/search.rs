@@ -89,7 +89,7 @@ impl Search {
         keep: impl Keep,
     ) -> Result<(), Error> {
         if options.tests_all_pairs(box_count) {
-            return self.test_all_pairs(boxes, box_count, keep);
+            return self.test_all_pairs(boxes, box_count, options, keep);
         }
         let params = call::params(box_count, options, filters);
         let (bounds, moments) = self.chunks.statistics(boxes);
@@ -120,12 +120,19 @@ impl Search {
             entry_count: self.entries.len() as u32,
             candidate_count,
             pair_count: self.found.pairs.len() as u64,
+            all_pairs_up_to: options.most_in_all_pairs(),
             ..Report::of_sweep(&frame, level, box_count)
         };
         Ok(())
     }
 
-    fn test_all_pairs(&mut self, boxes: &[Aabb], box_count: u32, keep: impl Keep) -> Result<(), Error> {
+    fn test_all_pairs(
+        &mut self,
+        boxes: &[Aabb],
+        box_count: u32,
+        options: &Options,
+        keep: impl Keep,
+    ) -> Result<(), Error> {
         self.columns.fill(boxes);
         let columns = &self.columns;
         let at_once = if box_count <= ALONE { ALONE } else { ROWS };
@@ -148,6 +155,7 @@ impl Search {
             invalid_count,
             first_invalid,
             pair_count: self.found.pairs.len() as u64,
+            all_pairs_up_to: options.most_in_all_pairs(),
             ..Report::of_all_pairs(box_count)
         };
         Ok(())

@@ -3,6 +3,7 @@
 use super::{bin, emit, frame, giants, order, pca, rank, small, sort, sweep};
 use crate::cpu::call::{checked_count, make_room, params};
 use crate::filters::CheckedFilters;
+use crate::options::ALL_PAIRS_CPU;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
 /// The number of candidates that are tested before room is made for as many pairs again.
@@ -22,7 +23,7 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
 /// # Errors
 /// The errors of [`cpu::find_pairs`](crate::cpu::find_pairs), and those of [`Filters::check`].
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
-    options.check()?;
+    let options = &options.checked(ALL_PAIRS_CPU)?;
     let mut filters = CheckedFilters::new(filters.clone())?;
     filters.fit(boxes.len())?;
     checked_count(boxes.len())?;
@@ -43,7 +44,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
 fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     if options.tests_all_pairs(box_count) {
-        return all_pairs(boxes, filters);
+        return all_pairs(boxes, filters, options);
     }
     let params = params(box_count, options, filters);
 
@@ -95,13 +96,14 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
         giant_count: giants.len() as u32,
         entry_count: entries.len() as u32,
         candidate_count,
+        all_pairs_up_to: options.most_in_all_pairs(),
         ..Report::of_sweep(&frame, level, box_count)
     };
     Ok(Overlaps { pairs, report })
 }
 
 /// Tests every box against every other, as [`search`] does where there are few.
-fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters) -> Result<Overlaps, Error> {
+fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     let columns = small::Columns::new(boxes);
     let mut pairs = Vec::new();
@@ -113,7 +115,9 @@ fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters) -> Result<Overlaps, Error
         retain(&mut pairs, before, filters, boxes);
     }
     let (invalid_count, first_invalid) = small::invalid(boxes);
-    Ok(Overlaps { pairs, report: Report { invalid_count, first_invalid, ..Report::of_all_pairs(box_count) } })
+    let all_pairs_up_to = options.most_in_all_pairs();
+    let report = Report { invalid_count, first_invalid, all_pairs_up_to, ..Report::of_all_pairs(box_count) };
+    Ok(Overlaps { pairs, report })
 }
 
 /// Drops the pairs from `first` on that `filters` do not keep.

@@ -65,7 +65,7 @@ pub fn count_queries(kind: Kind, n: u32, subgroup: usize) -> Vec<(String, Report
 /// Counts the costs of a call with subgroups of this size.
 pub fn count(kind: Kind, n: u32, subgroup: usize, sort: SortVariant, is_small: bool) -> Counted {
     let (interpreter, gpu) = device(subgroup, sort);
-    let all_pairs_up_to = if is_small { n } else { 0 };
+    let all_pairs_up_to = Some(if is_small { n } else { 0 });
     let options = Options { order: PairOrder::Sweep, all_pairs_up_to, ..Options::default() };
     let boxes = kind.generate(n as usize, 1);
     let mut broad_phase = BroadPhase::new(&gpu, options).expect("an engine");

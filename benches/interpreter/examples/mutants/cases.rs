@@ -32,7 +32,7 @@ impl Search {
 }
 
 /// Every two boxes are tested.
-const FEW: Options = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
+const FEW: Options = Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP };
 const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
@@ -234,7 +234,7 @@ fn short(options: Options, n: usize, filters: &Filters) -> Options {
         Err(Error::OverBudget { required, .. }) => required,
         other => panic!("no memory at all should not be enough: {other:?}"),
     };
-    while options.all_pairs_up_to > 0 && !plan(budget).expect("a plan").all_pairs {
+    while options.all_pairs_up_to != Some(0) && !plan(budget).expect("a plan").all_pairs {
         budget += 1024;
     }
     Options { memory_budget: Some(budget), ..options }

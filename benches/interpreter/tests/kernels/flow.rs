@@ -53,7 +53,7 @@ fn few_boxes_are_exact_and_clean() {
         for n in [2, 300] {
             let boxes = kind.generate(n, 5);
             for filters in [Filters::default(), filters(boxes.len())] {
-                let options = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
+                let options = Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP };
                 check(&device, options, &boxes, &filters, &format!("{} of {n}", kind.name()));
             }
         }
@@ -78,7 +78,7 @@ fn margins_without_half_spaces_and_half_spaces_without_margins_are_exact_and_cle
     let boxes = Kind::Uniform.generate(500, 1);
     let Filters { margin, half_spaces, .. } = filters(boxes.len());
     for filters in [Filters { margin, ..Filters::default() }, Filters { half_spaces, ..Filters::default() }] {
-        for options in [SWEEP, Options { all_pairs_up_to: u32::MAX, ..SWEEP }] {
+        for options in [SWEEP, Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP }] {
             check(&device, options, &boxes, &filters, "margins or half-spaces");
         }
     }
@@ -96,7 +96,7 @@ fn owner_regions_are_exact_and_clean() {
             Aabb::new([f32::NEG_INFINITY; 3], [aabb.min[0], f32::INFINITY, aabb.min[2]]),
         ];
         for owner in regions.map(Some) {
-            for options in [SWEEP, Options { all_pairs_up_to: u32::MAX, ..SWEEP }] {
+            for options in [SWEEP, Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP }] {
                 check(&device, options, &boxes, &Filters { owner, ..Filters::default() }, "an owner region");
             }
         }
@@ -116,7 +116,7 @@ fn lists_in_many_pieces_are_exact_and_clean() {
 
 #[test]
 fn recorded_steps_are_exact_and_clean() {
-    for (subgroup, options) in [(8, SWEEP), (32, Options { all_pairs_up_to: u32::MAX, ..SWEEP })] {
+    for (subgroup, options) in [(8, SWEEP), (32, Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP })] {
         let (interpreter, gpu) = device(subgroup, None);
         // More pairs than a workgroup compares, and enough for two boxes that are said to be one to show.
         let boxes = Kind::Clusters.generate(1100, 2);

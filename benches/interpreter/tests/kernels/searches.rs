@@ -12,7 +12,7 @@ use laboratory::scenes::Kind;
 
 /// The whole flow, also where boxes are few.
 pub const SWEEP: Options = Options {
-    all_pairs_up_to: 0,
+    all_pairs_up_to: Some(0),
     axis: SweepAxis::Auto,
     cell_size: CellSize::Auto,
     order: PairOrder::Canonical,
@@ -182,7 +182,7 @@ pub fn cases() -> Vec<Case> {
     };
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
-    let few = Options { all_pairs_up_to: u32::MAX, ..SWEEP };
+    let few = Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP };
     vec![
         case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
         case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Portable),

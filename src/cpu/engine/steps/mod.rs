@@ -33,9 +33,6 @@ use crate::events::stream::{Source, Streamed};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder, Report, Step, StepReport};
 
-/// The most boxes of a step that are tested each against each.
-const MOST_IN_ALL_PAIRS: u32 = 1 << 10;
-
 /// What is kept from step to step.
 #[derive(Debug, Default)]
 pub struct Kept {
@@ -234,10 +231,8 @@ impl BroadPhase {
     ) -> Result<(StepReport, Found), Error> {
         let Self { options, filters, prepared, search, kept: Kept { epoch, pairs, .. }, .. } = self;
         let boxes = call::prepared_boxes(filters.filters(), step.boxes, prepared);
-        // On a CPU a sweep is the faster from fewer boxes on, and the order is the same either way.
-        let all_pairs_up_to = options.all_pairs_up_to.min(MOST_IN_ALL_PAIRS);
         let moved = step.moved.filter(|_| may_stay);
-        let options = &Options { order: PairOrder::Canonical, all_pairs_up_to, ..*options };
+        let options = &Options { order: PairOrder::Canonical, ..*options };
         let step = Searched { boxes, box_count, options, may_stay, may_change, moved, filters };
         let found = epoch.find(step, search, pairs)?;
         if found.1 == Found::Listed {
