@@ -258,8 +258,8 @@ shared_constants! {
     END_BITS: u32 = 26;
     /// The most that this count can be. It means all candidates.
     ALL_UNSURE: u32 = (1 << (32 - END_BITS)) - 1;
-    /// How far the search for the end of an entry looks first, before it doubles its step; on a GPU behind the quads of keys
-    /// that were looked at. A lower value suits entries with few candidates, a higher one those with many.
+    /// How far the search for the end of an entry looks first, behind the quads of keys that were looked at, before it doubles its
+    /// step. A lower value suits entries with few candidates, a higher one those with many.
     FIRST_REACH: u32 = 4;
     /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
     RUN_QUADS: u32 = 8;
@@ -308,6 +308,9 @@ shared_constants! {
     /// drivers in software end all loops of some eight or sixteen invocations after 65,535 turns together, and other drivers
     /// end dispatches that take too long.
     MOST_GROUP_TILES: u32 = 16;
+    /// Workgroups of `sweep_test` that keep a GPU busy: about as many as the largest runs at once. Where there are fewer, an invocation takes
+    /// fewer runs.
+    SWEEP_GROUPS: u32 = 1024;
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
 
@@ -402,9 +405,8 @@ const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 /// pair.
 pub(crate) const fn giant_turns(searches: u32) -> u32 {
     let (joined, asked) = (joined_turns(searches), asked_turns(searches));
-    // A scan of a tile, and the sums over its words, four a turn: those before a lane, and all.
-    let sums = 33 + 2 * (1 + 256 / 4);
-    sums + if joined > asked { joined } else { asked }
+    // A scan of a tile.
+    33 + if joined > asked { joined } else { asked }
 }
 
 /// Counts them where giants are joined with rows of boxes.

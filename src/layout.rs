@@ -54,11 +54,9 @@ twins! {
         pub tile_capacity: u32,
         pub world_count: u32,
         pub include_count: u32,
-        pub sweep_groups: u32,
         pub most_joined_tiles: u32,
         pub is_beyond: u32,
         pub may_ask_giants: u32,
-        pub has_own_for_kept: u32,
     }
 
     /// The range of pairs that `emit` writes.
@@ -183,10 +181,8 @@ twins! {
         pub giants_test: [u32; 3],
         pub giants_rows: [u32; 3],
         pub giants_join: [u32; 3],
-        pub giants_again: [u32; 3],
         pub giants_order: [u32; 3],
         pub giants_ask: [u32; 3],
-        pub asked_again: [u32; 3],
         pub emit_place: [u32; 3],
         pub emit_sweep: [u32; 3],
         pub emit_again: [u32; 3],

@@ -14,9 +14,8 @@
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
 // rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
-// On a GPU, knots are searched in workgroup memory, and the entries of boxes in one or two cells along u and v, which are
-// most, are counted at all levels at once. Both save operations, of which there are most here. A software adapter counts
-// knots, and entries level by level.
+// Knots are searched in workgroup memory, and the entries of boxes in one or two cells along u and v, which are most, are
+// counted at all levels at once. Both save operations, of which there are most here.
 // Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns here.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -32,9 +31,7 @@ const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_
 // The last level has one cell for all, and no shift.
 const HIGH_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[4], LEVEL_SHIFTS[5], LEVEL_SHIFTS[6], 31u);
 
-override ON_GPU: bool = false;
-
-// On a GPU, where the segments of the position scale start, and their quanta per unit length.
+// Where the segments of the position scale start, and their quanta per unit length.
 var<workgroup> knot_starts: array<f32, KNOT_COUNT>;
 var<workgroup> knot_quanta: array<f32, KNOT_COUNT>;
 // Entries at the levels, per invocation, then per run of sixteen.
@@ -42,18 +39,6 @@ var<workgroup> low_sums: array<vec4<u32>, 256>;
 var<workgroup> high_sums: array<vec4<u32>, 256>;
 var<workgroup> giants: array<atomic<u32>, LEVELS>;
 var<workgroup> invalid: atomic<u32>;
-
-// Counts how many of eight knots start at or before x.
-fn knots_before(x: f32, first: u32) -> u32 {
-    let a = frame.knots[first].xz;
-    let b = frame.knots[first + 1u].xz;
-    let c = frame.knots[first + 2u].xz;
-    let d = frame.knots[first + 3u].xz;
-    let at = vec4<f32>(x);
-    let counts = select(vec4<u32>(0u), vec4<u32>(1u), vec4<f32>(a, b) <= at)
-        + select(vec4<u32>(0u), vec4<u32>(1u), vec4<f32>(c, d) <= at);
-    return counts.x + counts.y + counts.z + counts.w;
-}
 
 // Goes on by `step` segments if x is not before the one there.
 fn go_on(segment: u32, step: u32, x: f32) -> u32 {
@@ -68,20 +53,12 @@ struct Segment {
     quanta: f32,
 }
 
-// Returns the last segment that starts at or before x, or the first. For a software adapter, to count all knots is quicker
-// than to search among them: it loads from constant places.
+// Returns the last segment that starts at or before x, or the first.
 fn segment_of(x: f32) -> Segment {
-    if ON_GPU {
-        let half = go_on(0u, 16u, x);
-        let eighth = go_on(go_on(half, 8u, x), 4u, x);
-        let number = go_on(go_on(eighth, 2u, x), 1u, x);
-        return Segment(number, knot_starts[number], knot_quanta[number]);
-    }
-    let before = knots_before(x, 0u) + knots_before(x, 4u) + knots_before(x, 8u) + knots_before(x, 12u);
-    let number = max(before, 1u) - 1u;
-    let knots = frame.knots[number / 2u];
-    let knot = select(knots.xy, knots.zw, number % 2u == 1u);
-    return Segment(number, knot.x, knot.y);
+    let half = go_on(0u, 16u, x);
+    let eighth = go_on(go_on(half, 8u, x), 4u, x);
+    let number = go_on(go_on(eighth, 2u, x), 1u, x);
+    return Segment(number, knot_starts[number], knot_quanta[number]);
 }
 
 // Quantises x on the sweep axis. Monotone: comparisons choose the segment, and inside it a product is clamped to the
@@ -146,7 +123,7 @@ struct Intervals {
 
 // Projects a box. Along a coordinate axis that is one of its coordinates.
 fn intervals_of(low: vec3<f32>, high: vec3<f32>, known: Known) -> Intervals {
-    if ON_GPU && known.is_straight {
+    if known.is_straight {
         return Intervals(
             select(select(low.xxx, low.yyy, known.is_y), low.zzz, known.is_z),
             select(select(high.xxx, high.yyy, known.is_y), high.zzz, known.is_z),
@@ -363,14 +340,12 @@ fn bin_count(
     if local == 0u {
         atomicStore(&invalid, 0u);
     }
-    if ON_GPU {
-        if local < KNOT_COUNT {
-            let knots = frame.knots[local / 2u];
-            knot_starts[local] = select(knots.x, knots.z, local % 2u == 1u);
-            knot_quanta[local] = select(knots.y, knots.w, local % 2u == 1u);
-        }
-        workgroupBarrier();
+    if local < KNOT_COUNT {
+        let knots = frame.knots[local / 2u];
+        knot_starts[local] = select(knots.x, knots.z, local % 2u == 1u);
+        knot_quanta[local] = select(knots.y, knots.w, local % 2u == 1u);
     }
+    workgroupBarrier();
     let known = what_is_known();
     var totals = Totals();
     var few = Few();
@@ -380,7 +355,7 @@ fn bin_count(
         let own = place_box(i, kind, bits.min, bits.max, known);
         cells[i] = packed_cells(own.cells, own.start);
         box_ends[i] = vec2<u32>(own.end, own.footprint);
-        if ON_GPU && known.has_few && has_few(own.cells) {
+        if known.has_few && has_few(own.cells) {
             few = add_few(few, own.cells);
         } else {
             totals = add_box(totals, own.cells, kind == KIND_INVALID);

@@ -3,8 +3,8 @@
 // Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as sweep_test
 //         hit_offsets    [sweep_blocks + 1] pairs before each block of tiles, of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
-// Apart from emit_sweep, since software adapters run through code that no invocation takes. Not dispatched where all
-// runs were kept. One workgroup per block: it goes through the tiles from the last one back, so that it need not know
+// Apart from emit_sweep, which would keep the registers of a walk for what is rare. Not dispatched where all runs were
+// kept. One workgroup per block: it goes through the tiles from the last one back, so that it need not know
 // how many pairs the kept tiles before them have.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -46,7 +46,10 @@ fn emit_again(
         next = sub64(next, vec2<u32>(workgroupUniformLoad(&scan_bases[16]).x, 0u));
         var at = add64(next, vec2<u32>(scan.before, 0u));
         for (; hits != 0u; hits &= hits - 1u) {
-            write_pair(at, pair_at(ranks_of(run, firstTrailingBit(hits))));
+            let ranks = ranks_of(run, firstTrailingBit(hits));
+            let a = entries[ranks.x] & ENTRY_BOX;
+            let b = entries[ranks.y] & ENTRY_BOX;
+            write_pair(at, vec2<u32>(min(a, b), max(a, b)));
             at = add64(at, vec2<u32>(1u, 0u));
         }
         if !less64(vec2<u32>(window.first_low, window.first_high), next) {

@@ -4,7 +4,6 @@
 //         hit_words      [tiles * 256] pairs of each invocation, and where they are (asked_walk.wgsl), as far as they were kept
 //         hit_offsets    [sweep_blocks + giant_blocks + 1], of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b: tile by tile, in it box by box, behind the pairs of emit_sweep
-// By emit_block.wgsl, as often as that says.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

@@ -5,7 +5,6 @@
 //                        behind them those of giants_rows
 //         hit_offsets    [sweep_blocks + giant_blocks + 1], of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b: tile by tile, in it by rows, behind the pairs of emit_sweep
-// By emit_block.wgsl, as often as that says.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

@@ -2,12 +2,12 @@
 //
 // Reads   params, window, counts, entries
 //         runs           [tiles * RUN_WORDS * 256], of sweep_test
-//         run_offsets    [tiles * 256], of emit_place; on a GPU those of the first run of each tile
+//         tile_offsets   [tiles], of emit_place
 //         hit_offsets    [sweep_blocks] pairs before each block of tiles, of emit_scan
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
 // Any window, as often as asked: together with those of emit_again they are the whole list, each pair once.
-// On a software adapter each invocation writes the pairs of its run. On a GPU that would keep half of the lanes waiting
-// for those with most pairs, and scatter what is written; there the workgroup shares the pairs of its tile evenly.
+// Were each invocation to write the pairs of its run, half of the lanes would wait for those with most pairs, and what is
+// written would be scattered. So the workgroup shares the pairs of its tile evenly.
 // Source: work divided evenly after a scan, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -15,11 +15,9 @@
 @group(0) @binding(2) var<uniform> counts: Counts;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
 @group(0) @binding(4) var<storage, read> runs: array<u32>;
-@group(0) @binding(5) var<storage, read> run_offsets: array<u32>;
+@group(0) @binding(5) var<storage, read> tile_offsets: array<u32>;
 @group(0) @binding(6) var<storage, read> hit_offsets: array<vec2<u32>>;
 @group(0) @binding(7) var<storage, read_write> pairs: array<vec2<u32>>;
-
-override ON_GPU: bool = false;
 
 // Pairs that the invocations of a workgroup write together: four each.
 const SHARE: u32 = 1024u;
@@ -32,21 +30,6 @@ var<workgroup> tile_runs: array<vec4<u32>, 256>;
 fn run_at(tile: u32, local: u32) -> Run {
     let at = tile * (RUN_WORDS * 256u) + local;
     return run_from(runs[at], runs[at + 256u], runs[at + 512u]);
-}
-
-// Writes the pairs of a run, one after the other.
-fn write_run(tile: u32, local: u32) {
-    let run = run_at(tile, local);
-    let number = add64(hit_offsets[tile / counts.sweep_tiles_per_block], vec2<u32>(run_offsets[tile * 256u + local], 0u));
-    let part = part_in_window(number, countOneBits(run.hits));
-    let to = number.x - window.first_low;
-    var k = 0u;
-    for (var hits = run.hits; hits != 0u; hits &= hits - 1u) {
-        if k - part.x < part.y {
-            pairs[to + k] = pair_at(ranks_of(run, firstTrailingBit(hits)));
-        }
-        k += 1u;
-    }
 }
 
 // Keeps those pairs of a run that are among the SHARE pairs of the tile from `first` on; `before` are those of the tile
@@ -75,9 +58,11 @@ fn shared_entries(at: u32, is_written: bool) -> vec2<u32> {
     return vec2<u32>(entries[ranks.x], entries[ranks.y]);
 }
 
+// Writes the boxes of two entries, the smaller number first.
 fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
     if is_written {
-        pairs[at] = pair_of(own);
+        let boxes = own & vec2<u32>(ENTRY_BOX);
+        pairs[at] = vec2<u32>(min(boxes.x, boxes.y), max(boxes.x, boxes.y));
     }
 }
 
@@ -85,7 +70,7 @@ fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
 // workgroup has to call.
 fn write_tile(tile: u32, local: u32) {
     let run = run_at(tile, local);
-    let start = run_offsets[tile * 256u];
+    let start = tile_offsets[tile];
     let scan = scan_workgroup(local, countOneBits(run.hits));
     // As a value that the compiler knows to be the same for all invocations.
     let count = workgroupUniformLoad(&scan_bases[16]).x;
@@ -120,9 +105,5 @@ fn emit_sweep(
     if tile >= min(counts.sweep_tiles, params.tile_capacity) {
         return;
     }
-    if ON_GPU {
-        write_tile(tile, local);
-    } else {
-        write_run(tile, local);
-    }
+    write_tile(tile, local);
 }

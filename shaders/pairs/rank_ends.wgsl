@@ -9,10 +9,10 @@
 //                    loaded together
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
 //                    whether the box is plain, and its set
-// The start of an entry is its own rank. An end is only as far from it as the entry has candidates. So the
-// search doubles its step from FIRST_REACH on. On a GPU it begins behind REACH_QUADS quads of keys, of which four are
-// looked at at once: an entry with twelve candidates waits for memory once or twice, not eight times. Touching
-// intervals meet: a start equal to the end is not after it.
+// The start of an entry is its own rank. An end is only as far from it as the entry has candidates. So REACH_QUADS quads of
+// keys come first, of which four are looked at at once: an entry with twelve candidates waits for memory once or twice, not
+// eight times. Behind them the search doubles its step from FIRST_REACH on. Touching intervals meet: a start equal to the
+// end is not after it.
 // Sources: a sweep of every entry on its own, without a list of those that have begun, Liu, Harada, Lee, Kim 2010;
 // Bentley and Yao 1976, An almost optimal algorithm for unbounded searching.
 
@@ -25,9 +25,7 @@
 @group(0) @binding(6) var<storage, read_write> footprints: array<u32>;
 @group(0) @binding(7) var<storage, read> key_quads: array<vec4<u32>>;
 
-override ON_GPU: bool = false;
-
-// On a GPU, the quads of keys that are looked at, four at once, before the search doubles its step.
+// The quads of keys that are looked at, four at once, before the search doubles its step.
 const REACH_QUADS: u32 = 16u;
 
 // Counts how many of sixteen ascending keys are at most `most`, which the last of them is not.
@@ -79,32 +77,28 @@ fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     let end_key = cell | own_end;
     let is_sure = own_end >= SURE_QUANTA;
     let last_sure = cell | select(0u, own_end - SURE_QUANTA, is_sure);
-    var end = rank + 1u;
-    var sure_end = end;
-    var is_found = false;
+    let next = rank + 1u;
     var is_sure_found = false;
-    if ON_GPU {
-        // Sixteen keys at a time, until the last of them is above `last_sure`. Keys of the first quad up to the own one may
-        // be above it too, but not above the end.
-        var quad = end / 4u;
-        let last_quad = min(quad + REACH_QUADS, n / 4u);
-        var a = vec4<u32>(0u);
-        var b = vec4<u32>(0u);
-        var c = vec4<u32>(0u);
-        var d = vec4<u32>(0u);
-        while !is_sure_found & (quad + 4u <= last_quad) {
-            a = key_quads[quad];
-            b = key_quads[quad + 1u];
-            c = key_quads[quad + 2u];
-            d = key_quads[quad + 3u];
-            quad += 4u;
-            is_sure_found = d.w > last_sure;
-        }
-        is_found = is_sure_found & (d.w > end_key);
-        let before = 4u * quad - 16u;
-        sure_end = max(sure_end, before + number_up_to(a, b, c, d, last_sure));
-        end = select(max(end, 4u * quad), before + number_up_to(a, b, c, d, end_key), is_found);
+    // Sixteen keys at a time, until the last of them is above `last_sure`. Keys of the first quad up to the own one may
+    // be above it too, but not above the end.
+    var quad = next / 4u;
+    let last_quad = min(quad + REACH_QUADS, n / 4u);
+    var a = vec4<u32>(0u);
+    var b = vec4<u32>(0u);
+    var c = vec4<u32>(0u);
+    var d = vec4<u32>(0u);
+    while !is_sure_found & (quad + 4u <= last_quad) {
+        a = key_quads[quad];
+        b = key_quads[quad + 1u];
+        c = key_quads[quad + 2u];
+        d = key_quads[quad + 3u];
+        quad += 4u;
+        is_sure_found = d.w > last_sure;
     }
+    let is_found = is_sure_found & (d.w > end_key);
+    let before = 4u * quad - 16u;
+    let sure_end = max(next, before + number_up_to(a, b, c, d, last_sure));
+    var end = select(max(next, 4u * quad), before + number_up_to(a, b, c, d, end_key), is_found);
     if !is_found {
         end = search_end(end, n, end_key);
     }

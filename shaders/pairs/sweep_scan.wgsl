@@ -5,7 +5,7 @@
 // Writes  path_bases   [sections + 1] quads before each section as (low, high); the last is the length of the path
 //         counts       candidates, tiles and blocks of sweep_test and of giants, refused
 //         dispatches   of sweep_test, emit_place, emit_sweep, and of giants_test, or giants_rows and giants_join, or giants_order and
-//                      giants_ask, with those that list what had no room
+//                      giants_ask
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
 // rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, a group of giants and 256 rows of boxes, or 256 boxes and ASKED_ROWS
 // rows of giants: one workgroup's turn. Some tiles in a row are a block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has 2, 4,
@@ -32,7 +32,7 @@ fn tiles_per_block(tiles: u32, least: u32) -> u32 {
 // workgroups, since an invocation looks for its place on the path once, but no more than loops may have turns for.
 fn tiles_per_group(tiles: u32, per_block: u32) -> u32 {
     var per_group = min(per_block, MOST_GROUP_TILES);
-    while per_group > 1u && tiles / per_group < params.sweep_groups {
+    while per_group > 1u && tiles / per_group < SWEEP_GROUPS {
         per_group /= 2u;
     }
     return per_group;
@@ -121,13 +121,10 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         dispatches.sweep_test = dispatch_size(div_ceil(sweep_tiles, per_group));
         dispatches.emit_place = dispatch_size(counts.sweep_blocks);
         dispatches.emit_sweep = dispatch_size(min(sweep_tiles, params.tile_capacity));
-        let has_no_room = giant_tiles > params.giant_tile_capacity;
         dispatches.giants_test = dispatch_size(select(counts.giant_blocks, 0u, is_either));
         dispatches.giants_rows = dispatch_size(select(0u, row_tiles, is_joined && !refused));
         dispatches.giants_join = dispatch_size(select(0u, counts.giant_blocks, is_joined));
-        dispatches.giants_again = dispatch_size(select(0u, counts.giant_blocks, is_joined && has_no_room));
         dispatches.giants_order = dispatch_size(select(0u, div_ceil(giant_count, ORDER_TILE), is_asked && !refused));
         dispatches.giants_ask = dispatch_size(select(0u, counts.giant_blocks, is_asked));
-        dispatches.asked_again = dispatch_size(select(0u, counts.giant_blocks, is_asked && has_no_room));
     }
 }

@@ -18,11 +18,9 @@ struct Params {
     tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
     world_count: u32,         // worlds that boxes are in, the global one aside
     include_count: u32,       // pairs that are reported whatever the boxes are
-    sweep_groups: u32,        // workgroups of sweep_test that keep the device busy
     most_joined_tiles: u32,   // tiles of giants that are joined with rows of boxes, or asked for; where there would be more, none is
     is_beyond: u32,           // 0; or BEYOND_* where a number that lies in a buffer is beyond what there is room for
     may_ask_giants: u32,      // 1 where boxes ask for the giants that they meet if there are FEWEST_ASKED
-    has_own_for_kept: u32,    // 1 where pairs of giants whose words were kept are written by a dispatch of their own
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -131,10 +129,8 @@ struct Dispatches {
     giants_test: array<u32, 3>,
     giants_rows: array<u32, 3>,
     giants_join: array<u32, 3>,
-    giants_again: array<u32, 3>, // as giants_join, where hits of some tiles had no room
     giants_order: array<u32, 3>,
     giants_ask: array<u32, 3>,
-    asked_again: array<u32, 3>, // as giants_ask, where hits of some tiles had no room
     emit_place: array<u32, 3>,
     emit_sweep: array<u32, 3>,
     emit_again: array<u32, 3>,

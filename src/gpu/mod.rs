@@ -330,9 +330,8 @@ impl Gpu {
             && cfg!(not(target_arch = "wasm32"))
     }
 
-    /// Returns the same device, with the kernels for software adapters or those for GPUs in every
-    /// [`BroadPhase`](crate::BroadPhase) that is made with it, whatever it is: for tests, and to measure. The pairs do
-    /// not depend on it; their order in the sweep may, with more than a million tiles of giants.
+    /// Returns the same device, taken for a software adapter or for a GPU, whatever it is: for tests, and to measure. The pairs
+    /// do not depend on it; their order in the sweep may, with more than a million tiles of giants.
     #[doc(hidden)]
     pub fn with_software(self, is_software: bool) -> Self {
         Self { is_software, ..self }
@@ -361,17 +360,6 @@ impl Gpu {
     /// Returns whether the driver is one in software, or is taken for one.
     pub(crate) fn is_software(&self) -> bool {
         self.is_software
-    }
-
-    /// Returns the switch of kernels that have code of their own for GPUs.
-    pub(crate) fn switches(&self) -> &'static [&'static str] {
-        if self.is_software { &[] } else { &["ON_GPU"] }
-    }
-
-    /// Returns how many workgroups of `sweep_test` keep the device busy: some for each core of a software adapter, and
-    /// for a GPU about as many as the largest runs at once.
-    pub(crate) fn sweep_groups(&self) -> u32 {
-        if self.is_software { 32 } else { 1024 }
     }
 
     /// Returns the variant of the sort that was asked for, if any.

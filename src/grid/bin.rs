@@ -52,7 +52,7 @@ impl Bin {
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         Self {
             worlds: Kernel::specialised(gpu, &WORLDS, switches.world_names()),
-            count: Kernel::specialised(gpu, &COUNT, &[switches.bin_names(), gpu.switches()].concat()),
+            count: Kernel::specialised(gpu, &COUNT, switches.bin_names()),
             scan: Kernel::new(gpu, &SCAN),
             scatter: Kernel::new(gpu, &SCATTER),
         }

@@ -52,11 +52,9 @@ impl Call {
             tile_capacity: 0,
             world_count: filters.checked().world_count(),
             include_count: filters.checked().include().len() as u32,
-            sweep_groups: gpu.sweep_groups(),
             most_joined_tiles: most_joined_tiles(gpu, filters.checked().filters()),
             is_beyond: 0,
             may_ask_giants: filters.checked().filters().may_ask_giants().into(),
-            has_own_for_kept: gpu.is_software().into(),
         };
         Ok(Self {
             box_count: plan.box_count,

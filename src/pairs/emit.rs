@@ -17,13 +17,12 @@ pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
 /// The source of `emit_scan`.
 pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared/scan");
 /// The source of `emit_sweep`.
-pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_pair", "pairs/emit_window", "shared/scan");
+pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_window", "shared/scan");
 /// The source of `emit_again`.
 pub const AGAIN: Source = filtered!(
     "pairs/emit_again",
     "pairs/sweep_walk",
     "shared/boxes",
-    "pairs/emit_pair",
     "pairs/emit_window",
     "shared/scan"
 );
@@ -59,44 +58,6 @@ pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, JOINED, ASKED, INCLUDE];
 
-/// The kernels that list giants that were joined or asked for.
-#[derive(Debug)]
-struct Listing {
-    /// On a software adapter for tiles whose hits were kept, on a GPU for all.
-    first: Kernel,
-    /// For the others, on a software adapter.
-    again: Option<Kernel>,
-}
-
-impl Listing {
-    fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Self {
-        let scanning = Kernel::specialised(gpu, source, &[switches, &["SCANS"]].concat());
-        if gpu.is_software() {
-            Self { first: Kernel::specialised(gpu, source, switches), again: Some(scanning) }
-        } else {
-            Self { first: scanning, again: None }
-        }
-    }
-
-    fn kernels(&self) -> impl Iterator<Item = &Kernel> {
-        [&self.first].into_iter().chain(&self.again)
-    }
-
-    /// Records both, with the sizes at these places of `dispatches`.
-    fn record(
-        &self,
-        pass: &mut Pass,
-        dispatches: &Buffer<Dispatches>,
-        [first, again]: [usize; 2],
-        buffers: &[(&str, wgpu::BindingResource)],
-    ) {
-        self.first.dispatch_indirect(pass, dispatches.raw(), first, buffers);
-        if let Some(kernel) = &self.again {
-            kernel.dispatch_indirect(pass, dispatches.raw(), again, buffers);
-        }
-    }
-}
-
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
 pub struct Emit {
@@ -105,9 +66,9 @@ pub struct Emit {
     sweep: Kernel,
     again: Kernel,
     giants: Kernel,
-    joined: Listing,
+    joined: Kernel,
     /// Where filters have worlds.
-    asked: Option<Listing>,
+    asked: Option<Kernel>,
     include: Kernel,
 }
 
@@ -117,25 +78,24 @@ impl Emit {
         let may_ask_giants = switches.may_ask_giants();
         let switches = switches.names();
         Self {
-            place: Kernel::specialised(gpu, &PLACE, gpu.switches()),
+            place: Kernel::new(gpu, &PLACE),
             scan: Kernel::new(gpu, &SCAN),
-            sweep: Kernel::specialised(gpu, &SWEEP, gpu.switches()),
+            sweep: Kernel::new(gpu, &SWEEP),
             again: Kernel::specialised(gpu, &AGAIN, switches),
             giants: Kernel::specialised(gpu, &GIANTS, switches),
-            joined: Listing::new(gpu, &JOINED, switches),
-            asked: may_ask_giants.then(|| Listing::new(gpu, &ASKED, switches)),
+            joined: Kernel::specialised(gpu, &JOINED, switches),
+            asked: may_ask_giants.then(|| Kernel::specialised(gpu, &ASKED, switches)),
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
     /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
     pub fn kernels(&self) -> (impl Iterator<Item = &Kernel>, &Kernel) {
-        let found = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants];
-        let listings = [&self.joined].into_iter().chain(&self.asked);
-        (found.into_iter().chain(listings.flat_map(Listing::kernels)), &self.include)
+        let found = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants, &self.joined];
+        (found.into_iter().chain(&self.asked), &self.include)
     }
 
-    /// Records the counting of the pairs before each run within its block, and of the pairs of each block.
+    /// Records the counting of the pairs before each tile within its block, and of the pairs of each block.
     pub fn record_place(
         &self,
         pass: &mut Pass,
@@ -148,7 +108,7 @@ impl Emit {
             ("params", params.all()),
             ("counts", counts.all()),
             ("runs", hits.runs.all()),
-            ("run_offsets", hits.run_offsets.all()),
+            ("tile_offsets", hits.tile_offsets.all()),
             ("block_hits", hits.block_hits.all()),
         ];
         self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
@@ -233,7 +193,7 @@ impl Emit {
             ("footprints", path.footprints.all()),
             ("path_bases", path.path_bases.all()),
             ("runs", hits.runs.all()),
-            ("run_offsets", hits.run_offsets.all()),
+            ("tile_offsets", hits.tile_offsets.all()),
             ("giants", sorted.giants.all()),
             ("row_bounds", sorted.row_bounds().all()),
             ("hit_words", hits.hit_words.all()),
@@ -243,11 +203,9 @@ impl Emit {
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
         self.again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
         self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
-        let sizes = [offset_of!(Dispatches, giants_join), offset_of!(Dispatches, giants_again)];
-        self.joined.record(pass, dispatches, sizes, &buffers);
+        self.joined.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
         if let Some(asked) = &self.asked {
-            let sizes = [offset_of!(Dispatches, giants_ask), offset_of!(Dispatches, asked_again)];
-            asked.record(pass, dispatches, sizes, &buffers);
+            asked.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_ask), &buffers);
         }
     }
 }

@@ -22,7 +22,7 @@ pub struct Rank {
 impl Rank {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { ends: Kernel::specialised(gpu, &ENDS, gpu.switches()) }
+        Self { ends: Kernel::new(gpu, &ENDS) }
     }
 
     /// Returns the kernels that the stage dispatches.

@@ -74,8 +74,8 @@ buffer_table! {
         /// `[tiles * RUN_WORDS * 256]` what each run of `sweep` found, as far as there is room: the first words of all
         /// runs of a tile, then the second ones, then the third ones.
         runs: [u32; room.tiles * 256 * u64::from(RUN_WORDS)], STORAGE;
-        /// `[tiles * 256]` pairs before the run within its block of tiles; on a GPU for the first run of each tile alone.
-        run_offsets: [u32; room.tiles * 256], STORAGE;
+        /// `[tiles]` pairs before the tile within its block of tiles.
+        tile_offsets: [u32; room.tiles], STORAGE;
         /// `[tiles * 256]` a bit per test of `giants_test`, as far as there is room, or of `small`; or what each invocation of
         /// `giants_join` or `giants_ask` found. Behind those of `giants_join` `[tiles]`: the giants that may meet boxes of each.
         hit_words: [u32; room.giant_tiles * 257], STORAGE;

@@ -38,7 +38,7 @@ fn a_call_dispatches_as_often_as_the_documents_say() {
     // A device that no other test uses.
     let device = device();
     let taken = |variant, options| {
-        let gpu = device.clone().with_sort(Some(variant)).unwrap().with_software(false);
+        let gpu = device.clone().with_sort(Some(variant)).unwrap();
         let mut broad_phase = BroadPhase::new(&gpu, options).unwrap();
         broad_phase.reserve(3000, 40_000).unwrap();
         let before = gpu.dispatch_count();

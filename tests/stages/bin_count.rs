@@ -15,8 +15,6 @@ use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
 pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), &Switches::default()));
-/// The kernels for software adapters, and those for GPUs.
-static BOTH: LazyLock<[Bin; 2]> = LazyLock::new(|| both().map(|gpu| Bin::new(&gpu, &Switches::default())));
 
 /// Returns the mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
@@ -51,14 +49,7 @@ struct Counted {
     block_counts: Vec<u32>,
 }
 
-/// Returns what the kernels for software adapters and those for GPUs count alike.
 fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
-    let [counted, of_gpu] = [0, 1].map(|k| count_by(&BOTH[k], boxes, frame));
-    assert_eq!(counted, of_gpu);
-    counted
-}
-
-fn count_by(bin: &Bin, boxes: &[Aabb], frame: &Frame) -> Counted {
     let blocks = boxes.len().div_ceil(BIN_BLOCK as usize);
     let bins = Bins {
         cells: poisoned(boxes.len()),
@@ -69,7 +60,7 @@ fn count_by(bin: &Bin, boxes: &[Aabb], frame: &Frame) -> Counted {
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, frame) = (upload(boxes), uniform(*frame));
-    run(|pass| bin.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
+    run(|pass| BIN.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
     assert!(written(&bins.bin_offsets).iter().all(is_poison));
     let (cells, positions) = unpacked(&bins);
     Counted { cells, positions, block_counts: written(&bins.block_counts) }

@@ -19,27 +19,6 @@ use crate::sweep::{TILE_WORDS, hits_of_blocks, hits_of_runs, no_hits, words_of};
 use crate::*;
 
 static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu(), &Switches::default()));
-/// The kernels for software adapters, and those for GPUs.
-static BOTH: LazyLock<[Variant; 2]> = LazyLock::new(|| {
-    let [software, on_gpu] = both().map(|gpu| Emit::new(&gpu, &Switches::default()));
-    [Variant { emit: software, places_tiles: false }, Variant { emit: on_gpu, places_tiles: true }]
-});
-
-struct Variant {
-    emit: Emit,
-    /// Whether only the first run of each tile is placed.
-    places_tiles: bool,
-}
-
-impl Variant {
-    /// Returns the words of `run_offsets` that the kernels write and read; poison in place of the others.
-    fn placed(&self, mut offsets: Vec<u32>) -> Vec<u32> {
-        let is_left_out = |i: usize| self.places_tiles && !i.is_multiple_of(TILE_WORDS);
-        offsets.iter_mut().enumerate().filter(|(i, _)| is_left_out(*i)).for_each(|(_, offset)| *offset = poison());
-        offsets
-    }
-}
-
 pub fn window(first: u64, capacity: u32) -> Window {
     let [first_low, first_high] = halves(first);
     Window { first_low, first_high, capacity, unused: 0 }
@@ -54,14 +33,14 @@ pub fn offsets_of(block_hits: &[u32]) -> Vec<u64> {
     offsets
 }
 
-/// Pairs before each run within its block.
-fn run_offsets_of(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
-    let mut offsets = Vec::with_capacity(runs.len());
+/// Pairs before each tile within its block.
+fn tile_offsets_of(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
+    let mut offsets = Vec::new();
     for block in runs.chunks(tiles_per_block as usize * TILE_WORDS) {
         let mut before = 0;
-        for run in block {
+        for tile in block.chunks(TILE_WORDS) {
             offsets.push(before);
-            before += run.hits.count_ones();
+            before += tile.iter().map(|run| run.hits.count_ones()).sum::<u32>();
         }
     }
     offsets
@@ -71,10 +50,6 @@ fn run_offsets_of(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
 
 /// Makes random runs of `tiles` tiles, as far as `tile_capacity`, and random hits in those beyond.
 fn check_place(tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) {
-    check_place_by(&*BOTH, tiles, tiles_per_group, tile_capacity, seed);
-}
-
-fn check_place_by(kernels: &[Variant], tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) {
     let mut random = Random::new(seed);
     let tiles_per_block = tiles_per_group * BLOCK_TILES;
     let sweep_blocks = tiles.div_ceil(tiles_per_block);
@@ -103,18 +78,17 @@ fn check_place_by(kernels: &[Variant], tiles: u32, tiles_per_group: u32, tile_ca
         ..poison()
     };
     let counts = counted(counts);
-    let sizes = [dispatch_size(sweep_blocks), in_columns(sweep_blocks)];
-    for (size, variant) in sizes.into_iter().flat_map(|size| kernels.iter().map(move |variant| (size, variant))) {
+    for size in [dispatch_size(sweep_blocks), in_columns(sweep_blocks)] {
         let sizes = dispatches(|sizes| sizes.emit_place = size);
         let hits = Hits {
             runs: guarded(&words_of(&runs)),
-            run_offsets: poisoned(runs.len()),
+            tile_offsets: poisoned(kept as usize),
             block_hits: guarded(&found_again),
             ..no_hits()
         };
-        run(|pass| variant.emit.record_place(pass, &params, &counts, &sizes, &hits));
+        run(|pass| EMIT.record_place(pass, &params, &counts, &sizes, &hits));
         assert_eq!(written(&hits.block_hits), expected);
-        assert!(written(&hits.run_offsets) == variant.placed(run_offsets_of(&runs, tiles_per_block)));
+        assert!(written(&hits.tile_offsets) == tile_offsets_of(&runs, tiles_per_block));
         assert!(written(&hits.runs) == words_of(&runs));
     }
 }
@@ -133,7 +107,7 @@ fn the_pairs_of_each_run_follow_those_of_the_runs_before_it_in_its_block() {
 fn blocks_of_the_most_tiles_are_placed() {
     check_place(40 * MOST_GROUP_TILES + 3, MOST_GROUP_TILES / BLOCK_TILES, 40 * MOST_GROUP_TILES, 2);
     // On a GPU there may be more. Few are kept, and numbers of runs of the last blocks do not fit a word.
-    check_place_by(&BOTH[1..], 4096 + 3, 2048, 4096, 2);
+    check_place(4096 + 3, 2048, 4096, 2);
     check_place((1 << 24) + 100, 8192, 9, 3);
 }
 
@@ -298,12 +272,8 @@ impl Found {
     }
 
     /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only.
-    fn check(&self, capacities: &[u32], room: [u32; 2], columns: bool) {
-        BOTH.iter().for_each(|variant| self.check_with(variant, capacities, room, columns));
-    }
-
     #[expect(clippy::too_many_lines, reason = "buffers for all kernels of the stage, which run one after the other")]
-    fn check_with(&self, variant: &Variant, capacities: &[u32], room: [u32; 2], columns: bool) {
+    fn check(&self, capacities: &[u32], room: [u32; 2], columns: bool) {
         let [tile_capacity, giant_tile_capacity] = room;
         let n = self.giants.boxes.len() as u32;
         let [sweep_tiles, giant_tiles] = self.room();
@@ -337,12 +307,11 @@ impl Found {
         let words = &self.words[..kept(self.words.len(), giant_tile_capacity)];
         let mut words = words.to_vec();
         words.resize(giant_tile_capacity as usize * TILE_WORDS, poison());
-        let emit = &variant.emit;
-        let run_offsets = variant.placed(run_offsets_of(runs, tiles_per_block));
+        let tile_offsets = tile_offsets_of(runs, tiles_per_block);
         let offsets: Vec<_> = offsets_of(&[sweep_hits, giant_hits].concat()).into_iter().map(halves).collect();
         let hits = Hits {
             runs: guarded(&words_of(runs)),
-            run_offsets: guarded(&run_offsets),
+            tile_offsets: guarded(&tile_offsets),
             hit_words: guarded(&words),
             block_hits: poisoned(0),
             hit_offsets: upload(&offsets),
@@ -356,7 +325,7 @@ impl Found {
             let window = uniform(window(first, capacity));
             let list = poisoned(capacity as usize);
             run(|pass| {
-                emit.record_pairs(
+                EMIT.record_pairs(
                     pass,
                     &params,
                     &window,
@@ -386,7 +355,7 @@ impl Found {
         if let Some(at) = (0..all.len()).find(|&at| all[at] != self.pairs[at]) {
             panic!("pair {at} of {} is {:?} instead of {:?}", all.len(), all[at], self.pairs[at]);
         }
-        assert!(written(&hits.runs) == words_of(runs) && written(&hits.run_offsets) == run_offsets);
+        assert!(written(&hits.runs) == words_of(runs) && written(&hits.tile_offsets) == tile_offsets);
         assert!(written(&hits.hit_words) == words);
     }
 }

@@ -2,11 +2,11 @@
 
 use broadsweep::internals::filters::lists::{FilterLists, Switches};
 use broadsweep::internals::grid::Entries;
-use broadsweep::internals::layout::{Counts, Params, dispatch_size};
+use broadsweep::internals::layout::{Counts, Params};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
 use broadsweep::internals::pairs::sweep::Hits;
-use broadsweep::{Filters, Pair};
+use broadsweep::Pair;
 
 use crate::emit::{offsets_of, window};
 use crate::giants::{Scene, on_ground, packed_joined, row_words};
@@ -62,35 +62,27 @@ impl<'a> Found<'a> {
         let offsets: Vec<_> = offsets_of(&self.block_hits).into_iter().map(|at| halves(self.before + at)).collect();
         Hits {
             runs: poisoned(0),
-            run_offsets: poisoned(0),
+            tile_offsets: poisoned(0),
             hit_words: guarded(&self.words),
             block_hits: poisoned(0),
             hit_offsets: upload(&offsets),
         }
     }
 
-    /// Checks the pairs of each window, whose capacities repeat, by the kernels for software adapters and by those for GPUs.
+    /// Checks the pairs of each window, whose capacities repeat.
     fn check(&self, capacities: &[u32]) {
-        let filters = self.scene.filters();
-        let switches = Switches::of(&filters);
+        let filters = &self.scene.filters();
+        let switches = Switches::of(filters);
         assert_eq!(switches.may_ask_giants(), self.is_asked);
-        for (gpu, is_software) in both().into_iter().zip([true, false]) {
-            self.check_kernels(capacities, &Emit::new(&gpu, &switches), is_software, &filters);
-        }
-    }
-
-    fn check_kernels(&self, capacities: &[u32], emit: &Emit, is_software: bool, filters: &Filters) {
+        let emit = Emit::new(gpu(), &switches);
         let box_count = self.scene.boxes.len() as u32;
-        let has_own_for_kept = is_software.into();
-        let params =
-            uniform(Params { box_count, giant_tile_capacity: self.room, has_own_for_kept, ..Params::zeroed() });
+        let params = uniform(Params { box_count, giant_tile_capacity: self.room, ..Params::zeroed() });
         let blocks = in_columns(self.block_hits.len() as u32 + 2);
-        let again = if self.room < self.tiles { blocks } else { dispatch_size(0) };
         let sizes = dispatches(|sizes| {
             if self.is_asked {
-                (sizes.giants_ask, sizes.asked_again) = (blocks, again);
+                sizes.giants_ask = blocks;
             } else {
-                (sizes.giants_join, sizes.giants_again) = (blocks, again);
+                sizes.giants_join = blocks;
             }
         });
         let (counts, hits, frame) = (counted(self.counts()), self.hits(), uniform(crate::giants::frame()));

@@ -96,11 +96,6 @@ fn run(record: impl FnOnce(&mut Pass)) {
     gpu().queue().submit([encoder.finish()]);
 }
 
-/// Returns the device with the kernels for software adapters, and with those for GPUs.
-fn both() -> [Gpu; 2] {
-    [true, false].map(|is_software| gpu().clone().with_software(is_software))
-}
-
 /// Makes an input.
 fn upload<T: Pod>(values: &[T]) -> Buffer<T> {
     let buffer = Buffer::storage(gpu(), "input", values.len() as u64).unwrap();

@@ -107,7 +107,7 @@ proptest! {
 #[test]
 fn a_number_of_boxes_is_taken_as_by_the_mirror() {
     let given =
-        Params { box_count: 600, axis: 3, cell_size: 0.5, include_count: 7, sweep_groups: 9, ..Params::zeroed() };
+        Params { box_count: 600, axis: 3, cell_size: 0.5, include_count: 7, tile_capacity: 9, ..Params::zeroed() };
     for (n, is_refused) in [0, 1, 599, 600, 601, u32::MAX].into_iter().flat_map(|n| [(n, false), (n, true)]) {
         let (given_now, count, params) = (uniform(given), upload(&[n, 5]), poisoned::<Params>(1));
         let (sizes, refused) = (poisoned::<[u32; 3]>(1), upload(&[u32::from(is_refused)]));

@@ -200,7 +200,7 @@ pub fn hits_of_runs(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
 pub fn no_hits() -> Hits {
     Hits {
         runs: poisoned(0),
-        run_offsets: poisoned(0),
+        tile_offsets: poisoned(0),
         hit_words: poisoned(0),
         block_hits: poisoned(0),
         hit_offsets: poisoned(0),
@@ -393,7 +393,6 @@ fn the_path_of_the_most_entries_is_counted() {
 // ---- sweep_scan ----
 
 struct Division {
-    sweep_groups: u32,
     box_count: u32,
     entry_count: u32,
     giant_count: u32,
@@ -409,8 +408,8 @@ fn tiles_of_block(tiles: u32, least: u32) -> u32 {
 }
 
 /// Returns how many tiles a workgroup takes: the most, up to a block, that leave as many workgroups as are wanted.
-fn tiles_of_group(tiles: u32, per_block: u32, wanted: u32) -> u32 {
-    [16, 8, 4, 2].into_iter().find(|&each| each <= per_block && tiles / each >= wanted).unwrap_or(1)
+fn tiles_of_group(tiles: u32, per_block: u32) -> u32 {
+    [16, 8, 4, 2].into_iter().find(|&each| each <= per_block && tiles / each >= SWEEP_GROUPS).unwrap_or(1)
 }
 
 /// Says how giants are tested.
@@ -432,7 +431,6 @@ impl Division {
             candidate_limit_high,
             tile_capacity: self.tile_capacity,
             giant_tile_capacity: self.tile_capacity,
-            sweep_groups: self.sweep_groups,
             most_joined_tiles: self.most_joined_tiles,
             may_ask_giants: self.may_ask_giants.into(),
             ..Params::zeroed()
@@ -459,7 +457,7 @@ impl Division {
 }
 
 fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
-    let &Division { sweep_groups, box_count, entry_count, giant_count, tile_capacity, candidate_limit, .. } = division;
+    let &Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit, .. } = division;
     assert_eq!(sums.len(), entry_count.div_ceil(PATH_SECTION) as usize);
     let params = uniform(division.params());
     let given = Counts { entry_count, giant_count, ..poison() };
@@ -487,7 +485,7 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     let of_giants = division.giant_tests();
     let giant_tiles = kept(of_giants.tiles);
     let per_block = tiles_of_block(sweep_tiles, BLOCK_TILES);
-    let per_group = tiles_of_group(sweep_tiles, per_block, sweep_groups);
+    let per_group = tiles_of_group(sweep_tiles, per_block);
     let expected = Counts {
         candidate_low: candidates as u32,
         candidate_high: (candidates >> 32) as u32,
@@ -504,7 +502,6 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     assert_eq!(written(&counts), [expected]);
     let blocks_if = |is: bool| dispatch_size(if is { expected.giant_blocks } else { 0 });
     let bounding_if = |is: bool| dispatch_size(if is { kept(of_giants.bounding_groups) } else { 0 });
-    let has_no_room = giant_tiles > tile_capacity;
     let expected_sizes = Dispatches {
         sweep_test: dispatch_size(sweep_tiles.div_ceil(per_group)),
         emit_place: dispatch_size(expected.sweep_blocks),
@@ -512,10 +509,8 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         giants_test: blocks_if(!of_giants.is_joined && !of_giants.is_asked),
         giants_rows: bounding_if(of_giants.is_joined),
         giants_join: blocks_if(of_giants.is_joined),
-        giants_again: blocks_if(of_giants.is_joined && has_no_room),
         giants_order: bounding_if(of_giants.is_asked),
         giants_ask: blocks_if(of_giants.is_asked),
-        asked_again: blocks_if(of_giants.is_asked && has_no_room),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
@@ -542,9 +537,8 @@ fn the_path_is_divided_as_by_the_mirror() {
             for (tile_capacity, most_joined_tiles, may_ask_giants) in
                 [(0, u32::MAX, false), (3, 4, false), (1 << 20, MOST_BLOCKS, false), (3, u32::MAX, true), (99, 7, true)]
             {
-                let (box_count, candidate_limit, sweep_groups, entry_count) = (n.max(1999), 1 << 44, n % 2000, n);
+                let (box_count, candidate_limit, entry_count) = (n.max(1999), 1 << 44, n);
                 let division = Division {
-                    sweep_groups,
                     box_count,
                     entry_count,
                     giant_count,
@@ -562,7 +556,6 @@ fn the_path_is_divided_as_by_the_mirror() {
 #[test]
 fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
     let division = Division {
-        sweep_groups: 1,
         box_count: 1,
         entry_count: 2 * PATH_SECTION,
         giant_count: 0,
@@ -573,8 +566,11 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
     };
     for (tiles, per_group, per_block) in [
         (1, 1, 8),
-        (7, 4, 8),
-        (8, 8, 8),
+        (2 * SWEEP_GROUPS - 1, 1, 8),
+        (2 * SWEEP_GROUPS, 2, 8),
+        (4 * SWEEP_GROUPS, 4, 8),
+        (8 * SWEEP_GROUPS - 1, 4, 8),
+        (8 * SWEEP_GROUPS, 8, 8),
         (8 * MOST_BLOCKS, 8, 8),
         (8 * MOST_BLOCKS + 1, 16, 16),
         (16 * MOST_BLOCKS, 16, 16),
@@ -595,7 +591,6 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
 #[test]
 fn a_path_of_more_than_32_bits_is_counted_exactly() {
     let division = Division {
-        sweep_groups: u32::MAX,
         box_count: 1 << 24,
         entry_count: MAX_ENTRIES,
         giant_count: 3,
@@ -616,7 +611,6 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
 #[test]
 fn tests_of_giants_past_32_bits_are_counted_exactly() {
     let division = Division {
-        sweep_groups: u32::MAX,
         box_count: 1 << 22,
         entry_count: 0,
         giant_count: 1 << 22,
@@ -637,8 +631,7 @@ fn candidates_are_refused_from_one_above_the_limit() {
         let candidates = 4 * u64::from(sum) + 300 * u64::from(giant_count);
         for (candidate_limit, refused) in [(candidates, 0), (candidates - 1, 1), (0, 1), (1 << 44, 0)] {
             let division = Division {
-                sweep_groups: u32::MAX,
-                box_count: 300,
+                        box_count: 300,
                 entry_count: 4 * PATH_SECTION,
                 giant_count,
                 tile_capacity: 16,
@@ -836,13 +829,11 @@ proptest! {
         giant_count in 0..1000u32,
         tile_capacity in 0..1_000_000u32,
         limit_bits in 0..45u32,
-        sweep_groups in 0..5000u32,
         most_joined_tiles in prop_oneof![0..1000u32, Just(u32::MAX)],
         may_ask_giants: bool,
         seed: u64,
     ) {
         let division = Division {
-            sweep_groups,
             box_count,
             entry_count,
             giant_count,

@@ -48,15 +48,13 @@ fn all_filters() -> Filters {
 }
 
 /// Switches that follow from the device and not from filters.
-const OF_DEVICES: [&str; 2] = ["ON_GPU", "UP_TO_64"];
+const OF_DEVICES: [&str; 1] = ["UP_TO_64"];
 
 /// The switches that queries have of their own.
 const OF_QUERIES: [&str; 2] = ["IS_EXACT", "IS_SINGLE"];
 
 /// The switches that changes on the device have of their own: what the values are, and whether a number of boxes is among them.
 const OF_CHANGES: [&str; 3] = ["IS_FLAGS", "IS_MARGINS", "IS_STORED"];
-/// The switch of the lists of giants: whether they scan.
-const OF_LISTS: [&str; 1] = ["SCANS"];
 /// The switches of the comparison of two steps: which box of the last one each box is.
 const OF_EVENTS: [&str; 2] = ["HAS_GENERATIONS", "IS_RENAMED"];
 
@@ -71,7 +69,7 @@ fn the_last_set_of_each_kernel_is_what_the_library_asks_for_with_all_filters() {
     for kernel in kernels() {
         let sets = kernel.sets();
         assert_eq!(sets[0].switches, [""; 0], "{}", kernel.label);
-        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_EVENTS, &OF_CHANGES, &OF_LISTS].concat();
+        let others = [&OF_DEVICES[..], &OF_QUERIES, &OF_EVENTS, &OF_CHANGES].concat();
         let of_filters = |name: &&String| !others.contains(&name.as_str());
         let last: Vec<_> = sets[sets.len() - 1].switches.iter().filter(of_filters).cloned().collect();
         let last = sorted(&last);

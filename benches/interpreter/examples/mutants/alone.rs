@@ -118,32 +118,29 @@ impl Runs {
             (0..blocks).map(|_| [(bits() % most) as u32 + 128, (bits() % (3 * most)) as u32]).collect()
         };
         let mut runs: Vec<(Params, u32, Vec<[u32; 2]>)> = Vec::new();
-        let params = |box_count, limit: u64, tile_capacity, sweep_groups| Params {
+        let params = |box_count, limit: u64, tile_capacity| Params {
             box_count,
             candidate_limit_low: limit as u32,
             candidate_limit_high: (limit >> 32) as u32,
             tile_capacity,
-            sweep_groups,
             ..Params::zeroed()
         };
-        for tiles in [1, 8, 65_535, 65_536, 131_070, 131_071, 1 << 20] {
+        for tiles in [1, 2047, 2048, 16_384, 65_535, 65_536, 131_070, 131_071, 1 << 20] {
             for length in [tiles * TILE_QUADS, (tiles - 1) * TILE_QUADS + 1] {
                 let half = length / 2;
-                for groups in [u32::MAX, 1000, 1, 0] {
-                    runs.push((params(1, 1 << 44, 1 << 20, groups), 0, vec![[half, u32::MAX], [length - half, 0]]));
-                }
+                runs.push((params(1, 1 << 44, 1 << 20), 0, vec![[half, u32::MAX], [length - half, 0]]));
             }
         }
-        runs.push((params(1 << 24, 1 << 48, u32::MAX / 256, u32::MAX), 3, sums(3000, 1 << 30, &mut bits)));
-        runs.push((params(1 << 24, 1 << 40, u32::MAX / 256, u32::MAX), 3, vec![[1 << 30, u32::MAX]; 3000]));
-        runs.push((params(1234, 1 << 44, 3, 77), 77, sums(600, 10_000, &mut bits)));
-        runs.push((params((1 << 22) + 1, 1 << 44, 16, u32::MAX), 1 << 22, Vec::new()));
-        runs.push((params(1 << 22, 1 << 44, 16, u32::MAX), 1 << 22, Vec::new()));
-        runs.push((params(8193 * 7, 1 << 44, 16, u32::MAX), 65_535, Vec::new()));
+        runs.push((params(1 << 24, 1 << 48, u32::MAX / 256), 3, sums(3000, 1 << 30, &mut bits)));
+        runs.push((params(1 << 24, 1 << 40, u32::MAX / 256), 3, vec![[1 << 30, u32::MAX]; 3000]));
+        runs.push((params(1234, 1 << 44, 3), 77, sums(600, 10_000, &mut bits)));
+        runs.push((params((1 << 22) + 1, 1 << 44, 16), 1 << 22, Vec::new()));
+        runs.push((params(1 << 22, 1 << 44, 16), 1 << 22, Vec::new()));
+        runs.push((params(8193 * 7, 1 << 44, 16), 65_535, Vec::new()));
         for giants in [0, 5] {
             let candidates = 4 * u64::from(u32::MAX) + 300 * u64::from(giants);
             for limit in [candidates, candidates - 1] {
-                runs.push((params(300, limit, 16, u32::MAX), giants, vec![[u32::MAX / 4 + 200, u32::MAX]; 4]));
+                runs.push((params(300, limit, 16), giants, vec![[u32::MAX / 4 + 200, u32::MAX]; 4]));
             }
         }
         for (params, giant_count, sums) in runs {
@@ -227,7 +224,6 @@ impl Runs {
             .collect();
         let words: Vec<u32> = Run::words_of_tile(&runs).collect();
         let before = |k: usize| runs[..k].iter().map(|run| run.hits.count_ones()).sum::<u32>();
-        let offsets: Vec<u32> = (0..256).map(before).collect();
         let total = u64::from(before(256));
         for base in [0, (1 << 32) - 50, 7 << 32] {
             for (first, capacity) in [(0, 1), (3, 5), (6, 29), (40, 5), (1000, 500), (total - 2, 9), (total, 9)] {
@@ -239,23 +235,19 @@ impl Runs {
                 let entries = self.buffer(&(0..2048).collect::<Vec<u32>>());
                 let found = self.buffer(&words);
                 let hit_offsets = self.buffer(&[[base as u32, (base >> 32) as u32]]);
-                // On a GPU the offset of the first run is all that is read.
-                let of_tile = (0..256).map(|k| if k == 0 { 0 } else { u32::MAX - k }).collect();
-                for (switches, offsets) in [(&[][..], &offsets), (&["ON_GPU"][..], &of_tile)] {
-                    let run_offsets = self.buffer::<u32>(offsets);
-                    let list = self.output::<[u32; 2]>(capacity as usize);
-                    let buffers = [
-                        ("params", params.all()),
-                        ("window", window.all()),
-                        ("counts", counts.all()),
-                        ("entries", entries.all()),
-                        ("runs", found.all()),
-                        ("run_offsets", run_offsets.all()),
-                        ("hit_offsets", hit_offsets.all()),
-                        ("pairs", list.all()),
-                    ];
-                    self.dispatch_as("emit_sweep", switches, 1, &buffers);
-                }
+                let tile_offsets = self.buffer::<u32>(&[0]);
+                let list = self.output::<[u32; 2]>(capacity as usize);
+                let buffers = [
+                    ("params", params.all()),
+                    ("window", window.all()),
+                    ("counts", counts.all()),
+                    ("entries", entries.all()),
+                    ("runs", found.all()),
+                    ("tile_offsets", tile_offsets.all()),
+                    ("hit_offsets", hit_offsets.all()),
+                    ("pairs", list.all()),
+                ];
+                self.dispatch("emit_sweep", 1, &buffers);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use broadsweep::{
     Aabb, BroadPhase, CellSize, Error, Filters, Gpu, GroupRule, HalfSpace, Options, Pair, PairOrder, SortVariant,
-    SweepAxis, wgpu,
+    SweepAxis,
 };
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
@@ -10,7 +10,7 @@ use laboratory::scenes::Kind;
 use crate::asks::{self, AskedFrom};
 use crate::filter_cases::{bound_and_margin, half_space_and_box};
 use crate::numbers::{Like, Numbers};
-use crate::searches::{Case, SWEEP, What, cases, device, device_of, filters};
+use crate::searches::{Case, SWEEP, What, cases, device, filters};
 
 use SortVariant::{Portable, Subgroup};
 
@@ -18,16 +18,13 @@ use SortVariant::{Portable, Subgroup};
 pub struct Search {
     pub name: &'static str,
     pub subgroup: usize,
-    /// Whether the device says that it is a processor.
-    pub is_software: bool,
     pub case: Case,
 }
 
 impl Search {
     /// Makes its device.
     pub fn device(&self) -> (Interpreter, Gpu) {
-        let kind = if self.is_software { wgpu::DeviceType::Cpu } else { wgpu::DeviceType::DiscreteGpu };
-        device_of(kind, self.subgroup, Some(self.case.variant))
+        device(self.subgroup, Some(self.case.variant))
     }
 }
 
@@ -54,7 +51,7 @@ pub fn searches() -> Vec<Search> {
     ];
     let of_tests = NAMES.into_iter().zip(cases());
     let mut searches = Searches(Vec::new());
-    of_tests.for_each(|(name, case)| searches.0.push(Search { name, subgroup: 8, is_software: false, case }));
+    of_tests.for_each(|(name, case)| searches.0.push(Search { name, subgroup: 8, case }));
     searches.of_every_kind();
     searches.of_edges();
     searches.in_pieces();
@@ -78,14 +75,14 @@ impl Searches {
         filters: Filters,
     ) {
         let case = Case { options, boxes, filters, variant, what: What::Search };
-        self.0.push(Search { name, subgroup, is_software: false, case });
+        self.0.push(Search { name, subgroup, case });
     }
 
     /// Adds a search with as little memory as it can do with.
     fn add_short(&mut self, name: &'static str, options: Options, boxes: Vec<Aabb>, filters: Filters) {
         let options = short(options, boxes.len(), &filters);
         let case = Case { options, boxes, filters, variant: Portable, what: What::Search };
-        self.0.push(Search { name, subgroup: 8, is_software: true, case });
+        self.0.push(Search { name, subgroup: 8, case });
     }
 
     /// Adds scenes of many kinds, with filters, axes and cells of every kind.
@@ -154,10 +151,8 @@ impl Searches {
         let owner = Some(Aabb::new(boxes[7].min, [f32::INFINITY, boxes[9].min[1], f32::INFINITY]));
         add("an owner region", 8, SWEEP, Portable, boxes, Filters { owner, ..none() });
 
-        // Many tests, of which a workgroup on a processor has several tiles.
-        let boxes = Kind::Identical.generate(1150, 2);
-        let case = Case { options: IN_SWEEP_ORDER, boxes, filters: rare(1150), variant: Portable, what: What::Search };
-        self.0.push(Search { name: "many tests", subgroup: 8, is_software: true, case });
+        // Many tests: several blocks of tiles.
+        add("many tests", 8, IN_SWEEP_ORDER, Portable, Kind::Identical.generate(1150, 2), rare(1150));
     }
 
     /// Adds trees that are asked with numbers of every kind: with boxes that share them, filters, and worlds without boxes; and
@@ -184,7 +179,7 @@ impl Searches {
     fn add_tree(&mut self, name: &'static str, boxes: Vec<Aabb>, filters: Filters, like: Like) {
         let case =
             Case { options: SWEEP, boxes, filters, variant: Portable, what: What::Ask(AskedFrom::Numbers(like)) };
-        self.0.push(Search { name, subgroup: 8, is_software: false, case });
+        self.0.push(Search { name, subgroup: 8, case });
     }
 
     /// Adds lists in pieces, for which more is found than is kept: in tiles of the sweep, tiles of giants, and words of few

@@ -83,12 +83,7 @@ fn as_pairs(answers: &[u64]) -> Vec<Pair> {
 
 /// Makes a device, which sorts in this variant, or in the one that it would choose itself.
 pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gpu) {
-    device_of(wgpu::DeviceType::DiscreteGpu, subgroup, variant)
-}
-
-/// Makes a device that says that it is of this kind.
-pub fn device_of(kind: wgpu::DeviceType, subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gpu) {
-    let interpreter = Interpreter::new(subgroup, kind);
+    let interpreter = Interpreter::new(subgroup, wgpu::DeviceType::DiscreteGpu);
     for source in kernels::sources() {
         interpreter.set_text(source.label, source.text());
     }
