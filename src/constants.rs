@@ -275,31 +275,14 @@ shared_constants! {
     BLOCK_TILES: u32 = 8;
     /// Tests per tile of a giant: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 256 * 32;
-    /// The fewest giants that are joined with rows of boxes, or that boxes ask for; fewer are tested against all boxes.
+    /// The fewest giants that are joined with rows of boxes; fewer are tested against all boxes.
     FEWEST_JOINED: u32 = 4;
-    /// Giants in a row that an invocation tests against the bounds of a row of boxes, and then against its boxes.
+    /// Giants in a row that an invocation tests against the bounds of a row of boxes, and then against its boxes: a bit each in its word, above
+    /// which the number of pairs is.
     GIANT_GROUP: u32 = 16;
     /// Entries in a row, or giants, whose bounds giants are tested against first.
     GIANT_ROW: u32 = 32;
-    /// The fewest giants that boxes ask for, where they may: as many as one asks for in a tile.
-    FEWEST_ASKED: u32 = ASKED_ROWS * GIANT_ROW;
-    /// Rows of giants that a box asks in a tile.
-    ASKED_ROWS: u32 = 16;
-    /// Parts of a row of giants, which have bounds of their own.
-    ROW_PARTS: u32 = 4;
-    /// Giants in a row whose bounds are a part's.
-    GIANT_PART: u32 = GIANT_ROW / ROW_PARTS;
-    /// Bits of a word of `giants_join` or `giants_ask` that say where its pairs are. Their number is above.
-    FOUND_BITS: u32 = 22;
-    /// Bits of a giant's number among those that a box asks in a tile.
-    ASKED_BITS: u32 = 9;
-    /// Giants that are put in order together.
-    ORDER_TILE: u32 = 1024;
-    /// Of them those whose low ends along one axis are neighbours, and that follow each other along another.
-    ORDER_SLAB: u32 = 128;
-    /// The least spread of giants along an axis that is told from none: 2⁻¹⁰⁰, so that drivers that take tiny numbers for zero decide alike.
-    LEAST_SPREAD: f32 = 7.888_609e-31;
-    /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test`, `giants_join` and `giants_ask`.
+    /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test` and `giants_join`.
     MOST_BLOCKS: u32 = 65_535;
     /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at
     /// each, with a search among as many listed pairs or half-spaces as there can be. Twice what they are.
@@ -393,7 +376,7 @@ shared_constants! {
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
 /// Words that there always are for bounds, however few entries there may be (`Entries::row_bounds`).
-pub(crate) const LEAST_BOUND_WORDS: u64 = 512;
+pub(crate) const LEAST_BOUND_WORDS: u64 = GIANT_ROW as u64;
 /// The most pairs to exclude that may come from a buffer: they fit any binding.
 pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;
 /// The turns that all loops of an invocation may take together on a software adapter: Mesa's drivers end them then.
@@ -404,27 +387,12 @@ const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 /// Counts the turns of loops that an invocation takes at most for a tile of many giants, where filters make so many searches for each
 /// pair.
 pub(crate) const fn giant_turns(searches: u32) -> u32 {
-    let (joined, asked) = (joined_turns(searches), asked_turns(searches));
-    // A scan of a tile.
-    33 + if joined > asked { joined } else { asked }
-}
-
-/// Counts them where giants are joined with rows of boxes.
-const fn joined_turns(searches: u32) -> u32 {
     // Which giants are near, which of those stand for half-spaces, and what bounds them, twice.
     let near = 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
     // For each box the giants that are near, and what filters say of those that it meets.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + searches * SEARCH_TURNS));
-    // Pairs whose number had no room are counted again before they are written.
-    1 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
-}
-
-/// Counts them where boxes ask for giants.
-const fn asked_turns(searches: u32) -> u32 {
-    let parts = ASKED_ROWS * (2 + ROW_PARTS);
-    // For each part its giants, what filters say of those that the box meets, and each that is left.
-    let walk = ASKED_ROWS * ROW_PARTS * (1 + GIANT_PART * (3 + searches * SEARCH_TURNS));
-    1 + 2 * (parts + walk)
+    // A scan of a tile. Pairs whose number had no room are counted again before they are written.
+    33 + 1 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
 }
 
 /// Counts the tiles of 256 by 256 tests that `small` has for this many boxes, at most `SMALL_MOST`.
@@ -490,23 +458,10 @@ const _: () = {
     // In a tile an invocation tests 32 boxes, each with two searches.
     assert!(2 * MOST_GROUP_TILES * 32 * (2 + 2 * SEARCH_TURNS) < SOFTWARE_TURNS);
     assert!(giant_turns(2) < SOFTWARE_TURNS);
-    assert!(ASKED_ROWS * GIANT_ROW == 1 << ASKED_BITS && 1 << ASKED_BITS == GIANT_GROUP * GIANT_ROW);
-    assert!((1 << ASKED_BITS) < 1 << (32 - FOUND_BITS) && 2 * ASKED_BITS <= FOUND_BITS);
-    assert!(GIANT_GROUP <= FOUND_BITS && ASKED_ROWS <= FOUND_BITS && ASKED_ROWS * ROW_PARTS == 64);
-    assert!(
-        ORDER_TILE.is_power_of_two()
-            && ORDER_SLAB.is_power_of_two()
-            && ORDER_SLAB < ORDER_TILE
-            && ORDER_TILE / GIANT_PART <= 256
-    );
+    assert!(GIANT_GROUP * GIANT_ROW < 1 << (32 - GIANT_GROUP));
     // Six words for each row of entries, and of giants, and for two that are not full, are at most a word for each entry that there
-    // may be, or no more than the words that are always there (`Entries::row_bounds`). So are six for each row of giants and each part.
+    // may be, or no more than the words that are always there (`Entries::row_bounds`).
     assert!(2 * 6 + 2 * 6 <= GIANT_ROW && GIANT_ROW as u64 <= LEAST_BOUND_WORDS);
-    assert!(
-        6 * LEAST_BOUND_WORDS.div_ceil(GIANT_ROW as u64) + 6 * LEAST_BOUND_WORDS.div_ceil(GIANT_PART as u64)
-            <= LEAST_BOUND_WORDS
-    );
-    assert!(6 * (1 + ROW_PARTS) < GIANT_ROW && LEAST_BOUND_WORDS.is_multiple_of(GIANT_ROW as u64));
     assert!(HIT_TILE <= MOST_BLOCKS);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);

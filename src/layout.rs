@@ -56,7 +56,6 @@ twins! {
         pub include_count: u32,
         pub most_joined_tiles: u32,
         pub is_beyond: u32,
-        pub may_ask_giants: u32,
     }
 
     /// The range of pairs that `emit` writes.
@@ -181,8 +180,6 @@ twins! {
         pub giants_test: [u32; 3],
         pub giants_rows: [u32; 3],
         pub giants_join: [u32; 3],
-        pub giants_order: [u32; 3],
-        pub giants_ask: [u32; 3],
         pub emit_place: [u32; 3],
         pub emit_sweep: [u32; 3],
         pub emit_again: [u32; 3],

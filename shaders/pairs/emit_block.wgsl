@@ -1,5 +1,5 @@
-// The list of the pairs of a block of many giants, tile by tile: shared by emit_joined and emit_asked, which have `emit_word`, whose walks have
-// `word_of`, and which bind params, counts, hit_words and hit_offsets.
+// The list of the pairs of a block of giants, tile by tile: shared by emit_giants and emit_joined, which have `emit_word`, whose walks have
+// `word_of` and `count_in`, and which bind params, counts, hit_words and hit_offsets.
 
 // Every invocation of the workgroup has to call.
 fn emit_block(block: u32, local: u32) {

@@ -22,34 +22,16 @@ fn emit_giants(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let block = group_index(group, groups);
-    if block >= counts.giant_blocks {
-        return;
-    }
-    let at = counts.sweep_blocks + block;
-    var next = hit_offsets[at];
-    if !meets_window(next, sub64(hit_offsets[at + 1u], next).x) {
-        return;
-    }
-    let first = block * counts.giant_tiles_per_block;
-    let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
-    for (var tile = first; tile < end; tile += 1u) {
-        var word = 0u;
-        if tile < params.giant_tile_capacity {
-            word = hit_words[tile * 256u + local];
-        } else {
-            word = test_boxes(tile, local);
-        }
-        let scan = scan_workgroup(local, countOneBits(word));
-        var number = add64(next, vec2<u32>(scan.before, 0u));
-        while word != 0u {
-            let bit = firstTrailingBit(word);
-            let giant = giant_of(tile);
-            let other = first_box_of(tile, local) + bit * 256u;
-            write_pair(number, vec2<u32>(min(giant, other), max(giant, other)));
-            number = add64(number, vec2<u32>(1u, 0u));
-            word &= word - 1u;
-        }
-        next = add64(next, vec2<u32>(scan.total, 0u));
+    emit_block(group_index(group, groups), local);
+}
+
+// Writes the pairs whose bits are set in the word of an invocation, of which the first one has this number.
+fn emit_word(tile: u32, local: u32, word: u32, first: vec2<u32>) {
+    let giant = giant_of(tile);
+    var number = first;
+    for (var left = word; left != 0u; left &= left - 1u) {
+        let other = first_box_of(tile, local) + firstTrailingBit(left) * 256u;
+        write_pair(number, vec2<u32>(min(giant, other), max(giant, other)));
+        number = add64(number, vec2<u32>(1u, 0u));
     }
 }

@@ -28,7 +28,7 @@ fn emit_joined(
 
 // Writes the pairs that the word of an invocation stands for, of which the first one has this number.
 fn emit_word(tile: u32, local: u32, word: u32, first: vec2<u32>) {
-    let meeting = meeting_of(tile, local, found_in(word));
+    let meeting = meeting_of(tile, local, word & ALL_OF_GROUP);
     var count = count_in(word);
     var number = first;
     // No farther than to the last pair; nor on and on, should boxes have changed since they were tested.

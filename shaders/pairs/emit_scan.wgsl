@@ -1,7 +1,7 @@
 // emit_scan: the number of pairs, where each block's pairs start, and how many of them the window takes.
 //
 // Reads   params, window
-//         block_hits     [sweep_blocks + giant_blocks], of emit_place, and of giants_test, giants_join or giants_ask
+//         block_hits     [sweep_blocks + giant_blocks], of emit_place, and of giants_test or giants_join
 // Writes  hit_offsets    [the same + 1] pairs before, as (low, high); the last is the number of pairs that were found
 //         counts         pairs, written; the included ones come behind those that were found
 //         header         for a consumer on the GPU

@@ -24,5 +24,5 @@ fn giants_join(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    join_block(group_index(group, groups), local);
+    test_block(group_index(group, groups), local);
 }

@@ -61,7 +61,10 @@ fn bound_row(row: u32) -> OrderedBox {
         low = select(low, min(low, own.min), item.is_there);
         high = select(high, max(high, own.max), item.is_there);
     }
-    let bounds = OrderedBox(low, high);
-    write_bounds(row, bounds);
-    return bounds;
+    let low_bits = bitcast<vec3<u32>>(low);
+    let high_bits = bitcast<vec3<u32>>(high);
+    row_bounds[row * 3u] = low_bits.xy;
+    row_bounds[row * 3u + 1u] = vec2<u32>(low_bits.z, high_bits.x);
+    row_bounds[row * 3u + 2u] = high_bits.yz;
+    return OrderedBox(low, high);
 }

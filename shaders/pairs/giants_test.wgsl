@@ -3,7 +3,7 @@
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         cells       [box_count], giants [giant_count], counts, frame
 // Writes  hit_words   [tiles * 256] one bit per test, as far as there is room
-//         block_hits  [giant_blocks] after those of sweep_test: pairs found by each workgroup
+//         block_hits  [giant_blocks] after those of sweep_test: pairs found by each workgroup; zero before
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -12,9 +12,7 @@
 @group(0) @binding(4) var<storage, read> cells: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> giants: array<u32>;
 @group(0) @binding(6) var<storage, read_write> hit_words: array<u32>;
-@group(0) @binding(7) var<storage, read_write> block_hits: array<u32>;
-
-var<workgroup> hits: atomic<u32>;
+@group(0) @binding(7) var<storage, read_write> block_hits: array<atomic<u32>>;
 
 @compute @workgroup_size(256)
 fn giants_test(
@@ -22,24 +20,5 @@ fn giants_test(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let block = group_index(group, groups);
-    if local == 0u {
-        atomicStore(&hits, 0u);
-    }
-    workgroupBarrier();
-    let first = block * counts.giant_tiles_per_block;
-    let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
-    for (var tile = first; tile < end; tile += 1u) {
-        let word = test_boxes(tile, local);
-        if tile < params.giant_tile_capacity {
-            hit_words[tile * 256u + local] = word;
-        }
-        if word != 0u {
-            atomicAdd(&hits, countOneBits(word));
-        }
-    }
-    workgroupBarrier();
-    if local == 0u && block < counts.giant_blocks {
-        block_hits[counts.sweep_blocks + block] = atomicLoad(&hits);
-    }
+    test_block(group_index(group, groups), local);
 }

@@ -11,8 +11,12 @@ fn first_box_of(tile: u32, local: u32) -> u32 {
     return tile % div_ceil(params.box_count, HIT_TILE) * HIT_TILE + local;
 }
 
+fn count_in(word: u32) -> u32 {
+    return countOneBits(word);
+}
+
 // Tests a giant against the boxes of an invocation, and returns a bit for each that it meets.
-fn test_boxes(tile: u32, local: u32) -> u32 {
+fn word_of(tile: u32, local: u32) -> u32 {
     let giant = giant_of(tile);
     let giant_box = ordered_box(giant);
     let first = first_box_of(tile, local);

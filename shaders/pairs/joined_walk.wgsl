@@ -62,7 +62,11 @@ fn giants_met(item: Item, meeting: Meeting) -> u32 {
 // Returns how many pairs an invocation has in a tile, and which giants are near its row, in a word.
 fn word_of(tile: u32, local: u32) -> u32 {
     let meeting = meeting_of(tile, local, near_of(tile, local));
-    return packed(count_met(meeting), meeting.near);
+    return (count_met(meeting) << GIANT_GROUP) | meeting.near;
+}
+
+fn count_in(word: u32) -> u32 {
+    return word >> GIANT_GROUP;
 }
 
 // Counts the pairs of a row and a group of giants.

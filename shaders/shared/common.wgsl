@@ -18,9 +18,8 @@ struct Params {
     tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
     world_count: u32,         // worlds that boxes are in, the global one aside
     include_count: u32,       // pairs that are reported whatever the boxes are
-    most_joined_tiles: u32,   // tiles of giants that are joined with rows of boxes, or asked for; where there would be more, none is
+    most_joined_tiles: u32,   // tiles of giants that are joined with rows of boxes; where there would be more, none is
     is_beyond: u32,           // 0; or BEYOND_* where a number that lies in a buffer is beyond what there is room for
-    may_ask_giants: u32,      // 1 where boxes ask for the giants that they meet if there are FEWEST_ASKED
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -129,8 +128,6 @@ struct Dispatches {
     giants_test: array<u32, 3>,
     giants_rows: array<u32, 3>,
     giants_join: array<u32, 3>,
-    giants_order: array<u32, 3>,
-    giants_ask: array<u32, 3>,
     emit_place: array<u32, 3>,
     emit_sweep: array<u32, 3>,
     emit_again: array<u32, 3>,

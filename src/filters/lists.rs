@@ -28,7 +28,6 @@ const SLEEPING: &str = "HAS_SLEEPING";
 pub struct Switches {
     all: Vec<&'static str>,
     of_bins: Vec<&'static str>,
-    may_ask_giants: bool,
 }
 
 impl Switches {
@@ -58,7 +57,7 @@ impl Switches {
             names.push("IS_FILTERED");
         }
         let of_bins = names.iter().copied().filter(|name| ["HAS_SETS", "HAS_WORLDS"].contains(name)).collect();
-        Self { all: names, of_bins, may_ask_giants: filters.may_ask_giants() }
+        Self { all: names, of_bins }
     }
 
     /// Returns the names of the switches, for kernels that ask `keeps`.
@@ -81,11 +80,6 @@ impl Switches {
     /// Returns the names of the switches for kernels that ask which boxes rest.
     pub fn rest_names(&self) -> Vec<&'static str> {
         self.all.iter().copied().filter(|name| [FIXED, SLEEPING].contains(name)).collect()
-    }
-
-    /// Returns whether boxes may ask for the giants that they meet, by kernels of their own.
-    pub fn may_ask_giants(&self) -> bool {
-        self.may_ask_giants
     }
 
     /// Returns the names of the switches for kernels that ask for the worlds and sets of boxes.

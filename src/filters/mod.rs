@@ -198,13 +198,6 @@ impl Filters {
         !self.exclude.is_empty() || !self.include.is_empty() || self.exclude_at_most > 0
     }
 
-    /// Returns whether boxes ask for many giants that they meet: with worlds. Ground that worlds have in common is giants, and boxes in a row lie
-    /// all over it. Few half-spaces may be among them, since every box asks each.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn may_ask_giants(&self) -> bool {
-        !self.world.is_empty() && self.half_spaces.len() <= crate::constants::GIANT_ROW as usize
-    }
-
     /// Returns whether boxes have groups or masks.
     pub(crate) fn has_groups(&self) -> bool {
         !(self.group.is_empty() && self.mask.is_empty())

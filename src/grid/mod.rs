@@ -73,13 +73,13 @@ buffer_table! {
 buffer_table! {
     /// The entries, sorted by cell and start, and the giants.
     pub struct Entries(room: GridRoom) {
-        /// `[giant_count]` boxes that are in no cells, ascending until `giants_order` puts them in another order.
+        /// `[giant_count]` boxes that are in no cells, ascending.
         giants: [u32; room.boxes], STORAGE;
         /// `[entry_count]` cell and start of each entry, ascending.
         keys: [u32; room.entries], STORAGE;
         /// `[entry_count]` box and flags of each entry, in the order of the keys; equal keys by box.
         entries: [u32; room.entries], STORAGE;
-        /// Scratch of the sort; then bounds for `giants_join` or `giants_ask`, where there are many giants.
+        /// Scratch of the sort; then bounds for `giants_join`, where there are many giants.
         other_keys: [u32; room.entries.max(LEAST_BOUND_WORDS)], STORAGE;
         /// Scratch of the sort.
         other_entries: [u32; room.entries], STORAGE;
@@ -170,8 +170,7 @@ impl Grid {
 }
 
 impl Entries {
-    /// Returns the memory for the bounds of rows of entries or giants, or of giants and of their parts, six words each: the sort needs it no
-    /// more. There is room for all, since there are at most as many entries, and as many giants, as the buffer has words, or
+    /// Returns the memory for the bounds of rows of entries and giants, six words each: the sort needs it no more. There is room for all, since there are at most as many entries, and as many giants, as the buffer has words, or
     /// LEAST_BOUND_WORDS.
     pub fn row_bounds(&self) -> &Buffer<u32> {
         &self.other_keys

@@ -54,7 +54,6 @@ impl Call {
             include_count: filters.checked().include().len() as u32,
             most_joined_tiles: most_joined_tiles(gpu, filters.checked().filters()),
             is_beyond: 0,
-            may_ask_giants: filters.checked().filters().may_ask_giants().into(),
         };
         Ok(Self {
             box_count: plan.box_count,
@@ -78,8 +77,7 @@ impl Call {
     }
 }
 
-/// Returns the most tiles of giants that are joined with rows of boxes, or that boxes ask for: on a software adapter as many for each workgroup as its loops
-/// have turns for with these filters, a power of two as all tiles of a block are.
+/// Returns the most tiles of giants that are joined with rows of boxes: on a software adapter as many for each workgroup as its loops have turns for with these filters, a power of two as all tiles of a block are.
 fn most_joined_tiles(gpu: &Gpu, filters: &Filters) -> u32 {
     if !gpu.is_software() {
         return u32::MAX;

@@ -33,8 +33,7 @@ pub struct MemoryPlan {
     /// The tiles of the sweep, of up to 8,192 candidates, whose results are kept; the results of further tiles are
     /// found again for the list.
     pub tile_capacity: u32,
-    /// The tiles of giants whose results are kept: of 8,192 tests, of 16 giants and up to 8,192 boxes, or of
-    /// up to 512 giants and 256 boxes.
+    /// The tiles of giants whose results are kept: of 8,192 tests, or of 16 giants and up to 8,192 boxes.
     pub giant_tile_capacity: u32,
     /// The pairs that fit the list; a longer one is produced in pieces of this length.
     pub pair_capacity: u32,

@@ -19,35 +19,24 @@ pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared
 /// The source of `emit_sweep`.
 pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_window", "shared/scan");
 /// The source of `emit_again`.
-pub const AGAIN: Source = filtered!(
-    "pairs/emit_again",
-    "pairs/sweep_walk",
+pub const AGAIN: Source =
+    filtered!("pairs/emit_again", "pairs/sweep_walk", "shared/boxes", "pairs/emit_window", "shared/scan");
+/// The source of `emit_giants`.
+pub const GIANTS: Source = filtered!(
+    "pairs/emit_giants",
+    "pairs/giants_walk",
+    "pairs/emit_block",
     "shared/boxes",
     "pairs/emit_window",
     "shared/scan"
 );
-/// The source of `emit_giants`.
-pub const GIANTS: Source =
-    filtered!("pairs/emit_giants", "pairs/giants_walk", "shared/boxes", "pairs/emit_window", "shared/scan");
 /// The source of `emit_joined`.
 pub const JOINED: Source = filtered!(
     "pairs/emit_joined",
     "pairs/joined_walk",
     "pairs/emit_block",
-    "pairs/joined_words",
     "pairs/giants_near",
     "pairs/rows_of_boxes",
-    "pairs/row_bounds",
-    "shared/boxes",
-    "pairs/emit_window",
-    "shared/scan"
-);
-/// The source of `emit_asked`.
-pub const ASKED: Source = filtered!(
-    "pairs/emit_asked",
-    "pairs/asked_walk",
-    "pairs/emit_block",
-    "pairs/joined_words",
     "pairs/row_bounds",
     "shared/boxes",
     "pairs/emit_window",
@@ -56,7 +45,7 @@ pub const ASKED: Source = filtered!(
 /// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, JOINED, ASKED, INCLUDE];
+pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, JOINED, INCLUDE];
 
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
@@ -67,15 +56,12 @@ pub struct Emit {
     again: Kernel,
     giants: Kernel,
     joined: Kernel,
-    /// Where filters have worlds.
-    asked: Option<Kernel>,
     include: Kernel,
 }
 
 impl Emit {
     /// Looks up the kernels of the stage for filters with these switches.
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
-        let may_ask_giants = switches.may_ask_giants();
         let switches = switches.names();
         Self {
             place: Kernel::new(gpu, &PLACE),
@@ -84,15 +70,13 @@ impl Emit {
             again: Kernel::specialised(gpu, &AGAIN, switches),
             giants: Kernel::specialised(gpu, &GIANTS, switches),
             joined: Kernel::specialised(gpu, &JOINED, switches),
-            asked: may_ask_giants.then(|| Kernel::specialised(gpu, &ASKED, switches)),
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
     /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
-    pub fn kernels(&self) -> (impl Iterator<Item = &Kernel>, &Kernel) {
-        let found = [&self.place, &self.scan, &self.sweep, &self.again, &self.giants, &self.joined];
-        (found.into_iter().chain(&self.asked), &self.include)
+    pub fn kernels(&self) -> ([&Kernel; 6], &Kernel) {
+        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants, &self.joined], &self.include)
     }
 
     /// Records the counting of the pairs before each tile within its block, and of the pairs of each block.
@@ -204,8 +188,5 @@ impl Emit {
         self.again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
         self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
         self.joined.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
-        if let Some(asked) = &self.asked {
-            asked.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_ask), &buffers);
-        }
     }
 }

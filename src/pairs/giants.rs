@@ -1,4 +1,4 @@
-//! Giants against all boxes: a few against each, many against those near their bounds, or asked by boxes for those near.
+//! Giants against all boxes: a few against each, many against those near their bounds.
 
 use std::mem::offset_of;
 
@@ -6,46 +6,28 @@ use super::sweep::Hits;
 use crate::filters::lists::{FilterLists, Switches, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::grid::Entries;
 use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
 /// The source of `giants_test`.
-pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "shared/boxes");
+pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "pairs/giants_block", "shared/boxes");
 /// The source of `giants_rows`.
-pub const ROWS: Source = filtered!(
-    "pairs/giants_rows",
-    "pairs/giants_near",
-    "pairs/rows_of_boxes",
-    "pairs/row_bounds",
-    "pairs/write_bounds",
-    "shared/boxes"
-);
+pub const ROWS: Source =
+    filtered!("pairs/giants_rows", "pairs/giants_near", "pairs/rows_of_boxes", "pairs/row_bounds", "shared/boxes");
 /// The source of `giants_join`.
 pub const JOIN: Source = filtered!(
     "pairs/giants_join",
     "pairs/joined_walk",
-    "pairs/join_block",
-    "pairs/joined_words",
+    "pairs/giants_block",
     "pairs/giants_near",
     "pairs/rows_of_boxes",
     "pairs/row_bounds",
     "shared/boxes"
 );
-/// The source of `giants_order`.
-pub const ORDER: Source = source!("pairs/giants_order", "pairs/row_bounds", "pairs/write_bounds", "shared/boxes");
-/// The source of `giants_ask`.
-pub const ASK: Source = filtered!(
-    "pairs/giants_ask",
-    "pairs/asked_walk",
-    "pairs/join_block",
-    "pairs/joined_words",
-    "pairs/row_bounds",
-    "shared/boxes"
-);
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[TEST, ROWS, JOIN, ORDER, ASK];
+pub const KERNELS: &[Source] = &[TEST, ROWS, JOIN];
 
 /// The kernels of the stage `giants`.
 #[derive(Debug)]
@@ -53,8 +35,6 @@ pub struct Giants {
     test: Kernel,
     rows: Kernel,
     join: Kernel,
-    /// `giants_order` and `giants_ask`, where filters have worlds.
-    ask: Option<[Kernel; 2]>,
 }
 
 impl Giants {
@@ -62,13 +42,12 @@ impl Giants {
     pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
         let filtered = |source| Kernel::specialised(gpu, source, switches.names());
         let rows = Kernel::specialised(gpu, &ROWS, switches.half_space_names());
-        let ask = switches.may_ask_giants().then(|| [Kernel::new(gpu, &ORDER), filtered(&ASK)]);
-        Self { test: filtered(&TEST), rows, join: filtered(&JOIN), ask }
+        Self { test: filtered(&TEST), rows, join: filtered(&JOIN) }
     }
 
     /// Returns the kernels that the stage dispatches.
-    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
-        [&self.test, &self.rows, &self.join].into_iter().chain(self.ask.iter().flatten())
+    pub fn kernels(&self) -> [&Kernel; 3] {
+        [&self.test, &self.rows, &self.join]
     }
 
     /// Records the exact tests of all giants among the entries, by one way or another.
@@ -103,9 +82,5 @@ impl Giants {
         self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
         self.rows.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_rows), &buffers);
         self.join.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
-        if let Some([order, ask]) = &self.ask {
-            order.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_order), &buffers);
-            ask.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_ask), &buffers);
-        }
     }
 }

@@ -77,7 +77,7 @@ buffer_table! {
         /// `[tiles]` pairs before the tile within its block of tiles.
         tile_offsets: [u32; room.tiles], STORAGE;
         /// `[tiles * 256]` a bit per test of `giants_test`, as far as there is room, or of `small`; or what each invocation of
-        /// `giants_join` or `giants_ask` found. Behind those of `giants_join` `[tiles]`: the giants that may meet boxes of each.
+        /// `giants_join` found, and behind those `[tiles]`: the giants that may meet boxes of each.
         hit_words: [u32; room.giant_tiles * 257], STORAGE;
         /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles, zero before `sweep_test`; or the counts
         /// of `small_test`.

@@ -1,13 +1,12 @@
-//! `giants_test`; `giants_rows` and `giants_join`; `giants_order` and `giants_ask`.
+//! `giants_test`; `giants_rows` and `giants_join`.
 
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::{FilterLists, Switches};
-use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::grid::Entries;
 use broadsweep::internals::grid::bin::Bins;
-use broadsweep::internals::layout::{Counts, Dispatches, Frame, Params, dispatch_size};
+use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::giants::Giants;
 use broadsweep::internals::pairs::sweep::Hits;
@@ -91,11 +90,8 @@ impl Scene {
     }
 
     fn many(&self) -> mirror::giants::Giants<'_> {
-        self.with_giants(&self.giants)
-    }
-
-    fn with_giants<'a>(&'a self, ids: &'a [u32]) -> mirror::giants::Giants<'a> {
-        mirror::giants::Giants { boxes: &self.boxes, worlds: &self.worlds, ids, half_spaces: &self.half_spaces }
+        let Self { boxes, worlds, giants: ids, half_spaces, .. } = self;
+        mirror::giants::Giants { boxes, worlds, ids, half_spaces }
     }
 
     /// Puts each box in a world of this many, and one of eight in all.
@@ -107,27 +103,6 @@ impl Scene {
 
     pub fn filters(&self) -> Filters {
         Filters { world: self.worlds.clone(), half_spaces: self.half_spaces.clone(), ..Filters::default() }
-    }
-
-    /// Returns the giants in the order in which boxes ask for them.
-    pub fn giants_in_order(&self) -> Vec<u32> {
-        mirror::giants::order(&self.boxes, &self.giants)
-    }
-
-    /// Returns what boxes that ask are told, in tiles.
-    pub fn asked(&self) -> Vec<mirror::giants::Joined> {
-        mirror::giants::ask(self.with_giants(&self.giants_in_order()), &self.entries)
-    }
-
-    /// Returns the bounds of rows of giants and their parts.
-    pub fn giant_bounds(&self) -> Vec<u32> {
-        let bounds = mirror::giants::row_bounds(&self.boxes, &self.giants_in_order());
-        bounds.into_iter().flat_map(bound_words).collect()
-    }
-
-    pub fn asked_tiles(&self) -> u32 {
-        let askers = self.entries.len() + self.giants.len();
-        self.giants.len().div_ceil((ASKED_ROWS * GIANT_ROW) as usize) as u32 * askers.div_ceil(256) as u32
     }
 
     pub fn tiles(&self) -> u32 {
@@ -187,26 +162,27 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
 
     let words = scene.words();
     let mut block_hits = vec![u32::MAX; sweep_blocks as usize];
-    block_hits.extend(hits_of_blocks(&words, tiles_per_block));
+    block_hits.extend(vec![0; blocks as usize]);
+    let expected_hits = [&block_hits[..sweep_blocks as usize], &hits_of_blocks(&words, tiles_per_block)].concat();
     let kept = &words[..(giant_tile_capacity.min(tiles) as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.giants_test = size);
         let hits = Hits {
             hit_words: poisoned(giant_tile_capacity as usize * TILE_WORDS),
-            block_hits: poisoned(block_hits.len()),
+            block_hits: guarded(&block_hits),
             ..no_hits()
         };
         run(|pass| {
             GIANTS.record(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &frame, &bins, &sorted, &hits)
         });
-        assert_eq!(written(&hits.block_hits), block_hits);
+        assert_eq!(written(&hits.block_hits), expected_hits);
         assert!(written(&hits.hit_words)[..kept.len()] == *kept, "hit bits of {} giants differ", scene.giants.len());
     }
 }
 
-/// Packs what was found as an invocation of `giants_join` or `giants_ask` does.
+/// Packs what was found as an invocation of `giants_join` does.
 pub fn packed_joined(joined: &[mirror::giants::Joined]) -> Vec<u32> {
-    joined.iter().map(|own| (own.pairs.len() as u32) << FOUND_BITS | own.found).collect()
+    joined.iter().map(|own| (own.pairs.len() as u32) << GIANT_GROUP | own.near).collect()
 }
 
 /// Returns the bounds of rows as `giants_rows` leaves them.
@@ -224,106 +200,51 @@ fn bound_words(bounds: Option<Aabb>) -> [u32; 6] {
     bytemuck::cast(words)
 }
 
-/// How many giants are found: joined with rows, or asked for.
-struct Way {
-    /// Makes the sizes of both dispatches, that of the bounds and that of the tests.
-    sizes: fn([u32; 3], [u32; 3]) -> Buffer<Dispatches>,
-    /// Workgroups that make bounds.
-    groups: u32,
-    bounds: Vec<u32>,
-    /// The giants afterwards.
-    giants: Vec<u32>,
-    found: Vec<mirror::giants::Joined>,
-    /// The word for each tile that lies behind the words of those that have room, where there is one.
-    behind: Option<Vec<u32>>,
-}
-
-impl Way {
-    fn join(scene: &Scene) -> Self {
-        let rows = scene.rows();
-        Self {
-            sizes: |bounds, tests| dispatches(|sizes| (sizes.giants_rows, sizes.giants_join) = (bounds, tests)),
-            groups: (rows.len() as u32).div_ceil(256),
-            bounds: row_words(&rows),
-            giants: scene.giants.clone(),
-            found: scene.joined(),
-            behind: Some(scene.near_tiles()),
-        }
-    }
-
-    fn ask(scene: &Scene) -> Self {
-        assert!(Switches::of(&scene.filters()).may_ask_giants());
-        Self {
-            sizes: |bounds, tests| dispatches(|sizes| (sizes.giants_order, sizes.giants_ask) = (bounds, tests)),
-            groups: (scene.giants.len() as u32).div_ceil(ORDER_TILE),
-            bounds: scene.giant_bounds(),
-            giants: scene.giants_in_order(),
-            found: scene.asked(),
-            behind: None,
-        }
-    }
-
-    /// Checks that what is found is that of the mirror, and counted behind `sweep_blocks` blocks of the sweep.
-    fn check(&self, scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
-        let tiles = (self.found.len() / TILE_WORDS) as u32;
-        let blocks = tiles.div_ceil(tiles_per_block);
-        let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
-        let counts = counted(Counts {
-            level: scene.level,
-            entry_count: scene.entries.len() as u32,
-            giant_count: scene.giants.len() as u32,
-            sweep_blocks,
-            giant_tiles: tiles,
-            giant_tiles_per_block: tiles_per_block,
-            giant_blocks: blocks,
-            ..Counts::zeroed()
-        });
-        let (boxes, bins, frame) = (upload(&scene.boxes), scene.bins(), upload(&[frame()]));
-        let words = packed_joined(&self.found);
-        let per_block = self.found.chunks(TILE_WORDS * tiles_per_block as usize);
-        let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
-        let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
-        let kept = giant_tile_capacity.min(tiles) as usize;
-        let words_per_tile = TILE_WORDS + usize::from(self.behind.is_some());
-        let filters = scene.filters();
-        let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
-        let stage = Giants::new(gpu(), &Switches::of(&filters));
-        for columns in [false, true] {
-            let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
-            let sizes = (self.sizes)(size(self.groups), size(blocks));
-            let sorted =
-                Entries { giants: guarded(&scene.giants), other_keys: poisoned(self.bounds.len()), ..scene.sorted() };
-            let hits = Hits {
-                hit_words: poisoned(giant_tile_capacity as usize * words_per_tile),
-                block_hits: guarded(&vec![0; block_hits.len()]),
-                ..no_hits()
-            };
-            run(|pass| {
-                stage.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits)
-            });
-            assert_eq!(written(&sorted.giants), self.giants);
-            assert!(written(sorted.row_bounds()) == self.bounds, "bounds for {} giants differ", scene.giants.len());
-            assert_eq!(written(&hits.block_hits), block_hits);
-            let found = written(&hits.hit_words);
-            let (found, behind) = found.split_at(giant_tile_capacity as usize * TILE_WORDS);
-            if let Some(expected) = &self.behind {
-                assert_eq!(behind[..kept], expected[..kept]);
-            }
-            assert!(found[..kept * TILE_WORDS] == words[..kept * TILE_WORDS], "{} giants differ", scene.giants.len());
-        }
-    }
-}
-
 /// Checks that giants are joined with rows as by the mirror, and counted behind `sweep_blocks` blocks of the sweep.
 fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
-    Way::join(scene).check(scene, tiles_per_block, sweep_blocks, giant_tile_capacity);
-}
-
-/// Checks that giants are put in order and asked for as by the mirror, and counted behind `sweep_blocks` blocks of the sweep.
-fn check_ask(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capacity: u32) {
-    let way = Way::ask(scene);
-    assert_eq!((way.found.len() / TILE_WORDS) as u32, scene.asked_tiles());
-    way.check(scene, tiles_per_block, sweep_blocks, giant_tile_capacity);
+    let (rows, joined, near_tiles) = (scene.rows(), scene.joined(), scene.near_tiles());
+    let tiles = (joined.len() / TILE_WORDS) as u32;
+    let blocks = tiles.div_ceil(tiles_per_block);
+    let params = uniform(Params { box_count: scene.boxes.len() as u32, giant_tile_capacity, ..Params::zeroed() });
+    let counts = counted(Counts {
+        level: scene.level,
+        entry_count: scene.entries.len() as u32,
+        giant_count: scene.giants.len() as u32,
+        sweep_blocks,
+        giant_tiles: tiles,
+        giant_tiles_per_block: tiles_per_block,
+        giant_blocks: blocks,
+        ..Counts::zeroed()
+    });
+    let (boxes, bins, frame) = (upload(&scene.boxes), scene.bins(), upload(&[frame()]));
+    let words = packed_joined(&joined);
+    let per_block = joined.chunks(TILE_WORDS * tiles_per_block as usize);
+    let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
+    let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
+    let kept = giant_tile_capacity.min(tiles) as usize;
+    let filters = scene.filters();
+    let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
+    let stage = Giants::new(gpu(), &Switches::of(&filters));
+    for columns in [false, true] {
+        let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
+        let sizes = dispatches(|sizes| {
+            sizes.giants_rows = size((rows.len() as u32).div_ceil(256));
+            sizes.giants_join = size(blocks);
+        });
+        let sorted = scene.sorted();
+        let hits = Hits {
+            hit_words: poisoned(giant_tile_capacity as usize * (TILE_WORDS + 1)),
+            block_hits: guarded(&vec![0; block_hits.len()]),
+            ..no_hits()
+        };
+        run(|pass| stage.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits));
+        assert!(written(sorted.row_bounds()) == row_words(&rows), "bounds for {} giants differ", scene.giants.len());
+        assert_eq!(written(&hits.block_hits), block_hits);
+        let found = written(&hits.hit_words);
+        let (found, near) = found.split_at(giant_tile_capacity as usize * TILE_WORDS);
+        assert_eq!(near[..kept], near_tiles[..kept]);
+        assert!(found[..kept * TILE_WORDS] == words[..kept * TILE_WORDS], "{} giants differ", scene.giants.len());
+    }
 }
 
 #[test]
@@ -336,8 +257,7 @@ fn hits_of_giants_are_those_of_the_mirror() {
         }
         if n > 0 {
             let scene = scene.in_worlds(3, 1);
-            check_ask(&scene, 1, 0, scene.asked_tiles());
-            check_ask(&scene, 3, 2, scene.asked_tiles());
+            check_join(&scene, 1, 0, scene.joined_tiles());
         }
     }
 }
@@ -367,35 +287,21 @@ pub fn on_ground(pieces: u32, n: u32, seed: u64) -> Scene {
 }
 
 #[test]
-fn giants_in_any_number_are_asked_for() {
-    // Whole rows and parts, tiles of both kinds, and those beside them.
-    for pieces in [1, 4, 7, 8, 9, 31, 32, 33, 127, 129, 511, 512, 513, 1023, 1024, 1025, 2100] {
+fn common_ground_in_any_number_of_pieces_is_joined_with_the_boxes_of_worlds() {
+    // Whole groups and rows, and those beside them.
+    for pieces in [1, 4, 15, 16, 17, 31, 32, 33, 511, 512, 513, 1025, 2100] {
         let scene = on_ground(pieces, 700, pieces.into()).in_worlds(5, 2);
         assert_eq!(scene.giants.len() as u32, pieces);
-        check_ask(&scene, 1, 0, scene.asked_tiles());
+        check_join(&scene, 1, 0, scene.joined_tiles());
     }
     let scene = on_ground(1300, 3000, 3).in_worlds(100, 3);
-    for (tiles_per_block, capacity) in [(1, 0), (2, 5), (3, scene.asked_tiles() - 1), (4, scene.asked_tiles() + 3)] {
-        check_ask(&scene, tiles_per_block, 3, capacity);
+    for (tiles_per_block, capacity) in [(1, 0), (2, 5), (3, scene.joined_tiles() - 1), (4, scene.joined_tiles() + 3)] {
+        check_join(&scene, tiles_per_block, 3, capacity);
     }
 }
 
 #[test]
-fn giants_in_order_lie_near_each_other() {
-    let scene = on_ground(1024, 1, 4);
-    let (ordered, pieces) = (scene.giants_in_order(), scene.giants.len());
-    let area = |giants: &[u32]| -> f32 {
-        let bounds = mirror::giants::row_bounds(&scene.boxes, giants);
-        let parts = bounds[pieces / GIANT_ROW as usize..].iter().flatten();
-        parts.map(|own| (own.max[0] - own.min[0]) * (own.max[1] - own.min[1])).sum()
-    };
-    // The parts of all of the ground are no larger than it is, but for a little.
-    let whole = 1024.0 * 16.0;
-    assert!(area(&ordered) < 1.3 * whole && area(&scene.giants) > 20.0 * whole);
-}
-
-#[test]
-fn giants_of_any_shape_are_asked_for() {
+fn giants_of_any_shape_are_joined() {
     let n = 1500u32;
     let cells: Vec<[i32; 4]> =
         (0..n as i32).map(|i| if i % 3 == 0 { [0, 0, SPAN as i32, SPAN as i32] } else { [i, 0, i, 0] }).collect();
@@ -424,7 +330,7 @@ fn giants_of_any_shape_are_asked_for() {
     ] {
         let scene = Scene::new(boxes, cells.clone(), 0).in_worlds(4, 7);
         assert_eq!(scene.giants.len() as u32, n / 3);
-        check_ask(&scene, 2, 1, scene.asked_tiles());
+        check_join(&scene, 2, 1, scene.joined_tiles());
     }
 }
 
@@ -438,7 +344,7 @@ fn giants_are_joined_with_few_of_the_rows_that_lie_apart() {
         (0..n as i32).map(|i| if i % 10 == 0 { [0, 0, SPAN as i32, SPAN as i32] } else { [i, 0, i, 0] }).collect();
     let scene = Scene::new(boxes, cells, 0);
     assert_eq!(scene.giants.len(), 2000);
-    let near = scene.joined().iter().map(|own| own.found.count_ones()).sum::<u32>();
+    let near = scene.joined().iter().map(|own| own.near.count_ones()).sum::<u32>();
     assert!(near > 0 && near < n / 32 * 2000 / 4, "{near} are near");
     // Of 256 rows together, too.
     let (near_tiles, tiles) = (scene.near_tiles(), scene.joined_tiles());
@@ -462,17 +368,6 @@ fn many_giants_around_everything_are_joined_with_all_rows() {
 }
 
 #[test]
-fn boxes_that_meet_all_giants_are_told_of_all() {
-    let (n, giants) = (3000usize, 600);
-    let mut boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); n];
-    boxes[..giants].fill(Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]));
-    let cells = (0..n).map(|i| if i < giants { mirror::bin::CELLS_OF_UNBOUNDED } else { [1; 4] }).collect();
-    let scene = Scene { worlds: vec![7; n], ..Scene::new(boxes, cells, 0) };
-    assert_eq!(scene.asked().iter().map(|own| own.pairs.len()).max(), Some(1 << ASKED_BITS));
-    check_ask(&scene, 1, 0, scene.asked_tiles());
-}
-
-#[test]
 fn half_spaces_are_joined_with_the_rows_that_they_touch() {
     let n = 4000u32;
     let mut random = Random::new(5);
@@ -493,11 +388,10 @@ fn half_spaces_are_joined_with_the_rows_that_they_touch() {
         }
     }
     let scene = Scene { half_spaces, ..Scene::new(boxes, cells, 0) };
-    let few = scene.half_spaces[..GIANT_ROW as usize].to_vec();
-    let asked = Scene { half_spaces: few, worlds: vec![1; n as usize], ..scene.clone() };
-    check_ask(&asked, 2, 1, asked.asked_tiles());
+    let in_a_world = Scene { worlds: vec![1; n as usize], ..scene.clone() };
+    check_join(&in_a_world, 2, 1, in_a_world.joined_tiles());
     let joined = scene.joined();
-    let near = joined.iter().map(|own| own.found.count_ones()).sum::<u32>();
+    let near = joined.iter().map(|own| own.near.count_ones()).sum::<u32>();
     let all = scene.giants.len() as u32 * scene.rows().len() as u32;
     assert!(scene.half_spaces.len() > 40 && near > all / 10 && near < all * 9 / 10, "{near} of {all} are near");
     let tiles = scene.joined_tiles();

@@ -1,22 +1,21 @@
-//! `emit_joined` and `emit_asked`: the list of giants that were joined with rows of boxes, or that boxes asked for.
+//! `emit_joined`: the list of giants that were joined with rows of boxes.
 
+use broadsweep::Pair;
 use broadsweep::internals::filters::lists::{FilterLists, Switches};
 use broadsweep::internals::grid::Entries;
 use broadsweep::internals::layout::{Counts, Params};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
 use broadsweep::internals::pairs::sweep::Hits;
-use broadsweep::Pair;
 
 use crate::emit::{offsets_of, window};
 use crate::giants::{Scene, on_ground, packed_joined, row_words};
 use crate::sweep::TILE_WORDS;
 use crate::*;
 
-/// What `giants_join` or `giants_ask` leaves of a scene, with room for the hits of some tiles, and how its tiles are divided.
+/// What `giants_join` leaves of a scene, with room for the hits of some tiles, and how its tiles are divided.
 struct Found<'a> {
     scene: &'a Scene,
-    is_asked: bool,
     tiles_per_block: u32,
     /// Pairs that come before those of giants.
     before: u64,
@@ -29,22 +28,19 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn new(scene: &'a Scene, tiles_per_block: u32, before: u64, room: u32) -> Self {
-        let is_asked = !scene.worlds.is_empty();
-        let joined = if is_asked { scene.asked() } else { scene.joined() };
+        let joined = scene.joined();
         let kept = room as usize * TILE_WORDS;
         let mut words = packed_joined(&joined);
         words.truncate(kept);
         // What had no room is poison, in case it is read all the same.
         words.resize(kept, poison());
-        if !is_asked {
-            words.extend(scene.near_tiles());
-            words.truncate(kept + room as usize);
-        }
+        words.extend(scene.near_tiles());
+        words.truncate(kept + room as usize);
         let blocks = joined.chunks(TILE_WORDS * tiles_per_block as usize);
         let block_hits = blocks.map(|block| block.iter().map(|own| own.pairs.len() as u32).sum()).collect();
         let tiles = (joined.len() / TILE_WORDS) as u32;
         let pairs = mirror::emit::joined(&joined);
-        Self { scene, is_asked, tiles_per_block, before, room, tiles, pairs, words, block_hits }
+        Self { scene, tiles_per_block, before, room, tiles, pairs, words, block_hits }
     }
 
     fn counts(&self) -> Counts {
@@ -72,26 +68,13 @@ impl<'a> Found<'a> {
     /// Checks the pairs of each window, whose capacities repeat.
     fn check(&self, capacities: &[u32]) {
         let filters = &self.scene.filters();
-        let switches = Switches::of(filters);
-        assert_eq!(switches.may_ask_giants(), self.is_asked);
-        let emit = Emit::new(gpu(), &switches);
+        let emit = Emit::new(gpu(), &Switches::of(filters));
         let box_count = self.scene.boxes.len() as u32;
         let params = uniform(Params { box_count, giant_tile_capacity: self.room, ..Params::zeroed() });
         let blocks = in_columns(self.block_hits.len() as u32 + 2);
-        let sizes = dispatches(|sizes| {
-            if self.is_asked {
-                sizes.giants_ask = blocks;
-            } else {
-                sizes.giants_join = blocks;
-            }
-        });
+        let sizes = dispatches(|sizes| sizes.giants_join = blocks);
         let (counts, hits, frame) = (counted(self.counts()), self.hits(), uniform(crate::giants::frame()));
-        let (giants, bounds) = if self.is_asked {
-            (self.scene.giants_in_order(), self.scene.giant_bounds())
-        } else {
-            (self.scene.giants.clone(), row_words(&self.scene.rows()))
-        };
-        let sorted = Entries { giants: upload(&giants), other_keys: upload(&bounds), ..self.scene.sorted() };
+        let sorted = Entries { other_keys: upload(&row_words(&self.scene.rows())), ..self.scene.sorted() };
         let (boxes, bins) = (upload(&self.scene.boxes), self.scene.bins());
         let lists = FilterLists::of(gpu(), filters, self.scene.boxes.len()).unwrap();
         let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
@@ -141,12 +124,9 @@ fn check_list(scene: &Scene, tiles: u32) {
 }
 
 #[test]
-fn pairs_of_giants_that_boxes_asked_for_are_those_of_the_mirror() {
+fn pairs_of_common_ground_are_those_of_the_mirror() {
     for (pieces, n) in [(1, 1), (5, 300), (77, 1500), (1100, 700)] {
         let scene = on_ground(pieces, n, 7).in_worlds(4, 3);
-        let counts: Vec<usize> = scene.asked().iter().map(|own| own.pairs.len()).collect();
-        // Up to two are kept by their numbers, more are found again.
-        assert!(pieces < 10 || (0..5).all(|k| counts.contains(&k)), "{pieces} pieces");
-        check_list(&scene, scene.asked_tiles());
+        check_list(&scene, scene.joined_tiles());
     }
 }

@@ -399,7 +399,6 @@ struct Division {
     tile_capacity: u32,
     candidate_limit: u64,
     most_joined_tiles: u32,
-    may_ask_giants: bool,
 }
 
 /// Returns as few times two of `least` as leave at most MOST_BLOCKS blocks.
@@ -416,8 +415,7 @@ fn tiles_of_group(tiles: u32, per_block: u32) -> u32 {
 #[derive(Default)]
 struct GiantTests {
     is_joined: bool,
-    is_asked: bool,
-    /// Workgroups that bound rows, where giants are joined with those or asked for.
+    /// Workgroups that bound rows, where giants are joined with those.
     bounding_groups: u64,
     tiles: u64,
 }
@@ -432,24 +430,16 @@ impl Division {
             tile_capacity: self.tile_capacity,
             giant_tile_capacity: self.tile_capacity,
             most_joined_tiles: self.most_joined_tiles,
-            may_ask_giants: self.may_ask_giants.into(),
             ..Params::zeroed()
         }
     }
 
     fn giant_tests(&self) -> GiantTests {
         let rows = self.entry_count.div_ceil(GIANT_ROW) + self.giant_count.div_ceil(GIANT_ROW);
-        let is_asked = self.may_ask_giants && self.giant_count >= FEWEST_ASKED;
-        let (bounding_groups, tiles) = if is_asked {
-            let askers = u64::from((self.entry_count + self.giant_count).div_ceil(256));
-            let groups = u64::from(self.giant_count.div_ceil(ASKED_ROWS * GIANT_ROW));
-            (u64::from(self.giant_count.div_ceil(ORDER_TILE)), groups * askers)
-        } else {
-            let row_tiles = u64::from(rows.div_ceil(256));
-            (row_tiles, u64::from(self.giant_count.div_ceil(GIANT_GROUP)) * row_tiles)
-        };
+        let bounding_groups = u64::from(rows.div_ceil(256));
+        let tiles = u64::from(self.giant_count.div_ceil(GIANT_GROUP)) * bounding_groups;
         if self.giant_count >= FEWEST_JOINED && tiles <= self.most_joined_tiles.into() {
-            return GiantTests { is_joined: !is_asked, is_asked, bounding_groups, tiles };
+            return GiantTests { is_joined: true, bounding_groups, tiles };
         }
         let tiles = u64::from(self.giant_count) * u64::from(self.box_count.div_ceil(HIT_TILE));
         GiantTests { tiles, ..GiantTests::default() }
@@ -506,11 +496,9 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
         sweep_test: dispatch_size(sweep_tiles.div_ceil(per_group)),
         emit_place: dispatch_size(expected.sweep_blocks),
         emit_sweep: dispatch_size(sweep_tiles.min(tile_capacity)),
-        giants_test: blocks_if(!of_giants.is_joined && !of_giants.is_asked),
+        giants_test: blocks_if(!of_giants.is_joined),
         giants_rows: bounding_if(of_giants.is_joined),
         giants_join: blocks_if(of_giants.is_joined),
-        giants_order: bounding_if(of_giants.is_asked),
-        giants_ask: blocks_if(of_giants.is_asked),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
@@ -533,20 +521,11 @@ fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
 #[test]
 fn the_path_is_divided_as_by_the_mirror() {
     for n in SIZES.into_iter().chain([256 * 255, 256 * 256, 256 * 256 + 1, 1 << 20]) {
-        for giant_count in [0, 1, FEWEST_JOINED - 1, FEWEST_JOINED, 77, FEWEST_ASKED - 1, FEWEST_ASKED, 1999] {
-            for (tile_capacity, most_joined_tiles, may_ask_giants) in
-                [(0, u32::MAX, false), (3, 4, false), (1 << 20, MOST_BLOCKS, false), (3, u32::MAX, true), (99, 7, true)]
-            {
+        for giant_count in [0, 1, FEWEST_JOINED - 1, FEWEST_JOINED, 77, 1999] {
+            for (tile_capacity, most_joined_tiles) in [(0, u32::MAX), (3, 4), (1 << 20, MOST_BLOCKS)] {
                 let (box_count, candidate_limit, entry_count) = (n.max(1999), 1 << 44, n);
-                let division = Division {
-                    box_count,
-                    entry_count,
-                    giant_count,
-                    tile_capacity,
-                    candidate_limit,
-                    most_joined_tiles,
-                    may_ask_giants,
-                };
+                let division =
+                    Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit, most_joined_tiles };
                 check_scan(&division, &random_sums(n, 10_000, u64::from(n)));
             }
         }
@@ -562,7 +541,6 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
         tile_capacity: 1 << 20,
         candidate_limit: 1 << 44,
         most_joined_tiles: MOST_BLOCKS,
-        may_ask_giants: false,
     };
     for (tiles, per_group, per_block) in [
         (1, 1, 8),
@@ -597,7 +575,6 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
         tile_capacity: u32::MAX / 256,
         candidate_limit: 1 << 48,
         most_joined_tiles: MOST_BLOCKS,
-        may_ask_giants: false,
     };
     let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 29, 1));
     assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > BLOCK_TILES);
@@ -617,7 +594,6 @@ fn tests_of_giants_past_32_bits_are_counted_exactly() {
         tile_capacity: 16,
         candidate_limit: 1 << 44,
         most_joined_tiles: MOST_BLOCKS,
-        may_ask_giants: false,
     };
     let counts = check_scan(&division, &[]);
     assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 16));
@@ -631,13 +607,12 @@ fn candidates_are_refused_from_one_above_the_limit() {
         let candidates = 4 * u64::from(sum) + 300 * u64::from(giant_count);
         for (candidate_limit, refused) in [(candidates, 0), (candidates - 1, 1), (0, 1), (1 << 44, 0)] {
             let division = Division {
-                        box_count: 300,
+                box_count: 300,
                 entry_count: 4 * PATH_SECTION,
                 giant_count,
                 tile_capacity: 16,
                 candidate_limit,
                 most_joined_tiles: MOST_BLOCKS,
-                may_ask_giants: false,
             };
             let sums = Sums { quads: u64::from(sum / 4 + 200), candidates: u64::from(sum) };
             assert_eq!(check_scan(&division, &[sums; 4]).refused, refused);
@@ -830,7 +805,6 @@ proptest! {
         tile_capacity in 0..1_000_000u32,
         limit_bits in 0..45u32,
         most_joined_tiles in prop_oneof![0..1000u32, Just(u32::MAX)],
-        may_ask_giants: bool,
         seed: u64,
     ) {
         let division = Division {
@@ -840,7 +814,6 @@ proptest! {
             tile_capacity,
             candidate_limit: 1 << limit_bits,
             most_joined_tiles,
-            may_ask_giants,
         };
         check_scan(&division, &random_sums(entry_count, most, seed));
     }

@@ -3,8 +3,6 @@
 use super::giants::Joined;
 use crate::Pair;
 
-pub use self::joined as asked;
-
 /// Counts the pairs in these words.
 pub fn scan(words: &[u32]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
@@ -21,7 +19,7 @@ pub fn giants(words: &[u32], giant: u32, pairs: &mut Vec<Pair>) {
     }
 }
 
-/// Returns the pairs of giants that were joined with rows, or that boxes asked for.
+/// Returns the pairs of giants that were joined with rows.
 pub fn joined(all: &[Joined]) -> Vec<Pair> {
     all.iter().flat_map(|joined| &joined.pairs).copied().collect()
 }

@@ -63,7 +63,7 @@ pub struct Giants<'a> {
     pub boxes: &'a [Aabb],
     /// The worlds of the boxes, where there are any.
     pub worlds: &'a [u32],
-    /// The giants, ascending, or in the order of [`order`].
+    /// The giants, ascending.
     pub ids: &'a [u32],
     /// The half-spaces, by their boxes.
     pub half_spaces: &'a [HalfSpace],
@@ -100,9 +100,8 @@ impl Giants<'_> {
 /// Holds what an invocation finds in a tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// What it keeps of where they are: by [`join`] a bit for each giant of the group that meets the bounds of the row; by [`ask`] the
-    /// numbers of two giants at most, or a bit for each row of giants that it meets.
-    pub found: u32,
+    /// A bit for each giant of the group that meets the bounds of the row.
+    pub near: u32,
     /// The pairs, by boxes and then by giants.
     pub pairs: Vec<Pair>,
 }
@@ -112,8 +111,8 @@ pub fn join(giants: Giants, rows: &[Row]) -> Vec<Joined> {
     let mut joined = Vec::new();
     for group in giants.ids.chunks(GIANT_GROUP as usize) {
         for row in rows {
-            let mut own = Joined { found: giants.near(group, row.bounds), pairs: Vec::new() };
-            for &i in row.items.iter().filter(|_| own.found != 0) {
+            let mut own = Joined { near: giants.near(group, row.bounds), pairs: Vec::new() };
+            for &i in row.items.iter().filter(|_| own.near != 0) {
                 let met = group.iter().filter(|&&giant| giants.are_pair(giant, i, row.are_giants));
                 own.pairs.extend(met.map(|&giant| Pair::new(giant, i)));
             }
@@ -129,60 +128,4 @@ pub fn near_tiles(giants: Giants, rows: &[Row]) -> Vec<u32> {
     let of_tile = |group: &[u32], rows: &[Row]| giants.near(group, bounds(rows.iter().filter_map(|row| row.bounds)));
     let groups = giants.ids.chunks(GIANT_GROUP as usize);
     groups.flat_map(|group| rows.chunks(256).map(move |rows| of_tile(group, rows))).collect()
-}
-
-/// Returns giants so that those that follow each other lie near each other: of each ORDER_TILE by their low ends along the axis along
-/// which these are spread most, then of each ORDER_SLAB along the second one.
-pub fn order(boxes: &[Aabb], giants: &[u32]) -> Vec<u32> {
-    let mut ordered = giants.to_vec();
-    for tile in ordered.chunks_mut(ORDER_TILE as usize) {
-        let spread: [f32; 3] = std::array::from_fn(|axis| {
-            let lows = || tile.iter().map(|&i| low(boxes, i, axis)).filter(|low| low.is_finite());
-            let spread = lows().fold(f32::NEG_INFINITY, f32::max) - lows().fold(f32::INFINITY, f32::min);
-            if spread >= LEAST_SPREAD { spread } else { 0.0 }
-        });
-        let mut axes = [0, 1, 2];
-        // Of axes that are spread alike the last one is left out, and the first one comes first.
-        axes.sort_by(|&a, &b| spread[b].total_cmp(&spread[a]));
-        let mut sort = |size: u32, axis: usize| {
-            for part in tile.chunks_mut(size as usize) {
-                part.sort_unstable_by(|&a, &b| low(boxes, a, axis).total_cmp(&low(boxes, b, axis)).then(a.cmp(&b)));
-            }
-        };
-        sort(ORDER_TILE, axes[0]);
-        sort(ORDER_SLAB, axes[1]);
-    }
-    ordered
-}
-
-/// Returns the low end of a box, where zero has no sign.
-fn low(boxes: &[Aabb], i: u32, axis: usize) -> f32 {
-    boxes[i as usize].min[axis] + 0.0
-}
-
-/// Returns the bounds of each GIANT_ROW giants in a row, and then of each GIANT_PART.
-pub fn row_bounds(boxes: &[Aabb], giants: &[u32]) -> Vec<Option<Aabb>> {
-    let of_each = |size: u32| giants.chunks(size as usize).map(|row| bounds(row.iter().map(|&i| boxes[i as usize])));
-    of_each(GIANT_ROW).chain(of_each(GIANT_PART)).collect()
-}
-
-/// Asks for the giants that boxes meet, those of entries and then giants: of each ASKED_ROWS rows of giants 256 boxes after the other,
-/// the last ones as if there were as many.
-pub fn ask(giants: Giants, entries: &[u32]) -> Vec<Joined> {
-    let first = ENTRY_FIRST_U | ENTRY_FIRST_V;
-    let of_entries = entries.iter().map(|entry| (entry & first == first, entry & ENTRY_BOX, false));
-    let askers: Vec<_> = of_entries.chain(giants.ids.iter().map(|&i| (true, i, true))).collect();
-    let mut asked = Vec::new();
-    for group in giants.ids.chunks((ASKED_ROWS * GIANT_ROW) as usize) {
-        for &(is_there, i, is_giant) in &askers {
-            let is_met = |giant: u32| is_there && giants.are_pair(giant, i, is_giant);
-            let met: Vec<usize> = (0..group.len()).filter(|&k| is_met(group[k])).collect();
-            let rows = met.iter().fold(0, |rows, k| rows | 1 << (k / GIANT_ROW as usize));
-            let numbers = met.iter().rev().fold(0, |numbers, &k| numbers << ASKED_BITS | k as u32);
-            let found = if met.len() <= 2 { numbers } else { rows };
-            asked.push(Joined { found, pairs: met.iter().map(|&k| Pair::new(group[k], i)).collect() });
-        }
-        asked.resize(asked.len().next_multiple_of(256), Joined::default());
-    }
-    asked
 }

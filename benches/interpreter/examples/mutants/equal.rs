@@ -143,7 +143,6 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("sort_scan", "0 becomes 1", "if run == 0u && tile_count > 0u {", ANY_ONE),
     ("sweep_count", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("sweep_scan", "0 becomes 1", "if local == 0u {", ANY_ONE),
-    ("giants_test", "0 becomes 1", "if local == 0u", ANY_ONE),
     ("emit_place", "0 becomes 1", "if local == 0u", ANY_ONE),
     ("emit_scan", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("small_emit", "0 becomes 1", "if local == 0u {", ANY_ONE),

@@ -1,8 +1,8 @@
-// The tiles of a block of many giants, one after the other: shared by giants_join and giants_ask, whose walks have `word_of`, and which bind
-// params, counts, hit_words and block_hits.
+// The tiles of a block of giants, one after the other: shared by giants_test and giants_join, whose walks have `word_of` and `count_in`, and
+// which bind params, counts, hit_words and block_hits.
 
 // Keeps what an invocation finds in each tile, as far as there is room, and counts the pairs.
-fn join_block(block: u32, local: u32) {
+fn test_block(block: u32, local: u32) {
     let first = block * counts.giant_tiles_per_block;
     let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
     var hits = 0u;
