@@ -21,11 +21,6 @@ fn exclude_begin() {
     }
     let is_beyond = pairs > change.at_most;
     let written = select(pairs, 0u, is_beyond) + change.include_count;
-    // The sort looks at the numbers of entries too, and takes that of pairs.
-    counts.entry_count = 0u;
-    counts.key_bits = 0u;
-    counts.written = written;
-    dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
-    dispatches.order = dispatch_size(div_ceil(written, 256u));
+    begin_sort(written);
     refused[0] = select(0u, 1u, is_beyond);
 }

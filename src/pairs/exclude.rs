@@ -11,7 +11,7 @@ use crate::grid::sort::{Sort, SortBuffers};
 use crate::layout::{Dispatches, ExcludeChange};
 
 /// The source of `exclude_begin`.
-pub const BEGIN: Source = source!("pairs/exclude_begin");
+pub const BEGIN: Source = source!("pairs/exclude_begin", "pairs/begin_sort");
 /// The source of `exclude_take`.
 pub const TAKE: Source = source!("pairs/exclude_take");
 /// The source of `exclude_rows`.
