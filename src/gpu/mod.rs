@@ -330,13 +330,6 @@ impl Gpu {
             && cfg!(not(target_arch = "wasm32"))
     }
 
-    /// Returns the same device, taken for a software adapter or for a GPU, whatever it is: for tests, and to measure. The pairs
-    /// do not depend on it; their order in the sweep may, with more than a million tiles of giants.
-    #[doc(hidden)]
-    pub fn with_software(self, is_software: bool) -> Self {
-        Self { is_software, ..self }
-    }
-
     /// Returns the same device, on which a query takes about this many turns of loops in one dispatch: for tests of what is resumed.
     #[doc(hidden)]
     pub fn with_turns(self, turns: u32) -> Self {
@@ -357,7 +350,7 @@ impl Gpu {
         }
     }
 
-    /// Returns whether the driver is one in software, or is taken for one.
+    /// Returns whether the driver is one in software, whose loops have [bounds](crate::constants::SOFTWARE_CANDIDATES).
     pub(crate) fn is_software(&self) -> bool {
         self.is_software
     }

@@ -34,19 +34,22 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 16] = [
         "uniform",
         "infinite",
         "few clusters",
         "steps",
         "clusters",
         "in many cells",
+        "among rods",
+        "on common ground",
         "few steps",
         "steps of few that move",
         "steps whose filters come from the device",
         "steps whose half-spaces come from the device",
         "a tree, asked on its device",
         "in pieces",
+        "a tree of two workgroups",
         "a tree",
     ];
     let of_tests = NAMES.into_iter().zip(cases());

@@ -89,9 +89,7 @@ pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gp
     }
     let (device, queue) = interpreter.device();
     let gpu = Gpu::from_device(device, queue).expect("the limits suffice");
-    // The portable sort comes with the other kernels for software adapters.
-    let is_software = variant == Some(SortVariant::Portable);
-    (interpreter, gpu.with_sort(variant).expect("subgroups").with_software(is_software))
+    (interpreter, gpu.with_sort(variant).expect("subgroups"))
 }
 
 /// Filters of every kind.
@@ -170,11 +168,8 @@ pub fn cases() -> Vec<Case> {
         ..case(SWEEP, boxes, false, SortVariant::Portable)
     };
     // Ground that worlds have in common, among boxes of one world each.
-    let ground = |variant| {
-        let world = (0..900).map(|i| if i % 3 > 0 { Filters::GLOBAL } else { i % 150 }).collect();
-        let filters = Filters { world, ..Filters::default() };
-        Case { filters, ..case(SWEEP, Kind::Uniform.generate(900, 1), false, variant) }
-    };
+    let world = (0..900).map(|i| if i % 3 > 0 { Filters::GLOBAL } else { i % 150 }).collect();
+    let ground = Filters { world, ..Filters::default() };
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
     let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
     let few = Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP };
@@ -186,15 +181,12 @@ pub fn cases() -> Vec<Case> {
         case(SWEEP, Kind::Clusters.generate(3000, 1), false, SortVariant::Subgroup),
         case(SWEEP, boxes_in_many_cells(1500), false, SortVariant::Portable),
         case(SWEEP, boxes_among_rods(400), false, SortVariant::Subgroup),
-        case(SWEEP, boxes_among_rods(400), false, SortVariant::Portable),
-        ground(SortVariant::Subgroup),
-        ground(SortVariant::Portable),
+        Case { filters: ground, ..case(SWEEP, Kind::Uniform.generate(900, 1), false, SortVariant::Portable) },
         steps(few, Kind::Clusters.generate(700, 1), false),
         filtered(Kind::Clusters.generate(400, 1), Filters::default()),
         filtered(Kind::Uniform.generate(300, 1), filters(300)),
         filtered(cut, cut_filters),
         tree(asks::boxes(150), asks::AskedFrom::Device),
-        tree_of(asks::boxes(150), asks::AskedFrom::Device, SortVariant::Subgroup),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),
         // More boxes than one workgroup makes the lowest nodes of, and all nodes.
         tree_of(asks::boxes(BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host, SortVariant::Subgroup),
